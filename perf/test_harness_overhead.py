@@ -105,7 +105,7 @@ def test_harness_around_a_cell(perf_row, tmp_path):
 def test_resuming_10_000_answered_cells(perf_row, tmp_path):
     first = run(tmp_path, 10_000, "r")
     again = run(tmp_path, 10_000, "r")
-    lines = (tmp_path / "r" / "journal.jsonl").read_text(encoding="ascii").splitlines()
+    lines = (tmp_path / "r" / "journal.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 10_000
     assert json.loads(lines[0])["outcome"] == "found"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from msgspec import structs
 
 from needlework.results.compare.collect import candidates_of, collect
 from needlework.results.files.json_files import write_json
@@ -22,7 +23,7 @@ def folder(tmp_path_factory):
     for number in range(RUNS):
         run = base / f"run{number:03}"
         run.mkdir()
-        made = [record | {"model": f"model{number % 40}"} for record in records(7, 11, 13, seed=number)]
+        made = [structs.replace(record, model=f"model{number % 40}") for record in records(7, 11, 13, seed=number)]
         write_json(run / "results.json", run_report(made))
         (run / "manifest.json").write_text('{"started": "2026-01-01T00:00:00+00:00"}')
     return base

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from needlework.core.grid import Cell
+from needlework.core.record import PromptFacts
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.builder import occurs
 from needlework.haystack_fixtures.needles.needle_sets import Canaries
@@ -55,7 +56,7 @@ class StoredAnswer:
     response: Response
     question: str
     reference: Mapping[str, Any]
-    prompt: Mapping[str, Any]
+    prompt: PromptFacts
     flags: tuple[str, ...] = ()
     again: tuple[Again, ...] = ()
     build_s: float | None = None
@@ -83,7 +84,7 @@ class Exchange:
     question: str = ""
     reference: Mapping[str, Any] | None = None
     trial: Trial | None = None
-    stored_prompt: Mapping[str, Any] | None = None
+    stored_prompt: PromptFacts | None = None
     invalid: tuple[str, ...] = ()
     invalid_why: str = ""
     flags: tuple[str, ...] = ()

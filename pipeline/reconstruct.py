@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from needlework.core.errors import InputError
 from needlework.core.files import default_cache_dir
 from needlework.core.grid import parse_id
+from needlework.core.record import RetrievalFacts
 from needlework.core.settings import READ, FamilyValues, Places, Settings, family_options
 from needlework.haystack_fixtures.configuration.presets import BY_KEY
 from needlework.haystack_fixtures.configuration.stored_settings import confined, safe_value, without_servers
@@ -65,7 +66,7 @@ class Rebuilder:
         self._turn = Lock()
         self._opened: OrderedDict[StoredRun, _Opened] = OrderedDict()
 
-    def __call__(self, run: StoredRun, cell_id: str, retrieval: object = None) -> RebuiltPrompt:
+    def __call__(self, run: StoredRun, cell_id: str, retrieval: RetrievalFacts | None = None) -> RebuiltPrompt:
         """Build the prompt of a cell of a run; `retrieval`: see `rebuild`. Raises `InputError`."""
         with self._turn:
             self._opened[run] = opened = self._opened.pop(run, None) or _Opened(run)
@@ -76,7 +77,7 @@ class Rebuilder:
         return RebuiltPrompt(prompt.text, prompt.context, needles)
 
 
-def rebuild(run: StoredRun, cell_id: str, retrieval: object = None) -> Trial:
+def rebuild(run: StoredRun, cell_id: str, retrieval: RetrievalFacts | None = None) -> Trial:
     """Build the trial of a cell of a run. `retrieval`: what its record says of the chunks that it showed. Raises
     `InputError`."""
     return _Opened(run).trial(cell_id, retrieval)
@@ -96,7 +97,7 @@ class _Opened:
         }
         self._builders: dict[tuple[str, str | None], TrialBuilder] = {}
 
-    def trial(self, cell_id: str, retrieval: object) -> Trial:
+    def trial(self, cell_id: str, retrieval: RetrievalFacts | None) -> Trial:
         """Build the trial of a cell. Raises `InputError`."""
         cell = parse_id(cell_id)
         if cell is None:
@@ -106,7 +107,7 @@ class _Opened:
             raise InputError("CELL", cell_id, "is not a cell of this run")
         return self._builder(series, retrieval).build(series.suite, cell)
 
-    def _builder(self, series: Series, retrieval: object) -> TrialBuilder:
+    def _builder(self, series: Series, retrieval: RetrievalFacts | None) -> TrialBuilder:
         at = (series.model, series.suite.tokenizer_model)
         if series.retriever == "dense" or retrieval is not None:
             from needlework.haystack_fixtures.retrieval.search import RecordedRetrieval

@@ -11,12 +11,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from needlework.core.record import Record
     from needlework.results.files.read_run import Run, read_run
-    from needlework.results.records.record import Record
     from needlework.results.statistics.run_report import RunReport
 
 _HOME = {
-    "Record": "needlework.results.records.record",
+    "Record": "needlework.core.record",
     "Run": "needlework.results.files.read_run",
     "RunReport": "needlework.results.statistics.run_report",
     "read_run": "needlework.results.files.read_run",

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.record import Record, record_of
 from needlework.core.settings import READ, READ_HELP, Places
 from needlework.pipeline.reconstruct import Rebuilder, RebuiltPrompt, StoredRun, rebuild, sent_as_messages
 from needlework.results.records.manifest import settings_of, start_of
-from needlework.results.records.record import fault_of
 from needlework.results.records.run_folder import MANIFEST, read_run_json
 
 MESSAGES = "The server was sent its messages, and puts the marks of its own template around them"
@@ -33,10 +33,10 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     try:
         record = _record(options.run, options.cell)
-        trial = rebuild(stored_run(options.run, options.read), str(record["id"]), _retrieval(record))
+        trial = rebuild(stored_run(options.run, options.read), record.id, record.prompt.retrieval)
     except InputError as error:
         return refuse("prompt", error)
-    made, recorded = trial.prompt.text_sha256, record["prompt"].get("sha256")
+    made, recorded = trial.prompt.text_sha256, record.prompt.sha256
     if recorded and recorded != made:
         print(
             f"needlework prompt: what can be made now is not the prompt that was sent: sha256 {made[:16]}, recorded "
@@ -48,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
     sys.stdout.flush()
     if not recorded:
         print("needlework prompt: unchecked: the trial ended before its hash was recorded", file=sys.stderr)
-    elif sent_as_messages(record["model"], record["prompt"].get("template")):
+    elif sent_as_messages(record.model, record.prompt.template):
         marked = MARKED if "\ufdd0<|" in trial.prompt.text else ""
         print(f"needlework prompt: {MESSAGES}{marked}", file=sys.stderr)
     return 0 if recorded else 1
@@ -66,7 +66,7 @@ class PromptsOfRuns:
         """Build the prompt of a cell of the run in this folder. Raises `InputError`."""
         stored = stored_run(run, self._named)
         retrieves = any("retriever" in suite.family for suite in stored.settings.suites)
-        return self._rebuild(stored, cell_id, _retrieval(_record(run, cell_id)) if retrieves else None)
+        return self._rebuild(stored, cell_id, _record(run, cell_id).prompt.retrieval if retrieves else None)
 
 
 def stored_run(run: Path, named: Sequence[str] = ()) -> StoredRun:
@@ -82,7 +82,7 @@ def stored_of(manifest: Mapping[str, Any], run: Path, named: Sequence[str] = ())
     return StoredRun(settings_of(manifest), places, calibrations if isinstance(calibrations, dict) else {})
 
 
-def _record(run: Path, cell_id: str) -> dict[str, Any]:
+def _record(run: Path, cell_id: str) -> Record:
     file = run / "results.json"
     content, wanted = _json(file).get("records"), cell_id.partition("[")[2].rstrip("]") or cell_id
     rows = content if isinstance(content, list) else []
@@ -91,14 +91,10 @@ def _record(run: Path, cell_id: str) -> dict[str, Any]:
         near = get_close_matches(wanted, records, n=1) or list(records)[:1]
         has = f"it has {near[0]}, ..." if near else "it has none"
         raise InputError("CELL", cell_id, f"{file} has no such cell; {has}")
-    record: dict[str, Any] = records[wanted]
-    if fault := fault_of(record):
-        raise InputError("RUN", file, f"the record of {wanted} {fault}")
-    return record
-
-
-def _retrieval(record: Mapping[str, Any]) -> object:
-    return record["prompt"].get("retrieval")
+    try:
+        return record_of(records[wanted])
+    except ValueError as error:
+        raise InputError("RUN", file, f"the record of {wanted} is none: {error}") from None
 
 
 def _json(path: Path) -> dict[str, Any]:

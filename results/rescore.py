@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
+
+from msgspec import structs
 
 from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.record import Record, RecordedError
 from needlework.results.files.read_run import read_run, report_of
-from needlework.results.records.record import Record
 from needlework.results.run.finish import write_files
 from needlework.results.statistics.absent import is_absent
 from needlework.results.style import one_line
@@ -64,9 +66,9 @@ def main(argv: Sequence[str]) -> int:
     for line in needlebench_lines(report.suites):
         print(line)
     print(f"written to {out}")
-    failed = [record for record in after if record["outcome"] == "error" and record["scorer"] == options.scorer]
+    failed = [record for record in after if record.outcome == "error" and record.scorer == options.scorer]
     if failed:
-        print(one_line(f"{options.scorer} failed on {len(failed)} of {len(after)} answers: {failed[0]['why']}"))
+        print(one_line(f"{options.scorer} failed on {len(failed)} of {len(after)} answers: {failed[0].why}"))
     return 1 if failed else 0
 
 
@@ -75,13 +77,13 @@ def rescored(record: Record, scorer: str) -> Record:
 
     So do those whose answer is absent on purpose, unless the scorer knows absence: abstaining is right there.
     """
-    unjudged = record["outcome"] == "error" and (record["error"] or {}).get("kind") == "judge"
-    if record["outcome"] in ("error", "invalid", "skipped") and not unjudged:
+    unjudged = record.outcome == "error" and record.error is not None and record.error.kind == "judge"
+    if record.outcome in ("error", "invalid", "skipped") and not unjudged:
         return record
     if is_absent(record) and not knows_absence(scorer):
         return record
-    response = record["response"]
-    stored = _Stored(response.get("text", ""), record["reference"], None, response.get("finish_reason"))
+    response = record.response
+    stored = _Stored(response.text, record.reference, None, response.finish_reason)
     scored = score_exchange(stored, scorer)
     outcome, value = outcome_of(
         error_kind=scored.error_kind,
@@ -90,20 +92,17 @@ def rescored(record: Record, scorer: str) -> Record:
         score=scored.score,
         answer_text=stored.answer,
     )
-    details = {key: value for key, value in record["details"].items() if key != "score"}
-    if scored.score is not None and scored.score.details:
-        details["score"] = dict(scored.score.details)
-    judged = {
-        "outcome": outcome,
-        "score": value,
-        "scorer": scored.scorer,
-        "scorer_version": scored.version,
-        "why": scored.score.why if scored.score else scored.message,
-        "answer": scored.score.answer if scored.score else "",
-        "details": details,
-        "error": {"kind": scored.error_kind, "message": scored.message} if scored.error_kind else None,
-    }
-    return cast("Record", {**record, **judged})
+    return structs.replace(
+        record,
+        outcome=outcome,
+        score=value,
+        scorer=scored.scorer,
+        scorer_version=scored.version,
+        why=scored.score.why if scored.score else scored.message,
+        answer=scored.score.answer if scored.score else "",
+        details=structs.replace(record.details, score=dict(scored.score.details) if scored.score else {}),
+        error=RecordedError(kind=scored.error_kind, message=scored.message) if scored.error_kind else None,
+    )
 
 
 def check_scorer(name: str) -> None:

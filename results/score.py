@@ -13,6 +13,7 @@ from zlib import crc32
 
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.files import write_whole
+from needlework.core.record import OutcomeName
 from needlework.haystack_fixtures.documents.data_set import DataSet, open_data
 from needlework.haystack_fixtures.documents.data_set_files import Entry, Layout
 from needlework.haystack_fixtures.tasks.published import data_sets, mrcr_sets
@@ -20,7 +21,6 @@ from needlework.haystack_fixtures.tasks.published.data_sets import LAYOUT as LON
 from needlework.haystack_fixtures.tasks.published.data_sets import LETTERS, groups_of
 from needlework.haystack_fixtures.tasks.published.mrcr_sets import Pieces, reference_of
 from needlework.results.leval import scores as leval
-from needlework.results.records.record import OutcomeName
 from needlework.results.statistics.panels import Trial
 from needlework.results.statistics.suites.data_sets import (
     FieldTable,

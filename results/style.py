@@ -12,7 +12,7 @@ from math import floor, inf
 from pathlib import Path
 from typing import Literal
 
-from needlework.results.records.record import OutcomeName
+from needlework.core.record import OutcomeName
 
 # Escape sequences first (CSI, OSC, then any two-byte one), so that their parameters do not stay behind as text.
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-_]")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +15,7 @@ import regex
 from numpy.typing import NDArray
 
 from needlework.core.errors import InputError
+from needlework.core.record import RetrievalFacts
 from needlework.core.settings import Settings, Suite, family_options
 from needlework.haystack_fixtures.documents.text_files import is_unspaced, pairs_of, word_runs
 from needlework.haystack_fixtures.haystacks.sentences import sentence_ends, splits_grapheme
@@ -435,7 +436,9 @@ def _unit(vectors: Floats) -> Floats:
 class RecordedRetrieval(Retrieval):
     """Gives the chunks that one trial's record names."""
 
-    def __init__(self, settings: Settings, tokenizer: Tokenizer, cache_dir: Path, recorded: object) -> None:
+    def __init__(
+        self, settings: Settings, tokenizer: Tokenizer, cache_dir: Path, recorded: RetrievalFacts | None
+    ) -> None:
         """`recorded`: what the record says of its retrieval."""
         super().__init__(settings, tokenizer, cache_dir)
         self._recorded = recorded
@@ -448,10 +451,10 @@ class RecordedRetrieval(Retrieval):
         """The chunks of the record, cut from the texts as they are now. Raises `InputError`."""
         texts, own = dict(search.texts), family_options(suite, RetrievalOptions)
         try:
-            told: Mapping[str, Any] = self._recorded  # type: ignore[assignment]  # whatever it is, see below
-            hits = tuple(Hit(each["document"], each["start"], each["end"], 0.0) for each in told["hits"])
+            recorded = self._recorded.hits if self._recorded else []
+            hits = tuple(Hit(chunk.document, chunk.start, chunk.end, 0.0) for chunk in recorded)
             found = [texts[hit.document][hit.start : hit.end] for hit in hits]
-        except (KeyError, TypeError, AttributeError):
+        except KeyError:
             raise InputError("--retriever", retriever, "the record does not tell which chunks it showed") from None
         return Retrieved(
             search=search,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from needlework.core.grid import Cell
+from needlework.core.record import Record
 from needlework.haystack_fixtures.tasks.task import Task
-from needlework.results.records.record import Record
 
 if TYPE_CHECKING:
     from needlework.results.statistics.run_report import RunReport
@@ -35,8 +35,8 @@ def pytest_needlework_record(config: pytest.Config, record: Record) -> None:
     What is changed here changes nothing: it is a copy, and the journal has the record already::
 
         def pytest_needlework_record(config, record):
-            if record["outcome"] == "error":
-                print(record["id"], record["why"])
+            if record.outcome == "error":
+                print(record.id, record.why)
     """
 
 

@@ -15,12 +15,12 @@ from typing import Literal
 import pytest
 
 from needlework.core.grid import depth_label
+from needlework.core.record import Record
 from needlework.core.settings import Settings
 from needlework.pytest_plugin.latency import benchmark_asked
 from needlework.results.gates.decide import gate_lines
 from needlework.results.gates.gate import State, Verdict
 from needlework.results.gates.gatekeeper import Gatekeeper
-from needlework.results.records.record import Record
 from needlework.results.records.run_folder import MANIFEST
 from needlework.results.run.finish import Finished
 from needlework.results.run.open_folder import OpenFolder, Pace
@@ -163,7 +163,7 @@ def ambiguous_words(keyword: str, records: Sequence[Record]) -> list[str]:
     """Say where a word of `-k` took more than one value: `-k depth10` matches depth 100 too."""
     lines = []
     for word, kind, number in re.findall(r"((depth|len)(\d+(?:\.\d+)?))(?![\w.-])", keyword):
-        values = {depth_label(r["depth"]) if kind == "depth" else str(r["length"]) for r in records}
+        values = {depth_label(r.depth) if kind == "depth" else str(r.length) for r in records}
         taken = sorted((value for value in values if value.startswith(number)), key=len)
         if len(taken) > 1:
             option = "depths" if kind == "depth" else "lengths"

@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
+from needlework.core.record import Record
 from needlework.pytest_plugin.further_cells import cell_of
 from needlework.pytest_plugin.workers import is_worker
-from needlework.results.records.record import Record
 from needlework.results.statistics.run_facts import latency_of, token_of, ttft_of
 
 _OPTION = "--benchmark-"
@@ -81,9 +81,9 @@ def cells_as_benchmarks(config: pytest.Config, cells: Sequence[pytest.Item]) -> 
 def latency_groups(records: Iterable[Record]) -> tuple[LatencyGroup, ...]:
     """The times of answers of this session, sorted by measure, model, task and length; replayed ones are of another."""
     groups: dict[tuple[str, str, int], list[Record]] = {}
-    for record in sorted(records, key=lambda record: record["id"]):
-        if latency_of(record) is not None and not record["timing"].get("replayed"):
-            groups.setdefault((record["model"], record["task"], record["length"]), []).append(record)
+    for record in sorted(records, key=lambda record: record.id):
+        if latency_of(record) is not None and not record.timing.replayed:
+            groups.setdefault((record.model, record.task, record.length), []).append(record)
     several = len({model for model, _, _ in groups}) > 1
     return tuple(
         LatencyGroup(
@@ -93,7 +93,7 @@ def latency_groups(records: Iterable[Record]) -> tuple[LatencyGroup, ...]:
             task=task,
             length=length,
             seconds=seconds,
-            cached_tokens=sum(record["timing"].get("cached_tokens") or 0 for record in found),
+            cached_tokens=sum(record.timing.cached_tokens or 0 for record in found),
         )
         for measure, of in _MEASURES.items()
         for (model, task, length), found in sorted(groups.items())

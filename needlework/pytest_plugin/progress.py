@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from needlework.core.grid import parse_id
+from needlework.core.record import Record, Timing
 from needlework.pytest_plugin.reports import payload_of
 from needlework.results.records.journal import ArrivingAnswers
-from needlework.results.records.record import Record, WaitingAnswer
 from needlework.results.records.run_folder import JOURNAL
 
 # A live line is gone when pytest writes on: the cursor is saved before and put back after.
@@ -219,38 +219,38 @@ class Tally:
     _running: dict[str, float] = field(default_factory=dict)  # when tests began that have not ended, seconds
     _took: float = 0.0  # all answers of this session, seconds
 
-    def answered(self, answer: WaitingAnswer) -> None:
+    def answered(self, answer: Record) -> None:
         """Count an answer that came before its test's turn. Its length is not known: its prompt is nearly as long.
 
         One may be read after its test has ended, when all is counted: in a log half a minute lies between two looks.
         """
-        if answer["key"] not in self._early and answer["key"] not in self._ended:
-            self._early[answer["key"]] = tokens = answer["prompt"].get("tokens", 0)
-            self._count(tokens, tokens, answer["timing"])
+        if answer.key not in self._early and answer.key not in self._ended:
+            self._early[answer.key] = tokens = answer.prompt.tokens
+            self._count(tokens, tokens, answer.timing)
 
     def add(self, record: Record) -> None:
         """Count a cell whose test has ended."""
-        self._ended.add(record["key"])
-        early = self._early.pop(record["key"], None)
+        self._ended.add(record.key)
+        early = self._early.pop(record.key, None)
         if early is not None:
-            self.tokens_done += record["length"] - early
+            self.tokens_done += record.length - early
             return
         if self.cells_done >= self.cells:  # a further trial, of --top-up
             self.cells += 1
-            self.tokens += record["length"]
-        timing = record["timing"]
-        if timing.get("replayed"):
+            self.tokens += record.length
+        timing = record.timing
+        if timing.replayed:
             self.cells_done += 1
-            self.tokens -= record["length"]  # no time will be spent on it
+            self.tokens -= record.length  # no time will be spent on it
             return
-        self._count(record["length"], record["prompt"].get("tokens", 0), timing)
+        self._count(record.length, record.prompt.tokens, timing)
 
-    def _count(self, length: int, asked: int, timing: Mapping[str, Any]) -> None:
+    def _count(self, length: int, asked: int, timing: Timing) -> None:
         self.cells_done += 1
         self.tokens_done += length
         self.asked += asked
-        self.shared += timing.get("cached_tokens") or 0
-        self._took += timing.get("latency_s") or 0.0
+        self.shared += timing.cached_tokens or 0
+        self._took += timing.latency_s or 0.0
 
     def begin(self, test: str, seconds: float) -> None:
         """A cell's test begins."""

@@ -14,6 +14,7 @@ import pytest
 
 from needlework.core.errors import EndSignals, InputError
 from needlework.core.grid import Cell, parse_id
+from needlework.core.record import FINAL, Record
 from needlework.core.settings import Settings
 from needlework.pytest_plugin.further_cells import cell_of
 from needlework.pytest_plugin.latency import publish_latencies
@@ -21,7 +22,6 @@ from needlework.pytest_plugin.progress import PROGRESS, Progress
 from needlework.pytest_plugin.reports import gate_case, payload_of
 from needlework.pytest_plugin.run_state import run_state
 from needlework.pytest_plugin.workers import cells_to_come, has_workers
-from needlework.results.records.record import FINAL, Record
 from needlework.results.records.samples import name_of_test, windows_of
 from needlework.results.run.open_folder import OpenFolder, Selected, exit_status, is_void
 from needlework.results.style import counted, one_line, relative
@@ -245,7 +245,7 @@ class Recorder:
                 self._fault = str(InputError("results", self.folder.path, remedy))
         cut_short = self._finished is not None and bool(self._finished.report.interrupted)
         whole = not self._fault and not cut_short
-        self.folder.close(answered={each["key"] for each in records if each["outcome"] in FINAL} if whole else None)
+        self.folder.close(answered={each.key for each in records if each.outcome in FINAL} if whole else None)
         for verdict in self._verdicts:
             for case in gate_case(verdict):
                 session.config.hook.pytest_runtest_logreport(report=case)

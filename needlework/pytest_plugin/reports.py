@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import pytest
 
 from needlework.core.errors import InputError, printable
+from needlework.core.record import Record, decode_record, encode_record
 from needlework.pytest_plugin.further_cells import cell_of
 from needlework.pytest_plugin.run_state import run_state
 from needlework.pytest_plugin.workers import is_worker, worker_name
 from needlework.results.records.journal import stored_answers
-from needlework.results.records.record import Record
 from needlework.results.style import BLOCKS, can_encode, score_glyph
 
 if TYPE_CHECKING:
@@ -51,16 +51,16 @@ def pytest_runtest_makereport(
         message = f"the test asked the model and scored nothing: {reason}"
         scored = Scored(None, error_kind="harness", message=message)
     record = make_record(exchange, scored, nodeid=item.nodeid, worker=worker_name(config), recipe=state.recipe)
-    item.user_properties += [("outcome", record["outcome"]), ("n_prompt_tokens", record["prompt"].get("tokens", 0))]
-    if record["score"] is not None:
-        item.user_properties.append(("score", f"{record['score']:.4f}"))
+    item.user_properties += [("outcome", record.outcome), ("n_prompt_tokens", record.prompt.tokens)]
+    if record.score is not None:
+        item.user_properties.append(("score", f"{record.score:.4f}"))
     fault = ""
     if state.settings.save_prompts and exchange.trial is not None:
         fault = _save_prompt(state.folder, exchange.key, exchange.trial.prompt.text)
-    if record["outcome"] == "error" and report.passed:
+    if record.outcome == "error" and report.passed:
         report.outcome = "failed"
-        error = record["error"]
-        report.longrepr = f"{error['kind']}: {printable(error['message'])}" if error else "error"
+        error = record.error
+        report.longrepr = f"{error.kind}: {printable(error.message)}" if error else "error"
     if cell_of(item) in state.shared_cells and not exchange.replayed:
         # The next test of this cell scores the same answer.
         stored = stored_answers([record], [])
@@ -130,7 +130,7 @@ def pytest_report_teststatus(report: Any, config: pytest.Config) -> tuple[str, s
 
 def shown_as(record: Record, report: pytest.TestReport) -> Shown:
     """How the terminal shows a record; a failure of the test's own as pytest shows any."""
-    outcome, score = record["outcome"], record["score"]
+    outcome, score = record.outcome, record.score
     if outcome == "error":
         return outcome, _LETTERS[outcome], _words(record).upper(), "red"
     if report.failed:
@@ -142,10 +142,10 @@ def shown_as(record: Record, report: pytest.TestReport) -> Shown:
 
 def _words(record: Record) -> str:
     """A record in a few words: `found 100 %`, `error timeout`."""
-    if record["score"] is not None:
-        return f"{record['outcome']} {record['score']:.0%}"
-    error = record["error"]
-    return f"{record['outcome']} {error['kind']}" if error else record["outcome"]
+    if record.score is not None:
+        return f"{record.outcome} {record.score:.0%}"
+    error = record.error
+    return f"{record.outcome} {error.kind}" if error else record.outcome
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -166,8 +166,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Genera
 
 Shown = tuple[str, str, str, str]
 """A test in the terminal: category, letter, words, colour."""
-
-_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), default=str).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +190,8 @@ def attach(report: object, payload: Payload, *, as_text: bool = True) -> None:
     if not as_text:
         cast("Any", report).needlework = payload
         return
-    values = (_encode(payload.record), payload.shown, _encode(payload.facts), payload.fault)
+    record = payload.record and encode_record(payload.record).decode()
+    values = (record, payload.shown, json.dumps(payload.facts, default=str), payload.fault)
     cast("Any", report).needlework = values
 
 
@@ -201,7 +200,7 @@ def payload_of(report: object) -> Payload | None:
     payload = getattr(report, "needlework", None)
     if isinstance(payload, tuple):
         line, shown, facts, fault = payload
-        payload = Payload(json.loads(line), shown, json.loads(facts), fault, line)
+        payload = Payload(decode_record(line.encode()), shown, json.loads(facts), fault, line)
         cast("Any", report).needlework = payload
     return payload if isinstance(payload, Payload) else None
 

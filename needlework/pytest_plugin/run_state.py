@@ -14,6 +14,7 @@ import pytest
 from needlework.core.errors import EndSignals, InputError
 from needlework.core.files import default_cache_dir
 from needlework.core.grid import Cell, Misfit
+from needlework.core.record import Record
 from needlework.core.settings import Settings, family_options
 from needlework.haystack_fixtures.configuration.presets import task_suite
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings, written_value
@@ -31,9 +32,8 @@ from needlework.pipeline.window import Filled, asks_window, filled, with_length
 from needlework.pytest_plugin.options import command_line_values, ini_values
 from needlework.pytest_plugin.workers import given_to_worker, is_worker, worker_count, worker_name
 from needlework.results.records.journal import WaitingAnswers, read_journal, read_rulings, read_waiting, stored_answers
-from needlework.results.records.record import WaitingAnswer, WaitingRuling
 from needlework.results.records.run_folder import JOURNAL
-from needlework.results.run.answer_facts import waiting_answer, waiting_ruling
+from needlework.results.run.record_builder import ruled_record, unscored_record
 from needlework.scoring.background import Ahead
 
 if TYPE_CHECKING:
@@ -223,13 +223,13 @@ class RunState:
 
     def store_answer(self, exchange: Exchange) -> None:
         """Write down an answer that has come before its cell's turn: no kill loses it. Called in threads."""
-        self._write_line(waiting_answer(exchange, worker_name(self._config)))
+        self._write_line(unscored_record(exchange, worker=worker_name(self._config), recipe=self.recipe))
 
     def store_ruling(self, exchange: Any, scored: Scored) -> None:
         """Write down what judges have ruled before the cell's turn: it is not paid for again. Called in threads."""
-        self._write_line(waiting_ruling(exchange, scored))
+        self._write_line(ruled_record(exchange, scored, worker=worker_name(self._config), recipe=self.recipe))
 
-    def _write_line(self, line: WaitingAnswer | WaitingRuling | None) -> None:
+    def _write_line(self, line: Record | None) -> None:
         if line is not None and self.journal_of_process is not None:
             self.journal_of_process.append(line)
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell, parse_id
+from needlework.core.record import Record
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series
-from needlework.results.records.record import Record
 from needlework.results.run.record_builder import lost_record
 from needlework.results.statistics.adaptive import surveyed
 from needlework.results.style import length_labels

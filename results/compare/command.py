@@ -285,7 +285,7 @@ def _facts(found: Several, name: str) -> dict[str, Any]:
     run = found.runs[name]
     manifest = run.manifest if run else {}
     return {
-        "model": sorted({record["model"] for record in run.records}) if run else [],
+        "model": sorted({record.model for record in run.records}) if run else [],
         "window": found.windows.get(name),
         "started": manifest.get("started"),
         "commit": manifest.get("commit"),
@@ -321,7 +321,7 @@ def parse_labels(text: str) -> tuple[str, ...]:
 
 def models_of(run: Run) -> list[str]:
     """The models that a run asked, sorted."""
-    return sorted({record["model"] for record in run.records})
+    return sorted({record.model for record in run.records})
 
 
 def _read(path: Path) -> Run:

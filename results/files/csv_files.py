@@ -8,12 +8,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import isfinite
 from pathlib import Path
-from typing import Any, cast
 
 from needlework.core.errors import InputError
 from needlework.core.files import write_whole
 from needlework.core.grid import depth_label
-from needlework.results.records.record import Record
+from needlework.core.record import PromptFacts, Record
 from needlework.results.records.run_folder import check_run_file
 from needlework.results.records.samples import panel_and_sample, retriever_of
 from needlework.results.statistics.intervals import METHOD
@@ -39,7 +38,7 @@ def csv_text(records: Iterable[Record]) -> str:
     where lengths are its alone."""
     ordered = sorted(records, key=reading_order)
     parts: list[tuple[tuple[str, ...], Callable[[Record], tuple[object, ...]]]] = [(COLUMNS, _values)]
-    if any("length_means" in record["prompt"] for record in ordered):
+    if any(record.prompt.length_means for record in ordered):
         parts.append((CONTEXT, _context))
     if any(map(retriever_of, ordered)):
         parts.append((RETRIEVAL, _retrieval))
@@ -107,56 +106,57 @@ RETRIEVAL = ("retriever", "retrieval_gold", "retrieval_rank", "retrieval_answer_
 
 def _values(record: Record) -> tuple[object, ...]:
     """What `COLUMNS` have of a trial."""
-    told = cast("Mapping[str, Any]", record).get
-    prompt, response, timing, error = record["prompt"], record["response"], record["timing"], record["error"] or {}
+    prompt, response, timing, error = record.prompt, record.response, record.timing, record.error
     return (
-        told("model"),
-        told("task"),
-        told("needle"),
-        told("language"),
-        told("length"),
-        "all" if record["depth"] is None else f"{record['depth']:.12g}",
+        record.model,
+        record.task,
+        record.needle,
+        record.language,
+        record.length,
+        "all" if record.depth is None else f"{record.depth:.12g}",
         _achieved_depth(prompt),
-        told("repeat"),
-        told("seed"),
-        told("outcome"),
-        told("score"),
-        told("scorer"),
-        told("scorer_version"),
-        told("why"),
-        told("question"),
-        " | ".join(record["expected"]),
-        response.get("text", record["answer"]),
-        told("answer"),
-        prompt.get("tokens"),
-        response.get("prompt_tokens"),
-        response.get("completion_tokens"),
-        response.get("finish_reason"),
-        timing.get("latency_s"),
-        timing.get("ttft_s"),
-        timing.get("tokens_per_s"),
-        timing.get("cached_tokens"),
-        timing.get("attempts"),
-        error.get("kind"),
-        error.get("message"),
-        told("key"),
-        told("id"),
+        record.repeat,
+        record.seed,
+        record.outcome,
+        record.score,
+        record.scorer,
+        record.scorer_version,
+        record.why,
+        record.question,
+        " | ".join(record.expected),
+        response.text or record.answer,
+        record.answer,
+        prompt.tokens or None,
+        response.prompt_tokens,
+        response.completion_tokens,
+        response.finish_reason,
+        timing.latency_s,
+        timing.ttft_s,
+        timing.tokens_per_s,
+        timing.cached_tokens,
+        timing.attempts,
+        error.kind if error else None,
+        error.message if error else None,
+        record.key,
+        record.id,
     )
 
 
 def _context(record: Record) -> tuple[object, ...]:
-    prompt = record["prompt"]
-    return prompt.get("length_means", "total" if prompt else ""), prompt.get("context_tokens")
+    prompt = record.prompt
+    return prompt.length_means or ("total" if prompt.sha256 else ""), prompt.context_tokens
 
 
 def _retrieval(record: Record) -> tuple[object, ...]:
-    found = record["prompt"].get("retrieval", {})
-    return retriever_of(record) or "none", found.get("gold"), found.get("rank"), found.get("answer_recall")
+    found = record.prompt.retrieval
+    if found is None:
+        return retriever_of(record) or "none", None, None, None
+    return retriever_of(record) or "none", found.gold, found.rank, found.answer_recall
 
 
-def _achieved_depth(prompt: Mapping[str, Any]) -> object:
+def _achieved_depth(prompt: PromptFacts) -> object:
     """Where the needle came to stand, percent; several needles with a space between."""
-    depths = [needle["depth"] for needle in prompt.get("needles", ())]
+    depths = [needle.depth for needle in prompt.needles]
     return depths[0] if len(depths) == 1 else " ".join(f"{depth:g}" for depth in depths)
 
 

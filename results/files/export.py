@@ -14,8 +14,8 @@ from typing import Any
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.files import write_whole
 from needlework.core.grid import slug
+from needlework.core.record import FINAL, UNDECIDED, Record
 from needlework.results.files.read_run import Run, read_run
-from needlework.results.records.record import FINAL, UNDECIDED, Record
 from needlework.results.records.samples import began
 from needlework.results.statistics.panels import tally, trial_of
 
@@ -59,7 +59,7 @@ def inspect_logs(run: Run) -> dict[str, bytes]:
     """Return file name -> content of each log. Names begin with the time, by which `inspect view` knows its logs."""
     groups: dict[tuple[str, str], list[Record]] = {}
     for record in run.records:
-        groups.setdefault((record["model"], record["task"]), []).append(record)
+        groups.setdefault((record.model, record.task), []).append(record)
     started = began(run.manifest) or datetime.fromtimestamp(0, UTC)
     stamp = started.isoformat(timespec="seconds")
     logs = {}
@@ -74,7 +74,7 @@ def inspect_logs(run: Run) -> dict[str, bytes]:
 
 
 def _log(run: Run, model: str, task: str, records: Sequence[Record], id_: str, stamp: str) -> dict[str, Any]:
-    scorers = sorted({record["scorer"] for record in records if record["outcome"] in FINAL})
+    scorers = sorted({record.scorer for record in records if record.outcome in FINAL})
     ended = run.manifest.get("ended")
     versions = run.manifest.get("versions")
     commit = run.manifest.get("commit")
@@ -93,7 +93,7 @@ def _log(run: Run, model: str, task: str, records: Sequence[Record], id_: str, s
             "dataset": {
                 "name": f"needlework {task}",
                 "samples": len(records),
-                "sample_ids": [record["id"] for record in records],
+                "sample_ids": [record.id for record in records],
                 "shuffled": False,
             },
             "model": model,
@@ -105,8 +105,8 @@ def _log(run: Run, model: str, task: str, records: Sequence[Record], id_: str, s
         "plan": {"name": "plan", "steps": [], "config": {}},
         "results": {
             "total_samples": len(records),
-            "completed_samples": sum(record["error"] is None for record in records),
-            "scores": [_score(name, [each for each in records if each["scorer"] == name]) for name in scorers],
+            "completed_samples": sum(record.error is None for record in records),
+            "scores": [_score(name, [each for each in records if each.scorer == name]) for name in scorers],
         },
         "stats": {
             "started_at": stamp,
@@ -135,32 +135,32 @@ _USAGE = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
 
 
 def _count(record: Record, name: str) -> int:
-    value = record["response"].get(name)
-    return value if isinstance(value, int) else 0
+    value: int | None = getattr(record.response, name)
+    return value or 0
 
 
 def _sample(record: Record) -> dict[str, Any]:
-    response, seconds = record["response"], record["timing"].get("latency_s")
+    response, seconds = record.response, record.timing.latency_s
     usage = {name: _count(record, own) for name, own in _USAGE.items()}
-    text = response.get("text") or ""
+    text = response.text
     reply = {"role": "assistant", "content": text, "source": "generate"}
     sample: dict[str, Any] = {
-        "id": record["id"],
+        "id": record.id,
         "epoch": 1,
-        "input": record["question"],
-        "target": list(record["expected"]),
-        "messages": [{"role": "user", "content": record["question"]}, reply],
+        "input": record.question,
+        "target": list(record.expected),
+        "messages": [{"role": "user", "content": record.question}, reply],
         "output": {
-            "model": record["model"],
-            "choices": [{"message": reply, "stop_reason": _STOPS.get(str(response.get("finish_reason")), "unknown")}],
+            "model": record.model,
+            "choices": [{"message": reply, "stop_reason": _STOPS.get(str(response.finish_reason), "unknown")}],
             "usage": {**usage, "total_tokens": sum(usage.values())},
-            "time": seconds if isinstance(seconds, (int, float)) else None,
+            "time": seconds,
         },
         "scores": {},
         "metadata": {
-            **{name: record.get(name) for name in _TOLD},
-            "prompt_sha256": record["prompt"].get("sha256"),
-            "why": record["why"],
+            **{name: getattr(record, name) for name in _TOLD},
+            "prompt_sha256": record.prompt.sha256,
+            "why": record.why,
             "input": "the question alone: `needlework prompt RUN ID` prints the whole prompt",
         },
         "store": {},
@@ -168,11 +168,11 @@ def _sample(record: Record) -> dict[str, Any]:
         "model_usage": {},
         "attachments": {},
     }
-    if record["score"] is not None:
-        score = {"value": fsum([record["score"]]), "answer": record["answer"], "explanation": record["why"]}
-        sample["scores"] = {record["scorer"]: {**score, "metadata": {"outcome": record["outcome"]}}}
-    if record["error"]:
-        said = f"{record['error']['kind']}: {record['error']['message']}"
+    if record.score is not None:
+        score = {"value": fsum([record.score]), "answer": record.answer, "explanation": record.why}
+        sample["scores"] = {record.scorer: {**score, "metadata": {"outcome": record.outcome}}}
+    if record.error:
+        said = f"{record.error.kind}: {record.error.message}"
         sample["error"] = {"message": said, "traceback": "", "traceback_ansi": ""}
     return sample
 
@@ -213,21 +213,20 @@ def parquet_bytes(run: Run) -> bytes:
 
 
 def _row(run: Run, record: Record) -> dict[str, Any]:
-    fields: dict[str, Any] = {**record}
-    response, timing, error = record["response"], record["timing"], record["error"]
+    response, timing, error = record.response, record.timing, record.error
     started = run.manifest.get("started")
     told = {
         "run": run.name,
         "started": started if isinstance(started, str) else None,
-        "expected": _joined(record["expected"]),
-        "answer": response.get("text", record["answer"]),
-        "read_as": record["answer"],
-        **{name: response.get(name) for name in _RESPONSE},
-        "prompt_sha256": record["prompt"].get("sha256"),
-        **{name: timing.get(name) for name in ("latency_s", "ttft_s")},
-        "error": f"{error['kind']}: {error['message']}" if error else None,
+        "expected": _joined(record.expected),
+        "answer": response.text or record.answer,
+        "read_as": record.answer,
+        **{name: getattr(response, name) for name in _RESPONSE},
+        "prompt_sha256": record.prompt.sha256,
+        **{name: getattr(timing, name) for name in ("latency_s", "ttft_s")},
+        "error": f"{error.kind}: {error.message}" if error else None,
     }
-    return {name: _encodable(told[name] if name in told else fields.get(name)) for name in COLUMNS}
+    return {name: _encodable(told[name] if name in told else getattr(record, name)) for name in COLUMNS}
 
 
 def _encodable(value: Any) -> Any:

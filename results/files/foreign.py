@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.core.errors import InputError
-from needlework.results.records.record import OutcomeName
+from needlework.core.record import OutcomeName
 from needlework.results.records.run_folder import check_run_file, read_run_json
 from needlework.results.statistics.panels import Panel, Trial, panels_of
 from needlework.results.style import fit, one_line

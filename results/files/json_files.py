@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from needlework.core.errors import InputError
 from needlework.core.files import write_whole
 from needlework.core.grid import depth_label
-from needlework.results.records.record import SCHEMA as RECORD_SCHEMA
-from needlework.results.records.record import UNSCORED, Record, completed, fault_of
+from needlework.core.record import SCHEMA as RECORD_SCHEMA
+from needlework.core.record import UNSCORED, Record, encode_record, record_of
 from needlework.results.records.run_folder import read_run_json
 from needlework.results.statistics.comparison.comparison import FamilyDifference, Losses
 from needlework.results.statistics.comparison.many_runs import Against, Scores
@@ -32,8 +32,6 @@ from needlework.results.statistics.suites.needlebench import needlebench_object
 from needlework.results.statistics.suites.ruler import ruler_object
 from needlework.results.statistics.tasks import PanelStatistics, macros_object, statistics_object, tasks_object
 
-_FIELDS = tuple(Record.__annotations__)
-_KNOWN = frozenset(_FIELDS)
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _quoted = json.encoder.encode_basestring
 _sorted = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True).encode
@@ -74,7 +72,7 @@ def _content(report: RunReport) -> bytes:
     }
     told = "".join(f'"{name}": {_dump(part, indent=1)},\n' for name, part in parts.items())
     head = f'{{\n"schema": {RECORD_SCHEMA},\n{told}"records": [\n'
-    return b"".join([head.encode(), b",\n".join(map(_record_line, report.records)), b"\n]\n}\n"])
+    return b"".join([head.encode(), b",\n".join(map(encode_record, report.records)), b"\n]\n}\n"])
 
 
 def read_json(path: Path) -> list[Record]:
@@ -101,16 +99,13 @@ def records_in(content: object, path: Path) -> list[Record]:
         raise InputError(
             "results file", path, f"has schema {schema!r}, this version reads {RECORD_SCHEMA}; update Needlework"
         )
-    for number, record in enumerate(content["records"], start=1):
-        check_record(record, path, f"record {number}")
-    return [completed(record) for record in content["records"]]
-
-
-def check_record(record: object, path: Path, where: str) -> None:
-    """Raise `InputError` where `record` is none; `where` says which record of `path` it is."""
-    fault = fault_of(record)
-    if fault:
-        raise InputError("results file", path, f"{where} {fault}")
+    records = []
+    for number, fields in enumerate(content["records"], start=1):
+        try:
+            records.append(record_of(fields))
+        except ValueError as error:
+            raise InputError("results file", path, f"record {number} is none: {error}") from None
+    return records
 
 
 def panel_object(panel: Panel) -> dict[str, Any]:
@@ -150,32 +145,6 @@ def _tally_object(tally: Tally) -> dict[str, Any]:
         "clusters": tally.samples,
         "outcomes": {name: count for name, count in tally.counts.items() if count},
     }
-
-
-def _record_line(record: Record) -> bytes:
-    """The fields in the order of `Record`, then those of later schemas by name; keys inside them sorted."""
-    fields = cast("Mapping[str, object]", record)
-    known = [name for name in _FIELDS if name in fields]
-    names = known if len(known) == len(fields) else [*known, *sorted(fields.keys() - set(known))]
-    pairs = []
-    try:
-        for name in names:
-            value = fields[name]
-            kind = type(value)
-            if kind is str:
-                text = _quoted(cast("str", value))
-            elif kind is int or (kind is float and isfinite(cast("float", value))):
-                text = repr(value)  # most fields are short: an encoder takes longer to begin than to write them
-            else:
-                text = "null" if value is None else _sorted(value)
-            pairs.append(f'"{name}": {text}' if name in _KNOWN else f"{_quoted(name)}: {text}")
-    except (ValueError, TypeError):  # NaN or infinity, or keys that are no texts
-        return _dump({name: plain(fields[name]) for name in names}).encode()
-    line = f"{{{', '.join(pairs)}}}"
-    try:
-        return line.encode()
-    except UnicodeEncodeError:
-        return escaped(line).encode()
 
 
 def _dump(value: object, indent: int | None = None) -> str:
@@ -285,7 +254,7 @@ def summary_object(report: RunReport) -> dict[str, Any]:
     """A run as JSON objects. Scores and shares are 0..1, lengths tokens, depths percent, times ISO 8601 in UTC."""
     short = in_short(report)
     verdicts = {row.verdict for row in report.gates}
-    flags = Counter(flag for record in report.records for flag in record["details"].get("flags", ()))
+    flags = Counter(flag for record in report.records for flag in record.details.flags)
     return {
         "schema": SUMMARY_SCHEMA,
         "run": run_object(report.facts),
@@ -294,7 +263,7 @@ def summary_object(report: RunReport) -> dict[str, Any]:
         "rests_on": short.rests,
         "planned": report.planned,
         "recorded": len(report.records),
-        "outcomes": dict(Counter(record["outcome"] for record in report.records)),
+        "outcomes": dict(Counter(record.outcome for record in report.records)),
         "flags": dict(flags),
         "faults": [asdict(fault) for fault in short.faults],
         "notes": list(report.notes),

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from needlework.core.errors import InputError
+from needlework.core.record import Record
 from needlework.haystack_fixtures.tasks.own_documents import votes_by_embeddings, votes_of
 from needlework.results.files.csv_files import read_csv
 from needlework.results.files.foreign import foreign_panels, panels_in_json
-from needlework.results.files.json_files import check_record, parsed, read_json, records_in
+from needlework.results.files.json_files import parsed, read_json, records_in
 from needlework.results.records.journal import read_journal, read_vectors
-from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, SHARDS, check_links, check_run_file, read_run_json
 from needlework.results.records.samples import latest_of_each
 from needlework.results.statistics.adaptive import adaptive_statements
@@ -41,7 +41,7 @@ class Run:
 
     def __repr__(self) -> str:
         """One line, however many records: a notebook shows it."""
-        models = ", ".join(sorted({record["model"] for record in self.records})) or "no model"
+        models = ", ".join(sorted({record.model for record in self.records})) or "no model"
         told = f"{len(self.records):,} of {self.planned:,} trials, {models}"
         return one_line(f"<Run {self.name}: {told}; {relative(self.folder)}>")
 
@@ -153,10 +153,8 @@ def _csv(path: Path) -> tuple[Panel, ...]:
 def _journal(path: Path) -> list[Record]:
     """The last record of each trial of the journal's last recipe: a resumed run with other options is another run."""
     records = read_journal(path)
-    for number, record in enumerate(records, start=1):
-        check_record(record, path, f"record {number}")
-    recipe = records[-1]["details"].get("recipe") if records else None
-    same = (record for record in records if record["details"].get("recipe") == recipe)
+    recipe = records[-1].details.recipe if records else None
+    same = (record for record in records if record.details.recipe == recipe)
     return latest_of_each(same)
 
 

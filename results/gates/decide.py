@@ -8,8 +8,8 @@ from itertools import groupby
 from math import fsum
 from types import MappingProxyType
 
+from needlework.core.record import NOTHING_SAID, SCORED, UNDECIDED, UNSCORED, OutcomeName, Record
 from needlework.results.gates.gate import COMPARE, Baseline, Gate, State, Verdict, groups_of
-from needlework.results.records.record import NOTHING_SAID, SCORED, UNDECIDED, UNSCORED, OutcomeName, Record
 from needlework.results.records.samples import common_window, windows_of
 from needlework.results.statistics.comparison.comparison import LEVEL, losses_of
 from needlework.results.statistics.intervals import ERROR, FEW, NEEDED, Ends, detectable_drop
@@ -63,7 +63,7 @@ def judge_gate(
 def gate_groups(gate: Gate, records: Sequence[Record], baseline: Baseline | None) -> dict[str, list[Record]]:
     """The groups that a gate asks of; several models that share one baseline are compared with it one by one."""
     shared = gate.paired and baseline is not None and not baseline.by_model
-    return groups_of(gate, records, each_model=shared and len({record["model"] for record in records}) > 1)
+    return groups_of(gate, records, each_model=shared and len({record.model for record in records}) > 1)
 
 
 def _asked_at_several(records: Sequence[Record]) -> bool:
@@ -85,7 +85,7 @@ def judge_group(
 
     `groups`: how many the gate asks of. `not worse` fails where any is shown to be worse, so that all share its 5 %.
     """
-    scored = [record for record in records if record["outcome"] in SCORED]
+    scored = [record for record in records if record.outcome in SCORED]
     blank = Verdict(
         gate.text, group, "fail", level=level_of(look), n=len(scored), paired=gate.paired,
         windows=(None, common_window(windows, records)), nothing=_counts(scored, NOTHING_SAID),
@@ -93,7 +93,7 @@ def judge_group(
     )  # fmt: skip
     if gate.paired:
         return _judge_drop(gate, blank, records, baseline, look, groups)
-    losses = losses_of((record["length"], (record["outcome"],) * 2, (True, not _skipped(record))) for record in records)
+    losses = losses_of((record.length, (record.outcome,) * 2, (True, not _skipped(record))) for record in records)
     blank = replace(blank, against=_counts(records, _AGAINST), losses=losses[0] if losses else None)
     if not scored:
         return replace(blank, note="nothing scored")
@@ -103,7 +103,7 @@ def judge_group(
 
 
 def _skipped(record: Record) -> bool:
-    return record["outcome"] == "skipped"
+    return record.outcome == "skipped"
 
 
 def _against(gate: Gate, trial: Trial) -> Trial:
@@ -119,8 +119,8 @@ def _judge_drop(
     known = [(record, baseline.score_of(record) if baseline else None) for record in records]
     pairs = [(record, before) for record, before in known if before is not None]
     both = [record for record, _ in pairs]
-    scored = [record for record in both if record["outcome"] in SCORED]
-    losses = losses_of((each["length"], ("found", each["outcome"]), (True, each["outcome"] in SCORED)) for each in both)
+    scored = [record for record in both if record.outcome in SCORED]
+    losses = losses_of((each.length, ("found", each.outcome), (True, each.outcome in SCORED)) for each in both)
     blank = replace(
         blank,
         n=len(scored),
@@ -132,7 +132,7 @@ def _judge_drop(
     )
     if not pairs or (not scored and not blank.certain):
         return replace(blank, note="no trial that both runs scored")
-    drops = [before - (record["score"] or 0.0 if record["outcome"] in SCORED else 0.0) for record, before in pairs]
+    drops = [before - (record.score or 0.0 if record.outcome in SCORED else 0.0) for record, before in pairs]
     names = [trial_of(record).sample_name for record in both]
     if gate.metric == "drop" or blank.certain:
         return _judged(gate, blank, of_differences(drops, names), look)
@@ -168,7 +168,7 @@ def _window_before(baseline: Baseline | None, records: Sequence[Record]) -> int 
 
 
 def _counts(records: Sequence[Record], counted: Sequence[OutcomeName]) -> dict[OutcomeName, int]:
-    found = [record["outcome"] for record in records]
+    found = [record.outcome for record in records]
     return {name: found.count(name) for name in counted if name in found}
 
 

@@ -10,11 +10,13 @@ from math import ceil
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
+from msgspec import structs
+
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell, depth_label, parse_tokens
+from needlework.core.record import SCORED, WAITING, OutcomeName, Record
 from needlework.haystack_fixtures.tasks.arms import arms_of, split_label
 from needlework.haystack_fixtures.tasks.catalogue import Series, controls_of
-from needlework.results.records.record import SCORED, OutcomeName, Record
 from needlework.results.records.samples import control_of, label_of, retriever_of, task_of
 from needlework.results.statistics.comparison.comparison import Losses
 from needlework.results.statistics.comparison.joining import Identity, joined, prompts_match
@@ -40,12 +42,12 @@ _GATE = re.compile(r"(?P<metric>\w+)\s*(?P<compare>>=|<=|>|<)\s*(?P<limit>[\d.]+
 _NOT_WORSE = re.compile(r"(?P<metric>not[ _]worse)(?:\s+than\s+(?P<limit>[\d.]+\s*%?))?" + _REST)
 _TERM = re.compile(r"(?P<field>\w+)\s*(?P<compare>>=|<=|=|>|<)\s*(?P<value>[^,]+)")
 _GRAINS: dict[str, Callable[[Record], str]] = {
-    "length": lambda r: f"length {r['length']}",
-    "depth": lambda r: f"depth {depth_label(r['depth'])}",
-    "cell": lambda r: f"{r['task']} {r['needle']} length {r['length']} depth {depth_label(r['depth'])}",
-    "task": lambda r: f"task {r['task']}",
-    "needle": lambda r: f"needle {r['needle']}",
-    "model": lambda r: f"model {r['model']}",
+    "length": lambda r: f"length {r.length}",
+    "depth": lambda r: f"depth {depth_label(r.depth)}",
+    "cell": lambda r: f"{r.task} {r.needle} length {r.length} depth {depth_label(r.depth)}",
+    "task": lambda r: f"task {r.task}",
+    "needle": lambda r: f"needle {r.needle}",
+    "model": lambda r: f"model {r.model}",
 }
 _WORDS = ("task", "needle", "model", "language", "retriever")
 Metric = Literal["score", "lower_bound", "drop", "not worse"]
@@ -128,15 +130,15 @@ def _term(gate: str, text: str) -> Test:
         if field == "retriever":
             return lambda record: retriever_of(record) == value
         if field == "task":
-            return lambda record: value in (record["task"], task_of(record["task"]))
-        return lambda record: record[field] == value  # type: ignore[literal-required]
+            return lambda record: value in (record.task, task_of(record.task))
+        return lambda record: getattr(record, field) == value
     low, dots, high = value.partition("..")
     bounds = [_number(gate, field, part) for part in ((low, high) if dots else (low,))]
     if dots and compare != "=":
         raise InputError(GATE_OPTION, text.strip(), f"a range is written {field}={value}")
 
     def test(record: Record) -> bool:
-        found = record["length"] if field == "length" else record["depth"]
+        found = record.length if field == "length" else record.depth
         if found is None:
             return False
         if dots:
@@ -165,14 +167,14 @@ def groups_of(gate: Gate, records: Iterable[Record], each_model: bool = False) -
     """
     words = gate.text.replace(" ", "")
     groups: dict[str, list[Record]] = {}
-    for record in sorted(records, key=lambda record: (record["length"], depth_order(record["depth"]))):
-        measured = not control_of(record) or f"needle={record['needle']}" in words
+    for record in sorted(records, key=lambda record: (record.length, depth_order(record.depth))):
+        measured = not control_of(record) or f"needle={record.needle}" in words
         measured = measured and (not retriever_of(record) or "retriever=" in words)
         if measured and all(test(record) for test in gate.scope):
             group = "all" if gate.grain is None else _GRAINS[gate.grain](record)
             if each_model and gate.grain != "model":
-                group = f"{'' if gate.grain is None else f'{group} of '}model {record['model']}"
-            test = label_of(record["task"])
+                group = f"{'' if gate.grain is None else f'{group} of '}model {record.model}"
+            test = label_of(record.task)
             if test and gate.grain not in ("task", "cell"):
                 group += f" of {test}"
             groups.setdefault(group, []).append(record)
@@ -205,11 +207,7 @@ def _trials(series: Series, selected: Collection[str] | None) -> Iterator[Record
     for cell in series.cells if selected is None else (cell for cell in series.cells if cell.id in selected):
         label, retriever = split_label(cell.needle, arms)
         control = "" if retriever else split_label(label, controls)[1]
-        trial: dict[str, Any] = {
-            "task": cell.task, "needle": cell.needle, "model": series.model, "language": series.suite.language,
-            "length": cell.length, "depth": cell.depth, "reference": {"retriever": retriever, "control": control},
-        }  # fmt: skip
-        yield cast("Record", trial)
+        yield planned_record(cell, series.model, language=series.suite.language, retriever=retriever, control=control)
 
 
 def _has(gate: Gate, planned: Sequence[Record]) -> str:
@@ -220,14 +218,14 @@ def _has(gate: Gate, planned: Sequence[Record]) -> str:
 
 def _values(field: str, planned: Sequence[Record]) -> str:
     if field == "length":
-        names = length_labels(sorted({record["length"] for record in planned}))
+        names = length_labels(sorted({record.length for record in planned}))
     elif field == "depth":
-        depths = {record["depth"] for record in planned}
+        depths = {record.depth for record in planned}
         names = tuple(depth_label(depth) for depth in sorted(depth for depth in depths if depth is not None))
     elif field == "retriever":
         names = tuple({retriever_of(record): None for record in planned if retriever_of(record)})
     else:
-        names = tuple(dict.fromkeys(record[field] for record in planned))  # type: ignore[literal-required]
+        names = tuple(dict.fromkeys(getattr(record, field) for record in planned))
     return ", ".join([*names[:_SHOWN], *(["..."] if len(names) > _SHOWN else [])]) or "none"
 
 
@@ -307,7 +305,7 @@ class Baseline:
     def score_of(self, record: Record) -> float | None:
         """The baseline's score on the same trial; `None` where it has none."""
         found = self.twin_of(record)
-        return found["score"] if found is not None and found["outcome"] in SCORED else None
+        return found.score if found is not None and found.outcome in SCORED else None
 
     def check(self, record: Record) -> None:
         """Refuse a baseline that was asked something else under the same name. Raises `InputError`."""
@@ -315,7 +313,7 @@ class Baseline:
         if found is not None and prompts_match(found, record) is False:
             raise InputError(
                 OPTION, self.path,
-                f"its prompt of {record['id']} is another one than this run's; needlework compare says which part"
+                f"its prompt of {record.id} is another one than this run's; needlework compare says which part"
                 " differs, and a baseline made with this run's options has the same",
             )  # fmt: skip
 
@@ -325,7 +323,7 @@ class Baseline:
         tasks = [cell.task, *(f"{cell.task}@{label}" for label in self.labels)]
         at = cell.length, cell.depth, cell.repeat, seed
         twins = [self.records.get(((named, task, cell.needle), *at)) for task in tasks]
-        return any(twin is not None and twin["outcome"] in SCORED for twin in twins)
+        return any(twin is not None and twin.outcome in SCORED for twin in twins)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -338,8 +336,8 @@ class Baseline:
         return 1 + max(repeat for _, _, _, repeat, _ in self.records)
 
     def _identity(self, record: Record) -> Identity:
-        family = (record["model"] if self.by_model else "", record["task"], record["needle"])
-        return family, record["length"], record["depth"], record["repeat"], record.get("seed")
+        family = (record.model if self.by_model else "", record.task, record.needle)
+        return family, record.length, record.depth, record.repeat, record.seed
 
 
 def load_baseline(path: Path, cells: Iterable[tuple[str, Cell]], seed: int) -> Baseline:
@@ -358,23 +356,38 @@ def load_baseline(path: Path, cells: Iterable[tuple[str, Cell]], seed: int) -> B
         raise InputError(OPTION, path, f"cannot be read ({error.strerror})") from None
     except InputError as error:
         raise InputError(OPTION, path, str(error)) from None
-    before = {record["model"] for record in run.records}
+    before = {record.model for record in run.records}
     only = next(iter(before)) if len(before) == 1 else None
     trials = {
-        (only or model, replace(cell, model="")): {
-            "id": cell.id, "model": only or model, "task": cell.task, "needle": cell.needle, "length": cell.length,
-            "depth": cell.depth, "repeat": cell.repeat, "seed": seed,
-        }
+        (only or model, replace(cell, model="")): planned_record(cell, only or model, seed=seed)
         for model, cell in cells
-    }  # fmt: skip
+    }
     asked = list(trials.values())
-    labels = {label for record in run.records if (label := label_of(record["task"]))}
-    asked += [{**trial, "task": f"{trial['task']}@{label}"} for trial in asked for label in sorted(labels)]
+    labels = {label for record in run.records if (label := label_of(record.task))}
+    asked += [structs.replace(trial, task=f"{trial.task}@{label}") for trial in asked for label in sorted(labels)]
     try:
-        index, _, _ = joined(run.records, cast("list[Record]", asked))
+        index, _, _ = joined(run.records, asked)
     except InputError as error:
         raise InputError(OPTION, path, f"cannot be paired (A: the baseline, B: this run): {_remedy(error)}") from None
     return Baseline(path, index, by_model=any(model for (model, _, _), *_ in index), manifest=run.manifest)
+
+
+def planned_record(cell: Cell, model: str, *, seed: int = 0, language: str = "", **reference: str) -> Record:
+    """The record of a cell that nobody has asked yet."""
+    return Record(
+        id=cell.id,
+        model=model,
+        task=cell.task,
+        needle=cell.needle,
+        language=language,
+        length=cell.length,
+        depth=cell.depth,
+        repeat=cell.repeat,
+        seed=seed,
+        outcome=WAITING,
+        score=None,
+        reference=reference,
+    )
 
 
 def _remedy(error: InputError) -> str:

@@ -13,12 +13,12 @@ from typing import Any, Literal
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell, parse_id
+from needlework.core.record import Record
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series, sample_depths
 from needlework.results.gates.decide import gate_groups, judge_gate, judge_group
 from needlework.results.gates.gate import OPTION as GATE_OPTION
 from needlework.results.gates.gate import Baseline, Gate, Verdict, load_baseline
-from needlework.results.records.record import Record
 from needlework.results.records.samples import panel_and_sample, task_of
 from needlework.results.statistics.comparison.provenance import check_dtypes, differing_parts
 from needlework.results.statistics.intervals import BASE, detectable_drop, samples_needed, samples_to_show
@@ -86,7 +86,7 @@ class Gatekeeper:
         if self._baseline is None:
             return
         self._baseline.check(record)
-        model = record["model"]
+        model = record.model
         if not self._allow_dtypes and model not in self._checked and model in facts.get("models", {}):
             self._checked.add(model)
             check_dtypes(GATE_OPTION, self._baseline.path, self._baseline.manifest, facts)
@@ -184,9 +184,9 @@ def check_gates(settings: Settings, gates: Sequence[Gate]) -> None:
 
 def cell_of_record(record: Record) -> Cell:
     """The cell of a record; its id has the depth in three decimals only."""
-    cell = parse_id(record["id"])
-    depth, model = record["depth"], cell.model if cell is not None else ""
-    return Cell(task_of(record["task"]), record["length"], depth, record["needle"], record["repeat"], model)
+    cell = parse_id(record.id)
+    depth, model = record.depth, cell.model if cell is not None else ""
+    return Cell(task_of(record.task), record.length, depth, record.needle, record.repeat, model)
 
 
 OPTION = "--power"

@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 from needlework.core.files import write_whole
 from needlework.core.grid import depth_label
+from needlework.core.record import UNSCORED, Record
 from needlework.results.html.charts import on_one_line, percent_number
 from needlework.results.html.details import Entry, fit
 from needlework.results.html.page import page
 from needlework.results.html.panels import NO_SCORE, CellView, GridView, Stats, axes_data, grid_view, stat_of
 from needlework.results.html.report import LIMIT_BYTES, NOTICE_BYTES
-from needlework.results.records.record import UNSCORED, Record
 from needlework.results.statistics.comparison.comparison import (
     CellDifference,
     Comparison,
@@ -318,7 +318,7 @@ def pair_entries(comparison: Comparison, first: Sequence[Record], second: Sequen
         family, length, depth, _, _ = at
         records = (a.get(at), b.get(at))
         number = numbers[panel_of(family)]
-        told = [record and (record["outcome"], record["score"]) for record in records]
+        told = [None if record is None else (record.outcome, record.score) for record in records]
         telling = 0 if told[0] != told[1] else 2 if told[0] is not None and told[0][0] == "found" else 1
         entries.append(Entry(records, number, columns[number][length], rows[number][depth], telling))
     return entries

@@ -6,13 +6,16 @@ import json
 import zlib
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import isfinite
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
+
+from msgspec import to_builtins
 
 from needlework.core.grid import depth_label
+from needlework.core.record import NeedleFacts, Record
 from needlework.results.html.charts import (
     Shown,
     facts_text,
@@ -23,7 +26,6 @@ from needlework.results.html.charts import (
     visible,
     without_marks,
 )
-from needlework.results.records.record import SCORED, Record
 
 # A trial is a row. Values that many trials have in common (`SHARED`) are numbers into one table of values; the others
 # (`OWN`) stand in the row. The script reads both lists of names from the page's data.
@@ -95,66 +97,59 @@ def rows_at(level: Level) -> Callable[[Record], Row]:
     texts = _Texts(level.text)
 
     def row_of(record: Record) -> Row:
-        fields = cast("Mapping[str, Any]", record)
-        prompt = _mapping(fields.get("prompt"))
-        needles = _mappings(prompt.get("needles"))
-        placed = _placed(needles)
-        shared = _shared(fields, prompt, texts, tuple([texts.of(needle["text"]) for needle in placed]))
-        own = _own(fields, prompt, _needles(needles, texts), around_json(placed, level.around), level.digest)
+        placed = _placed(record.prompt.needles)
+        shared = _shared(record, texts, tuple([texts.of(needle.text) for needle in placed]))
+        own = _own(record, _needles(record.prompt.needles, texts), around_json(placed, level.around), level.digest)
         return Row(shared, script_safe(own), texts.cut and _cut(shared))
 
     return row_of
 
 
-def _shared(
-    record: Mapping[str, Any], prompt: Mapping[str, Any], texts: _Texts, placed: tuple[Value, ...]
-) -> tuple[Value, ...]:
+def _shared(record: Record, texts: _Texts, placed: tuple[Value, ...]) -> tuple[Value, ...]:
     """The values of `SHARED`, in its order."""
-    response, timing = _mapping(record.get("response")), _mapping(record.get("timing"))
-    error = _mapping(record.get("error"))
-    answer, text = record.get("answer"), response.get("text")
-    expected, scorer = record.get("expected"), record.get("scorer")
-    place = f"-len{record.get('length')}-depth{depth_label(record.get('depth'))}-", f"-r{record.get('repeat')}"
+    response, error, text = record.response, record.error, record.response.text
+    place = f"-len{record.length}-depth{depth_label(record.depth)}-", f"-r{record.repeat}"
+    prompt = to_builtins(record.prompt)
     return (
-        texts.of(record.get("outcome")),
-        texts.of(f"{scorer} version {record.get('scorer_version')}") if scorer else None,
-        texts.of(record.get("why")),
-        texts.of(record.get("question")),
-        tuple([texts[str(item)] for item in expected[:_MOST_EXPECTED]]) if isinstance(expected, (list, tuple)) else (),
+        texts.of(record.outcome),
+        texts.of(f"{record.scorer} version {record.scorer_version}") if record.scorer else None,
+        texts.of(record.why),
+        texts.of(record.question),
+        tuple([texts[item] for item in record.expected[:_MOST_EXPECTED]]),
         # What was scored is worth a line of its own only where it is not simply the response.
-        None if text not in (None, "") and _same(answer, text) else texts.of(answer),
+        None if text and record.answer.strip() == text.strip() else texts.of(record.answer),
         texts.of(text),
-        texts.of(response.get("reasoning")),
-        (texts.of(error.get("kind")), texts.of(error.get("message"))) if error else None,
-        texts.of(response.get("finish_reason")),
+        texts.of(response.reasoning),
+        (texts.of(error.kind), texts.of(error.message)) if error else None,
+        texts.of(response.finish_reason),
         texts.facts({name: prompt[name] for name in prompt if name not in _PLACED}),
-        texts.facts(record.get("details")),
-        texts.facts(record.get("reference")),
-        _name(record.get("id"), *place, texts),
-        _name(record.get("nodeid"), *place, texts),
-        texts.of(timing.get("worker")),
+        texts.facts(to_builtins(record.details)),
+        texts.facts(record.reference),
+        _name(record.id, *place, texts),
+        _name(record.nodeid, *place, texts),
+        texts.of(record.timing.worker),
         placed,
     )
 
 
-def _own(record: Mapping[str, Any], prompt: Mapping[str, Any], needles: str, around: str, digits: int) -> str:
+def _own(record: Record, needles: str, around: str, digits: int) -> str:
     """The JSON of the values of `OWN`, in its order, without the brackets."""
-    response, timing = _mapping(record.get("response")), _mapping(record.get("timing"))
+    prompt, response, timing = record.prompt, record.response, record.timing
     values = (
-        number_json(record.get("repeat")),
-        number_json(record.get("seed")),
+        number_json(record.repeat),
+        number_json(record.seed),
         score_json(record),
-        number_json(prompt.get("tokens")),
-        number_json(prompt.get("context_tokens")),
-        number_json(prompt.get("slack")),
-        number_json(response.get("prompt_tokens")),
-        number_json(response.get("completion_tokens")),
+        number_json(prompt.tokens or None),
+        number_json(prompt.context_tokens),
+        number_json(prompt.slack),
+        number_json(response.prompt_tokens),
+        number_json(response.completion_tokens),
         needles,
         around,
-        digest_json(record.get("key"), digits),
-        digest_json(prompt.get("sha256"), digits),
-        digest_json(prompt.get("filler_sha256"), digits),
-        *[number_json(timing.get(name)) for name in _TIMES],
+        digest_json(record.key, digits),
+        digest_json(prompt.sha256, digits),
+        digest_json(prompt.filler_sha256, digits),
+        *[number_json(getattr(timing, name)) for name in _TIMES],
     )
     return ",".join(values)
 
@@ -164,21 +159,18 @@ def _cut(shared: Sequence[Value]) -> bool:
     return any(map(is_cut, (*shared, *expected, *error)))
 
 
-def _needles(needles: Sequence[Mapping[str, Any]], texts: _Texts) -> str:
+def _needles(needles: Sequence[NeedleFacts], texts: _Texts) -> str:
     """Name, requested and achieved depth, tokens before it and its own, of each needle, as JSON."""
-    numbers = ("requested", "depth", "tokens_before", "tokens")
-    rows = [
-        ",".join([value_json(texts.of(needle.get("name"))), *[number_json(needle.get(name)) for name in numbers]])
-        for needle in needles[:_MOST_NEEDLES]
-    ]
+    rows = []
+    for needle in needles[:_MOST_NEEDLES]:
+        numbers = (needle.requested, needle.depth, needle.tokens_before, needle.tokens)
+        rows.append(",".join([value_json(texts.of(needle.name)), *map(number_json, numbers)]))
     return f"[{','.join([f'[{row}]' for row in rows])}]"
 
 
-def _placed(needles: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _placed(needles: Sequence[NeedleFacts]) -> list[NeedleFacts]:
     """The needles of which the record has the text around them."""
-    around = ("before", "text", "after")
-    found = [each for each in needles if {type(each.get(name)) for name in around} == {str}]
-    return found[:_MOST_AROUND]
+    return [needle for needle in needles if needle.text][:_MOST_AROUND]
 
 
 def _name(name: object, place: str, repeat: str, texts: _Texts) -> Shown | tuple[str, str, str] | None:
@@ -189,18 +181,6 @@ def _name(name: object, place: str, repeat: str, texts: _Texts) -> Shown | tuple
         if middle and end:
             return visible(head), visible(between), visible(tail)
     return texts.of(name)
-
-
-def _same(answer: object, text: object) -> bool:
-    return str(answer or "").strip() == str(text or "").strip()
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, (dict, Mapping)) else {}
-
-
-def _mappings(value: object) -> list[Mapping[str, Any]]:
-    return [_mapping(item) for item in value] if isinstance(value, (list, tuple)) else []
 
 
 # Details are packed: JSON, deflated, in base64; the page unpacks them when it has loaded. Where all of them fit, all
@@ -366,10 +346,9 @@ def number_json(value: object) -> str:
     return int.__repr__(value) if isinstance(value, int) else "null"
 
 
-def score_json(record: Mapping[str, Any]) -> str:
+def score_json(record: Record) -> str:
     """The score in percent; `null` where the outcome has none."""
-    score = record.get("score") if record.get("outcome") in SCORED else None
-    return "null" if number_json(score) == "null" else _percent(score)
+    return "null" if record.score is None else _percent(record.score)
 
 
 @lru_cache(maxsize=1_024)
@@ -385,11 +364,11 @@ def digest_json(value: object, digits: int) -> str:
     return quoted(visible(text if len(text) <= digits else f"{text[:digits]}…"))
 
 
-def around_json(needles: Sequence[Mapping[str, Any]], room: int) -> str:
+def around_json(needles: Sequence[NeedleFacts], room: int) -> str:
     """What stands before and after each needle, at most `room` characters on each side."""
     found = [
-        f"[{quoted(visible(without_marks(needle['before'])[-room:]))},"
-        f"{quoted(visible(without_marks(needle['after'])[:room]))}]"
+        f"[{quoted(visible(without_marks(needle.before)[-room:]))},"
+        f"{quoted(visible(without_marks(needle.after)[:room]))}]"
         for needle in needles
     ]
     return f"[{','.join(found)}]"

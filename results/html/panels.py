@@ -8,11 +8,11 @@ from operator import itemgetter
 from typing import Any, TypeVar
 
 from needlework.core.grid import depth_label
+from needlework.core.record import NOTHING_SAID, UNDECIDED, UNSCORED, Record
 from needlework.results.adaptive.survey import Statement
 from needlework.results.html.charts import on_one_line, percent_number
 from needlework.results.html.details import Entry
 from needlework.results.html.page import asked_title, panel_title, task_title
-from needlework.results.records.record import NOTHING_SAID, UNDECIDED, UNSCORED, Record
 from needlework.results.records.samples import OWN_DOCUMENTS, task_of
 from needlework.results.statistics.intervals import Interval
 from needlework.results.statistics.panels import OUTCOMES, Asked, Panel, Tally, trial_of
@@ -102,7 +102,7 @@ def entries(asked: Iterable[Asked], panels: Sequence[Panel]) -> list[Entry]:
     for record, trial, _, _ in asked:
         panel = numbers[trial.model, trial.task, trial.needle]
         row, column = rows[panel][trial.depth], columns[panel][trial.length]
-        order = (panel, row, column, record["repeat"], str(record.get("key", "")))
+        order = (panel, row, column, record.repeat, str(record.key))
         found.append((order, Entry((record,), panel, column, row, int(trial.outcome == "found"))))
     return [entry for _, entry in sorted(found, key=itemgetter(0))]
 
@@ -320,22 +320,22 @@ class MissedView:
 def missed_of(records: Sequence[Record], panels: Sequence[Panel]) -> list[MissedView]:
     """The trials that were not found, most telling first; `records` in reading order, controls left out."""
     numbers = {(panel.model, panel.task, panel.needle): at for at, panel in enumerate(panels)}
-    missed = [record for record in records if record["outcome"] in _ORDER]
-    missed.sort(key=lambda record: _ORDER.index(record["outcome"]))
+    missed = [record for record in records if record.outcome in _ORDER]
+    missed.sort(key=lambda record: _ORDER.index(record.outcome))
     missed = _told_once(missed)
     models = len({panel.model for panel in panels})
     found = []
     for record in missed[:MOST]:
-        number = numbers[record["model"], record["task"], trial_of(record).needle]
+        number = numbers[record.model, record.task, trial_of(record).needle]
         panel = panels[number]
-        column, row = panel.lengths.index(record["length"]), panel.depths.index(record["depth"])
+        column, row = panel.lengths.index(record.length), panel.depths.index(record.depth)
         parts = [panel_title(panel, models)] if len(panels) > 1 else []
-        parts.append(f"{length_labels([record['length']])[0]} tokens")
-        parts += [f"depth {depth_label(record['depth'])} %"] if record["depth"] is not None else []
-        own = task_of(record["task"]) in OWN_DOCUMENTS
-        question = on_one_line(record["question"], _QUESTION) if own else ""
+        parts.append(f"{length_labels([record.length])[0]} tokens")
+        parts += [f"depth {depth_label(record.depth)} %"] if record.depth is not None else []
+        own = task_of(record.task) in OWN_DOCUMENTS
+        question = on_one_line(record.question, _QUESTION) if own else ""
         told = on_one_line(_said(record), _ANSWER) or "no text"
-        found.append(MissedView(record["outcome"], ", ".join(parts), question, told, f"{number},{column},{row}"))
+        found.append(MissedView(record.outcome, ", ".join(parts), question, told, f"{number},{column},{row}"))
     return found
 
 
@@ -344,7 +344,7 @@ def _told_once(missed: Sequence[Record]) -> list[Record]:
     seen: set[str] = set()
     kept = []
     for record in missed:
-        reason = reason_of(record) if record["outcome"] in FAULTS else ""
+        reason = reason_of(record) if record.outcome in FAULTS else ""
         if reason not in seen:
             kept.append(record)
         seen |= {reason} - {""}
@@ -353,5 +353,5 @@ def _told_once(missed: Sequence[Record]) -> list[Record]:
 
 def _said(record: Record) -> str:
     """The answer; of a trial without one, why."""
-    error = record["error"] or {}
-    return str(record["answer"] or record["response"].get("text") or error.get("message") or record["why"] or "")
+    message = record.error.message if record.error else ""
+    return record.answer or record.response.text or message or record.why

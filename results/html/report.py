@@ -9,12 +9,12 @@ from pathlib import Path
 
 from needlework.core.files import write_whole
 from needlework.core.grid import depth_label
+from needlework.core.record import UNSCORED, Record
 from needlework.results.adaptive.survey import LengthFound, Statement
 from needlework.results.html.charts import on_one_line, percent_number, picture_of
 from needlework.results.html.details import fit
 from needlework.results.html.page import page
 from needlework.results.html.panels import NO_SCORE, entries, missed_of, panel_views, panels_data
-from needlework.results.records.record import UNSCORED, Record
 from needlework.results.records.samples import OWN_DOCUMENTS, task_of
 from needlework.results.statistics.documents import ArmScore
 from needlework.results.statistics.panels import Panel, depth_order
@@ -220,7 +220,7 @@ def _cost(wanted: Surer, records: Sequence[Record], facts: RunFacts | None) -> s
     """`about 12 minutes more`: what the further trials take at the pace of this run."""
     if facts is None or not facts.seconds:
         return ""
-    asked = 1 + max(record["repeat"] for record in records)
+    asked = 1 + max(record.repeat for record in records)
     seconds = facts.seconds * len(records) * (wanted.repeats / asked - 1)
     if seconds < 90:
         return f"about {max(1, round(seconds))} seconds more"

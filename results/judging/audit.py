@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.record import Record
 from needlework.results.files.json_files import read_json
-from needlework.results.records.record import Record
 from needlework.results.records.samples import OWN_DOCUMENTS, own_label, task_of
 from needlework.results.statistics.agreement import Agreement, agreement, share
 from needlework.results.statistics.documents import right_or_wrong, rule_of
@@ -147,7 +147,7 @@ def judged_in_run(path: Path, labels: Path | None) -> list[Judged]:
     """
     source = path / "results.json" if path.is_dir() else path
     humans = {} if labels is None else {name: each.human for name, each in read_labels(labels).items()}
-    records = {record["id"]: record for record in read_json(source)}
+    records = {record.id: record for record in read_json(source)}
     strangers = [name for name in humans if name not in records]
     if strangers:
         raise InputError("--labels", strangers[0], f"is no record of {source}: `item` is a record's id")
@@ -201,27 +201,27 @@ def document_audit_lines(found: Sequence[Judged]) -> Iterator[str]:
 def _was_judged(record: Record) -> bool:
     """Whether a judge was asked of the answer, and no rule decides beside it; nobody is asked of an empty one."""
     unruled = ("empty", "censored", "unclear", "invalid", "skipped")
-    return record["scorer"].startswith(JUDGE) and record["outcome"] not in unruled
+    return record.scorer.startswith(JUDGE) and record.outcome not in unruled
 
 
 def _of_record(record: Record, human: str | None) -> Judged:
     """Of marks the judge's 9 and 10 of 10 are right: what its outcome `found` is."""
     rule = rule_of(record)
     question = _question(record)
-    absent = str(record["reference"].get("absent") is True)
+    absent = str(record.reference.get("absent") is True)
     return Judged(
         question=question,
-        same=(question, *record["expected"], absent, " ".join(str(record["response"].get("text", "")).split())),
-        judge=right_or_wrong(record["outcome"] == "found") if record["score"] is not None else None,
+        same=(question, *record.expected, absent, " ".join(str(record.response.text).split())),
+        judge=right_or_wrong(record.outcome == "found") if record.score is not None else None,
         rule=right_or_wrong(rule == "found") if rule else None,
-        human=None if human is None else _human("--labels", record["id"], human),
+        human=None if human is None else _human("--labels", record.id, human),
     )
 
 
 def _question(record: Record) -> str:
     """On documents of one's own the label says which question it is; else its text does."""
-    own = task_of(record["task"]) in OWN_DOCUMENTS
-    return own_label(record["needle"]).question if own else record["question"]
+    own = task_of(record.task) in OWN_DOCUMENTS
+    return own_label(record.needle).question if own else record.question
 
 
 def _of_row(path: Path, number: int, row: dict[str, Any]) -> Judged:

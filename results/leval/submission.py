@@ -20,11 +20,11 @@ from typing import Any
 
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.files import write_whole
+from needlework.core.record import SCORED, UNDECIDED, Record
 from needlework.haystack_fixtures.tasks.published.leval import own_rule
 from needlework.results.files.json_files import read_json
 from needlework.results.leval.predictions import SUFFIX, read_predictions
 from needlework.results.leval.scores import Rule, TaskScores, averages, lines, main_metric, report_object, score_task
-from needlework.results.records.record import SCORED, UNDECIDED, Record
 from needlework.results.records.run_folder import read_run_json
 from needlework.results.records.samples import by_test
 from needlework.results.statistics.tasks import Share
@@ -227,12 +227,12 @@ def entries(records: Iterable[Record], name: str | None = None) -> tuple[Entry, 
     `name`: the model's name on the leaderboard; with several lengths, retrievers or tests, these are added to it.
     """
     groups: dict[tuple[str, int, str], list[tuple[tuple[int, int], Record]]] = {}
-    for test, asked in by_test(record for record in records if record["task"].startswith(FAMILY)).items():
+    for test, asked in by_test(record for record in records if record.task.startswith(FAMILY)).items():
         for record in asked:
-            label = _LABEL.fullmatch(record["needle"])
-            if _task_of(record) and label and record["repeat"] == 0:
+            label = _LABEL.fullmatch(record.needle)
+            if _task_of(record) and label and record.repeat == 0:
                 place, arm = (int(label[1]), int(label[2])), "-".join(filter(None, (label[3], test)))
-                groups.setdefault((record["model"], record["length"], arm), []).append((place, record))
+                groups.setdefault((record.model, record.length, arm), []).append((place, record))
     return tuple(
         _entry(_name(key, list(groups), name), key, [record for _, record in sorted(found, key=lambda each: each[0])])
         for key, found in groups.items()
@@ -241,8 +241,8 @@ def entries(records: Iterable[Record], name: str | None = None) -> tuple[Entry, 
 
 def _task_of(record: Record) -> str:
     """Which of L-Eval's tasks a record is of, or which file of one's own; empty for any other: names of files."""
-    name = record["task"].removeprefix(FAMILY)
-    if not record["task"].startswith(FAMILY):
+    name = record.task.removeprefix(FAMILY)
+    if not record.task.startswith(FAMILY):
         return ""
     return _TASKS.get(name) or (name if _OWN.fullmatch(name) else "")
 
@@ -263,19 +263,19 @@ def _entry(name: str, key: tuple[str, int, str], records: Sequence[Record]) -> E
     without: Counter[str] = Counter()
     for record in records:
         task = _task_of(record)
-        if record["outcome"] not in _ANSWERED:
-            missing.append(f"{record['id']} ({record['outcome']})")
+        if record.outcome not in _ANSWERED:
+            missing.append(f"{record.id} ({record.outcome})")
             without[task] += 1
             continue
-        evaluation = str(record["reference"].get("evaluation", ""))
+        evaluation = str(record.reference.get("evaluation", ""))
         row: Row = {
-            "query": str(record["reference"].get("question", record["question"])),
-            "gt": record["expected"][0] if record["expected"] else "",
-            "prompt": record["question"],
-            f"{name}_pred": str(record["response"].get("text", "")),
+            "query": str(record.reference.get("question", record.question)),
+            "gt": record.expected[0] if record.expected else "",
+            "prompt": record.question,
+            f"{name}_pred": str(record.response.text),
             "evaluation": evaluation,
         }
-        if task not in TASKS and (label := _LABEL.fullmatch(record["needle"])):
+        if task not in TASKS and (label := _LABEL.fullmatch(record.needle)):
             row["document"] = int(label[1])
         for path in _paths(name, task, evaluation):
             rows.setdefault(path, []).append(row)

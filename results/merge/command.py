@@ -13,11 +13,11 @@ from typing import Any
 
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.files import drop_halves
+from needlework.core.record import Record
 from needlework.core.settings import READ, READ_HELP, Places, Settings
 from needlework.results.gates.decide import gate_lines, gate_rows
 from needlework.results.gates.gate import parse_gate
 from needlework.results.merge.shards import (
-    PART,
     Judged,
     Keep,
     Part,
@@ -45,7 +45,6 @@ from needlework.results.records.manifest import (
     start_of,
     write_manifest,
 )
-from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.records.samples import latest_of_each, windows_of
 from needlework.results.run.finish import Finished, finish, write_step_summary
@@ -108,7 +107,7 @@ def _merge(options: argparse.Namespace) -> int:
     tell(finished, judgement, settings, windows_of(content), into, parts, verbose=options.verbose)
     write_step_summary(finished.report, judgement.verdicts)
     return exit_status(
-        int(any(record["outcome"] == "error" for record in records)),
+        int(any(record.outcome == "error" for record in records)),
         fault=False,
         early=bool(early),
         void=is_void(selected, windows_of(content), settings.max_errors),
@@ -151,14 +150,14 @@ def _into(options: argparse.Namespace) -> Path:
 def _check_prompts(found: Union) -> None:
     if found.foreign:
         first = found.foreign[0]
-        remedy = f"asked another prompt for {first.records[1]['id']} than {first.parts[0] or 'the run itself'}"
+        remedy = f"asked another prompt for {first.records[1].id} than {first.parts[0] or 'the run itself'}"
         raise InputError("RUN", first.parts[1], f"{remedy}: text, needles or tokenizer differ (nothing was written)")
 
 
 def _conflict_lines(conflicts: Sequence[Twice], keep: Keep | None) -> Iterator[str]:
     for each in conflicts[:_SHOWN]:
         told = [f"{part or 'the run itself'}: {_told(each.records[at])}" for at, part in enumerate(each.parts)]
-        yield f"conflict: {each.records[0]['id']}: {', '.join(told)}"
+        yield f"conflict: {each.records[0].id}: {', '.join(told)}"
     if len(conflicts) > _SHOWN:
         yield f"and {len(conflicts) - _SHOWN} more"
     if conflicts and keep is None:
@@ -169,7 +168,7 @@ def _conflict_lines(conflicts: Sequence[Twice], keep: Keep | None) -> Iterator[s
 
 
 def _told(record: Record) -> str:
-    return one_line(f"{record['outcome']} {str(record['response'].get('text', ''))[:60]!r}")
+    return one_line(f"{record.outcome} {str(record.response.text)[:60]!r}")
 
 
 def _say(lines: Iterable[str]) -> None:
@@ -259,9 +258,7 @@ def _version(part: Part) -> object:
 def own_records(into: Path, recipe: str | None) -> list[Record]:
     """What the folder has of this recipe that no merge put there: trials of a run in this very folder."""
     return [
-        record
-        for record in read_journal(into / JOURNAL)
-        if record["details"].get("recipe") == recipe and PART not in record["timing"]
+        record for record in read_journal(into / JOURNAL) if record.details.recipe == recipe and not record.timing.part
     ]
 
 
@@ -300,9 +297,9 @@ def write_merged(
             print(journal.warning, file=sys.stderr)
         drop_halves(into)
         before = (into / JOURNAL).read_bytes()
-        kept = [record for record in read_journal(into / JOURNAL) if PART not in record["timing"]]
-        lines = [line_of(record) for record in (*kept, *(r for r in records if PART in r["timing"]))]
-        after = "".join(f"{line}\n" for line in lines).encode("ascii")
+        kept = [record for record in read_journal(into / JOURNAL) if not record.timing.part]
+        lines = [line_of(record) for record in (*kept, *(r for r in records if r.timing.part))]
+        after = "".join(f"{line}\n" for line in lines).encode()
         if after != before:
             journal.replace(after)
         write_manifest(into / MANIFEST, {**content, "ended": None})

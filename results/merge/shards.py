@@ -7,13 +7,15 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar
 
+from msgspec import structs
 from msgspec.structs import replace
 
 from needlework.core.devices import Shard
 from needlework.core.errors import InputError
 from needlework.core.grid import parse_id
+from needlework.core.record import FINAL, OutcomeName, Record
 from needlework.core.settings import Places, Settings, Suite, check_tree
 from needlework.haystack_fixtures.configuration.presets import BY_KEY
 from needlework.haystack_fixtures.configuration.stored_settings import safe_value
@@ -23,7 +25,6 @@ from needlework.results.gates.gate import OPTION, Baseline, Verdict, load_baseli
 from needlework.results.gates.gatekeeper import cell_of_record, check_gates
 from needlework.results.records.journal import read_journal
 from needlework.results.records.manifest import recipe_of, settings_of
-from needlework.results.records.record import FINAL, OutcomeName, Record
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, SHARD_FILE, SHARDS, Planned, read_shard_file
 from needlework.results.records.samples import answered_before, identity, name_of_test, of_tests, windows_of
 from needlework.results.statistics.comparison.provenance import check_dtypes, differing_parts
@@ -91,16 +92,15 @@ def read_part(folder: Path, name: str) -> Part:
         settings = None
     told = recipe_of(settings) if settings else None
     # A manifest lacks what is secret, so that its recipe may be none of the records'.
-    there = {record["details"].get("recipe") for record in journal}
+    there = {record.details.recipe for record in journal}
     recipe = told if told in there else recipe_in(journal)
-    own = tuple(record for record in journal if record["details"].get("recipe") == recipe)
+    own = tuple(record for record in journal if record.details.recipe == recipe)
     return Part(name, folder, manifest, settings, recipe, told, own, len(journal) - len(own), read_shard_file(folder))
 
 
 def recipe_in(records: Sequence[Record]) -> str | None:
     """The recipe of the last record."""
-    found = records[-1]["details"].get("recipe") if records else None
-    return found if isinstance(found, str) else None
+    return records[-1].details.recipe if records else None
 
 
 def _order(folder: Path) -> tuple[int, int]:
@@ -126,12 +126,12 @@ class Missing:
 
 def missing_of(parts: Sequence[Part], records: Sequence[Record]) -> list[Missing]:
     """What is missing of a run that has these parts and records: trials of a part, and whole shards."""
-    there = {_test(record["nodeid"]) for record in records}
+    there = {_test(record.nodeid) for record in records}
     found = []
     for part in parts:
         planned = _planned(part)
         if isinstance(planned, int):
-            own = len({_test(record["nodeid"]) for record in part.records})
+            own = len({_test(record.nodeid) for record in part.records})
             found.append(Missing(part.name, max(0, planned - own), (), begun=True))
         else:
             cells = [test.partition("[")[2].removesuffix("]") for test in planned if _test(test) not in there]
@@ -341,9 +341,9 @@ def union(parts: Mapping[str, Sequence[Record]], keep: Keep = "first") -> Union:
                 continue
             other, before = found[at]
             both = Twice((other, part), (before, record))
-            if "" not in (before["key"], record["key"]) and before["key"] != record["key"]:
+            if "" not in (before.key, record.key) and before.key != record.key:
                 foreign.append(both)
-            elif {before["outcome"], record["outcome"]} <= FINAL:
+            elif {before.outcome, record.outcome} <= FINAL:
                 if _answer(before) != _answer(record):
                     conflicts.append(both)
                     if keep == "last":
@@ -364,19 +364,19 @@ def _latest(records: Sequence[Record]) -> dict[Identity, Record]:
 
 
 def _rank(record: Record) -> int:
-    outcome = record["outcome"]
+    outcome = record.outcome
     return len(_FAILURES) if outcome in FINAL else _FAILURES.index(outcome)
 
 
 def _answer(record: Record) -> tuple[object, ...]:
-    response = record["response"]
-    return record["outcome"], record["score"], response.get("text"), response.get("finish_reason")
+    response = record.response
+    return record.outcome, record.score, response.text, response.finish_reason
 
 
 def _of(part: str, record: Record) -> Record:
     if not part:
         return record
-    return cast("Record", {**record, "timing": {**record["timing"], PART: part}})
+    return structs.replace(record, timing=structs.replace(record.timing, part=part))
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,4 +423,4 @@ def _baseline(
         path = Path(str(manifest.get("folder", ""))) / path
     if into.resolve() in (path.resolve(), path.resolve().parent):
         raise InputError(OPTION, path, "is the folder that is merged into; give another --into")
-    return load_baseline(path, [(record["model"], cell_of_record(record)) for record in records], settings.seed)
+    return load_baseline(path, [(record.model, cell_of_record(record)) for record in records], settings.seed)

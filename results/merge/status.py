@@ -131,7 +131,7 @@ def left_of_all(found: Sequence[Progress]) -> float | None:
 def _progress(part: Part, now: float) -> Progress:
     records = latest_of_each(part.records)
     planned = part.manifest.get("planned")
-    tests = {record["nodeid"]: record["length"] for record in records}
+    tests = {record.nodeid: record.length for record in records}
     expected = len(tests) + max(0, planned - len(tests)) if isinstance(planned, int) else len(tests)
     remaining: int | None = None
     if part.planned is not None:
@@ -139,11 +139,11 @@ def _progress(part: Part, now: float) -> Progress:
         tests = {nodeid: length for nodeid, length in tests.items() if nodeid in own}
         expected = len(own)
         remaining = sum(map(_length, own - tests.keys()))
-    keys = {record["key"] for record in records}
+    keys = {record.key for record in records}
     ended = part.manifest.get("ended") is not None
-    waiting = 0 if ended else sum(answer["key"] not in keys for answer in read_waiting(part.folder))
+    waiting = 0 if ended else sum(answer.key not in keys for answer in read_waiting(part.folder))
     done = min(expected, len(tests) + waiting)
-    errors = sum(record["outcome"] in ("error", "invalid") for record in records if record["nodeid"] in tests)
+    errors = sum(record.outcome in ("error", "invalid") for record in records if record.nodeid in tests)
     state: State = "writing" if not ended else "ended" if done >= expected else "interrupted"
     last = _last_sign(part.folder)
     seconds = _seconds(_session_began(part), last) if state == "writing" else None

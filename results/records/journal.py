@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import threading
 import time
@@ -11,7 +10,6 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from io import FileIO
-from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
@@ -21,23 +19,12 @@ from numpy.typing import NDArray
 
 from needlework.core.errors import InputError
 from needlework.core.files import write_whole
-from needlework.models.model import ModelError, Response
+from needlework.core.record import FINAL, WAITING, Record, RepeatedAnswer, encode_record, read_record
+from needlework.models.model import ErrorKind, ModelError, Response
 from needlework.pipeline.exchange import Again, StoredAnswer
-from needlework.results.records.record import (
-    FINAL,
-    WAITING,
-    Record,
-    WaitingAnswer,
-    WaitingRuling,
-    completed,
-    fault_of,
-    is_ruling,
-    is_waiting,
-)
 from needlework.results.records.run_folder import SHARDS, Claim, check_run_file, read_run_file
 
 FSYNC_EVERY_S = 1.0
-_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 
 
 class Journal:
@@ -75,7 +62,7 @@ class Journal:
     def append(self, line: str) -> None:
         """Write one record's `line_of`. Raises `InputError` when the disk is full; the lines before it stay whole."""
         self._claim.check()
-        data = f"{line}\n".encode("ascii")
+        data = f"{line}\n".encode()
         try:
             written = 0
             while written < len(data):
@@ -114,9 +101,9 @@ class Journal:
         self._size = self._file.seek(0, os.SEEK_END)
 
 
-def line_of(record: Record | WaitingAnswer | WaitingRuling) -> str:
-    """A record as the journal holds it: JSON in ASCII, on one line."""
-    return _encode(record)
+def line_of(record: Record) -> str:
+    """A record as the journal holds it: JSON on one line."""
+    return encode_record(record).decode()
 
 
 def read_journal(path: Path) -> list[Record]:
@@ -132,8 +119,8 @@ def read_and_count(path: Path) -> tuple[list[Record], int]:
         return [], 0
     except OSError as error:
         raise InputError("journal", path, f"cannot be read ({error.strerror})") from None
-    found = [_record(line) for line in lines_of(data)]
-    return [record for record in found if record is not None], found.count(None)
+    records = [None if record is None or record.outcome == WAITING else record for record in _records_in(data)]
+    return [record for record in records if record is not None], records.count(None)
 
 
 def unread_note(lines: int) -> str:
@@ -142,34 +129,15 @@ def unread_note(lines: int) -> str:
     return f"{told} of journal.jsonl could not be read (damaged): trials that stood only there are asked again"
 
 
-def _record(line: object) -> Record | None:
-    if fault_of(line) or cast("Mapping[str, Any]", line).get("key") is None:
-        return None
-    return completed(cast("Mapping[str, Any]", line))
-
-
-def lines_of(data: bytes) -> Iterator[object]:
-    """What stands on each line that is not empty, `None` where that is not JSON; what follows the last newline is left
-    out, it may not be whole yet."""
-    return (_json_of(line) for line in data.split(b"\n")[:-1] if line.strip())
-
-
-def _json_of(line: bytes) -> object:
-    try:
-        return _decode(line.decode("utf-8", "surrogatepass").removeprefix("\ufeff"))
-    except (ValueError, RecursionError):
-        return None
-
-
-def _finite(text: str) -> float:
-    """A number that JSON has; we write no other, and could not write this one again."""
-    value = float(text)
-    if not isfinite(value):
-        raise ValueError(text)
-    return value
-
-
-_decode = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).decode
+def _records_in(data: bytes) -> Iterator[Record | None]:
+    """The record of each line that is not empty, `None` where it has none; what follows the last newline is left out,
+    it may not be whole yet."""
+    for line in data.split(b"\n")[:-1]:
+        if line.strip():
+            try:
+                yield read_record(line)
+            except ValueError:
+                yield None
 
 
 def _cut_torn_tail(file: FileIO) -> None:
@@ -191,87 +159,86 @@ def _cut_to(file: FileIO, size: int) -> None:
         file.truncate(size)
 
 
-_NONE: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
-
-
 def stored_answers(
-    records: list[Record], waiting: list[WaitingAnswer], rulings: Mapping[str, Mapping[str, Any]] = _NONE
+    records: list[Record], waiting: list[Record], rulings: Mapping[str, Record] = MappingProxyType({})
 ) -> dict[str, StoredAnswer]:
     """The answers that are there, by key; of a key's answers the last one counts, and any record before the waiting.
 
     An error that came after an answer, as in journals that were joined, takes nothing away. What only a judge failed at
-    is an answer. `rulings`: the judges' on these answers, by key, where they are newer than the records.
+    is an answer. `rulings`: records with the judges' ruling on these answers, by key, newer than `records`.
     """
-    final = {record["key"]: record for record in records if record["outcome"] in FINAL or _unjudged(record)}
-    waited = {answer["key"]: stored_answer(answer) for answer in waiting}
-    found = waited | {key: stored_answer(record) for key, record in final.items()}
-    return found | {key: replace(found[key], score=score) for key, score in rulings.items() if key in found}
+    final = {record.key: record for record in records if record.outcome in FINAL or _unjudged(record)}
+    latest = {record.key: record for record in waiting} | final
+    answers = {key: stored_answer(record) for key, record in latest.items()}
+    ruled = {key: replace(answers[key], score=_score(ruling)) for key, ruling in rulings.items() if key in answers}
+    return answers | ruled
 
 
-def stored_answer(record: Record | WaitingAnswer) -> StoredAnswer:
+def stored_answer(record: Record) -> StoredAnswer:
     """The answer that a record tells of."""
-    response, timing, details = record["response"], record["timing"], record["details"]
+    response, timing, details = record.response, record.timing, record.details
     return StoredAnswer(
         response=Response(
-            text=response.get("text", ""),
-            reasoning=response.get("reasoning", ""),
-            finish_reason=response.get("finish_reason"),
-            prompt_tokens=response.get("prompt_tokens"),
-            completion_tokens=response.get("completion_tokens"),
-            reasoning_tokens=response.get("reasoning_tokens"),
-            cached_tokens=timing.get("cached_tokens"),
-            latency_s=timing.get("latency_s"),
-            ttft_s=timing.get("ttft_s"),
-            attempts=timing.get("attempts", 1),
-            model=response.get("model", ""),
-            fingerprint=response.get("fingerprint", ""),
-            server=response.get("server", ""),
+            text=response.text,
+            reasoning=response.reasoning,
+            finish_reason=response.finish_reason,
+            prompt_tokens=response.prompt_tokens,
+            completion_tokens=response.completion_tokens,
+            reasoning_tokens=response.reasoning_tokens,
+            cached_tokens=timing.cached_tokens,
+            latency_s=timing.latency_s,
+            ttft_s=timing.ttft_s,
+            attempts=1 if timing.attempts is None else timing.attempts,
+            model=response.model,
+            fingerprint=response.fingerprint,
+            server=response.server,
         ),
-        question=record["question"],
-        reference=record["reference"],
-        prompt=record["prompt"],
-        flags=tuple(details.get("flags", ())),
-        again=tuple(map(_again, details.get("stability", ()))),
-        build_s=timing.get("build_s"),
-        scored=record["outcome"] != WAITING,
+        question=record.question,
+        reference=record.reference,
+        prompt=record.prompt,
+        flags=tuple(details.flags),
+        again=tuple(map(_again, details.stability)),
+        build_s=timing.build_s,
+        scored=record.outcome != WAITING,
         score=_score(record),
     )
 
 
 def _unjudged(record: Record) -> bool:
     """Whether an answer is there, and only its judge failed: the judge is asked again, not the model."""
-    return record["outcome"] == "error" and (record["error"] or {}).get("kind") == "judge"
+    return record.outcome == "error" and record.error is not None and record.error.kind == "judge"
 
 
-def ruling_of(record: Record | WaitingAnswer) -> str | None:
+def ruling_of(record: Record) -> str | None:
     """What names the ruling of judges on this answer (`ruling_key`); `None` where no judge ruled."""
-    return (record["details"].get("score") or {}).get("ruling")
+    ruling: str | None = record.details.score.get("ruling")
+    return ruling
 
 
-def _score(record: Record | WaitingAnswer) -> Mapping[str, Any] | None:
+def _score(record: Record) -> Mapping[str, Any] | None:
     """The score that the answer has, as the fields of one, and its scorer; `None` where it has none."""
-    if record.get("score") is None:
+    if record.score is None:
         return None
-    told = cast("Record", record)
     return {
-        "name": told["scorer"],
-        "version": told["scorer_version"],
-        "value": told["score"],
-        "verdict": told["outcome"],
-        "answer": told["answer"],
-        "why": told["why"],
-        "details": told["details"].get("score", {}),
+        "name": record.scorer,
+        "version": record.scorer_version,
+        "value": record.score,
+        "verdict": record.outcome,
+        "answer": record.answer,
+        "why": record.why,
+        "details": record.details.score,
     }
 
 
-def _again(told: Mapping[str, Any]) -> Again:
-    error = ModelError(told["error"]["kind"], told["error"]["message"]) if told["error"] else None
-    return Again(told["how"], Response(text=told["text"], finish_reason=told["finish_reason"], error=error))
+def _again(repeated: RepeatedAnswer) -> Again:
+    error = ModelError(cast("ErrorKind", repeated.error.kind), repeated.error.message) if repeated.error else None
+    return Again(repeated.how, Response(text=repeated.text, finish_reason=repeated.finish_reason, error=error))
 
 
 # Cells are asked ahead of pytest, one test at a time, so answers wait for their test. Until then they stand in files of
-# the journal's format, one for each process that asks, and the lines are of two kinds more: `answers-PID.jsonl`. A run
-# that is whole removes these; after one that was interrupted or killed they are read with the journal.
+# the journal's format, one for each process that asks: `answers-PID.jsonl`. Their outcome is `unscored`, until judges
+# have ruled ahead: then they stand there once more, with the score. A run that is whole removes these files; after one
+# that was interrupted or killed they are read with the journal.
 WAITING_FILES = "answers-*.jsonl"
 
 
@@ -284,9 +251,9 @@ class WaitingAnswers:
         self._file: FileIO | None = None
         self._closed = False
 
-    def append(self, answer: WaitingAnswer | WaitingRuling) -> None:
-        """Write an answer or a ruling down. A disk that is full is told by the journal, which is written next."""
-        line = f"{line_of(answer)}\n".encode("ascii")
+    def append(self, answer: Record) -> None:
+        """Write an answer down. A disk that is full is told by the journal, which is written next."""
+        line = encode_record(answer) + b"\n"
         with self._turn, contextlib.suppress(OSError):
             if not self._closed:
                 self._file = self._file or FileIO(self._path, "a")
@@ -300,26 +267,24 @@ class WaitingAnswers:
                 self._file.close()
 
 
-def read_waiting(folder: Path) -> list[WaitingAnswer]:
+def read_waiting(folder: Path) -> list[Record]:
     """The answers that processes of a run that ended early had got and that no test of theirs has scored."""
-    found = []
+    return [record for record in _waiting_records(folder) if record.outcome == WAITING]
+
+
+def read_rulings(folder: Path) -> dict[str, Record]:
+    """What judges made of answers before the tests of these did, by key: records with the score."""
+    return {record.key: record for record in _waiting_records(folder) if record.score is not None}
+
+
+def _waiting_records(folder: Path) -> Iterator[Record]:
     for path in sorted(folder.glob(WAITING_FILES)):
         with contextlib.suppress(OSError):
-            found += _waiting_in(path)
-    return found
+            yield from _readable(read_run_file(path))
 
 
-def read_rulings(folder: Path) -> dict[str, Mapping[str, Any]]:
-    """What judges made of answers before the tests of these did, by key: scores as in `StoredAnswer.score`."""
-    found: dict[str, Mapping[str, Any]] = {}
-    for path in sorted(folder.glob(WAITING_FILES)):
-        with contextlib.suppress(OSError):
-            found |= {line["key"]: line["score"] for line in lines_of(read_run_file(path)) if is_ruling(line)}
-    return found
-
-
-def _waiting_in(path: Path) -> list[WaitingAnswer]:
-    return [line for line in lines_of(read_run_file(path)) if is_waiting(line)]
+def _readable(data: bytes) -> Iterator[Record]:
+    return (record for record in _records_in(data) if record is not None)
 
 
 class ArrivingAnswers:
@@ -331,7 +296,7 @@ class ArrivingAnswers:
         for _ in self.new():
             pass
 
-    def new(self) -> Iterator[WaitingAnswer]:
+    def new(self) -> Iterator[Record]:
         """Those that have come since the last look."""
         for path in self._folder.glob(WAITING_FILES):
             with contextlib.suppress(OSError):
@@ -340,7 +305,7 @@ class ArrivingAnswers:
                 file.seek(self._read.get(path, 0))
                 data = file.read()
                 self._read[path] = self._read.get(path, 0) + data.rfind(b"\n") + 1
-                yield from (line for line in lines_of(data) if is_waiting(line))
+                yield from (record for record in _readable(data) if record.outcome == WAITING)
 
 
 def drop_waiting(folder: Path, *, earlier: Container[Path] = (), answered: Container[str] = ()) -> None:
@@ -350,7 +315,7 @@ def drop_waiting(folder: Path, *, earlier: Container[Path] = (), answered: Conta
     """
     for path in folder.glob(WAITING_FILES):
         with contextlib.suppress(OSError):
-            if path not in earlier or all(answer["key"] in answered for answer in _waiting_in(path)):
+            if path not in earlier or all(record.key in answered for record in _readable(read_run_file(path))):
                 path.unlink()
 
 

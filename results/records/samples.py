@@ -7,13 +7,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 from zlib import crc32
 
+from msgspec import structs
+
 from needlework.core.grid import parse_id, slug
+from needlework.core.record import FINAL, Record
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.pipeline.exchange import OTHER_SERVER
-from needlework.results.records.record import FINAL, Record
 
 # In L-Eval that is the questions of one document; on documents of one's own each question is a sample, whatever the
 # order of the documents around it (the repeats). An arm is a retriever (`doc3_q7_bm25`), or an absence (`q0_near`).
@@ -45,10 +47,9 @@ def own_label(needle: str) -> OwnLabel:
 def panel_and_sample_of(record: Record) -> tuple[str, int]:
     """Return the panel that a record belongs to, and its sample: the one that its reference names, else as of
     `panel_and_sample`."""
-    panel, sample = _by_label(record["task"], record["needle"])
-    reference = record.get("reference")
-    own = reference.get("sample") if isinstance(reference, dict) else None
-    return panel, own if isinstance(own, int) else record["repeat"] if sample is None else sample
+    panel, sample = _by_label(record.task, record.needle)
+    own = record.reference.get("sample")
+    return panel, own if isinstance(own, int) else record.repeat if sample is None else sample
 
 
 def panel_and_sample(task: str, needle: str, repeat: int) -> tuple[str, int]:
@@ -77,15 +78,13 @@ def _by_label(task: str, needle: str) -> tuple[str, int | None]:
 
 def control_of(record: Record) -> str:
     """`absent` or `focused` for a record of a control, else empty."""
-    reference = record.get("reference")
-    control = reference.get("control") if isinstance(reference, dict) else None
+    control = record.reference.get("control")
     return control if isinstance(control, str) else ""
 
 
 def retriever_of(record: Record) -> str:
     """`bm25` or `dense` for a record whose context was retrieved, else empty."""
-    reference = record.get("reference")
-    retriever = reference.get("retriever") if isinstance(reference, dict) else None
+    retriever = record.reference.get("retriever")
     return retriever if isinstance(retriever, str) else ""
 
 
@@ -128,10 +127,10 @@ def by_test(records: Iterable[Record]) -> dict[str, list[Record]]:
 
     One entry, without a name, where no two tests have asked the same.
     """
-    found = [(label_of(record["task"]), record) for record in records]
+    found = [(label_of(record.task), record) for record in records]
     labels = sorted({label for label, _ in found if label}) or [""]
     return {
-        label: [cast("Record", {**each, "task": task_of(each["task"])}) for own, each in found if own in ("", label)]
+        label: [structs.replace(each, task=task_of(each.task)) for own, each in found if own in ("", label)]
         for label in labels
     }
 
@@ -148,19 +147,19 @@ def latest_of_each(records: Iterable[Record]) -> list[Record]:
             latest[at] = record
     of_task: dict[tuple[str, str], set[str]] = {}
     for (model, test, _), record in latest.items():
-        of_task.setdefault((model, record["task"]), set()).add(test)
+        of_task.setdefault((model, record.task), set()).add(test)
     if all(len(asked_by) == 1 for asked_by in of_task.values()):
         return list(latest.values())
     tests: dict[tuple[str, str], dict[str, set[str]]] = {}
     for (model, test, cell_id), record in latest.items():
-        tests.setdefault((model, record["task"]), {}).setdefault(cell_id, set()).add(test)
+        tests.setdefault((model, record.task), {}).setdefault(cell_id, set()).add(test)
     labels = {
         at: _labels(set().union(*cells.values()))
         for at, cells in tests.items()
         if any(len(asked_by) > 1 for asked_by in cells.values())
     }
     return [
-        _labelled(record, labels[model, record["task"]][test]) if (model, record["task"]) in labels else record
+        _labelled(record, labels[model, record.task][test]) if (model, record.task) in labels else record
         for (model, test, _), record in latest.items()
     ]
 
@@ -171,11 +170,11 @@ def answered_before(before: Record, later: Record) -> bool:
     A record without a key is of a cell whose process died. What was replayed is the same answer, judged again: there a
     failure is the scorer's, and counts.
     """
-    if before["outcome"] not in FINAL or later["outcome"] in FINAL or later["key"] not in ("", before["key"]):
+    if before.outcome not in FINAL or later.outcome in FINAL or later.key not in ("", before.key):
         return False
-    if later["timing"].get("replayed"):
+    if later.timing.replayed:
         return False
-    return OTHER_SERVER not in later["details"].get("flags", ())
+    return OTHER_SERVER not in later.details.flags
 
 
 def of_tests(records: Iterable[Record], nodeids: Iterable[str]) -> list[Record]:
@@ -185,13 +184,13 @@ def of_tests(records: Iterable[Record], nodeids: Iterable[str]) -> list[Record]:
 
 
 def _place(record: Record) -> tuple[str, str]:
-    cell = f"{task_of(record['task'])}{record['id'].removeprefix(record['task'])}"
-    return name_of_test(record["nodeid"], cell), cell
+    cell = f"{task_of(record.task)}{record.id.removeprefix(record.task)}"
+    return name_of_test(record.nodeid, cell), cell
 
 
 def identity(record: Record) -> tuple[str, str, str]:
     """Model, test and cell: what a run has one record of."""
-    return record["model"], name_of_test(record.get("nodeid", ""), record["id"]), record["id"]
+    return record.model, name_of_test(record.nodeid, record.id), record.id
 
 
 def _labels(tests: set[str]) -> dict[str, str]:
@@ -202,9 +201,8 @@ def _labels(tests: set[str]) -> dict[str, str]:
 
 
 def _labelled(record: Record, test: str) -> Record:
-    task = f"{record['task']}{_MARK}{test}"
-    named = {"task": task, "id": f"{task}{record['id'].removeprefix(record['task'])}"}
-    return cast("Record", {**record, **named})
+    task = f"{record.task}{_MARK}{test}"
+    return structs.replace(record, task=task, id=f"{task}{record.id.removeprefix(record.task)}")
 
 
 def windows_of(facts: Mapping[str, object]) -> dict[str, int]:
@@ -220,7 +218,7 @@ def windows_of(facts: Mapping[str, object]) -> dict[str, int]:
 
 def common_window(windows: Mapping[str, int], records: Iterable[Record]) -> int | None:
     """Return the window of the records' models; `None` where it is unknown, or not the same for all."""
-    found = {windows.get(model) for model in {record["model"] for record in records}}
+    found = {windows.get(model) for model in {record.model for record in records}}
     return found.pop() if len(found) == 1 else None
 
 
@@ -229,8 +227,8 @@ def refused_below_window(record: Record, windows: Mapping[str, int]) -> bool:
 
     A trial that was skipped before it was asked has no latency: there our own count says that it does not fit.
     """
-    asked = record.get("timing", {}).get("latency_s") is not None
-    return record["outcome"] == "skipped" and asked and record["length"] <= windows.get(record["model"], 0)
+    asked = record.timing.latency_s is not None
+    return record.outcome == "skipped" and asked and record.length <= windows.get(record.model, 0)
 
 
 _NAMED = re.compile(
@@ -264,15 +262,15 @@ def began(manifest: Mapping[str, Any]) -> datetime | None:
 
 def has_earlier_answers(earlier: list[Record], now: list[Record], recipe: str) -> bool:
     """Whether an answer of an earlier session is among `whole_run`."""
-    if any(record["timing"].get("replayed") for record in now):
+    if any(record.timing.replayed for record in now):
         return True
     there = {identity(record) for record in now}
     return any(
-        record["outcome"] in FINAL and record["details"].get("recipe") == recipe and identity(record) not in there
+        record.outcome in FINAL and record.details.recipe == recipe and identity(record) not in there
         for record in earlier
     )
 
 
 def whole_run(earlier: list[Record], now: list[Record], recipe: str) -> list[Record]:
     """The run that the folder holds: this session's records, and earlier ones of the same recipe."""
-    return latest_of_each([*(record for record in earlier if record["details"].get("recipe") == recipe), *now])
+    return latest_of_each([*(record for record in earlier if record.details.recipe == recipe), *now])

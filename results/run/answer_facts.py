@@ -2,56 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+import msgspec
+
+from needlework.core.record import NeedleFacts, PromptFacts, ResponseFacts, RetrievalFacts, Timing
 from needlework.haystack_fixtures.trials.builder import Trial
 from needlework.pipeline.exchange import Exchange
-from needlework.results.records.record import WaitingAnswer, WaitingRuling
 from needlework.scoring.match.polarity import content_words
-
-if TYPE_CHECKING:
-    from needlework.scoring.recording import Scored
-
-
-def waiting_answer(exchange: Exchange, worker: str) -> WaitingAnswer | None:
-    """What to write down of an answer before its test scores it; `None` for what will be asked for again."""
-    if exchange.response.error is not None or exchange.invalid or exchange.skipped:
-        return None
-    return WaitingAnswer(
-        key=exchange.key,
-        outcome="waiting",
-        question=exchange.question,
-        reference=reference_of(exchange),
-        prompt=dict(facts_of(exchange)),
-        response=response_facts(exchange),
-        details={"flags": list(exchange.flags)},
-        timing=timing_facts(exchange, worker),
-    )
-
-
-def waiting_ruling(exchange: Exchange, scored: Scored) -> WaitingRuling | None:
-    """What to write down of a score that an exchange has before its test's turn; `None` where no judge has ruled, and
-    where its record will have no score."""
-    from needlework.scoring.recording import RULED
-    from needlework.scoring.scores import outcome_of
-
-    score, text = scored.score, exchange.response.text
-    if score is None or RULED not in score.details:
-        return None
-    outcome, value = outcome_of(
-        error_kind=None,
-        finish_reason=exchange.finish_reason,
-        invalid=exchange.invalid,
-        score=score,
-        answer_text=text,
-    )
-    if value is None:
-        return None
-    told = {"name": scored.scorer, "version": scored.version, "value": value, "verdict": outcome}
-    told |= {"answer": score.answer, "why": score.why, "details": dict(score.details)}
-    return WaitingRuling(key=exchange.key, outcome="ruled", score=told)
 
 
 def reference_of(exchange: Exchange) -> dict[str, Any]:
@@ -60,33 +19,35 @@ def reference_of(exchange: Exchange) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
 
 
-def response_facts(exchange: Exchange) -> dict[str, Any]:
+def response_facts(exchange: Exchange) -> ResponseFacts:
     """What a record keeps of a response."""
     response = exchange.response
-    return {
-        "text": response.text,
-        "reasoning": response.reasoning,
-        "finish_reason": response.finish_reason,
-        "prompt_tokens": response.prompt_tokens,
-        "completion_tokens": response.completion_tokens,
-        "reasoning_tokens": response.reasoning_tokens,
-        **{name: told for name in ("model", "fingerprint", "server") if (told := getattr(response, name))},
-    }
+    return ResponseFacts(
+        text=response.text,
+        reasoning=response.reasoning,
+        finish_reason=response.finish_reason,
+        prompt_tokens=response.prompt_tokens,
+        completion_tokens=response.completion_tokens,
+        reasoning_tokens=response.reasoning_tokens,
+        model=response.model,
+        fingerprint=response.fingerprint,
+        server=response.server,
+    )
 
 
-def timing_facts(exchange: Exchange, worker: str) -> dict[str, Any]:
+def timing_facts(exchange: Exchange, worker: str) -> Timing:
     """What may differ between two runs of the same thing."""
     response = exchange.response
-    return {
-        "latency_s": _rounded(response.latency_s),
-        "ttft_s": _rounded(response.ttft_s),
-        "tokens_per_s": _tokens_per_s(exchange),
-        "build_s": _rounded(exchange.build_s),
-        "cached_tokens": response.cached_tokens,
-        "attempts": response.attempts,
-        "worker": worker,
-        "replayed": exchange.replayed,
-    }
+    return Timing(
+        latency_s=_rounded(response.latency_s),
+        ttft_s=_rounded(response.ttft_s),
+        tokens_per_s=_tokens_per_s(exchange),
+        build_s=_rounded(exchange.build_s),
+        cached_tokens=response.cached_tokens,
+        attempts=response.attempts,
+        worker=worker,
+        replayed=exchange.replayed,
+    )
 
 
 def _tokens_per_s(exchange: Exchange) -> float | None:
@@ -106,44 +67,44 @@ AROUND = 160  # characters on either side of a needle that a record keeps, to be
 _LONGEST = 1000  # of a needle itself: of one that is a whole document both ends
 
 
-def facts_of(exchange: Exchange) -> Mapping[str, Any]:
+def facts_of(exchange: Exchange) -> PromptFacts:
     """The prompt facts of an exchange: as they were stored, or of its trial; empty where it has no prompt."""
     if exchange.stored_prompt is not None:
         return exchange.stored_prompt
-    return prompt_facts(exchange.trial) if exchange.trial is not None else {}
+    return prompt_facts(exchange.trial) if exchange.trial is not None else PromptFacts()
 
 
-def prompt_facts(trial: Trial) -> dict[str, Any]:
+def prompt_facts(trial: Trial) -> PromptFacts:
     """The facts of a prompt that was built; where its context was retrieved, with how much of the answer was found."""
     prompt = trial.prompt
     asked = {needle.name for needle in trial.asked.needles}
-    return {
-        "tokens": prompt.tokens,
-        "context_tokens": prompt.context_tokens,
-        **({"length_means": "context"} if trial.suite.length_means == "context" else {}),
-        "slack": prompt.slack,
-        **({"tokens_error": round(prompt.error, 4)} if prompt.error else {}),
-        "template": trial.suite.template,
-        "sha256": prompt.text_sha256,
-        "filler_sha256": prompt.filler_sha256,
-        "corpus_passes": round(prompt.corpus_passes, 4),
-        "flags": list(prompt.flags),
-        **({"truncated": round(prompt.truncated, 4)} if "truncated" in prompt.flags else {}),
-        "needles": [
-            {
-                "name": needle.name,
-                "start": needle.start,
-                "end": needle.end,
-                "tokens_before": needle.tokens_before,
-                "tokens": needle.tokens,
-                "requested": round(needle.requested, 3),
-                "depth": round(needle.depth, 3),
+    return PromptFacts(
+        tokens=prompt.tokens,
+        context_tokens=prompt.context_tokens,
+        length_means="context" if trial.suite.length_means == "context" else "",
+        slack=prompt.slack,
+        tokens_error=round(prompt.error, 4),
+        template=trial.suite.template,
+        sha256=prompt.text_sha256,
+        filler_sha256=prompt.filler_sha256,
+        corpus_passes=round(prompt.corpus_passes, 4),
+        flags=list(prompt.flags),
+        truncated=round(prompt.truncated, 4) if "truncated" in prompt.flags else None,
+        needles=[
+            NeedleFacts(
+                name=needle.name,
+                start=needle.start,
+                end=needle.end,
+                tokens_before=needle.tokens_before,
+                tokens=needle.tokens,
+                requested=round(needle.requested, 3),
+                depth=round(needle.depth, 3),
                 **(_around(prompt.text, needle.start, needle.end) if needle.name in asked else {}),
-            }
+            )
             for needle in prompt.placed
         ],
-        **({"retrieval": _retrieval(trial)} if trial.retrieved else {}),
-    }
+        retrieval=_retrieval(trial),
+    )
 
 
 def _around(text: str, start: int, end: int) -> dict[str, str]:
@@ -154,12 +115,13 @@ def _around(text: str, start: int, end: int) -> dict[str, str]:
     return {"before": before, "text": shown, "after": after}
 
 
-def _retrieval(trial: Trial) -> dict[str, Any]:
+def _retrieval(trial: Trial) -> RetrievalFacts | None:
     if trial.retrieved is None:
-        return {}
+        return None
     search, prompt = trial.retrieved.search, trial.prompt
     recall = answer_recall(search.answer, [text for _, text in search.texts], prompt.text[slice(*prompt.context)])
-    return {**trial.retrieved.facts, "answer_recall": recall}
+    facts = {**trial.retrieved.facts, "answer_recall": recall}
+    return msgspec.convert(facts, RetrievalFacts)
 
 
 _TEXTS_KEPT = 512

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from needlework.core.record import Record
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series
 from needlework.haystack_fixtures.tasks.own_documents import votes_by_embeddings, votes_of
@@ -22,7 +23,6 @@ from needlework.results.pictures.heatmap import write_heatmaps
 from needlework.results.pictures.models import write_model_lines, write_task_charts
 from needlework.results.pictures.parts import DEFAULT, Style, heatmap_title, telling
 from needlework.results.records.journal import read_vectors
-from needlework.results.records.record import Record
 from needlework.results.statistics.adaptive import adaptive_statements
 from needlework.results.statistics.length_scores import parse_relative_to
 from needlework.results.statistics.run_facts import run_facts

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from needlework.core.errors import InputError
 from needlework.core.files import drop_halves
 from needlework.core.grid import Misfit, left_out, parse_id
+from needlework.core.record import Record
 from needlework.core.settings import Settings
 from needlework.results.records.journal import (
     WAITING_FILES,
@@ -36,7 +37,6 @@ from needlework.results.records.manifest import (
     with_known,
     write_manifest,
 )
-from needlework.results.records.record import Record
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, drop_written, read_run_json
 from needlework.results.records.samples import has_earlier_answers, identity, of_tests, refused_below_window, whole_run
 from needlework.results.statistics.comparison.provenance import changed_parts
@@ -106,7 +106,7 @@ class OpenFolder:
         self._opened_s = time.monotonic()
         self._waited = frozenset(self.path.glob(WAITING_FILES))
         if self._waited and not fresh:
-            self._came = {(answer["key"], answer["timing"].get("latency_s")) for answer in read_waiting(self.path)}
+            self._came = {(answer.key, answer.timing.latency_s) for answer in read_waiting(self.path)}
         if self._earlier:
             self._before = told_before(self.path / MANIFEST, self.recipe, self._settings.model)
             self.facts = with_known(self._before.facts, {})
@@ -130,7 +130,7 @@ class OpenFolder:
         Raises `InputError` when the disk is full.
         """
         assert self._journal is not None
-        if not record["timing"].get("replayed") or (identity(record), ruling_of(record)) not in self._journaled:
+        if not record.timing.replayed or (identity(record), ruling_of(record)) not in self._journaled:
             self._journal.append(line or line_of(record))
 
     def learn(self, facts: Mapping[str, Any]) -> None:
@@ -145,14 +145,11 @@ class OpenFolder:
 
     def replayed(self, now: Sequence[Record]) -> int:
         """Of how many records of this session earlier ones had the answers, scored or not."""
-        return sum(
-            bool(each["timing"].get("replayed")) or (each["key"], each["timing"].get("latency_s")) in self._came
-            for each in now
-        )
+        return sum(bool(each.timing.replayed) or (each.key, each.timing.latency_s) in self._came for each in now)
 
     def kept(self, records: Iterable[Record]) -> int:
         """How many answers wait in the folder that are none of the run's `records`: it was ended too early."""
-        return len({answer["key"] for answer in read_waiting(self.path)} - {each["key"] for each in records})
+        return len({answer.key for answer in read_waiting(self.path)} - {each.key for each in records})
 
     def whole(self, now: list[Record]) -> list[Record]:
         """The run's records: those of earlier sessions, and those of this one, `now`."""
@@ -171,7 +168,7 @@ class OpenFolder:
         if (pace := self.pace(now)) is not None:
             self._learnt["pace"] = pace_facts(pace)
         before, goes_on = self._before, has_earlier_answers(self.earlier, now, self.recipe)
-        asked = [each for each in now if not each["timing"].get("replayed") and each["outcome"] != "skipped"]
+        asked = [each for each in now if not each.timing.replayed and each.outcome != "skipped"]
         changed = list(dict.fromkeys([*before.changed, *self.changed])) if goes_on else []
         return manifest(
             self._settings,
@@ -255,9 +252,9 @@ class Pace:
 def pace_of(now: Iterable[Record], seconds: float) -> Pace | None:
     """The pace of a session with these records; `None` where it asked nothing, or all that it asked failed."""
     tokens = [
-        record["prompt"]["tokens"]
+        record.prompt.tokens
         for record in now
-        if not record["timing"].get("replayed") and record["outcome"] != "error" and record["prompt"].get("tokens")
+        if not record.timing.replayed and record.outcome != "error" and record.prompt.tokens
     ]
     return Pace(len(tokens), sum(tokens), seconds) if tokens and seconds > 0 else None
 
@@ -326,11 +323,11 @@ class Selected:
     def of(self, records: Iterable[Record], now: Iterable[Record]) -> list[Record]:
         """Of a run's records those that this session is about: of the cells that it selects, and of those that it has
         asked beyond, of which `now` has the records. A run's folder may hold more, of earlier commands."""
-        return of_tests(records, {*self._asked, *(record["nodeid"] for record in now)})
+        return of_tests(records, {*self._asked, *(record.nodeid for record in now)})
 
     def planned(self, records: Iterable[Record]) -> int:
         """The trials of a run whose `records` there are, those included that the session did not come to."""
-        known = [record["nodeid"] for record in records]
+        known = [record.nodeid for record in records]
         return len(known) + len(self._asked - self._ended - set(known))
 
 
@@ -355,5 +352,5 @@ def exit_status(status: int, *, fault: bool, early: bool, void: bool, verdicts: 
 
 def is_void(records: Sequence[Record], windows: Mapping[str, int], max_errors: float) -> bool:
     """Whether more than `max_errors` percent of the cells are invalid, errors, or refused though they fit."""
-    void = sum(record["outcome"] in ("invalid", "error") or refused_below_window(record, windows) for record in records)
+    void = sum(record.outcome in ("invalid", "error") or refused_below_window(record, windows) for record in records)
     return void * 100 > max_errors * len(records)

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from needlework.core.grid import Cell
+from needlework.core.record import SCORED, WAITING, Details, OutcomeName, Record, RecordedError, RepeatedAnswer
 from needlework.pipeline.exchange import Exchange
-from needlework.results.records.record import SCHEMA, SCORED, Record
 from needlework.results.run.answer_facts import facts_of, reference_of, response_facts, timing_facts
-from needlework.scoring.recording import Scored
-from needlework.scoring.scores import Score, outcome_of
+
+if TYPE_CHECKING:
+    from needlework.scoring.recording import Scored
+    from needlework.scoring.scores import Score
 
 
 def make_record(exchange: Exchange, scored: Scored, *, nodeid: str, worker: str, recipe: str) -> Record:
     """The record of one trial. Where `scored` has no score, its error is a judge's, or the test's own."""
-    cell, response, score = exchange.cell, exchange.response, scored.score
+    from needlework.scoring.scores import outcome_of
+
+    response, score = exchange.response, scored.score
     error = None if score is not None else (scored.error_kind or "harness", scored.message)
     if response.error is not None:
         error = (response.error.kind, response.error.message)
+    outcome: OutcomeName
     outcome, value = outcome_of(
         error_kind=error[0] if error else None,
         finish_reason=response.finish_reason,
@@ -28,16 +33,43 @@ def make_record(exchange: Exchange, scored: Scored, *, nodeid: str, worker: str,
     )
     if exchange.skipped:
         outcome, value = "skipped", None
-    reference = reference_of(exchange)
-    details: dict[str, Any] = {"flags": list(exchange.flags), "recipe": recipe}
-    if exchange.invalid:
-        details["invalid"] = list(exchange.invalid)
-    if score is not None and score.details:
-        details["score"] = dict(score.details)
+    record = _record(exchange, outcome, value, nodeid=nodeid, worker=worker, recipe=recipe)
+    record.scorer, record.scorer_version = scored.scorer, scored.version
+    record.why = _why(exchange, score, error, outcome)
+    record.expected = _expected(record.reference, score)
+    record.answer = score.answer if score is not None and outcome in SCORED else ""
+    record.error = RecordedError(kind=error[0], message=error[1]) if error else None
+    if score is not None:
+        record.details.score = dict(score.details)
     if exchange.again:
-        details["stability"] = asked_again(exchange, scored.again)
+        record.details.stability = asked_again(exchange, scored.again)
+    return record
+
+
+def unscored_record(exchange: Exchange, *, worker: str, recipe: str) -> Record | None:
+    """The record of an answer before its test scores it; `None` for what will be asked for again."""
+    if exchange.response.error is not None or exchange.invalid or exchange.skipped:
+        return None
+    return _record(exchange, WAITING, None, nodeid="", worker=worker, recipe=recipe)
+
+
+def ruled_record(exchange: Exchange, scored: Scored, *, worker: str, recipe: str) -> Record | None:
+    """The record of an answer that judges ruled on before its test's turn; `None` where no judge has ruled, and where
+    its record will have no score."""
+    from needlework.scoring.recording import RULED
+
+    if scored.score is None or RULED not in scored.score.details:
+        return None
+    record = make_record(exchange, scored, nodeid="", worker=worker, recipe=recipe)
+    return None if record.score is None else record
+
+
+def _record(
+    exchange: Exchange, outcome: OutcomeName, score: float | None, *, nodeid: str, worker: str, recipe: str
+) -> Record:
+    """What a record has of the cell and the answer."""
+    cell = exchange.cell
     return Record(
-        schema=SCHEMA,
         key=exchange.key,
         id=cell.id,
         nodeid=nodeid,
@@ -50,18 +82,12 @@ def make_record(exchange: Exchange, scored: Scored, *, nodeid: str, worker: str,
         repeat=cell.repeat,
         seed=exchange.seed,
         outcome=outcome,
-        score=value,
-        scorer=scored.scorer,
-        scorer_version=scored.version,
-        why=_why(exchange, score, error, outcome),
+        score=score,
         question=exchange.question,
-        expected=_expected(reference, score),
-        reference=reference,
-        answer=score.answer if score is not None and outcome in SCORED else "",
-        prompt=dict(facts_of(exchange)),
+        reference=reference_of(exchange),
+        prompt=facts_of(exchange),
         response=response_facts(exchange),
-        details=details,
-        error={"kind": error[0], "message": error[1]} if error else None,
+        details=Details(flags=list(exchange.flags), recipe=recipe, invalid=list(exchange.invalid)),
         timing=timing_facts(exchange, worker),
     )
 
@@ -69,12 +95,22 @@ def make_record(exchange: Exchange, scored: Scored, *, nodeid: str, worker: str,
 def lost_record(cell: Cell, *, model: str, nodeid: str, recipe: str, message: str, language: str, seed: int) -> Record:
     """The record of a cell whose process died: an error that says so, so that the cell does not vanish."""
     return Record(
-        schema=SCHEMA, key="", id=cell.id, nodeid=nodeid, model=model, task=cell.task, needle=cell.needle,
-        language=language, length=cell.length, depth=cell.depth, repeat=cell.repeat, seed=seed, outcome="error",
-        score=None, scorer="", scorer_version=0, why=message, question="", expected=[], reference={}, answer="",
-        prompt={}, response={}, details={"flags": [], "recipe": recipe},
-        error={"kind": "harness", "message": message}, timing={},
-    )  # fmt: skip
+        id=cell.id,
+        nodeid=nodeid,
+        model=model,
+        task=cell.task,
+        needle=cell.needle,
+        language=language,
+        length=cell.length,
+        depth=cell.depth,
+        repeat=cell.repeat,
+        seed=seed,
+        outcome="error",
+        score=None,
+        why=message,
+        details=Details(recipe=recipe),
+        error=RecordedError(kind="harness", message=message),
+    )
 
 
 def _expected(reference: Mapping[str, Any], score: Score | None) -> list[str]:
@@ -97,15 +133,17 @@ def _why(exchange: Exchange, score: Score | None, error: tuple[str, str] | None,
     return score.why if score is not None else ""
 
 
-def asked_again(exchange: Exchange, scores: Sequence[Scored]) -> list[dict[str, Any]]:
-    """One object for each further answer: how it was asked, its text, outcome and score; `[]` without a probe."""
+def asked_again(exchange: Exchange, scores: Sequence[Scored]) -> list[RepeatedAnswer]:
+    """One for each further answer: how it was asked, its text, outcome and score; `[]` without a probe."""
     return [
-        _told(each.how, repeat, scored)
-        for each, repeat, scored in zip(exchange.again, exchange.asked_again, scores, strict=False)
+        _repeated(again.how, repeat, scored)
+        for again, repeat, scored in zip(exchange.again, exchange.asked_again, scores, strict=False)
     ]
 
 
-def _told(how: str, exchange: Exchange, scored: Scored) -> dict[str, Any]:
+def _repeated(how: str, exchange: Exchange, scored: Scored) -> RepeatedAnswer:
+    from needlework.scoring.scores import outcome_of
+
     response = exchange.response
     outcome, value = outcome_of(
         error_kind=response.error.kind if response.error else scored.error_kind,
@@ -114,11 +152,11 @@ def _told(how: str, exchange: Exchange, scored: Scored) -> dict[str, Any]:
         score=scored.score,
         answer_text=response.text,
     )
-    return {
-        "how": how,
-        "text": response.text,
-        "finish_reason": response.finish_reason,
-        "outcome": outcome,
-        "score": value,
-        "error": {"kind": response.error.kind, "message": response.error.message} if response.error else None,
-    }
+    return RepeatedAnswer(
+        how=how,
+        text=response.text,
+        finish_reason=response.finish_reason,
+        outcome=outcome,
+        score=value,
+        error=RecordedError(kind=response.error.kind, message=response.error.message) if response.error else None,
+    )

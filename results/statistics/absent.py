@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from needlework.core.record import SCORED, Record
 from needlework.results.records.journal import AnswerVectors
-from needlework.results.records.record import SCORED, Record
 from needlework.results.records.samples import control_of, own_label, retriever_of
 from needlework.results.statistics.intervals import FEWEST_CLUSTERS, cluster_sums, score_interval
 from needlework.results.statistics.paired import Difference, mean_difference
@@ -55,13 +55,12 @@ class AbsentTwins:
 
 def is_absent(record: Record) -> bool:
     """Whether the answer to this record's question stands nowhere in its text."""
-    reference = record.get("reference")
-    return isinstance(reference, dict) and reference.get("absent") is True
+    return record.reference.get("absent") is True
 
 
 def abstains(record: Record) -> bool:
     """Whether the answer says that it is not there: a refusal, or whatever the scorer of the absent arm calls right."""
-    return record["outcome"] == "refused" or (is_absent(record) and record["score"] == 1)
+    return record.outcome == "refused" or (is_absent(record) and record.score == 1)
 
 
 def absent_twins(records: Iterable[Record]) -> tuple[AbsentTwins, ...]:
@@ -71,13 +70,13 @@ def absent_twins(records: Iterable[Record]) -> tuple[AbsentTwins, ...]:
     for record in every if any(map(is_absent, every)) else ():
         if control_of(record) == "focused" or retriever_of(record):
             continue
-        groups.setdefault((record["model"], record["task"]), []).append(record)
+        groups.setdefault((record.model, record.task), []).append(record)
     return tuple(twins_of(*at, groups[at]) for at in sorted(groups) if any(map(is_absent, groups[at])))
 
 
 def twins_of(model: str, task: str, records: Sequence[Record]) -> AbsentTwins:
     """Return the statistics of records of both arms, whatever their tasks; `task` is what to call them."""
-    scored = sorted((record for record in records if record["outcome"] in SCORED), key=_place)
+    scored = sorted((record for record in records if record.outcome in SCORED), key=_place)
     present = [record for record in scored if not is_absent(record)]
     absent = [record for record in scored if is_absent(record)]
     return AbsentTwins(
@@ -94,11 +93,11 @@ def twins_of(model: str, task: str, records: Sequence[Record]) -> AbsentTwins:
 
 def _hallucinates(record: Record) -> float:
     """An answer that states something; a blank one states nothing, and is no abstention either."""
-    return float(not abstains(record) and record["outcome"] != "empty")
+    return float(not abstains(record) and record.outcome != "empty")
 
 
 def _right(record: Record) -> float:
-    return float(abstains(record)) if is_absent(record) else record["score"] or 0.0
+    return float(abstains(record)) if is_absent(record) else record.score or 0.0
 
 
 def rate_of(values: Sequence[float], clusters: Sequence[Hashable]) -> Rate:
@@ -164,8 +163,8 @@ def _discriminates(present: Sequence[Record], absent: Sequence[Record]) -> Rate:
 
 def _place(record: Record, *, all_depths: bool = False) -> tuple[Any, ...]:
     """What twins share; `all_depths`: the place of a twin without a depth."""
-    twin = record["reference"].get("twin", record["needle"])
-    return twin, record["length"], *depth_order(None if all_depths else record["depth"]), record["repeat"]
+    twin = record.reference.get("twin", record.needle)
+    return twin, record.length, *depth_order(None if all_depths else record.depth), record.repeat
 
 
 # The medoid is the answer with the highest mean cosine similarity to the others, of equal ones that of the lowest
@@ -219,18 +218,18 @@ def votes(records: Sequence[Record], of: int, vectors: AnswerVectors | None = No
         vectors = None
     series: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        arm = own_label(record["needle"]).arm
+        arm = own_label(record.needle).arm
         if "focused" not in arm.split("_"):
-            series.setdefault((record["task"], arm), []).append(record)
+            series.setdefault((record.task, arm), []).append(record)
     found: list[Vote] = []
     for (task, arm), own in sorted(series.items()):
-        depths = sorted({record["depth"] for record in own if record["depth"] is not None})
+        depths = sorted({record.depth for record in own if record.depth is not None})
         fixed = list(_groups(own, of, moved=False))
         if len(depths) > 1:
             found.append(_vote(task, arm, "moved", None, of, list(_groups(own, of, moved=True)), vectors))
         found.append(_vote(task, arm, "fixed", depths[0] if len(depths) == 1 else None, of, fixed, vectors))
         if len(depths) > 1 and CONTROL in depths:
-            control = [group for group in fixed if group[0]["depth"] == CONTROL]
+            control = [group for group in fixed if group[0].depth == CONTROL]
             found.append(_vote(task, arm, "fixed", CONTROL, of, control, vectors))
     return tuple(each for each in found if each.n or each.incomplete)
 
@@ -276,8 +275,8 @@ def _groups(records: Sequence[Record], of: int, *, moved: bool) -> Iterator[tupl
     """The trials that vote together: one of each of `of` repeats of a question, at one depth or each at the next."""
     places: dict[tuple[str, int], dict[tuple[int, float | None], Record]] = {}
     for record in records:
-        place = places.setdefault((record["needle"], record["length"]), {})
-        place[record["repeat"], record["depth"]] = record
+        place = places.setdefault((record.needle, record.length), {})
+        place[record.repeat, record.depth] = record
     for _, trials in sorted(places.items()):
         depths = sorted({depth for _, depth in trials}, key=lambda depth: -1.0 if depth is None else depth)
         rounds = (1 + max(repeat for repeat, _ in trials)) // of
@@ -297,8 +296,8 @@ def _vote(
     groups: Sequence[tuple[Record, ...]],
     vectors: AnswerVectors | None,
 ) -> Vote:
-    whole = [group for group in groups if all(record["outcome"] in SCORED for record in group)]
-    names = [own_label(group[0]["needle"]).question for group in whole]
+    whole = [group for group in groups if all(record.outcome in SCORED for record in group)]
+    names = [own_label(group[0].needle).question for group in whole]
     elected = [_score(group[medoid([_answer(record) for record in group], vectors)]) for group in whole]
     each = [[_score(record) for record in group] for group in whole]
     gains = [score - fsum(scores) / of for score, scores in zip(elected, each, strict=True)]
@@ -320,15 +319,14 @@ def _vote(
 
 
 def _answer(record: Record) -> str:
-    text = record["response"].get("text")
-    return text if isinstance(text, str) else ""
+    return record.response.text
 
 
 def _score(record: Record) -> float:
-    return record["score"] or 0.0
+    return record.score or 0.0
 
 
 def _tokens(record: Record) -> int:
-    response = record["response"]
-    counts = (response.get("prompt_tokens") or record["prompt"].get("tokens"), response.get("completion_tokens"))
-    return sum(count for count in counts if isinstance(count, int))
+    response = record.response
+    counts = (response.prompt_tokens or record.prompt.tokens, response.completion_tokens)
+    return sum(count or 0 for count in counts)

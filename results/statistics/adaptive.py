@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
+from needlework.core.record import SCORED, Record
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series, grid
 from needlework.results.adaptive.survey import Place, Rules, Statement, Stopped, Survey, statements_of
-from needlework.results.records.record import SCORED, Record
 from needlework.results.statistics.length_scores import RELATIVE_TO, parse_relative_to
 
 _RELATIVE = "relative"
@@ -70,9 +70,9 @@ def surveyed(settings: Settings, series: Iterable[Series], records: Sequence[Rec
     rules = rules_of(settings)
     of_series: dict[tuple[str, str, str], dict[Place, float | None]] = {}
     for record in records:
-        place = (record["length"], record["depth"], record["repeat"])
+        place = (record.length, record.depth, record.repeat)
         outcome = _outcome(record, settings.censored_is_wrong)
-        of_series.setdefault((record["model"], record["task"], record["needle"]), {})[place] = outcome
+        of_series.setdefault((record.model, record.task, record.needle), {})[place] = outcome
     found = []
     for each in series:
         first = each.cells[0]
@@ -113,6 +113,6 @@ def _share(bar: str) -> float:
 
 
 def _outcome(record: Record, censored_is_wrong: bool) -> float | None:
-    if record["outcome"] == "censored" and censored_is_wrong:
+    if record.outcome == "censored" and censored_is_wrong:
         return 0.0
-    return record["score"] if record["outcome"] in SCORED else None
+    return record.score if record.outcome in SCORED else None

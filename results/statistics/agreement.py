@@ -10,7 +10,7 @@ from math import fsum
 
 import numpy as np
 
-from needlework.results.records.record import Record
+from needlework.core.record import Record
 from needlework.results.records.samples import own_label
 from needlework.results.statistics.intervals import (
     FEWEST_CLUSTERS,
@@ -168,13 +168,13 @@ def judge_notes(records: Sequence[Record]) -> Iterator[str]:
 
 
 def _agreement(ruled: Sequence[Record], names: Sequence[str]) -> Iterator[str]:
-    samples = [own_label(record["needle"]).question or record["id"] for record in ruled]
+    samples = [own_label(record.needle).question or record.id for record in ruled]
     labels = [{name: _label(value) for name, value in _said(record).items()} for record in ruled]
     whole = [
         (set(each.values()), sample) for each, sample in zip(labels, samples, strict=True) if None not in each.values()
     ]
     same = share([float(len(found) == 1) for found, _ in whole], [sample for _, sample in whole])
-    ties = sum(1 for record in ruled if (record["details"].get("score") or {}).get("tied"))
+    ties = sum(1 for record in ruled if (record.details.score or {}).get("tied"))
     split = f"; an even split on {ties}: no score" if ties else ""
     yield f"judges: all {len(names)} agree on {_percent(same)} of {len(whole)} answers{split}"
     for one, other in combinations(names, 2):
@@ -197,7 +197,7 @@ def _percent(share: Share) -> str:
 
 def _said(record: Record) -> dict[str, float | None]:
     """What each of several judges made of an answer, 0..1, by its name; `None` where its reply could not be read."""
-    details = record["details"].get("score") or {}
+    details = record.details.score or {}
     return {key.removeprefix(JUDGE_SAID): value for key, value in details.items() if key.startswith(JUDGE_SAID)}
 
 

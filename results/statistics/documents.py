@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import fsum
-from typing import Any, cast
+from typing import Any
 
+from msgspec import structs
+
+from needlework.core.record import SCORED, OutcomeName, Record, RetrievalFacts
 from needlework.results.records.journal import AnswerVectors
-from needlework.results.records.record import SCORED, OutcomeName, Record
 from needlework.results.records.samples import OWN_DOCUMENTS, control_of, own_label, panel_and_sample, retriever_of
 from needlework.results.statistics.absent import AbsentTwins, Rate, Vote, abstains, is_absent, rate_of, twins_of, votes
 from needlework.results.statistics.agreement import Agreement, agreement
@@ -76,8 +78,8 @@ def document_statistics(
     `vectors`: of the answers that vote."""
     groups: dict[str, list[Record]] = {}
     for record in records:
-        if record["task"] in OWN_DOCUMENTS:
-            groups.setdefault(record["model"], []).append(record)
+        if record.task in OWN_DOCUMENTS:
+            groups.setdefault(record.model, []).append(record)
     return tuple(_of_model(model, sorted(groups[model], key=_order), vote, vectors) for model in sorted(groups))
 
 
@@ -88,7 +90,7 @@ def documents_object(found: Sequence[Documents]) -> list[dict[str, Any]]:
 
 def arm_of(record: Record) -> str:
     """The arm of a record whose answer document was there: `whole`, `bm25`, `dense`, `focused`."""
-    words = own_label(record["needle"]).arm.split("_")
+    words = own_label(record.needle).arm.split("_")
     if control_of(record) == FOCUSED or FOCUSED in words:
         return FOCUSED
     return next((word for word in words if word in ("bm25", "dense")), WHOLE)
@@ -96,17 +98,17 @@ def arm_of(record: Record) -> str:
 
 def _of_model(model: str, records: Sequence[Record], vote: int, vectors: AnswerVectors | None) -> Documents:
     present = [record for record in records if not is_absent(record)]
-    position = [record for record in present if record["task"] == _POSITION]
-    size = [record for record in present if record["task"] == _SIZE]
+    position = [record for record in present if record.task == _POSITION]
+    size = [record for record in present if record.task == _SIZE]
     whole = [record for record in position if arm_of(record) == WHOLE]
     return Documents(
         model=model,
         questions=len({_question(record) for record in records}),
         by_depth=_points(position, over_depths=False),
         by_size=_points(size, over_depths=True),
-        size_depths=tuple(sorted({record["depth"] for record in size if record["depth"] is not None})),
+        size_depths=tuple(sorted({record.depth for record in size if record.depth is not None})),
         size_spread=_is_spread(size),
-        depth=depth_effect(map(trial_of, whole)) if len({record["depth"] for record in whole}) > 1 else None,
+        depth=depth_effect(map(trial_of, whole)) if len({record.depth for record in whole}) > 1 else None,
         loss=_loss(size),
         absent=_absent_arms(records),
         judge=_judge_and_rule(records),
@@ -118,9 +120,9 @@ def _is_spread(records: Sequence[Record]) -> bool:
     """Whether questions have other depths than one another, and each trial of one has one."""
     depths: dict[tuple[str, int, int], set[float]] = {}
     for record in records:
-        if record["depth"] is not None:
-            at = _question(record), record["length"], record["repeat"]
-            depths.setdefault(at, set()).add(record["depth"])
+        if record.depth is not None:
+            at = _question(record), record.length, record.repeat
+            depths.setdefault(at, set()).add(record.depth)
     return len(set().union(*depths.values())) > 1 and all(len(each) == 1 for each in depths.values())
 
 
@@ -129,16 +131,16 @@ def _points(records: Sequence[Record], *, over_depths: bool) -> tuple[Point, ...
     places: dict[tuple[bool, str, int, float | None], list[Record]] = {}
     for record in records:
         arm = arm_of(record)
-        at = (0, None) if arm == FOCUSED else (record["length"], None if over_depths else record["depth"])
+        at = (0, None) if arm == FOCUSED else (record.length, None if over_depths else record.depth)
         places.setdefault((arm != FOCUSED, arm, *at), []).append(record)
     order = sorted(places, key=lambda at: (at[0], at[1] != WHOLE, at[1], at[2], -1.0 if at[3] is None else at[3]))
     return tuple(_point(*at[1:], places[at]) for at in order)
 
 
 def _point(arm: str, length: int, depth: float | None, records: Sequence[Record]) -> Point:
-    scored = [record for record in records if record["outcome"] in SCORED]
+    scored = [record for record in records if record.outcome in SCORED]
     clusters = [_question(record) for record in scored]
-    sizes = [float(size) for record in records if isinstance(size := record["prompt"].get("context_tokens"), int)]
+    sizes = [float(size) for record in records if isinstance(size := record.prompt.context_tokens, int)]
     return Point(
         arm=arm,
         length=length,
@@ -147,7 +149,7 @@ def _point(arm: str, length: int, depth: float | None, records: Sequence[Record]
         questions=len(set(clusters)),
         score=rate_of([_score(record) for record in scored], clusters),
         abstains=rate_of([float(abstains(record)) for record in scored], clusters),
-        asserts=rate_of([float(record["outcome"] in ("wrong", "distractor")) for record in scored], clusters),
+        asserts=rate_of([float(record.outcome in ("wrong", "distractor")) for record in scored], clusters),
         unscored=tally(map(trial_of, records)).unscored,
     )
 
@@ -157,8 +159,8 @@ def _loss(records: Sequence[Record]) -> Difference | None:
     means: dict[int, dict[str, list[float]]] = {}
     for record in records:
         arm = arm_of(record)
-        if arm in (WHOLE, FOCUSED) and record["outcome"] in SCORED:
-            length = 0 if arm == FOCUSED else record["length"]
+        if arm in (WHOLE, FOCUSED) and record.outcome in SCORED:
+            length = 0 if arm == FOCUSED else record.length
             means.setdefault(length, {}).setdefault(_question(record), []).append(_score(record))
     if len(means) < 2:
         return None
@@ -178,25 +180,25 @@ def _absent_arms(records: Sequence[Record]) -> dict[str, AbsentTwins]:
     whole = [record for record in records if not is_absent(record) and arm_of(record) == WHOLE]
     found = {}
     for arm, absent in sorted(arms.items()):
-        lengths = {record["length"] for record in absent}
-        beside = [record for record in whole if record["length"] in lengths]
-        tasks = {record["task"] for record in beside}
-        present = [record for record in beside if record["task"] == (_POSITION if _POSITION in tasks else _SIZE)]
-        found[arm] = twins_of(absent[0]["model"], arm, [_as_twin(record) for record in (*present, *absent)])
+        lengths = {record.length for record in absent}
+        beside = [record for record in whole if record.length in lengths]
+        tasks = {record.task for record in beside}
+        present = [record for record in beside if record.task == (_POSITION if _POSITION in tasks else _SIZE)]
+        found[arm] = twins_of(absent[0].model, arm, [_as_twin(record) for record in (*present, *absent)])
     return found
 
 
 def _is_near(record: Record) -> bool:
-    return record["reference"].get("arm") == "near" or "near" in own_label(record["needle"]).arm.split("_")
+    return record.reference.get("arm") == "near" or "near" in own_label(record.needle).arm.split("_")
 
 
 def _as_twin(record: Record) -> Record:
-    return cast("Record", {**record, "reference": {**record["reference"], "twin": _question(record)}})
+    return structs.replace(record, reference={**record.reference, "twin": _question(record)})
 
 
 def _judge_and_rule(records: Sequence[Record]) -> Agreement | None:
     """The offline rule's verdicts beside the judge's; `None` where no judge said anything."""
-    judged = [record for record in records if record["score"] is not None and rule_of(record)]
+    judged = [record for record in records if record.score is not None and rule_of(record)]
     if not judged:
         return None
     pairs = [(right_or_wrong(rule_of(record) == "found"), right_or_wrong(_score(record) == 1)) for record in judged]
@@ -205,8 +207,7 @@ def _judge_and_rule(records: Sequence[Record]) -> Agreement | None:
 
 def rule_of(record: Record) -> str:
     """The offline rule's verdict on an answer that a judge has judged; empty where there is none."""
-    details = record["details"].get("score")
-    rule = details.get("rule") if isinstance(details, dict) else None
+    rule = record.details.score.get("rule")
     return rule if isinstance(rule, str) else ""
 
 
@@ -216,16 +217,16 @@ def right_or_wrong(right: bool) -> str:
 
 
 def _question(record: Record) -> str:
-    return own_label(record["needle"]).question
+    return own_label(record.needle).question
 
 
 def _score(record: Record) -> float:
-    return record["score"] or 0.0
+    return record.score or 0.0
 
 
 def _order(record: Record) -> tuple[Any, ...]:
-    depth = record["depth"]
-    return record["task"], record["needle"], record["length"], -1.0 if depth is None else depth, record["repeat"]
+    depth = record.depth
+    return record.task, record.needle, record.length, -1.0 if depth is None else depth, record.repeat
 
 
 _Question = tuple[str, int, int, int | None]
@@ -281,11 +282,11 @@ def arm_scores(records: Iterable[Record]) -> tuple[ArmScore, ...]:
     whole: dict[tuple[str, str], dict[_Question, list[Record]]] = {}
     arms: dict[tuple[str, str, str], list[Record]] = {}
     for record in ordered:
-        at = (record["model"], record["task"])
+        at = (record.model, record.task)
         if retriever := retriever_of(record):
             arms.setdefault((*at, retriever), []).append(record)
-        elif not control_of(record) and record["outcome"] in SCORED:
-            whole.setdefault(at, {}).setdefault(_retrieval_question(record, record["needle"]), []).append(record)
+        elif not control_of(record) and record.outcome in SCORED:
+            whole.setdefault(at, {}).setdefault(_retrieval_question(record, record.needle), []).append(record)
     return tuple(_row(*key, arms[key], whole.get(key[:2], {})) for key in sorted(arms))
 
 
@@ -314,24 +315,24 @@ def retrieval_object(rows: Sequence[ArmScore]) -> list[dict[str, Any]]:
 def _row(
     model: str, task: str, retriever: str, records: Sequence[Record], whole: dict[_Question, list[Record]]
 ) -> ArmScore:
-    told = [(record, facts) for record in records if (facts := _facts(record))]
-    gold = [(record, facts.get("rank")) for record, facts in told if facts.get("gold") is not None]
-    words = [(record, facts["answer_recall"]) for record, facts in told if facts.get("answer_recall") is not None]
-    first = told[0][1] if told else {}
+    told = [(record, facts) for record in records if (facts := record.prompt.retrieval)]
+    gold = [(record, facts.rank) for record, facts in told if facts.gold is not None]
+    words = [(record, facts.answer_recall) for record, facts in told if facts.answer_recall is not None]
+    first = told[0][1] if told else RetrievalFacts()
     return ArmScore(
         model=model,
         task=task,
         retriever=retriever,
-        embedder=first.get("embedder"),
-        k=first.get("k"),
+        embedder=first.embedder,
+        k=first.k,
         score=tally(trial_of(record) for record in records),
         recall=_rate([(record, float(rank is not None)) for record, rank in gold]),
         reciprocal_rank=_rate([(record, 1 / rank if rank else 0.0) for record, rank in gold]),
         answer_recall=_rate(words),
         found=tally(trial_of(record) for record, rank in gold if rank),
         missed=tally(trial_of(record) for record, rank in gold if not rank),
-        cut=sum(bool(facts.get("cut_chunks")) for _, facts in told),
-        paired=_paired([record for record in records if record["outcome"] in SCORED], whole),
+        cut=sum(bool(facts.cut_chunks) for _, facts in told),
+        paired=_paired([record for record in records if record.outcome in SCORED], whole),
     )
 
 
@@ -339,9 +340,9 @@ def _paired(records: Sequence[Record], whole: dict[_Question, list[Record]]) -> 
     pairs = [
         (record, others)
         for record in records
-        if (others := whole.get(_retrieval_question(record, record["reference"].get("twin", ""))))
+        if (others := whole.get(_retrieval_question(record, record.reference.get("twin", ""))))
     ]
-    scores = [(record["score"] or 0.0, _mean([other["score"] or 0.0 for other in others])) for record, others in pairs]
+    scores = [(record.score or 0.0, _mean([other.score or 0.0 for other in others])) for record, others in pairs]
     difference = mean_difference([arm - other for arm, other in scores], [_sample(record) for record, _ in pairs])
     if difference is None:
         return None
@@ -358,21 +359,16 @@ def _rate(values: Sequence[tuple[Record, float]]) -> Rate:
     return rate_of([value for _, value in values], [_sample(record) for record, _ in values])
 
 
-def _facts(record: Record) -> dict[str, Any]:
-    found = record["prompt"].get("retrieval")
-    return found if isinstance(found, dict) else {}
-
-
 def _retrieval_question(record: Record, needle: str) -> _Question:
-    return needle, record["length"], record["repeat"], record.get("seed")
+    return needle, record.length, record.repeat, record.seed
 
 
 def _sample(record: Record) -> int:
-    return panel_and_sample(record["task"], record["needle"], record["repeat"])[1]
+    return panel_and_sample(record.task, record.needle, record.repeat)[1]
 
 
 def _tokens(record: Record) -> float:
-    return float(record["prompt"].get("tokens", 0))
+    return float(record.prompt.tokens)
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -391,4 +387,4 @@ def _tally_object(found: Tally) -> dict[str, Any]:
 
 
 def _retrieval_order(record: Record) -> tuple[str, str, str, int, int]:
-    return record["model"], record["task"], record["needle"], record["length"], record["repeat"]
+    return record.model, record.task, record.needle, record.length, record.repeat

@@ -10,7 +10,7 @@ import numpy as np
 
 from needlework.core.errors import InputError
 from needlework.core.grid import parse_lengths
-from needlework.results.records.record import UNDECIDED
+from needlework.core.record import UNDECIDED
 from needlework.results.statistics.intervals import (
     FEWEST_CLUSTERS,
     NEEDED,

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import fsum
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
-from needlework.results.records.record import SCORED, UNDECIDED, UNSCORED, OutcomeName, Record
+from needlework.core.record import SCORED, UNDECIDED, UNSCORED, OutcomeName, Record
 from needlework.results.records.samples import control_of, panel_and_sample_of, retriever_of, without_controls
 from needlework.results.statistics.intervals import Interval, counts_of, interval_of
 
-OUTCOMES: tuple[OutcomeName, ...] = get_args(OutcomeName)
+OUTCOMES: tuple[OutcomeName, ...] = (*SCORED, *UNSCORED)
 OWN = "needlework"
 _SCORED = frozenset(SCORED)
 Range = tuple[float, float]
@@ -136,7 +136,7 @@ def summarise(records: Iterable[Record]) -> tuple[Panel, ...]:
 
 def summary_of(records: Iterable[Record], trials: Iterable[Trial]) -> tuple[Panel, ...]:
     """The same of records that are no controls, and of their trials."""
-    off = {record["model"]: error for record in records if (error := record["prompt"].get("tokens_error"))}
+    off = {record.model: error for record in records if (error := record.prompt.tokens_error)}
     panels = panels_of(trials)
     return tuple(replace(panel, length_error=off.get(panel.model, 0.0)) for panel in panels) if off else panels
 
@@ -144,17 +144,17 @@ def summary_of(records: Iterable[Record], trials: Iterable[Trial]) -> tuple[Pane
 def trial_of(record: Record) -> Trial:
     """Reduce a record. A score beside an outcome that has none is ignored."""
     needle, sample = panel_and_sample_of(record)
-    outcome = record["outcome"]
+    outcome = record.outcome
     return Trial(
-        record["model"],
-        record["task"],
+        record.model,
+        record.task,
         needle,
-        record["length"],
-        record["depth"],
+        record.length,
+        record.depth,
         sample,
         outcome,
-        record["score"] if outcome in _SCORED else None,
-        "length_means" in record.get("prompt", ()),
+        record.score if outcome in _SCORED else None,
+        bool(record.prompt.length_means),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from needlework.results.records.record import SCORED, UNDECIDED, Record
+from needlework.core.record import SCORED, UNDECIDED, Record, RepeatedAnswer, Timing
 from needlework.results.style import fit, one_line
 
 _LONGEST = 200  # columns of a value
@@ -157,8 +157,8 @@ def latency_rows(records: Iterable[Record]) -> tuple[LatencyRow, ...]:
     """A row for each model and length, sorted; none where nothing was measured."""
     groups: dict[tuple[str, int], list[Record]] = {}
     for record in records:
-        if record["outcome"] in _ANSWERED and _measured(record["timing"].get("latency_s")):
-            groups.setdefault((record["model"], record["length"]), []).append(record)
+        if record.outcome in _ANSWERED and _measured(record.timing.latency_s):
+            groups.setdefault((record.model, record.length), []).append(record)
     return tuple(_row(*key, groups[key]) for key in sorted(groups))
 
 
@@ -169,22 +169,22 @@ def latency_object(rows: Sequence[LatencyRow]) -> list[dict[str, Any]]:
 
 def latency_of(record: Record) -> float | None:
     """Seconds to the last token of an answered request; `None` for others, and where nobody measured it."""
-    return _positive(record, "latency_s") if record["outcome"] in _ANSWERED else None
+    return _positive(record, "latency_s") if record.outcome in _ANSWERED else None
 
 
 def ttft_of(record: Record) -> float | None:
     """Seconds to the first token of an answered request."""
-    return _positive(record, "ttft_s") if record["outcome"] in _ANSWERED else None
+    return _positive(record, "ttft_s") if record.outcome in _ANSWERED else None
 
 
 def token_of(record: Record) -> float | None:
     """Seconds of each token after the first of an answered request."""
-    rate = _positive(record, "tokens_per_s") if record["outcome"] in _ANSWERED else None
+    rate = _positive(record, "tokens_per_s") if record.outcome in _ANSWERED else None
     return 1 / rate if rate else None
 
 
 def _positive(record: Record, name: str) -> float | None:
-    value = record["timing"].get(name)
+    value = getattr(record.timing, name)
     return float(value) if _measured(value) else None
 
 
@@ -193,12 +193,12 @@ def _measured(value: object) -> TypeGuard[float]:
 
 
 def _row(model: str, length: int, records: Sequence[Record]) -> LatencyRow:
-    timings = [record["timing"] for record in records]
+    timings = [record.timing for record in records]
     whole = _times(timings, "latency_s")
     assert whole is not None  # every one of them was measured
     token = _times(timings, "tokens_per_s", lambda rate: 1 / float(rate))
-    prompts = sum([record["prompt"].get("tokens") or 0 for record in records])
-    cached = sum([timing.get("cached_tokens") or 0 for timing in timings])
+    prompts = sum([record.prompt.tokens or 0 for record in records])
+    cached = sum([timing.cached_tokens or 0 for timing in timings])
     return LatencyRow(
         model=model,
         length=length,
@@ -208,13 +208,13 @@ def _row(model: str, length: int, records: Sequence[Record]) -> LatencyRow:
         token_s=token,
         tokens_per_s=1 / token.median if token else None,
         cached=min(1.0, cached / prompts) if prompts else 0.0,
-        earlier=sum([bool(timing.get("replayed")) for timing in timings]),
+        earlier=sum([timing.replayed for timing in timings]),
     )
 
 
-def _times(timings: Sequence[Mapping[str, Any]], name: str, measure: Callable[[float], float] = float) -> Times | None:
+def _times(timings: Sequence[Timing], name: str, measure: Callable[[float], float] = float) -> Times | None:
     """Of answered requests, what `measure` makes of one of their times."""
-    values = [value for timing in timings if (value := timing.get(name)) is not None]
+    values = [value for timing in timings if (value := getattr(timing, name)) is not None]
     found = [measure(value) for value in values if _measured(value)]
     if not found:
         return None
@@ -261,25 +261,25 @@ def stability_of(records: Iterable[Record]) -> Stability | None:
     """Sum up the probe; `None` when no cell was asked again."""
     cells, by_how, flipped = 0, dict[str, Flips](), list[str]()
     for record in records:
-        again = record["details"].get("stability")
+        again = record.details.stability
         if not again:
             continue
         cells += 1
-        found = [(each["how"], _flips(record, each)) for each in again]
+        found = [(each.how, _flips(record, each)) for each in again]
         for how, flips in found:
             by_how[how] = by_how.get(how, Flips()) + flips
         if any(flips.texts for _, flips in found):
-            flipped.append(record["id"])
+            flipped.append(record.id)
     return Stability(cells, sum(by_how.values(), Flips()), by_how, tuple(flipped)) if cells else None
 
 
-def _flips(record: Record, again: dict[str, Any]) -> Flips:
-    if again["outcome"] == "error":
+def _flips(record: Record, again: RepeatedAnswer) -> Flips:
+    if again.outcome == "error":
         return Flips(unanswered=1)
     return Flips(
         1,
-        texts=int(again["text"] != record["response"].get("text")),
-        scores=int((again["outcome"], again["score"]) != (record["outcome"], record["score"])),
+        texts=int(again.text != record.response.text),
+        scores=int((again.outcome, again.score) != (record.outcome, record.score)),
     )
 
 

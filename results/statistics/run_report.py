@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
+from needlework.core.record import Record
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.adaptive.survey import Statement
 from needlework.results.records.journal import AnswerVectors
-from needlework.results.records.record import Record
 from needlework.results.statistics.absent import AbsentTwins
 from needlework.results.statistics.agreement import judge_notes
 from needlework.results.statistics.documents import ArmScore, Documents, arm_scores, document_statistics
@@ -168,8 +168,8 @@ def noted(panels: Iterable[Panel], note: str) -> tuple[Panel, ...]:
 
 def reading_order(record: Record) -> tuple[Any, ...]:
     """Sort key of records: model, task, needle, length, depth, repeat."""
-    at = (record["model"], record["task"], record["needle"], record["length"], depth_order(record["depth"]))
-    return (*at, record["repeat"], record.get("key", ""))
+    at = (record.model, record.task, record.needle, record.length, depth_order(record.depth))
+    return (*at, record.repeat, record.key)
 
 
 _MANY = 0.5  # share of trials from which on a flag is about the server and not about a trial
@@ -180,10 +180,10 @@ _UNANSWERED = ("skipped", "error")
 
 def corpus_notes(records: Sequence[Record]) -> Iterator[str]:
     """A sentence where a prompt has more text than its corpus: copies of one text are no natural haystack."""
-    repeated = [record for record in records if (record["prompt"].get("corpus_passes") or 0) > 1]
+    repeated = [record for record in records if (record.prompt.corpus_passes or 0) > 1]
     if repeated:
-        most = max(repeated, key=lambda record: float(record["prompt"]["corpus_passes"]))
-        times, at = most["prompt"]["corpus_passes"], length_labels([most["length"]])[0]
+        most = max(repeated, key=lambda record: record.prompt.corpus_passes or 0)
+        times, at = most.prompt.corpus_passes, length_labels([most.length])[0]
         yield (
             f"the corpus is shorter than {len(repeated)} of {len(records)} prompts, and is repeated in them, up to"
             f" {times:,.1f} times over at {at} tokens: give --corpus more text, or shorter --lengths"
@@ -196,18 +196,18 @@ def server_notes(records: Sequence[Record]) -> tuple[str, ...]:
     They rest on the records alone: on the names that replies bear, on flags, token counts and outcomes.
     """
     found: list[str] = []
-    for model in dict.fromkeys(record["model"] for record in records):
-        asked = [record for record in records if record["model"] == model and record["outcome"] not in _UNANSWERED]
+    for model in dict.fromkeys(record.model for record in records):
+        asked = [record for record in records if record.model == model and record.outcome not in _UNANSWERED]
         found += [f"{model}: {sentence}" for sentence in _of_model(asked)] if asked else []
     return tuple(found)
 
 
 def _of_model(asked: Sequence[Record]) -> Iterator[str]:
-    flags = Counter(flag for record in asked if record["details"].get("flags") for flag in _flags(record))
+    flags = Counter(flag for record in asked if record.details.flags for flag in _flags(record))
     yield from _names(asked, flags)
     yield from _template(asked, flags)
     yield from _reasoning(asked, flags)
-    off = max([float(record["prompt"].get("tokens_error") or 0) for record in asked], default=0.0)
+    off = max([float(record.prompt.tokens_error or 0) for record in asked], default=0.0)
     if off:
         far = flags["length_off"]
         beyond = f"; {_of(far, asked)} are further off, by the server's own count" if far else ""
@@ -235,38 +235,38 @@ def _of_model(asked: Sequence[Record]) -> Iterator[str]:
 
 
 def _flags(record: Record) -> set[str]:
-    return set(record["details"].get("flags", ()))
+    return set(record.details.flags)
 
 
 def _names(asked: Sequence[Record], flags: Mapping[str, int]) -> Iterator[str]:
-    names = Counter(name for record in asked if (name := record["response"].get("model")))
+    names = Counter(name for record in asked if (name := record.response.model))
     if "model_changed" in flags:
         changed = next(record for record in asked if "model_changed" in _flags(record))
         told = ", ".join(f"{fit(name, _LONGEST)!r} ({count})" for name, count in names.most_common(_MOST_NAMES))
         told += ", ..." if len(names) > _MOST_NAMES else ""
         yield (
-            f"the server CHANGED ITS MODEL during the run: answers came from {told}; first at {changed['id']};"
+            f"the server CHANGED ITS MODEL during the run: answers came from {told}; first at {changed.id};"
             " --strict-model makes such answers invalid"
         )
     elif "other_model" in flags:
         told = ", ".join(repr(fit(name, _LONGEST)) for name in names)
         yield f"the server answers as {told}, which is not the name that was asked for"
-    prints = {mark for record in asked if (mark := record["response"].get("fingerprint"))}
+    prints = {mark for record in asked if (mark := record.response.fingerprint)}
     if len(prints) > 1:
         yield f"the server's system_fingerprint changed during the run: {len(prints)} kinds"
 
 
 def _template(asked: Sequence[Record], flags: Counter[str]) -> Iterator[str]:
-    empty = sum(record["outcome"] == "empty" for record in asked)
+    empty = sum(record.outcome == "empty" for record in asked)
     many_empty = empty >= _MANY * len(asked) and len(asked) > 1
-    calls = sum(record["response"].get("finish_reason") == "tool_calls" for record in asked)
+    calls = sum(record.response.finish_reason == "tool_calls" for record in asked)
     if flags["template_difference"] >= _MANY * len(asked):
         tokens = [
-            record["response"]["prompt_tokens"] - record["prompt"]["tokens"]
+            record.response.prompt_tokens - record.prompt.tokens
             for record in asked
             if "template_difference" in _flags(record)
-            and record["response"].get("prompt_tokens") is not None
-            and "tokens" in record["prompt"]
+            and record.response.prompt_tokens is not None
+            and record.prompt.tokens
         ]
         by = f" ({median(tokens):+.0f} tokens a prompt)" if tokens else ""
         likely = f": with {_of(empty, asked)} empty, a WRONG CHAT TEMPLATE is the likely cause" if many_empty else ""
@@ -279,7 +279,7 @@ def _template(asked: Sequence[Record], flags: Counter[str]) -> Iterator[str]:
 
 def _reasoning(asked: Sequence[Record], flags: Mapping[str, int]) -> Iterator[str]:
     """Answers that ended with reasoning, before the token limit: the server may take all that is said for reasoning."""
-    alone = sum(record["response"].get("finish_reason") == "unfinished" for record in asked)
+    alone = sum(record.response.finish_reason == "unfinished" for record in asked)
     if alone:
         inside = flags.get("answer_in_reasoning", 0)
         there = f" (in {inside} the right value stands in it)" if inside else ""
@@ -291,9 +291,9 @@ def _reasoning(asked: Sequence[Record], flags: Mapping[str, int]) -> Iterator[st
 
 def _cache(asked: Sequence[Record]) -> Iterator[str]:
     """A server that reports what its prompt cache gave, and reports nothing though prompts begin alike."""
-    if any(record["timing"].get("cached_tokens") != 0 for record in asked):
+    if any(record.timing.cached_tokens != 0 for record in asked):
         return
-    fillers = Counter((record["length"], record["prompt"].get("filler_sha256")) for record in asked)
+    fillers = Counter((record.length, record.prompt.filler_sha256) for record in asked)
     if max(fillers.values()) >= _FEWEST:
         yield "the prompt cache gave nothing, though prompts begin alike: it is off, and each is computed whole"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from needlework.results.records.record import SCORED, Record
+from needlework.core.record import SCORED, Record
 from needlework.results.records.samples import panel_and_sample, task_of
 from needlework.results.statistics.absent import AbsentTwins, absent_twins, is_absent
 from needlework.results.statistics.depth import DepthEffect, depth_effects
@@ -118,7 +118,7 @@ def _row(model: str, family: str, task: str, asked: Sequence[Asked]) -> TaskScor
     focused = [each for each in asked if each.control == "focused"]
     overall = tally(each.trial for each in main)
     alone = tally(each.trial for each in focused)
-    scored = [each.record["reference"] for each in main if each.trial.outcome in SCORED]
+    scored = [each.record.reference for each in main if each.trial.outcome in SCORED]
     chance = _told(scored, "chance")
     twins = [each for each in absent_twins([each.record for each in asked]) if each.task == task]
     return TaskScore(
@@ -295,7 +295,7 @@ def statistics_of(
             of_panel.append(each)
             trials.append(trial)
         elif control == "focused":
-            twin, _ = panel_and_sample(record["task"], str(record["reference"].get("twin")), record["repeat"])
+            twin, _ = panel_and_sample(record.task, str(record.reference.get("twin")), record.repeat)
             focused.setdefault((trial.model, trial.task, twin), []).append(trial)
     panels = sorted(groups)
     depths = depth_effects([groups[panel][1] for panel in panels])
@@ -338,7 +338,7 @@ def _panel(
     base = base_of(trials, focused, relative_to)
     telling = len(scores) > 1 and not any(each.retriever or is_absent(each.record) for each in asked)
     draws = joint_draws(trials) if telling else None
-    overlaps = any(word in scorer for scorer in {each.record["scorer"] for each in asked} for word in _OVERLAPS)
+    overlaps = any(word in scorer for scorer in {each.record.scorer for each in asked} for word in _OVERLAPS)
     return PanelStatistics(
         *name,
         depth=depth,

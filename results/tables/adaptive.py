@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import ceil
 
+from needlework.core.record import FINAL, Record
 from needlework.results.adaptive.design import SHARE
 from needlework.results.adaptive.survey import Cost, LengthFound, Statement
-from needlework.results.records.record import FINAL, Record
 from needlework.results.records.samples import identity
 from needlework.results.statistics.comparison.provenance import differing_facts
 from needlework.results.style import counted, fit, length_labels, one_line, percent1
@@ -186,16 +186,12 @@ def left_lines(
     to the same prompts from other options; `recipe`: of the run. `changed`: what this session has learnt otherwise than
     earlier ones.
     """
-    taken = {record["key"] for record in records}
-    left = [record for record in earlier if record["key"] not in taken]
-    others = sum(record["details"].get("recipe") != recipe for record in left)
+    taken = {record.key for record in records}
+    left = [record for record in earlier if record.key not in taken]
+    others = sum(record.details.recipe != recipe for record in left)
     if others:
         yield _left_line(run, f"{others} records of a run with other options")
-    replaced = {
-        record["key"]: record
-        for record in left
-        if record["details"].get("recipe") == recipe and record["outcome"] in FINAL
-    }
+    replaced = {record.key: record for record in left if record.details.recipe == recipe and record.outcome in FINAL}
     if replaced:
         differ = "; ".join(changed or _differences(list(replaced.values()), records))
         told = f" (before / now: {fit(one_line(differ), _LONGEST, '…')})" if differ else ""

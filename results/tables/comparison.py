@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from needlework.results.records.record import NOTHING_SAID, SCORED, UNSCORED, OutcomeName
+from needlework.core.record import NOTHING_SAID, SCORED, UNSCORED, OutcomeName
 from needlework.results.statistics.comparison.comparison import Comparison, FamilyDifference, Losses
 from needlework.results.statistics.comparison.joining import Family
 from needlework.results.statistics.comparison.many_runs import Against, Scores, needed_samples

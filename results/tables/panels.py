@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from needlework.results.records.record import Record
+from needlework.core.record import Record
 from needlework.results.records.samples import refused_below_window
 from needlework.results.statistics.absent import AbsentTwins, Rate
 from needlework.results.statistics.depth import DepthEffect, Extremes
@@ -281,16 +281,16 @@ def unscored_lines(records: Sequence[Record], windows: Mapping[str, int] = Mappi
     """
     found: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        if record["outcome"] in ("invalid", "skipped"):
-            reasons = ", ".join(record["details"].get("invalid", ()))
-            found.setdefault((record["outcome"], reasons), []).append(record)
+        if record.outcome in ("invalid", "skipped"):
+            reasons = ", ".join(record.details.invalid)
+            found.setdefault((record.outcome, reasons), []).append(record)
     lines = [
-        f"{outcome}: {len(those)} {'trial' if len(those) == 1 else 'trials'}: {one_line(those[0]['why'])[:_SHOWN]}"
+        f"{outcome}: {len(those)} {'trial' if len(those) == 1 else 'trials'}: {one_line(those[0].why)[:_SHOWN]}"
         for (outcome, _), those in sorted(found.items())
     ]
     below = [record for record in records if refused_below_window(record, windows)]
     if below:
-        length, window = min((record["length"], windows[record["model"]]) for record in below)
+        length, window = min((record.length, windows[record.model]) for record in below)
         lines.append(
             f"skipped below the window: {len(below)}, from length {length} on, where {window} tokens are told:"
             " the server gives less; these count for --max-errors"
@@ -300,10 +300,10 @@ def unscored_lines(records: Sequence[Record], windows: Mapping[str, int] = Mappi
 
 def shared_lines(records: Sequence[Record]) -> Iterator[str]:
     """One line for each model whose answers tell that tokens were shared, when they were asked for."""
-    for model in dict.fromkeys(record["model"] for record in records):
-        own = [each for each in records if each["model"] == model]
-        tokens = sum(each["prompt"].get("tokens") or 0 for each in own)
-        shared = sum(each["timing"].get("cached_tokens") or 0 for each in own)
+    for model in dict.fromkeys(record.model for record in records):
+        own = [each for each in records if each.model == model]
+        tokens = sum(each.prompt.tokens or 0 for each in own)
+        shared = sum(each.timing.cached_tokens or 0 for each in own)
         if 0 < shared < tokens:
             yield one_line(
                 f"{model}: {tokens:,} prompt tokens, {tokens - shared:,} computed and {shared:,} shared with other "

@@ -53,7 +53,7 @@ def next_line(report: RunReport, folder: str) -> str:
 
 def first_miss(report: RunReport) -> str | None:
     """The first trial that a model answered, and not rightly: one that was not answered shows nothing it saw."""
-    return next((record["id"] for record in report.records if record["outcome"] not in _NO_MISS), None)
+    return next((record.id for record in report.records if record.outcome not in _NO_MISS), None)
 
 
 def _tables(report: RunReport, *, ascii_only: bool = False, width: int = 1000) -> tuple[list[str], ...]:

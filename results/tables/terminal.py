@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from textwrap import wrap
 
 from needlework.core.grid import depth_label
+from needlework.core.record import NOTHING_SAID, UNDECIDED, UNSCORED, OutcomeName
 from needlework.results.adaptive.survey import Statement
-from needlework.results.records.record import NOTHING_SAID, UNDECIDED, UNSCORED, OutcomeName
 from needlework.results.statistics.agreement import Agreement
 from needlework.results.statistics.effective_length import EffectiveLength
 from needlework.results.statistics.intervals import FEW

@@ -11,8 +11,8 @@ from secrets import token_hex
 from typing import Any
 
 from needlework.core.errors import InputError
+from needlework.core.record import SCORED, UNDECIDED, Record
 from needlework.results.files.read_run import run_records
-from needlework.results.records.record import SCORED, UNDECIDED, Record
 from needlework.results.records.samples import as_asked, panel_and_sample
 from needlework.results.web.command import PREDICTIONS, Sources
 from needlework.results.web.store import Event, Log, utc_now
@@ -153,19 +153,18 @@ def _texts(value: object) -> bool:
 def _of_run(run: Path, records: Sequence[Record]) -> list[Given]:
     """The trials that a model answered, whatever the score."""
     found = []
-    as_it_is = {id(record) for record in as_asked(records) if record["reference"].get("absent") is not True}
+    as_it_is = {id(record) for record in as_asked(records) if record.reference.get("absent") is not True}
     for record in records:
-        if record["outcome"] not in (*SCORED, *UNDECIDED):
+        if record.outcome not in (*SCORED, *UNDECIDED):
             continue
-        text = record["response"].get("text")
-        question, expected = str(record.get("question") or ""), tuple(record["expected"])
-        panel, sample = panel_and_sample(record["task"], record["needle"], record["repeat"])
-        asked = str(record["reference"].get("question") or question), expected[0] if expected else ""
-        group = f"{record['task']} {panel} {sample}"
-        answer = text if isinstance(text, str) else str(record.get("answer") or "")
-        name = record["id"] or record["key"]
+        question, expected = str(record.question or ""), tuple(record.expected)
+        panel, sample = panel_and_sample(record.task, record.needle, record.repeat)
+        asked = str(record.reference.get("question") or question), expected[0] if expected else ""
+        group = f"{record.task} {panel} {sample}"
+        answer = record.response.text or record.answer
+        name = record.id or record.key
         plain = id(record) in as_it_is
-        found.append(Given(question, expected, name, record["model"], answer, group, asked, run, plain))
+        found.append(Given(question, expected, name, record.model, answer, group, asked, run, plain))
     return found
 
 

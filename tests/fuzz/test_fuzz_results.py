@@ -79,7 +79,7 @@ def resume_from(path: Path) -> None:
     try:
         records = read_journal(path)
         stored_answers(records, [])
-        everything = whole_run(records, records, records[0]["details"].get("recipe", "") if records else "")
+        everything = whole_run(records, records, records[0].details.recipe if records else "")
         csv_text(everything)
         json_text(run_report(everything))
         if records:
@@ -174,7 +174,7 @@ def test_other_systems_tables(tmp_path: Path, chance: random.Random) -> None:
 
 def test_damaged_manifests(run: Path, chance: random.Random) -> None:
     manifest = json.loads((run / "manifest.json").read_bytes())
-    cells = [record["id"] for record in read_json(run / "results.json")]
+    cells = [record.id for record in read_json(run / "results.json")]
     made = 0
     for _ in range(60 * ROUNDS):
         spoilt = swapped({"options": manifest["options"], "suites": manifest["suites"]}, chance)

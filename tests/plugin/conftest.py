@@ -53,7 +53,7 @@ class Project:
         return json.loads((self.runs / name / "results.json").read_text(encoding="utf-8"))["records"]
 
     def journal(self, name: str = "r") -> list[dict]:
-        lines = (self.runs / name / "journal.jsonl").read_text(encoding="ascii").splitlines()
+        lines = (self.runs / name / "journal.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
         return [json.loads(line) for line in lines]
 
     def file(self, name: str, run: str = "r") -> str:

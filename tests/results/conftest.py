@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from needlework.results.records.record import SCORED, Record
+from needlework.core.record import SCORED, Record, record_of
 from needlework.results.statistics.panels import Panel, Trial, panels_of
 
 DEFAULT_SCORES = {"found": 1.0, "partial": 0.5}
@@ -44,7 +44,7 @@ def make_record() -> Callable[..., Record]:
             "error": None,
             "timing": {"latency_s": 0.25, "ttft_s": 0.05, "tokens_per_s": 20.0, "cached_tokens": 3, "attempts": 1},
         }
-        return cast("Record", record | fields)
+        return record_of(record | fields)
 
     return build
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
-from needlework.results.records.record import SCORED, Record
+from needlework.core.record import SCORED, Record, record_of
 
 ANSWERS = {"found": "Oruro", "wrong": "Potosi", "refused": "NOT FOUND", "empty": ""}
 
@@ -63,4 +63,4 @@ def asked(
         "error": None,
         "timing": {},
     }
-    return cast("Record", record | fields)
+    return record_of(record | fields)

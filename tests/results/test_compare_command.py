@@ -10,12 +10,13 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from msgspec import to_builtins
 
 import needlework
+from needlework.core.record import Record
 from needlework.results.compare.command import main
 from needlework.results.files.json_files import write_json
 from needlework.results.files.schema import faults_of
-from needlework.results.records.record import Record
 from needlework.results.statistics.run_report import run_report
 
 Make = Callable[..., Record]
@@ -192,7 +193,7 @@ def test_a_refusal_without_manifests_says_so(
         ("folder", "", "has no results.json"),
         ("empty.json", "", "is not JSON"),
         ("none.json", '{"schema": 1, "records": []}', "holds no trials"),
-        ("other.json", '{"schema": 1, "records": [{}]}', "record 1 has no 'model'"),
+        ("other.json", '{"schema": 1, "records": [{}]}', "record 1 is none: Object missing required field `model`"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(
@@ -259,7 +260,7 @@ def test_three_runs_are_each_compared_with_the_first(tmp_path, capsys):
     for name, score in (("step500", 1.0), ("step1000", 0.0), ("step10000", 1.0)):
         folder = tmp_path / name
         folder.mkdir()
-        report = {"schema": 1, "records": grid(lambda *_, score=score: score)}
+        report = {"schema": 1, "records": [to_builtins(each) for each in grid(lambda *_, score=score: score)]}
         (folder / "results.json").write_text(json.dumps(report), encoding="utf-8")
     runs = [str(tmp_path / name) for name in ("step500", "step1000", "step10000")]
     out = tmp_path / "out"

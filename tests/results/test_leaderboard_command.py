@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import needlework
+from needlework.core.record import Record
 from needlework.results.compare.collect import collect
 from needlework.results.files.json_files import write_json
-from needlework.results.records.record import Record
 from needlework.results.statistics.run_report import run_report
 
 Make = Callable[..., Record]

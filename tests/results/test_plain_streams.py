@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import needlework
+from needlework.core.record import Record
 from needlework.results.files.json_files import write_json
-from needlework.results.records.record import Record
 from needlework.results.statistics.run_report import run_report
 
 

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 import needlework
+from needlework.core.record import Record
 from needlework.results.files.csv_files import write_csv
 from needlework.results.files.json_files import write_json
 from needlework.results.files.read_run import load_panels
 from needlework.results.plot import _parser, _plot, _sources, main
-from needlework.results.records.record import Record
+from needlework.results.records.journal import line_of
 from needlework.results.statistics.run_report import run_report
 from needlework.results.tables.terminal import headline
 
@@ -57,7 +58,7 @@ def test_pictures_go_beside_what_is_drawn(
 def test_draws_the_same_from_every_kind_of_file(make_record: Make, run: Path, tmp_path: Path) -> None:
     records = [make_record(length=length) for length in (500, 1000)]
     write_csv(tmp_path / "results.csv", records)
-    lines = [json.dumps(record) for record in (make_record(length=500, outcome="error"), *records)]
+    lines = [line_of(record) for record in (make_record(length=500, outcome="error"), *records)]
     (tmp_path / "journal.jsonl").write_text("\n".join(lines) + '\n{"torn', encoding="utf-8")
     pictures = set()
     for path in (run, run / "results.json", tmp_path / "results.csv", tmp_path / "journal.jsonl"):
@@ -69,7 +70,7 @@ def test_draws_the_same_from_every_kind_of_file(make_record: Make, run: Path, tm
 
 def test_a_journal_is_read_by_its_last_recipe(make_record: Make, tmp_path: Path) -> None:
     old = make_record(length=9000, details={"recipe": "old"})
-    lines = [json.dumps(record) for record in (old, make_record(model="a"), make_record(model="b"))]
+    lines = [line_of(record) for record in (old, make_record(model="a"), make_record(model="b"))]
     (tmp_path / "journal.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     assert main([str(tmp_path), "--out", str(tmp_path), "--format", "svg"]) == 0

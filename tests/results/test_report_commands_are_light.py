@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from needlework.core.record import Record
 from needlework.results.files.json_files import write_json
-from needlework.results.records.record import Record
 from needlework.results.statistics.run_report import run_report
 
 ROOT = Path(__file__).parents[2]

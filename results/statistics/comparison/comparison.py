@@ -9,7 +9,7 @@ from math import fsum
 from typing import Literal
 
 from needlework.core.errors import InputError
-from needlework.results.records.record import SCORED, OutcomeName, Record
+from needlework.core.record import SCORED, OutcomeName, Record
 from needlework.results.records.samples import as_asked, panel_and_sample, panel_and_sample_of, without_controls
 from needlework.results.statistics.comparison.joining import Family, Identity, identity_order, joined, prompts_match
 from needlework.results.statistics.intervals import FEW, Interval, score_interval
@@ -155,7 +155,7 @@ def compare(first: Sequence[Record], second: Sequence[Record]) -> Comparison:
         trials.setdefault(panel_of(at[0]), {})[at] = (a.get(at), b.get(at))
     families = [_family(family, pairs) for family, pairs in trials.items()]
     adjusted = holm([family.p for family in families])
-    outcomes = [(at[1], (a[at]["outcome"], b[at]["outcome"]), (_score(a[at]), _score(b[at]))) for at in both]
+    outcomes = [(at[1], (a[at].outcome, b[at].outcome), (_score(a[at]), _score(b[at]))) for at in both]
     return Comparison(
         losses=losses_of((length, each, (x is not None, y is not None)) for length, each, (x, y) in outcomes),
         families=tuple(
@@ -263,7 +263,7 @@ def _trial(at: Identity, pair: tuple[Record | None, Record | None]) -> _Trial:
         (panel_of(family), next(panel_and_sample_of(record)[1] for record in pair if record is not None)),
         first=None if first is None else _score(first),
         second=None if second is None else _score(second),
-        outcomes=None if first is None or second is None else (first["outcome"], second["outcome"]),
+        outcomes=None if first is None or second is None else (first.outcome, second.outcome),
     )
 
 
@@ -296,24 +296,22 @@ def _cell(family: Family, length: int, depth: float | None, trials: Sequence[_Tr
 
 
 def _outcomes(records: Iterable[Record | None]) -> dict[OutcomeName, int]:
-    counts = Counter(record["outcome"] for record in records if record is not None)
+    counts = Counter(record.outcome for record in records if record is not None)
     return {name: counts[name] for name in OUTCOMES}
 
 
 def _score(record: Record) -> float | None:
     """The score, `None` where the outcome has none. A scored outcome without a score is a damaged file."""
-    if record["outcome"] not in SCORED:
+    if record.outcome not in SCORED:
         return None
-    score = record["score"]
+    score = record.score
     if score is None or not 0 <= score <= 1:
-        raise InputError(
-            "results", record.get("id", ""), f"has outcome {record['outcome']} and score {score}, not 0..1"
-        )
+        raise InputError("results", record.id, f"has outcome {record.outcome} and score {score}, not 0..1")
     return score
 
 
 def _scorer(record: Record) -> tuple[object, object]:
-    return record.get("scorer"), record.get("scorer_version")
+    return record.scorer, record.scorer_version
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from needlework.core.errors import InputError
-from needlework.results.records.record import Record
+from needlework.core.record import Record
 from needlework.results.statistics.panels import depth_order
 from needlework.results.style import one_line
 
@@ -52,7 +52,7 @@ def identity_order(at: Identity) -> tuple[Family, int, tuple[bool, float], int, 
 
 
 def _several_models(first: Sequence[Record], second: Sequence[Record]) -> bool:
-    models = [sorted({record["model"] for record in records}) for records in (first, second)]
+    models = [sorted({record.model for record in records}) for records in (first, second)]
     if max(map(len, models)) <= 1:
         return False
     if models[0] != models[1]:
@@ -64,10 +64,10 @@ def _several_models(first: Sequence[Record], second: Sequence[Record]) -> bool:
 def _indexed(records: Sequence[Record], side: str, by_model: bool) -> dict[Identity, Record]:
     index: dict[Identity, Record] = {}
     for record in records:
-        family = (record["model"] if by_model else "", record["task"], record["needle"])
-        at = (family, record["length"], record["depth"], record["repeat"], record.get("seed"))
+        family = (record.model if by_model else "", record.task, record.needle)
+        at = (family, record.length, record.depth, record.repeat, record.seed)
         if at in index:
-            raise InputError("runs", f"{side}: {record.get('id', at)}", "is there twice; results.json has it once")
+            raise InputError("runs", f"{side}: {record.id}", "is there twice; results.json has it once")
         index[at] = record
     return index
 
@@ -87,9 +87,7 @@ def _words(value: object) -> str:
 
 
 def _prompt_hash(record: Record) -> str | None:
-    prompt = record.get("prompt")
-    found = prompt.get("sha256") if isinstance(prompt, dict) else None
-    return found if isinstance(found, str) else None
+    return record.prompt.sha256 or None
 
 
 def weights_of(manifest: Mapping[str, Any]) -> dict[str, str]:

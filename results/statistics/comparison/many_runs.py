@@ -9,7 +9,7 @@ from math import fsum
 from typing import Literal
 
 from needlework.core.errors import InputError
-from needlework.results.records.record import SCORED, Record
+from needlework.core.record import SCORED, Record
 from needlework.results.records.samples import panel_and_sample_of
 from needlework.results.statistics.comparison.comparison import (
     LEVEL,
@@ -135,18 +135,18 @@ def _adjusted(run: Against, p: float | None, count: int) -> Against:
 
 def _alone(name: str, records: Sequence[Record]) -> Against:
     own = compared(records, records)[0] if records else records
-    lengths = sorted({record["length"] for record in own})
+    lengths = sorted({record.length for record in own})
     return Against(
         name,
         _scores(own),
-        {length: _scores([record for record in own if record["length"] == length]) for length in lengths},
+        {length: _scores([record for record in own if record.length == length]) for length in lengths},
     )
 
 
 def _scores(records: Sequence[Record]) -> Scores:
-    scored = [record for record in records if record["outcome"] in SCORED and record["score"] is not None]
-    values = [float(record["score"] or 0.0) for record in scored]
-    samples = [(panel_of(("", record["task"], record["needle"])), panel_and_sample_of(record)[1]) for record in scored]
+    scored = [record for record in records if record.outcome in SCORED and record.score is not None]
+    values = [float(record.score or 0.0) for record in scored]
+    samples = [(panel_of(("", record.task, record.needle)), panel_and_sample_of(record)[1]) for record in scored]
     mean = fsum(values) / len(values) if values else None
-    within = range_of(mean, len(values), Counter(record["outcome"] for record in records))
+    within = range_of(mean, len(values), Counter(record.outcome for record in records))
     return Scores(len(records), len(values), mean, score_interval(values, samples), within)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from needlework.core.errors import InputError
-from needlework.results.records.record import Record
+from needlework.core.record import Record
 
 # Axes of the grid do not make a prompt differ: trials are joined on them.
 _AXES = frozenset({"lengths", "depths", "repeats"})
@@ -96,15 +96,15 @@ def check_dtypes(option: str, value: object, first: Mapping[str, Any] | None, se
 
 def differing_facts(first: Record, second: Record) -> list[str]:
     """Say what differs between the prompts of one trial, from its two records."""
-    prompts = [_object(record.get("prompt")) for record in (first, second)]
+    prompts = [record.prompt for record in (first, second)]
     facts = [
         {
-            "question": record.get("question"),
-            "expected answer": record.get("expected"),
-            "filler": prompt.get("filler_sha256"),
-            "needles": [_object(needle).get("name") for needle in _list(prompt.get("needles"))],
-            "template": prompt.get("template"),
-            "tokens": prompt.get("tokens"),
+            "question": record.question,
+            "expected answer": record.expected,
+            "filler": prompt.filler_sha256 or None,
+            "needles": [needle.name for needle in prompt.needles],
+            "template": prompt.template or None,
+            "tokens": prompt.tokens or None,
         }
         for record, prompt in zip((first, second), prompts, strict=True)
     ]

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from needlework.results.records.record import FINAL, SCORED, UNDECIDED, Record
+from needlework.core.record import FINAL, SCORED, UNDECIDED, Record
 from needlework.results.statistics.effective_length import EffectiveLength, absolute_length
 from needlework.results.statistics.intervals import Floats
 from needlework.results.statistics.length_scores import length_scores
@@ -117,8 +117,8 @@ def _entry(model: str, task: str, asked: Sequence[Asked]) -> Entry:
         high=whole.interval.high if whole.interval else None,
         outcomes={name: whole.counts[name] for name in OUTCOMES if whole.counts[name]},
         effective=_effective(absolute_length(length_scores(trials))) if len(tokens) > 1 else None,
-        prompt_tokens=_mean(record["response"].get("prompt_tokens") for record in records),
-        answer_tokens=_mean(record["response"].get("completion_tokens") for record in records),
+        prompt_tokens=_mean(record.response.prompt_tokens for record in records),
+        answer_tokens=_mean(record.response.completion_tokens for record in records),
         latency=_latency(records),
         scores=np.array([nan if each.score is None else each.score for each in trials], np.float32),
         samples=np.array([codes[name] for name in names], np.int32),
@@ -133,28 +133,28 @@ def _range(mean: float | None, n: int, undecided: int) -> Range | None:
 
 
 def _place(record: Record) -> tuple[object, ...]:
-    at = (record["needle"], record["length"], depth_order(record["depth"]), record["repeat"])
-    return (*at, -1 if record.get("seed") is None else record["seed"], record["question"])
+    at = (record.needle, record.length, depth_order(record.depth), record.repeat)
+    return (*at, -1 if record.seed is None else record.seed, record.question)
 
 
 def _questions(records: Sequence[Record]) -> str:
     """A hash of what was asked and is right; empty where a record, as of a test that died, does not tell it."""
-    if not all(record["question"] for record in records):
+    if not all(record.question for record in records):
         return ""
-    return _hash((record["question"], record["language"], _right(record)) for record in records)
+    return _hash((record.question, record.language, _right(record)) for record in records)
 
 
 def _right(record: Record) -> object:
     """What is right, as a record that failed has it too: `expected` may be what the scorer compared with."""
-    reference = record.get("reference") or {}
-    return reference.get("answers") or reference.get("parts") or record["expected"]
+    reference = record.reference or {}
+    return reference.get("answers") or reference.get("parts") or record.expected
 
 
 def _scorer(record: Record) -> str:
     """`match@4`; empty where no answer was scored."""
-    if record["outcome"] not in FINAL or not record["scorer"]:
+    if record.outcome not in FINAL or not record.scorer:
         return ""
-    return f"{record['scorer']}@{record.get('scorer_version', '?')}"
+    return f"{record.scorer}@{record.scorer_version}"
 
 
 def _hash(parts: Iterable[object]) -> str:
@@ -177,7 +177,7 @@ def _mean(values: Iterable[object]) -> float | None:
 
 
 def _latency(records: Sequence[Record]) -> tuple[float, float] | None:
-    told = (record["timing"].get("latency_s") for record in records if record["outcome"] in (*SCORED, *UNDECIDED))
+    told = (record.timing.latency_s for record in records if record.outcome in (*SCORED, *UNDECIDED))
     seconds = sorted(value for value in told if isinstance(value, (int, float)))
     return (median(seconds), seconds[min(len(seconds) - 1, int(0.95 * len(seconds)))]) if seconds else None
 

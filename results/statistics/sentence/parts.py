@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from needlework.results.records.record import UNDECIDED, OutcomeName
+from needlework.core.record import UNDECIDED, OutcomeName
 from needlework.results.statistics.depth import DepthEffect
 from needlework.results.statistics.depth_tables import place_words
 from needlework.results.statistics.panels import Range, Tally

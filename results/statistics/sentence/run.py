@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from needlework.core.record import UNDECIDED, UNSCORED, OutcomeName, Record
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.adaptive.design import SHARE
 from needlework.results.adaptive.survey import Statement
-from needlework.results.records.record import UNDECIDED, UNSCORED, OutcomeName, Record
 from needlework.results.records.samples import OWN_DOCUMENTS, task_of
 from needlework.results.statistics.effective_length import RELATIVE, RULER_THRESHOLD, EffectiveLength
 from needlework.results.statistics.panels import Asked, Range, Tally
@@ -49,10 +49,10 @@ def faults_of(records: Sequence[Record]) -> tuple[Fault, ...]:
     """
     groups: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for record in records:
-        if record["outcome"] in FAULTS:
+        if record.outcome in FAULTS:
             reason = reason_of(record)
-            at = record["outcome"], _NUMBERS.sub("0", reason)
-            groups.setdefault(at, []).append((reason, record["id"]))
+            at = record.outcome, _NUMBERS.sub("0", reason)
+            groups.setdefault(at, []).append((reason, record.id))
     alike: dict[tuple[str, str], list[list[tuple[str, str]]]] = {}
     for (outcome, _), those in groups.items():
         alike.setdefault((outcome, _ours(those[0][0])), []).append(those)
@@ -74,9 +74,9 @@ def _ours(reason: str) -> str:
 
 def reason_of(record: Record) -> str:
     """Why a trial has no score, in a line: the error's message, or what made it invalid."""
-    error = record["error"] or {}
-    said = error.get("message") or error.get("kind") if record["outcome"] == "error" else None
-    return fit(one_line(str(said or record["why"] or f"{record['outcome']}, and nothing tells why")), _LONGEST, "…")
+    error = record.error if record.outcome == "error" else None
+    said = error and (error.message or error.kind)
+    return fit(one_line(str(said or record.why or f"{record.outcome}, and nothing tells why")), _LONGEST, "…")
 
 
 def length_clause(found: EffectiveLength | None) -> str:
@@ -277,7 +277,7 @@ def rests(report: RunReport) -> str:
     samples = _samples(report.asked, leval)
     of = counted(samples, "independent question")
     if leval == tasks:
-        questions = len({(record["task"], *record["needle"].split("_")[:2]) for record in report.records})
+        questions = len({(record.task, *record.needle.split("_")[:2]) for record in report.records})
         if samples < questions:
             of = f"{counted(questions, 'question')} on {counted(samples, 'independent document')}"
     return f"{counted(trials, 'trial')} of {of}{without}"

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, fsum
 
+from needlework.core.record import NOTHING_SAID, Record
 from needlework.haystack_fixtures.tasks.catalogue import family_of
-from needlework.results.records.record import NOTHING_SAID, Record
 from needlework.results.records.samples import OWN_DOCUMENTS, retriever_of, task_of
 from needlework.results.statistics.effective_length import EffectiveLength
 from needlework.results.statistics.paired import further_samples, of_scores
@@ -173,7 +173,7 @@ def _open(report: RunReport, rows: Sequence[TaskScore]) -> str:
 
 def _named(report: RunReport, panels: Sequence[Panel]) -> list[tuple[str, Tally]]:
     """The panels of a task with words for them: their languages, where these tell them apart, else their labels."""
-    languages = {_panel_of(record): record["language"] for record in report.records}
+    languages = {_panel_of(record): record.language for record in report.records}
     spoken = [languages.get((panel.model, panel.task, panel.needle), "") for panel in panels]
     if len(set(spoken)) == len(panels) and set(spoken) <= set(_LANGUAGES):
         return [(_LANGUAGES[language], panel.overall) for language, panel in zip(spoken, panels, strict=True)]
@@ -278,7 +278,7 @@ def surer(
     """
     if not records or not overall.n:
         return None
-    task = task_of(records[0]["task"])
+    task = task_of(records[0].task)
     if task in OWN_DOCUMENTS:
         # A question counts once: beside `overall.samples`, which has it for each way of taking its answer out.
         asked = len({trial_of(record).sample for record in records})
@@ -299,9 +299,9 @@ def surer(
 
 
 def _may_be_mended(record: Record) -> bool:
-    if record["outcome"] == "error":
-        return (record["error"] or {}).get("kind") not in _LASTING
-    return record["outcome"] == "invalid" and "uncalibrated" in record["details"].get("invalid", ())
+    if record.outcome == "error":
+        return record.error is None or record.error.kind not in _LASTING
+    return record.outcome == "invalid" and "uncalibrated" in record.details.invalid
 
 
 def _same_command(name: str) -> str:
@@ -310,7 +310,7 @@ def _same_command(name: str) -> str:
 
 def _room(records: Sequence[Record]) -> Surer | None:
     """What decides answers that the token limit cut off. Others need another thing than room: a note tells it."""
-    cut = [record["response"].get("finish_reason") for record in records if record["outcome"] == "censored"]
+    cut = [record.response.finish_reason for record in records if record.outcome == "censored"]
     if not cut or "unfinished" in cut:
         return None
     return Surer("more room for the answers: --answer-budget, and --thinking-budget for a model that reasons first")
@@ -346,7 +346,7 @@ def _repeats_at(records: Sequence[Record]) -> dict[int, int]:
     """How many repeats each length has."""
     found: dict[int, int] = {}
     for record in records:
-        found[record["length"]] = max(found.get(record["length"], 0), 1 + record["repeat"])
+        found[record.length] = max(found.get(record.length, 0), 1 + record.repeat)
     return found
 
 

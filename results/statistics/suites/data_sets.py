@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from math import fsum
 from typing import Any
 
-from needlework.results.records.record import SCORED, Record
+from needlework.core.record import SCORED, Record
 from needlework.results.records.samples import retriever_of, task_of
 from needlework.results.statistics.panels import Tally, Trial, tally, trial_of
 from needlework.results.statistics.tasks import Share, weighted_mean
@@ -87,8 +87,8 @@ def field_tables(records: Iterable[Record]) -> tuple[FieldTable, ...]:
     """The table of each model and task of these benchmarks, sorted; none for a run of others."""
     groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        if record["task"] in TASKS and not record["reference"].get("retriever"):
-            groups.setdefault((record["model"], record["task"]), []).append(record)
+        if record.task in TASKS and not record.reference.get("retriever"):
+            groups.setdefault((record.model, record.task), []).append(record)
     return tuple(_table_of_records(*key, groups[key]) for key in sorted(groups))
 
 
@@ -146,25 +146,25 @@ def noise_of(details: Mapping[str, Any]) -> float | None:
 
 
 def _table_of_records(model: str, task: str, records: Sequence[Record]) -> FieldTable:
-    notes = list(dict.fromkeys(str(told) for record in records if (told := record["reference"].get("outdated"))))
-    over = max((int(record["reference"].get("over_lengths") or 0) for record in records), default=0)
+    notes = list(dict.fromkeys(str(told) for record in records if (told := record.reference.get("outdated"))))
+    over = max((int(record.reference.get("over_lengths") or 0) for record in records), default=0)
     if over:
         notes.append(f"rows longer than every length, not asked: {over}")
-    skipped = sum(record["outcome"] == "skipped" for record in records)
+    skipped = sum(record.outcome == "skipped" for record in records)
     if skipped:
         notes.append(f"skipped, in no mean: {skipped} of {len(records)} rows")
     if task in MRCR:
         notes += bins_note([tokens for record in records if (tokens := _tokens(record)) is not None])
     if task in LONGBENCH_V2:
-        notes += authors_notes(_judged(record) for record in records if record["outcome"] in SCORED)
+        notes += authors_notes(_judged(record) for record in records if record.outcome in SCORED)
     return field_table(model, task, [_row(task, record) for record in records], notes)
 
 
 def _judged(record: Record) -> Judged | None:
-    reference = record["reference"]
+    reference = record.reference
     answers = reference.get("answers") or ("",)
     return judged(
-        str(record["response"].get("text") or ""),
+        record.response.text,
         difficulty=reference.get("difficulty"),
         length=reference.get("length_class"),
         answer=str(answers[0]),
@@ -173,36 +173,35 @@ def _judged(record: Record) -> Judged | None:
 
 def _tokens(record: Record) -> int | None:
     """Tokens of prompt and answer; `None` where a record does not tell."""
-    tokens, answer = record["prompt"].get("tokens"), record["reference"].get("answer_tokens")
-    return tokens + answer if isinstance(tokens, int) and isinstance(answer, int) else None
+    tokens, answer = record.prompt.tokens, record.reference.get("answer_tokens")
+    return tokens + answer if tokens and isinstance(answer, int) else None
 
 
 def _row(task: str, record: Record) -> Row:
-    told = record["details"].get("score")
-    details: Mapping[str, Any] = told if isinstance(told, dict) else {}
-    scored, by_field = record["outcome"] in SCORED, record["scorer"].startswith(task.removesuffix("_closed_book"))
-    chance = record["reference"].get("chance")
+    details = record.details.score
+    scored, by_field = record.outcome in SCORED, record.scorer.startswith(task.removesuffix("_closed_book"))
+    chance = record.reference.get("chance")
     return Row(
         trial=trial_of(record),
         groups=_groups(task, record),
         others=others_of(details) if scored else {},
         unread=scored and by_field and unread(task, details),
         another=str(details.get("given", "")).startswith("#"),
-        empty=record["outcome"] == "empty",
+        empty=record.outcome == "empty",
         chance=float(chance) if isinstance(chance, (int, float)) else 0.0,
         noise=noise_of(details),
     )
 
 
 def _groups(task: str, record: Record) -> tuple[str, ...]:
-    reference, prompt = record["reference"], record["prompt"]
+    reference, prompt = record.reference, record.prompt
     group = trial_of(record).needle  # of `n8_q0123` what a lost answer has of its row, too
     if task in MRCR:
         return mrcr_groups(reference.get("needles") or group.removeprefix("n"), _tokens(record))
     if task == GRAPHWALKS:
         kind = str(reference.get("problem_type") or group)
-        return kind, f"{kind} to {length_labels([record['length']])[0]}"
-    cut = "truncated" in record["details"].get("flags", ()) or "truncated" in prompt.get("flags", ())
+        return kind, f"{kind} to {length_labels([record.length])[0]}"
+    cut = "truncated" in record.details.flags or "truncated" in prompt.flags
     return longbench_groups(reference, cut=None if task.endswith("closed_book") else cut)
 
 
@@ -322,10 +321,10 @@ def leval_summaries(records: Iterable[Record]) -> tuple[LevalSummary, ...]:
     """The averages of each model, length and retriever that was asked two tasks of L-Eval or more, sorted."""
     groups: dict[tuple[str, int, str], dict[str, list[Record]]] = {}
     for record in records:
-        task = task_of(record["task"])
+        task = task_of(record.task)
         if task.startswith(_FAMILY):
             name = task.removeprefix(_FAMILY)
-            key = (record["model"], record["length"], retriever_of(record) or "")
+            key = (record.model, record.length, retriever_of(record) or "")
             groups.setdefault(key, {}).setdefault(_NAMES.get(name, name), []).append(record)
     return tuple(
         LevalSummary(*key, _rule(tasks), tuple(_averages(tasks)))
@@ -340,7 +339,7 @@ def leval_object(found: Sequence[LevalSummary]) -> list[dict[str, Any]]:
 
 
 def _rule(tasks: Mapping[str, Sequence[Record]]) -> str:
-    scorers = {record["scorer"] for records in tasks.values() for record in records if record["score"] is not None}
+    scorers = {record.scorer for records in tasks.values() for record in records if record.score is not None}
     compat = {scorer.endswith("_compat") for scorer in scorers if scorer.startswith(_FAMILY)}
     if len(compat) != 1 or not all(scorer.startswith(_FAMILY) for scorer in scorers):
         return "mixed"
@@ -362,7 +361,7 @@ def _averages(tasks: Mapping[str, Sequence[Record]]) -> Iterable[LevalAverage]:
 def _by(metric: str, record: Record) -> Trial:
     """The trial with the score of one metric, where its answer was scored by ROUGE."""
     trial = trial_of(record)
-    value = record["details"].get("score", {}).get(metric)
+    value = record.details.score.get(metric)
     return trial if trial.score is None or not isinstance(value, int | float) else trial._replace(score=float(value))
 
 

@@ -14,11 +14,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from needlework.core.record import OutcomeName, Record
 from needlework.core.settings import Settings, Suite
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.arms import split_label
 from needlework.haystack_fixtures.tasks.catalogue import grid, task_named
-from needlework.results.records.record import OutcomeName, Record
 from needlework.results.records.samples import by_test, task_of
 from needlework.results.statistics.panels import Range, Tally, tally, trial_of
 from needlework.results.statistics.tasks import Share, weighted_mean, weighted_range
@@ -138,10 +138,10 @@ def needlebench(records: Iterable[Record], design: Design | None) -> tuple[Needl
     if design is None:
         return ()
     groups: dict[str, dict[tuple[str, str], list[Record]]] = {}
-    for test, asked in by_test(record for record in records if task_of(record["task"]) in _PARTS).items():
+    for test, asked in by_test(record for record in records if task_of(record.task) in _PARTS).items():
         for record in asked:
-            own = groups.setdefault(f"{record['model']} ({test})" if test else record["model"], {})
-            own.setdefault((record["task"], record["needle"]), []).append(record)
+            own = groups.setdefault(f"{record.model} ({test})" if test else record.model, {})
+            own.setdefault((record.task, record.needle), []).append(record)
     found = []
     for model in sorted(groups):
         rows = {part: _part_row(part, groups[model].get((part.task, part.needle), [])) for part in design.parts}
@@ -189,13 +189,13 @@ def _missing(part: Part, records: Sequence[Record]) -> Iterable[str]:
     if not part.trials:
         yield part.name
         return
-    ran = {(record["length"], record["depth"], record["repeat"]) for record in records}
+    ran = {(record.length, record.depth, record.repeat) for record in records}
     left = len(part.trials - ran)
     if left:
         yield f"{part.name}: {left} of {len(part.trials)} trials not run"
         return
     cells = {(length, depth) for length, depth, _ in part.trials}
-    blank = cells - {(record["length"], record["depth"]) for record in records if record["score"] is not None}
+    blank = cells - {(record.length, record.depth) for record in records if record.score is not None}
     if blank:
         lengths = ", ".join(map(str, sorted({length for length, _ in blank})))
         yield f"{part.name}: {len(blank)} of {len(cells)} cells without a score (at lengths {lengths})"

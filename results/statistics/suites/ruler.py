@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from math import fsum, sqrt
 from typing import Any
 
-from needlework.results.records.record import Record
+from needlework.core.record import Record
 from needlework.results.records.samples import by_test, task_of, without_controls
 from needlework.results.statistics.effective_length import EffectiveLength, absolute_length
 from needlework.results.statistics.length_scores import LengthScore
@@ -75,11 +75,11 @@ class RulerTable:
 def ruler_tables(records: Iterable[Record]) -> tuple[RulerTable, ...]:
     """Return a table for each model, test and language that was asked any of the 13 tasks, controls left out."""
     groups: dict[tuple[str, str], list[Record]] = {}
-    own = (record for record in without_controls(records) if task_of(record["task"]) in TASKS)
+    own = (record for record in without_controls(records) if task_of(record.task) in TASKS)
     for test, asked in by_test(own).items():
         for record in asked:
-            model = f"{record['model']} ({test})" if test else record["model"]
-            groups.setdefault((model, record["language"]), []).append(record)
+            model = f"{record.model} ({test})" if test else record.model
+            groups.setdefault((model, record.language), []).append(record)
     return tuple(_table(*key, groups[key]) for key in sorted(groups))
 
 
@@ -131,11 +131,11 @@ def _length_line(at: tuple[str, RulerLength]) -> str:
 def _table(model: str, language: str, records: Sequence[Record]) -> RulerTable:
     by_length: dict[int, list[Record]] = {}
     for record in records:
-        by_length.setdefault(record["length"], []).append(record)
+        by_length.setdefault(record.length, []).append(record)
     lengths = tuple(_length(length, by_length[length]) for length in sorted(by_length))
     means = [each.mean for each in lengths if each.mean is not None]
     both = len(means) > 1
-    scorers = {record["scorer"] for record in records if record["score"] is not None} - set(_SCORERS)
+    scorers = {record.scorer for record in records if record.score is not None} - set(_SCORERS)
     return RulerTable(
         model=model,
         language=language,
@@ -150,7 +150,7 @@ def _table(model: str, language: str, records: Sequence[Record]) -> RulerTable:
 
 
 def _length(length: int, records: Sequence[Record]) -> RulerLength:
-    tallies = {task: tally(map(_trial, (each for each in records if each["task"] == task))) for task in TASKS}
+    tallies = {task: tally(map(_trial, (each for each in records if each.task == task))) for task in TASKS}
     missing = tuple(task for task, found in tallies.items() if found.mean is None)
     counted = [record for record in records if _trial_scored(record)]
     mean, low, high = (None, None, None) if missing else _mean(list(tallies.values()))
@@ -161,7 +161,7 @@ def _length(length: int, records: Sequence[Record]) -> RulerLength:
         high=high,
         strict=None if missing else _strict(counted),
         n=len(counted),
-        cut=sum(record["outcome"] == "censored" for record in counted),
+        cut=sum(record.outcome == "censored" for record in counted),
         unscored=len(records) - len(counted),
         missing=missing,
         partial=any(not tallies[task].trials for task in missing),
@@ -175,7 +175,7 @@ def _trial(record: Record) -> Trial:
 
 
 def _trial_scored(record: Record) -> bool:
-    return trial_of(record).score is not None or record["outcome"] == "censored"
+    return trial_of(record).score is not None or record.outcome == "censored"
 
 
 def _mean(tallies: Sequence[Tally]) -> tuple[float, float | None, float | None]:
@@ -198,10 +198,10 @@ def _strict(records: Sequence[Record]) -> float | None:
     """
     scores: dict[str, list[float]] = {}
     for record in records:
-        told = 0.0 if record["outcome"] == "censored" else record["details"].get("score", {}).get("strict", "")
+        told = 0.0 if record.outcome == "censored" else record.details.score.get("strict", "")
         if told is None:
             continue
         if not isinstance(told, (int, float)):
             return None
-        scores.setdefault(record["task"], []).append(float(told))
+        scores.setdefault(record.task, []).append(float(told))
     return fsum(fsum(values) / len(values) for values in scores.values()) / len(scores) if scores else None

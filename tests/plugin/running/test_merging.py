@@ -57,10 +57,10 @@ def journal(project, shard) -> Path:
 
 def change(path: Path, at: int = 0, **fields) -> str:
     """Change a record of a journal; its id."""
-    lines = path.read_text("ascii").splitlines(keepends=True)
+    lines = path.read_text("utf-8").splitlines(keepends=True)
     record = json.loads(lines[at]) | fields
     lines[at] = json.dumps(record) + "\n"
-    path.write_text("".join(lines), "ascii")
+    path.write_text("".join(lines), "utf-8")
     return record["id"]
 
 

@@ -36,7 +36,7 @@ def run(folder: Path, url: str, *args: str) -> subprocess.CompletedProcess[str]:
 
 
 def journal(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "r" / "journal.jsonl").read_text(encoding="ascii").splitlines()]
+    return [json.loads(line) for line in (folder / "r" / "journal.jsonl").read_text(encoding="utf-8").split("\n")[:-1]]
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,6 @@ def test_killed_twice_it_says_what_an_undisturbed_run_says(tmp_path, workers):
     assert saved in " ".join(said.split())  # a line may be folded
     assert whole["tokens"] < whole["grid_tokens"]
     # No answer that the journal had was asked for again: a repeat stands there once.
-    lines = (tmp_path / "killed" / "journal.jsonl").read_text(encoding="ascii").splitlines()
+    lines = (tmp_path / "killed" / "journal.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
     ids = [json.loads(line)["id"] for line in lines if '"waiting"' not in line]
     assert len(ids) == len(set(ids)) == whole["trials"]

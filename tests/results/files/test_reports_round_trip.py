@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
+from needlework.core.record import Record
 from needlework.results.files.csv_files import COLUMNS, LONGEST, read_csv, read_rows, write_cells, write_csv
 from needlework.results.files.json_files import json_text, read_json, write_json
-from needlework.results.records.record import Record
 from needlework.results.statistics.panels import OUTCOMES, panels_of, summarise
 from needlework.results.statistics.run_report import run_report
 from needlework.results.style import clean
@@ -28,8 +28,8 @@ def test_json_round_trip_keeps_every_field(make_record: Make, tmp_path: Path) ->
     write_json(tmp_path / "new" / "results.json", run_report(records))
     again = read_json(tmp_path / "new" / "results.json")
 
-    assert [record["length"] for record in again] == [500, 1000, 1000]
-    assert [record["depth"] for record in again] == [50.0, 12.5, None]
+    assert [record.length for record in again] == [500, 1000, 1000]
+    assert [record.depth for record in again] == [50.0, 12.5, None]
     assert sorted(again, key=str) == sorted(records, key=str)
     assert "四七一一" in (tmp_path / "new" / "results.json").read_text(encoding="utf-8")
     assert list((tmp_path / "new").iterdir()) == [tmp_path / "new" / "results.json"]
@@ -50,18 +50,17 @@ def test_equal_runs_differ_only_in_timing(make_record: Make) -> None:
 
 def test_json_never_has_nan(make_record: Make, tmp_path: Path) -> None:
     odd = {"a": float("nan"), "b": [float("inf"), 1.5], "c": {"d": float("-inf")}}
-    write_json(tmp_path / "r.json", run_report([make_record(details=odd, outcome="error", score=float("nan"))]))
+    write_json(tmp_path / "r.json", run_report([make_record(details={"score": odd})]))
 
     def refuse(constant: str) -> None:
         raise AssertionError(constant)
 
     content = json.loads((tmp_path / "r.json").read_text(), parse_constant=refuse)
-    assert content["records"][0]["details"] == {"a": None, "b": [None, 1.5], "c": {"d": None}}
+    assert content["records"][0]["details"]["score"] == {"a": None, "b": [None, 1.5], "c": {"d": None}}
 
 
 def test_json_keys_have_a_fixed_order(make_record: Make) -> None:
-    one = make_record(details={"b": 1, "a": 2})
-    other: Record = dict(reversed(make_record(details={"a": 2, "b": 1}).items()))  # type: ignore[assignment]
+    one, other = (make_record(details={"score": details}) for details in ({"b": 1, "a": 2}, {"a": 2, "b": 1}))
 
     assert json_text(run_report([one])) == json_text(run_report([other]))
 
@@ -103,7 +102,7 @@ def test_a_depth_is_the_same_cell_after_both_files(make_record: Make, tmp_path: 
     write_json(tmp_path / "r.json", run_report([make_record(depth=depth)]))
     write_csv(tmp_path / "r.csv", [make_record(depth=depth)])
 
-    assert read_json(tmp_path / "r.json")[0]["depth"] == depth
+    assert read_json(tmp_path / "r.json")[0].depth == depth
     assert read_csv(tmp_path / "r.csv")[0].depth == depth
 
 
@@ -111,7 +110,7 @@ def test_half_a_surrogate_pair_survives(make_record: Make, tmp_path: Path) -> No
     write_json(tmp_path / "r.json", run_report([make_record(answer="a\ud800b")]))
     write_csv(tmp_path / "r.csv", [make_record(answer="a\ud800b")])
 
-    assert read_json(tmp_path / "r.json")[0]["answer"] == "a\ud800b"
+    assert read_json(tmp_path / "r.json")[0].answer == "a\ud800b"
     assert read_rows(tmp_path / "r.csv")[0]["answer"] == "a\ufffdb"
 
 
@@ -122,8 +121,8 @@ def test_half_a_surrogate_pair_survives(make_record: Make, tmp_path: Path) -> No
         ("[1, 2]", "no list of records"),
         ('{"records": 3}', "no list of records"),
         ('{"schema": 99, "records": []}', "update Needlework"),
-        ('{"schema": 1, "records": [3]}', "record 1 is not an object"),
-        ('{"schema": 1, "records": [{"model": "m"}]}', "record 1 has no 'task'"),
+        ('{"schema": 1, "records": [3]}', "record 1 is none: Expected `object`, got `int`"),
+        ('{"schema": 1, "records": [{"model": "m"}]}', "record 1 is none: Object missing required field `task`"),
     ],
 )
 def test_a_wrong_json_is_refused_in_one_line(tmp_path: Path, content: str, message: str) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from needlework.core.record import Record
 from needlework.results.files.json_files import json_text, summary_object, write_summary
 from needlework.results.files.schema import KINDS, faults_of, main, schema_text
-from needlework.results.records.record import Record
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import RunReport, run_report
 from needlework.results.statistics.tasks import GateRow

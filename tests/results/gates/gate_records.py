@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from needlework.core.grid import Cell
-from needlework.results.records.record import SCORED, Record
+from needlework.core.record import SCORED, Record, record_of
 
 
 def record(score: float | None = 1.0, *, outcome: str | None = None, **more: Any) -> Record:
@@ -17,7 +17,7 @@ def record(score: float | None = 1.0, *, outcome: str | None = None, **more: Any
         **more,
     }  # fmt: skip
     fields["id"] = Cell(*(fields[name] for name in ("task", "length", "depth", "needle", "repeat"))).id
-    return cast(Record, fields)
+    return record_of(fields)
 
 
 def trials(hits: int, misses: int = 0, **more: Any) -> list[Record]:

@@ -49,7 +49,7 @@ def test_both_ends_of_a_range_belong_to_it(scope, kept):
     depths = (39.999, 40.0, 50.0, 60.0, 60.001)
     found = groups_of(parse_gate(f"score >= 0.9 [{scope}]"), [record(depth=depth) for depth in depths])
 
-    assert [each["depth"] for each in found["all"]] == kept
+    assert [each.depth for each in found["all"]] == kept
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_both_ends_of_a_range_of_lengths_belong_to_it(scope, kept):
     lengths = (999, 1000, 2000, 2001)
     found = groups_of(parse_gate(f"score >= 0.9 [{scope}]"), [record(length=length) for length in lengths])
 
-    assert [each["length"] for each in found["all"]] == kept
+    assert [each.length for each in found["all"]] == kept
 
 
 def test_a_grain_makes_groups_shortest_first():

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from needlework.core.record import UNSCORED
 from needlework.pytest_plugin.reports import gate_case
 from needlework.results.gates.decide import gate_lines, judge_gate, markdown_rows
 from needlework.results.gates.gate import Baseline, parse_gate
-from needlework.results.records.record import UNSCORED
 from needlework.results.records.samples import common_window, refused_below_window, windows_of
 from tests.results.gates.gate_records import record, trials
 
@@ -17,7 +17,7 @@ BEFORE = {"models": {"m": {"window": 8192}}}
 
 
 def baseline(records, manifest=BEFORE):
-    index = {(("", r["task"], r["needle"]), r["length"], r["depth"], r["repeat"], r["seed"]): r for r in records}
+    index = {(("", r.task, r.needle), r.length, r.depth, r.repeat, r.seed): r for r in records}
     return Baseline(Path("before"), index, by_model=False, manifest=manifest)
 
 

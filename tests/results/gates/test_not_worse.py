@@ -14,11 +14,12 @@ from needlework.results.gates.decide import gate_lines, judge_gate
 from needlework.results.gates.gate import Baseline, parse_gate
 from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.statistics.intervals import detectable_drop, interval_power
+from tests.results.changed import changed
 from tests.results.gates.gate_records import record, trials
 
 
 def baseline(records):
-    index = {(("", r["task"], r["needle"]), r["length"], r["depth"], r["repeat"], r["seed"]): r for r in records}
+    index = {(("", r.task, r.needle), r.length, r.depth, r.repeat, r.seed): r for r in records}
     return Baseline(Path("before"), index, by_model=False)
 
 
@@ -114,7 +115,7 @@ def test_all_groups_share_the_five_percent():
 
 
 def test_a_baseline_of_two_tests_has_the_trials_of_either():
-    before = [record(repeat=0) | {"task": f"niah@test_{name}"} for name in "ab"]
+    before = [changed(record(repeat=0), task=f"niah@test_{name}") for name in "ab"]
 
     assert baseline(before).has("m", Cell("niah", 1000, 50.0, "code", 0, "m"), 0)
     assert not baseline(before).has("m", Cell("niah", 1000, 50.0, "code", 1, "m"), 0)

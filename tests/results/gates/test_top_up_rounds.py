@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import to_builtins
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell, parse_id
@@ -92,7 +93,7 @@ def test_only_undecided_groups_are_asked_for():
     run = Run(lambda cell: 0.0 if cell.length == 600 else 1.0, "score >= 0.9 per length", top_up="500")
 
     assert run.go() == [("length 400", "pass", 68), ("length 600", "fail", 4)]
-    assert {each["length"] for each in run.records if each["repeat"] > 1} == {400}
+    assert {each.length for each in run.records if each.repeat > 1} == {400}
 
 
 def test_no_more_than_was_allowed_and_the_last_trials_are_looked_at_too():
@@ -137,14 +138,14 @@ def test_drops_are_topped_up_as_far_as_the_baseline_goes(tmp_path):
     run = Run(lambda cell: 1.0, "drop <= 0.02", top_up="500", baseline=baseline_of(tmp_path, *before.records))
 
     assert run.go() == [("all", "inconclusive", 24)]
-    assert {parse_id(each["id"]) for each in run.records} == {parse_id(each["id"]) for each in before.records}
+    assert {parse_id(each.id) for each in run.records} == {parse_id(each.id) for each in before.records}
 
 
 # -- baselines that cannot be used -------------------------------------------------------------------------------
 
 
 def baseline_of(tmp_path, *records):
-    (tmp_path / "results.json").write_text(json.dumps({"schema": 1, "records": records}))
+    (tmp_path / "results.json").write_text(json.dumps({"schema": 1, "records": to_builtins(records)}))
     return str(tmp_path)
 
 

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from needlework.core.record import SCORED, UNSCORED
 from needlework.results.gates.decide import judge_gate, judge_group
 from needlework.results.gates.gate import Baseline, parse_gate
-from needlework.results.records.record import SCORED, UNSCORED
 from needlework.results.statistics.paired import error_at, level_of
+from tests.results.changed import changed
 from tests.results.gates.gate_records import record, trials
 
 
@@ -161,7 +162,7 @@ def test_as_many_further_trials_as_were_told_decide(text, records):
     """The next look, at as many trials more of the same score. Whole repeats of them, so a few more than told."""
     more = judged(text, records).more
     copies = 1 + -(-more // len(records))
-    same = [{**each, "repeat": each["repeat"] + 1000 * copy} for copy in range(copies) for each in records]
+    same = [changed(each, repeat=each.repeat + 1000 * copy) for copy in range(copies) for each in records]
     fewer = same[: -2 * len(records)] if copies > 3 else records
 
     assert judged(text, same, look=2).state != "inconclusive"
@@ -172,7 +173,7 @@ def test_as_many_further_trials_as_were_told_decide(text, records):
 
 
 def baseline(records):
-    index = {(("", r["task"], r["needle"]), r["length"], r["depth"], r["repeat"], r["seed"]): r for r in records}
+    index = {(("", r.task, r.needle), r.length, r.depth, r.repeat, r.seed): r for r in records}
     return Baseline(Path("before"), index, by_model=False)
 
 
@@ -242,7 +243,7 @@ METRICS = st.sampled_from(["score", "lower_bound"])
 
 
 def in_samples(scores, samples):
-    return [record(score, repeat=i % samples, depth=float(i)) for i, score in enumerate(scores)]
+    return [record(score, repeat=i % samples, depth=i / 2) for i, score in enumerate(scores)]
 
 
 @given(SCORES, st.integers(1, 14), LIMITS, METRICS, st.data())
@@ -261,7 +262,7 @@ def test_a_lost_trial_never_turns_a_fail_into_a_pass(scores, samples, limit, met
     text = f"{metric if compare == '>=' else 'score'} {compare} {limit}"
     whole = in_samples(scores, samples)
     outcomes = st.sampled_from(["keep", "error", "invalid", "censored", "unclear"])
-    lossy = [r if (o := data.draw(outcomes)) == "keep" else {**r, "outcome": o, "score": None} for r in whole]
+    lossy = [r if (o := data.draw(outcomes)) == "keep" else changed(r, outcome=o, score=None) for r in whole]
 
     if state(text, whole) == "fail":
         assert state(text, lossy) != "pass"
@@ -272,7 +273,7 @@ def test_a_lost_hit_never_helps_independent_trials(hits, misses, lost, limit, me
     text = f"{metric} >= {limit}"
     order = ["fail", "inconclusive", "pass"]
     whole = trials(hits + lost, misses)
-    lossy = [{**r, "outcome": "error", "score": None} for r in whole[:lost]] + whole[lost:]
+    lossy = [changed(r, outcome="error", score=None) for r in whole[:lost]] + whole[lost:]
 
     if hits + misses:
         assert order.index(state(text, lossy)) <= order.index(state(text, whole))

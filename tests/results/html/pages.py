@@ -11,8 +11,9 @@ from html.parser import HTMLParser
 from typing import Any
 
 from needlework.core.grid import Cell
-from needlework.results.records.record import Record
+from needlework.core.record import Record
 from needlework.results.statistics.panels import OUTCOMES
+from tests.results.changed import changed
 
 MakeRecord = Callable[..., Record]
 VOID = frozenset({"meta", "link", "br", "hr", "img", "input"})
@@ -123,8 +124,7 @@ def grid(make_record: MakeRecord, columns: int, rows: int, **fields: Any) -> lis
                 nodeid=f"benchmarks/test_niah.py::test_niah[{case}]",
                 timing={"latency_s": 0.25 + column / 777, "ttft_s": 0.1 + row / 777, "attempts": 1, "worker": "gw0"},
             )
-            record.update(fields)  # type: ignore[typeddict-item]
-            records.append(record)
+            records.append(changed(record, **fields))
     return records
 
 

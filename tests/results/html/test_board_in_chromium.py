@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from needlework.core.record import Record
 from needlework.results.html.boards import board_html
-from needlework.results.records.record import Record
 from needlework.results.statistics.leaderboard.boards import Candidate, boards_of
 from needlework.results.statistics.leaderboard.entries import entries_of
 from needlework.results.statistics.panels import asked_of

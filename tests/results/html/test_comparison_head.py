@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from needlework.core.record import Record
 from needlework.results.html.comparison import several_sentence, verdict_sentence
-from needlework.results.records.record import Record
 from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.statistics.comparison.many_runs import Base, compare_several
 from tests.results.html.pages import MakeRecord

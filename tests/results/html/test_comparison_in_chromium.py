@@ -6,8 +6,8 @@ import base64
 
 import pytest
 
+from needlework.core.record import Record
 from needlework.results.html.comparison import comparison_html
-from needlework.results.records.record import Record
 from needlework.results.statistics.comparison.comparison import compare
 from tests.results.html.browser import Browser
 from tests.results.html.pages import MakeRecord

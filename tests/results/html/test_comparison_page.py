@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 import pytest
 
+from needlework.core.record import Record
 from needlework.results.html.comparison import comparison_html
-from needlework.results.records.record import Record
 from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.style import difference_color
+from tests.results.changed import changed
 from tests.results.html.pages import EVIL, MakeRecord, Page, grid
 
 Run = Callable[..., list[Record]]
@@ -128,9 +129,9 @@ def test_what_differs_is_listed(run: Run) -> None:
 
 def test_trials_that_both_judge_alike_are_left_out_first(make_record: MakeRecord) -> None:
     first = grid(make_record, 30, 12)
-    second = [record | {"response": {"text": f"{i} " * 40}} for i, record in enumerate(first)]
+    second = [changed(record, response={"text": f"{i} " * 40}) for i, record in enumerate(first)]
     for record in second[100:110]:
-        record["outcome"], record["score"] = ("found", 1.0) if record["outcome"] == "wrong" else ("wrong", 0.0)
+        record.outcome, record.score = ("found", 1.0) if record.outcome == "wrong" else ("wrong", 0.0)
     page = page_of(first, second, limit_bytes=120_000)
     pairs = page.pairs()
 
@@ -151,7 +152,7 @@ def test_curves_have_both_runs_with_intervals(run: Run) -> None:
 
 def test_several_families_have_an_overview(run: Run) -> None:
     def two(records: list[Record]) -> list[Record]:
-        return [*records, *(record | {"task": "qa"} for record in records)]
+        return [*records, *(changed(record, task="qa") for record in records)]
 
     page = page_of(two(run()), two(run(lambda length, depth, i: i < 8)))
 

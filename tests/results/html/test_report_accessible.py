@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 import needlework
+from needlework.core.record import Record
 from needlework.results.files.json_files import write_json
 from needlework.results.html.boards import several_html
 from needlework.results.html.comparison import comparison_html
 from needlework.results.html.report import html_text
-from needlework.results.records.record import Record
 from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.statistics.comparison.many_runs import compare_several
 from needlework.results.statistics.run_report import run_report
+from tests.results.changed import changed
 from tests.results.document_records import asked
 from tests.results.html.browser import Browser
 from tests.results.html.pages import MakeRecord, grid
@@ -46,12 +47,12 @@ def errors(make: MakeRecord) -> list[Record]:
 
 
 def halves(make: MakeRecord) -> tuple[list[Record], list[Record]]:
-    return grid(make, 3, 3), [record | {"outcome": "wrong", "score": 0.0} for record in grid(make, 3, 3)]
+    return grid(make, 3, 3), [changed(record, outcome="wrong", score=0.0) for record in grid(make, 3, 3)]
 
 
 def two(make: MakeRecord) -> str:
     a, b = halves(make)
-    tasks = [record | {"task": "chain", "key": f"c{record['key']}"} for record in a]
+    tasks = [changed(record, task="chain", key=f"c{record.key}") for record in a]
     both = [*a, *tasks], [*b, *tasks]
     return comparison_html(compare(*both), *both, title="B - A", names=("old", "new"), parts=["seed: 0 / 1"])
 

@@ -21,8 +21,8 @@ def test_nothing_that_a_model_says_becomes_markup(make_record: MakeRecord) -> No
         expected=[EVIL],
         response={"text": EVIL, "reasoning": EVIL},
         error={"kind": EVIL, "message": EVIL},
-        details={EVIL: [EVIL]},
-        prompt={"needles": [{"name": EVIL, "before": EVIL, "text": EVIL, "after": EVIL}]},
+        details={"score": {EVIL: [EVIL]}},
+        prompt={"needles": [{"depth": 50.0, "name": EVIL, "before": EVIL, "text": EVIL, "after": EVIL}]},
     )
     text = html_text(run_report([hostile], notes=[EVIL]), title=EVIL)
     page, plain = Page(text), Page(html_text(run_report([make_record()], notes=["y"]), title="x"))
@@ -50,14 +50,14 @@ def test_any_text_in_any_field_changes_texts_only(
     make_record: MakeRecord, structure: Sequence[str], texts: list[str]
 ) -> None:
     names = ("model", "task", "needle", "why", "question", "answer", "scorer", "id", "nodeid", "key")
-    needle = {"name": texts[5], "before": texts[6], "text": texts[7], "after": texts[8]}
+    needle = {"depth": 50.0, "name": texts[5], "before": texts[6], "text": texts[7], "after": texts[8]}
     record = make_record(
         **dict(zip(names, texts, strict=False)),
         expected=texts[:2],
         response={"text": texts[10], "finish_reason": texts[3]},
         prompt={"sha256": texts[4], "needles": [needle], "note": texts[6]},
         timing={"worker": texts[7]},
-        details={texts[8]: texts[9]},
+        details={"score": {texts[8]: texts[9]}},
     )
     text = html_text(run_report([record], notes=[texts[0] or "y"]), title=texts[11])
     page = Page(text)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from needlework.core.record import Record
 from needlework.results.html.report import html_text
-from needlework.results.records.record import Record
 from needlework.results.statistics.panels import OUTCOMES
 from needlework.results.statistics.run_report import run_report
 from tests.results.html.browser import Browser

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from needlework.core.record import UNSCORED, Record
 from needlework.results.html.page import word_id
 from needlework.results.html.report import html_text
-from needlework.results.records.record import UNSCORED, Record
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.suites.ruler import TASKS
 from needlework.results.statistics.tasks import GateRow, run_statistics
+from tests.results.changed import changed
 from tests.results.document_records import asked
 from tests.results.html.pages import MakeRecord, Page, one_of_each
 
@@ -90,7 +91,7 @@ def test_how_it_was_run_stands_at_the_top_and_in_a_part_of_its_own(make_record: 
 def test_lengths_that_are_approximate_say_by_how_much(make_record: MakeRecord) -> None:
     record = make_record()
     assert "in tokens. Down" in html_text(run_report([record]), title="x")
-    about = {**record, "prompt": {**record["prompt"], "tokens_error": 0.012}}
+    about = changed(record, prompt={"tokens_error": 0.012})
     assert "in tokens, about ±1.2 %. Down" in html_text(run_report([about]), title="x")
 
 

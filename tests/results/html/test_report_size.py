@@ -44,7 +44,7 @@ def noise(seed: str, words: int) -> str:
 def test_what_was_found_goes_first_scattered_and_the_page_says_so(make_record: MakeRecord) -> None:
     records = grid(make_record, 30, 12)
     for number, record in enumerate(records):
-        record["response"] = {"text": noise(str(number), 5 if record["score"] else 16)}
+        record.response.text = noise(str(number), 5 if record.score else 16)
     limit = 180_000
     text = html_text(run_report(records), title="x", limit_bytes=limit)
     page = Page(text)
@@ -55,9 +55,7 @@ def test_what_was_found_goes_first_scattered_and_the_page_says_so(make_record: M
     assert 0 < len(rows) < len(records)
     assert f"details of {len(records) - len(rows)} of 360 trials, those that were found first" in text
     wrong = {
-        (round(record["length"] / 1000) - 1, round(record["depth"] * 11 / 100))
-        for record in records
-        if not record["score"]
+        (round(record.length / 1000) - 1, round(record.depth * 11 / 100)) for record in records if not record.score
     }
     assert wrong <= kept
     found = {(column, row) for column, row in kept - wrong}

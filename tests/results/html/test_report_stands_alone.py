@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 
+from needlework.core.record import record_of
 from needlework.results.html.report import html_text, write_html
-from needlework.results.records.record import completed
 from needlework.results.statistics.run_report import run_report
 from needlework.results.style import ColorsName, color_of
 from tests.results.html.pages import MakeRecord, Page, grid, one_of_each
@@ -74,7 +75,7 @@ def test_no_records_is_a_page_too() -> None:
 
 def test_records_of_older_files_may_lack_fields(make_record: MakeRecord) -> None:
     needed = ("model", "task", "needle", "length", "depth", "repeat", "outcome", "score")
-    bare: Any = {name: value for name, value in make_record().items() if name in needed}
+    bare: Any = {name: value for name, value in to_builtins(make_record()).items() if name in needed}
 
-    [trial] = Page(html_text(run_report([completed(bare)]), title="x")).trials()
+    [trial] = Page(html_text(run_report([record_of(bare)]), title="x")).trials()
     assert trial["outcome"] == "found"

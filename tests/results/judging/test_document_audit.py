@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 import needlework
+from needlework.core.record import Record
 from needlework.results.files.json_files import write_json
-from needlework.results.records.record import Record
 from needlework.results.statistics.run_report import run_report
+from tests.results.changed import changed
 from tests.results.document_records import asked
 
 
@@ -44,7 +45,7 @@ def test_a_run_tells_how_far_judge_and_rule_agree(run: Path, capsys: pytest.Capt
 
 
 def test_labels_of_records_are_put_beside_both(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    ids = [asked(q)["id"] for q in range(20)]
+    ids = [asked(q).id for q in range(20)]
     labels = rows(run / "labels.jsonl", [{"item": name, "human": q < 15} for q, name in enumerate(ids)])
 
     assert needlework.main(["judge-audit", str(run / "results.json"), "--labels", str(labels)]) == 0
@@ -57,7 +58,7 @@ def test_equal_answers_show_whether_the_judge_agrees_with_itself(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     records = [asked(q, "found", rule="found", depth=d) for q in range(4) for d in (0.0, 100.0)]
-    records[0] |= {"outcome": "wrong", "score": 0.0}
+    records[0] = changed(records[0], outcome="wrong", score=0.0)
     write_json(tmp_path / "results.json", run_report(records))
 
     needlework.main(["judge-audit", str(tmp_path)])
@@ -68,7 +69,7 @@ def test_marks_of_other_judges_are_audited_beside_people(tmp_path: Path, capsys:
     """Needles have questions of their own under one label; 9 and 10 of 10 are right."""
     marks = ("found", "found", "found", "partial", "wrong", "empty")
     records: list[Any] = [
-        asked(0, mark, task="niah", repeat=number, scorer="judge_evalscope") | {"question": f"The code of {number}?"}
+        changed(asked(0, mark, task="niah", repeat=number, scorer="judge_evalscope"), question=f"The code of {number}?")
         for number, mark in enumerate(marks)
     ]
     write_json(tmp_path / "results.json", run_report(records))
@@ -79,7 +80,7 @@ def test_marks_of_other_judges_are_audited_beside_people(tmp_path: Path, capsys:
 
     people = rows(
         tmp_path / "labels.jsonl",
-        [{"item": each["id"], "human": number < 2} for number, each in enumerate(records[:5])],
+        [{"item": each.id, "human": number < 2} for number, each in enumerate(records[:5])],
     )
     assert needlework.main(["judge-audit", str(tmp_path), "--labels", str(people)]) == 0
     out = capsys.readouterr().out
@@ -103,7 +104,7 @@ def test_labelled_answers_audit_the_offline_rule(tmp_path: Path, capsys: pytest.
 def test_labels_that_do_not_fit(
     run: Path, labels: list[dict[str, Any]], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    labels = [row | {"item": row["item"] or asked(0)["id"]} for row in labels]
+    labels = [row | {"item": row["item"] or asked(0).id} for row in labels]
 
     assert needlework.main(["judge-audit", str(run), "--labels", str(rows(run / "l.jsonl", labels))]) == 2
     said = capsys.readouterr().err

@@ -12,6 +12,7 @@ from needlework.results.files.json_files import write_json
 from needlework.results.leval.submission import entries, main
 from needlework.results.statistics.run_report import run_report
 from needlework.scoring.leval.tasks import TASKS
+from tests.results.changed import changed
 
 GOLD = {"tpo": "B", "quality": "(A) The ship", "coursera": "BD", "gsm100": "42", "sci_fi": "True [fact: False]"}
 
@@ -78,7 +79,7 @@ def test_files_and_tables_have_the_leaderboards_keys(make_record, run, capsys):
 
 def test_an_incomplete_task_has_no_score_and_what_is_missing_is_named(make_record, run, capsys):
     records = answered(make_record, "tpo")
-    records[7] = records[7] | {"outcome": "error", "score": None}
+    records[7] = changed(records[7], outcome="error", score=None)
     folder = run(records)
     assert main([str(folder)]) == 0
     assert table(folder / "leval/mock/Results/exact_match.csv")["tpo"] == ""
@@ -96,7 +97,7 @@ def test_lengths_and_retrievers_are_entries_of_their_own(make_record):
 
 def test_rows_for_judges_stand_in_one_file_a_model(make_record):
     [record] = answered(make_record, "multidoc_qa")[:1]
-    record["reference"]["evaluation"] = "human"
+    record.reference["evaluation"] = "human"
     [entry] = entries([record])
     assert set(entry.rows) == {"human_eval/mock.pred.jsonl", "llm_turbo_eval/mock.pred.jsonl"}
 

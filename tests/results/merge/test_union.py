@@ -7,8 +7,9 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.core.record import FINAL
 from needlework.results.merge.shards import union
-from needlework.results.records.record import FINAL
+from tests.results.changed import changed
 
 CELL = "niah-len1000-depth50-code-r0"
 OUTCOMES = st.sampled_from(["found", "wrong", "censored", "skipped", "invalid", "error"])
@@ -28,7 +29,7 @@ def test_which_kind_of_outcome_is_kept_does_not_depend_on_the_order(make_record,
     for order in permutations(outcomes):
         found = union({str(at): [of(make_record, outcome)] for at, outcome in enumerate(order)})
         (record,) = found.records
-        kept.add("answer" if record["outcome"] in FINAL else record["outcome"])
+        kept.add("answer" if record.outcome in FINAL else record.outcome)
 
     assert len(kept) == 1
     assert ("answer" in kept) == bool(FINAL & set(outcomes))
@@ -39,7 +40,7 @@ def test_parts_that_agree_are_no_conflict(make_record, outcome):
     found = union({"a": [of(make_record, outcome)], "b": [of(make_record, outcome)]})
 
     assert (len(found.records), found.conflicts, found.foreign) == (1, (), ())
-    assert found.records[0]["timing"]["part"] == "a"
+    assert found.records[0].timing.part == "a"
 
 
 def test_two_answers_are_a_conflict_and_are_kept_as_asked(make_record):
@@ -47,7 +48,7 @@ def test_two_answers_are_a_conflict_and_are_kept_as_asked(make_record):
     (conflict,) = union(parts).conflicts
 
     assert conflict.parts == ("a", "b")
-    assert [union(parts, keep).records[0]["response"]["text"] for keep in ("first", "last")] == ["one", "two"]
+    assert [union(parts, keep).records[0].response.text for keep in ("first", "last")] == ["one", "two"]
 
 
 def test_two_prompts_under_one_name_are_foreign(make_record):
@@ -57,21 +58,21 @@ def test_two_prompts_under_one_name_are_foreign(make_record):
 
 
 def test_a_cell_whose_process_died_is_of_any_prompt(make_record):
-    lost = of(make_record, "error") | {"key": ""}
+    lost = changed(of(make_record, "error"), key="")
     found = union({"a": [lost], "b": [of(make_record, "found")]})
 
     assert not found.foreign
-    assert found.records[0]["outcome"] == "found"
+    assert found.records[0].outcome == "found"
 
 
 def test_what_a_part_asked_again_counts_with_its_last_answer(make_record):
     found = union({"a": [of(make_record, "error"), of(make_record, "found"), of(make_record, "error")]})
 
-    assert [record["outcome"] for record in found.records] == ["found"]
+    assert [record.outcome for record in found.records] == ["found"]
 
 
 def test_trials_of_several_parts_are_all_there(make_record):
     parts = {str(at): [of(make_record, "found", repeat=at)] for at in range(3)}
 
-    assert [record["repeat"] for record in union(parts).records] == [0, 1, 2]
-    assert "part" not in union({"": [of(make_record, "found")]}).records[0]["timing"], "the run's own stay as they are"
+    assert [record.repeat for record in union(parts).records] == [0, 1, 2]
+    assert not union({"": [of(make_record, "found")]}).records[0].timing.part, "the run's own stay as they are"

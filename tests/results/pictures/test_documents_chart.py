@@ -8,11 +8,12 @@ from xml.etree import ElementTree
 import pytest
 
 import needlework
+from needlework.core.record import Record
 from needlework.results.files.json_files import write_json
 from needlework.results.pictures.documents import write_document_charts
-from needlework.results.records.record import Record
 from needlework.results.statistics.documents import document_statistics
 from needlework.results.statistics.run_report import run_report
+from tests.results.changed import changed
 from tests.results.document_records import asked
 
 
@@ -72,7 +73,7 @@ def test_several_lengths_have_a_position_curve_each_and_a_single_point_none(tmp_
 
 
 def test_hostile_model_names_and_no_scores(tmp_path: Path) -> None:
-    records = [record | {"model": "$x^2$ ../é"} for record in run()]
+    records = [changed(record, model="$x^2$ ../é") for record in run()]
     records += [asked(0, "error", depth=d) for d in (0.0, 100.0)]
     paths = write_document_charts(document_statistics(records), tmp_path, ("svg",))
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from matplotlib import font_manager
 
+from needlework.core.record import OutcomeName
 from needlework.results import style
 from needlework.results.pictures.heatmap import heatmap_name, write_figure, write_heatmaps
 from needlework.results.pictures.layout import layout_of
 from needlework.results.pictures.parts import Style
-from needlework.results.records.record import OutcomeName
 from needlework.results.statistics.panels import Panel, Trial, panels_of
 from needlework.results.style import color_of, dark, mark_of
 

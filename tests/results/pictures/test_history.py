@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.image import imread
 
+from needlework.core.record import Record
 from needlework.results.pictures.models import labels_of, write_history
-from needlework.results.records.record import Record
 from needlework.results.statistics.leaderboard.boards import Candidate, Series, series_of
 from needlework.results.statistics.leaderboard.entries import entries_of
 from needlework.results.statistics.panels import asked_of

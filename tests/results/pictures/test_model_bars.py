@@ -21,9 +21,14 @@ def run(make_record, tmp_path):
     def write(name, model, **tasks):
         records = [
             make_record(
-                model=model, task=task, depth=None, needle=f"doc{at}_q0" if "leval" in task else "code", repeat=at
+                model=model,
+                task=task,
+                depth=None,
+                repeat=at,
+                score=score,
+                needle=f"doc{at}_q0" if "leval" in task else "code",
+                outcome="found" if score else "wrong",
             )
-            | {"score": score, "outcome": "wrong" if not score else "found"}
             for task, scores in tasks.items()
             for at, score in enumerate(scores)
         ]

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
+from needlework.core.record import Record
 from needlework.results.pictures.documents import write_asked_charts
 from needlework.results.pictures.models import write_model_lines, write_task_charts
 from needlework.results.pictures.parts import heatmap_title, telling
-from needlework.results.records.record import Record
 from needlework.results.run.finish import write_files
 from needlework.results.statistics.panels import summarise
 from needlework.results.statistics.run_report import run_report
@@ -72,7 +72,7 @@ def test_several_models_are_in_one_picture(make_record: MakeRecord, tmp_path: Pa
     assert "2 models beside each other, task by task" in words(tmp_path / "tasks.svg")
     assert write_model_lines(report.panels, tmp_path) == []
 
-    one = summarise(record for record in records if record["task"] == "niah")
+    one = summarise(record for record in records if record.task == "niah")
     paths = write_model_lines(one, tmp_path)
     assert [path.name for path in paths] == ["models-niah-code.png", "models-niah-code.svg"]
     assert "2 models on niah · code, by length of the context" in words(paths[1])

@@ -7,15 +7,16 @@ from io import FileIO
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import to_builtins
 
 from needlework.core.errors import InputError
+from needlework.core.record import record_of
 from needlework.results.records.journal import Journal, line_of, read_and_count, read_journal
-from needlework.results.records.record import completed
 
 
 def record(n, text=""):
     cell = {"model": "mock", "task": "niah", "needle": "code", "length": 400, "depth": 50.0, "repeat": n, "score": 1.0}
-    return completed({"key": f"k{n}", "outcome": "found", "id": str(n), "response": {"text": text}, **cell})
+    return record_of({"key": f"k{n}", "outcome": "found", "id": str(n), "response": {"text": text}, **cell})
 
 
 def written(path, records, fresh=False):
@@ -75,7 +76,7 @@ def test_any_text_survives(tmp_path):
     nasty = 'NUL \0, surrogate \ud800, newline \n, 中文, "quotes"'
     written(path, [record(1, nasty)])
 
-    assert read_journal(path)[0]["response"]["text"] == nasty
+    assert read_journal(path)[0].response.text == nasty
     assert path.read_bytes().count(b"\n") == 1
 
 
@@ -115,7 +116,7 @@ def test_a_spoilt_line_costs_that_line_alone(tmp_path):
     written(path, [record(1)])
     with path.open("ab") as file:
         file.write(b'\0\0\0\n[1, 2]\n{"key": "k9", "outcome": "found"}\n' + b"[" * 100_000 + b"\n\xff\xfe\n")
-        file.write(json.dumps({**record(8), "details": []}).encode() + b"\n")
+        file.write(json.dumps(to_builtins(record(8)) | {"details": []}).encode() + b"\n")
     written(path, [record(2)])
 
     assert read_journal(path) == [record(1), record(2)]

@@ -1,5 +1,6 @@
 """Answers that came before their cell's turn: kept at once, found again, gone after a clean end."""
 
+import json
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -8,13 +9,14 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import to_builtins
 
 from needlework.core.grid import Cell
+from needlework.core.record import PromptFacts
 from needlework.models.model import ModelError, Response
 from needlework.pipeline.exchange import Exchange
 from needlework.results.records.journal import WaitingAnswers, drop_waiting, read_rulings, read_waiting, stored_answers
-from needlework.results.run.answer_facts import waiting_answer, waiting_ruling
-from needlework.results.run.record_builder import make_record
+from needlework.results.run.record_builder import make_record, ruled_record, unscored_record
 from needlework.scoring.recording import RULED, Scored
 from needlework.scoring.scores import Score
 
@@ -22,12 +24,12 @@ SUITE = SimpleNamespace(language="en")
 
 
 def exchange(key: str, text: str = "It is 42.", **changes) -> Exchange:
-    given = {"response": Response(text, prompt_tokens=9, latency_s=0.5), "stored_prompt": {"tokens": 9}}
+    given = {"response": Response(text, prompt_tokens=9, latency_s=0.5), "stored_prompt": PromptFacts(tokens=9)}
     return Exchange(Cell("niah", 400, 50.0, "code", 0), SUITE, "m", key, **(given | changes))
 
 
 def write(answers: WaitingAnswers, told: Exchange) -> None:
-    answers.append(waiting_answer(told, "gw0"))
+    answers.append(unscored_record(told, worker="gw0", recipe=""))
 
 
 def test_an_answer_is_found_by_its_key(tmp_path):
@@ -36,9 +38,9 @@ def test_an_answer_is_found_by_its_key(tmp_path):
     (line,) = read_waiting(tmp_path)
     found = stored_answers([], [line])["k"]
 
-    assert line["timing"]["worker"] == "gw0"
+    assert line.timing.worker == "gw0"
     assert found.response == Response("It is 42.", prompt_tokens=9, latency_s=0.5)
-    assert found.prompt == {"tokens": 9}
+    assert found.prompt == PromptFacts(tokens=9)
     assert not found.scored
 
 
@@ -51,7 +53,7 @@ def test_an_answer_is_found_by_its_key(tmp_path):
     ],
 )
 def test_what_will_be_asked_again_is_not_kept(what):
-    assert waiting_answer(exchange("k", **what), "main") is None
+    assert unscored_record(exchange("k", **what), worker="main", recipe="") is None
 
 
 @given(text=st.text(), cut=st.integers(1, 60), junk=st.binary(max_size=30))
@@ -65,7 +67,7 @@ def test_a_torn_line_costs_nothing_but_itself(tmp_path_factory, text, cut, junk)
     file.write_bytes(file.read_bytes()[: size + cut] + junk.replace(b"\n", b""))
 
     (line,) = read_waiting(folder)
-    assert (line["key"], line["response"]["text"]) == ("whole", text)
+    assert (line.key, line.response.text) == ("whole", text)
 
 
 def test_a_line_with_fields_of_other_types_is_passed_over(tmp_path):
@@ -124,7 +126,7 @@ def ruled(told: Exchange, verdict="wrong", value=0.0, **details) -> Scored:
 def test_a_ruling_is_found_as_its_record_would_have_had_it(told, scored, tmp_path):
     with closing(WaitingAnswers(tmp_path)) as answers:
         write(answers, told)
-        answers.append(waiting_ruling(told, scored))
+        answers.append(ruled_record(told, scored, worker="", recipe=""))
     record = make_record(told, scored, nodeid="", worker="", recipe="")
     found = stored_answers([], read_waiting(tmp_path), read_rulings(tmp_path))["k"]
 
@@ -143,19 +145,20 @@ def test_a_ruling_is_found_as_its_record_would_have_had_it(told, scored, tmp_pat
     ids=["by a rule", "no reply", "cut off", "invalid"],
 )
 def test_what_no_record_would_keep_is_no_ruling(told, scored):
-    assert waiting_ruling(told, scored) is None
+    assert ruled_record(told, scored, worker="", recipe="") is None
 
 
 @pytest.mark.parametrize(
-    "change", [{"value": 2}, {"verdict": "unclear"}, {"name": None}, {"details": []}, {"version": "1"}, {"why": 1}]
+    "change",
+    [{"score": 2}, {"outcome": "unclear"}, {"scorer": None}, {"details": []}, {"scorer_version": "1"}, {"why": 1}],
 )
 def test_a_ruling_that_was_edited_is_passed_over(change, tmp_path):
-    line = waiting_ruling(exchange("k"), ruled(exchange("k")))
+    record = ruled_record(exchange("k"), ruled(exchange("k")), worker="", recipe="")
     with closing(WaitingAnswers(tmp_path)) as answers:
-        answers.append(line)
-        assert set(read_rulings(tmp_path)) == {"k"}
-        answers.append({**line, "key": "other", "score": line["score"] | change})
-        answers.append({"key": 1, "outcome": "ruled"})
+        answers.append(record)
+    (file,) = tmp_path.iterdir()
+    with file.open("a") as lines:
+        lines.write(f"{json.dumps(to_builtins(record) | {'key': 'other'} | change)}\n")
 
     assert set(read_rulings(tmp_path)) == {"k"}
     assert read_waiting(tmp_path) == []

@@ -8,16 +8,19 @@ from typing import Any
 
 import pytest
 
+from needlework.core.record import Record
 from needlework.pytest_plugin.latency import benchmark_asked, latency_groups
-from needlework.results.records.record import Record
 
 CONFTEST = """
 import pytest
+from needlework.core.record import Record, Timing
 from needlework.pytest_plugin.latency import publish_latencies
 
 RECORDS = [
-    {"id": f"niah-len{length}-r{i}", "model": "mock", "task": "niah", "length": length, "outcome": "found",
-     "timing": {"latency_s": length / 1000 + SLOW * i, "cached_tokens": 7}}
+    Record(
+        id=f"niah-len{length}-r{i}", model="mock", task="niah", needle="code", length=length, depth=50.0, repeat=i,
+        outcome="found", score=1.0, timing=Timing(latency_s=length / 1000 + SLOW * i, cached_tokens=7),
+    )
     for length in (1000, 4000) for i in range(3)
 ]
 
@@ -81,7 +84,7 @@ def test_groups_leave_out_what_was_not_answered(make_record: Callable[..., Recor
         make_record(repeat=2, outcome="error", timing={"latency_s": 60.0}),
         make_record(repeat=3, outcome="skipped", timing={}),
         make_record(repeat=4, outcome="censored", timing={"latency_s": None}),
-        make_record(repeat=5, timing={"latency_s": float("nan")}),
+        make_record(repeat=5, timing={"latency_s": 0.0}),
     ]
     (group,) = latency_groups(records)
 

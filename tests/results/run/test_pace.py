@@ -8,13 +8,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from needlework.core.record import PromptFacts, Record, Timing
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.results.run.open_folder import Pace, last_pace, pace_facts, pace_of, time_lines
 from needlework.results.style import duration
 
 
 def record(tokens=1000, outcome="found", replayed=False):
-    return {"prompt": {"tokens": tokens}, "outcome": outcome, "timing": {"replayed": replayed}}
+    return Record(
+        model="m", task="niah", needle="code", length=1000, depth=50.0, repeat=0, outcome=outcome,
+        score=1.0 if outcome == "found" else None, prompt=PromptFacts(tokens=tokens), timing=Timing(replayed=replayed),
+    )  # fmt: skip
 
 
 def test_what_was_asked_now_makes_the_pace() -> None:

@@ -1,6 +1,5 @@
 """The live line: what it says, and that it leaves nothing behind."""
 
-import json
 import os
 import pty
 import re
@@ -9,17 +8,18 @@ import sys
 
 import pytest
 
+from needlework.core.record import PromptFacts, Record, Timing
 from needlework.pytest_plugin.progress import Tally, shortened
-from needlework.results.records.journal import ArrivingAnswers
+from needlework.results.records.journal import ArrivingAnswers, line_of
+from tests.results.changed import changed
 
 
 def record(length=1000, tokens=900, cached=0, replayed=False, key=""):
-    return {
-        "key": key,
-        "length": length,
-        "prompt": {"tokens": tokens},
-        "timing": {"cached_tokens": cached, "replayed": replayed},
-    }
+    timing = Timing(cached_tokens=cached, replayed=replayed)
+    return Record(
+        key=key, model="m", task="niah", needle="code", length=length, depth=50.0, repeat=0, outcome="found", score=1.0,
+        prompt=PromptFacts(tokens=tokens), timing=timing,
+    )  # fmt: skip
 
 
 def test_speed_sharing_and_the_time_that_is_left():
@@ -31,8 +31,7 @@ def test_speed_sharing_and_the_time_that_is_left():
 
 
 def answer(key, tokens=900):
-    rest = {"outcome": "waiting", "question": "", "reference": {}, "response": {}, "details": {}}
-    return {"key": key, "prompt": {"tokens": tokens}, "timing": {"cached_tokens": 0}, **rest}
+    return changed(record(key=key, tokens=tokens), outcome="unscored", score=None)
 
 
 def test_answers_count_when_they_come_and_once():
@@ -86,22 +85,22 @@ def test_one_cell_that_holds_up_others_is_told_and_no_time_left_once_nothing_els
 def test_slow_answers_are_not_told_as_one_that_holds_up_others():
     tally = Tally(cells=4, tokens=4000)
     tally.begin("a", 0.0)
-    tally.answered(answer("b") | {"timing": {"latency_s": 8.0}})
+    tally.answered(changed(answer("b"), timing={"latency_s": 8.0}))
     assert tally.line(20.0).endswith(" left")
     assert "waiting 0:25 for one cell" in tally.line(25.0)
 
 
 def test_arriving_answers_are_those_after_the_beginning_each_once(tmp_path):
     def line(key):
-        return json.dumps(answer(key)) + "\n"
+        return line_of(answer(key)) + "\n"
 
     (tmp_path / "answers-1.jsonl").write_text(line("of an earlier run"))
     arriving = ArrivingAnswers(tmp_path)
     (tmp_path / "answers-2.jsonl").write_text(line("a") + line("b")[:20])
-    assert [each["key"] for each in arriving.new()] == ["a"]
+    assert [each.key for each in arriving.new()] == ["a"]
     with (tmp_path / "answers-2.jsonl").open("a") as file:
         file.write(line("b")[20:])
-    assert [each["key"] for each in arriving.new()] == ["b"]
+    assert [each.key for each in arriving.new()] == ["b"]
     assert not list(arriving.new())
 
 

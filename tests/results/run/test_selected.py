@@ -1,17 +1,19 @@
 """Which of a run's trials a session is about."""
 
+from needlework.core.record import Record
 from needlework.results.run.open_folder import Selected
 
 
 def record(cell, test="test_needle", folder="tests", task="niah"):
-    return {
-        "task": task, "id": cell.replace("niah", task), "model": "m", "nodeid": f"{folder}/test_own.py::{test}[{cell}]"
-    }  # fmt: skip
+    return Record(
+        id=cell.replace("niah", task), nodeid=f"{folder}/test_own.py::{test}[{cell}]", model="m", task=task,
+        needle="code", length=400, depth=50.0, repeat=0, outcome="found", score=1.0,
+    )  # fmt: skip
 
 
 def selected(*cells):
     found = Selected()
-    found.add(record(cell)["nodeid"] for cell in cells)
+    found.add(record(cell).nodeid for cell in cells)
     return found
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from needlework.core.record import OutcomeName, Record
 from needlework.results.files.json_files import json_text
-from needlework.results.records.record import OutcomeName, Record
 from needlework.results.statistics.absent import AbsentTwins, absent_twins
 from needlework.results.statistics.run_report import run_report
 from needlework.results.tables.panels import statistics_lines, twins_rows
@@ -33,7 +33,7 @@ def twins(make_record: Make) -> Callable[..., list[Record]]:
                 needle = {"needle": "code_absent", "reference": reference} | fields
                 records.append(make_record(repeat=repeat, outcome=absent, **needle))
         for record in records:
-            record["reference"].setdefault("twin", "code")
+            record.reference.setdefault("twin", "code")
         return records
 
     return build

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.core.record import Record
 from needlework.results.files.json_files import json_text
 from needlework.results.html.comparison import pair_entries
-from needlework.results.records.record import Record
 from needlework.results.records.samples import OwnLabel, own_label, panel_and_sample
 from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.statistics.documents import Documents, Point, document_statistics
@@ -19,6 +19,7 @@ from needlework.results.statistics.paired import mean_difference
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.tasks import task_scores
 from needlework.results.tables.documents import document_lines, document_rows, document_tables
+from tests.results.changed import changed
 from tests.results.clopper_pearson import clopper_pearson
 from tests.results.document_records import asked
 
@@ -167,7 +168,7 @@ def test_the_offline_rule_stands_beside_the_judge() -> None:
 
 
 def test_runs_without_documents_have_none() -> None:
-    other = asked(0) | {"task": "niah"}
+    other = changed(asked(0), task="niah")
 
     assert document_statistics([other]) == ()
     assert '"documents": []' in json_text(run_report([other]))

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from needlework.core.record import Record
 from needlework.results.files.json_files import json_text
 from needlework.results.gates.gate import groups_of, parse_gate
 from needlework.results.html.report import html_text
-from needlework.results.records.record import Record
 from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.statistics.documents import arm_scores, retrieval_object
 from needlework.results.statistics.panels import summarise
@@ -109,7 +109,7 @@ def test_a_gate_sees_what_was_retrieved_only_where_it_names_the_retriever(ask):
     records = ask([1.0, 0.0]) + ask([0.0], arm="bm25") + ask([0.0], arm="dense")
     assert len(groups_of(parse_gate("score >= 0.9"), records)["all"]) == 2
     (found,) = groups_of(parse_gate("score >= 0.9 [retriever = bm25]"), records)["all"]
-    assert found["needle"] == "doc0_q0_bm25"
+    assert found.needle == "doc0_q0_bm25"
 
 
 def test_runs_are_compared_on_the_documents_as_they_are_where_both_have_them(ask):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from needlework.results.records.record import Record
+from needlework.core.record import Record
 from needlework.results.statistics.run_report import corpus_notes, server_notes
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
+from needlework.core.record import Record
 from needlework.results.files.json_files import json_text
-from needlework.results.records.record import Record
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.sentence.sentence import Surer, in_short
@@ -21,7 +21,7 @@ def test_the_order_of_records_changes_nothing(make_record: Make) -> None:
     records = [make_record(length=length, repeat=i) for length in (4000, 500) for i in range(3)]
 
     assert run_report(records) == run_report(records[::-1])
-    assert [record["length"] for record in run_report(records).records] == [500] * 3 + [4000] * 3
+    assert [record.length for record in run_report(records).records] == [500] * 3 + [4000] * 3
 
 
 def test_a_note_is_told_wherever_the_run_is(make_record: Make) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from needlework.results.records.record import Record
+from needlework.core.record import Record
 from needlework.results.statistics.run_facts import Flips, stability_of
 
 Make = Callable[..., Record]
@@ -33,7 +33,7 @@ def test_a_flip_is_another_text_and_another_outcome_or_score(
 
     assert found is not None
     assert found.flips == found.by_how["warm"] == flips
-    assert found.flipped == ((record["id"],) if flips.texts else ())
+    assert found.flipped == ((record.id,) if flips.texts else ())
 
 
 def test_no_probe_is_no_finding(make_record: Make) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from needlework.results.records.record import Record
+from needlework.core.record import Record
 from needlework.results.statistics.tasks import run_statistics, statistics_object
 from needlework.results.tables.panels import panel_rows, statistics_lines
 

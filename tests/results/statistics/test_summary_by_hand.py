@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from needlework.results.records.record import Record
+from needlework.core.record import Record
 from needlework.results.statistics.panels import Panel, summarise
 from needlework.results.tables.terminal import headline
 
@@ -40,7 +40,7 @@ def test_columns_are_means_over_trials(make_record: Callable[..., Record]) -> No
 def test_what_has_no_score_never_enters_a_mean(make_record: Callable[..., Record]) -> None:
     names = ("found", "censored", "censored", "invalid", "skipped", "error")
     records = [make_record(repeat=i, outcome=name) for i, name in enumerate(names)]
-    records[2]["score"] = 1.0  # a score beside an outcome that has none is not a score
+    records[2].score = 1.0  # a score beside an outcome that has none is not a score
     (panel,) = summarise(records)
 
     assert (panel.overall.n, panel.overall.mean) == (1, 1.0)
@@ -79,8 +79,10 @@ def test_one_panel_for_each_model_task_and_needle_in_order(make_record: Callable
 
 def test_a_scored_outcome_needs_a_score(make_record: Callable[..., Record]) -> None:
     for score in (None, float("nan"), 1.5):
+        record = make_record()
+        record.score = score
         with pytest.raises(ValueError, match=r"score is in 0\.\.1"):
-            summarise([make_record(score=score)])
+            summarise([record])
 
 
 def test_nothing_gives_nothing() -> None:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.core.record import OutcomeName, Record
 from needlework.results.gates.gate import groups_of, parse_gate
 from needlework.results.pictures.models import write_task_charts
-from needlework.results.records.record import OutcomeName, Record
 from needlework.results.statistics.panels import summarise
 from needlework.results.statistics.tasks import macros, task_scores
 from needlework.results.tables.panels import task_lines
@@ -53,9 +53,9 @@ def test_controls_are_no_part_of_a_score(trials):
 def test_a_gate_sees_controls_only_where_it_names_them(trials):
     records = trials("niah", ["found"]) + trials("niah", ["wrong"], control="absent")
 
-    assert [r["needle"] for r in groups_of(parse_gate("score >= 0.9"), records)["all"]] == ["code"]
+    assert [r.needle for r in groups_of(parse_gate("score >= 0.9"), records)["all"]] == ["code"]
     named = parse_gate("score >= 0.9 [needle=code_absent]")
-    assert [r["needle"] for r in groups_of(named, records)["all"]] == ["code_absent"]
+    assert [r.needle for r in groups_of(named, records)["all"]] == ["code_absent"]
 
 
 def test_chance_is_taken_off(trials):

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.core.record import Record
 from needlework.results.records.journal import AnswerVectors, read_vectors, write_vectors
-from needlework.results.records.record import Record
 from needlework.results.statistics.absent import Vote, medoid, votes
 from needlework.results.statistics.documents import document_statistics
 from needlework.results.tables.documents import document_lines

@@ -12,8 +12,8 @@ import pytest
 from needlework.core.devices import Division, Shard
 from needlework.results.merge.status import clock, left_of_all, main, progress_of_run
 from needlework.results.records.journal import line_of
-from needlework.results.records.record import WaitingAnswer
 from needlework.results.records.run_folder import write_shard_file
+from tests.results.changed import changed
 
 BEGUN = 1_700_000_000.0
 
@@ -81,11 +81,7 @@ def test_what_is_left_is_told_by_tokens(tmp_path, record):
 
 def test_answers_that_wait_for_their_test_are_done(tmp_path, record):
     write(tmp_path / "r", [record(0)])
-    lines = [
-        WaitingAnswer(key=f"k1000 {repeat}", outcome="waiting", question="", reference={}, prompt={}, response={},
-                      details={}, timing={})
-        for repeat in (0, 1)
-    ]  # fmt: skip
+    lines = [changed(record(0), key=f"k1000 {repeat}", outcome="unscored", score=None) for repeat in (0, 1)]
     (tmp_path / "r/answers-1.jsonl").write_text("".join(f"{line_of(line)}\n" for line in lines))
 
     assert only(tmp_path / "r").done == 2

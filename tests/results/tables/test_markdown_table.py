@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from needlework.results.records.record import Record
+from needlework.core.record import Record
 from needlework.results.statistics.panels import summarise
 from needlework.results.statistics.tasks import run_statistics
 from needlework.results.tables.terminal import panel_table

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.core.record import Record
 from needlework.results.files.csv_files import cells_text
 from needlework.results.files.json_files import json_text
 from needlework.results.html.report import html_text
-from needlework.results.records.record import Record
 from needlework.results.statistics.panels import range_of, summarise
 from needlework.results.statistics.run_report import RunReport, run_report
 from needlework.results.tables.summary import markdown_lines, run_lines

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.records.record import Record
+from needlework.core.record import Record
 from needlework.results.statistics.run_report import run_report
 from needlework.results.style import display_width, encodable, folded, folded_table
 from needlework.results.tables.summary import MOST, ending

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from needlework.results.records.record import Record
+from needlework.core.record import Record
 from needlework.results.statistics.panels import Panel, summarise
 from needlework.results.style import can_encode, display_width, fit, length_labels, percent, percent1, score_glyph
 from needlework.results.tables.terminal import terminal_heatmaps

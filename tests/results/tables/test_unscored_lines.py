@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
-from needlework.results.records.record import Record
+from needlework.core.record import Record, record_of
 from needlework.results.tables.panels import unscored_lines
 
 
 def record(outcome: str, why: str = "", *invalid: str) -> Record:
     details: dict[str, Any] = {"invalid": list(invalid)} if invalid else {}
-    return cast("Record", {"outcome": outcome, "why": why, "details": details})
+    return record_of(
+        {"model": "m", "task": "niah", "needle": "code", "length": 1000, "depth": 50.0, "repeat": 0}
+        | {"outcome": outcome, "score": 1.0 if outcome == "found" else None, "why": why, "details": details}
+    )
 
 
 def test_one_line_for_each_reason() -> None:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from needlework.core.record import Record
 from needlework.results.records.journal import line_of
-from needlework.results.records.record import Record
 
 
 def record(number: int = 0, *, length: int = 2000, depth: float | None = 50.0, **more: Any) -> Record:
@@ -31,5 +31,5 @@ def write_journal(folder: Path, records: Iterable[Record], *, ended: str | None 
     """A run's folder as a run that has not ended leaves it; `ended`: as one that has, but for its results."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "manifest.json").write_text(json.dumps({"ended": ended, "suites": [], "options": {}}))
-    (folder / "journal.jsonl").write_text("".join(f"{line_of(each)}\n" for each in records), encoding="ascii")
+    (folder / "journal.jsonl").write_text("".join(f"{line_of(each)}\n" for each in records), encoding="utf-8")
     return folder

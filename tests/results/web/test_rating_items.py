@@ -92,7 +92,7 @@ def test_trials_of_runs_are_joined_by_their_id(tmp_path: Path, make_record: Call
     for model, text in texts.items():
         records = [
             make_record(model=model, response={"text": text}, depth=0.0),
-            make_record(model=model, response={"text": ""}, depth=100.0, outcome="empty"),
+            make_record(model=model, response={"text": ""}, depth=100.0, outcome="empty", answer=""),
             make_record(model=model, outcome="error", depth=50.0, response={"text": ""}),
         ]
         write_json(tmp_path / model / "results.json", run_report(records))

@@ -363,8 +363,8 @@ def test_of_a_long_document_a_record_keeps_both_ends(folder):
     path = folder / "documents" / "island0.txt"
     path.write_text(f"{island(0)}\n\n{recipe(50)}\n\nThe very end.", encoding="utf-8")
     trial = trials(folder, "doc_position", depths="50")["len3000-depth50-q0-r0"]
-    (needle,) = prompt_facts(trial)["needles"]
-    assert needle["end"] - needle["start"] > 1500
-    assert len(needle["text"]) < 1010
-    assert needle["text"].startswith("Gull Rock")
-    assert needle["text"].endswith("The very end.")
+    (needle,) = prompt_facts(trial).needles
+    assert needle.end - needle.start > 1500
+    assert len(needle.text) < 1010
+    assert needle.text.startswith("Gull Rock")
+    assert needle.text.endswith("The very end.")

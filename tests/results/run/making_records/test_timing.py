@@ -33,4 +33,4 @@ def test_the_speed_is_that_of_the_tokens_after_the_first(
     exchange = Exchange(Cell("niah", 400, 50.0, "code", 0), suite, "m", "k", response)
     record = make_record(exchange, Scored(None), nodeid="", worker="main", recipe="r")
 
-    assert record["timing"]["tokens_per_s"] == tokens_per_s
+    assert record.timing.tokens_per_s == tokens_per_s

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.records.record import Record
+from needlework.core.record import Record
 from needlework.results.statistics.leaderboard.entries import Entry, alike, entries_of
 from needlework.results.statistics.panels import asked_of
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.records.record import Record
+from needlework.core.record import Record
 from needlework.results.statistics.leaderboard.boards import Candidate, boards_of
 from needlework.results.statistics.leaderboard.entries import entries_of
 from needlework.results.statistics.panels import asked_of

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
-from needlework.results.records.record import Record
+from needlework.core.record import Record, record_of
 from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.statistics.comparison.joining import differing_trial
 from needlework.results.statistics.comparison.provenance import (
@@ -38,7 +38,7 @@ def record(score: float | None = 1.0, **fields: Any) -> Record:
     outcome = "error" if score is None else "partial"
     prompt = {"sha256": name, "filler_sha256": "f", "tokens": 900, "needles": []}
     made = {"id": name, "outcome": outcome, "score": score, "scorer": "match", "scorer_version": 1, "prompt": prompt}
-    return cast(Record, made | at)
+    return record_of(made | at)
 
 
 def grid(score: Callable[[int, float, int], float | None], repeats: int = 12, **fields: Any) -> list[Record]:
@@ -156,7 +156,7 @@ def test_damaged_runs_are_refused() -> None:
     with pytest.raises(InputError, match="twice"):
         compare([record(), record()], [record()])
     broken = record()
-    broken["score"] = None
+    broken.score = None
     with pytest.raises(InputError, match=r"not 0\.\.1"):
         compare([broken], [record()])
 
@@ -257,8 +257,7 @@ def lost(outcome: str, lengths: tuple[int, ...], **fields: Any) -> tuple[list[Re
     """Two runs of 3 lengths x 12 samples, all found but those of B at `lengths`."""
     first = [record(1.0, length=length, repeat=i, **fields) for length in (500, 1000, 2000) for i in range(12)]
     second = [
-        record(None, length=r["length"], repeat=r["repeat"], outcome=outcome) if r["length"] in lengths else r
-        for r in first
+        record(None, length=r.length, repeat=r.repeat, outcome=outcome) if r.length in lengths else r for r in first
     ]
     return first, second
 

@@ -13,6 +13,7 @@ from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.statistics.comparison.many_runs import compare_several
 from needlework.results.statistics.comparison.provenance import differing_parts
 from needlework.results.tables.comparison import several_lines
+from tests.results.changed import changed
 from tests.results.statistics.comparison.test_comparison import grid, record
 
 ALL = grid(lambda *_: 1.0)
@@ -21,7 +22,7 @@ NONE_AT_4K = grid(lambda length, *_: float(length < 4000))
 
 def skipped_at_4k():
     lost = {"outcome": "skipped", "score": None}
-    return [each if each["length"] < 4000 else {**each, **lost} for each in grid(lambda *_: 1.0)]
+    return [each if each.length < 4000 else changed(each, **lost) for each in grid(lambda *_: 1.0)]
 
 
 def test_each_run_is_compared_with_the_first_in_the_order_given():
@@ -108,7 +109,7 @@ def test_runs_that_are_not_there_spoil_nothing(runs, tmp_path):
 
 def test_other_cells_are_not_compared_and_other_prompts_are_told():
     elsewhere = [record(length=77)]
-    reworded = [{**each, "prompt": {"sha256": "other"}} for each in ALL]
+    reworded = [changed(each, prompt={"sha256": "other"}) for each in ALL]
     found = compare_several({"base": ALL, "elsewhere": elsewhere, "reworded": reworded})
     lines = several_lines(found, {})
 
@@ -157,7 +158,7 @@ def test_the_command_of_a_served_model_is_no_difference_beside_what_stands_for_t
 
 def test_undecided_answers_make_a_score_a_range():
     lost = {"outcome": "censored", "score": None}
-    half = [{**each, **lost} if each["repeat"] % 2 else each for each in ALL]
+    half = [changed(each, **lost) if each.repeat % 2 else each for each in ALL]
     found = compare_several({"base": ALL, "half": half})
     rows = several_object(found, {})
 

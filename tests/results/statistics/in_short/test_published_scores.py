@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from needlework.core.record import Record
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
-from needlework.results.records.record import Record
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.sentence.sentence import in_short
 from needlework.results.statistics.suites.needlebench import design_of
 from needlework.results.statistics.suites.ruler import TASKS
+from tests.results.changed import changed
 
 MakeRecord = Callable[..., Record]
 Scored = Callable[[str, str], bool]
@@ -88,9 +89,9 @@ def test_rulers_effective_length_is_said_of_several_lengths(make_record: MakeRec
 
 
 def test_two_models_have_their_published_scores_beside_each_other(make_record: MakeRecord) -> None:
-    records = ruler(make_record, {4000: 0}) + [{**each, "model": "b"} for each in ruler(make_record, {4000: 13})]
+    records = ruler(make_record, {4000: 0}) + [changed(each, model="b") for each in ruler(make_record, {4000: 13})]
     assert in_short(run_report(records)).sentence.startswith("2 models, scores in percent: b 0 (")
-    once = [record for record in records if not record["repeat"]]
+    once = [record for record in records if not record.repeat]
     assert in_short(run_report(once)).sentence == (
         "2 models, scores in percent: b 0, mock 100; not all of them have an interval: none is shown to be best."
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from needlework.results.records.record import Record
+from needlework.core.record import Record
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.sentence.run import rests
 

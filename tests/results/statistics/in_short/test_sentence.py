@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from needlework.core.record import Record
 from needlework.results.adaptive.survey import LengthFound, Statement
-from needlework.results.records.record import Record
 from needlework.results.statistics.run_report import RunReport, run_report
 from needlework.results.statistics.sentence.sentence import InShort, Surer, in_short
 from tests.results.document_records import asked

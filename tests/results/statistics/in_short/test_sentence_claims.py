@@ -9,7 +9,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.records.record import Record
+from needlework.core.record import Record
 from needlework.results.statistics.panels import OUTCOMES, summarise
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.sentence.sentence import in_short

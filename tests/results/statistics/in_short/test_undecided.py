@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from needlework.results.records.record import OutcomeName, Record
+from needlework.core.record import OutcomeName, Record
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.sentence.sentence import InShort, Surer, in_short
@@ -84,7 +84,7 @@ def test_repeats_are_counted_from_the_command_and_not_from_an_older_session(make
     proof = "to prove a length, as far as every answer is right"
     assert said(records, repeats=2).surer == Surer(proof, 24)
     assert said(records, repeats=24).surer is None
-    one_length = [record for record in records if record["length"] == 500]
+    one_length = [record for record in records if record.length == 500]
     assert said(one_length, repeats=2).surer == Surer("for an interval half as wide", 8)
     assert said(one_length).surer == Surer("for an interval half as wide", 16)
 
@@ -92,7 +92,7 @@ def test_repeats_are_counted_from_the_command_and_not_from_an_older_session(make
 def test_answers_that_ended_before_the_limit_need_no_room(make_record: Make) -> None:
     records = records_of(make_record, {500: {"found": 6, "censored": 6}, 1000: {"found": 12}})
     for record in records:
-        record["response"] = {"finish_reason": "unfinished"}
+        record.response.finish_reason = "unfinished"
 
     assert said(records).surer is None
 

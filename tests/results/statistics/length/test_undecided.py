@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.records.record import OutcomeName
+from needlework.core.record import OutcomeName
 from needlework.results.statistics.effective_length import EffectiveLength, absolute_length, relative_length
 from needlework.results.statistics.length_scores import base_of, length_scores
 from needlework.results.statistics.panels import Trial

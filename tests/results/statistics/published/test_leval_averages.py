@@ -7,6 +7,7 @@ import pytest
 from needlework.results.statistics.suites.data_sets import leval_summaries
 from needlework.results.tables.suites import leval_lines
 from needlework.scoring.leval.tasks import CLOSED, TASKS
+from tests.results.changed import changed
 
 
 @pytest.fixture
@@ -14,9 +15,15 @@ def answered(make_record):
     def build(name, scores, **fields):
         rule = f"leval_{fields.pop('rule', TASKS[name].rule.removeprefix('leval_') if name in TASKS else 'f1')}"
         return [
-            make_record(task=f"leval_{name.lower()}", needle=f"doc{at}_q0", depth=None, length=16_000, scorer=rule)
-            | {"score": score, "outcome": "wrong" if score == 0 else "found" if score == 1 else "partial"}
-            | fields
+            make_record(
+                **{"task": f"leval_{name.lower()}", "needle": f"doc{at}_q0", "depth": None, "length": 16_000}
+                | {
+                    "scorer": rule,
+                    "score": score,
+                    "outcome": "wrong" if score == 0 else "found" if score == 1 else "partial",
+                }
+                | fields
+            )
             for at, score in enumerate(scores)
         ]
 
@@ -70,7 +77,7 @@ def test_what_has_no_score_is_counted_and_in_no_mean(answered):
 def test_files_of_ones_own_are_in_the_mean_of_all_and_lengths_stand_apart(answered):
     own = answered("harbour", [0.5]) + answered("mill", [1.0])
     assert averages(own)["all tasks"].score.value == 0.75
-    both = own + [record | {"length": 8_000} for record in own]
+    both = own + [changed(record, length=8_000) for record in own]
     assert [each.length for each in leval_summaries(both)] == [8_000, 16_000]
 
 

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.core.record import Record
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
-from needlework.results.records.record import Record
 from needlework.results.statistics.intervals import Counts, exact_ends
 from needlework.results.statistics.suites.needlebench import Design, NeedleBench, Row, design_of, needlebench
 from needlework.results.tables.suites import needlebench_lines, needlebench_rows
+from tests.results.changed import changed
 
 Make = Callable[..., Record]
 TASKS = {"niah": "S-RT", "parallel": "M-RT", "needlebench_reasoning": "M-RS"}
@@ -106,7 +107,7 @@ def test_a_part_that_was_not_asked_is_missing_from_what_it_belongs_to(run):
 
 def test_a_run_that_was_stopped_has_no_number_yet(run):
     design, records = run()
-    rows = rows_of(needlebench([r for r in records if (r["needle"], r["repeat"]) != ("code", 1)], design))
+    rows = rows_of(needlebench([r for r in records if (r.needle, r.repeat) != ("code", 1)], design))
 
     assert rows["S-RT-EN"].missing == ("S-RT-EN: 4 of 8 trials not run",)
     assert rows["S-RT-ZH"].score.value == 1
@@ -117,8 +118,8 @@ def test_a_cell_without_a_score_is_named_and_a_trial_without_one_is_counted(run,
     design, records = run()
 
     def censored(record: Record, *places: tuple[int, float, int]) -> Record:
-        hit = record["needle"] == "code" and (record["length"], record["depth"], record["repeat"]) in places
-        return record | {"outcome": "censored", "score": None} if hit else record
+        hit = record.needle == "code" and (record.length, record.depth, record.repeat) in places
+        return changed(record, outcome="censored", score=None) if hit else record
 
     some = rows_of(needlebench([censored(r, (2000, 50.0, 0)) for r in records], design))
     assert (some["S-RT-EN"].score.value, some["S-RT-EN"].n, some["S-RT-EN"].unscored) == (1, 7, {"censored": 1})
@@ -131,9 +132,9 @@ def test_a_cell_without_a_score_is_named_and_a_trial_without_one_is_counted(run,
 
 def test_controls_are_no_part_of_it(run, make_record):
     design, records = run(controls="absent,focused")
-    own = [record for record in records if not record["needle"].endswith(("_absent", "_focused"))]
+    own = [record for record in records if not record.needle.endswith(("_absent", "_focused"))]
     rest = [
-        record | {"outcome": "wrong", "score": 0.0, "reference": {"control": "absent"}}
+        changed(record, outcome="wrong", score=0.0, reference={"control": "absent"})
         for record in records
         if record not in own
     ]
@@ -145,7 +146,7 @@ def test_controls_are_no_part_of_it(run, make_record):
 
 def test_models_have_their_own_rows_and_the_order_of_records_does_not_matter(run):
     design, records = run()
-    both = [*records, *(record | {"model": "other", "outcome": "wrong", "score": 0.0} for record in records)]
+    both = [*records, *(changed(record, model="other", outcome="wrong", score=0.0) for record in records)]
     found = needlebench(both, design)
 
     assert [each.model for each in found] == ["mock", "other"]
@@ -183,7 +184,7 @@ def traced(run, scores: Mapping[int, float], without: tuple[int, ...] = ()) -> N
         repeats="4",
         language="en",
     )
-    (found,) = needlebench([r for r in records if r["needle"] not in {f"n{count}" for count in without}], design)
+    (found,) = needlebench([r for r in records if r.needle not in {f"n{count}" for count in without}], design)
     return found
 
 

@@ -4,32 +4,36 @@ from __future__ import annotations
 
 import pytest
 
+from needlework.core.record import record_of
 from needlework.results.files.json_files import json_text
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.suites.ruler import TASKS, ruler_lines, ruler_object, ruler_tables, weighted
 from tests.parity.cases import cases
+from tests.results.changed import changed
 
 
 def records(scores, *, length=4096, repeats=1, language="en", **fields):
     """A record for each task (all, or those of a mapping), with the task's score; a score of None is an error."""
     scores = dict.fromkeys(TASKS, scores) if not isinstance(scores, dict) else scores
     return [
-        {
-            "key": f"{task}{length}{repeat}",
-            "model": "m",
-            "task": task,
-            "needle": "words",
-            "language": language,
-            "length": length,
-            "depth": None,
-            "repeat": repeat,
-            "outcome": "error" if score is None else "found" if score == 1 else "partial" if score else "wrong",
-            "score": score,
-            "scorer": "ruler_part" if "qa" in task else "ruler_all",
-            "reference": {},
-            "details": {"score": {"strict": (score or 0) / 2}},
-        }
-        | fields
+        record_of(
+            {
+                "key": f"{task}{length}{repeat}",
+                "model": "m",
+                "task": task,
+                "needle": "words",
+                "language": language,
+                "length": length,
+                "depth": None,
+                "repeat": repeat,
+                "outcome": "error" if score is None else "found" if score == 1 else "partial" if score else "wrong",
+                "score": score,
+                "scorer": "ruler_part" if "qa" in task else "ruler_all",
+                "reference": {},
+                "details": {"score": {"strict": (score or 0) / 2}},
+            }
+            | fields
+        )
         for task, score in scores.items()
         for repeat in range(repeats)
     ]
@@ -38,7 +42,7 @@ def records(scores, *, length=4096, repeats=1, language="en", **fields):
 def test_the_mean_weighs_every_task_the_same():
     asked = records(1.0, repeats=2) + records(1.0, repeats=5)[2:5]
     wrong = records({"ruler_vt": 0.0}, repeats=2)
-    (table,) = ruler_tables([each for each in asked if each["task"] != "ruler_vt"] + wrong)
+    (table,) = ruler_tables([each for each in asked if each.task != "ruler_vt"] + wrong)
     (at,) = table.lengths
     assert at.mean == pytest.approx(12 / 13)
     assert at.strict == pytest.approx(6 / 13)
@@ -59,7 +63,7 @@ def test_a_length_without_all_13_tasks_has_no_mean_and_says_which_are_missing():
 
 def test_answers_cut_off_before_anything_right_count_as_0():
     cut = records(1.0, repeats=2)
-    cut[0] |= {"outcome": "censored", "score": None}
+    cut[0] = changed(cut[0], outcome="censored", score=None)
     (table,) = ruler_tables(cut)
     (at,) = table.lengths
     assert at.mean == pytest.approx((12 + 0.5) / 13)
@@ -115,7 +119,7 @@ def test_weighted_means_of_the_published_table() -> None:
 def test_two_tests_of_one_task_have_a_table_each():
     once = records(1.0)
     both = [
-        each | {"task": f"{each['task']}@test_{name}", "score": score}
+        changed(each, task=f"{each.task}@test_{name}", score=score)
         for each in once[:1]
         for name, score in (("a", 1.0), ("b", 0.0))
     ]
@@ -129,7 +133,7 @@ def test_two_tests_of_one_task_have_a_table_each():
 
 def test_what_is_unclear_to_the_strict_rule_is_left_out_of_its_mean():
     asked = records(1.0, repeats=2)
-    asked[0] = asked[0] | {"details": {"score": {"strict": None}}}
+    asked[0] = changed(asked[0], details={"score": {"strict": None}})
     (table,) = ruler_tables(asked)
 
     assert table.lengths[0].strict == pytest.approx(0.5)

@@ -1,0 +1,324 @@
+"""The record of one trial: a line of the journal, a row of results.json, what statistics and reports read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from math import isfinite
+from numbers import Integral, Real
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+SCHEMA = 1
+
+OutcomeName = Literal[
+    "found",
+    "partial",
+    "wrong",
+    "distractor",
+    "refused",
+    "empty",
+    "censored",
+    "unclear",
+    "invalid",
+    "skipped",
+    "error",
+    "unscored",
+]
+SCORED: tuple[OutcomeName, ...] = ("found", "partial", "wrong", "distractor", "refused", "empty")
+NOTHING_SAID: tuple[OutcomeName, ...] = ("refused", "empty")
+"""Score 0, and more than a wrong answer: many of them say that the model was asked in a way it does not take."""
+UNDECIDED: tuple[OutcomeName, ...] = ("censored", "unclear")
+"""An answer came and has no score: it was cut off, or no rule can tell what it says. It may be a hit or a miss, so that
+a score beside it is a range."""
+FINAL = frozenset({*SCORED, *UNDECIDED})
+"""An answer came: resuming takes these as they are. Errors, invalid and skipped trials are tried again."""
+UNSCORED: tuple[OutcomeName, ...] = (*UNDECIDED, "invalid", "skipped", "error")
+WAITING: OutcomeName = "unscored"
+"""An answer that no test has scored yet; only in a run's files of waiting answers."""
+
+_MOST = 10**15
+_Whole = Annotated[int, Meta(gt=-_MOST, lt=_MOST)]
+_Number = Annotated[float, Meta(gt=-_MOST, lt=_MOST)]
+_Share = Annotated[float, Meta(ge=0, le=1)]
+_Percent = Annotated[float, Meta(ge=0, le=100)]
+_Positive = Annotated[int, Meta(ge=1, lt=_MOST)]
+
+Value = TypeVar("Value")
+
+
+def _written(default: Value) -> Value:
+    """The default of a field that files may lack and that is always written."""
+    made: Value = field(default_factory=lambda: default)
+    return made
+
+
+def _empty_list() -> list[Any]:
+    """Unlike `list` itself, msgspec leaves what it makes in."""
+    return []
+
+
+def _written_list() -> list[Any]:
+    """The same of an empty list."""
+    made: list[Any] = field(default_factory=_empty_list)
+    return made
+
+
+class _Facts(Struct, omit_defaults=True):
+    """Facts of a record. Those that have their default are left out, but for `_written` ones."""
+
+
+class NeedleFacts(_Facts, kw_only=True):
+    """A needle in the prompt. `start`, `end`: characters; `depth`: percent of the context, and as it was `requested`;
+    `text` with the characters `before` and `after` it."""
+
+    name: str = ""
+    start: _Whole = _written(0)
+    end: _Whole = _written(0)
+    tokens_before: _Whole = _written(0)
+    tokens: _Whole = _written(0)
+    requested: _Number = _written(0.0)
+    depth: _Number
+    before: str = ""
+    text: str = ""
+    after: str = ""
+
+
+class RetrievedChunk(_Facts):
+    """A chunk that was retrieved. `start`, `end`: characters of the document."""
+
+    document: str = _written("")
+    start: _Whole = _written(0)
+    end: _Whole = _written(0)
+    score: _Number = _written(0.0)
+
+
+class RetrievalFacts(_Facts):
+    """What was retrieved for the context. `rank`: of the chunk with the answer (`gold`); `answer_recall`: the share of
+    the answer's words that the context has."""
+
+    retriever: str = _written("")
+    embedder: str | None = _written(None)
+    k: _Whole = _written(0)
+    chunk_size: _Whole = _written(0)
+    chunk_overlap: _Whole = _written(0)
+    unit: str = _written("")
+    chunks: _Whole = _written(0)
+    hits: list[RetrievedChunk] = _written_list()
+    gold: str | None = _written(None)
+    rank: _Positive | None = _written(None)
+    cut_chunks: _Whole = 0
+    answer_recall: _Share | None = _written(None)
+
+
+class PromptFacts(_Facts):
+    """The prompt that was built; all defaults where none was. `slack`: tokens short of the length."""
+
+    tokens: _Whole = 0
+    context_tokens: _Whole | None = None
+    length_means: str = ""
+    slack: _Whole | None = None
+    tokens_error: _Number = 0.0
+    template: str = ""
+    sha256: str = ""
+    filler_sha256: str = ""
+    corpus_passes: _Number | None = None
+    flags: list[str] = _written_list()
+    truncated: _Number | None = None
+    needles: list[NeedleFacts] = _written_list()
+    retrieval: RetrievalFacts | None = None
+
+
+class ResponseFacts(_Facts):
+    """What the model sent."""
+
+    text: str = _written("")
+    reasoning: str = _written("")
+    finish_reason: str | None = _written(None)
+    prompt_tokens: _Whole | None = _written(None)
+    completion_tokens: _Whole | None = _written(None)
+    reasoning_tokens: _Whole | None = _written(None)
+    model: str = ""
+    fingerprint: str = ""
+    server: str = ""
+
+
+class RecordedError(_Facts):
+    """What went wrong."""
+
+    kind: str = _written("")
+    message: str = _written("")
+
+
+class RepeatedAnswer(_Facts):
+    """An answer to the same prompt, asked once more. `how`: `warm`, `cold`, or in a `batch`."""
+
+    how: str = _written("")
+    text: str = _written("")
+    finish_reason: str | None = _written(None)
+    outcome: str = _written("")
+    score: _Share | None = _written(None)
+    error: RecordedError | None = _written(None)
+
+
+class Details(_Facts):
+    """Flags, why an answer is `invalid`, the recipe of the run, the scorer's own details, the stability probe."""
+
+    flags: list[str] = _written_list()
+    recipe: str = ""
+    invalid: list[str] = []
+    score: dict[str, Any] = {}
+    stability: list[RepeatedAnswer] = []
+
+
+class Timing(_Facts):
+    """Whatever may differ between two runs of the same thing. `part`: the shard that a merged record is of."""
+
+    latency_s: _Number | None = _written(None)
+    ttft_s: _Number | None = _written(None)
+    tokens_per_s: _Number | None = _written(None)
+    build_s: _Number | None = _written(None)
+    cached_tokens: _Whole | None = _written(None)
+    attempts: _Whole | None = _written(None)
+    worker: str = _written("")
+    replayed: bool = _written(False)
+    part: str = ""
+
+
+class Record(Struct, kw_only=True):
+    """One trial. `score` is 0..1, or null whenever the outcome is one of `UNSCORED`."""
+
+    schema: _Whole = SCHEMA
+    key: str = ""
+    id: str = ""
+    nodeid: str = ""
+    model: str
+    task: str
+    needle: str
+    language: str = ""
+    length: _Positive
+    depth: _Percent | None
+    repeat: Annotated[int, Meta(ge=0, lt=_MOST)]
+    seed: _Whole = 0
+    outcome: OutcomeName
+    score: _Share | None
+    scorer: str = ""
+    scorer_version: _Whole = 0
+    why: str = ""
+    question: str = ""
+    expected: list[str] = []
+    reference: dict[str, Any] = {}
+    answer: str = ""
+    prompt: PromptFacts = field(default_factory=PromptFacts)
+    response: ResponseFacts = field(default_factory=ResponseFacts)
+    details: Details = field(default_factory=Details)
+    error: RecordedError | None = None
+    timing: Timing = field(default_factory=Timing)
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` where a score is missing, or is there without its outcome."""
+        if (self.outcome in SCORED) != (self.score is not None):
+            raise ValueError(f"has the outcome {self.outcome} and the score {self.score}")
+
+
+class _KnownReference(Struct):
+    """What readers look into of a reference, which is open."""
+
+    answers: list[str] = []
+    parts: list[str] = []
+    distractors: list[str] = []
+    statement: str = ""
+    keyword: str = ""
+    question: str = ""
+    language: str = ""
+    retriever: str = ""
+    twin: str = ""
+
+
+def record_of(fields: object) -> Record:
+    """The record of parsed JSON. Raises `ValueError`, which says what is wrong with it."""
+    try:
+        record = msgspec.convert(_of_this_version(fields), Record)
+        _check_reference(record.reference)
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from None
+    return record
+
+
+def read_record(line: bytes) -> Record:
+    """The record of a line of a file. Raises `ValueError`, which says what is wrong with it."""
+    try:
+        record = _decode(line)
+        _check_reference(record.reference)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return record_of(parse_json(line))
+    return record
+
+
+def _check_reference(reference: dict[str, Any]) -> None:
+    known = {name: reference[name] for name in _KnownReference.__struct_fields__ if name in reference}
+    msgspec.convert(known, _KnownReference)
+
+
+def _of_this_version(line: object) -> object:
+    """A line of a journal; of the last version's, which had two shorter kinds for answers that waited for their test,
+    as this version has it."""
+    if not isinstance(line, dict) or line.get("outcome") not in ("waiting", "ruled"):
+        return line
+    cell = {"model": "", "task": "", "needle": "", "length": 1, "depth": None, "repeat": 0, "score": None}
+    if line["outcome"] == "waiting":
+        return {**cell, **line, "outcome": WAITING}
+    ruling = line.get("score")
+    if not isinstance(ruling, dict):
+        return line
+    names = {"outcome": "verdict", "score": "value", "scorer": "name", "scorer_version": "version"}
+    names |= {"answer": "answer", "why": "why"}
+    scored = {name: ruling.get(old) for name, old in names.items()}
+    return {**cell, "key": line.get("key"), **scored, "details": {"score": ruling.get("details")}}
+
+
+def decode_record(line: bytes) -> Record:
+    """What `encode_record` was given, whatever a task's reference holds."""
+    try:
+        return _decode(line)
+    except msgspec.DecodeError:  # half a surrogate pair
+        return msgspec.convert(parse_json(line), Record)
+
+
+def parse_json(line: bytes) -> object:
+    """What JSON text has, which may begin with a mark of its encoding and hold half a surrogate pair. `ValueError`."""
+    try:
+        return _parse(line.decode("utf-8", "surrogatepass").removeprefix("\ufeff"))
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
+
+
+def encode_record(record: Record) -> bytes:
+    """A record as JSON on one line, its fields in their order. What JSON lacks is in words, NaN null."""
+    try:
+        return _encode(record)
+    except UnicodeEncodeError:  # half a surrogate pair, which some model sent
+        built = msgspec.to_builtins(record, enc_hook=_plain)
+        return json.dumps(built, ensure_ascii=True, separators=(",", ":")).encode()
+
+
+def _plain(value: object) -> object:
+    """A value of a subclass, as of numpy, as JSON's own; anything else in words."""
+    if isinstance(value, (Integral, Real)):
+        return int(value) if isinstance(value, Integral) else float(value)
+    return dict(value) if isinstance(value, Mapping) else str(value)
+
+
+def _finite(text: str) -> float:
+    """A number that JSON has; we write no other, and could not write this one again."""
+    value = float(text)
+    if not isfinite(value):
+        raise ValueError(f"{text} is no number of JSON")
+    return value
+
+
+_parse = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).decode
+_decode = msgspec.json.Decoder(Record).decode
+_encode = msgspec.json.Encoder(enc_hook=_plain, order="deterministic").encode
