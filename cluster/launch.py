@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from needlework.cluster.kubernetes import Pods, indexed_job
-from needlework.cluster.progress import Engine, Progress, follow, missing
+from needlework.cluster.progress import ShardProgress, ShardStarter, follow, missing
 from needlework.cluster.ray_tasks import RayTasks
 from needlework.cluster.shards import Plan, check, check_names, launched_shards, pytest_words
-from needlework.cluster.slurm import SlurmArray, Wanted, script
+from needlework.cluster.slurm import SlurmArray, SlurmRequest, script
 from needlework.core.devices import Gpus, gpus
 from needlework.core.errors import InputError, OneLineParser, refuse
 
@@ -61,8 +61,8 @@ def _launch(options: argparse.Namespace, folder: Path, words: tuple[str, ...], h
         return _leave_alone(plan, engine) if getattr(options, "no_wait", False) else _followed(plan, engine)
 
 
-def _followed(plan: Plan, engine: Engine) -> int:
-    progress = Progress(plan, sys.stdout)
+def _followed(plan: Plan, engine: ShardStarter) -> int:
+    progress = ShardProgress(plan, sys.stdout)
     for each in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.default_int_handler)
     try:
@@ -73,7 +73,7 @@ def _followed(plan: Plan, engine: Engine) -> int:
     return progress.merged()
 
 
-def _engine(options: argparse.Namespace, plan: Plan, at_once: list[dict[str, str]]) -> Engine:
+def _engine(options: argparse.Namespace, plan: Plan, at_once: list[dict[str, str]]) -> ShardStarter:
     if options.engine == "slurm":
         return SlurmArray(plan, _wanted(options))
     if options.engine == "ray":
@@ -89,8 +89,8 @@ def _places(options: argparse.Namespace) -> list[dict[str, str]]:
     return found
 
 
-def _wanted(options: argparse.Namespace) -> Wanted:
-    return Wanted(
+def _wanted(options: argparse.Namespace) -> SlurmRequest:
+    return SlurmRequest(
         partition=options.partition,
         qos=options.qos,
         account=options.account,
@@ -125,7 +125,7 @@ def _kubernetes(options: argparse.Namespace, plan: Plan) -> int:
     return 0
 
 
-def _leave_alone(plan: Plan, engine: Engine) -> int:
+def _leave_alone(plan: Plan, engine: ShardStarter) -> int:
     start = missing(plan, engine.look() or {}, print)
     if start:
         print(engine.start(start))

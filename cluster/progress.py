@@ -20,7 +20,7 @@ _EVERY_S = 30.0  # where the output is no terminal
 _AFRESH_S = 5.0
 
 
-class Progress:
+class ShardProgress:
     """Prints to `out`. On a terminal the state is one line that is written over; in a log it comes every 30 seconds."""
 
     def __init__(self, plan: Plan, out: TextIO) -> None:
@@ -84,7 +84,7 @@ def _done(run: Path) -> str:
     return ", ".join([*told, f"{clock(left)} left"] if left else told)
 
 
-class Engine(Protocol):
+class ShardStarter(Protocol):
     """What starts shards. `settle_s`: how long after its job an ending may still come to be seen, in seconds."""
 
     settle_s: float
@@ -106,7 +106,7 @@ class Engine(Protocol):
 
 
 def follow(
-    plan: Plan, engine: Engine, told: Callable[[str], None], show: Callable[[str], None], pause_s: float
+    plan: Plan, engine: ShardStarter, told: Callable[[str], None], show: Callable[[str], None], pause_s: float
 ) -> None:
     """Start the shards that are neither done nor on their way, and return when all have ended.
 

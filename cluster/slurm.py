@@ -21,11 +21,11 @@ class SlurmArray:
 
     settle_s = 15.0  # the file that a shard writes at its end may be seen later than the end, on a shared folder
 
-    def __init__(self, plan: Plan, wanted: Wanted) -> None:
+    def __init__(self, plan: Plan, wanted: SlurmRequest) -> None:
         self._plan, self._wanted, self._name = plan, wanted, job_name(plan)
         self._mine: set[int] = set()
         self._answered = False
-        self._tasks: dict[int, Task] = {}
+        self._tasks: dict[int, ArrayTask] = {}
 
     def start(self, shards: Sequence[int]) -> str:
         """Submit these shards, and return what to tell of it."""
@@ -75,7 +75,7 @@ _RUNNING = {"RUNNING", "CONFIGURING", "COMPLETING", "STAGE_OUT", "SIGNALING", "R
 
 
 @dataclass(frozen=True)
-class Task:
+class ArrayTask:
     """A task of an array, as `squeue` has it. `state`: `running`, `waiting`, or Slurm's own word for an end."""
 
     job: int
@@ -88,26 +88,26 @@ class Task:
         return self.state in ("running", "waiting")
 
 
-def tasks_in(listing: str) -> list[Task]:
+def tasks_in(listing: str) -> list[ArrayTask]:
     """Read what `squeue` printed; lines that are none of ours are left out."""
     tasks = []
     for line in listing.splitlines():
         job, number, state, reason = [*line.split("|", 3), "", "", ""][:4]
         if job.isdecimal() and number.isdecimal():
             kind = "waiting" if state in _WAITING else "running" if state in _RUNNING else state
-            tasks.append(Task(int(job), int(number), kind, reason))
+            tasks.append(ArrayTask(int(job), int(number), kind, reason))
     return tasks
 
 
-def latest(tasks: Iterable[Task]) -> dict[int, Task]:
+def latest(tasks: Iterable[ArrayTask]) -> dict[int, ArrayTask]:
     """Return each shard's task: one that is not at an end, else that of the latest job."""
-    found: dict[int, Task] = {}
+    found: dict[int, ArrayTask] = {}
     for task in sorted(tasks, key=lambda task: (task.alive, task.job)):
         found[task.number] = task
     return found
 
 
-def tasks_named(name: str) -> list[Task] | None:
+def tasks_named(name: str) -> list[ArrayTask] | None:
     """Ask for all tasks of that name, those at an end too, as long as Slurm knows them. `None`: it did not answer."""
     command = ["squeue", "-h", "-r", "--states=all", f"--user={getpass.getuser()}", f"--name={name}", "-o", _FORMAT]
     try:
@@ -145,7 +145,7 @@ _BEFORE_LIMIT_S = 60  # the shard is told that its time ends, writes its files a
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SlurmRequest:
     """What is asked of Slurm, each as `sbatch` takes it; `None` is left to the cluster.
 
     `jobs`: most tasks of the array at once. `further`: options of `sbatch` that we do not name, as `constraint=a100`.
@@ -173,7 +173,7 @@ def array_of(shards: range | list[int], jobs: int | None) -> str:
     return f"{numbers}%{jobs}" if jobs else numbers
 
 
-def script(plan: Plan, wanted: Wanted) -> str:
+def script(plan: Plan, wanted: SlurmRequest) -> str:
     """The script's text. Keys are nowhere in it: `sbatch` hands on the environment of whoever submits."""
     options = {
         "job-name": job_name(plan),

@@ -43,7 +43,7 @@ class Forms(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class RenderedForms:
     """Forms that are at hand."""
 
     messages: tuple[Message, ...]
@@ -123,7 +123,7 @@ class Prompt:
 def bare_prompt(messages: tuple[Message, ...], text: str, ids: Sequence[int] | NDArray[np.int32]) -> Prompt:
     """The prompt of a question without a context: no needles, nothing to prove but its own text."""
     return Prompt(
-        forms=Written(messages, text, np.asarray(ids, np.int32)),
+        forms=RenderedForms(messages, text, np.asarray(ids, np.int32)),
         context=(0, 0),
         context_tokens=0,
         placed=(),
@@ -189,7 +189,7 @@ _FORMAT_MARK = {"en": "Please answer in the format", "zh": "请按照"}
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class PromptShape:
     """A prompt shape in one language. All messages together hold `{context}` once and `{question}` once.
 
     `question` wraps the question where it stands after the context, `both` where it is announced before it.
@@ -205,7 +205,7 @@ class Shape:
     sha256: str
 
 
-def load_shape(name: str, language: str) -> Shape:
+def load_shape(name: str, language: str) -> PromptShape:
     """A shape by name, or from the user's TOML file. Raises `InputError`."""
     if name.endswith(".toml"):
         text = read_text(OPTION, name)
@@ -222,7 +222,7 @@ def load_shape(name: str, language: str) -> Shape:
     return _shape(name, table[language])
 
 
-def _shape(name: str, table: dict[str, Any]) -> Shape:
+def _shape(name: str, table: dict[str, Any]) -> PromptShape:
     rows = table.get("message")
     if not isinstance(rows, list) or not all(
         isinstance(row, dict)
@@ -240,7 +240,7 @@ def _shape(name: str, table: dict[str, Any]) -> Shape:
     if contents.index(CONTEXT) > contents.index("{question}"):
         raise InputError(OPTION, name, "put {context} before {question}; --question-position moves the question")
     question = str(table.get("question", "{question}"))
-    return Shape(
+    return PromptShape(
         name=name,
         messages=tuple(Message(cast(Role, row["role"]), row["content"]) for row in rows),
         system=str(table.get("system", "")),
@@ -252,7 +252,7 @@ def _shape(name: str, table: dict[str, Any]) -> Shape:
 
 
 def lay_out(
-    shape: Shape, question: str, *, system: str | None, position: Position, introduction: str = ""
+    shape: PromptShape, question: str, *, system: str | None, position: Position, introduction: str = ""
 ) -> tuple[Message, ...]:
     """The messages with everything but the context, which still reads `{context}`; before it the introduction."""
     asked = shape.question.replace("{question}", question)

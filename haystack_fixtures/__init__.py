@@ -13,10 +13,9 @@ if TYPE_CHECKING:
     from needlework.haystack_fixtures.haystacks.conversations import Conversation, GrowingConversation, Round
     from needlework.haystack_fixtures.haystacks.documents import Document
     from needlework.haystack_fixtures.haystacks.listing import Listing
-    from needlework.haystack_fixtures.tasks.task import Asked, FollowUp, Prose, Task
+    from needlework.haystack_fixtures.tasks.task import FollowUp, Prose, Question, Task
 
 _HOME = {
-    "Asked": "needlework.haystack_fixtures.tasks.task",
     "Cell": "needlework.core.grid",
     "Conversation": "needlework.haystack_fixtures.haystacks.conversations",
     "Document": "needlework.haystack_fixtures.haystacks.documents",
@@ -26,13 +25,13 @@ _HOME = {
     "Listing": "needlework.haystack_fixtures.haystacks.listing",
     "Needle": "needlework.core.prompts",
     "Prose": "needlework.haystack_fixtures.tasks.task",
+    "Question": "needlework.haystack_fixtures.tasks.task",
     "Round": "needlework.haystack_fixtures.haystacks.conversations",
     "Suite": "needlework.core.settings",
     "Task": "needlework.haystack_fixtures.tasks.task",
     "Turn": "needlework.core.prompts",
 }
 __all__ = [
-    "Asked",
     "Cell",
     "Conversation",
     "Document",
@@ -42,6 +41,7 @@ __all__ = [
     "Listing",
     "Needle",
     "Prose",
+    "Question",
     "Round",
     "Suite",
     "Task",

@@ -22,7 +22,7 @@ _AWAY_S = 0.005  # as long as Python lets one thread have the interpreter
 _NAP_S = 4 * _AWAY_S  # each look of the reader's own thread takes the interpreter from the one that drives
 
 
-class Reader:
+class EventLoop:
     """An event loop that one thread at a time drives: the one that begins work and waits for it, else the reader's own.
 
     Who builds prompts drives it between two of them. A thread that always drove it would take the interpreter from the
@@ -150,14 +150,14 @@ def _few_at_a_time() -> Any:
 
 
 @cache
-def _only() -> Reader:
-    return Reader()
+def _only() -> EventLoop:
+    return EventLoop()
 
 
 _asking = threading.Lock()  # of two threads that ask first at the same moment, `cache` would give each its own
 
 
-def reader() -> Reader:
+def reader() -> EventLoop:
     """This process's reader: servers are many, and the time in which one can be read is one."""
     with _asking:
         return _only()

@@ -14,7 +14,7 @@ from needlework.core.files import default_cache_dir
 from needlework.core.options import key_value
 from needlework.core.prompts import Message, bare_prompt
 from needlework.models.model import Model, Request, Response
-from needlework.models.served.connection import Connection
+from needlework.models.served.connection import ServerOptions
 from needlework.models.specs import bears_threads, check_model_args, is_served, load_model, resolve_tokenizer
 
 REPLY_BUDGET = 512
@@ -25,7 +25,7 @@ _MODELS_OPTION = re.compile(r"--(model|base-url)(?![\w-])")
 
 def open_judge(
     spec: str,
-    connection: Connection,
+    connection: ServerOptions,
     tokenizer: str | None,
     cache_dir: Path,
     model_args: Mapping[str, str] = MappingProxyType({}),
@@ -50,7 +50,7 @@ def ask(judge: Model, system: str, user: str) -> str:
 
 
 @dataclass(frozen=True)
-class Judge:
+class CommandJudge:
     """A judge for a command of its own. `identity`: what can change its replies. `at_once`: threads that may ask it.
 
     `reply_budget`: tokens that a reply may have. `option`: what named it. `tell`: is given a line for who waits.
@@ -95,7 +95,7 @@ class Judge:
         self.model.close()
 
 
-def check_judge(spec: str, connection: Connection) -> None:
+def check_judge(spec: str, connection: ServerOptions) -> None:
     """Refuse a judge that could never be opened. Raises `InputError` in the words of `--judge`."""
     try:
         check_model_args(spec, {}, connection)
@@ -118,13 +118,13 @@ def judge_for_command(
     model_args: Sequence[str] = (),
     option: str = _OPTION,
     tell: Callable[[str], object] = _on_standard_error,
-) -> Judge:
+) -> CommandJudge:
     """Open the judge of `--judge`, or what another `option` names. `model_args`: `KEY=VALUE`. `tell`: is given a line
     for who waits, at once, in threads.
 
     Raises `InputError`; a server is not spoken to before its first question.
     """
-    connection = Connection(base_url=base_url, api_key_env=api_key_env, concurrency=concurrency, tell=tell)
+    connection = ServerOptions(base_url=base_url, api_key_env=api_key_env, concurrency=concurrency, tell=tell)
     try:
         args = dict(key_value("--model-arg", word).partition("=")[::2] for word in model_args)
         model = open_judge(spec, connection, None, default_cache_dir(), args)
@@ -134,7 +134,7 @@ def judge_for_command(
     # Which kernels are faster, each process finds out by trying; its replies are the same.
     identity = {name: of for name, of in model.identity.items() if name != "kernels"} | {"reply_budget": reply_budget}
     at_once = concurrency if bears_threads(spec) else 1
-    return Judge(spec, identity, at_once, reply_budget, model, tell, option)
+    return CommandJudge(spec, identity, at_once, reply_budget, model, tell, option)
 
 
 def _named(line: str, option: str) -> str:

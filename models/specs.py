@@ -31,7 +31,7 @@ from needlework.models.local.gguf import (
 )
 from needlework.models.mock import MOCK_ARGS, MockModel, parse_behaviour
 from needlework.models.model import Model, check_known
-from needlework.models.served.connection import Connection
+from needlework.models.served.connection import ServerOptions
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
 GROUP = "needlework.models"
@@ -68,7 +68,7 @@ class ModelPlugin(Protocol):
         *,
         model_args: Mapping[str, str],
         tokenizer: Tokenizer,
-        connection: Connection,
+        connection: ServerOptions,
         cache_dir: Path,
         threads: int | None,
     ) -> Model: ...
@@ -179,7 +179,7 @@ def weights_fingerprint(spec: str, model_args: Mapping[str, str], cache_dir: Pat
             return None
 
 
-def check_model_args(spec: str, model_args: Mapping[str, str], connection: Connection) -> None:
+def check_model_args(spec: str, model_args: Mapping[str, str], connection: ServerOptions) -> None:
     """Refuse before the first cell what `load_model` would refuse: misspelt arguments, a missing key."""
     parsed = parse_spec(spec)
     match parsed.kind:
@@ -209,7 +209,7 @@ def load_model(
     *,
     model_args: Mapping[str, str],
     tokenizer: Tokenizer,
-    connection: Connection,
+    connection: ServerOptions,
     cache_dir: Path,
     threads: int | None,
     longest: int | None = None,

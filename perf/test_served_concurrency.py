@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from needlework.core.prompts import Prompt, Written
+from needlework.core.prompts import Prompt, RenderedForms
 from needlework.models.model import Request, Response
-from needlework.models.served.connection import Connection, served_options
+from needlework.models.served.connection import ServerOptions, served_options
 from needlework.models.served.model import ServedModel
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.pipeline.queue import LookAhead
@@ -35,7 +35,7 @@ def requests_of(tokens: int) -> Callable[[int], Request]:
         text = f"{i}. " + "The harbour was quiet. " * (tokens // 5)
         ids = tokenizer.encode(text).ids
         prompt = Prompt(
-            forms=Written((), text, ids), context=(0, 0), context_tokens=0, placed=(), slack=0, corpus_passes=0.0,
+            forms=RenderedForms((), text, ids), context=(0, 0), context_tokens=0, placed=(), slack=0, corpus_passes=0.0,
             text_sha256="", filler_sha256="",
         )  # fmt: skip
         return Request(prompt, "raw", 64)
@@ -48,7 +48,7 @@ def test_asking(benchmark: Any, perf_row: Any, concurrency: int) -> None:
     """The way from a request to its response, without pytest and without building prompts."""
     requests = [requests_of(400)(i) for i in range(concurrency * WAVES)]
     with storm_server(LATENCY_S) as storm:
-        connection = Connection(storm.url, concurrency=concurrency)
+        connection = ServerOptions(storm.url, concurrency=concurrency)
         model = ServedModel("m", served_options({}, connection), load_tokenizer("tiktoken:gpt-4"), connection)
 
         def ask_all() -> list[Response]:

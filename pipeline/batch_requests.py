@@ -19,7 +19,7 @@ _MB = 1_000_000
 
 
 @dataclass
-class Written:
+class WrittenBatch:
     """What came of writing. `skipped`: why cells are not asked, and how many; `failed`: cells without a prompt."""
 
     files: list[Path]
@@ -30,12 +30,12 @@ class Written:
     failed: list[str] = field(default_factory=list)
 
 
-def write_requests(engine: Engine, cells: Iterable[Cell]) -> Written:
+def write_requests(engine: Engine, cells: Iterable[Cell]) -> WrittenBatch:
     """Write every request of these cells. Raises `InputError` where the files cannot be written."""
     settings = engine.settings
     requests, megabytes = map(int, settings.batch_limits)
     files = RequestFiles(Path(settings.batch_out or ""), requests, megabytes * _MB)
-    written = Written(files.files)
+    written = WrittenBatch(files.files)
     for cell in cells:
         ready = make_ready(engine, cell)
         if not isinstance(ready, Ready):
@@ -62,14 +62,14 @@ def _requests(engine: Engine, ready: Ready) -> Iterator[Request]:
         yield request_of(found[1])
 
 
-def _count(written: Written, cell: Cell, skipped: str, error: str) -> None:
+def _count(written: WrittenBatch, cell: Cell, skipped: str, error: str) -> None:
     if skipped:
         written.skipped[skipped] += 1
     else:
         written.failed.append(printable(f"{cell.id}: {error}"))
 
 
-def written_lines(written: Written) -> Iterator[str]:
+def written_lines(written: WrittenBatch) -> Iterator[str]:
     """What to tell of it."""
     for why, times in written.skipped.items():
         yield f"batch-out: {times:,} cells are not asked: {why}"

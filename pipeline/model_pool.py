@@ -15,7 +15,7 @@ from needlework.core.devices import device_kind, free_cores
 from needlework.core.errors import InputError
 from needlework.core.settings import Settings, Suite
 from needlework.models.model import DistantModel, Model
-from needlework.models.served.connection import Connection
+from needlework.models.served.connection import ServerOptions
 from needlework.models.specs import (
     bears_threads,
     check_model_args,
@@ -61,7 +61,7 @@ class ModelPool:
         self._models: dict[str, Model] = {}
         self._judges: dict[str, Model] = {}
         self._weights: dict[str, str | None] = {}
-        self.pausing: Callable[[int], object] = lambda _change: None  # see `Connection`
+        self.pausing: Callable[[int], object] = lambda _change: None  # see `ServerOptions`
 
     def tokenizer(self, spec: str, named: str | None) -> Tokenizer:
         """What counts tokens for a model, or the tokenizer that was named instead."""
@@ -169,7 +169,7 @@ class ModelPool:
         """The tokenizer that is named by itself, and not as what the server under test counts."""
         return None if self._settings.tokenizer == "server" else self._settings.tokenizer
 
-    def _to_model(self) -> Connection:
+    def _to_model(self) -> ServerOptions:
         """How the models under test are reached."""
         if self._serving is not None:
             to_server = replace(self._connection(self._serving.address()), ended=self._serving.ended)
@@ -178,9 +178,9 @@ class ModelPool:
             to_server = replace(self._connection(self._settings.base_url), batch=batch, answers=self.answers)
         return replace(to_server, pausing=lambda change: self.pausing(change))
 
-    def _connection(self, base_url: str | None) -> Connection:
+    def _connection(self, base_url: str | None) -> ServerOptions:
         too_long = self._settings.too_long_pattern
-        return Connection(
+        return ServerOptions(
             base_url=base_url,
             api_key_env=self._settings.api_key_env,
             timeout_s=self._settings.timeout,

@@ -250,9 +250,9 @@ class LookAhead(Generic[Key, Value]):
         self._wanted = wanted
         self._next = 0
         self._width, self._spare, self._queued = width, spare, _QUEUED * queue
-        self._awaited: dict[Key, _Answer[Value]] = {}
+        self._awaited: dict[Key, _PendingAnswer[Value]] = {}
         self._early: set[Key] = set()
-        self._sought: _Answer[Value] | None = None  # what is waited for
+        self._sought: _PendingAnswer[Value] | None = None  # what is waited for
         self._counting = threading.Lock()
         self._paused = self._working = 0
         self._size, self._room, self._held = size, room, 0
@@ -286,7 +286,7 @@ class LookAhead(Generic[Key, Value]):
 
     def is_waited_beside(self, yes: bool) -> None:
         """Whether who takes answers waits for something else: as many may be held as while it waits for an answer."""
-        self._sought = _Answer() if yes else None  # one that never comes
+        self._sought = _PendingAnswer() if yes else None  # one that never comes
 
     def pausing(self, change: int) -> None:
         """So many keys more, or less, pause before they go on."""
@@ -306,7 +306,7 @@ class LookAhead(Generic[Key, Value]):
         return some
 
     def _begin(self, key: Key) -> None:
-        answer = self._awaited[key] = _Answer[Value]()
+        answer = self._awaited[key] = _PendingAnswer[Value]()
         try:
             rest = self._begin_one(key)
         except Exception as error:  # noqa: BLE001 - raised again where the answer is taken
@@ -331,7 +331,7 @@ class LookAhead(Generic[Key, Value]):
         if self._sought is not None and self.may_begin:
             reader().pause()
 
-    async def _work_out(self, answer: _Answer[Value], rest: Callable[[], Coroutine[Any, Any, Value]]) -> None:
+    async def _work_out(self, answer: _PendingAnswer[Value], rest: Callable[[], Coroutine[Any, Any, Value]]) -> None:
         if self._closed:
             return
         try:
@@ -371,7 +371,7 @@ def go_on(several: Sequence[LookAhead[Key, Value]], unless: Callable[[], bool]) 
         ahead.is_waited_beside(False)
 
 
-class _Answer(Generic[Value]):
+class _PendingAnswer(Generic[Value]):
     """A place for what the reader works out. Less than a `Future`, and a tenth of its time."""
 
     __slots__ = ("has_come", "result", "size")

@@ -64,12 +64,12 @@ class Rebuilder:
 
     def __init__(self) -> None:
         self._turn = Lock()
-        self._opened: OrderedDict[StoredRun, _Opened] = OrderedDict()
+        self._opened: OrderedDict[StoredRun, _ReadableRun] = OrderedDict()
 
     def __call__(self, run: StoredRun, cell_id: str, retrieval: RetrievalFacts | None = None) -> RebuiltPrompt:
         """Build the prompt of a cell of a run; `retrieval`: see `rebuild`. Raises `InputError`."""
         with self._turn:
-            self._opened[run] = opened = self._opened.pop(run, None) or _Opened(run)
+            self._opened[run] = opened = self._opened.pop(run, None) or _ReadableRun(run)
             if len(self._opened) > _RUNS_KEPT:
                 self._opened.popitem(last=False)
             prompt = opened.trial(cell_id, retrieval).prompt
@@ -80,10 +80,10 @@ class Rebuilder:
 def rebuild(run: StoredRun, cell_id: str, retrieval: RetrievalFacts | None = None) -> Trial:
     """Build the trial of a cell of a run. `retrieval`: what its record says of the chunks that it showed. Raises
     `InputError`."""
-    return _Opened(run).trial(cell_id, retrieval)
+    return _ReadableRun(run).trial(cell_id, retrieval)
 
 
-class _Opened:
+class _ReadableRun:
     """A stored run whose settings are safe to build prompts with."""
 
     def __init__(self, run: StoredRun) -> None:

@@ -19,7 +19,7 @@ from needlework.core.prompts import Message, bare_prompt
 from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
 from needlework.models.event_loop import reader
 from needlework.models.model import Request
-from needlework.models.served.connection import Connection, is_loopback
+from needlework.models.served.connection import ServerOptions, is_loopback
 from needlework.models.served.http_client import Allowed
 from needlework.models.served.model import check_served, transport_of
 from needlework.models.served.reply import Reply
@@ -47,7 +47,7 @@ _OPTION = "--tokenizer"
 Count = Callable[[str], int]
 
 
-def served_tokenizer(spec: str, model_args: Mapping[str, str], connection: Connection, cache_dir: Path) -> Tokenizer:
+def served_tokenizer(spec: str, model_args: Mapping[str, str], connection: ServerOptions, cache_dir: Path) -> Tokenizer:
     """What counts tokens by the server's own counter, see the head of this module. Raises `InputError`."""
     parsed = parse_spec(spec)
     if not is_served(spec):
@@ -57,7 +57,7 @@ def served_tokenizer(spec: str, model_args: Mapping[str, str], connection: Conne
 
 
 def server_tokenizer(
-    kind: str, name: str, model_args: Mapping[str, str], connection: Connection, cache_dir: Path
+    kind: str, name: str, model_args: Mapping[str, str], connection: ServerOptions, cache_dir: Path
 ) -> ScaledTokenizer:
     """The stand-in, scaled to what this server counts; learnt once, and kept. Raises `InputError`."""
     if connection.batch:
@@ -92,7 +92,7 @@ def _scaled(spec: str, facts: Mapping[str, Any]) -> ScaledTokenizer:
     return ScaledTokenizer(label, tiktoken_tokenizer(STAND_IN), facts["scale"], facts["error"], calibration)
 
 
-def _kept(transport: Transport, connection: Connection, cache_dir: Path) -> dict[str, Any]:
+def _kept(transport: Transport, connection: ServerOptions, cache_dir: Path) -> dict[str, Any]:
     """What is known of this model at this provider. A server on this machine may be another one tomorrow."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID")  # pytest-xdist names its run to every worker
     folder = cache_dir / "counted"

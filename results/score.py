@@ -15,16 +15,16 @@ from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.files import write_whole
 from needlework.core.record import OutcomeName
 from needlework.haystack_fixtures.documents.data_set import DataSet, open_data
-from needlework.haystack_fixtures.documents.data_set_files import Entry, Layout
+from needlework.haystack_fixtures.documents.data_set_files import DataSetLayout, RowSummary
 from needlework.haystack_fixtures.tasks.published import data_sets, mrcr_sets
 from needlework.haystack_fixtures.tasks.published.data_sets import LAYOUT as LONGBENCH
 from needlework.haystack_fixtures.tasks.published.data_sets import LETTERS, groups_of
 from needlework.haystack_fixtures.tasks.published.mrcr_sets import Pieces, reference_of
 from needlework.results.leval import scores as leval
-from needlework.results.statistics.panels import Trial
+from needlework.results.statistics.panels import ScoredTrial
 from needlework.results.statistics.suites.data_sets import (
+    DataSetAnswer,
     FieldTable,
-    Row,
     authors_notes,
     bins_note,
     field_object,
@@ -58,7 +58,7 @@ columns of the data set; or logs of inspect_ai (.eval, .json; needs `pip install
 """
 
 
-class Elsewhere:
+class PredictionTask:
     """The command for one benchmark, or for both MRCRs, which are told apart by their columns."""
 
     def __init__(self, *names: str) -> None:
@@ -103,18 +103,18 @@ class Elsewhere:
         if options.out is not None:
             _write(options.out, {"schema": SCHEMA, "answers": told})
 
-    def _benchmark(self, answers: list[Answer]) -> Benchmark:
+    def _benchmark(self, answers: list[ScoredPrediction]) -> Benchmark:
         if len(self._names) == 1:
             return BENCHMARKS[self._names[0]]
         v2 = "queries" in answers[0].columns
         return BENCHMARKS[next(name for name in self._names if name.startswith("deepmind") == v2)]
 
 
-LONGBENCH_V2 = Elsewhere("longbench-v2")
+LONGBENCH_V2 = PredictionTask("longbench-v2")
 
 
-MRCR = Elsewhere("openai-mrcr", "deepmind-mrcr")
-GRAPHWALKS = Elsewhere("graphwalks")
+MRCR = PredictionTask("openai-mrcr", "deepmind-mrcr")
+GRAPHWALKS = PredictionTask("graphwalks")
 
 
 _BENCHMARKS: dict[str, _Command] = {
@@ -152,7 +152,7 @@ _LOGS = (".eval", ".json")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ScoredPrediction:
     """A prediction, and the columns of its question.
 
     `key`: the row's id in the data set. `failed`: the request's error; such a prediction is not scored.
@@ -164,7 +164,7 @@ class Answer:
     failed: str = ""
 
 
-def read_answers(path: Path) -> list[Answer]:
+def read_answers(path: Path) -> list[ScoredPrediction]:
     """Read a file, or all files below a folder. Raises `InputError`."""
     if not path.exists():
         raise InputError(ARGUMENT, path, "is no file and no folder")
@@ -176,7 +176,7 @@ def read_answers(path: Path) -> list[Answer]:
     return answers
 
 
-def _read_rows(path: Path) -> Iterator[Answer]:
+def _read_rows(path: Path) -> Iterator[ScoredPrediction]:
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
         rows = {number: json.loads(line) for number, line in enumerate(lines, start=1) if line.strip()}
@@ -188,10 +188,10 @@ def _read_rows(path: Path) -> Iterator[Answer]:
             raise InputError(ARGUMENT, f"{path}, line {number}", remedy)
         columns = {name: value for name, value in row.items() if name not in (PREDICTION, "error")}
         key = next((str(row[name]) for name in ("_id", "id") if row.get(name) is not None), "")
-        yield Answer(row[PREDICTION], columns, key, str(row.get("error") or ""))
+        yield ScoredPrediction(row[PREDICTION], columns, key, str(row.get("error") or ""))
 
 
-def _read_log(path: Path) -> Iterator[Answer]:
+def _read_log(path: Path) -> Iterator[ScoredPrediction]:
     """Read a log by inspect_ai's own reader, which knows all versions of its format."""
     try:
         from inspect_ai.log import read_eval_log
@@ -204,7 +204,7 @@ def _read_log(path: Path) -> Iterator[Answer]:
     yield from map(_from_sample, log.samples or [])
 
 
-def _from_sample(sample: Any) -> Answer:
+def _from_sample(sample: Any) -> ScoredPrediction:
     """The answer of an `EvalSample`: its metadata are the columns, with its prompt and target where they have none."""
     columns = dict(sample.metadata or {})
     if isinstance(sample.input, str):
@@ -214,7 +214,7 @@ def _from_sample(sample: Any) -> Answer:
         columns.setdefault("prompt", messages[0]["content"] if len(messages) == 1 else json.dumps(messages))
     columns.setdefault("answer_nodes" if isinstance(sample.target, list) else "answer", sample.target)
     failed = sample.error.message if sample.error else sample.output.error
-    return Answer(sample.output.completion, columns, str(sample.id), failed or "")
+    return ScoredPrediction(sample.output.completion, columns, str(sample.id), failed or "")
 
 
 _STRING = re.compile(r"\A[A-Za-z0-9]{10}")
@@ -227,7 +227,7 @@ class Benchmark:
     the rows of the table that it belongs to. `scorer`: the sound rule with the published ones in its details."""
 
     task: str
-    layout: Layout
+    layout: DataSetLayout
     scorer: str
     reference: Callable[[Mapping[str, Any]], dict[str, Any] | None]
     groups: Callable[[Mapping[str, Any]], tuple[str, ...]]
@@ -242,7 +242,7 @@ def _openai(columns: Mapping[str, Any]) -> dict[str, Any] | None:
     string = told if isinstance(told, str) else found[0] if found else ""
     row = {**columns, "random_string_to_prepend": string, "desired_msg_index": columns.get("desired_msg_index")}
     try:
-        return mrcr_sets.scored_with(str(columns["prompt"]), Entry(0, 0, row))
+        return mrcr_sets.scored_with(str(columns["prompt"]), RowSummary(0, 0, row))
     except (KeyError, InputError):  # without the conversation its other pieces are not known
         reference = reference_of(answer, string, Pieces((answer.removeprefix(string),), 0))
         needles = columns.get("n_needles")
@@ -260,14 +260,14 @@ def _deepmind(columns: Mapping[str, Any]) -> dict[str, Any] | None:
     if not isinstance(answer, str):
         return None
     if isinstance(columns.get("queries"), str):
-        return mrcr_sets.deepmind_mrcr_scored_with(columns["queries"], Entry(0, 0, columns))
+        return mrcr_sets.deepmind_mrcr_scored_with(columns["queries"], RowSummary(0, 0, columns))
     answer = answer.strip()
     return reference_of(answer, answer[:_STRING_V2], Pieces((answer[_STRING_V2:].strip(),), 0)) | {"chance": 0.0}
 
 
 def _graphwalks(columns: Mapping[str, Any]) -> dict[str, Any] | None:
     try:
-        return data_sets.reference_of(Entry(0, 0, columns))
+        return data_sets.reference_of(RowSummary(0, 0, columns))
     except InputError:
         return None
 
@@ -346,7 +346,7 @@ def _object(path: Path, table: FieldTable, scored: ScoredAnswers) -> dict[str, A
     return {"file": str(path), "table": field_object([table])[0], "items": [_item(each) for each in scored.items]}
 
 
-def _item(each: Scored) -> dict[str, Any]:
+def _item(each: PredictionScore) -> dict[str, Any]:
     score = each.score
     return {
         "key": each.answer.key,
@@ -373,13 +373,13 @@ _NUMBER = re.compile(r"(?:\A|_q)(\d+)(?:-r\d+)?\Z")  # a number, or an id of our
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class PredictionScore:
     """An answer with its score, and the columns of its question. `score`: `None` where the request failed. `entry`: the
     number of its row in the data that was given."""
 
-    answer: Answer
+    answer: ScoredPrediction
     score: Score | None
-    row: Row
+    row: DataSetAnswer
     columns: Mapping[str, Any] = field(repr=False)
     entry: int | None = None
 
@@ -388,11 +388,13 @@ class Scored:
 class ScoredAnswers:
     """All answers of a file that have a reference. `without`: how many have none: give --data."""
 
-    items: tuple[Scored, ...]
+    items: tuple[PredictionScore, ...]
     without: int
 
 
-def score_answers(answers: Sequence[Answer], benchmark: Benchmark, data: DataSet | None, model: str) -> ScoredAnswers:
+def score_answers(
+    answers: Sequence[ScoredPrediction], benchmark: Benchmark, data: DataSet | None, model: str
+) -> ScoredAnswers:
     """Score what has a reference, by its own columns or by the row of the data set with its id or number."""
     items, without = [], 0
     for number, answer in enumerate(answers):
@@ -408,7 +410,7 @@ def score_answers(answers: Sequence[Answer], benchmark: Benchmark, data: DataSet
     return ScoredAnswers(tuple(items), without)
 
 
-def _entry(answer: Answer, data: DataSet) -> Entry | None:
+def _entry(answer: ScoredPrediction, data: DataSet) -> RowSummary | None:
     """The row that an answer names: by its id, else by its number."""
     by_id = next((entry for entry in data.entries if str(entry.row.get("_id")) == answer.key), None)
     if by_id is not None:
@@ -418,13 +420,13 @@ def _entry(answer: Answer, data: DataSet) -> Entry | None:
 
 
 def _scored(
-    answer: Answer,
+    answer: ScoredPrediction,
     benchmark: Benchmark,
     columns: Mapping[str, Any],
     reference: Mapping[str, Any],
     model: str,
     number: int,
-) -> Scored:
+) -> PredictionScore:
     scorer = scorer_named(benchmark.scorer)
     context = columns.get(benchmark.layout.text)
     sample = crc32(context.encode("utf-8", "surrogatepass")) if isinstance(context, str) else number
@@ -434,7 +436,7 @@ def _scored(
         score = scorer.judge(_THOUGHT.sub("", answer.text), as_reference(reference))
         details = dict(score.details) | _published(answer.text, benchmark, reference, score)
         outcome = cast("OutcomeName", score.verdict)
-    trial = Trial(
+    trial = ScoredTrial(
         model=model,
         task=benchmark.task,
         needle="",
@@ -444,7 +446,7 @@ def _scored(
         outcome=outcome,
         score=score.value if score else None,
     )
-    row = Row(
+    row = DataSetAnswer(
         trial=trial,
         groups=benchmark.groups(columns),
         others=others_of(details),
@@ -455,7 +457,7 @@ def _scored(
         noise=noise_of(details),
     )
     short = {name: value for name, value in columns.items() if name != benchmark.layout.text}
-    return Scored(answer, score, row, short)
+    return PredictionScore(answer, score, row, short)
 
 
 def _published(text: str, benchmark: Benchmark, reference: Mapping[str, Any], score: Score) -> dict[str, Any]:

@@ -132,7 +132,7 @@ DIFFERENCES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class UnscoredMark:
     """How a cell without any score is shown: hatched in pictures, by a letter in the terminal, never by a colour."""
 
     outcome: OutcomeName
@@ -142,17 +142,17 @@ class Mark:
 
 
 # In the order of precedence: a cell with several outcomes shows the one that casts the most doubt.
-MARKS: tuple[Mark, ...] = (
-    Mark("invalid", "!", "xxxx", "invalid: prompt not as built"),
-    Mark("error", "E", "////", "error: no score"),
-    Mark("censored", "c", "....", "censored: cut off before an answer"),
-    Mark("unclear", "?", "oo", "unclear: right or wrong cannot be told"),
-    Mark("skipped", "s", "---", "skipped: does not fit the window"),
+MARKS: tuple[UnscoredMark, ...] = (
+    UnscoredMark("invalid", "!", "xxxx", "invalid: prompt not as built"),
+    UnscoredMark("error", "E", "////", "error: no score"),
+    UnscoredMark("censored", "c", "....", "censored: cut off before an answer"),
+    UnscoredMark("unclear", "?", "oo", "unclear: right or wrong cannot be told"),
+    UnscoredMark("skipped", "s", "---", "skipped: does not fit the window"),
 )
 NOT_RUN = "."
 
 
-def mark_of(scored: int, counts: Mapping[OutcomeName, int]) -> Mark | None:
+def mark_of(scored: int, counts: Mapping[OutcomeName, int]) -> UnscoredMark | None:
     """Return the mark of a cell without a scored trial, by how many trials had each outcome; `None` when it has one."""
     return None if scored else next((mark for mark in MARKS if counts.get(mark.outcome)), None)
 

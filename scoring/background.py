@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from weakref import ref
 
 if TYPE_CHECKING:
-    from needlework.scoring.recording import Answered, Scored, ScorerLike
+    from needlework.scoring.recording import Answered, ScorerLike, ScoringResult
 
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class _Begun:
     of: Alike
     given: str | None
     facts: tuple[object, ...]
-    result: Future[Scored]
+    result: Future[ScoringResult]
     exchange: ref[Waiting]
 
 
@@ -61,15 +61,15 @@ class Ahead:
 
     def __init__(
         self,
-        tell: Callable[[Waiting, Scored], object] = lambda _exchange, _scored: None,
-        wait: Callable[[Future[Scored]], object] = lambda _result: None,
+        tell: Callable[[Waiting, ScoringResult], object] = lambda _exchange, _scored: None,
+        wait: Callable[[Future[ScoringResult]], object] = lambda _result: None,
     ) -> None:
         self._tell, self._wait = tell, wait
         self._turn = threading.Lock()
         self._given: dict[Alike, tuple[str | None] | None] = {}  # `None`: it cannot be foreseen
         self._waiting: dict[Alike, list[ref[Waiting]]] = {}
         self._begun: dict[str, _Begun] = {}
-        self._queue: deque[tuple[Future[Scored], Callable[[], Scored]]] = deque()
+        self._queue: deque[tuple[Future[ScoringResult], Callable[[], ScoringResult]]] = deque()
         self._threads = 0
         self._closed = False
 
@@ -82,7 +82,7 @@ class Ahead:
             else:
                 self._waiting.setdefault(of, []).append(ref(exchange))
 
-    def score(self, exchange: Waiting, scorer: ScorerLike | None) -> Scored:
+    def score(self, exchange: Waiting, scorer: ScorerLike | None) -> ScoringResult:
         """What `score_all` gives, and is taken from what was scored ahead. For the test's thread."""
         from needlework.scoring.recording import score_all
 
@@ -103,7 +103,7 @@ class Ahead:
             self._closed = True
             self._queue.clear()
 
-    def _results(self, exchange: Waiting, given: tuple[str | None] | None) -> list[Future[Scored]]:
+    def _results(self, exchange: Waiting, given: tuple[str | None] | None) -> list[Future[ScoringResult]]:
         """The scores to come of an exchange and of its further answers; none where its test's thread is to score."""
         of = _of(exchange)
         if of not in self._given:
@@ -144,17 +144,17 @@ class Ahead:
                 del self._begun[key]
 
     def _begin(
-        self, exchange: Answered, scorer: str | None, told: Callable[[Scored], object] = lambda _scored: None
-    ) -> Future[Scored]:
+        self, exchange: Answered, scorer: str | None, told: Callable[[ScoringResult], object] = lambda _scored: None
+    ) -> Future[ScoringResult]:
         from needlework.scoring.recording import score_exchange
 
-        def work() -> Scored:
+        def work() -> ScoringResult:
             scored = score_exchange(exchange, scorer)
             if not self._closed:
                 told(scored)
             return scored
 
-        result: Future[Scored] = Future()
+        result: Future[ScoringResult] = Future()
         self._queue.append((result, work))
         if exchange.judging is not None and self._threads < exchange.judging.at_once:
             threading.Thread(target=self._work, name="needlework-judges", daemon=True).start()
@@ -172,7 +172,7 @@ class Ahead:
                     result.set_exception(error)
             del work  # it has the prompt
 
-    def _next(self) -> tuple[Future[Scored], Callable[[], Scored]] | None:
+    def _next(self) -> tuple[Future[ScoringResult], Callable[[], ScoringResult]] | None:
         with self._turn:
             if self._queue:
                 return self._queue.popleft()

@@ -10,8 +10,8 @@ from typing import Any, Protocol, TypeVar, cast, get_args
 
 from needlework.scoring.judges.judges import (
     JUDGE,
+    JudgePanel,
     JudgeUnreachableError,
-    Judging,
     chosen,
     judge_scorer,
     recalling,
@@ -60,7 +60,7 @@ class Answered(Protocol):
         """The name of the scorer that the suite chose, if it chose one."""
 
     @property
-    def judging(self) -> Judging | None:
+    def judging(self) -> JudgePanel | None:
         """The run's judges and when they are asked; `None` where there are none."""
 
     @property
@@ -69,7 +69,7 @@ class Answered(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoringResult:
     """What came of scoring: a score, or the kind and message of an error, and who judged.
 
     `harness`: the scorer or the reference is at fault; `judge`: the judge's reply could not be read. `again`: what came
@@ -81,7 +81,7 @@ class Scored:
     version: int = 0
     error_kind: str | None = None
     message: str = ""
-    again: tuple[Scored, ...] = ()
+    again: tuple[ScoringResult, ...] = ()
     known: bool = False
 
     @property
@@ -92,22 +92,22 @@ class Scored:
         return self.score or Score(nan, "empty", why=self.message or "no score", scorer=self.scorer)
 
 
-def score_all(exchange: Answered, scorer: ScorerLike | None = None) -> Scored:
+def score_all(exchange: Answered, scorer: ScorerLike | None = None) -> ScoringResult:
     """What `score_exchange` gives, with what comes of the further answers to the same prompt."""
     again = tuple(score_exchange(each, scorer) for each in exchange.asked_again)
     return replace(score_exchange(exchange, scorer), again=again)
 
 
-def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scored:
+def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> ScoringResult:
     """Score an exchange by the given scorer, else the suite's (`exchange.scorer`), else `match`. Never raises.
 
     Where the reference says that the answer is absent, `abstain` takes the place of a suite's scorer that does not know
     what is right there.
     """
     if exchange.error_kind:
-        return Scored(None, error_kind=exchange.error_kind, message=f"no score: error {exchange.error_kind}")
+        return ScoringResult(None, error_kind=exchange.error_kind, message=f"no score: error {exchange.error_kind}")
     wanted = scorer if scorer is not None else _suites_scorer(exchange)
-    judging: Judging | None = getattr(exchange, "judging", None)
+    judging: JudgePanel | None = getattr(exchange, "judging", None)
     name, version = _label(wanted)
     if judging is None and isinstance(wanted, str) and (known := _scored_before(exchange, wanted)):
         return known
@@ -124,16 +124,16 @@ def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scor
             score = _ruled_before(exchange, key) or _by_judge(exchange, judging, score)
         if key and score.verdict not in ("unclear", "empty"):
             score = replace(score, details={**score.details, RULED: key})
-        return Scored(replace(_checked(score), scorer=f"{name} v{version}"), name, version)
+        return ScoringResult(replace(_checked(score), scorer=f"{name} v{version}"), name, version)
     except JudgeReplyError as error:
-        return Scored(None, name, version, "judge", f"the judge's replies cannot be read: {error}"[:_LONGEST])
+        return ScoringResult(None, name, version, "judge", f"the judge's replies cannot be read: {error}"[:_LONGEST])
     except JudgeUnreachableError as error:
-        return Scored(None, name, version, "judge", f"the judge gave no reply: {error}"[:_LONGEST])
+        return ScoringResult(None, name, version, "judge", f"the judge gave no reply: {error}"[:_LONGEST])
     except Exception as error:  # noqa: BLE001 - a user's scorer may raise anything; a bad cell never ends the run
-        return Scored(None, name, version, "harness", _one_line(f"no score: {name}", error))
+        return ScoringResult(None, name, version, "harness", _one_line(f"no score: {name}", error))
 
 
-def _scorer(wanted: ScorerLike, judging: Judging | None, *, of_suite: bool, absent: bool) -> tuple[Scorer, bool]:
+def _scorer(wanted: ScorerLike, judging: JudgePanel | None, *, of_suite: bool, absent: bool) -> tuple[Scorer, bool]:
     """Who scores, and whether it asks judges. A scorer that a test names itself is asked as it is."""
     if not isinstance(wanted, str):
         return as_scorer(wanted), False
@@ -148,7 +148,7 @@ def _scorer(wanted: ScorerLike, judging: Judging | None, *, of_suite: bool, abse
     return (judge if who.rule is None else recalling(as_scorer(who.rule), judge)), True
 
 
-def _by_judge(exchange: Answered, judging: Judging, unclear: Score) -> Score:
+def _by_judge(exchange: Answered, judging: JudgePanel, unclear: Score) -> Score:
     """What the run's judges say of an answer that the rules cannot tell."""
     try:
         ruling = judge_scorer(judging, DOCUMENTS.name).judge(exchange.answer, as_reference(exchange.reference))
@@ -157,7 +157,7 @@ def _by_judge(exchange: Answered, judging: Judging, unclear: Score) -> Score:
     return replace(ruling, why=f"{ruling.why} (by rule: {unclear.why})", details={**ruling.details, "rule": "unclear"})
 
 
-def _scored_before(exchange: Answered, name: str) -> Scored | None:
+def _scored_before(exchange: Answered, name: str) -> ScoringResult | None:
     """What the same version of a scorer of ours made of this answer in an earlier session, if the exchange has it.
 
     Scorers of the user's own are asked again: they may have changed under their version.
@@ -165,7 +165,7 @@ def _scored_before(exchange: Answered, name: str) -> Scored | None:
     before, ours = _before(exchange), SCORERS.get(name)
     if before is None or ours is None or (before["name"], before["version"]) != (ours.name, ours.version):
         return None
-    return None if RULED in before["details"] else Scored(_score_of(before), ours.name, ours.version, known=True)
+    return None if RULED in before["details"] else ScoringResult(_score_of(before), ours.name, ours.version, known=True)
 
 
 def _ruled_before(exchange: Answered, key: str) -> Score | None:

@@ -1,4 +1,4 @@
-"""The glossary names every outcome, and nothing that is none."""
+"""The glossary names every outcome, and nothing that is none; types and words of the glossary agree."""
 
 from __future__ import annotations
 
@@ -19,3 +19,32 @@ def test_every_outcome_is_explained() -> None:
     }
     assert named >= set(OUTCOMES)
     assert named - set(OUTCOMES) <= {"unclear"}
+
+
+# Types of docs/architecture.md that the glossary explains to users, by the glossary's word.
+TYPES = {
+    "Cell": "cell", "Suite": "suite", "Task": "task", "Trial": "trial", "Response": "response", "Score": "score",
+    "Record": "record", "Needle": "needle", "Preset": "preset", "Scorer": "scorer", "Journal": "journal",
+}  # fmt: skip
+
+
+def test_a_word_of_the_glossary_names_the_class_of_that_name() -> None:
+    words = set(re.findall(r"^\| \*\*([a-z ]+)\*\* \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+    root = PAGE.parent.parent
+    code = "\n".join(
+        path.read_text(encoding="utf-8")
+        for folder in ("core", "haystack_fixtures", "models", "pipeline", "scoring", "results")
+        for path in (root / folder).rglob("*.py")
+    )
+    assert [name for name in TYPES if not re.search(rf"^class {name}\b", code, re.MULTILINE)] == []
+    assert set(TYPES.values()) <= words
+
+
+def test_the_types_of_the_architecture_page_are_classes() -> None:
+    page = (PAGE.parent / "architecture.md").read_text(encoding="utf-8")
+    table = page.split("## The types")[1].split("\n## ")[0]
+    names = {name for row in table.splitlines() if row.startswith("| `") for name in re.findall(r"`([A-Z]\w+)`", row)}
+    root = PAGE.parent.parent
+    code = "\n".join(path.read_text(encoding="utf-8") for path in root.glob("*/**/*.py") if ".venv" not in path.parts)
+    assert [name for name in sorted(names) if not re.search(rf"^class {name}\b", code, re.MULTILINE)] == []
+    assert 12 <= len(names) <= 20

@@ -121,3 +121,14 @@ def test_folders_have_few_rooms_and_are_not_deep(folder: str) -> None:
         if path.name != "__init__.py":
             rooms[path.parent] = rooms.get(path.parent, 0) + 1
     assert {str(place): count for place, count in rooms.items() if count > MOST_ROOMS} == {}
+
+
+def test_no_class_name_stands_twice() -> None:
+    """A name is one thing, with or without an underscore: whoever searches for it finds one class."""
+    places: dict[str, list[str]] = {}
+    for folder in MAY_IMPORT:
+        for path in modules(folder):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef):
+                    places.setdefault(node.name.lstrip("_"), []).append(f"{name_of(path)}.{node.name}")
+    assert {name: classes for name, classes in places.items() if len(classes) > 1} == {}

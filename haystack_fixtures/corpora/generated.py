@@ -69,7 +69,7 @@ _OTHERS = frozenset({"digression", "interruption", "weather"})
 
 
 @dataclass(slots=True)
-class _Story:
+class _GeneratedStory:
     kit: Kit
     roles: Mapping[str, tuple[Pattern, ...]]
     scope: Scope
@@ -113,7 +113,7 @@ def sentence_keys(text: str) -> list[bytes]:
     return [blake2b(piece.encode(), digest_size=8).digest() for piece in pieces if piece]
 
 
-def _begin(kit: Kit, plot: Plot, rng: random.Random, seen: set[bytes]) -> _Story:
+def _begin(kit: Kit, plot: Plot, rng: random.Random, seen: set[bytes]) -> _GeneratedStory:
     scope = Scope(rng, kit.tables, {})
     values = scope.values
     values["month"] = pick(rng, plot.months or tuple(kit.weather))
@@ -129,19 +129,19 @@ def _begin(kit: Kit, plot: Plot, rng: random.Random, seen: set[bytes]) -> _Story
         values[name] = phrase(template, scope)
     clock = pick(rng, ("day", "day", "week"))
     sky = pick(rng, kit.weather[values["month"]])
-    return _Story(kit, {**kit.roles, **plot.roles}, scope, seen, clock, sky)
+    return _GeneratedStory(kit, {**kit.roles, **plot.roles}, scope, seen, clock, sky)
 
 
-def _advance(story: _Story, stage: int) -> None:
+def _advance(story: _GeneratedStory, stage: int) -> None:
     if stage != story.stage:
         story.stage, story.stage_told = stage, False
 
 
-def _filler(story: _Story, name: str) -> Sequence[Pattern]:
+def _filler(story: _GeneratedStory, name: str) -> Sequence[Pattern]:
     return story.roles[f"{story.sky}_later" if name == "weather" else name]
 
 
-def _tell(story: _Story, *parts: tuple[str, Sequence[Pattern]]) -> None:
+def _tell(story: _GeneratedStory, *parts: tuple[str, Sequence[Pattern]]) -> None:
     """Append one paragraph, a sentence for each part."""
     story.name_due = True
     sentences = []
@@ -154,7 +154,7 @@ def _tell(story: _Story, *parts: tuple[str, Sequence[Pattern]]) -> None:
         story.paragraphs.append(story.kit.joiner.join(sentences))
 
 
-def _fresh_sentence(story: _Story, role: str, patterns: Sequence[Pattern]) -> str:
+def _fresh_sentence(story: _GeneratedStory, role: str, patterns: Sequence[Pattern]) -> str:
     """A sentence of one of the patterns that nobody has read before, or "" when none is found."""
     rng, values = story.scope.rng, story.scope.values
     for _ in range(_ATTEMPTS):

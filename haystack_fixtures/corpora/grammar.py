@@ -37,13 +37,13 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Alternatives:
     """Alternatives, each equally likely."""
 
     options: tuple[Template, ...]
 
 
-Template = tuple["str | Slot | Choice", ...]
+Template = tuple["str | Slot | Alternatives", ...]
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ def parse(text: str) -> Template:
 
 
 def _parse_run(pieces: list[str], at: int, *, nested: bool) -> tuple[Template, int]:
-    parts: list[str | Slot | Choice] = []
+    parts: list[str | Slot | Alternatives] = []
     while at < len(pieces):
         piece = pieces[at]
         if piece in ("]", "|") and nested:
@@ -85,7 +85,7 @@ def _parse_run(pieces: list[str], at: int, *, nested: bool) -> tuple[Template, i
                 if at == len(pieces):
                     raise ValueError(f"'[' is never closed: {''.join(pieces)!r}")
                 piece = pieces[at]
-            parts.append(Choice(tuple(options)))
+            parts.append(Alternatives(tuple(options)))
         elif piece == "{a}":
             parts.append(_ARTICLE)
         elif piece.startswith("{"):
@@ -103,7 +103,7 @@ def slot_names(template: Template) -> set[str]:
     for part in template:
         if isinstance(part, Slot):
             names.add(part.name)
-        elif isinstance(part, Choice):
+        elif isinstance(part, Alternatives):
             names.update(*map(slot_names, part.options))
     return names
 
@@ -128,7 +128,7 @@ def _fill(template: Template, scope: Scope, out: list[str]) -> None:
     for part in template:
         if isinstance(part, str):
             out.append(part)
-        elif isinstance(part, Choice):
+        elif isinstance(part, Alternatives):
             _fill(pick(scope.rng, part.options), scope, out)
         else:
             value = scope.values.get(part.name)

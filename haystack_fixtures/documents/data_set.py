@@ -14,11 +14,11 @@ from typing import Any
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.documents.data_set_files import (
     OPTION,
-    DataFile,
     DataOptions,
-    Entry,
-    Layout,
+    DataSetFile,
+    DataSetLayout,
     Row,
+    RowSummary,
     Span,
     long_text,
     read_row,
@@ -39,9 +39,9 @@ class DataSet:
     `sha256`: of its file; of several files of their names and hashes.
     """
 
-    layout: Layout
-    files: tuple[DataFile, ...]
-    entries: tuple[Entry, ...]
+    layout: DataSetLayout
+    files: tuple[DataSetFile, ...]
+    entries: tuple[RowSummary, ...]
     sha256: str
     places: tuple[tuple[Path, Span | int], ...]
 
@@ -81,7 +81,7 @@ class DataSet:
         }
 
 
-def open_data(given: str, layout: Layout) -> DataSet:
+def open_data(given: str, layout: DataSetLayout) -> DataSet:
     """Read what `--data` names; it stays in memory while its files do not change. Raises `InputError`."""
     root = _fetched(given) if given.startswith(_HUB) else Path(given)
     paths = _files(root, given)
@@ -99,8 +99,8 @@ def iso_date(told: object) -> str:
 
 
 @lru_cache(2)
-def _open(given: str, root: Path, stamps: tuple[tuple[Path, int, int], ...], layout: Layout) -> DataSet:
-    entries: list[Entry] = []
+def _open(given: str, root: Path, stamps: tuple[tuple[Path, int, int], ...], layout: DataSetLayout) -> DataSet:
+    entries: list[RowSummary] = []
     places: list[tuple[Path, Span | int]] = []
     files, refused = [], []
     for path, _, _ in stamps:
@@ -112,11 +112,11 @@ def _open(given: str, root: Path, stamps: tuple[tuple[Path, int, int], ...], lay
             refused.append(str(error))  # a folder may hold other files beside the data
             continue
         for row, chars, place in rows:
-            entries.append(Entry(len(entries), chars, row))
+            entries.append(RowSummary(len(entries), chars, row))
             places.append((path, place))
         with path.open("rb") as file:
             name = path.name if root.is_file() else path.relative_to(root).as_posix()
-            files.append(DataFile(name, file_digest(file, "sha256").hexdigest(), len(rows)))
+            files.append(DataSetFile(name, file_digest(file, "sha256").hexdigest(), len(rows)))
     if not entries:
         why = refused[0] if refused else f"has no rows of {layout.name}"
         raise InputError(OPTION, given, why)
@@ -125,7 +125,7 @@ def _open(given: str, root: Path, stamps: tuple[tuple[Path, int, int], ...], lay
     return DataSet(layout, tuple(files), tuple(entries), digest, tuple(places))
 
 
-def _rows(path: Path, layout: Layout) -> Iterator[tuple[Row, int, Span | int]]:
+def _rows(path: Path, layout: DataSetLayout) -> Iterator[tuple[Row, int, Span | int]]:
     """Rows without their long text, its characters, and where each row stands."""
     if path.suffix == ".parquet":
         yield from ((row, chars, number) for number, (row, chars) in enumerate(short_rows(path, layout)))
@@ -182,7 +182,7 @@ def _fetched(given: str) -> Path:
     return Path(found)
 
 
-def chosen(data: DataSet, own: DataOptions, group: Callable[[Entry], object]) -> tuple[Entry, ...]:
+def chosen(data: DataSet, own: DataOptions, group: Callable[[RowSummary], object]) -> tuple[RowSummary, ...]:
     """The rows that `--data-where` and `--data-limit` leave, in the order of the file. Raises `InputError`.
 
     `group`: rows of one group share a limit. Those that stay are the first by a hash of the row, so that a smaller
@@ -193,7 +193,7 @@ def chosen(data: DataSet, own: DataOptions, group: Callable[[Entry], object]) ->
         raise InputError("--data-where", ",".join(own.data_where), f"none of {len(data.entries)} rows is like that")
     if not own.data_limit:
         return tuple(found)
-    groups: dict[object, list[Entry]] = {}
+    groups: dict[object, list[RowSummary]] = {}
     for entry in sorted(found, key=_hash):
         groups.setdefault(group(entry), []).append(entry)
     kept = {entry.number for entries in groups.values() for entry in entries[: own.data_limit]}
@@ -206,7 +206,7 @@ def nominal_length(tokens: float, lengths: Sequence[int]) -> tuple[int, ...]:
     return (min(holding),) if holding else ()
 
 
-def _meets(data: DataSet, entry: Entry, condition: str) -> bool:
+def _meets(data: DataSet, entry: RowSummary, condition: str) -> bool:
     column, _, values = condition.partition("=")
     column = column.strip()
     if column not in entry.row:
@@ -215,6 +215,6 @@ def _meets(data: DataSet, entry: Entry, condition: str) -> bool:
     return str(entry.row[column]) in [value.strip() for value in values.split("|")]
 
 
-def _hash(entry: Entry) -> str:
+def _hash(entry: RowSummary) -> str:
     row = json.dumps(dict(entry.row), sort_keys=True, default=str)
     return sha256(row.encode("utf-8", "surrogatepass")).hexdigest()

@@ -26,7 +26,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class DataSetLayout:
     """A data set as its makers publish it.
 
     `columns`: those that every row has. `text`: the long one of them, which is read when it is needed. `count`: a
@@ -43,7 +43,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class DataFile:
+class DataSetFile:
     """A file as it was read: its name below what was given, its hash, and how many rows it has."""
 
     name: str
@@ -52,7 +52,7 @@ class DataFile:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Entry:
+class RowSummary:
     """A row without its long text. `number`: its place among all rows of the data set, from 0; `chars`: characters of
     the long text."""
 
@@ -139,7 +139,7 @@ def _csv_row(head: bytes, line: bytes) -> dict[str, str]:
 _BATCH = 8  # rows of long texts whose characters are counted at once
 
 
-def short_rows(path: Path, layout: Layout) -> list[tuple[Row, int]]:
+def short_rows(path: Path, layout: DataSetLayout) -> list[tuple[Row, int]]:
     """Each row without its long text, and the characters of that. Raises `InputError`."""
     import pyarrow.compute as compute
 

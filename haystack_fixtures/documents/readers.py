@@ -25,7 +25,7 @@ from needlework.core.errors import InputError, printable
 from needlework.haystack_fixtures.documents.text_files import (
     BLANK,
     NOT_READ,
-    Found,
+    FileTexts,
     UnusableError,
     html_text,
     json_file,
@@ -41,7 +41,7 @@ EXTRA = "pip install 'needlework[documents]'"
 _LARGEST = 2**30  # bytes of a file
 
 
-def read_file(path: Path, name: str) -> Found:
+def read_file(path: Path, name: str) -> FileTexts:
     """Read one file, which is called `name`. A kind whose package is not installed is left out.
 
     A text file that is one JSON string, as snorkel's long-context-eval stores documents, is the text of that string.
@@ -49,19 +49,19 @@ def read_file(path: Path, name: str) -> Found:
     ending = path.suffix.lower()
     package, module = _PACKAGES.get(ending, ("", ""))
     if module and find_spec(module) is None:
-        return Found(left_out=((name, f"needs {package}: {EXTRA}"),), needs=package)
+        return FileTexts(left_out=((name, f"needs {package}: {EXTRA}"),), needs=package)
     read = _READERS.get(ending, other)
     try:
         if path.stat().st_size > _LARGEST:
             raise UnusableError(f"it is larger than {_LARGEST >> 20:,} MiB: split it")
         return read(path, name)
     except UnusableError as error:
-        return Found(left_out=((name, str(error)),))
+        return FileTexts(left_out=((name, str(error)),))
     except OSError as error:
-        return Found(left_out=((name, f"cannot be read ({error.strerror or error})"),))
+        return FileTexts(left_out=((name, f"cannot be read ({error.strerror or error})"),))
 
 
-def _extracted(path: Path, name: str, kind: str, text_of: Callable[[bytes], str]) -> Found:
+def _extracted(path: Path, name: str, kind: str, text_of: Callable[[bytes], str]) -> FileTexts:
     """The text that a library finds. Libraries raise whatever a broken file leads them to."""
     data = path.read_bytes()
     if not data.strip():
@@ -222,7 +222,7 @@ def pdf_text(data: bytes) -> str:
     return text
 
 
-_READERS: dict[str, Callable[[Path, str], Found]] = {
+_READERS: dict[str, Callable[[Path, str], FileTexts]] = {
     **dict.fromkeys((".txt", ".md", ".csv", ".tsv"), text_file),
     **dict.fromkeys((".html", ".htm"), page),
     ".json": json_file,

@@ -29,12 +29,12 @@ _OLD = {
 }  # fmt: skip
 
 
-def text_file(path: Path, name: str) -> Found:
+def text_file(path: Path, name: str) -> FileTexts:
     """The text as it is; where it is one JSON string, the text of that."""
     return one(name, _unwrapped(_decoded(path.read_bytes())))
 
 
-def page(path: Path, name: str) -> Found:
+def page(path: Path, name: str) -> FileTexts:
     """The text that people see of a web page."""
     data = path.read_bytes()
     declared = _CHARSET.search(data[:_HEAD])
@@ -44,7 +44,7 @@ def page(path: Path, name: str) -> Found:
     return one(name, html_text(_decoded(data, encoding)))
 
 
-def json_file(path: Path, name: str) -> Found:
+def json_file(path: Path, name: str) -> FileTexts:
     """The text of a file that is one JSON string."""
     text = _decoded(path.read_bytes())
     if not text.strip():
@@ -55,7 +55,7 @@ def json_file(path: Path, name: str) -> Found:
     return one(name, unwrapped)
 
 
-def other(path: Path, name: str) -> Found:
+def other(path: Path, name: str) -> FileTexts:
     """A file of an unknown kind is a document only where it is one JSON string."""
     kind = f"{path.suffix or 'a name without an ending'} {NOT_READ}"
     if (better := _OLD.get(path.suffix.lower())) is not None:
@@ -69,7 +69,7 @@ def other(path: Path, name: str) -> Found:
     return one(name, unwrapped)
 
 
-def rows(path: Path, name: str) -> Found:
+def rows(path: Path, name: str) -> FileTexts:
     """One document a row, named by the rows' `id` or `title` where that tells them apart, else by the line from 1."""
     lines = _decoded(path.read_bytes()).split("\n")  # nothing else ends a line of jsonl
     rows = [(number, *_row(line)) for number, line in enumerate(lines, 1) if line.strip()]
@@ -85,7 +85,7 @@ def rows(path: Path, name: str) -> Found:
             documents.append((row_name, usable(_row_text(row))))
         except UnusableError as error:
             left_out.append((row_name, str(error)))
-    return Found(tuple(documents), tuple(left_out))
+    return FileTexts(tuple(documents), tuple(left_out))
 
 
 def _row(line: str) -> tuple[Any, str]:
@@ -164,7 +164,7 @@ _RAW_ENDS = {tag: re.compile(rf"</{tag}(?![^\s/>])", re.IGNORECASE) for tag in _
 
 def html_text(page: str) -> str:
     """Return the text, a line for each block of the page; broken markup is read as far as it goes."""
-    reader, at = _Reader(), 0
+    reader, at = _TextReader(), 0
     while markup := _MARKUP.search(page, at):
         reader.data(unescape(page[at : markup.start()]))
         at = markup.end()
@@ -184,7 +184,7 @@ def html_text(page: str) -> str:
     return _GAPS.sub("\n\n", "\n".join(line.rstrip() for line in lines)).strip()
 
 
-class _Reader:
+class _TextReader:
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self._unseen = ""  # the tag that hides what stands in it
@@ -232,7 +232,7 @@ class UnusableError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FileTexts:
     """The texts of one file by name, and what is left out of it: (name, reason).
 
     `needs`: the package without which this kind of file cannot be read; empty where nothing is missing.
@@ -243,9 +243,9 @@ class Found:
     needs: str = ""
 
 
-def one(name: str, text: str) -> Found:
+def one(name: str, text: str) -> FileTexts:
     """A file that is one document. Raises `UnusableError`."""
-    return Found(((name, usable(text)),))
+    return FileTexts(((name, usable(text)),))
 
 
 def usable(text: str) -> str:

@@ -11,7 +11,7 @@ import regex
 from needlework.core.errors import InputError
 from needlework.core.prompts import Message, PlacedNeedle, Prompt
 from needlework.haystack_fixtures.haystacks.cuts import Cut
-from needlework.haystack_fixtures.haystacks.frame import Frame, filler_sha256, longer_beside, text_sha256
+from needlework.haystack_fixtures.haystacks.frame import PromptFrame, filler_sha256, longer_beside, text_sha256
 from needlework.haystack_fixtures.haystacks.pieces import Piece, WindowMemo, text_of
 from needlework.haystack_fixtures.haystacks.search import Draft, Pieced, covering, search
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
@@ -59,7 +59,7 @@ def build_prompt(
             raise InputError("needle", name, "has no text")
         if not 0 <= depth <= 100:
             raise InputError("--depths", depth, "a depth is a percentage from 0 to 100")
-    frame = Frame(
+    frame = PromptFrame(
         before,
         after,
         source,
@@ -75,7 +75,7 @@ def build_prompt(
 
 
 def finish(
-    frame: Frame,
+    frame: PromptFrame,
     draft: Draft,
     *,
     token_budget: int,
@@ -134,7 +134,7 @@ def verify_prompt(tokenizer: Tokenizer, prompt: Prompt, needles: Sequence[tuple[
             raise InputError("prompt", message.role, "the text is not that of its messages")
 
 
-def _placed(frame: Frame, draft: Draft) -> tuple[tuple[PlacedNeedle, ...], int]:
+def _placed(frame: PromptFrame, draft: Draft) -> tuple[tuple[PlacedNeedle, ...], int]:
     """The needles with the tokens before them, and the tokens of the whole context; counted on the prompt's tokens.
 
     A token that spans the edge of a needle is the needle's.

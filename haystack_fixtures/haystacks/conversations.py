@@ -9,7 +9,7 @@ from hashlib import sha256
 import numpy as np
 
 from needlework.core.errors import InputError
-from needlework.core.prompts import Message, PlacedNeedle, Prompt, Turn, Written, merge_roles
+from needlework.core.prompts import Message, PlacedNeedle, Prompt, RenderedForms, Turn, merge_roles
 from needlework.haystack_fixtures.haystacks.frame import gap
 from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
 from needlework.haystack_fixtures.haystacks.pieces import WindowMemo
@@ -100,7 +100,7 @@ def build_conversation(
         raise irregular()
     return replace(
         prompt,
-        forms=Written(messages, text, prompt.ids),
+        forms=RenderedForms(messages, text, prompt.ids),
         context=(begin, end - len(joints.ask)),
         placed=tuple(_narrowed(placed, each, joints) for placed, (_, each) in zip(prompt.placed, needles, strict=True)),
         flags=(*prompt.flags, "merged_roles") if around.merged else prompt.flags,
@@ -166,7 +166,7 @@ def build_given(tokenizer: Tokenizer, conversation: Conversation, around: Around
         name = f"turn{conversation.wanted}"
         placed = (PlacedNeedle(name, *spans[conversation.wanted], low - first, high - low, depth, depth),)
     return Prompt(
-        forms=Written(messages, text, ids),
+        forms=RenderedForms(messages, text, ids),
         context=context,
         context_tokens=last - first,
         placed=placed,

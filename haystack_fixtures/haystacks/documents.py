@@ -12,10 +12,10 @@ import numpy as np
 import regex
 
 from needlework.core.errors import InputError, TooLongError, TooShortError
-from needlework.core.prompts import Message, Prompt, Written
+from needlework.core.prompts import Message, Prompt, RenderedForms
 from needlework.haystack_fixtures.haystacks.builder import finish
 from needlework.haystack_fixtures.haystacks.cuts import Cut
-from needlework.haystack_fixtures.haystacks.frame import Frame
+from needlework.haystack_fixtures.haystacks.frame import PromptFrame
 from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, Spliced, WindowMemo, text_of
 from needlework.haystack_fixtures.haystacks.search import Draft, draft_of, search
 from needlework.haystack_fixtures.haystacks.sentences import splits_grapheme
@@ -87,7 +87,7 @@ def build_document(
     # Where nothing is cut, no token that spans an edge may look like a loss.
     share = document.cut if spans == whole else max(0.0, 1 - context_tokens / len(encoded.ids))
     return Prompt(
-        forms=Written(messages(kept), text, ids),
+        forms=RenderedForms(messages(kept), text, ids),
         context=(begin, end),
         context_tokens=context_tokens,
         placed=(),
@@ -290,7 +290,7 @@ def build_of_documents(
     Raises `TooShortError` where the needles are too long for the budget, `TooLongError` where all documents together do
     not fill the longest one.
     """
-    frame = Frame(before, after, source.haystack, tuple(needles), tuple(depths), len(bos), memo)
+    frame = PromptFrame(before, after, source.haystack, tuple(needles), tuple(depths), len(bos), memo)
     if source.complete and (most := draft_of(frame, _whole(source.haystack)).count) < longest:
         raise TooLongError(longest + reserved, most + reserved, others.about)
     draft = search(frame, token_budget, reserved, f"template, {others.about}, and a sentence of another")
@@ -316,7 +316,7 @@ def _whole(source: HaystackSource) -> Cut:
     return Cut(end, (end, end), source.closes, len(source.encoded.ids))
 
 
-def _shown(frame: Frame, draft: Draft, source: DocumentSource, names: Sequence[str]) -> tuple[ShownDocument, ...]:
+def _shown(frame: PromptFrame, draft: Draft, source: DocumentSource, names: Sequence[str]) -> tuple[ShownDocument, ...]:
     """The documents of a draft in their order, each as it stands there."""
     haystack, cut, closes = source.haystack, draft.cut, source.haystack.closes
     whole = int(haystack.ends.searchsorted(cut.end, "right"))

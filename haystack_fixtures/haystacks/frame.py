@@ -25,7 +25,7 @@ Places = tuple[int, ...]
 """Characters of a haystack before which needles go in."""
 
 
-class Part(NamedTuple):
+class TokenPart(NamedTuple):
     """Tokens of a part of a prompt that begins or ends at a `place` of the source, where a word begins.
 
     `tokens`: how many there are, less or more those of the source up to there.
@@ -37,7 +37,7 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class PromptFrame:
     """Everything but the cut. `joined`: needles stand beside the haystack as they are, without a gap.
 
     `of_context`: a draft counts the tokens of its context alone; with so many characters of `before` and of `after`.
@@ -54,12 +54,12 @@ class Frame:
     memo: WindowMemo
     joined: bool = False
     of_context: tuple[int, int] | None = None
-    heads: dict[Places, Head] = field(default_factory=dict, compare=False, repr=False)
-    starts: dict[Places, Part | None] = field(default_factory=dict, compare=False, repr=False)
+    heads: dict[Places, PromptHead] = field(default_factory=dict, compare=False, repr=False)
+    starts: dict[Places, TokenPart | None] = field(default_factory=dict, compare=False, repr=False)
     ending: list[tuple[str, Counted]] = field(default_factory=list, compare=False, repr=False)
 
 
-class Head(NamedTuple):
+class PromptHead(NamedTuple):
     """A prompt up to its last needle, which ends at `end`; `char` characters of the haystack stand before that."""
 
     pieces: tuple[Piece, ...]
@@ -69,7 +69,7 @@ class Head(NamedTuple):
     end: int
 
 
-def head_of(frame: Frame, cut: Cut, places: Places) -> Head:
+def head_of(frame: PromptFrame, cut: Cut, places: Places) -> PromptHead:
     """The head with needles at these places; the same for all cuts where the source goes on behind them."""
     goes_on = all(place < cut.end for place in places)
     found = frame.heads.get(places) if goes_on else None
@@ -80,12 +80,12 @@ def head_of(frame: Frame, cut: Cut, places: Places) -> Head:
     return found
 
 
-def rest_of(frame: Frame, cut: Cut, head: Head) -> list[Piece]:
+def rest_of(frame: PromptFrame, cut: Cut, head: PromptHead) -> list[Piece]:
     """The pieces behind a head."""
     return [*_stretch(frame.source, cut, head.char, cut.chars), frame.after]
 
 
-def _head_of(frame: Frame, cut: Cut, places: Places) -> Head:
+def _head_of(frame: PromptFrame, cut: Cut, places: Places) -> PromptHead:
     source, closes = frame.source, frame.source.closes
     pieces: list[Piece] = [frame.before]
     here = len(frame.before)
@@ -109,7 +109,7 @@ def _head_of(frame: Frame, cut: Cut, places: Places) -> Head:
         spans[number] = (start, start + len(needle))
         counted[number] = (here, start + len(needle) + len(behind))
         here, last = counted[number][1], behind or needle
-    return Head(tuple(pieces), tuple(spans), tuple(counted), char, here)
+    return PromptHead(tuple(pieces), tuple(spans), tuple(counted), char, here)
 
 
 def _stretch(source: HaystackSource, cut: Cut, start: int, end: int) -> list[Piece]:
@@ -279,7 +279,7 @@ class _Utf8:
 _SHORT = 1000  # characters of a haystack that is counted word by word
 
 
-def count_of(frame: Frame, cut: Cut, places: Places) -> int | None:
+def count_of(frame: PromptFrame, cut: Cut, places: Places) -> int | None:
     """The count of a cut's draft; `None` where that has to be made."""
     if frame.of_context is not None or not frame.memo.words_apart:
         return None
@@ -293,7 +293,7 @@ def count_of(frame: Frame, cut: Cut, places: Places) -> int | None:
     return None if spliced is None else spliced.count + frame.bos
 
 
-def _count_by_words(frame: Frame, cut: Cut, places: Places) -> int:
+def _count_by_words(frame: PromptFrame, cut: Cut, places: Places) -> int:
     """The tokens of a short prompt: those of its words, of which other prompts have most too."""
     counted, head = frame.memo.counted, head_of(frame, cut, places)
     at = max(0, last_word(frame.before, 0, len(frame.before)))
@@ -303,7 +303,7 @@ def _count_by_words(frame: Frame, cut: Cut, places: Places) -> int:
     return counted(frame.before[:at]).count + counted(text).count + rest.count
 
 
-def _ending(frame: Frame) -> tuple[str, Counted]:
+def _ending(frame: PromptFrame) -> tuple[str, Counted]:
     """What stands behind the context: up to its first word, and the rest; the same for all cuts."""
     if not frame.ending:
         at = next_word(frame.after, 0, len(frame.after))
@@ -312,7 +312,7 @@ def _ending(frame: Frame) -> tuple[str, Counted]:
     return frame.ending[0]
 
 
-def spliced_in_parts(frame: Frame, cut: Cut, places: Places) -> Spliced | None:
+def spliced_in_parts(frame: PromptFrame, cut: Cut, places: Places) -> Spliced | None:
     """The tokens of a draft; `None` where words do not stand apart, or none begins near a seam."""
     if not frame.memo.words_apart:
         return None
@@ -328,7 +328,7 @@ def spliced_in_parts(frame: Frame, cut: Cut, places: Places) -> Spliced | None:
     return Spliced((*start.segments, (encoded, low, high, shift), *tail, (rest, 0, rest.count, close)))
 
 
-def _parts(frame: Frame, cut: Cut, places: Places) -> tuple[Part, Part, Counted] | None:
+def _parts(frame: PromptFrame, cut: Cut, places: Places) -> tuple[TokenPart, TokenPart, Counted] | None:
     """The parts beside the source's own tokens; `None` where the haystack does not part so."""
     if not all(place < cut.end for place in places):
         return None
@@ -342,7 +342,7 @@ def _parts(frame: Frame, cut: Cut, places: Places) -> tuple[Part, Part, Counted]
     return start, end, rest
 
 
-def _start(frame: Frame, cut: Cut, places: Places) -> Part | None:
+def _start(frame: PromptFrame, cut: Cut, places: Places) -> TokenPart | None:
     """Up to the first word of the source behind the last needle, less the source's tokens before that."""
     source = frame.source
     head = head_of(frame, cut, places)
@@ -351,10 +351,10 @@ def _start(frame: Frame, cut: Cut, places: Places) -> Part | None:
     spliced = splice_at_words(pieces, frame.memo.counted) if place > 0 else None
     if spliced is None:
         return None
-    return Part(place, spliced.segments, spliced.count - int(source.encoded.starts.searchsorted(place)))
+    return TokenPart(place, spliced.segments, spliced.count - int(source.encoded.starts.searchsorted(place)))
 
 
-def _end(frame: Frame, cut: Cut, near: str) -> Part | None:
+def _end(frame: PromptFrame, cut: Cut, near: str) -> TokenPart | None:
     """From the last word of the source to the first one behind the haystack, and the source's tokens before that."""
     source = frame.source
     place = last_word(source.text, 0, cut.end)
@@ -362,4 +362,4 @@ def _end(frame: Frame, cut: Cut, near: str) -> Part | None:
     spliced = splice_at_words(pieces, frame.memo.counted) if place > 0 else None
     if spliced is None:
         return None
-    return Part(place, spliced.segments, spliced.count + int(source.encoded.starts.searchsorted(place)))
+    return TokenPart(place, spliced.segments, spliced.count + int(source.encoded.starts.searchsorted(place)))

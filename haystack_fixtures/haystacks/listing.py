@@ -18,7 +18,7 @@ from needlework.core.errors import InputError, TooShortError
 from needlework.core.prompts import Message, Prompt
 from needlework.haystack_fixtures.haystacks.builder import finish
 from needlework.haystack_fixtures.haystacks.cuts import Cut
-from needlework.haystack_fixtures.haystacks.frame import Frame
+from needlework.haystack_fixtures.haystacks.frame import PromptFrame
 from needlework.haystack_fixtures.haystacks.pieces import WindowMemo
 from needlework.haystack_fixtures.haystacks.search import Draft, draft_of, near_enough
 from needlework.haystack_fixtures.haystacks.sentences import splits_grapheme
@@ -121,11 +121,13 @@ def build_listing(
         raise ValueError(f"a list of {listing.fewest} to {listing.most} units")
     shared = memo or WindowMemo(tokenizer)
 
-    def frame(source: HaystackSource, pad: str) -> Frame:
+    def frame(source: HaystackSource, pad: str) -> PromptFrame:
         ending = listing.closing + pad + after
         start = before + listing.opening
         counted = (len(listing.opening), len(listing.closing + pad)) if of_context else None
-        return Frame(start, ending, source, tuple(needles), tuple(depths), len(bos), shared, listing.joined, counted)
+        return PromptFrame(
+            start, ending, source, tuple(needles), tuple(depths), len(bos), shared, listing.joined, counted
+        )
 
     def draft(n: int, pad: str = "") -> Draft:
         source, cut = sources.of(n)

@@ -14,8 +14,8 @@ from needlework.core.errors import InputError, TooShortError
 from needlework.core.prompts import Message
 from needlework.haystack_fixtures.haystacks.cuts import Cut, Cuts, cuts_near, first_cut, padded_cut, patched_cuts
 from needlework.haystack_fixtures.haystacks.frame import (
-    Frame,
     Places,
+    PromptFrame,
     count_of,
     head_of,
     place_for,
@@ -32,7 +32,7 @@ _AROUND = 24
 _MOST_DOTS = 128
 
 
-def search(frame: Frame, budget: int, reserved: int, least: str) -> Draft:
+def search(frame: PromptFrame, budget: int, reserved: int, least: str) -> Draft:
     """The draft with the most tokens within the budget, exact where one of the cuts tried is.
 
     Raises `InputError` where none comes near, or where the shortest is too long; `least` says in words what that has.
@@ -79,7 +79,7 @@ class _Best(NamedTuple):
     draft: Draft | None
 
 
-def _try(frame: Frame, budget: int, found: Cuts, tries: int, best: _Best, extra: float) -> tuple[_Best, float]:
+def _try(frame: PromptFrame, budget: int, found: Cuts, tries: int, best: _Best, extra: float) -> tuple[_Best, float]:
     """The best after some more tries, nearest first, and what is then known to be added to a cut's tokens."""
     untried = found.tokens.astype(float)
     for _ in range(min(tries, len(untried))):
@@ -95,7 +95,7 @@ def _try(frame: Frame, budget: int, found: Cuts, tries: int, best: _Best, extra:
     return best, extra
 
 
-def _padded(frame: Frame, budget: int, best: Draft, extra: float) -> Draft:
+def _padded(frame: PromptFrame, budget: int, best: Draft, extra: float) -> Draft:
     """The draft; of one that is not near enough the same with an ellipsis, where that is nearer."""
     if budget - best.count > _MOST_DOTS:  # all that were tried were over it, as where a table's rules follow a word
         best = _largest_below(frame, budget, extra, best)
@@ -107,7 +107,7 @@ def _padded(frame: Frame, budget: int, best: Draft, extra: float) -> Draft:
     return best
 
 
-def _largest_below(frame: Frame, budget: int, extra: float, best: Draft) -> Draft:
+def _largest_below(frame: PromptFrame, budget: int, extra: float, best: Draft) -> Draft:
     """The longest draft within the budget, of cuts that are estimated below it; `best` where none is longer."""
     found = cuts_near(frame.source, round(budget - extra), around=4 * _AROUND, any_grapheme=True)
     below = np.flatnonzero(found.tokens + extra <= budget)[-_TRIES:]
@@ -132,7 +132,7 @@ class Draft:
     count: int
 
 
-def draft_of(frame: Frame, cut: Cut) -> Draft:
+def draft_of(frame: PromptFrame, cut: Cut) -> Draft:
     """Put template, haystack and needles together and count them."""
     source, memo = frame.source, frame.memo
     places = _places(frame, cut)
@@ -150,7 +150,7 @@ def draft_of(frame: Frame, cut: Cut) -> Draft:
     return Draft(cut, places, pieces, head.spans, head.counted, (begin, end), spliced, count)
 
 
-def counted(frame: Frame, cut: Cut) -> tuple[int, Draft | None]:
+def counted(frame: PromptFrame, cut: Cut) -> tuple[int, Draft | None]:
     """The count of a cut's draft, and the draft where that has to be made for it."""
     count = count_of(frame, cut, _places(frame, cut))
     if count is not None:
@@ -159,7 +159,7 @@ def counted(frame: Frame, cut: Cut) -> tuple[int, Draft | None]:
     return draft.count, draft
 
 
-def _places(frame: Frame, cut: Cut) -> Places:
+def _places(frame: PromptFrame, cut: Cut) -> Places:
     return tuple([place_for(frame.source, depth, cut) for depth in frame.depths])
 
 
@@ -180,7 +180,7 @@ class Pieced:
     """See `prompt.Forms`."""
 
     def __init__(
-        self, frame: Frame, draft: Draft, bos: tuple[int, ...], around: Callable[[str], tuple[Message, ...]]
+        self, frame: PromptFrame, draft: Draft, bos: tuple[int, ...], around: Callable[[str], tuple[Message, ...]]
     ) -> None:
         """`around` makes the messages around a context, which they hold as it is."""
         self.tokens = len(bos) + draft.spliced.count

@@ -21,7 +21,7 @@ _LONG = 1000
 _SEAMS_KEPT = 4000
 
 
-class _Part(NamedTuple):
+class _TextPart(NamedTuple):
     """Places start..end of the whole text, which are characters start-shift..end-shift of a backing text."""
 
     start: int
@@ -76,23 +76,25 @@ def splice(pieces: Sequence[Piece], memo: WindowMemo, seams: Seams | None = None
         reach[first:last] = [2 * each for each in reach[first:last]]
 
 
-def _lay_out(pieces: Sequence[Piece], memo: WindowMemo) -> list[_Part]:
-    parts: list[_Part] = []
+def _lay_out(pieces: Sequence[Piece], memo: WindowMemo) -> list[_TextPart]:
+    parts: list[_TextPart] = []
     place = 0
     for piece in pieces:
         if isinstance(piece, str) and len(piece) > _LONG:
             piece = Range(memo.encode(piece), 0, len(piece))
         if isinstance(piece, str):
-            part = _Part(place, place + len(piece), place, piece, None)
+            part = _TextPart(place, place + len(piece), place, piece, None)
         else:
-            part = _Part(place, place + piece.end - piece.start, place - piece.start, piece.source.text, piece.source)
+            part = _TextPart(
+                place, place + piece.end - piece.start, place - piece.start, piece.source.text, piece.source
+            )
         if part.end > part.start:
             parts.append(part)
             place = part.end
     return parts
 
 
-def _cores(sources: Sequence[_Part], reach: Sequence[int]) -> list[_Core]:
+def _cores(sources: Sequence[_TextPart], reach: Sequence[int]) -> list[_Core]:
     """What is left of each source when `reach` tokens beside every seam are taken off; short ones vanish."""
     cores = []
     for number, part in enumerate(sources):
@@ -213,7 +215,9 @@ def _seam_of(text: str, left: Range | None, right: Range | None, memo: WindowMem
     return _Between(seam, before.high if before else 0, after.low if after else 0, len(head))
 
 
-def _join(cores: Sequence[_Core], parts: Sequence[_Part], length: int, memo: WindowMemo) -> Spliced | tuple[int, int]:
+def _join(
+    cores: Sequence[_Core], parts: Sequence[_TextPart], length: int, memo: WindowMemo
+) -> Spliced | tuple[int, int]:
     """Cores and windows in turn; or the seams first..last of the window that is out of step."""
     segments: list[Segment] = []
     left: _Core | None = None
@@ -250,7 +254,7 @@ def _seam(text: str, start: int, left: _Core | None, right: _Core | None, memo: 
     return _Seam(window, before[0], after[0] if right else len(window.ids), before[1], after[1])
 
 
-def _slice(parts: Sequence[_Part], start: int, end: int) -> str:
+def _slice(parts: Sequence[_TextPart], start: int, end: int) -> str:
     return "".join(
         part.text[max(start, part.start) - part.shift : min(end, part.end) - part.shift]
         for part in parts

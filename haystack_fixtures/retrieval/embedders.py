@@ -24,8 +24,8 @@ from needlework.core.files import cache_key
 from needlework.core.redact import redactor, url_secrets, without_credentials
 from needlework.haystack_fixtures.retrieval.search import missing_packages
 from needlework.models.checkpoints import checkpoint_folder, joint_sha256
-from needlework.models.served.connection import Connection, is_loopback, is_usable, shown_url
-from needlework.models.served.errors import Fault, HttpError, Retries, fault_of, fault_of_status
+from needlework.models.served.connection import ServerOptions, is_loopback, is_usable, shown_url
+from needlework.models.served.errors import AttemptFault, HttpError, Retries, fault_of, fault_of_status
 from needlework.models.served.http_client import Allowed, HttpClient
 
 OPTION, BASE_URL, KEY_ENV = "--embedder", "--embedder-base-url", "--embedder-api-key-env"
@@ -55,7 +55,7 @@ def check_embedder(spec: str | None) -> None:
         raise InputError(OPTION, spec, "write st:NAME_OR_FOLDER (sentence-transformers) or openai:NAME (a server)")
 
 
-def load_embedder(spec: str | None, connection: Connection, cache_dir: Path) -> Embedder:
+def load_embedder(spec: str | None, connection: ServerOptions, cache_dir: Path) -> Embedder:
     """The embedder of a spec; weights are loaded and a server is asked when there is something to embed.
 
     `connection`: how a server is reached. Raises `InputError`.
@@ -96,7 +96,7 @@ def _folder(spec: str, model: str) -> Path:
         raise InputError(OPTION, spec, str(error).rpartition(": ")[2]) from None
 
 
-def _served(spec: str, model: str, connection: Connection) -> Embedder:
+def _served(spec: str, model: str, connection: ServerOptions) -> Embedder:
     url = connection.base_url or _OPENAI
     if not is_usable(url):
         raise InputError(BASE_URL, shown_url(url), "use an address such as http://127.0.0.1:8000/v1")
@@ -222,7 +222,7 @@ _LARGEST = 256 * 2**20  # bytes of a reply; 64 vectors of 4,096 numbers have abo
 class ServedEmbedder:
     """Asks for a batch at a time. What failed in passing is tried again, as for models under test."""
 
-    def __init__(self, spec: str, model: str, url: str, key: str, connection: Connection) -> None:
+    def __init__(self, spec: str, model: str, url: str, key: str, connection: ServerOptions) -> None:
         """`spec`: what errors name; `key`: empty for a server that wants none. Neither key nor login is ever shown."""
         parts = urlsplit(url)
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
@@ -246,7 +246,7 @@ class ServedEmbedder:
         spent, jitter = Retries(self._connection.retries), random.Random()
         while True:
             outcome = self._attempt(body, len(texts))
-            if not isinstance(outcome, Fault):
+            if not isinstance(outcome, AttemptFault):
                 return outcome
             pause_s = spent.pause_s(outcome, outage=False, jitter=jitter)
             if pause_s is None:
@@ -255,7 +255,7 @@ class ServedEmbedder:
                 raise InputError("--embedder", self._spec, f"{self._shown} gave no embeddings ({why}); {remedy}")
             time.sleep(pause_s)
 
-    def _attempt(self, body: bytes, count: int) -> list[Embedded] | Fault:
+    def _attempt(self, body: bytes, count: int) -> list[Embedded] | AttemptFault:
         allowed = Allowed(self._connection.timeout_s, self._connection.timeout_s)
         page = bytearray()
         try:
@@ -263,12 +263,12 @@ class ServedEmbedder:
                 for chunk in answer.chunks():
                     page += chunk
                     if len(page) > _LARGEST:
-                        return Fault("protocol", f"the reply is over {_LARGEST:,} bytes")
+                        return AttemptFault("protocol", f"the reply is over {_LARGEST:,} bytes")
                 status, headers = answer.status, answer.headers
         except TimeoutError:
-            return Fault("timeout", f"no answer in {self._connection.timeout_s:g} s", retry=True, sign="slow")
+            return AttemptFault("timeout", f"no answer in {self._connection.timeout_s:g} s", retry=True, sign="slow")
         except Exception as error:  # noqa: BLE001 - whatever a server thinks of is one line
-            return fault_of(error) or Fault("protocol", f"{type(error).__name__}: {error}")
+            return fault_of(error) or AttemptFault("protocol", f"{type(error).__name__}: {error}")
         try:
             told: Any = json.loads(page)
         except (ValueError, RecursionError):
@@ -276,26 +276,26 @@ class ServedEmbedder:
         if status != 200:
             return fault_of_status(HttpError(status, told, page[:65_536].decode("utf-8", "replace"), headers))
         if told is None:
-            return Fault("protocol", "the reply is not JSON", retry=True, sign="broken")
+            return AttemptFault("protocol", "the reply is not JSON", retry=True, sign="broken")
         return _vectors(told, count)
 
 
-def _vectors(told: Any, count: int) -> list[Embedded] | Fault:
+def _vectors(told: Any, count: int) -> list[Embedded] | AttemptFault:
     """The vectors of a reply, by their index; a fault where it is not one finite vector for each text, all alike."""
     rows = told.get("data") if isinstance(told, dict) else None
     if not isinstance(rows, list) or len(rows) != count:
         there = f"{len(rows)} vectors" if isinstance(rows, list) else "no list of vectors"
-        return Fault("protocol", f"the reply to {count} texts has {there}")
+        return AttemptFault("protocol", f"the reply to {count} texts has {there}")
     found: dict[int, list[float]] = {}
     for at, row in enumerate(rows):
         vector = row.get("embedding") if isinstance(row, dict) else None
         index = row.get("index", at) if isinstance(row, dict) else None
         numbers = isinstance(vector, list) and bool(vector) and all(map(_is_number, vector))
         if not numbers or not isinstance(index, int):
-            return Fault("protocol", "a vector of the reply is no list of numbers")
+            return AttemptFault("protocol", "a vector of the reply is no list of numbers")
         found[index] = cast("list[float]", vector)
     if found.keys() != set(range(count)) or len({len(vector) for vector in found.values()}) != 1:
-        return Fault("protocol", "the vectors of the reply are not one for each text, of one length")
+        return AttemptFault("protocol", "the vectors of the reply are not one for each text, of one length")
     return [Embedded(np.asarray(found[at], np.float32)) for at in range(count)]
 
 

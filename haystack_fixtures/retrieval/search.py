@@ -20,7 +20,7 @@ from needlework.core.settings import Settings, Suite, family_options
 from needlework.haystack_fixtures.documents.text_files import is_unspaced, pairs_of, word_runs
 from needlework.haystack_fixtures.haystacks.sentences import sentence_ends, splits_grapheme
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
-from needlework.models.served.connection import Connection
+from needlework.models.served.connection import ServerOptions
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -125,9 +125,9 @@ def context_of(chunks: Sequence[str]) -> str:
     return _BETWEEN.join(chunk.strip() for chunk in chunks)
 
 
-def to_embedder(own: RetrievalOptions, settings: Settings) -> Connection:
+def to_embedder(own: RetrievalOptions, settings: Settings) -> ServerOptions:
     """How the embedder's server is reached."""
-    return Connection(
+    return ServerOptions(
         base_url=own.embedder_base_url,
         api_key_env=own.embedder_api_key_env,
         timeout_s=settings.timeout,

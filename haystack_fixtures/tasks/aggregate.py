@@ -14,7 +14,7 @@ from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.tasks.statements import nouns, words
-from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.tasks.task import Question, Task, labelled, no_depths
 
 _MOST = 20
 _DECOYS = 3
@@ -28,7 +28,7 @@ _QUESTION = {
 }
 
 
-def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     language, rng = suite.language, draws("count", 1, seed, cell.repeat)
     count = below(rng, _MOST + 1)
     places = sample(rng, words("aggregate", language, "places"), count + _DECOYS)
@@ -36,7 +36,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     for i in range(count, len(places)):
         needles[i] = Needle(f"decoy{i - count}", _DECOY[language].format(place=places[i]), "", "")
     chance = 1 / (_MOST + 1)
-    return Asked(
+    return Question(
         needles=tuple(needles),
         depths=tuple(round(100 * rng.random(), 2) for _ in needles),
         question=_QUESTION[language],
@@ -108,7 +108,7 @@ def _paragraphs(seed: int, repeat: int, language: str, count: int) -> list[str]:
     return found
 
 
-def _distinct_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _distinct_ask(suite: Suite, cell: Cell, seed: int) -> Question:
     language = suite.language
 
     def units(n: int) -> list[str]:
@@ -119,7 +119,7 @@ def _distinct_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
         answer = str(len(set(_paragraphs(seed, cell.repeat, language, n))))
         return answer, {"answers": (answer,), "paragraphs": n, "chance": 1 / n, "floor": 1 / n}
 
-    return Asked(
+    return Question(
         needles=(),
         depths=(),
         question=_DISTINCT_QUESTION[language],
@@ -183,7 +183,7 @@ def _stated(seed: int, repeat: int, language: str, count: int) -> tuple[list[str
     return sentences, list(values)
 
 
-def _numbers_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _numbers_ask(suite: Suite, cell: Cell, seed: int) -> Question:
     language = suite.language
     label = next(label for label in _LABELS if labelled(label, suite) == cell.needle)
     question = _ASKED[language][label] + _REPLY[language]
@@ -198,7 +198,7 @@ def _numbers_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
         return answer, {"answers": (answer,), "numbers": len(values), "chance": 1 / len(values)}
 
     first, _ = _stated(seed, cell.repeat, language, 1)
-    return Asked(
+    return Question(
         needles=(),
         depths=(),
         question=question,
@@ -249,7 +249,7 @@ def _slots(seed: int, repeat: int, language: str, count: int) -> tuple[list[str]
     return common, slots[:count]
 
 
-def _common_words_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _common_words_ask(suite: Suite, cell: Cell, seed: int) -> Question:
     language = suite.language
 
     def units(n: int) -> list[str]:
@@ -261,7 +261,7 @@ def _common_words_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
         chance = _COMMON / (_COMMON + len(others))
         return ", ".join(common), {"parts": tuple(common), "distractors": others, "words": n, "chance": chance}
 
-    return Asked(
+    return Question(
         needles=(),
         depths=(),
         question=_COMMON_WORDS_QUESTION[language],

@@ -13,7 +13,7 @@ from needlework.haystack_fixtures.haystacks.documents import OtherDocuments
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.haystack_fixtures.retrieval.search import chunking
-from needlework.haystack_fixtures.tasks.task import Asked, Chunks, Context, Prose, Task, bare
+from needlework.haystack_fixtures.tasks.task import Chunks, Context, Prose, Question, Task, bare
 
 # `absent`: what the answer rests on is not in the text; right is to say so. `focused`: the text is what the answer
 # rests on and nothing else, or the shortest list: what a model can do where length is no difficulty.
@@ -42,7 +42,7 @@ def split_label(label: str, controls: Sequence[str]) -> tuple[str, str]:
     return label, ""
 
 
-def may_abstain(asked: Asked, language: str) -> Asked:
+def may_abstain(asked: Question, language: str) -> Question:
     """The same with the words that allow to abstain: both arms of a twin have them."""
     if asked.abstains:
         return asked
@@ -51,7 +51,7 @@ def may_abstain(asked: Asked, language: str) -> Asked:
     return replace(asked, question=question, reference=asked.reference | {"question": question})
 
 
-def absent(asked: Asked, language: str, twin: str) -> Asked:
+def absent(asked: Question, language: str, twin: str) -> Question:
     """The trial without what its answer rests on; a list that is all of it gives way to the corpus's prose.
 
     Unless the list can be made without it.
@@ -85,7 +85,7 @@ def absent(asked: Asked, language: str, twin: str) -> Asked:
     )
 
 
-def focused(asked: Asked, twin: str) -> Asked:
+def focused(asked: Question, twin: str) -> Question:
     """The trial with nothing but what its answer rests on, in the order of the document; as short as it is."""
     reference = asked.reference | {"control": "focused", "twin": twin}
     if isinstance(asked.context, GrowingConversation):
@@ -132,7 +132,7 @@ def asks_whole(task: Task, suite: Suite) -> bool:
     return not task.retrieves or AS_THEY_ARE in family_options(suite, RetrievalOptions).retriever
 
 
-def with_retriever(asked: Asked, arm: str, twin: str) -> Asked:
+def with_retriever(asked: Question, arm: str, twin: str) -> Question:
     """The trial whose context is retrieved; `twin`: the label of the one on the documents as they are.
 
     Needles that are whole documents stay: they are among those that are searched.

@@ -42,7 +42,7 @@ from needlework.haystack_fixtures.tasks.semantic import ASSOCIATION_TASKS
 from needlework.haystack_fixtures.tasks.semantic import TASKS as SEMANTIC_TASKS
 from needlework.haystack_fixtures.tasks.state_world import TASKS as STATE_WORLD_TASKS
 from needlework.haystack_fixtures.tasks.statements import TASKS as STATEMENTS_TASKS
-from needlework.haystack_fixtures.tasks.task import Asked, Task, guarded, without_language
+from needlework.haystack_fixtures.tasks.task import Question, Task, guarded, without_language
 
 PUBLISHED_TASKS = (*mrcr_sets.TASKS, *mrcr_sets.DEEPMIND_MRCR_TASKS, *data_sets.TASKS, *data_sets.LONGBENCH_V2_TASKS)
 
@@ -114,7 +114,7 @@ def family_of(task: str) -> str:
     return TASKS[task].family or task if task in TASKS else task
 
 
-def ask(task: Task, suite: Suite, cell: Cell, seed: int) -> Asked:
+def ask(task: Task, suite: Suite, cell: Cell, seed: int) -> Question:
     """What a cell asks, the cells of controls and retrievers included."""
     label, arm = split_label(cell.needle, arms_of(task, suite))
     label, control = split_label(label, () if arm else controls_of(task, suite))

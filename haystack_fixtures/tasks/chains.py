@@ -11,7 +11,7 @@ from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.tasks.statements import fitting, long_enough, nonsense, stratified
-from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.tasks.task import Question, Task, labelled, no_depths
 
 # A chain of h hops has h + 1 names; c chains have different values, and the first is asked about. `forward`: every name
 # is explained before it is used; `shuffled`: in any order. `all`: every name of a value; `last`: the value of the last
@@ -62,7 +62,7 @@ def _labels(suite: Suite, kind: str) -> tuple[str, ...]:
     return tuple(labelled(name, suite) for name in fitting(suite, sizes))
 
 
-def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     hops, chains, order, kind = _shape(cell.needle)
     language = suite.language
     # The same draws for both questions.
@@ -98,7 +98,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
         if kind == "all"
         else {"answers": (values[0],), "distractors": tuple(values[1:])}
     )
-    return Asked(
+    return Question(
         needles=needles,
         depths=stratified(rng, len(needles)),
         question=question,
@@ -188,7 +188,7 @@ def _step(number: int) -> int:
     return number if number <= _LARGEST else _LARGEST - number
 
 
-def _code_chain_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _code_chain_ask(suite: Suite, cell: Cell, seed: int) -> Question:
     label = cell.needle.partition("_")[0]
     count = int(label.removeprefix("d"))
     rng = draws("code_chain", 1, seed, cell.repeat, label)
@@ -199,7 +199,7 @@ def _code_chain_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     argument = _LOWEST + below(rng, 1000 - _LOWEST)
     question = _CODE_CHAIN_QUESTION[suite.language].format(call=f"{names[0]}({argument})")
     answer = str(argument + sum(steps))
-    return Asked(
+    return Question(
         needles=tuple(
             Needle(f"call{number}", _define(name, called, step), question, "")
             for number, (name, called, step) in enumerate(zip(names, (*names[1:], ""), steps, strict=True), 1)

@@ -21,7 +21,7 @@ from needlework.haystack_fixtures.haystacks.documents import separator_for
 
 if TYPE_CHECKING:
     from needlework.haystack_fixtures.documents.readers import DocumentSet
-    from needlework.haystack_fixtures.tasks.own_documents import Likeness
+    from needlework.haystack_fixtures.tasks.own_documents import DocumentSimilarity
 
 
 DOCUMENTS, QUESTIONS = "--documents", "--questions"
@@ -30,7 +30,7 @@ _MEANT = re.compile(r"_(absent|near|focused|bm25|dense|none|zh)\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class QuestionInSet:
     """A question with the numbers of its documents. `gold`: the one that answers it, then the supporting ones.
 
     `barred`: those that are never beside them: twins of a gold document, and whatever has one's text in it.
@@ -57,7 +57,7 @@ class Material:
     twins: Sequence[Sequence[str]]
     _orders: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict, init=False, repr=False)
 
-    def asked(self, label: str) -> Question:
+    def asked(self, label: str) -> QuestionInSet:
         """A question by its label."""
         return self._asked[label]
 
@@ -70,7 +70,7 @@ class Material:
             self._orders[seed, repeat] = (*first, *shuffled(draw, sorted(self._bearing)))
         return self._orders[seed, repeat]
 
-    def nearest(self, asked: Question) -> int | None:
+    def nearest(self, asked: QuestionInSet) -> int | None:
         """The document most like the one that answers, of those that do not have an answer's very words."""
         apart, answers = {*asked.gold, *asked.barred}, asked.question.answers
         near = (number for number in self._likeness.nearest(asked.gold[0]) if number not in apart)
@@ -89,18 +89,18 @@ class Material:
         return {number[name]: frozenset(map(number.__getitem__, names)) for names in self.twins for name in names}
 
     @cached_property
-    def _likeness(self) -> Likeness:
-        from needlework.haystack_fixtures.tasks.own_documents import Likeness
+    def _likeness(self) -> DocumentSimilarity:
+        from needlework.haystack_fixtures.tasks.own_documents import DocumentSimilarity
 
-        return Likeness(self.texts)
+        return DocumentSimilarity(self.texts)
 
     @cached_property
-    def _asked(self) -> Mapping[str, Question]:
+    def _asked(self) -> Mapping[str, QuestionInSet]:
         number = {name: at for at, name in enumerate(self.names)}
         found = {}
         for label, question in self.labels.items():
             gold = tuple(dict.fromkeys(number[name] for name in (question.document, *question.supporting)))
-            found[label] = Question(question, gold, self.alike(gold))
+            found[label] = QuestionInSet(question, gold, self.alike(gold))
         return found
 
     @cached_property

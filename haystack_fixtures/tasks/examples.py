@@ -14,7 +14,7 @@ from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.tasks.statements import nonsense, words
-from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.tasks.task import Question, Task, labelled, no_depths
 
 # Every class has four words of its own. A shot has two of them and two that all classes share. The first two rounds of
 # shots show every word of every class, and every shared word with two classes. What is asked for is an input of shared
@@ -44,7 +44,7 @@ def _shot(
             return " ".join(shuffled(rng, words))
 
 
-def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     rng = draws("icl", 1, seed, cell.repeat)
     found = list(islice(nonsense(rng), _CLASSES * _OWN + _SHARED))
     classes = [found[start : start + _OWN] for start in range(0, _CLASSES * _OWN, _OWN)]
@@ -68,7 +68,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     def resolve(n: int) -> tuple[str, Mapping[str, Any]]:
         return numbers[asked], {"shots": n}
 
-    return Asked(
+    return Question(
         needles=(),
         depths=(),
         question=question,
@@ -113,7 +113,7 @@ def _pair(seed: int, repeat: int, number: int) -> tuple[str, str]:
     return uuid4(rng), uuid4(rng)
 
 
-def _key_value_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _key_value_ask(suite: Suite, cell: Cell, seed: int) -> Question:
     key, value = _pair(seed, cell.repeat, 0)
     question = _KEY_VALUE_QUESTION[suite.language].replace("{key}", key)
     assert cell.depth is not None
@@ -123,7 +123,7 @@ def _key_value_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
         return [f'"{other}": "{wrong}",\n' for other, wrong in pairs]
 
     needle = Needle("pair", f'"{key}": "{value}",', question, value, key=key)
-    return Asked(
+    return Question(
         needles=(needle,),
         depths=(cell.depth,),
         question=question,
@@ -179,7 +179,7 @@ def _copying_labels(suite: Suite) -> tuple[str, ...]:
     return tuple(labelled(f"n{size}", suite) for size in sizes)
 
 
-def _copying_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _copying_ask(suite: Suite, cell: Cell, seed: int) -> Question:
     size = _size(cell.needle)
     rng = draws("copy", 1, seed, cell.repeat, size)
     word, odd = pick(rng, words("copying", suite.language, "pairs")).split(":")
@@ -187,7 +187,7 @@ def _copying_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     said[below(rng, size)] = odd
     text = _BETWEEN[suite.language].join(said)
     question = _COPYING_QUESTION[suite.language]
-    return Asked(
+    return Question(
         needles=(),
         depths=(),
         question=question,

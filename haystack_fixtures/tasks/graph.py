@@ -18,7 +18,7 @@ from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.tasks.statements import fitting, long_enough
-from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths, without_language
+from needlework.haystack_fixtures.tasks.task import Question, Task, labelled, no_depths, without_language
 
 # OpenAI's GraphWalks.)
 #
@@ -40,7 +40,7 @@ def _questions() -> dict[str, dict[str, str]]:
     return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
-def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     label = cell.needle.partition("_")[0]
     recipe = ("graph", 1, seed, cell.repeat, label)
     key = f"{draws(*recipe, 'names').random():.12f}"
@@ -48,7 +48,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     names = Names(rng, key)
     around = levels_around(rng, names, _STEPS[label]) if label in _STEPS else parents_around(rng, names)
     question = _question(label, around.start, suite.language)
-    return Asked(
+    return Question(
         needles=tuple(Needle(f"edge{n}", _line(edge), question, "") for n, edge in enumerate(around.edges, 1)),
         depths=tuple(round(100 * rng.random(), 2) for _ in around.edges),
         question=question,

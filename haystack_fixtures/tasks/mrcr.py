@@ -17,7 +17,7 @@ from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.conversations import GrowingConversation, Round
 from needlework.haystack_fixtures.tasks.statements import adjectives, fitting, long_enough, nouns, people
-from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, without_language
+from needlework.haystack_fixtures.tasks.task import Question, Task, labelled, without_language
 
 # The wanted pieces stand among others of the same format, of the same topic, and of neither. Pieces, their order and K
 # are the same at every depth and length.
@@ -55,7 +55,7 @@ def depths_around(depth: float, wanted: int, count: int) -> tuple[float, ...]:
     return (*before, depth, *after)
 
 
-def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     language, count = suite.language, _PIECES[cell.needle.partition("_")[0]]
     recipe = ("mrcr", 1, seed, cell.repeat, count, language)
     kind, topic, string, pieces, near = _material(language, count, recipe)
@@ -65,7 +65,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
         string=string, k=k, ordinal=_ORDINAL.get(k, f"{k}th"), name=kind.name, format=kind.ask, topic=topic
     )
     assert cell.depth is not None
-    return Asked(
+    return Question(
         needles=tuple(
             Needle(f"piece{n}", text, question, "", ask=ask, distractor_answers=(string + text,) if n != k else ())
             for n, text in enumerate(pieces, 1)

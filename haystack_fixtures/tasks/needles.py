@@ -9,19 +9,19 @@ from needlework.core.grid import Cell
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.frame import even_depths, spaced_depths
 from needlework.haystack_fixtures.needles.needle_sets import EACH, draw_set, needle_names
-from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.tasks.task import Question, Task, labelled, no_depths
 
 
 def _labels(suite: Suite) -> tuple[str, ...]:
     return tuple(labelled(name, suite) for name in needle_names(suite.needle_set, suite.language))
 
 
-def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     own = f"{cell.repeat} {cell.length} {cell.depth}" if suite.needle_set == EACH else ""
     drawn = draw_set(suite.needle_set, suite.language, seed=seed, repeat=own or cell.repeat)
     needle = next(needle for needle in drawn.needles if labelled(needle.name, suite) == cell.needle)
     assert cell.depth is not None
-    return Asked(
+    return Question(
         needles=(needle,),
         depths=(cell.depth,),
         question=needle.question,
@@ -53,7 +53,7 @@ def _multi_needle_labels(suite: Suite) -> tuple[str, ...]:
     return (labelled(drawn.name, suite),)
 
 
-def _multi_needle_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _multi_needle_ask(suite: Suite, cell: Cell, seed: int) -> Question:
     drawn = draw_set(suite.needle_set, suite.language, seed=seed, repeat=cell.repeat, count=GENERATED_NEEDLES)
     joint = drawn.joint
     assert joint is not None
@@ -68,7 +68,7 @@ def _multi_needle_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
         wanted: dict[str, tuple[str, ...]] = {"answers": (keyword or joint.answer,)}
     else:
         wanted = {"answers": (), "parts": values}
-    return Asked(
+    return Question(
         needles=drawn.needles,
         depths=tuple(even_depths(cell.depth, count) if diff is None else spaced_depths(cell.depth, diff, count)),
         question=joint.question,
@@ -95,11 +95,11 @@ def _parallel_labels(suite: Suite) -> tuple[str, ...]:
     return (labelled(suite.needle_set, suite),)
 
 
-def _parallel_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _parallel_ask(suite: Suite, cell: Cell, seed: int) -> Question:
     drawn = draw_set(suite.needle_set, suite.language, seed=seed, repeat=cell.repeat, count=len(suite.depths))
     assert drawn.joint is not None
     values = tuple(needle.answer for needle in drawn.needles)
-    return Asked(
+    return Question(
         needles=drawn.needles,
         depths=suite.depths,
         question=drawn.joint.question,

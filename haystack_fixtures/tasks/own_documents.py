@@ -27,11 +27,11 @@ from needlework.haystack_fixtures.tasks.document_material import (
     DOCUMENTS,
     DocumentOptions,
     Material,
-    Question,
+    QuestionInSet,
     look_again,
     material_of,
 )
-from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths, without_language
+from needlework.haystack_fixtures.tasks.task import Question, Task, labelled, no_depths, without_language
 
 # The documents of a prompt are whole, but for the last of the others; they follow one another in an order that seed and
 # repeat alone choose, the same for every question, task, length and depth. A document that supports the answer stands
@@ -132,7 +132,7 @@ def _notes(suite: Suite, every: bool) -> Sequence[str]:
     return [documents.missing, *lines] if documents.missing else lines
 
 
-def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     material = material_of(suite)
     label = without_language(cell.needle, suite)
     question = material.asked(label)
@@ -149,7 +149,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     return _asked(suite, cell, seed, label, needles, (depth,) * len(needles), {"arm": "present"})
 
 
-def _ask_absent(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _ask_absent(suite: Suite, cell: Cell, seed: int) -> Question:
     material = material_of(suite)
     label, _, arm = without_language(cell.needle, suite).rpartition("_")
     question, said = material.asked(label), NOT_FOUND[suite.language]
@@ -178,7 +178,7 @@ def _asked(
     needles: tuple[Needle, ...],
     depths: tuple[float, ...],
     reference: dict[str, Any],
-) -> Asked:
+) -> Question:
     material, language = material_of(suite), suite.language
     question = material.asked(label)
     inside = [material.names.index(needle.name) for needle in needles]
@@ -189,7 +189,7 @@ def _asked(
     answers = reference.get("answers", asked.answers)
     space = "" if language == "zh" else " "
     about = f"question {label} about {asked.document!r}"
-    return Asked(
+    return Question(
         needles=needles,
         depths=depths,
         question=f"{asked.question}{space}{_INSTRUCTION[language]}",
@@ -210,7 +210,7 @@ def _asked(
     )
 
 
-def _material_hash(material: Material, question: Question, order: tuple[int, ...]) -> str:
+def _material_hash(material: Material, question: QuestionInSet, order: tuple[int, ...]) -> str:
     """Of all that a trial is made of beside its needles: documents in their order, and what is right."""
     asked = question.question
     content = [material.documents.sha256, order, asked.answers, asked.document, asked.supporting]
@@ -255,7 +255,7 @@ TASKS = (
 )
 
 
-class Likeness:
+class DocumentSimilarity:
     """How alike documents are: the cosine of their words, each weighted by how few documents have it (log N/n).
 
     A word counts once, however often it comes; text without spaces counts by pairs of neighbouring characters.

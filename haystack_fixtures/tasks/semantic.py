@@ -13,7 +13,7 @@ from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.tasks.statements import draw_people
-from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled
+from needlework.haystack_fixtures.tasks.task import Question, Task, labelled
 
 # `As Niamh tells it, the most useful tip came from a night nurse in 1987: "keep the ladder dry".` Which attribute a
 # model mistakes shows in which wrong saying it gives.
@@ -34,7 +34,7 @@ def _labels(suite: Suite) -> tuple[str, ...]:
     return tuple(labelled(name, suite) for name in _DISTRACTORS)
 
 
-def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     language = suite.language
     count = _DISTRACTORS[cell.needle.split("_")[0]]
     # The same draws for every number of distractors: more are the fewer ones and others.
@@ -54,7 +54,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     text = _STATEMENT[language].format(**true, saying=right)
     wrong = wrong[:count]
     assert cell.depth is not None
-    return Asked(
+    return Question(
         needles=(Needle("saying", text, question, right, key=true["person"], distractor_answers=tuple(wrong)),),
         depths=(cell.depth,),
         question=question,
@@ -175,7 +175,7 @@ def _association_labels(suite: Suite) -> tuple[str, ...]:
     return tuple(labelled(name, suite) for name, form in _FORMS.items() if _pairs(form, suite.language, generated))
 
 
-def _association_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _association_ask(suite: Suite, cell: Cell, seed: int) -> Question:
     language = suite.language
     name = cell.needle.removesuffix(f"_{language}")
     form = _FORMS[name]
@@ -186,7 +186,7 @@ def _association_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     question = form.question[language].format(value=row[form.hops]) + _REPLY[language]
     assert cell.depth is not None
     text = form.needle[language].format(name=person, term=row[0])
-    return Asked(
+    return Question(
         needles=(Needle("fact", text, question, person, key=person, distractor_answers=tuple(wrong)),),
         depths=(cell.depth,),
         question=question,

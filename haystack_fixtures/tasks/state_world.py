@@ -11,19 +11,19 @@ from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.tasks.statements import draw_people, stratified
-from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.tasks.task import Question, Task, labelled, no_depths
 
 
 # `Niamh went to the attic.` `Niamh picked up the lamp.` `Where is the lamp?` Facts stand in their order, apart from
 # each other in the text. Every right answer is as likely as any other that its question allows.
-def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     language = suite.language
     kind = cell.needle.removesuffix(f"_{language}")
     rng = draws(cell.task, 1, seed, cell.repeat, kind, language)
     story = KINDS[cell.task][kind](rng, language)
     texts = told(rng, story.facts, language)
     question = QUESTIONS[language][kind].format(**story.asked)
-    return Asked(
+    return Question(
         needles=tuple(
             Needle(f"fact{number + 1}", text, "", "", key=fact.person)
             for number, (text, fact) in enumerate(zip(texts, story.facts, strict=True))
@@ -142,7 +142,7 @@ class Fact:
     other: str = ""
 
 
-def _where_before(rng: Random, language: str) -> Story:
+def _where_before(rng: Random, language: str) -> WorldStory:
     people, rooms, things = _cast(rng, language)
     world = _random_world(rng, people, rooms, things)
     moves = [
@@ -156,7 +156,7 @@ def _where_before(rng: Random, language: str) -> Story:
     person, before, place = pick(rng, moves)
     needed = _of_person(world.facts, [person], ["go"])
     floor = 1 / len(ROOMS[language])
-    return Story(tuple(world.facts), {"person": person, "place": place}, before, rooms, needed, floor, (place,))
+    return WorldStory(tuple(world.facts), {"person": person, "place": place}, before, rooms, needed, floor, (place,))
 
 
 def _random_world(rng: Random, people: Sequence[str], rooms: Sequence[str], things: Sequence[str]) -> World:
@@ -247,7 +247,7 @@ THINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class WorldStory:
     """Facts in their order, and what is asked of them. `labels`: every answer that the question allows.
 
     `given`: labels that the question names. `needed`: numbers of the facts that the answer rests on. `floor`: the score
@@ -263,7 +263,7 @@ class Story:
     given: tuple[str, ...] = ()
 
 
-def _yes_no(rng: Random, language: str) -> Story:
+def _yes_no(rng: Random, language: str) -> WorldStory:
     people, rooms, things = _cast(rng, language)
     world = _random_world(rng, people, rooms, things)
     person, truth = pick(rng, people), below(rng, 2)
@@ -271,7 +271,7 @@ def _yes_no(rng: Random, language: str) -> Story:
     place = world.room[person] if truth == YES else pick(rng, elsewhere)
     labels = POLAR[language][:2]
     needed = _of_person(world.facts, [person], ["go"])
-    return Story(tuple(world.facts), {"person": person, "place": place}, labels[truth], labels, needed, 1 / 2)
+    return WorldStory(tuple(world.facts), {"person": person, "place": place}, labels[truth], labels, needed, 1 / 2)
 
 
 YES, NO, MAYBE = 0, 1, 2
@@ -280,7 +280,7 @@ YES, NO, MAYBE = 0, 1, 2
 POLAR = {"en": ("yes", "no", "maybe"), "zh": ("是", "否", "不确定")}
 
 
-def _where_object(rng: Random, language: str) -> Story:
+def _where_object(rng: Random, language: str) -> WorldStory:
     people, rooms, things = _cast(rng, language)
     world = _random_world(rng, people, rooms, things)
     handled = sorted({fact.thing for fact in world.facts if fact.thing})
@@ -292,28 +292,30 @@ def _where_object(rng: Random, language: str) -> Story:
     holders = [fact.other or fact.person for fact in world.facts if fact.thing == thing]
     about = {number for number, fact in enumerate(world.facts) if fact.thing == thing}
     needed = tuple(sorted(about | set(_of_person(world.facts, holders, ["go"]))))
-    return Story(tuple(world.facts), {"thing": thing}, place, rooms, needed, 1 / len(ROOMS[language]))
+    return WorldStory(tuple(world.facts), {"thing": thing}, place, rooms, needed, 1 / len(ROOMS[language]))
 
 
-def _who_has(rng: Random, language: str) -> Story:
+def _who_has(rng: Random, language: str) -> WorldStory:
     people, rooms, things = _cast(rng, language)
     world = _random_world(rng, people, rooms, things)
     if not world.holder:
         return _who_has(rng, language)
     thing = pick(rng, sorted(world.holder))
     needed = tuple(number for number, fact in enumerate(world.facts) if fact.thing == thing)
-    return Story(tuple(world.facts), {"thing": thing}, world.holder[thing], people, needed, 0.0)
+    return WorldStory(tuple(world.facts), {"thing": thing}, world.holder[thing], people, needed, 0.0)
 
 
-def _where_person(rng: Random, language: str) -> Story:
+def _where_person(rng: Random, language: str) -> WorldStory:
     people, rooms, things = _cast(rng, language)
     world = _random_world(rng, people, rooms, things)
     person = pick(rng, people)
     needed = _of_person(world.facts, [person], ["go"])
-    return Story(tuple(world.facts), {"person": person}, world.room[person], rooms, needed, 1 / len(ROOMS[language]))
+    return WorldStory(
+        tuple(world.facts), {"person": person}, world.room[person], rooms, needed, 1 / len(ROOMS[language])
+    )
 
 
-def _yes_no_maybe(rng: Random, language: str) -> Story:
+def _yes_no_maybe(rng: Random, language: str) -> WorldStory:
     """What is known last of the person is one room (yes, no), or one of two (maybe; no for a third)."""
     people, rooms, things = _cast(rng, language)
     world = _random_world(rng, people, rooms, things)
@@ -327,10 +329,10 @@ def _yes_no_maybe(rng: Random, language: str) -> Story:
     place = pick(rng, [room for room in rooms if room not in known] if truth == NO else known)
     labels = POLAR[language]
     needed = _of_person(facts, [person], ["go", "either"])
-    return Story(tuple(facts), {"person": person, "place": place}, labels[truth], labels, needed, 1 / 3)
+    return WorldStory(tuple(facts), {"person": person, "place": place}, labels[truth], labels, needed, 1 / 3)
 
 
-def _how_many(rng: Random, language: str) -> Story:
+def _how_many(rng: Random, language: str) -> WorldStory:
     """The person takes some things and puts some of them down; somebody else takes one too."""
     people, rooms, _ = _cast(rng, language)
     person, other = people[:2]
@@ -350,7 +352,7 @@ def _how_many(rng: Random, language: str) -> Story:
     facts = tuple(next(own_facts if mine else other_facts) for mine in order)
     labels = tuple(str(number) for number in range(_MOST + 1))
     needed = tuple(number for number, fact in enumerate(facts) if fact.person == person)
-    return Story(facts, {"person": person}, str(count), labels, needed, 1 / len(labels))
+    return WorldStory(facts, {"person": person}, str(count), labels, needed, 1 / len(labels))
 
 
 _MOST = 5
@@ -373,7 +375,7 @@ CLOSED = _task(
 TASKS = (WHERE, CLOSED)
 
 
-_Maker = Callable[[Random, str], Story]
+_Maker = Callable[[Random, str], WorldStory]
 
 
 # How often a fact of a kind may happen to one thing, or lead one person into one room: as often as it can be said in

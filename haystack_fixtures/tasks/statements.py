@@ -12,7 +12,7 @@ from needlework.core.draws import below, digits, draws, pick, sample, shuffled
 from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
-from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.tasks.task import Question, Task, labelled, no_depths
 
 _NEAR = "near"
 _OTHERS = {"k0": 0, "k4": 4, "k16": 16, _NEAR: 16, "k64": 64}
@@ -27,7 +27,7 @@ def _labels(suite: Suite) -> tuple[str, ...]:
     return tuple(labelled(name, suite) for name in fitting(suite, _OTHERS))
 
 
-def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     name, language = cell.needle.split("_")[0], suite.language
     others = _OTHERS[name]
     # The same draws for every variant: more keys are the fewer ones and others.
@@ -42,7 +42,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     )
     # Where trials.py puts distractors.
     spread = [round(100 * (number + 1) / (others + 1), 2) for number in range(others)]
-    return Asked(
+    return Question(
         needles=(needle,),
         depths=(cell.depth,),
         question=question,
@@ -180,7 +180,7 @@ _QUERIES = {
 _AND = {"en": (", ", " and "), "zh": ("、", "和")}
 
 
-def _multivalue_ask(task: str, suite: Suite, cell: Cell, seed: int) -> Asked:
+def _multivalue_ask(task: str, suite: Suite, cell: Cell, seed: int) -> Question:
     language = suite.language
     rng = draws(task, 1, seed, cell.repeat, language)
     kind, values, depths = draw_kind(rng, language), draw_values(rng, _COUNT), stratified(rng, _COUNT)
@@ -201,7 +201,7 @@ def _multivalue_ask(task: str, suite: Suite, cell: Cell, seed: int) -> Asked:
         Needle(f"code{rank + 1}", text, question, value, key=key)
         for rank, (text, value, key) in enumerate(zip(texts, values, owners, strict=True))
     )
-    return Asked(
+    return Question(
         needles=needles,
         depths=depths,
         question=question,
@@ -279,7 +279,7 @@ def _superseded_labels(suite: Suite) -> tuple[str, ...]:
     return tuple(labelled(name, suite) for name in fitting(suite, _UPDATES))
 
 
-def _superseded_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _superseded_ask(suite: Suite, cell: Cell, seed: int) -> Question:
     language = suite.language
     name = cell.needle.removesuffix(f"_{language}")
     count, wanted = _UPDATES[name], name.rsplit("_", 1)[1]
@@ -301,7 +301,7 @@ def _superseded_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     ]
     question = _SUPERSEDED_QUESTION[wanted][language].format(kind=kind, key=key, date=_date(asked_day, language))
     wrong = [number for number in range(count) if number != right]
-    return Asked(
+    return Question(
         needles=tuple(
             Needle(
                 f"update{number + 1}",

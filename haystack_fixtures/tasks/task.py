@@ -53,7 +53,7 @@ Context = Prose | Listing | Document | OtherDocuments | Chunks | GrowingConversa
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Question:
     """What one trial asks.
 
     `needles` go into the haystack at `depths` (percent of the needle-free haystack, one each). `needed`: numbers of
@@ -99,7 +99,7 @@ class Asked:
         return tuple(text for needle in self.needles for text in needle.distractors) + self.distractors
 
 
-def bare(asked: Asked) -> Asked:
+def bare(asked: Question) -> Question:
     """The same with no statement placed anywhere: another context takes their place."""
     return replace(asked, needles=(), depths=(), needed=(), distractors=(), avoid=())
 
@@ -115,9 +115,10 @@ class Task:
     `one_haystack`: its needles have the same text around them, whichever they are. `lengths(suite, label)`: those of
     the suite's lengths that a label is asked at; all of them, unless its text has a length of its own. `corpus(suite)`:
     the texts that take the place of the suite's corpus. `retrieves`: its context may be retrieved; it says what to
-    search (`Asked.search`). `check(suites)`: raises `InputError` where suites of its family, all that a run has, cannot
-    be asked. `facts(suite)`: what a manifest tells of the user's files beside their texts. `suite`: how it is asked
-    where no preset says: keys and values as in a preset's file. `reach(suite, counts)`: tokens of the longest context
+    search (`Question.search`). `check(suites)`: raises `InputError` where suites of its family, all that a run has,
+    cannot be asked. `facts(suite)`: what a manifest tells of the user's files beside their texts. `suite`: how it is
+    asked where no preset says: keys and values as in a preset's file. `reach(suite, counts)`: tokens of the longest
+    context
     that its own texts fill whatever is asked, from the tokens of each text. `notes(suite, every)`: what
     a user should see about files of theirs; `every`: with all that could be listed. `questions`: its labels are
     questions, and `--depths spread` gives each a depth of its own. `rows`: its labels are rows of a data set, too many
@@ -128,7 +129,7 @@ class Task:
     about: str
     labels: Callable[[Suite], tuple[str, ...]]
     depths: Callable[[Suite], tuple[float | None, ...]]
-    ask: Callable[[Suite, Cell, int], Asked]
+    ask: Callable[[Suite, Cell, int], Question]
     family: str = ""
     scorer: str = "match"
     version: int = 0
@@ -212,8 +213,8 @@ def _lengths(found: Any) -> str:
 
 
 def _asked(found: Any) -> str:
-    if not isinstance(found, Asked):
-        return "returns an Asked; see docs/extend.md"
+    if not isinstance(found, Question):
+        return "returns a Question; see docs/extend.md"
     if len(found.needles) != len(found.depths):
         return f"has {len(found.needles)} needles and {len(found.depths)} depths: give every needle one"
     if not all(_is_percent(depth) for depth in found.depths):

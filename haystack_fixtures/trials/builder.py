@@ -19,7 +19,7 @@ from needlework.core.grid import Cell
 from needlework.core.prompts import (
     Message,
     Prompt,
-    Shape,
+    PromptShape,
     bare_prompt,
     guided,
     lay_out,
@@ -36,8 +36,8 @@ from needlework.haystack_fixtures.haystacks.frame import gap
 from needlework.haystack_fixtures.needles.needle_sets import Canaries, canaries
 from needlework.haystack_fixtures.retrieval.search import Retrieval, Retrieved
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Tasks, ask
-from needlework.haystack_fixtures.tasks.task import Asked, Chunks, Prose
-from needlework.haystack_fixtures.trials.contexts import Contexts, Conversations, Frame, Sources, put
+from needlework.haystack_fixtures.tasks.task import Chunks, Prose, Question
+from needlework.haystack_fixtures.trials.contexts import ContextFrame, Contexts, Conversations, SourcePool, put
 from needlework.models.tokenizers.tokenizer import Tokenizer, approximation
 
 # Stands in for the context while the template is rendered; private-use characters, so no text holds it by chance.
@@ -67,9 +67,9 @@ class TrialBuilder:
         self._tasks = tasks
         self._settings = settings
         self._tokenizer = tokenizer
-        self._sources = Sources(settings, tokenizer, cache_dir, tasks=tasks)
+        self._sources = SourcePool(settings, tokenizer, cache_dir, tasks=tasks)
         self._retrieval = retrieval or Retrieval(settings, tokenizer, cache_dir)
-        self._shapes: dict[tuple[str, str], Shape] = {}
+        self._shapes: dict[tuple[str, str], PromptShape] = {}
         self._contexts = Contexts(tokenizer, self._sources, self._retrieval, verify=settings.verify_prompts)
         self._conversations = Conversations(tokenizer, self._sources, verify=settings.verify_prompts)
         # A cell is asked about twice, for its key and its prompt; cells of one repeat share their frame.
@@ -87,7 +87,7 @@ class TrialBuilder:
         """The suite's corpus, long enough for the longest length of the run."""
         return self._sources.corpus(suite)
 
-    def shape(self, suite: Suite) -> Shape:
+    def shape(self, suite: Suite) -> PromptShape:
         """The suite's prompt shape."""
         key = (suite.prompt, suite.language)
         if key not in self._shapes:
@@ -130,14 +130,14 @@ class TrialBuilder:
         asked = self._asked(suite, cell)
         return self._answer_tokens(asked) if asked.verbatim else 0
 
-    def _answer_tokens(self, asked: Asked) -> int:
+    def _answer_tokens(self, asked: Question) -> int:
         return len(self._tokenizer.encode(asked.answer).ids) + 1
 
-    def _asked(self, suite: Suite, cell: Cell) -> Asked:
+    def _asked(self, suite: Suite, cell: Cell) -> Question:
         # A row of a data set may have millions of characters.
         return self._ask(suite, cell) if self._tasks[suite.task].rows else self._kept_asked(suite, cell)
 
-    def _ask(self, suite: Suite, cell: Cell) -> Asked:
+    def _ask(self, suite: Suite, cell: Cell) -> Question:
         asked = ask(self._tasks[suite.task], suite, cell, self._settings.seed)
         if not isinstance(asked.context, Chunks):
             return asked
@@ -156,7 +156,7 @@ class TrialBuilder:
             messages = (Message(messages[0].role, f"[{mark}]\n{messages[0].content}"), *messages[1:])
         return messages
 
-    def _frame(self, suite: Suite, question: str, mark: str, introduction: str, prefix: str) -> Frame:
+    def _frame(self, suite: Suite, question: str, mark: str, introduction: str, prefix: str) -> ContextFrame:
         found = None if mark or not _PLAIN.fullmatch(question) else self._rendered_once(suite, introduction)
         if found is None:
             messages, rendered = self._rendered(suite, question, mark, introduction)
@@ -170,7 +170,7 @@ class TrialBuilder:
         before, hole, after = rendered.partition(_HOLE)
         if not hole or _HOLE in after:
             raise InputError("--template", suite.template, "the chat template does not show the document exactly once")
-        return Frame(before, after, bos, messages)
+        return ContextFrame(before, after, bos, messages)
 
     def _rendered(self, suite: Suite, question: str, mark: str, introduction: str) -> tuple[tuple[Message, ...], str]:
         """The messages with a hole for the context, and the text that the model sees for these."""
@@ -209,7 +209,7 @@ class TrialBuilder:
         asked = replace(trial.asked, question=then.question, answer=then.answer, context=Prose(), follow_up=None)
         return replace(trial, asked=asked, prompt=prompt)
 
-    def _build(self, suite: Suite, cell: Cell, asked: Asked, question: str) -> Trial:
+    def _build(self, suite: Suite, cell: Cell, asked: Question, question: str) -> Trial:
         # Servers cache by blocks from the start of the prompt: a different first line shares no block.
         marked = self._settings.cache_policy == "isolated"
         mark = sha256(f"{self._settings.seed} {cell.id}".encode()).hexdigest()[:16] if marked else ""
@@ -262,7 +262,7 @@ class Trial:
 
     cell: Cell
     suite: Suite
-    asked: Asked
+    asked: Question
     prompt: Prompt
     skipped: str = ""
     retrieved: Retrieved | None = None
@@ -286,7 +286,7 @@ def recipe_frame(constant: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def _turns(asked: Asked) -> tuple[str, ...]:
+def _turns(asked: Question) -> tuple[str, ...]:
     """Hash of a conversation that is given as it is: no draw says what it is."""
     if not isinstance(asked.context, Conversation):
         return ()
@@ -294,7 +294,7 @@ def _turns(asked: Asked) -> tuple[str, ...]:
     return (sha256(told.encode("utf-8", "surrogatepass")).hexdigest(),)
 
 
-def trial_key(frame: tuple[str, ...], cell: Cell, asked: Asked) -> str:
+def trial_key(frame: tuple[str, ...], cell: Cell, asked: Question) -> str:
     """The sha256 of the recipe of one trial."""
     extra = (asked.introduction, asked.material, asked.answer_prefix, *_turns(asked))
     varying = (

@@ -46,7 +46,7 @@ from needlework.haystack_fixtures.haystacks.source import EncodedDocuments, Hays
 from needlework.haystack_fixtures.needles.needle_sets import Canaries
 from needlework.haystack_fixtures.retrieval.search import Retrieval, Retrieved
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Tasks
-from needlework.haystack_fixtures.tasks.task import Asked, Chunks, Prose
+from needlework.haystack_fixtures.tasks.task import Chunks, Prose, Question
 from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
 
 # what a retriever found of these. Conversations are built by `conversations`.
@@ -57,7 +57,7 @@ PROSE = 20_000  # characters of the corpus that may follow a list
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class ContextFrame:
     """What stands around the context: the rendered text before and after it, and the messages with a hole for it."""
 
     before: str
@@ -71,7 +71,7 @@ class Built:
     """A prompt, and what is asked of it now that its context is known. `skipped`: why it is not to be asked."""
 
     prompt: Prompt
-    asked: Asked
+    asked: Question
     skipped: str = ""
     retrieved: Retrieved | None = None
 
@@ -91,7 +91,7 @@ class _Around(TypedDict):
 class Contexts:
     """Builds the contexts of one tokenizer; keeps what several of them need. Threads may share it."""
 
-    def __init__(self, tokenizer: Tokenizer, sources: Sources, retrieval: Retrieval, *, verify: bool) -> None:
+    def __init__(self, tokenizer: Tokenizer, sources: SourcePool, retrieval: Retrieval, *, verify: bool) -> None:
         """`verify`: prove each prompt by encoding it whole."""
         self._tokenizer = tokenizer
         self._sources = sources
@@ -103,7 +103,7 @@ class Contexts:
         self._long_encoded = lru_cache(_LONG_KEPT)(tokenizer.encode)
         self._lists: OrderedDict[tuple[str, str, int], ListSources] = OrderedDict()
 
-    def build(self, suite: Suite, cell: Cell, asked: Asked, frame: Frame, ends: Canaries | None) -> Built:
+    def build(self, suite: Suite, cell: Cell, asked: Question, frame: ContextFrame, ends: Canaries | None) -> Built:
         """Build a cell's prompt. `ends`: canaries at both ends of the text. Raises `InputError`."""
         if isinstance(asked.context, Document) and asked.context.most:
             frame, cut = self._message_cut(frame, asked.context)
@@ -134,7 +134,9 @@ class Contexts:
             verify_prompt(self._tokenizer, built.prompt)
         return built
 
-    def _with_statements(self, suite: Suite, cell: Cell, asked: Asked, around: _Around, ends: Canaries | None) -> Built:
+    def _with_statements(
+        self, suite: Suite, cell: Cell, asked: Question, around: _Around, ends: Canaries | None
+    ) -> Built:
         """Prose or a list, with needles and distractors in it."""
         statements = [(needle.name, needle.text) for needle in asked.needles]
         distractors = asked.all_distractors
@@ -165,7 +167,7 @@ class Contexts:
         self,
         suite: Suite,
         cell: Cell,
-        asked: Asked,
+        asked: Question,
         listing: Listing,
         statements: Sequence[tuple[str, str]],
         depths: Sequence[float],
@@ -190,7 +192,7 @@ class Contexts:
         return Built(prompt, asked)
 
     def _among_documents(
-        self, suite: Suite, asked: Asked, others: OtherDocuments, around: _Around
+        self, suite: Suite, asked: Question, others: OtherDocuments, around: _Around
     ) -> tuple[Built, tuple[ShownDocument, ...]]:
         """The prompt on whole documents, and what they are."""
         source = self._sources.documents(suite, others)
@@ -208,7 +210,7 @@ class Contexts:
         told = {"documents": tuple(each.name for each in shown), "cut_document": cut}
         return Built(prompt, replace(asked, reference=asked.reference | told)), shown
 
-    def _of_what_was_found(self, suite: Suite, asked: Asked, chunks: Chunks, around: _Around) -> Built:
+    def _of_what_was_found(self, suite: Suite, asked: Question, chunks: Chunks, around: _Around) -> Built:
         search, closes = chunks.search, ""
         if chunks.among is not None:
             whole, shown = self._among_documents(suite, asked, chunks.among, around)
@@ -218,14 +220,14 @@ class Contexts:
         found = self._retrieval.retrieve(suite, search, chunks.retriever)
         return replace(self._of_document(asked, Document(f"{found.text}{closes}"), around), retrieved=found)
 
-    def _of_document(self, asked: Asked, document: Document, around: _Around) -> Built:
+    def _of_document(self, asked: Question, document: Document, around: _Around) -> Built:
         prompt = build_document(document, self._encoded(document.text), **around)
         over = document.truncation == "none" and prompt.tokens > around["token_budget"]
         needed = prompt.tokens + around["reserved"]
         skipped = f"--no-truncate, --data-cut none: its document needs a length of {needed}"
         return Built(prompt, asked, skipped if over else "")
 
-    def _message_cut(self, frame: Frame, document: Document) -> tuple[Frame, Document]:
+    def _message_cut(self, frame: ContextFrame, document: Document) -> tuple[ContextFrame, Document]:
         """The document with all of its message around it, cut in the middle as one text."""
         place = next(place for place, message in enumerate(frame.messages) if CONTEXT in message.content)
         head, _, tail = frame.messages[place].content.partition(CONTEXT)
@@ -268,7 +270,7 @@ _KEPT = 4
 class Conversations:
     """Builds the conversations of one tokenizer; keeps their encoded rounds. Threads may share it."""
 
-    def __init__(self, tokenizer: Tokenizer, sources: Sources, *, verify: bool) -> None:
+    def __init__(self, tokenizer: Tokenizer, sources: SourcePool, *, verify: bool) -> None:
         """`verify`: prove each prompt by encoding it whole."""
         self._tokenizer = tokenizer
         self._sources = sources
@@ -277,7 +279,12 @@ class Conversations:
         self._rounds: OrderedDict[tuple[str, str, int, Joints], ListSources] = OrderedDict()
 
     def build(
-        self, suite: Suite, cell: Cell, asked: Asked, context: Conversation | GrowingConversation, around: AroundTurns
+        self,
+        suite: Suite,
+        cell: Cell,
+        asked: Question,
+        context: Conversation | GrowingConversation,
+        around: AroundTurns,
     ) -> Built:
         """Build a cell's prompt. Raises `InputError`."""
         budget = cell.length - suite.kept_free
@@ -293,7 +300,7 @@ class Conversations:
         return Built(prompt, asked, skipped)
 
     def _growing(
-        self, suite: Suite, cell: Cell, asked: Asked, context: GrowingConversation, around: AroundTurns, budget: int
+        self, suite: Suite, cell: Cell, asked: Question, context: GrowingConversation, around: AroundTurns, budget: int
     ) -> Prompt:
         around, joints = joints_of(around)
         return build_conversation(
@@ -331,7 +338,7 @@ _ORDERS_KEPT = 4096
 Source = TypeVar("Source", HaystackSource, DocumentSource)
 
 
-class _Kept(Generic[Source]):
+class _SourceCache(Generic[Source]):
     """Sources that are kept while there is room, the least recently used go first."""
 
     def __init__(self) -> None:
@@ -365,7 +372,7 @@ def of_one_file(suite: Suite, repeat: int) -> tuple[Suite, int]:
     return structs.replace(suite, file_list=(files[place // each],), repeats_per_file=0), rounds * each + place % each
 
 
-class Sources:
+class SourcePool:
     """Corpora and sources by suite and repeat. May be shared by threads."""
 
     def __init__(self, settings: Settings, tokenizer: Tokenizer, cache_dir: Path, *, tasks: Tasks = TASKS) -> None:
@@ -376,8 +383,8 @@ class Sources:
         self._longest = max(max(each.lengths) for each in settings.suites)
         self._corpora: dict[tuple[object, ...], Corpus] = {}
         self._documents: dict[str, EncodedDocuments] = {}
-        self._sources: _Kept[HaystackSource] = _Kept()
-        self._document_sources: _Kept[DocumentSource] = _Kept()
+        self._sources: _SourceCache[HaystackSource] = _SourceCache()
+        self._document_sources: _SourceCache[DocumentSource] = _SourceCache()
         # Of an order of documents: those that it begins with and that are needed.
         self._beginnings: dict[tuple[str, tuple[int, ...]], tuple[int, ...]] = {}
         self._lock = threading.RLock()

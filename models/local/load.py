@@ -16,7 +16,7 @@ from needlework.models.local.attention import Whole, faster_attention, use_fast_
 from needlework.models.local.gguf import read_stamp
 from needlework.models.local.memory import LocalOptions, rope_parameters, sliding_window, window_of, window_source
 from needlework.models.local.model import LocalModel
-from needlework.models.local.plain_llama import Opened, Placement, open_plain, plain_config, stop_ids
+from needlework.models.local.plain_llama import LoadedCheckpoint, Placement, open_plain, plain_config, stop_ids
 from needlework.models.local.runners import GenerateRunner, GreedyRunner, Limits
 from needlework.models.local.tree_runner import NAME, TreeRunner, tree_attention, why_not_over_a_tree
 from needlework.models.tokenizers.tokenizer import Tokenizer
@@ -147,7 +147,7 @@ def open_by_transformers(
     config: Any,
     tokenizer: Tokenizer,
     room: int,
-) -> Opened:
+) -> LoadedCheckpoint:
     """Load the weights and choose how they are run. `room`: bytes for a second copy of the weights."""
     text_config: Any = config.get_text_config(decoder=True)
     if options.rope_scaling is not None:
@@ -170,7 +170,7 @@ def open_by_transformers(
         cache=options.cache,
         attend_whole=faster_attention() if kernels == "onednn" and _is_float32_here(model, options) else None,
     )
-    return Opened(
+    return LoadedCheckpoint(
         runner,
         sharing,
         kernels,

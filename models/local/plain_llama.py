@@ -13,7 +13,7 @@ from needlework.models.checkpoints import weight_files
 from needlework.models.local.attention import faster_attention, use_fast_linears
 from needlework.models.local.memory import LocalOptions
 from needlework.models.local.model import Runner
-from needlework.models.local.token_tree import Rows
+from needlework.models.local.token_tree import TokenRows
 from needlework.models.local.tree_runner import NAME, TreeRunner, tree_attention, why_not_over_a_tree
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
@@ -27,7 +27,7 @@ _BLOCK = 256  # rows that go through a layer together: what they need stays in t
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class LlamaShape:
     """What a configuration says about a model of this kind. `norm_eps` is added to mean squares; `tied`: the words'
     vectors are also what answers are compared with."""
 
@@ -62,7 +62,7 @@ class Said:
     logits: Any
 
 
-def shape_of(config: Mapping[str, Any]) -> Shape | None:
+def shape_of(config: Mapping[str, Any]) -> LlamaShape | None:
     """The shape that a `config.json` describes; `None` where it is not exactly this kind of model."""
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     theta = rope.get("rope_theta", config.get("rope_theta"))
@@ -81,7 +81,7 @@ def shape_of(config: Mapping[str, Any]) -> Shape | None:
     ):
         return None
     heads = int(config["num_attention_heads"])
-    return Shape(
+    return LlamaShape(
         layers=int(config["num_hidden_layers"]),
         heads=heads,
         kv_heads=int(config.get("num_key_value_heads") or heads),
@@ -95,7 +95,7 @@ def shape_of(config: Mapping[str, Any]) -> Shape | None:
 class PlainLlama:
     """A model of this shape on a CPU, called by `TreeRunner` as it calls transformers' models."""
 
-    def __init__(self, shape: Shape, embedding: Any, layers: Sequence[Layer], norm: Any, head: Any) -> None:
+    def __init__(self, shape: LlamaShape, embedding: Any, layers: Sequence[Layer], norm: Any, head: Any) -> None:
         self.shape = shape
         self._embedding = embedding
         self._layers = tuple(layers)
@@ -121,7 +121,7 @@ class PlainLlama:
         input_ids: Any,
         position_ids: Any,
         logits_to_keep: Any,
-        tree_rows: Rows | None = None,
+        tree_rows: TokenRows | None = None,
         **_more: Any,
     ) -> Said:
         """Logits of the rows `logits_to_keep` [places]; `input_ids`, `position_ids`: [1, rows].
@@ -162,7 +162,7 @@ class PlainLlama:
         torch.mul(first, cosines, out=left).sub_(second * sines)
         torch.mul(second, cosines, out=right).add_(first * sines)
 
-    def _attend(self, layer: Layer, heads: Any, rows: Rows | None) -> Any:
+    def _attend(self, layer: Layer, heads: Any, rows: TokenRows | None) -> Any:
         """What the rows see [rows, heads x head size]; `heads` [heads + 2 kv heads, rows, head size]."""
         import torch
 
@@ -191,7 +191,7 @@ class PlainLlama:
         return angles.cos().to(self.dtype), angles.sin().to(self.dtype)
 
 
-def read_model(files: Sequence[Path], shape: Shape, dtype: Any) -> PlainLlama | None:
+def read_model(files: Sequence[Path], shape: LlamaShape, dtype: Any) -> PlainLlama | None:
     """Read the weights; `None` where the files' tensors are not exactly those that this shape has."""
     import torch
     from safetensors import safe_open
@@ -285,7 +285,7 @@ def plain_config(folder: Path, options: LocalOptions, placement: Placement) -> d
 
 def open_plain(
     folder: Path, placement: Placement, config: Mapping[str, Any], kernels: str, tokenizer: Tokenizer, room: int
-) -> Opened | None:
+) -> LoadedCheckpoint | None:
     """Read the weights and try the token tree on them; `None` where this model is not as its configuration says.
 
     `kernels`: `auto` or `plain`; `room`: bytes for a second copy of the weights.
@@ -301,7 +301,7 @@ def open_plain(
     if why_not_over_a_tree(tried, model.vocabulary, partial(_logits, tried)) is not None:
         return None
     used = use_fast_linears(model, room) if kernels == "auto" else "plain"
-    return Opened(
+    return LoadedCheckpoint(
         TreeRunner(
             model,
             stop_ids(config["eos_token_id"], tokenizer),
@@ -353,7 +353,7 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class LoadedCheckpoint:
     """A checkpoint that is ready to run.
 
     `sharing`: how work is shared between prompts; `kernels`: of its linear layers; `vocabulary`: tokens that it knows;

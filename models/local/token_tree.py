@@ -16,7 +16,7 @@ Ids = NDArray[np.int32]
 
 
 @dataclass(eq=False, slots=True)
-class Chain:
+class TokenChain:
     """Tokens that one prompt was the first to have; it hangs behind the first `at` tokens of `parent`.
 
     `start`: position of its first token in every prompt that passes here. `filled`: how many of its tokens have been
@@ -25,11 +25,11 @@ class Chain:
     """
 
     ids: Ids
-    parent: Chain | None = None
+    parent: TokenChain | None = None
     at: int = 0
     start: int = 0
     filled: int = 0
-    children: dict[tuple[int, int], Chain] = field(default_factory=dict)
+    children: dict[tuple[int, int], TokenChain] = field(default_factory=dict)
     ends: dict[int, Any] = field(default_factory=dict)
     keys: dict[int, Any] = field(default_factory=dict)
     values: dict[int, Any] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Chain:
 class Stretch:
     """The first `tokens` tokens of a chain. A prompt's path is a sequence of these, from the root on."""
 
-    chain: Chain
+    chain: TokenChain
     tokens: int
 
 
@@ -47,10 +47,10 @@ Path = tuple[Stretch, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TokenRun:
     """Tokens `begin` to `end` of a chain, computed in one forward pass."""
 
-    chain: Chain
+    chain: TokenChain
     begin: int
     end: int
 
@@ -64,7 +64,7 @@ class Piece:
 
     first: int
     last: int
-    chain: Chain
+    chain: TokenChain
     begin: int
     end: int
     level: int
@@ -74,7 +74,7 @@ class TokenTree:
     """Every prompt added, up to what `trim` dropped."""
 
     def __init__(self) -> None:
-        self._root = Chain(np.empty(0, np.int32))
+        self._root = TokenChain(np.empty(0, np.int32))
         self.tokens = 0
 
     def find(self, ids: Ids) -> Path:
@@ -90,7 +90,7 @@ class TokenTree:
                 return tuple(path)
             chain = child
 
-    def add(self, ids: Ids) -> tuple[Path, Chain | None]:
+    def add(self, ids: Ids) -> tuple[Path, TokenChain | None]:
         """The whole path of a prompt, and the chain that had to be made for what was missing.
 
         A prompt that ends where earlier ones went on, unasked what follows, has its last token computed again.
@@ -107,7 +107,7 @@ class TokenTree:
             path = _without_last_token(path)
             known -= 1
         parent, at = (path[-1].chain, path[-1].tokens) if path else (self._root, 0)
-        chain = Chain(ids[known:].copy(), parent, at, known)
+        chain = TokenChain(ids[known:].copy(), parent, at, known)
         chain.ends[len(chain.ids)] = None
         parent.children.setdefault((at, int(ids[known])), chain)
         self.tokens += len(chain.ids)
@@ -115,7 +115,7 @@ class TokenTree:
 
     def trim(self, keep: Iterable[Path]) -> None:
         """Drop everything but these paths, and free its memory."""
-        kept: dict[Chain, int] = {}
+        kept: dict[TokenChain, int] = {}
         for path in keep:
             for stretch in path:
                 kept[stretch.chain] = max(stretch.tokens, kept.get(stretch.chain, 0))
@@ -162,15 +162,15 @@ def trunk_first(prompts: Sequence[Ids]) -> list[int]:
     return sorted(order, key=lambda each: most[each], reverse=True)
 
 
-def passes(chains: Sequence[Chain], size: int) -> Iterator[list[Run]]:
+def passes(chains: Sequence[TokenChain], size: int) -> Iterator[list[TokenRun]]:
     """The tokens of chains, parents before children, cut into forward passes of at most `size` tokens."""
-    runs: list[Run] = []
+    runs: list[TokenRun] = []
     room = size
     for chain in chains:
         begin = 0
         while begin < len(chain.ids):
             end = min(len(chain.ids), begin + room)
-            runs.append(Run(chain, begin, end))
+            runs.append(TokenRun(chain, begin, end))
             room -= end - begin
             begin = end
             if room == 0:
@@ -180,7 +180,7 @@ def passes(chains: Sequence[Chain], size: int) -> Iterator[list[Run]]:
         yield runs
 
 
-def path_to(chain: Chain, tokens: int) -> Path:
+def path_to(chain: TokenChain, tokens: int) -> Path:
     """The path that ends behind the first `tokens` tokens of a chain; a stretch of no tokens is left out."""
     path = [Stretch(chain, tokens)] if tokens else []
     while chain.parent is not None and chain.parent.parent is not None:
@@ -196,9 +196,9 @@ def pieces(rows: Sequence[tuple[int, int, Path]], cut: bool) -> list[Piece]:
     divided where any of the paths leaves it: every token is read once for all rows that need it. That pays for spans
     of one row; long spans read little compared with what they compute.
     """
-    bounds: dict[Chain, list[int]] = {}
+    bounds: dict[TokenChain, list[int]] = {}
     if cut:
-        ends: dict[Chain, set[int]] = {}
+        ends: dict[TokenChain, set[int]] = {}
         for _, _, path in rows:
             for stretch in path:
                 ends.setdefault(stretch.chain, set()).add(stretch.tokens)
@@ -237,7 +237,7 @@ def _without_last_token(path: Path) -> Path:
     return (*path[:-1], Stretch(last.chain, last.tokens - 1)) if last.tokens > 1 else path[:-1]
 
 
-def _shorten(chain: Chain, tokens: int) -> None:
+def _shorten(chain: TokenChain, tokens: int) -> None:
     if tokens == len(chain.ids):
         return
     chain.ids = chain.ids[:tokens].copy()
@@ -283,7 +283,7 @@ class Tails:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class TokenRows:
     """The rows of one forward pass: runs of prompt tokens, or (with `tails`) one new token of each answer.
 
     `spans`: first and last row, and the path behind which they stand. `positions`: of every row in its prompt.
@@ -295,7 +295,7 @@ class Rows:
     spans: tuple[Span, ...]
     positions: tuple[int, ...]
     pieces: tuple[Piece, ...]
-    runs: tuple[Run, ...] = ()
+    runs: tuple[TokenRun, ...] = ()
     tails: Tails | None = None
     store: str | None = None
     apart: tuple[Span, ...] = ()
@@ -309,7 +309,7 @@ class Rows:
         return 1 + max((piece.level + 1 for piece in self.pieces), default=0)
 
 
-def rows_of_runs(runs: Sequence[Run], store: str | None = None, attend_whole: Whole | None = None) -> Rows:
+def rows_of_runs(runs: Sequence[TokenRun], store: str | None = None, attend_whole: Whole | None = None) -> TokenRows:
     """The forward pass that computes these runs."""
     spans: list[Span] = []
     whole: list[Span] = []
@@ -324,7 +324,7 @@ def rows_of_runs(runs: Sequence[Run], store: str | None = None, attend_whole: Wh
             whole.append((first, len(positions), path_to(run.chain, run.end)))
         else:
             apart.append(span)
-    return Rows(
+    return TokenRows(
         tuple(spans),
         tuple(positions),
         tuple(pieces(apart, cut=False)),
@@ -336,14 +336,14 @@ def rows_of_runs(runs: Sequence[Run], store: str | None = None, attend_whole: Wh
     )
 
 
-def rows_of_answers(paths: Sequence[Path], tails: Tails) -> Rows:
+def rows_of_answers(paths: Sequence[Path], tails: Tails) -> TokenRows:
     """The forward passes that compute one token of each answer; `next_rows` makes it the next one."""
     spans = tuple((row, row + 1, path) for row, path in enumerate(paths))
     positions = tuple(length(path) + tails.used - 1 for path in paths)
-    return Rows(spans, positions, tuple(pieces(spans, cut=True)), (), tails)
+    return TokenRows(spans, positions, tuple(pieces(spans, cut=True)), (), tails)
 
 
-def next_rows(rows: Rows) -> Rows:
+def next_rows(rows: TokenRows) -> TokenRows:
     """The pass after this one: each answer has one more token."""
     assert rows.tails is not None
     rows.tails.used += 1

@@ -13,11 +13,11 @@ import numpy as np
 from needlework.models.local.attention import Whole, add_part, exact, join_parts, part_for
 from needlework.models.local.runners import Generated, Limits
 from needlework.models.local.token_tree import (
-    Chain,
     Ids,
     Path,
-    Rows,
     Tails,
+    TokenChain,
+    TokenRows,
     TokenTree,
     length,
     next_rows,
@@ -30,7 +30,7 @@ from needlework.models.local.token_tree import (
 
 
 @dataclass(slots=True)
-class _Answer:
+class _GrowingAnswer:
     """One prompt on its way to an answer. `seconds`: its share of the time of the forward passes so far."""
 
     prompt: Ids
@@ -90,11 +90,11 @@ class TreeRunner:
         new = sum(map(len, prompts)) - sum(map(length, paths))
         if self._tree.tokens + new + sum(budgets) > limits.tokens:
             self._tree.trim(paths)
-        added: dict[int, tuple[Path, Chain | None]] = {}
+        added: dict[int, tuple[Path, TokenChain | None]] = {}
         for each in trunk_first(prompts):
             added[each] = self._tree.add(prompts[each])
         answers = [
-            _Answer(prompt, budget, added[each][0], _tokens(added[each][1]), [])
+            _GrowingAnswer(prompt, budget, added[each][0], _tokens(added[each][1]), [])
             for each, (prompt, budget) in enumerate(zip(prompts, budgets, strict=True))
         ]
         owners = {chain: answers[each] for each, (_, chain) in added.items() if chain is not None}
@@ -111,11 +111,11 @@ class TreeRunner:
             for answer in answers
         ]
 
-    def _prefill(self, owners: dict[Chain, _Answer], chunk: int) -> None:
+    def _prefill(self, owners: dict[TokenChain, _GrowingAnswer], chunk: int) -> None:
         for runs in passes(list(owners), chunk):
             begun = time.perf_counter()
             ids = np.concatenate([run.chain.ids[run.begin : run.end] for run in runs])
-            wanted: list[tuple[Chain, int]] = []
+            wanted: list[tuple[TokenChain, int]] = []
             places: list[int] = []
             first = 0
             for run in runs:
@@ -133,7 +133,7 @@ class TreeRunner:
             for run in runs:
                 owners[run.chain].seconds += share * (run.end - run.begin)
 
-    def _decode(self, answers: Sequence[_Answer]) -> None:
+    def _decode(self, answers: Sequence[_GrowingAnswer]) -> None:
         import torch
 
         begun = time.perf_counter()
@@ -164,7 +164,7 @@ class TreeRunner:
             rows = next_rows(rows)
             logits = self._forward([answer.ids[-1] for answer in active], rows, list(range(len(active))))
 
-    def _choose(self, answers: Sequence[_Answer], logits: Any) -> list[int]:
+    def _choose(self, answers: Sequence[_GrowingAnswer], logits: Any) -> list[int]:
         import torch
 
         scores = logits.float()
@@ -176,7 +176,7 @@ class TreeRunner:
             scores = torch.stack(rows)
         return [int(token) for token in scores.argmax(-1).tolist()]
 
-    def _forward(self, ids: Sequence[int], rows: Rows, places: Sequence[int]) -> Any:
+    def _forward(self, ids: Sequence[int], rows: TokenRows, places: Sequence[int]) -> Any:
         """Logits [places, vocabulary] of these rows."""
         import torch
 
@@ -191,7 +191,7 @@ class TreeRunner:
         return found.logits[0]
 
 
-def _tokens(chain: Chain | None) -> int:
+def _tokens(chain: TokenChain | None) -> int:
     return len(chain.ids) if chain is not None else 0
 
 
@@ -234,7 +234,7 @@ def tree_attention(
     attention_mask: Any,
     scaling: float | None = None,
     sliding_window: int | None = None,
-    tree_rows: Rows | None = None,
+    tree_rows: TokenRows | None = None,
     **more: Any,
 ) -> tuple[Any, None]:
     """What transformers calls in each layer: `query` [1, heads, rows, head size]; gives [1, rows, heads, head size]."""
@@ -258,7 +258,7 @@ def tree_attention(
     return seen[..., :wide], None
 
 
-def _write(rows: Rows, layer: int, key: Any, value: Any) -> None:
+def _write(rows: TokenRows, layer: int, key: Any, value: Any) -> None:
     for run, (first, last, _) in zip(rows.runs, rows.spans, strict=bool(rows.runs)):
         for tensors, new in ((run.chain.keys, key), (run.chain.values, value)):
             if layer not in tensors:
@@ -267,7 +267,7 @@ def _write(rows: Rows, layer: int, key: Any, value: Any) -> None:
             tensors[layer][:, run.begin : run.end] = new[:, first:last]
 
 
-def _attend_runs(rows: Rows, layer: int, query: Any, key: Any, value: Any, scale: float) -> Any:
+def _attend_runs(rows: TokenRows, layer: int, query: Any, key: Any, value: Any, scale: float) -> Any:
     """Runs of prompt tokens. Each looks at itself and then at the pieces before it, added to what is seen so far; or,
     where `rows` say so, at all of its path at once."""
     heads, count, size = query.shape
@@ -296,7 +296,7 @@ def _attend_runs(rows: Rows, layer: int, query: Any, key: Any, value: Any, scale
     return result.to(query.dtype).view(1, count, heads, -1)
 
 
-def _attend_answers(rows: Rows, layer: int, query: Any, key: Any, value: Any, scale: float) -> Any:
+def _attend_answers(rows: TokenRows, layer: int, query: Any, key: Any, value: Any, scale: float) -> Any:
     """One row of each answer: the parts of all levels lie beside each other, and are joined at once."""
     assert rows.tails is not None
     heads, count, size = query.shape
@@ -335,7 +335,7 @@ def _packed(query: Any, kv_heads: int) -> Any:
     return query.view(kv_heads, group, count, size).transpose(1, 2).reshape(kv_heads, count * group, size)
 
 
-def _seen(rows: Rows, layer: int) -> list[tuple[Any, Any]]:
+def _seen(rows: TokenRows, layer: int) -> list[tuple[Any, Any]]:
     if layer not in rows.seen:
         rows.seen[layer] = [
             (
@@ -347,7 +347,7 @@ def _seen(rows: Rows, layer: int) -> list[tuple[Any, Any]]:
     return rows.seen[layer]
 
 
-def _attend_window(rows: Rows, layer: int, query: Any, key: Any, value: Any, scale: float, window: int) -> Any:
+def _attend_window(rows: TokenRows, layer: int, query: Any, key: Any, value: Any, scale: float, window: int) -> Any:
     """Layers that look back `window` tokens only: what each span can see is put together for it."""
     import torch
 

@@ -20,8 +20,8 @@ from needlework.models.providers.transport import (
     native_address,
 )
 from needlework.models.served.calibration import Window
-from needlework.models.served.connection import Connection, ServedOptions, address
-from needlework.models.served.errors import Fault
+from needlework.models.served.connection import ServedOptions, ServerOptions, address
+from needlework.models.served.errors import AttemptFault
 from needlework.models.served.http_client import Allowed
 from needlework.models.served.reply import DroppedError, Reply, reply_of, reply_of_pieces
 from needlework.models.served.transport import Dialect, OpenAITransport, body_of
@@ -32,7 +32,7 @@ LEAST_THINKING = 1024  # tokens; what Anthropic takes
 class AnthropicTransport(SdkTransport):
     """Asks by streamed messages. What is read of an answer is what is read of any other server's."""
 
-    def __init__(self, name: str, options: NativeOptions, connection: Connection) -> None:
+    def __init__(self, name: str, options: NativeOptions, connection: ServerOptions) -> None:
         where = native_address(ANTHROPIC, connection)
         super().__init__(ANTHROPIC, name, options, where, connection)
         library: Any = client_package("anthropic")
@@ -74,7 +74,7 @@ class AnthropicTransport(SdkTransport):
             return "--answer-prefix true: Claude goes on with no started answer while it thinks; leave one of them out"
         return ""
 
-    def _ask(self, request: Request, allowed: Allowed, clock: Clock) -> Reply | Fault:
+    def _ask(self, request: Request, allowed: Allowed, clock: Clock) -> Reply | AttemptFault:
         sent = self.fields(request)
         with self._client.messages.stream(**sent, timeout=allowed.silence_s) as stream, clock.ending(stream.close):
             for _ in clock.timed(stream, lambda event: event.type == "content_block_delta"):
@@ -152,7 +152,7 @@ _ROLES = {"user": "user", "assistant": "model"}
 class GoogleTransport(SdkTransport):
     """Asks by streamed content. What is read of an answer is what is read of any other server's."""
 
-    def __init__(self, name: str, options: NativeOptions, connection: Connection) -> None:
+    def __init__(self, name: str, options: NativeOptions, connection: ServerOptions) -> None:
         where = native_address(GOOGLE, connection)
         super().__init__(GOOGLE, name, options, where, connection)
         client_package("google-genai")
@@ -199,7 +199,7 @@ class GoogleTransport(SdkTransport):
             return "--answer-prefix true: Gemini goes on with no started answer; give --answer-prefix false"
         return ""
 
-    def _ask(self, request: Request, allowed: Allowed, clock: Clock) -> Reply | Fault:
+    def _ask(self, request: Request, allowed: Allowed, clock: Clock) -> Reply | AttemptFault:
         turns = [each for each in request.prompt.messages if each.role != "system"]
         events = self._client.models.generate_content_stream(
             model=self._name, contents=self._contents(turns), config=self._config(request, allowed)
@@ -211,7 +211,7 @@ class GoogleTransport(SdkTransport):
         answer = google_api_told(chunks)
         blocked = next((str(reason) for chunk in chunks if (reason := _blocked(chunk))), "")
         if blocked and not answer["choices"][0]["finish_reason"]:
-            return Fault("client", f"content filter: the prompt was blocked: {blocked}", filtered=True)
+            return AttemptFault("client", f"content filter: the prompt was blocked: {blocked}", filtered=True)
         if not answer["choices"][0]["finish_reason"]:
             raise DroppedError("the stream ended in the middle of the answer")
         return reply_of(answer, ttft_s=clock.ttft_s)
@@ -291,7 +291,7 @@ _OF_THE_CLIENT = ("model", "messages", "prompt", "stream", "stream_options")  # 
 class OpenAISdkTransport(OpenAITransport):
     """As `OpenAITransport`, which still looks up window and facts; the client asks the model."""
 
-    def __init__(self, name: str, options: ServedOptions, connection: Connection) -> None:
+    def __init__(self, name: str, options: ServedOptions, connection: ServerOptions) -> None:
         super().__init__(name, options, connection)
         self._identity["spec"] = f"openai-sdk:{name}"
         library: Any = client_package("openai")
@@ -317,10 +317,10 @@ class OpenAISdkTransport(OpenAITransport):
         super().abort()
         self._client.close()
 
-    async def attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> Reply | Fault:
+    async def attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> Reply | AttemptFault:
         return await in_thread(lambda: self._attempt(request, dialect, allowed, begun))
 
-    def _attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> Reply | Fault:
+    def _attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> Reply | AttemptFault:
         if (refused := self.refused(request)) is not None:
             return refused
         clock = Clock(begun, allowed.total_s)
@@ -329,7 +329,7 @@ class OpenAISdkTransport(OpenAITransport):
         except Exception as error:  # noqa: BLE001 - a bad cell never ends the run, whatever a client thinks of
             if time.perf_counter() > begun + allowed.total_s:
                 message = "the answer was not over when its time was (see --timeout)"
-                return Fault("timeout", message, retry=True, sign="late")
+                return AttemptFault("timeout", message, retry=True, sign="late")
             return fault_of_client(error, self._too_long, begun=clock.answered)
 
     def _asked_once(self, request: Request, dialect: Dialect, allowed: Allowed, clock: Clock) -> Reply:

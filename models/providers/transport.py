@@ -19,8 +19,8 @@ from needlework.core.errors import InputError
 from needlework.core.redact import Redactor, named_secrets, redactor, url_secrets, without_credentials
 from needlework.models.event_loop import in_thread
 from needlework.models.model import Request, check_known, choice_arg, float_arg, int_arg, json_arg
-from needlework.models.served.connection import Connection, header_value, is_loopback, is_usable, shown_url, table_of
-from needlework.models.served.errors import Fault, HttpError, fault_of, fault_of_status
+from needlework.models.served.connection import ServerOptions, header_value, is_loopback, is_usable, shown_url, table_of
+from needlework.models.served.errors import AttemptFault, HttpError, fault_of, fault_of_status
 from needlework.models.served.http_client import Allowed
 from needlework.models.served.reply import Reply, TooSlowError
 
@@ -62,7 +62,7 @@ class SdkTransport(ABC):
     """One model at one provider; `_ask` is each provider's own."""
 
     def __init__(
-        self, provider: Provider, name: str, options: NativeOptions, where: NativeAddress, connection: Connection
+        self, provider: Provider, name: str, options: NativeOptions, where: NativeAddress, connection: ServerOptions
     ) -> None:
         self._name = name
         self._options = options
@@ -92,29 +92,29 @@ class SdkTransport(ABC):
     def dialect(self) -> None:
         return None
 
-    def learn(self, _fault: Fault, _dialect: None) -> bool:
+    def learn(self, _fault: AttemptFault, _dialect: None) -> bool:
         return False
 
     def identify(self) -> dict[str, str]:
         return {}
 
-    async def attempt(self, request: Request, _dialect: None, allowed: Allowed, begun: float) -> Reply | Fault:
+    async def attempt(self, request: Request, _dialect: None, allowed: Allowed, begun: float) -> Reply | AttemptFault:
         return await in_thread(lambda: self._attempt(request, allowed, begun))
 
-    def _attempt(self, request: Request, allowed: Allowed, begun: float) -> Reply | Fault:
+    def _attempt(self, request: Request, allowed: Allowed, begun: float) -> Reply | AttemptFault:
         if request.template != "chat":
             words = f"--template raw: {self._provider.kind}: takes chat messages alone; give --template chat"
-            return Fault("client", words, fatal=True)
+            return AttemptFault("client", words, fatal=True)
         refused = self._refused(request)
         if refused:
-            return Fault("client", refused, fatal=True)
+            return AttemptFault("client", refused, fatal=True)
         clock = Clock(begun, allowed.total_s)
         try:
             return self._ask(request, allowed, clock)
         except Exception as error:  # noqa: BLE001 - a bad cell never ends the run, whatever a client thinks of
             if time.perf_counter() > begun + allowed.total_s:
                 message = "the answer was not over when its time was (see --timeout)"
-                return Fault("timeout", message, retry=True, sign="late")
+                return AttemptFault("timeout", message, retry=True, sign="late")
             return fault_of_client(error, self._too_long, begun=clock.answered)
 
     def _refused(self, _request: Request) -> str:
@@ -122,12 +122,12 @@ class SdkTransport(ABC):
         return ""
 
     @abstractmethod
-    def _ask(self, request: Request, allowed: Allowed, clock: Clock) -> Reply | Fault:
+    def _ask(self, request: Request, allowed: Allowed, clock: Clock) -> Reply | AttemptFault:
         """Ask the provider once."""
 
 
 _HEADER = "header."
-_DEFAULT_KEY = Connection().api_key_env
+_DEFAULT_KEY = ServerOptions().api_key_env
 _NO_KEY = "none"  # what servers on this machine are sent
 
 
@@ -218,7 +218,7 @@ def native_options(provider: Provider, args: Mapping[str, str]) -> NativeOptions
     )
 
 
-def native_address(provider: Provider, connection: Connection) -> NativeAddress:
+def native_address(provider: Provider, connection: ServerOptions) -> NativeAddress:
     """The provider and its key. A server on this machine needs no key. Raises `InputError`."""
     url = (connection.base_url or os.environ.get(provider.base_url_env) or provider.base_url).rstrip("/")
     if not is_usable(url):
@@ -250,7 +250,7 @@ _UNREACHABLE = ("ConnectError", "ConnectTimeout", "UnsupportedProtocol", "ProxyE
 _HUNG_UP = ("NetworkError", "ProtocolError", "StreamError", "APIConnectionError")
 
 
-def fault_of_client(error: Exception, too_long: re.Pattern[str] | None, *, begun: bool) -> Fault:
+def fault_of_client(error: Exception, too_long: re.Pattern[str] | None, *, begun: bool) -> AttemptFault:
     """Classify what a client raised. `begun`: something of the answer had come."""
     known = fault_of(error, too_long)
     if known is not None:
@@ -262,21 +262,21 @@ def fault_of_client(error: Exception, too_long: re.Pattern[str] | None, *, begun
     names = [each.__name__ for each in (*type(error).__mro__, *type(cause).__mro__)]
     said = f"{type(cause).__name__}: {cause}"
     if _is(names, _UNREACHABLE):
-        return Fault("server", f"no connection: {said}", retry=True, sign="gone")
+        return AttemptFault("server", f"no connection: {said}", retry=True, sign="gone")
     if _is(names, _TIMEOUTS):
-        return Fault("timeout", "no answer in time (see --timeout)", retry=True, sign="slow")
+        return AttemptFault("timeout", "no answer in time (see --timeout)", retry=True, sign="slow")
     if _is(names, _HUNG_UP):
         sign, words = ("broken", said) if begun else ("gone", f"no answer: {said}")
-        return Fault("server", words, retry=True, sign=sign)  # type: ignore[arg-type]  # both are signs
+        return AttemptFault("server", words, retry=True, sign=sign)  # type: ignore[arg-type]  # both are signs
     # What no client has a name for: an answer that it cannot read.
-    return Fault("protocol", said, retry=True, sign="broken")
+    return AttemptFault("protocol", said, retry=True, sign="broken")
 
 
 def _is(names: list[str], words: tuple[str, ...]) -> bool:
     return any(word in name for name in names for word in words)
 
 
-def _of_status(error: Exception, status: int, too_long: re.Pattern[str] | None) -> Fault:
+def _of_status(error: Exception, status: int, too_long: re.Pattern[str] | None) -> AttemptFault:
     body: Any = getattr(error, "body", None) or getattr(error, "details", None)
     inner = table_of(table_of(body).get("error"))
     inside = status == 200

@@ -36,7 +36,7 @@ class BatchAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _LinePlace:
     file: Path
     begin: int
     whole: bool
@@ -51,7 +51,7 @@ class AnswerFiles:
 
     def __init__(self, paths: Sequence[str]) -> None:
         """Raises `InputError` for a file that cannot be read or holds no answers."""
-        self._places: dict[str, _Place] = {}
+        self._places: dict[str, _LinePlace] = {}
         self._cells: Counter[str] = Counter()
         self.lines = self.spoilt = 0
         self.repeated: set[str] = set()
@@ -69,7 +69,7 @@ class AnswerFiles:
             self.spoilt += 1
             return
         custom_id, answer = found
-        place = _Place(path, begin, answer.whole, _said(answer) if answer.whole else "")
+        place = _LinePlace(path, begin, answer.whole, _said(answer) if answer.whole else "")
         known = self._places.get(custom_id)
         if known is None:
             self._cells[cell_of_id(custom_id)] += 1
@@ -175,7 +175,7 @@ _CALIBRATION = re.compile(r"calibration-([0-9a-f]{12})-([0-9]+)-([0-9]+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class BatchLine:
     """A line: its id, the endpoint, and the whole text, without a newline."""
 
     id: str
@@ -204,7 +204,7 @@ def cell_of_id(custom_id: str) -> str:
     return custom_id.partition("-")[0]
 
 
-def trial_line(name: str, options: ServedOptions, request: Request) -> Line:
+def trial_line(name: str, options: ServedOptions, request: Request) -> BatchLine:
     """The line of a request of a trial."""
     assert request.cell is not None
     body = _body(name, options, request)
@@ -212,7 +212,9 @@ def trial_line(name: str, options: ServedOptions, request: Request) -> Line:
     return _line(f"{cell_id(request.cell)}-{hashed}", options, request, body)
 
 
-def calibration_line(name: str, options: ServedOptions, request: Request, layout: Sequence[str], number: int) -> Line:
+def calibration_line(
+    name: str, options: ServedOptions, request: Request, layout: Sequence[str], number: int
+) -> BatchLine:
     """The line of one of the two short requests."""
     custom_id = f"calibration-{layout_id(layout)}-{number}-{request.prompt.tokens}"
     return _line(custom_id, options, request, _body(name, options, request))
@@ -223,11 +225,11 @@ def _body(name: str, options: ServedOptions, request: Request) -> dict[str, obje
     return body_of(name, options, request, options.max_tokens_field or "max_completion_tokens")
 
 
-def _line(custom_id: str, options: ServedOptions, request: Request, body: dict[str, object]) -> Line:
+def _line(custom_id: str, options: ServedOptions, request: Request, body: dict[str, object]) -> BatchLine:
     endpoint = "chat/completions" if request.template == "chat" else "completions"
     url = f"/v1/{endpoint}" if options.azure_api_version is None else f"/{endpoint}"
     # ASCII: texts hold characters that some programs take for the end of a line.
-    return Line(custom_id, url, json.dumps({"custom_id": custom_id, "method": "POST", "url": url, "body": body}))
+    return BatchLine(custom_id, url, json.dumps({"custom_id": custom_id, "method": "POST", "url": url, "body": body}))
 
 
 _OUTPUT_OPTION = "--batch-out"
@@ -259,7 +261,7 @@ class RequestFiles:
         if not path.parent.is_dir():
             raise InputError(_OUTPUT_OPTION, path, f"there is no folder {path.parent}; make it, or name another")
 
-    def write(self, line: Line, model: str) -> None:
+    def write(self, line: BatchLine, model: str) -> None:
         """Write one request. Raises `InputError` for one that no file may hold, and for a disk that takes no more."""
         data = f"{line.text}\n".encode("ascii")
         if len(data) > self._most_bytes:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Connection:
+class ServerOptions:
     """The options that say how to reach a server; it holds names of secrets, never the secrets.
 
     `api_key_env` names the environment variable with the key. `headers_env` names one that holds extra headers as a
@@ -150,7 +150,7 @@ class Address:
         return urlsplit(self.base_url).hostname == urlsplit(_OPENAI).hostname
 
 
-def served_options(args: Mapping[str, str], connection: Connection) -> ServedOptions:
+def served_options(args: Mapping[str, str], connection: ServerOptions) -> ServedOptions:
     """Read the arguments; an unknown name or a value of the wrong type raises `InputError`."""
     check_known(args, KNOWN, prefixes=(_HEADER,))
     send_temperature = args.get("temperature") != "none"
@@ -186,7 +186,7 @@ def served_options(args: Mapping[str, str], connection: Connection) -> ServedOpt
     )
 
 
-def address(connection: Connection, azure: bool) -> Address:
+def address(connection: ServerOptions, azure: bool) -> Address:
     """The server and its key. A server on this machine needs no key."""
     url = connection.base_url or os.environ.get("OPENAI_BASE_URL") or ("" if azure else _OPENAI)
     if not is_usable(url):

@@ -37,7 +37,7 @@ _NO_QUOTA = ("insufficient_quota", "billing_hard_limit", "credit balance is too 
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class AttemptFault:
     """One failed attempt. `filtered`: no fault of ours or theirs, the server refused to answer this prompt.
 
     `sign`: what it says about the server. `fatal`: every further request would end the same way. `too_long`: the
@@ -76,66 +76,66 @@ class HttpError:
 _ENDPOINT = re.compile(r"/(?:chat/)?completions/?(?=$|[?#])")  # what a base URL has behind it in a request
 
 
-def fault_of_status(error: HttpError, too_long: re.Pattern[str] | None = None) -> Fault:
+def fault_of_status(error: HttpError, too_long: re.Pattern[str] | None = None) -> AttemptFault:
     """Classify a status with its body. `too_long`: the user's own pattern for a prompt that does not fit."""
     status, shown = error.status, error.shown
     words = f"{_said(error)} {error.text}".lower()
     wait_s = retry_after(error.headers)
     if status in (400, 403) and any(word in words for word in _FILTERED):
-        return Fault("client", f"content filter: {shown}", filtered=True, status=status)
+        return AttemptFault("client", f"content filter: {shown}", filtered=True, status=status)
     if status in (401, 403) or any(word in words for word in _NO_QUOTA):
-        return Fault("client", f"the server refuses the key: {shown}", fatal=True, status=status)
+        return AttemptFault("client", f"the server refuses the key: {shown}", fatal=True, status=status)
     if status == 402:
-        return Fault("client", f"the server wants money: {shown}", fatal=True, status=status)
+        return AttemptFault("client", f"the server wants money: {shown}", fatal=True, status=status)
     if status == 404:
-        return Fault("client", f"no such model or address: {shown}", fatal=True, status=status)
+        return AttemptFault("client", f"no such model or address: {shown}", fatal=True, status=status)
     if 300 <= status < 400:
         where = {name.lower(): value for name, value in error.headers.items()}.get("location", "another address")
         base = _ENDPOINT.sub("", where)
         message = f"HTTP {status}: the server sends us on to {base}: give that as --base-url"
-        return Fault("client", message, fatal=True, status=status)
+        return AttemptFault("client", message, fatal=True, status=status)
     if says_too_long(status, words, too_long):
-        return Fault("client", f"context too long: {shown}", too_long=True, status=status)
+        return AttemptFault("client", f"context too long: {shown}", too_long=True, status=status)
     if status == 429 and any(sign in words for sign in _TOO_LARGE):
-        return Fault("client", shown, status=status)
+        return AttemptFault("client", shown, status=status)
     if status in _BUSY:
         kind: ErrorKind = "rate_limit" if status == 429 else "server"
         if wait_s is not None and wait_s > LONGEST_RETRY_AFTER_S:
             message = f"the server wants to be left alone for {wait_s / 60:.0f} minutes: {shown}"
-            return Fault(kind, message, sign="busy", fatal=True, retry_after_s=wait_s, status=status)
-        return Fault(kind, shown, retry=True, sign="busy", retry_after_s=wait_s, status=status)
+            return AttemptFault(kind, message, sign="busy", fatal=True, retry_after_s=wait_s, status=status)
+        return AttemptFault(kind, shown, retry=True, sign="busy", retry_after_s=wait_s, status=status)
     if status in _SLOW:
-        return Fault("timeout", shown, retry=True, sign="slow", retry_after_s=wait_s, status=status)
+        return AttemptFault("timeout", shown, retry=True, sign="slow", retry_after_s=wait_s, status=status)
     if status >= 500 or status in (409, 425):
         sign: Sign = "down" if status in _DOWN else "broken"
-        return Fault("server", shown, retry=status != 501, sign=sign, retry_after_s=wait_s, status=status)
-    return Fault("client", shown, status=status)
+        return AttemptFault("server", shown, retry=status != 501, sign=sign, retry_after_s=wait_s, status=status)
+    return AttemptFault("client", shown, status=status)
 
 
-def fault_of(error: Exception, too_long: re.Pattern[str] | None = None) -> Fault | None:
+def fault_of(error: Exception, too_long: re.Pattern[str] | None = None) -> AttemptFault | None:
     """Classify what sending a request or reading its answer raised; `None` for anything else."""
     match error:
         case ServerSaidError():
             return fault_of_status(HttpError(error.status or 500, error.body, str(error), inside=True), too_long)
         case MalformedError() | UnreadableError():
-            return Fault("protocol", str(error), retry=True, sign="broken")
+            return AttemptFault("protocol", str(error), retry=True, sign="broken")
         case TooSlowError():
-            return Fault("timeout", str(error), retry=True, sign="late")
+            return AttemptFault("timeout", str(error), retry=True, sign="late")
         case TimeoutError():
-            return Fault("timeout", str(error), retry=True, sign="slow")
+            return AttemptFault("timeout", str(error), retry=True, sign="slow")
         case UnreachableError():
-            return Fault("server", f"no connection: {error}", retry=True, sign="gone")
+            return AttemptFault("server", f"no connection: {error}", retry=True, sign="gone")
         case HangUpError(begun=False):
-            return Fault("server", f"no answer: {error}", retry=True, sign="gone")
+            return AttemptFault("server", f"no answer: {error}", retry=True, sign="gone")
         case DroppedError() | HangUpError():
-            return Fault("server", str(error), retry=True, sign="broken")
+            return AttemptFault("server", str(error), retry=True, sign="broken")
         case UnicodeError():
-            return Fault("protocol", f"{type(error).__name__}: {error}")
+            return AttemptFault("protocol", f"{type(error).__name__}: {error}")
         case _:
             return None
 
 
-def crowded(fault: Fault, room: str) -> Fault:
+def crowded(fault: AttemptFault, room: str) -> AttemptFault:
     """A refusal for length of a prompt that has room: the server has none for it beside the others. `room`: why so."""
     message = f"no room for this prompt, though {room}: {fault.message}"
     return replace(fault, kind="server", message=message, too_long=False, retry=True, sign="crowded", alone=True)
@@ -165,7 +165,7 @@ def _finite(seconds: float) -> float | None:
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
-def delay_s(fault: Fault, failures: int, jitter: random.Random) -> float:
+def delay_s(fault: AttemptFault, failures: int, jitter: random.Random) -> float:
     """How long to wait after so many failures (1 = the first): anything up to a bound that doubles ("full jitter").
 
     Random over the whole width, so that requests that failed together do not come back together (M. Brooker,
@@ -190,7 +190,9 @@ class Retries:
     counted: int = 0
     refused_s: float = 0.0
 
-    def pause_s(self, fault: Fault, *, outage: bool, jitter: random.Random, never_heard: bool = False) -> float | None:
+    def pause_s(
+        self, fault: AttemptFault, *, outage: bool, jitter: random.Random, never_heard: bool = False
+    ) -> float | None:
         """Seconds to wait before the next try; `None` when there is none. `never_heard`: the server has not shown a
         sign of life yet. It is soon given up, and pauses that grow would outlast that.
         """
@@ -243,7 +245,7 @@ def reason(error: Exception) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Endpoint:
     """One end of a connection. `root`: its address up to the path, without user and password.
 
     `headers`: the user and password, as the header that carries them.
@@ -267,16 +269,16 @@ class Place:
         return HTTPSConnection.default_port if self.secure else HTTPConnection.default_port
 
 
-def place_of(url: str, header: str = "Authorization") -> Place:
+def place_of(url: str, header: str = "Authorization") -> Endpoint:
     """The place that an address names."""
     parts = urlsplit(url)
     login, _, host = parts.netloc.rpartition("@")
     user, _, password = login.partition(":")
     pair = f"{unquote(user)}:{unquote(password)}".encode()
-    return Place(f"{parts.scheme}://{host}", {header: f"Basic {b64encode(pair).decode()}"} if login else {})
+    return Endpoint(f"{parts.scheme}://{host}", {header: f"Basic {b64encode(pair).decode()}"} if login else {})
 
 
-def proxy_for(url: str, given: str | None, environment: bool) -> Place | None:
+def proxy_for(url: str, given: str | None, environment: bool) -> Endpoint | None:
     """The proxy before a server: the given one, or by `environment` that of `HTTPS_PROXY`, `NO_PROXY` and so on."""
     server = urlsplit(url)
     address = given
@@ -297,8 +299,8 @@ def proxy_for(url: str, given: str | None, environment: bool) -> Place | None:
 class Way:
     """How a server is reached: at once, through a tunnel of a proxy, or by a proxy that is told the whole address."""
 
-    server: Place
-    proxy: Place | None
+    server: Endpoint
+    proxy: Endpoint | None
     tls: ssl.SSLContext | None
 
     @property
@@ -326,7 +328,7 @@ class Way:
         return HTTPSConnection(*first.at, context=self.tls) if first.secure else HTTPConnection(*first.at)
 
 
-def way_to(server: Place, proxy: Place | None) -> Way:
+def way_to(server: Endpoint, proxy: Endpoint | None) -> Way:
     """The way to a server, and to a proxy before it, if there is one."""
     return Way(server, proxy, trusted() if server.secure or (proxy is not None and proxy.secure) else None)
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from needlework.models.event_loop import reader
 from needlework.models.served.errors import HangUpError, UnreadableError, place_of, proxy_for, way_to
-from needlework.models.served.http_connection import Connection, Incoming, connected, head_of, unpacked
+from needlework.models.served.http_connection import HttpConnection, Incoming, connected, head_of, unpacked
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,13 @@ class HttpClient:
         self._headers = {"User-Agent": "needlework", **headers, **server.headers, **self._way.headers}
         self._query = urlsplit(url).query
         self._heads: dict[tuple[str, str], bytes] = {}
-        self._idle: list[Connection] = []
-        self._open: set[Connection] = set()
+        self._idle: list[HttpConnection] = []
+        self._open: set[HttpConnection] = set()
         self._closed = False
 
-    def send(self, method: str, url: str, body: bytes | None, allowed: Allowed) -> Answer:
+    def send(self, method: str, url: str, body: bytes | None, allowed: Allowed) -> BlockingReply:
         """As `exchange`, for a thread that waits."""
-        return Answer(reader().wait(self.exchange(method, url, body, allowed)))
+        return BlockingReply(reader().wait(self.exchange(method, url, body, allowed)))
 
     async def exchange(self, method: str, url: str, body: bytes | None, allowed: Allowed) -> Exchanged:
         """Send a request and wait for the head of the answer. Of `url` only path and query count.
@@ -77,7 +77,7 @@ class HttpClient:
         found = self._heads[method, url] = head_of(method, self._way, target, self._headers)
         return found
 
-    def _kept(self) -> Connection | None:
+    def _kept(self) -> HttpConnection | None:
         """The connection that was used last, if it can be used again."""
         while self._idle:
             connection = self._idle.pop()
@@ -86,7 +86,7 @@ class HttpClient:
             self.drop(connection)
         return None
 
-    async def _connected(self, silence_s: float, end: float) -> Connection:
+    async def _connected(self, silence_s: float, end: float) -> HttpConnection:
         connection = None if self._closed else await connected(self._way, silence_s, end)
         if connection is not None and not self._closed:
             self._open.add(connection)
@@ -95,7 +95,7 @@ class HttpClient:
             connection.close()
         raise HangUpError("the connection was closed on this side")
 
-    def keep(self, connection: Connection) -> None:
+    def keep(self, connection: HttpConnection) -> None:
         """Use a connection again: its answer has been read to the end."""
         if self._closed:
             self.drop(connection)
@@ -103,7 +103,7 @@ class HttpClient:
         connection.rest()
         self._idle.append(connection)
 
-    def drop(self, connection: Connection) -> None:
+    def drop(self, connection: HttpConnection) -> None:
         """Use a connection no longer."""
         self._open.discard(connection)
         connection.close()
@@ -119,7 +119,7 @@ class HttpClient:
         self._idle.clear()
 
 
-class Answer:
+class BlockingReply:
     """An `Exchanged` for a thread that waits."""
 
     def __init__(self, exchanged: Exchanged) -> None:
@@ -137,7 +137,7 @@ class Answer:
         while (chunk := reader().wait(following())) is not None:
             yield chunk
 
-    def __enter__(self) -> Answer:
+    def __enter__(self) -> BlockingReply:
         return self
 
     def __exit__(self, *raised: object) -> None:
@@ -150,11 +150,11 @@ _TAIL_S = 0.2  # for what comes after the part of an answer that matters, so tha
 class Keeper(Protocol):
     """Whose the connections are."""
 
-    def keep(self, connection: Connection) -> None:
+    def keep(self, connection: HttpConnection) -> None:
         """Use it again."""
         ...
 
-    def drop(self, connection: Connection) -> None:
+    def drop(self, connection: HttpConnection) -> None:
         """Use it no longer."""
         ...
 
@@ -165,7 +165,7 @@ class Exchanged:
     `headers`: their names in small letters.
     """
 
-    def __init__(self, incoming: Incoming, connection: Connection, keeper: Keeper) -> None:
+    def __init__(self, incoming: Incoming, connection: HttpConnection, keeper: Keeper) -> None:
         self._incoming = incoming
         self._connection = connection
         self._keeper = keeper

@@ -22,7 +22,7 @@ _IDLE_S = 4.0  # uvicorn, which most model servers run on, hangs up after 5 s
 _HELD = 4 * 2**20  # bytes that have come and are not read yet; a server that sends more has to wait
 
 
-class Connection(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     """A connection that is open. Its methods are for the reader."""
 
     def __init__(self) -> None:
@@ -146,7 +146,7 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
 
 
-async def connected(way: Way, silence_s: float, end: float) -> Connection:
+async def connected(way: Way, silence_s: float, end: float) -> HttpConnection:
     """Connect, through a tunnel where there is one, and with encryption. Raises `UnreachableError`."""
     until = time.perf_counter() + min(silence_s, _CONNECT_S, max(0.001, end - time.perf_counter()))
     http = way.connection()
@@ -157,7 +157,7 @@ async def connected(way: Way, silence_s: float, end: float) -> Connection:
         encrypted = isinstance(http, HTTPSConnection)
         loop = asyncio.get_running_loop()
         _, connection = await loop.create_connection(
-            Connection,
+            HttpConnection,
             sock=http.sock,
             ssl=way.tls if encrypted else None,
             server_hostname=way.server.at[0] if encrypted and way.tunnels else http.host if encrypted else None,
@@ -296,7 +296,7 @@ class Incoming:
 _KEPT = "%/:=&?~#+!$,;'@()*[]"  # signs of an address that are not written otherwise
 
 
-class _Written(HTTPConnection):
+class _RecordedRequest(HTTPConnection):
     """One that keeps what it is to send."""
 
     written = b""
@@ -310,7 +310,7 @@ def head_of(method: str, way: Way, target: str, headers: Mapping[str, str]) -> b
 
     Raises `ValueError` where a header or an address has signs that none can have.
     """
-    writing = _Written(*way.server.at)
+    writing = _RecordedRequest(*way.server.at)
     writing.default_port = way.server.default_port
     named = {name.lower(): (name, value) for name, value in headers.items()}
     own = {"host": "skip_host", "accept-encoding": "skip_accept_encoding"}

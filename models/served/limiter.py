@@ -48,7 +48,7 @@ class News:
 
 
 @dataclass(slots=True)
-class Pace:
+class RequestLimiter:
     """The state of one server's requests. Every method takes the time in seconds, of any clock that only goes forward.
 
     `width`: the highest limit at the start, `ceiling`: the highest one now. `cuts` counts decreases: what was begun
@@ -185,7 +185,7 @@ class Passage:
 
 
 class Turnstile:
-    """Keeps requests to the `Pace` of their server, and stops them all once it is closed.
+    """Keeps requests to the `RequestLimiter` of their server, and stops them all once it is closed.
 
     Only an attempt holds a place: a request that waits before it tries again has left the gate. Requests pass in the
     reader; it may be narrowed and closed from any.
@@ -200,7 +200,7 @@ class Turnstile:
     ) -> None:
         """`now` and `sleep` (seconds) are for tests that do not want to wait."""
         self.now = now
-        self._pace = Pace(width)
+        self._pace = RequestLimiter(width)
         self._turn = threading.Lock()
         self._waiting: deque[asyncio.Future[None]] = deque()  # for a place
         self._pausing: set[asyncio.Future[None]] = set()
@@ -230,7 +230,7 @@ class Turnstile:
         return None
 
     def _wait_s(self, alone: bool) -> float:
-        """As `Pace.wait_s`; who is asked alone waits for all that are in flight, the others wait for it."""
+        """As `RequestLimiter.wait_s`; who is asked alone waits for all that are in flight, the others wait for it."""
         if self._pace.in_flight if alone else self._loners:
             return math.inf
         return self._pace.wait_s(self.now())
@@ -256,7 +256,7 @@ class Turnstile:
             _go_on(self._waiting.popleft())
 
     def news(self, passage: Passage) -> News | None:
-        """What is to be told after an attempt has left, as `Pace.news` has it."""
+        """What is to be told after an attempt has left, as `RequestLimiter.news` has it."""
         with self._turn:
             now = self.now()
             return None if self._why else self._pace.news(now, now - passage.since)

@@ -25,10 +25,17 @@ from needlework.models.providers.transport import (
     native_address,
     native_options,
 )
-from needlework.models.served.batch_files import AnswerFiles, BatchAnswer, Line, calibration_line, layout_id, trial_line
+from needlework.models.served.batch_files import (
+    AnswerFiles,
+    BatchAnswer,
+    BatchLine,
+    calibration_line,
+    layout_id,
+    trial_line,
+)
 from needlework.models.served.calibration import Window, layout_of, new_short_requests
-from needlework.models.served.connection import Connection, ServedOptions, address, check_for_batch, served_options
-from needlework.models.served.errors import Fault, HttpError, Retries, crowded, fault_of, fault_of_status
+from needlework.models.served.connection import ServedOptions, ServerOptions, address, check_for_batch, served_options
+from needlework.models.served.errors import AttemptFault, HttpError, Retries, crowded, fault_of, fault_of_status
 from needlework.models.served.http_client import Allowed
 from needlework.models.served.limiter import News, Passage, Sign, Turnstile, farewell, news_line
 from needlework.models.served.reply import Reply, read_body, within_budget
@@ -49,7 +56,7 @@ class PacedModel:
         self,
         transport: Transport,
         tokenizer: Tokenizer,
-        connection: Connection,
+        connection: ServerOptions,
         gate: Turnstile | None = None,
         shared: Path | None = None,
     ) -> None:
@@ -157,9 +164,9 @@ class PacedModel:
         hide = self._transport.redactor.hide
         return {name: printable(hide(value), 300) for name, value in self._transport.identify().items()}
 
-    async def _passing(self, passage: Passage, request: Request, dialect: object, begun: float) -> Reply | Fault:
+    async def _passing(self, passage: Passage, request: Request, dialect: object, begun: float) -> Reply | AttemptFault:
         """One attempt of a request that the gate has let through, and what the gate learns from it."""
-        outcome: Reply | Fault | None = None
+        outcome: Reply | AttemptFault | None = None
         try:
             outcome = await self._transport.attempt(request, dialect, self._allowed(request), begun)
             if isinstance(outcome, Reply):
@@ -168,8 +175,10 @@ class PacedModel:
                 outcome = crowded(outcome, room)
         finally:
             gone = self._gate.leave(passage, *_told(outcome))
-        ended = self._ended() if isinstance(outcome, Fault) and outcome.sign in ("gone", "broken", "down") else ""
-        if (gone or ended) and isinstance(outcome, Fault):
+        ended = (
+            self._ended() if isinstance(outcome, AttemptFault) and outcome.sign in ("gone", "broken", "down") else ""
+        )
+        if (gone or ended) and isinstance(outcome, AttemptFault):
             last = farewell(str(self._transport.identity["server"]), self._gate.silent, outcome.message)
             outcome = replace(outcome, message=ended or last, retry=False, fatal=True)
             self._error(outcome)
@@ -180,8 +189,8 @@ class PacedModel:
                 self._gate.end_pauses()
         return outcome
 
-    def _news(self, news: News, outcome: Reply | Fault | None) -> str:
-        why = self._transport.redactor.clean(outcome.message) if isinstance(outcome, Fault) else ""
+    def _news(self, news: News, outcome: Reply | AttemptFault | None) -> str:
+        why = self._transport.redactor.clean(outcome.message) if isinstance(outcome, AttemptFault) else ""
         server = str(self._transport.identity["server"])
         return news_line(news, server, printable(why), heard=self._gate.silent is not None)
 
@@ -200,7 +209,7 @@ class PacedModel:
         longest = self._longest
         return f"one of {longest} tokens was answered{share}" if request.prompt.tokens <= longest else ""
 
-    def _error(self, fault: Fault, hopeless: bool = False) -> ModelError:
+    def _error(self, fault: AttemptFault, hopeless: bool = False) -> ModelError:
         """The error that a record tells. One that would come to every further request closes the gate."""
         message = printable(self._transport.redactor.clean(fault.message))
         error = ModelError(fault.kind, message, fault.fatal or hopeless, fault.too_long)
@@ -228,7 +237,7 @@ class ServedModel(PacedModel):
         name: str,
         options: ServedOptions,
         tokenizer: Tokenizer,
-        connection: Connection,
+        connection: ServerOptions,
         gate: Turnstile | None = None,
         shared: Path | None = None,
     ) -> None:
@@ -241,9 +250,9 @@ PREFILL_PER_S = 1000
 DECODE_PER_S = 10
 
 
-def _told(outcome: Reply | Fault | None) -> tuple[Sign, float | None]:
+def _told(outcome: Reply | AttemptFault | None) -> tuple[Sign, float | None]:
     """What an attempt tells the gate: how the server is, and for how many seconds it wants to be left alone."""
-    if isinstance(outcome, Fault):
+    if isinstance(outcome, AttemptFault):
         return outcome.sign, outcome.retry_after_s if outcome.sign == "busy" and outcome.retry else None
     return ("broken" if outcome is None else "answered"), None
 
@@ -283,7 +292,7 @@ class BatchServiceModel:
         name: str,
         options: ServedOptions,
         tokenizer: Tokenizer,
-        connection: Connection,
+        connection: ServerOptions,
         answers: AnswerFiles | None,
     ) -> None:
         """`answers`: `None` where requests are written."""
@@ -326,7 +335,7 @@ class BatchServiceModel:
     def tokenizer(self) -> Tokenizer:
         return self._tokenizer
 
-    def lines(self, request: Request) -> Iterator[Line]:
+    def lines(self, request: Request) -> Iterator[BatchLine]:
         """What to write for a request: before the first of each layout the two that calibrate, see `ServerFacts`."""
         layout = layout_of(request, self._tokenizer)
         if layout not in self._written:
@@ -379,13 +388,13 @@ class BatchServiceModel:
         return counts, [_short_response(_read(answer, "", self._too_long)) for answer in answers]
 
 
-def _read(answer: BatchAnswer, prompt: str, too_long: re.Pattern[str] | None) -> Reply | Fault:
+def _read(answer: BatchAnswer, prompt: str, too_long: re.Pattern[str] | None) -> Reply | AttemptFault:
     """What a line says, in the words of a server's answers."""
     if answer.whole:
         try:
             return read_body(json.dumps(answer.body).encode(), prompt)
         except Exception as error:  # noqa: BLE001 - a bad line never ends the run, whatever a service thinks of
-            return fault_of(error, too_long) or Fault("protocol", f"{type(error).__name__}: {error}")
+            return fault_of(error, too_long) or AttemptFault("protocol", f"{type(error).__name__}: {error}")
     body = answer.error or answer.body
     if answer.status is not None and answer.status != 200:
         shown = answer.body or answer.error
@@ -394,7 +403,7 @@ def _read(answer: BatchAnswer, prompt: str, too_long: re.Pattern[str] | None) ->
     return replace(fault_of_status(said, too_long), message=f"the batch has no answer: {said.shown.partition(': ')[2]}")
 
 
-def _short_response(outcome: Reply | Fault) -> Response:
+def _short_response(outcome: Reply | AttemptFault) -> Response:
     if isinstance(outcome, Reply):
         return response_of(outcome)
     return Response(error=ModelError(outcome.kind, printable(outcome.message)))
@@ -412,7 +421,7 @@ def _printable(reply: Reply) -> Reply:
 _PACKAGES = {"anthropic": "anthropic", "google": "google-genai", "openai-sdk": "openai"}
 
 
-def check_served(kind: str, model_args: Mapping[str, str], connection: Connection) -> None:
+def check_served(kind: str, model_args: Mapping[str, str], connection: ServerOptions) -> None:
     """Refuse before the first cell: misspelt arguments, a missing key, a missing package. Raises `InputError`."""
     if kind in _PACKAGES:
         client_package(_PACKAGES[kind])
@@ -432,7 +441,7 @@ def load_served(
     name: str,
     model_args: Mapping[str, str],
     tokenizer: Tokenizer,
-    connection: Connection,
+    connection: ServerOptions,
     cache_dir: Path,
 ) -> Model:
     """The model, ready to be asked; nobody is spoken to before its first request. Raises `InputError`."""
@@ -446,7 +455,7 @@ def load_served(
     return PacedModel(transport_of(kind, name, model_args, connection), tokenizer, connection, shared=shared)
 
 
-def transport_of(kind: str, name: str, model_args: Mapping[str, str], connection: Connection) -> Transport:
+def transport_of(kind: str, name: str, model_args: Mapping[str, str], connection: ServerOptions) -> Transport:
     """HTTP in OpenAI's form, or a provider's own client. Raises `InputError`."""
     match kind:
         case "anthropic":

@@ -216,7 +216,7 @@ def _event(value: str) -> Any:
 
 
 @dataclass(slots=True)
-class _Choice:
+class _ReplyChoice:
     """One of the answers that a server gives to one request."""
 
     text: list[str] = field(default_factory=list)
@@ -228,7 +228,7 @@ class _Choice:
 class _Gathered:
     """An answer in the making, for bodies (one addition) and streams (many) alike."""
 
-    choices: dict[int, _Choice] = field(default_factory=dict)
+    choices: dict[int, _ReplyChoice] = field(default_factory=dict)
     usage: Mapping[str, Any] = field(default_factory=dict)
     timings: Mapping[str, Any] = field(default_factory=dict)
     ttft_s: float | None = None
@@ -241,9 +241,9 @@ class _Gathered:
         return self._judged.finish_reason
 
     @property
-    def _judged(self) -> _Choice:
+    def _judged(self) -> _ReplyChoice:
         """Several answers may have been asked for, and may come in any order: the one of the lowest index is judged."""
-        return self.choices[min(self.choices)] if self.choices else _Choice()
+        return self.choices[min(self.choices)] if self.choices else _ReplyChoice()
 
     def add(self, data: Any) -> _Gathered:
         if not isinstance(data, dict):
@@ -266,7 +266,7 @@ class _Gathered:
 
     def _add_choice(self, choice: dict[str, Any]) -> None:
         index = choice.get("index")
-        into = self.choices.setdefault(index if isinstance(index, int) else 0, _Choice())
+        into = self.choices.setdefault(index if isinstance(index, int) else 0, _ReplyChoice())
         text, thought = said_and_thought(choice)
         into.text += [text] if text else []
         into.reasoning += [thought] if thought else []

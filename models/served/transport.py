@@ -15,8 +15,15 @@ from urllib.parse import SplitResult, quote, urlsplit
 from needlework.core.redact import Redactor, named_secrets, redactor, url_secrets, without_credentials
 from needlework.models.model import Request, starts_answer
 from needlework.models.served.calibration import Window, discover_window
-from needlework.models.served.connection import Address, Connection, ServedOptions, address, count, table_of
-from needlework.models.served.errors import Fault, HangUpError, HttpError, UnreadableError, fault_of, fault_of_status
+from needlework.models.served.connection import Address, ServedOptions, ServerOptions, address, count, table_of
+from needlework.models.served.errors import (
+    AttemptFault,
+    HangUpError,
+    HttpError,
+    UnreadableError,
+    fault_of,
+    fault_of_status,
+)
 from needlework.models.served.http_client import Allowed, Exchanged, HttpClient
 from needlework.models.served.reply import Body, Events, Reply, Within
 from needlework.models.served.server_facts import json_fetch, who_answers
@@ -45,11 +52,11 @@ class Transport(Protocol):
         """What the server has taught us about itself, as one value."""
         ...
 
-    async def attempt(self, request: Request, dialect: Any, allowed: Allowed, begun: float) -> Reply | Fault:
+    async def attempt(self, request: Request, dialect: Any, allowed: Allowed, begun: float) -> Reply | AttemptFault:
         """Ask once, in the reader. Never raises. `begun`: the `time.perf_counter()` time."""
         ...
 
-    def learn(self, fault: Fault, dialect: Any) -> bool:
+    def learn(self, fault: AttemptFault, dialect: Any) -> bool:
         """Whether to ask again in another dialect: the server refused the way we asked, and not what we asked."""
         ...
 
@@ -107,7 +114,7 @@ class Sender:
         body = _encode(sent).encode()
         return await self.http.exchange("POST", self._endpoints[request.template], body, allowed)
 
-    def learn(self, fault: Fault, dialect: Dialect) -> bool:
+    def learn(self, fault: AttemptFault, dialect: Dialect) -> bool:
         """Whether to ask again in another way: the server refused the way we asked, and not what we asked."""
         if fault.kind not in ("client", "server") or fault.status not in (400, 404, 405, 422, 501):
             return False
@@ -169,7 +176,7 @@ _ERROR_BYTES = 65_536  # as much of an error's page as is looked at
 class OpenAITransport:
     """A `Transport` over HTTP, without a client library between."""
 
-    def __init__(self, name: str, options: ServedOptions, connection: Connection) -> None:
+    def __init__(self, name: str, options: ServedOptions, connection: ServerOptions) -> None:
         self._name = name
         self._options = options
         self._too_long = connection.too_long_pattern
@@ -208,7 +215,7 @@ class OpenAITransport:
     def dialect(self) -> Dialect:
         return self._sender.dialect
 
-    def learn(self, fault: Fault, dialect: Dialect) -> bool:
+    def learn(self, fault: AttemptFault, dialect: Dialect) -> bool:
         return self._sender.learn(fault, dialect)
 
     def abort(self) -> None:
@@ -236,16 +243,16 @@ class OpenAITransport:
         # A gateway's list of models changes with its catalogue, and says nothing of who answers.
         return who_answers(json_fetch(self._sender.http), self._sender.base_url, self._name) if self._open else {}
 
-    def refused(self, request: Request) -> Fault | None:
+    def refused(self, request: Request) -> AttemptFault | None:
         """What is known beforehand to be refused."""
         if request.template == "chat" and starts_answer(request) and not self._open:
             why = (
                 "--answer-prefix true: OpenAI and Azure do not go on with a started answer; give --answer-prefix false"
             )
-            return Fault("client", why, fatal=True)
+            return AttemptFault("client", why, fatal=True)
         return None
 
-    async def attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> Reply | Fault:
+    async def attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> Reply | AttemptFault:
         if (refused := self.refused(request)) is not None:
             return refused
         # Who does not stream says nothing before the whole answer is there.
@@ -262,11 +269,11 @@ class OpenAITransport:
                 return reading.reply()
         except TimeoutError:
             waited_s = time.perf_counter() - begun
-            return Fault("timeout", f"no answer in {waited_s:.3g} s (see --timeout)", retry=True, sign="slow")
+            return AttemptFault("timeout", f"no answer in {waited_s:.3g} s (see --timeout)", retry=True, sign="slow")
         except Exception as error:  # noqa: BLE001 - a bad cell never ends the run, whatever a server thinks of
-            return fault_of(error, self._too_long) or Fault("protocol", f"{type(error).__name__}: {error}")
+            return fault_of(error, self._too_long) or AttemptFault("protocol", f"{type(error).__name__}: {error}")
 
-    def _explained(self, fault: Fault) -> Fault:
+    def _explained(self, fault: AttemptFault) -> AttemptFault:
         """A refusal with what the user may have left out."""
         if fault.status == 404 and not urlsplit(self._sender.base_url).path.strip("/"):
             return replace(fault, message=f"{fault.message}; most servers are asked below /v1: --base-url .../v1")

@@ -23,7 +23,7 @@ from needlework.results.gates.gate import State, Verdict
 from needlework.results.gates.gatekeeper import Gatekeeper
 from needlework.results.records.run_folder import MANIFEST
 from needlework.results.run.finish import Finished
-from needlework.results.run.open_folder import OpenFolder, Pace
+from needlework.results.run.open_folder import OpenFolder, SessionPace
 from needlework.results.statistics.sentence.sentence import in_short
 from needlework.results.statistics.tasks import selection_words
 from needlework.results.style import ColorsName, can_encode, encodable, folded, relative
@@ -138,7 +138,7 @@ def verdict_lines(
     gatekeeper: Gatekeeper | None,
     finished: Finished | None,
     folder: OpenFolder,
-    pace: Pace | None,
+    pace: SessionPace | None,
     now: Sequence[Record],
 ) -> Iterator[Line]:
     """The gates, what differs from their baseline, and records in the folder that belong to no file.

@@ -114,14 +114,14 @@ def publish_latencies(config: pytest.Config, records: Iterable[Record]) -> None:
 
     metadata: Any = stats.Metadata  # typed, to mypy's mind, but for its constructor
     for group in latency_groups(records):
-        entry = metadata(_Entry.of(group), iterations=1, options={})
+        entry = metadata(_BenchmarkEntry.of(group), iterations=1, options={})
         for seconds in group.seconds:
             entry.update(seconds)
         session.benchmarks.append(entry)
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _BenchmarkEntry:
     """What pytest-benchmark reads of a benchmark fixture."""
 
     name: str
@@ -134,7 +134,7 @@ class _Entry:
     has_error: bool = field(default=False)
 
     @classmethod
-    def of(cls, group: LatencyGroup) -> _Entry:
+    def of(cls, group: LatencyGroup) -> _BenchmarkEntry:
         name = f"{group.measure}[{group.name}]"
         return cls(
             name=name,

@@ -88,7 +88,7 @@ def _write(descriptor: int, text: str) -> None:
         os.write(descriptor, text.encode())
 
 
-class Progress:
+class ProgressLine:
     """Shows the line from a thread, until the cells are done."""
 
     def __init__(
@@ -105,7 +105,7 @@ class Progress:
         self._display = display
         self._folder = folder
         self._clock = clock
-        self._tally = Tally(0, 0)
+        self._tally = ArrivalCount(0, 0)
         self._begun = clock()
         self._stop = threading.Event()
         self._writing = threading.Lock()
@@ -180,8 +180,8 @@ class Progress:
                     self._display.show(self._tally.line(self._clock() - self._begun))
 
 
-def progress_of(config: pytest.Config, folder: Path, *, all_named: bool = False) -> Progress | None:
-    """What shows the progress of a run into `folder`; nothing with `-q`. `all_named`: as for `Progress`."""
+def progress_of(config: pytest.Config, folder: Path, *, all_named: bool = False) -> ProgressLine | None:
+    """What shows the progress of a run into `folder`; nothing with `-q`. `all_named`: as for `ProgressLine`."""
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
     if not isinstance(reporter, pytest.TerminalReporter) or config.option.verbose < 0:
         return None
@@ -190,7 +190,7 @@ def progress_of(config: pytest.Config, folder: Path, *, all_named: bool = False)
         return None
     live = reporter.hasmarkup and reporter.isatty and sys.platform != "win32"
     writer = reporter._tw  # noqa: SLF001 - the only place that knows the cursor's column
-    return Progress((LiveLine if live else LogLines)(writer, output), folder, all_named=all_named)
+    return ProgressLine((LiveLine if live else LogLines)(writer, output), folder, all_named=all_named)
 
 
 _SILENT_S = 30.0  # and three times as long as any answer has been waited for
@@ -198,7 +198,7 @@ _LONG_S = 10.0  # that one cell is waited for, and three times as long as an ans
 
 
 @dataclass(slots=True)
-class Tally:
+class ArrivalCount:
     """Cells that have an answer, in the order in which answers come and not in that of the tests.
 
     `tokens`: the sum of the cells' lengths, for the time that is left. `asked`: prompt tokens that models were sent;

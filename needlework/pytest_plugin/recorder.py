@@ -18,7 +18,7 @@ from needlework.core.record import FINAL, Record
 from needlework.core.settings import Settings
 from needlework.pytest_plugin.further_cells import cell_of
 from needlework.pytest_plugin.latency import publish_latencies
-from needlework.pytest_plugin.progress import PROGRESS, Progress
+from needlework.pytest_plugin.progress import PROGRESS, ProgressLine
 from needlework.pytest_plugin.reports import gate_case, payload_of
 from needlework.pytest_plugin.run_state import run_state
 from needlework.pytest_plugin.workers import cells_to_come, has_workers
@@ -190,7 +190,7 @@ class Recorder:
             return None
         self._session.testscollected += len(cells)
         progress = self._config.pluginmanager.get_plugin(PROGRESS)
-        if isinstance(progress, Progress):
+        if isinstance(progress, ProgressLine):
             progress.further([cell.length for cell in cells])
         writer = self._config.get_terminal_writer()
         if writer.width_of_current_line:

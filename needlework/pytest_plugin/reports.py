@@ -42,14 +42,14 @@ def pytest_runtest_makereport(
         return report
     # Scorers are loaded with the first score: before the first answer is kept, others would wait for it.
     from needlework.results.run.record_builder import make_record
-    from needlework.scoring.recording import Scored
+    from needlework.scoring.recording import ScoringResult
 
     if scored is None and cell_of(item) is None:
         return report  # what a plain test asks and does not score is its own business
     if scored is None:
         reason = "call assert_scored(exchange)" if report.passed else report.longreprtext.strip().splitlines()[-1]
         message = f"the test asked the model and scored nothing: {reason}"
-        scored = Scored(None, error_kind="harness", message=message)
+        scored = ScoringResult(None, error_kind="harness", message=message)
     record = make_record(exchange, scored, nodeid=item.nodeid, worker=worker_name(config), recipe=state.recipe)
     item.user_properties += [("outcome", record.outcome), ("n_prompt_tokens", record.prompt.tokens)]
     if record.score is not None:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from needlework.core.devices import Division, Gpus
     from needlework.models.engines.serve import Serving
     from needlework.pytest_plugin.recorder import Recorder
-    from needlework.scoring.recording import Scored
+    from needlework.scoring.recording import ScoringResult
 
 # What a controller gives its workers, by name.
 RUN_FOLDER = "needlework_run_folder"
@@ -80,7 +80,7 @@ class RunState:
         self.shared_cells: frozenset[Cell] = frozenset()
         self.cells_in_making: Sequence[Cell] | None = None
         self.exchange: Exchange | None = None
-        self.scored: Scored | None = None
+        self.scored: ScoringResult | None = None
         self.judging = Ahead(self.store_ruling, self.ask_while_judging)
         self.recorder: Recorder | None = None
         self.recipe = ""
@@ -225,7 +225,7 @@ class RunState:
         """Write down an answer that has come before its cell's turn: no kill loses it. Called in threads."""
         self._write_line(unscored_record(exchange, worker=worker_name(self._config), recipe=self.recipe))
 
-    def store_ruling(self, exchange: Any, scored: Scored) -> None:
+    def store_ruling(self, exchange: Any, scored: ScoringResult) -> None:
         """Write down what judges have ruled before the cell's turn: it is not paid for again. Called in threads."""
         self._write_line(ruled_record(exchange, scored, worker=worker_name(self._config), recipe=self.recipe))
 

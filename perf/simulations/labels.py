@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from needlework.results.statistics.depth import depth_effect
-from needlework.results.statistics.panels import Trial
+from needlework.results.statistics.panels import ScoredTrial
 from perf.simulations.models import Data
 
 FIVE = (0.0, 25.0, 50.0, 75.0, 100.0)
@@ -63,7 +63,7 @@ def named(found: Counter[str]) -> float:
     return 1 - sum(found[shape] for shape in UNNAMED) / sum(found.values())
 
 
-def _trials(data: Data, depths: Sequence[float], length: int = 1000) -> list[Trial]:
+def _trials(data: Data, depths: Sequence[float], length: int = 1000) -> list[ScoredTrial]:
     return [
         _trial(depth, sample, data[sample, at], length)
         for sample in range(len(data))
@@ -71,5 +71,5 @@ def _trials(data: Data, depths: Sequence[float], length: int = 1000) -> list[Tri
     ]
 
 
-def _trial(depth: float, sample: int, score: float, length: int = 1000) -> Trial:
-    return Trial("m", "t", "n", length, depth, sample, "partial", float(score))
+def _trial(depth: float, sample: int, score: float, length: int = 1000) -> ScoredTrial:
+    return ScoredTrial("m", "t", "n", length, depth, sample, "partial", float(score))

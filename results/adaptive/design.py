@@ -24,7 +24,7 @@ MOST_LOOK = _LOOKS[-1]
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class SearchDesign:
     """One bar of one series of cells. `lengths`: those that are judged, in tokens, ascending; `unit`: trials of a look.
 
     `pass_bar`, `fail_bar`: a length passes above the one and fails below the other; they differ where the bar itself
@@ -60,9 +60,9 @@ class Design:
         return self.alpha / len(self.lengths)
 
 
-def absolute(mode: Mode, lengths: tuple[int, ...], depths: int, bar: float) -> Design:
+def absolute(mode: Mode, lengths: tuple[int, ...], depths: int, bar: float) -> SearchDesign:
     """The design for a bar that is a score, 0..1."""
-    return Design(mode, lengths, unit_of(depths), bar, bar)
+    return SearchDesign(mode, lengths, unit_of(depths), bar, bar)
 
 
 def unit_of(depths: int) -> int:
@@ -82,7 +82,7 @@ _LEAST, _MOST = 0.01, 0.99
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class BaseScore:
     """The score that a relative bar is a share of, 0..1, with both ends of its 99 % interval.
 
     `length`: where it was measured, 0 for a score that was given; `n`: on so many trials.
@@ -95,18 +95,18 @@ class Base:
     high: float
 
 
-def measured(length: int, scores: Sequence[float]) -> Base:
+def measured(length: int, scores: Sequence[float]) -> BaseScore:
     """The base as these scores have it."""
     mean = fsum(scores) / len(scores)
-    return Base(length, len(scores), mean, *wilson(mean, len(scores), _Z99))
+    return BaseScore(length, len(scores), mean, *wilson(mean, len(scores), _Z99))
 
 
-def relative(mode: Mode, lengths: Sequence[int], depths: int, base: Base) -> Design:
+def relative(mode: Mode, lengths: Sequence[int], depths: int, base: BaseScore) -> SearchDesign:
     """The design for 85 % of a base: a length passes above the share of its high end, and fails below that of its low
     end. A base that was measured takes a part of what the statement may err."""
     judged = tuple(length for length in lengths if length > base.length)
     bars = (min(_MOST, max(_LEAST, SHARE * end)) for end in (base.high, base.low))
-    return Design(mode, judged, unit_of(depths), *bars, *([_ALPHA] if base.length else []))
+    return SearchDesign(mode, judged, unit_of(depths), *bars, *([_ALPHA] if base.length else []))
 
 
 def wilson(mean: float, n: int, z: float) -> tuple[float, float]:
@@ -170,8 +170,8 @@ def boundaries(
     return Boundaries(looks, tuple(high), tuple(low))
 
 
-def boundaries_of(design: Design) -> Boundaries:
-    """The boundaries of a run, at the bar that a pass has to exceed; see `Design`."""
+def boundaries_of(design: SearchDesign) -> Boundaries:
+    """The boundaries of a run, at the bar that a pass has to exceed; see `SearchDesign`."""
     passing = boundaries(design.pass_bar, design.looks, design.passing, design.failing)
     if design.pass_bar == design.fail_bar:
         return passing

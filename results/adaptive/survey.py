@@ -11,17 +11,17 @@ from needlework.core.grid import spread_depths
 from needlework.results.adaptive.design import (
     MOST_LOOK,
     SHARE,
-    Base,
+    BaseScore,
     Decision,
-    Design,
     Mode,
+    SearchDesign,
     absolute,
     measured,
     relative,
     unit_of,
     wilson,
 )
-from needlework.results.adaptive.walk import Column, See, Seen, Walk, asked_next, out_of_reach, walk
+from needlework.results.adaptive.walk import LengthState, See, Seen, Walk, asked_next, out_of_reach, walk
 
 Place = tuple[int, float | None, int]
 """Where a trial stands: length (tokens), depth (percent), repeat."""
@@ -46,11 +46,11 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class BarSearch:
     """One bar of a series: its walk, `None` while the base is not known, or for good where that scores nothing."""
 
     bar: float | None
-    base: Base | None
+    base: BaseScore | None
     walk: Walk | None
     hopeless: bool = False
 
@@ -100,20 +100,20 @@ class Survey:
         (depth,) = spread_depths(self.depths, self.rules.seed, length, trial)
         return length, depth, repeat
 
-    def _at_score(self, bar: float) -> Found:
+    def _at_score(self, bar: float) -> BarSearch:
         design = absolute(self.rules.mode, self.lengths, len(self.depths), bar)
-        return Found(bar, None, walk(design, self._see(design.lengths)))
+        return BarSearch(bar, None, walk(design, self._see(design.lengths)))
 
-    def _at_share(self) -> Found:
+    def _at_share(self) -> BarSearch:
         base, given = None, self.rules.base
         if given is not None:
-            base = Base(0, 0, given, given, given)
+            base = BaseScore(0, 0, given, given, given)
         elif not self._base_seen().missing and not self._base_seen().hopeless:
             base = measured(self._base_length, self._base_seen().scores)
         if base is None or base.score < _LEAST_BASE:
-            return Found(None, base, None, base is not None or self._base_seen().hopeless)
+            return BarSearch(None, base, None, base is not None or self._base_seen().hopeless)
         design = relative(self.rules.mode, self.lengths, len(self.depths), base)
-        return Found(None, base, walk(design, self._see(design.lengths)))
+        return BarSearch(None, base, walk(design, self._see(design.lengths)))
 
     @property
     def _base_length(self) -> int:
@@ -169,7 +169,7 @@ class TurnFound:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class LengthStatement:
     """The longest length up to which every length scores at least `bar` lies between `low` and `high`, tokens.
 
     Wrong in at most 5 % of runs, whatever the model. `low` is `None` where no length was shown to hold the bar, `high`
@@ -185,7 +185,7 @@ class Statement:
     mode: str
     rule: Literal["absolute", "relative"]
     bar: float | None
-    base: Base | None
+    base: BaseScore | None
     low: int | None
     high: int | None
     or_more: bool
@@ -206,7 +206,7 @@ class Statement:
 
 def statements_of(
     survey: Survey, places: Sequence[Place], names: tuple[str, str, str], stopped: Stopped = "interrupted"
-) -> list[Statement]:
+) -> list[LengthStatement]:
     """What each bar of a series says. `places`: of every trial that was sent; `names`: model, task, needle; `stopped`:
     why, where it has not come to its end."""
     found = []
@@ -214,7 +214,7 @@ def statements_of(
         low, high, or_more = _ends(bar)
         turns = [] if bar.walk is None else [(bar.walk.design.lengths[turn.at], turn) for turn in bar.walk.turns]
         found.append(
-            Statement(
+            LengthStatement(
                 *names,
                 mode=survey.rules.mode,
                 rule="relative" if bar.bar is None else "absolute",
@@ -234,13 +234,13 @@ def statements_of(
     return found
 
 
-def _bar(found: Found) -> float | None:
+def _bar(found: BarSearch) -> float | None:
     if found.bar is not None or found.walk is None or found.base is None:
         return found.bar
     return SHARE * found.base.score
 
 
-def _ends(found: Found) -> tuple[int | None, int | None, bool]:
+def _ends(found: BarSearch) -> tuple[int | None, int | None, bool]:
     """The bracket in tokens. The length of a base holds its own bar."""
     if found.walk is None:
         return None, None, False
@@ -253,19 +253,19 @@ def _by_depth(counted: tuple[float | None, int]) -> float:
     return -1.0 if counted[0] is None else counted[0]
 
 
-def _near(found: Found) -> list[int]:
+def _near(found: BarSearch) -> list[int]:
     if found.walk is None:
         return []
     near = zip(found.walk.design.lengths, out_of_reach(found.walk.design, found.walk.columns), strict=True)
     return [length for length, out in near if out]
 
 
-def _length(length: int, found: Found, places: Sequence[Place]) -> LengthFound:
+def _length(length: int, found: BarSearch, places: Sequence[Place]) -> LengthFound:
     here = [place for place in places if place[0] == length]
     columns = {} if found.walk is None else dict(zip(found.walk.design.lengths, found.walk.columns, strict=True))
-    column = columns.get(length, Column())
+    column = columns.get(length, LengthState())
     if found.base is not None and length == found.base.length:
-        column = Column(found.base.n, found.base.score * found.base.n, 1)
+        column = LengthState(found.base.n, found.base.score * found.base.n, 1)
     low, high = wilson(column.total / column.n, column.n, _Z95) if column.n else (None, None)
     return LengthFound(
         length=length,
@@ -305,7 +305,7 @@ def most(rules: Rules, lengths: tuple[int, ...], depths: int) -> Cost:
     return Cost(lengths[-1], sum(caps.values()), sum(length * trials for length, trials in caps.items()))
 
 
-def _designs(rules: Rules, lengths: tuple[int, ...], depths: int) -> Iterator[tuple[int, Design]]:
+def _designs(rules: Rules, lengths: tuple[int, ...], depths: int) -> Iterator[tuple[int, SearchDesign]]:
     """The length of the base, 0 for none, and the design of each bar; a base that is measured is taken to be full."""
     for bar in rules.bars:
         if bar is not None:
@@ -316,11 +316,11 @@ def _designs(rules: Rules, lengths: tuple[int, ...], depths: int) -> Iterator[tu
             yield length, relative(rules.mode, lengths, depths, base)
 
 
-def _model(design: Design, right: int) -> See:
+def _model(design: SearchDesign, right: int) -> See:
     return lambda at, n: Seen([float(design.lengths[at] <= right)] * n)
 
 
-def _cost(designs: list[tuple[int, Design]], lengths: tuple[int, ...], right: int) -> Cost:
+def _cost(designs: list[tuple[int, SearchDesign]], lengths: tuple[int, ...], right: int) -> Cost:
     sent = dict.fromkeys(lengths, 0)
     for base, design in designs:
         found = walk(design, _model(design, right))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum, inf, log
 
-from needlework.results.adaptive.design import Decision, Design, boundaries_of
+from needlework.results.adaptive.design import Decision, SearchDesign, boundaries_of
 
 
 # Looks are made one by one, so that what is decided does not depend on how many trials are in flight.
@@ -28,7 +28,7 @@ See = Callable[[int, int], Seen]
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class LookSchedule:
     """Looks at one length, from so many trials to so many."""
 
     at: int
@@ -41,10 +41,10 @@ class Walk:
     """How far the answers lead. `parts`: what the open turn and its plan ask, empty when the walk has come to its end;
     the first of them stands at the look whose trials are missing."""
 
-    design: Design
-    columns: tuple[Column, ...]
-    turns: tuple[Turn, ...]
-    parts: tuple[Part, ...]
+    design: SearchDesign
+    columns: tuple[LengthState, ...]
+    turns: tuple[LookSchedule, ...]
+    parts: tuple[Batch, ...]
 
     @property
     def ended(self) -> bool:
@@ -57,10 +57,10 @@ class Walk:
         return bracket(self.columns)
 
 
-def walk(design: Design, see: See) -> Walk:
+def walk(design: SearchDesign, see: See) -> Walk:
     """Go as far as the answers lead."""
-    columns = [Column() for _ in design.lengths]
-    turns: list[Turn] = []
+    columns = [LengthState() for _ in design.lengths]
+    turns: list[LookSchedule] = []
     while parts := next_parts(design, columns):
         first = parts[0]
         begun = columns[first.at].n
@@ -69,11 +69,11 @@ def walk(design: Design, see: See) -> Walk:
                 break
             column = _looked(design, columns[first.at], first.at, see)
             if column is None:
-                left = Part(first.at, begun + first.trials - columns[first.at].n)
-                done = [Turn(first.at, begun, columns[first.at].n)] * (columns[first.at].n > begun)
+                left = Batch(first.at, begun + first.trials - columns[first.at].n)
+                done = [LookSchedule(first.at, begun, columns[first.at].n)] * (columns[first.at].n > begun)
                 return Walk(design, tuple(columns), (*turns, *done), (left, *parts[1:]))
             columns[first.at] = column
-        turns.append(Turn(first.at, begun, columns[first.at].n))
+        turns.append(LookSchedule(first.at, begun, columns[first.at].n))
     return Walk(design, tuple(columns), tuple(turns), ())
 
 
@@ -107,21 +107,21 @@ def _looks_ahead(found: Walk) -> Iterator[tuple[int, int]]:
         yield from ((first.at, look) for look in design.looks[after : after + 1])
 
 
-def _looks_of(design: Design, column: Column, part: Part) -> list[int]:
+def _looks_of(design: SearchDesign, column: LengthState, part: Batch) -> list[int]:
     """The looks of a part of a turn, to the first that has all of its trials."""
     coming = design.looks[column.looks :]
     return [look for at, look in enumerate(coming) if not at or coming[at - 1] < column.n + part.trials]
 
 
-def _looked(design: Design, column: Column, at: int, see: See) -> Column | None:
+def _looked(design: SearchDesign, column: LengthState, at: int, see: See) -> LengthState | None:
     """A length after its next look; `None` while trials are missing."""
     n = design.looks[column.looks]
     seen = see(at, n)
     if seen.hopeless:
-        return Column(column.n, column.total, column.looks, "not measurable")
+        return LengthState(column.n, column.total, column.looks, "not measurable")
     if seen.missing:
         return None
-    return Column(n, fsum(seen.scores), column.looks + 1, boundaries_of(design).verdict(column.looks, seen.scores))
+    return LengthState(n, fsum(seen.scores), column.looks + 1, boundaries_of(design).verdict(column.looks, seen.scores))
 
 
 # Planning decides what an answer costs and never what is said: an estimate that is wrong costs tokens.
@@ -131,7 +131,7 @@ _MOST = 6  # looks' worth of trials: the most of a turn, and what a length that 
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class LengthState:
     """What is known of one length: its first `n` trials at the last look, their sum of scores, and the decision."""
 
     n: int = 0
@@ -141,21 +141,21 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Batch:
     """So many further trials, at most, of the length with this number."""
 
     at: int
     trials: int
 
 
-def bracket(columns: Sequence[Column]) -> tuple[int, int]:
+def bracket(columns: Sequence[LengthState]) -> tuple[int, int]:
     """How many of the lengths, from the shortest on, hold the bar: at least, and at most."""
     decisions = [column.decision for column in columns]
     low = next((i for i, decision in enumerate(decisions) if decision != "pass"), len(decisions))
     return low, decisions.index("fail") if "fail" in decisions else len(decisions)
 
 
-def next_parts(design: Design, columns: Sequence[Column]) -> list[Part]:
+def next_parts(design: SearchDesign, columns: Sequence[LengthState]) -> list[Batch]:
     """What to ask next, first what counts most; nothing when the bracket is as narrow as it will be."""
     low, high = bracket(columns)
     near = high <= _reach(design, low)
@@ -168,7 +168,7 @@ def next_parts(design: Design, columns: Sequence[Column]) -> list[Part]:
     return _first_looks(columns, parts)
 
 
-def out_of_reach(design: Design, columns: Sequence[Column]) -> list[bool]:
+def out_of_reach(design: SearchDesign, columns: Sequence[LengthState]) -> list[bool]:
     """Of each length whether it seems to score so near to the bar that the cap leaves too few trials to decide it."""
     needs = _Needs(design, columns)
     return [
@@ -187,7 +187,7 @@ class _Need:
 class _Needs:
     """How many further trials would decide each length so, by what it seems to score."""
 
-    def __init__(self, design: Design, columns: Sequence[Column]) -> None:
+    def __init__(self, design: SearchDesign, columns: Sequence[LengthState]) -> None:
         self._design = design
         self._columns = columns
         self._scores = estimates(columns, design.pass_bar)
@@ -214,7 +214,7 @@ class _Needs:
         return _Need(at, trials, trials * design.lengths[at])
 
 
-def estimates(columns: Sequence[Column], bar: float) -> list[float]:
+def estimates(columns: Sequence[LengthState], bar: float) -> list[float]:
     """Return what each length seems to score, 0..1: never rising (isotonic regression), and a guess beyond."""
     blocks: list[tuple[float, float, int]] = []  # mean, weight, lengths
     for column in columns:
@@ -237,14 +237,14 @@ def divergence(p: float, q: float) -> float:
     return sum(a * log(a / b) for a, b in ((p, q), (1 - p, 1 - q)) if a > 0)
 
 
-def _reach(design: Design, low: int) -> int:
+def _reach(design: SearchDesign, low: int) -> int:
     """The upper end that is near enough to a lower one: the next length, or one of twice as many tokens at most."""
     lengths = design.lengths
     within = [i for i, length in enumerate(lengths, start=1) if low and length <= 2 * lengths[low - 1]]
     return min(len(lengths), max([low + 1, *within]))
 
 
-def _cheapest(design: Design, needs: _Needs, low: int, high: int) -> list[Part]:
+def _cheapest(design: SearchDesign, needs: _Needs, low: int, high: int) -> list[Batch]:
     """The undecided parts of the bracket that costs the fewest tokens, the cheapest part first."""
     plans = [list(_bracket_at(design, needs, low, at, high)) for at in range(low, high)]
     best = min(plans, key=lambda plan: sum(need.tokens for need in plan))
@@ -253,26 +253,26 @@ def _cheapest(design: Design, needs: _Needs, low: int, high: int) -> list[Part]:
     return [_part(design, need) for need in sorted(best, key=lambda need: need.tokens) if need.trials]
 
 
-def _bracket_at(design: Design, needs: _Needs, low: int, at: int, high: int) -> Iterator[_Need]:
+def _bracket_at(design: SearchDesign, needs: _Needs, low: int, at: int, high: int) -> Iterator[_Need]:
     yield from (needs.to_pass(i) for i in range(low, at))
     beyond = _reach(design, at)
     if beyond < high:
         yield needs.to_fail(beyond)
 
 
-def _one_step(design: Design, needs: _Needs, low: int, high: int) -> list[Part]:
+def _one_step(design: SearchDesign, needs: _Needs, low: int, high: int) -> list[Batch]:
     """The cheapest single decision that moves an end; nothing where none is in reach."""
     steps = [need for at in range(low, high) for need in (needs.to_fail(at), *([needs.to_pass(at)] * (at == low)))]
     best = min(steps, key=lambda need: need.tokens, default=None)
     return [] if best is None or best.tokens == inf else [_part(design, best)]
 
 
-def _part(design: Design, need: _Need) -> Part:
-    return Part(need.at, round(max(design.unit, min(need.trials / 2, _MOST * design.unit))))
+def _part(design: SearchDesign, need: _Need) -> Batch:
+    return Batch(need.at, round(max(design.unit, min(need.trials / 2, _MOST * design.unit))))
 
 
-def _first_looks(columns: Sequence[Column], parts: Sequence[Part]) -> list[Part]:
+def _first_looks(columns: Sequence[LengthState], parts: Sequence[Batch]) -> list[Batch]:
     """No length is asked before every shorter one has had its first look."""
     fresh = next((i for i, column in enumerate(columns) if not column.n and not column.decision), len(columns))
-    found = [Part(min(part.at, fresh), part.trials) for part in parts]
+    found = [Batch(min(part.at, fresh), part.trials) for part in parts]
     return list({part.at: part for part in reversed(found)}.values())[::-1]

@@ -19,7 +19,7 @@ from needlework.results.files.read_run import RESULTS, manifest_at, read_run
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.records.samples import began, task_of
 from needlework.results.statistics.leaderboard.boards import Candidate
-from needlework.results.statistics.leaderboard.entries import Entry, alike, entries_of
+from needlework.results.statistics.leaderboard.entries import BoardEntry, alike, entries_of
 from needlework.results.statistics.panels import asked_of
 from needlework.results.statistics.run_report import interrupted
 from needlework.results.statistics.sentence.run import FAULTS
@@ -35,7 +35,7 @@ class BoardRun:
 
     name: str
     folder: Path
-    entries: tuple[Entry, ...]
+    entries: tuple[BoardEntry, ...]
     manifest: Mapping[str, Any]
     why: str
 
@@ -44,7 +44,7 @@ class BoardRun:
 class _Contents:
     """The entries of a run. `planned`: how many trials it was to have; `recorded`: how many it has."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[BoardEntry, ...]
     planned: int
     recorded: int
 
@@ -93,7 +93,7 @@ def _run(name: str, folder: Path, read: _Contents) -> BoardRun:
     return BoardRun(name, folder, read.entries, manifest_at(folder / MANIFEST), why)
 
 
-def _unanswered(entries: Sequence[Entry]) -> str:
+def _unanswered(entries: Sequence[BoardEntry]) -> str:
     """Why a run says nothing of its models: all of its trials failed."""
     failed = all(entry.outcomes.keys() <= set(FAULTS) for entry in entries)
     return f"all of its trials failed ({failed_words(entries)})" if failed else ""
@@ -182,7 +182,7 @@ def _newest(runs: Sequence[BoardRun]) -> tuple[list[tuple[BoardRun, str]], list[
     return kept, lines
 
 
-def _entries(run: BoardRun, model: str) -> list[Entry]:
+def _entries(run: BoardRun, model: str) -> list[BoardEntry]:
     return sorted((entry for entry in run.entries if entry.model == model), key=lambda entry: entry.task)
 
 

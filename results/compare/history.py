@@ -17,7 +17,7 @@ from needlework.results.html.boards import history_html
 from needlework.results.pictures.models import write_history
 from needlework.results.records.samples import began, step_of
 from needlework.results.statistics.comparison.joining import weights_lines
-from needlework.results.statistics.leaderboard.boards import Candidate, Series, series_of
+from needlework.results.statistics.leaderboard.boards import BoardSeries, Candidate, series_of
 from needlework.results.style import one_line
 from needlework.results.tables.leaderboard import (
     change_words,
@@ -48,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
     return int(fell and options.fail_if == "worse")
 
 
-def _history(options: argparse.Namespace) -> Sequence[Series]:
+def _history(options: argparse.Namespace) -> Sequence[BoardSeries]:
     found = collect(options.runs)
     folder = options.out or place_of(options.runs, "history")
     candidates, left_out = candidates_of(found.runs, folder, newest=False)
@@ -92,7 +92,7 @@ def _ordered(
     return [(place, model, each) for _, place, model, each in placed]
 
 
-def _write(series: Sequence[Series], folder: Path, *, title: str, notes: Sequence[str]) -> list[Path]:
+def _write(series: Sequence[BoardSeries], folder: Path, *, title: str, notes: Sequence[str]) -> list[Path]:
     """Write report.html, history.json and a picture of each series; return their paths."""
     pictures: list[Path] = []
     drawn = []
@@ -107,7 +107,7 @@ def _write(series: Sequence[Series], folder: Path, *, title: str, notes: Sequenc
     return [folder / "report.html", folder / "history.json", *pictures]
 
 
-def _object(series: Series) -> dict[str, object]:
+def _object(series: BoardSeries) -> dict[str, object]:
     """A series for programs: scores 0..1."""
     return {
         "task": series.task,

@@ -17,9 +17,9 @@ from needlework.results.files.csv_files import safe_cell
 from needlework.results.html.boards import board_html
 from needlework.results.pictures.comparison import write_score_lines
 from needlework.results.statistics.comparison.joining import weights_lines
-from needlework.results.statistics.comparison.many_runs import Against, Scores
+from needlework.results.statistics.comparison.many_runs import Against, RunScores
 from needlework.results.statistics.intervals import Interval
-from needlework.results.statistics.leaderboard.boards import Board, Row, boards_of
+from needlework.results.statistics.leaderboard.boards import Board, BoardRow, boards_of
 from needlework.results.style import one_line
 from needlework.results.tables.leaderboard import board_head, board_notes, board_row, board_title
 from needlework.results.tables.terminal import aligned, table
@@ -165,7 +165,7 @@ def markdown_text(boards: Sequence[Board], title: str, notes: Sequence[str]) -> 
     return "\n".join([*lines, *(f"- {note}" for note in notes)]).rstrip() + "\n"
 
 
-def _values(number: int, board: Board, row: Row, lengths: Sequence[int]) -> list[object]:
+def _values(number: int, board: Board, row: BoardRow, lengths: Sequence[int]) -> list[object]:
     own = [board.task, number, row.who.name, row.who.run, *row.ranks, row.mean, row.low, row.high, row.counted]
     own += row.range or (None, None)
     entry, otherwise = row.entry, board.otherwise.get(row.who.name)
@@ -193,10 +193,10 @@ def _picture(board: Board, folder: Path, number: int, boards: Sequence[Board]) -
     return write_score_lines(lines, stem, title=f"{board.task}: score over length{more}", below=below)
 
 
-def _line(row: Row) -> Against:
+def _line(row: BoardRow) -> Against:
     assert row.entry is not None
     lengths = {
-        length: Scores(trials, n, mean, None if low is None or high is None else Interval(low, high, 0))
+        length: RunScores(trials, n, mean, None if low is None or high is None else Interval(low, high, 0))
         for length, trials, n, mean, low, high in row.entry.by_length
     }
-    return Against(row.who.name, Scores(row.entry.trials, row.entry.n, row.mean, None), lengths)
+    return Against(row.who.name, RunScores(row.entry.trials, row.entry.n, row.mean, None), lengths)

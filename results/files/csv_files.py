@@ -16,7 +16,7 @@ from needlework.core.record import PromptFacts, Record
 from needlework.results.records.run_folder import check_run_file
 from needlework.results.records.samples import panel_and_sample, retriever_of
 from needlework.results.statistics.intervals import METHOD
-from needlework.results.statistics.panels import OUTCOMES, Panel, Trial, outcome_named
+from needlework.results.statistics.panels import OUTCOMES, Panel, ScoredTrial, outcome_named
 from needlework.results.statistics.run_report import reading_order
 from needlework.results.style import clean
 
@@ -68,18 +68,18 @@ def read_rows(path: Path) -> list[dict[str, str]]:
         raise InputError("results file", path, f"is not a CSV file in UTF-8 ({error})") from None
 
 
-def read_csv(path: Path) -> list[Trial]:
+def read_csv(path: Path) -> list[ScoredTrial]:
     """Read what a summary needs of each row."""
     return [_trial(row, path, number) for number, row in enumerate(read_rows(path), start=2)]
 
 
-def _trial(row: Mapping[str, str], path: Path, number: int) -> Trial:
+def _trial(row: Mapping[str, str], path: Path, number: int) -> ScoredTrial:
     outcome = outcome_named(row["outcome"])
     if outcome is None:
         raise InputError("results file", path, f"row {number} has the unknown outcome {row['outcome']!r}")
     try:
         needle, sample = panel_and_sample(row["task"], row["needle"], int(row["repeat"]))
-        return Trial(
+        return ScoredTrial(
             model=row["model"],
             task=row["task"],
             needle=needle,

@@ -20,7 +20,7 @@ from typing import Any
 from needlework.core.errors import InputError
 from needlework.core.record import OutcomeName
 from needlework.results.records.run_folder import check_run_file, read_run_json
-from needlework.results.statistics.panels import Panel, Trial, panels_of
+from needlework.results.statistics.panels import Panel, ScoredTrial, panels_of
 from needlework.results.style import fit, one_line
 
 LLMTEST, OPENCOMPASS = "LLMTest_NeedleInAHaystack", "OpenCompass"
@@ -56,7 +56,7 @@ def panels_in_json(content: object, path: Path) -> tuple[Panel, ...]:
     )
 
 
-_Found = list[tuple[str, Trial]]
+_Found = list[tuple[str, ScoredTrial]]
 
 
 def _in_folder(folder: Path) -> _Found:
@@ -101,7 +101,7 @@ def _is_llmtest(item: object) -> bool:
     )
 
 
-def _llmtest_trial(item: Mapping[str, Any], path: Path) -> Trial:
+def _llmtest_trial(item: Mapping[str, Any], path: Path) -> ScoredTrial:
     """One cell: scores 1..10 become 0.1..1, as the judge's tenths."""
     needle = fit(one_line(str(item.get("needle") or "needle")), 40, mark="…")
     version = str(item.get("version", 1))
@@ -126,7 +126,7 @@ def _stem(path: Path) -> str:
 # OpenCompass
 
 
-def _dataset_file(match: re.Match[str], content: Mapping[str, Any], path: Path) -> list[Trial]:
+def _dataset_file(match: re.Match[str], content: Mapping[str, Any], path: Path) -> list[ScoredTrial]:
     """One results file. Predictions have the same names and no score: they give nothing."""
     model = path.parent.name
     by_depth = {key: value for key, value in content.items() if _DEPTH.fullmatch(key)}
@@ -150,7 +150,7 @@ def _sample_scores(content: Mapping[str, Any]) -> list[object]:
     return [whole]
 
 
-def _summary_rows(path: Path) -> list[Trial]:
+def _summary_rows(path: Path) -> list[ScoredTrial]:
     """`dataset,version,metric,mode,MODEL...`: each row whose data set is a cell. `-` stands for one that never ran."""
     check_run_file(path)
     with path.open(encoding="utf-8-sig", newline="") as file:
@@ -172,7 +172,7 @@ def _summary_rows(path: Path) -> list[Trial]:
     return trials
 
 
-def _cell(match: re.Match[str], model: str, depth: object, score: object, path: Path) -> Trial:
+def _cell(match: re.Match[str], model: str, depth: object, score: object, path: Path) -> ScoredTrial:
     task, _, needle = (match["name"] or "").partition("_")
     if match["prefix"]:
         task = match["prefix"].lower()
@@ -185,17 +185,17 @@ def _cell(match: re.Match[str], model: str, depth: object, score: object, path: 
 
 def _trial(
     model: str, task: str, needle: str, length: object, depth: object, score: object, full: float, path: Path
-) -> Trial:
+) -> ScoredTrial:
     """Make a trial of raw values; `full` is the system's full score. No score at all is an error of theirs."""
     tokens = round(_number(length, "length", path))
     percent = None if depth is None else _number(depth, "depth", path)
     if score is None:
-        return Trial(model, task, needle, tokens, percent, sample=0, outcome="error", score=None)
+        return ScoredTrial(model, task, needle, tokens, percent, sample=0, outcome="error", score=None)
     value = _number(score, "score", path) / full
     if tokens <= 0 or not 0 <= value <= 1 or (percent is not None and not 0 <= percent <= 100):
         raise InputError("results file", path, f"length {length}, depth {depth}, score {score} cannot be a cell")
     outcome: OutcomeName = "found" if value == 1 else "partial" if value else "wrong"
-    return Trial(model, task, needle, tokens, percent, sample=0, outcome=outcome, score=value)
+    return ScoredTrial(model, task, needle, tokens, percent, sample=0, outcome=outcome, score=value)
 
 
 def _number(value: object, name: str, path: Path) -> float:
@@ -213,7 +213,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _MOST
 
 
-def _numbered(trials: Iterable[Trial]) -> list[Trial]:
+def _numbered(trials: Iterable[ScoredTrial]) -> list[ScoredTrial]:
     """Give each further trial of a cell the next sample number; the systems have none."""
     seen: Counter[tuple[object, ...]] = Counter()
     numbered = []

@@ -18,7 +18,7 @@ from needlework.core.record import SCHEMA as RECORD_SCHEMA
 from needlework.core.record import UNSCORED, Record, encode_record, record_of
 from needlework.results.records.run_folder import read_run_json
 from needlework.results.statistics.comparison.comparison import FamilyDifference, Losses
-from needlework.results.statistics.comparison.many_runs import Against, Scores
+from needlework.results.statistics.comparison.many_runs import Against, RunScores
 from needlework.results.statistics.documents import documents_object, retrieval_object
 from needlework.results.statistics.effective_length import EffectiveLength
 from needlework.results.statistics.intervals import METHOD
@@ -196,7 +196,7 @@ def several_object(found: Sequence[Against], facts: Mapping[str, Mapping[str, An
     ]
 
 
-def _scores(scores: Scores) -> dict[str, Any]:
+def _scores(scores: RunScores) -> dict[str, Any]:
     ends = scores.interval
     return {
         "trials": scores.trials,

@@ -24,7 +24,7 @@ from needlework.results.statistics.paired import (
     pairs_of,
     sign_flip_p,
 )
-from needlework.results.statistics.panels import Trial, trial_of
+from needlework.results.statistics.panels import ScoredTrial, trial_of
 from needlework.results.statistics.tasks import GateRow
 from needlework.results.style import duration, one_line
 from needlework.results.tables.comparison import loss_words, lost_words
@@ -106,7 +106,7 @@ def _skipped(record: Record) -> bool:
     return record.outcome == "skipped"
 
 
-def _against(gate: Gate, trial: Trial) -> Trial:
+def _against(gate: Gate, trial: ScoredTrial) -> ScoredTrial:
     """A trial without a score as the gate likes it least."""
     if trial.outcome in SCORED:
         return trial

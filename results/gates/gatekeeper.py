@@ -27,7 +27,7 @@ from needlework.results.tables.comparison import differing_lines
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _LastLook:
     """The last look at a group: what it found, the how many-th it was, and the trials there were."""
 
     verdict: Verdict
@@ -49,7 +49,7 @@ class Gatekeeper:
         self._top_up = settings.top_up
         self._allow_dtypes = settings.allow_different_dtypes
         self._checked: set[str] = set()
-        self._looks: dict[tuple[int, str], _Look] = {}
+        self._looks: dict[tuple[int, str], _LastLook] = {}
         self._asked: set[Cell] = set()
         self._models: dict[Cell, str] = {}  # of every cell, at repeat 0, in the run's order
         self._repeats: dict[Cell, int] = {}
@@ -139,7 +139,7 @@ class Gatekeeper:
             if look is None or (look.verdict.state == "inconclusive" and look.trials < len(found)):
                 number = look.number + 1 if look else 1
                 verdict = judge_group(gate, group, found, self._baseline, number, windows, groups=len(groups))
-                look = _Look(verdict, number, len(found))
+                look = _LastLook(verdict, number, len(found))
                 self._looks[at, group] = look
             if look.verdict.state == "inconclusive":
                 cells = {cell_of_record(record) for record in found}
@@ -147,7 +147,7 @@ class Gatekeeper:
                 wants.append(self._want(gate, cells, look.verdict.more_trials or len(found) // 2 + 1))
         if not any(known == at for known, _ in self._looks):
             (verdict,) = judge_gate(gate, records)  # no cell in scope
-            self._looks[at, verdict.group] = _Look(verdict, 1, 0)
+            self._looks[at, verdict.group] = _LastLook(verdict, 1, 0)
         return wants
 
     def _want(self, gate: Gate, cells: set[Cell], trials: int) -> Want:
@@ -229,7 +229,7 @@ def check_power(settings: Settings) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class _GrainGroup:
     """The smallest group of one grain: its samples, those of one repeat, whether one is asked at several depths."""
 
     samples: int
@@ -253,7 +253,7 @@ def power_lines(goal: Goal, cells: Sequence[Cell], own: Collection[str] = ()) ->
         yield "  --depths spread asks each at one depth, for as many requests as samples"
 
 
-def _groups(cells: Sequence[Cell], own: Collection[str]) -> Mapping[str, _Group]:
+def _groups(cells: Sequence[Cell], own: Collection[str]) -> Mapping[str, _GrainGroup]:
     found = {}
     for name, key in (
         ("in all", lambda _cell: 0),
@@ -267,12 +267,12 @@ def _groups(cells: Sequence[Cell], own: Collection[str]) -> Mapping[str, _Group]
     return found
 
 
-def _group(cells: Sequence[Cell], own: Collection[str]) -> _Group:
+def _group(cells: Sequence[Cell], own: Collection[str]) -> _GrainGroup:
     least = min(cell.repeat for cell in cells)
     samples = {_sample(cell, own) for cell in cells}
     first = {_sample(cell, own) for cell in cells if cell.repeat == least}
     places = {(_sample(cell, own), cell.length) for cell in cells}
-    return _Group(len(samples), len(first), len(places) < len(cells))
+    return _GrainGroup(len(samples), len(first), len(places) < len(cells))
 
 
 def _sample(cell: Cell, own: Collection[str]) -> tuple[object, ...]:
@@ -281,7 +281,7 @@ def _sample(cell: Cell, own: Collection[str]) -> tuple[object, ...]:
     return cell.model, cell.task, *panel_and_sample(cell.task, cell.needle, cell.repeat)
 
 
-def _drop_lines(goal: Goal, groups: Mapping[str, _Group]) -> Iterator[str]:
+def _drop_lines(goal: Goal, groups: Mapping[str, _GrainGroup]) -> Iterator[str]:
     needed = samples_needed(goal.size, base=goal.base)
     yield f"power: a drop of {_points(goal.size)} from {goal.base:.4g}, found in 80 of 100 comparisons with a baseline"
     yield f"  (its 95 % interval lies below 0), takes {needed:,} samples at one depth each"
@@ -292,7 +292,7 @@ def _drop_lines(goal: Goal, groups: Mapping[str, _Group]) -> Iterator[str]:
         yield f"  {name + ':':12}{samples} {shown}; --repeats {ceil(needed / group.once):,} finds this one"
 
 
-def _score_lines(goal: Goal, groups: Mapping[str, _Group]) -> Iterator[str]:
+def _score_lines(goal: Goal, groups: Mapping[str, _GrainGroup]) -> Iterator[str]:
     yield f"power: score >= {goal.size:.4g} passes in 80 of 100 runs of a model with the true score"
     for margin in _MARGINS:
         true = goal.size + (1 - goal.size) * margin

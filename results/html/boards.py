@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from needlework.results.html.charts import on_one_line, trusted
 from needlework.results.html.comparison import several_sentence
 from needlework.results.html.page import asset, digest, environment, policy
-from needlework.results.statistics.comparison.many_runs import Against, Scores
-from needlework.results.statistics.leaderboard.boards import Board, Series
+from needlework.results.statistics.comparison.many_runs import Against, RunScores
+from needlework.results.statistics.leaderboard.boards import Board, BoardSeries
 from needlework.results.style import length_labels, percent1
 from needlework.results.tables.comparison import has_losses, head, losses_lines, several_cautions, several_row
 from needlework.results.tables.leaderboard import (
@@ -90,7 +90,7 @@ _OWN = {
 }
 
 
-def history_html(series: Sequence[Series], pictures: Sequence[bytes], *, title: str, notes: Sequence[str]) -> str:
+def history_html(series: Sequence[BoardSeries], pictures: Sequence[bytes], *, title: str, notes: Sequence[str]) -> str:
     """Return the page: one text that loads nothing and runs nothing. `pictures`: a PNG for each series."""
     style = "".join(map(asset, ("page.css", "print.css", "board.css")))
     return (
@@ -118,7 +118,7 @@ def history_html(series: Sequence[Series], pictures: Sequence[bytes], *, title: 
     )
 
 
-def _meanings(series: Sequence[Series]) -> list[tuple[str, str]]:
+def _meanings(series: Sequence[BoardSeries]) -> list[tuple[str, str]]:
     """Each column of the page once; all lengths as one."""
     found: dict[str, str] = {}
     for text in (text for each in series for text in series_head(each)):
@@ -172,7 +172,7 @@ def several_html(
     )
 
 
-def _cell(scores: Scores | None) -> str:
+def _cell(scores: RunScores | None) -> str:
     if scores is None:
         return ""
     n = f"{scores.n}" if scores.n == scores.trials else f"{scores.n} of {scores.trials}"

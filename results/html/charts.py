@@ -12,8 +12,8 @@ from typing import Literal
 from markupsafe import Markup
 
 from needlework.core.grid import depth_label
-from needlework.results.statistics.documents import FOCUSED, WHOLE, Documents
-from needlework.results.statistics.documents import Point as Asked
+from needlework.results.statistics.documents import FOCUSED, WHOLE, DocumentScores
+from needlework.results.statistics.documents import ArmAtPlace as Asked
 from needlework.results.statistics.panels import Panel, Tally
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.sentence.families import place_sentence, size_sentence
@@ -28,7 +28,7 @@ _MARKS = ("circle", "square", "diamond")
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class ChartPoint:
     """A score in percent at `x`, with the ends of its interval; `label` is what `x` is called, `tip` what to say."""
 
     x: float
@@ -41,11 +41,11 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ChartLine:
     """One series; `joined`: whether its points are joined."""
 
     name: str
-    points: tuple[Point, ...]
+    points: tuple[ChartPoint, ...]
     joined: bool = True
 
 
@@ -90,7 +90,7 @@ class ChartView:
 
 
 def chart_view(
-    title: str, across: str, lines: Sequence[Line], *, whole: tuple[float, float] | None = None
+    title: str, across: str, lines: Sequence[ChartLine], *, whole: tuple[float, float] | None = None
 ) -> ChartView:
     """Lay out `lines`. `whole`: the ends of the x axis, where they are not those of the points (depths: 0 and 100)."""
     points = [point for line in lines for point in line.points]
@@ -201,7 +201,7 @@ def _alone(panel: Panel) -> list[ChartView]:
         chart_view(
             "Score by where in the text the answer stands",
             "text before the answer (percent)",
-            [Line("score", _known(points))],
+            [ChartLine("score", _known(points))],
             whole=(0.0, 100.0),
         )
     ]
@@ -216,33 +216,33 @@ def _models(panels: Sequence[Panel]) -> ChartView:
     )
 
 
-def _over_lengths(panel: Panel, number: int, name: str) -> Line:
+def _over_lengths(panel: Panel, number: int, name: str) -> ChartLine:
     labels = length_labels(panel.lengths)
     row = 0 if len(panel.depths) == 1 else -1
     points = [
         _point(float(length), label, column, (number, at, row))
         for at, (length, label, column) in enumerate(zip(panel.lengths, labels, panel.columns, strict=True))
     ]
-    return Line(name, _known(points))
+    return ChartLine(name, _known(points))
 
 
-def _point(x: float, label: str, found: Tally, place: Place) -> Point | None:
+def _point(x: float, label: str, found: Tally, place: Place) -> ChartPoint | None:
     if found.mean is None:
         return None
     ends = found.interval
     told = f"{label}: {percent1(found.mean)} %"
     told += f", 95 % interval {percent1(ends.low)} to {percent1(ends.high)}" if ends else ""
     low, high = (100 * ends.low, 100 * ends.high) if ends else (None, None)
-    return Point(
+    return ChartPoint(
         x, label.removeprefix("depth ").removesuffix(" %"), 100 * found.mean, low, high, f"{told}, n = {found.n}", place
     )
 
 
-def _known(points: Sequence[Point | None]) -> tuple[Point, ...]:
+def _known(points: Sequence[ChartPoint | None]) -> tuple[ChartPoint, ...]:
     return tuple(point for point in points if point is not None)
 
 
-def _document_charts(found: Documents, report: RunReport) -> list[ChartView]:
+def _document_charts(found: DocumentScores, report: RunReport) -> list[ChartView]:
     several = f"{on_one_line(found.model, 60)}: " if len(report.documents) > 1 else ""
     numbers = {(panel.task, panel.needle): at for at, panel in enumerate(report.panels) if panel.model == found.model}
     charts = []
@@ -261,7 +261,7 @@ def _document_charts(found: Documents, report: RunReport) -> list[ChartView]:
     return charts
 
 
-def _has_points(lines: Sequence[Line]) -> bool:
+def _has_points(lines: Sequence[ChartLine]) -> bool:
     """Whether anything was scored: answers that were all cut off or lost make no chart."""
     return any(line.points for line in lines)
 
@@ -269,7 +269,7 @@ def _has_points(lines: Sequence[Line]) -> bool:
 def _lines(
     asked: Sequence[Asked], x: Callable[[Asked], float], task: str, panels: Sequence[Panel],
     numbers: Mapping[tuple[str, str], int],
-) -> list[Line]:  # fmt: skip
+) -> list[ChartLine]:  # fmt: skip
     """A line for each way to give the documents; the answer's document alone is a single point."""
     lines = []
     for arm in dict.fromkeys(each.arm for each in asked):
@@ -286,9 +286,9 @@ def _lines(
             if low is not None and high is not None:
                 told += f", 95 % interval {percent1(low / 100)} to {percent1(high / 100)}"
             short = length_labels([round(each.tokens or 0)])[0] if arm == FOCUSED else label
-            points.append(Point(x(each), short, 100 * (each.score.value or 0.0), low, high, told, place))
+            points.append(ChartPoint(x(each), short, 100 * (each.score.value or 0.0), low, high, told, place))
         if points:
-            lines.append(Line(_SEARCH.get(arm, ARMS.get(arm, arm)), tuple(points), joined=arm != FOCUSED))
+            lines.append(ChartLine(_SEARCH.get(arm, ARMS.get(arm, arm)), tuple(points), joined=arm != FOCUSED))
     return lines
 
 

@@ -12,7 +12,7 @@ from needlework.core.files import write_whole
 from needlework.core.grid import depth_label
 from needlework.core.record import UNSCORED, Record
 from needlework.results.html.charts import on_one_line, percent_number
-from needlework.results.html.details import Entry, fit
+from needlework.results.html.details import TrialDetails, fit
 from needlework.results.html.page import page
 from needlework.results.html.panels import NO_SCORE, CellView, GridView, Stats, axes_data, grid_view, stat_of
 from needlework.results.html.report import LIMIT_BYTES, NOTICE_BYTES
@@ -307,7 +307,7 @@ def comparison_data(comparison: Comparison, names: tuple[str, str]) -> dict[str,
     }
 
 
-def pair_entries(comparison: Comparison, first: Sequence[Record], second: Sequence[Record]) -> list[Entry]:
+def pair_entries(comparison: Comparison, first: Sequence[Record], second: Sequence[Record]) -> list[TrialDetails]:
     """Return the trials with their records in both runs, in reading order. Pairs that differ tell the most."""
     a, b, _ = joined(*compared(first, second))
     numbers = {family.family: i for i, family in enumerate(comparison.families)}
@@ -320,7 +320,7 @@ def pair_entries(comparison: Comparison, first: Sequence[Record], second: Sequen
         number = numbers[panel_of(family)]
         told = [None if record is None else (record.outcome, record.score) for record in records]
         telling = 0 if told[0] != told[1] else 2 if told[0] is not None and told[0][0] == "found" else 1
-        entries.append(Entry(records, number, columns[number][length], rows[number][depth], telling))
+        entries.append(TrialDetails(records, number, columns[number][length], rows[number][depth], telling))
     return entries
 
 

@@ -55,7 +55,7 @@ class Level:
     around: int
 
 
-class Row(NamedTuple):
+class PackedTrial(NamedTuple):
     """A trial: values that others may share, and the JSON of its own. `cut`: whether a text of it is shortened."""
 
     shared: tuple[Value, ...]
@@ -90,17 +90,17 @@ class _Texts(dict[str, Shown]):
         return found
 
 
-def rows_at(level: Level) -> Callable[[Record], Row]:
+def rows_at(level: Level) -> Callable[[Record], PackedTrial]:
     """Return what makes the row of a record, what the page keeps of it. Fields that a foreign or older file lacks are
     null.
     """
     texts = _Texts(level.text)
 
-    def row_of(record: Record) -> Row:
+    def row_of(record: Record) -> PackedTrial:
         placed = _placed(record.prompt.needles)
         shared = _shared(record, texts, tuple([texts.of(needle.text) for needle in placed]))
         own = _own(record, _needles(record.prompt.needles, texts), around_json(placed, level.around), level.digest)
-        return Row(shared, script_safe(own), texts.cut and _cut(shared))
+        return PackedTrial(shared, script_safe(own), texts.cut and _cut(shared))
 
     return row_of
 
@@ -190,7 +190,7 @@ WHOLE, SHORT = Level(20_000, 64, 160), Level(1_000, 16, 80)
 _MOST_PACKED = 20  # times smaller than their JSON details may come to be; beyond that, packing is not tried
 
 
-class Entry(NamedTuple):
+class TrialDetails(NamedTuple):
     """What one trial has to show: its record, or its records in two runs, `None` where a run has none.
 
     `panel`, `column` (length) and `row` (depth) are the place of its cell. `telling`: how much would be lost with it, 0
@@ -205,7 +205,7 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class PackedDetails:
     """The details that fit, packed: the table of `values`, and `rows` with one of each trial, in reading order.
 
     `kept` and `dropped` count trials, `shortened` those of `kept` with a text that is cut.
@@ -245,11 +245,11 @@ class _Shelf:
     rows: dict[int, str] = field(default_factory=dict)
     shortened: int = 0
 
-    def take(self, number: int, entry: Entry, parts: Sequence[Row | None]) -> bool:
+    def take(self, number: int, entry: TrialDetails, parts: Sequence[PackedTrial | None]) -> bool:
         """Add a row where it fits; a value that another row has already costs nothing but its number."""
         numbers, texts = self.numbers, []
 
-        def trial(part: Row) -> str:
+        def trial(part: PackedTrial) -> str:
             found = []
             for value in part.shared:
                 at = numbers.get(value)
@@ -279,23 +279,23 @@ class _Shelf:
         return b64encode(zlib.compress(text.encode(), 6)).decode()
 
 
-def fit(trials: Sequence[Entry], room: int) -> Kept:
+def fit(trials: Sequence[TrialDetails], room: int) -> PackedDetails:
     """Keep as much of `trials` (in reading order) as `room` bytes can hold."""
     shelf = _filled(trials, range(len(trials)), WHOLE, room)
     if len(shelf.rows) == len(trials) and len(packed := shelf.packed()) <= room:
-        return Kept(packed, len(trials), 0, shelf.shortened, WHOLE)
+        return PackedDetails(packed, len(trials), 0, shelf.shortened, WHOLE)
     order = _most_telling_first(trials)
     while order:
         shelf = _filled(trials, order, SHORT, room)
         packed = shelf.packed()
         if len(packed) <= room:
-            return Kept(packed, len(shelf.rows), len(trials) - len(shelf.rows), shelf.shortened, SHORT)
+            return PackedDetails(packed, len(shelf.rows), len(trials) - len(shelf.rows), shelf.shortened, SHORT)
         # Fewer trials by as much as it is too large, and a little more; the packing of fewer is not quite as good.
         order = order[: min(len(shelf.rows) - 1, int(len(shelf.rows) * room / len(packed) * 0.98))]
-    return Kept("", 0, len(trials), 0, SHORT)
+    return PackedDetails("", 0, len(trials), 0, SHORT)
 
 
-def _filled(trials: Sequence[Entry], order: Sequence[int], level: Level, room: int) -> _Shelf:
+def _filled(trials: Sequence[TrialDetails], order: Sequence[int], level: Level, room: int) -> _Shelf:
     """Take trials until what they could be packed into is full: that costs time for what is kept, not for what is."""
     shelf = _Shelf(max(0, room) * _MOST_PACKED)
     row_of = rows_at(level)
@@ -306,7 +306,7 @@ def _filled(trials: Sequence[Entry], order: Sequence[int], level: Level, room: i
     return shelf
 
 
-def _most_telling_first(trials: Sequence[Entry]) -> list[int]:
+def _most_telling_first(trials: Sequence[TrialDetails]) -> list[int]:
     """Order trials by how much would be lost with them; of equal ones the first of every cell, then the second, ...
 
     Those are scattered, so that no part of a heatmap is left out as a whole.

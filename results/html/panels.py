@@ -9,16 +9,16 @@ from typing import Any, TypeVar
 
 from needlework.core.grid import depth_label
 from needlework.core.record import NOTHING_SAID, UNDECIDED, UNSCORED, Record
-from needlework.results.adaptive.survey import Statement
+from needlework.results.adaptive.survey import LengthStatement
 from needlework.results.html.charts import on_one_line, percent_number
-from needlework.results.html.details import Entry
+from needlework.results.html.details import TrialDetails
 from needlework.results.html.page import asked_title, panel_title, task_title
 from needlework.results.records.samples import OWN_DOCUMENTS, task_of
 from needlework.results.statistics.intervals import Interval
-from needlework.results.statistics.panels import OUTCOMES, Asked, Panel, Tally, trial_of
+from needlework.results.statistics.panels import OUTCOMES, Panel, RecordInPanel, Tally, trial_of
 from needlework.results.statistics.sentence.run import FAULTS, reason_of
 from needlework.results.statistics.tasks import PanelStatistics
-from needlework.results.style import MARKS, Mark, display_width, length_labels, mark_of, percent
+from needlework.results.style import MARKS, UnscoredMark, display_width, length_labels, mark_of, percent
 from needlework.results.tables.adaptive import answer, bar_words
 from needlework.results.tables.panels import StatisticRow, panel_rows
 from needlework.results.tables.terminal import UNEVEN, range_notes, range_words, score_and_interval, scored_of
@@ -72,7 +72,7 @@ class PanelView:
     overall: RateView
     effective: LengthView | None
     grid: GridView
-    marks: tuple[Mark, ...]
+    marks: tuple[UnscoredMark, ...]
     partly: bool
     blank: bool
     about: str
@@ -83,7 +83,7 @@ class PanelView:
 
 
 def panel_views(
-    panels: Sequence[Panel], statistics: Sequence[PanelStatistics], adaptive: Sequence[Statement] = ()
+    panels: Sequence[Panel], statistics: Sequence[PanelStatistics], adaptive: Sequence[LengthStatement] = ()
 ) -> list[PanelView]:
     """Return what the template needs of each panel; its statistics, where there are any, are found by its names, and so
     is what an adaptive run says of its length."""
@@ -93,7 +93,7 @@ def panel_views(
     return [_panel_view(panel, found, walked.get((panel.model, panel.task, panel.needle)), models) for panel in panels]
 
 
-def entries(asked: Iterable[Asked], panels: Sequence[Panel]) -> list[Entry]:
+def entries(asked: Iterable[RecordInPanel], panels: Sequence[Panel]) -> list[TrialDetails]:
     """Return the trials in reading order: panel, depth, length, repeat. What was not simply found tells more."""
     numbers = {(panel.model, panel.task, panel.needle): i for i, panel in enumerate(panels)}
     columns = [{length: i for i, length in enumerate(panel.lengths)} for panel in panels]
@@ -103,7 +103,7 @@ def entries(asked: Iterable[Asked], panels: Sequence[Panel]) -> list[Entry]:
         panel = numbers[trial.model, trial.task, trial.needle]
         row, column = rows[panel][trial.depth], columns[panel][trial.length]
         order = (panel, row, column, record.repeat, str(record.key))
-        found.append((order, Entry((record,), panel, column, row, int(trial.outcome == "found"))))
+        found.append((order, TrialDetails((record,), panel, column, row, int(trial.outcome == "found"))))
     return [entry for _, entry in sorted(found, key=itemgetter(0))]
 
 
@@ -112,7 +112,10 @@ def _cells(panel: Panel) -> list[list[Tally | None]]:
 
 
 def _panel_view(
-    panel: Panel, statistics: Mapping[tuple[str, str, str], PanelStatistics], walked: Statement | None, models: int
+    panel: Panel,
+    statistics: Mapping[tuple[str, str, str], PanelStatistics],
+    walked: LengthStatement | None,
+    models: int,
 ) -> PanelView:
     lost: list[str] = [name for name in UNSCORED if panel.overall.counts[name]]
     used = {mark.outcome for cell in panel.cells.values() if (mark := mark_of(cell.n, cell.counts))}
@@ -139,7 +142,7 @@ def _panel_view(
     )
 
 
-def _walked(found: Statement) -> LengthView:
+def _walked(found: LengthStatement) -> LengthView:
     return LengthView(answer(found), "", bar_words(found), f"95 % sure, {found.trials:,} trials")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from needlework.core.files import write_whole
 from needlework.core.grid import depth_label
 from needlework.core.record import UNSCORED, Record
-from needlework.results.adaptive.survey import LengthFound, Statement
+from needlework.results.adaptive.survey import LengthFound, LengthStatement
 from needlework.results.html.charts import on_one_line, percent_number, picture_of
 from needlework.results.html.details import fit
 from needlework.results.html.page import page
@@ -143,7 +143,7 @@ class NextStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class PageHead:
     """The first thing on the page. `lead`, `rest`: the sentence, its first clause apart; `models`: a sentence each."""
 
     run: str
@@ -156,13 +156,13 @@ class Head:
     step: NextStep | None
 
 
-def head_of(report: RunReport) -> Head:
+def head_of(report: RunReport) -> PageHead:
     """What the head of the page says."""
     short = in_short(report)
     lead, rest = short.lead, short.rest
     if short.models:  # their scores stand in a line each
         lead, rest = f"{len(short.models)} models: {rest or 'no single score to compare them by'}", ""
-    return Head(
+    return PageHead(
         run=_run(report),
         lead=_whole_numbers(on_one_line(f"{lead}.", 600)),
         rest=_whole_numbers(on_one_line(f"{rest[0].upper()}{rest[1:]}.", 1_200) if rest else ""),
@@ -303,7 +303,7 @@ def _table(name: str, head: Sequence[str], rows: Sequence[Sequence[str]], notes:
     }
 
 
-def adaptive_tables(statements: Sequence[Statement]) -> list[dict[str, object]]:
+def adaptive_tables(statements: Sequence[LengthStatement]) -> list[dict[str, object]]:
     """Return the tables, as `report.html.j2` takes them."""
     return [
         _adaptive_table(number, name, list(found))
@@ -311,7 +311,7 @@ def adaptive_tables(statements: Sequence[Statement]) -> list[dict[str, object]]:
     ]
 
 
-def _adaptive_table(number: int, name: str, found: Sequence[Statement]) -> dict[str, object]:
+def _adaptive_table(number: int, name: str, found: Sequence[LengthStatement]) -> dict[str, object]:
     first = found[0]
     return {
         "id": f"adaptive-{number}",
@@ -328,7 +328,7 @@ def _adaptive_table(number: int, name: str, found: Sequence[Statement]) -> dict[
     }
 
 
-def _rows(found: Sequence[Statement]) -> Iterator[list[str]]:
+def _rows(found: Sequence[LengthStatement]) -> Iterator[list[str]]:
     first = found[0]
     depths = sorted({depth for each in first.lengths for depth in each.per_depth}, key=depth_order)
     for depth in depths:

@@ -20,7 +20,7 @@ _BEGINNING = b'{"key":"'
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 
 
-class Judge(Protocol):
+class JudgeModel(Protocol):
     """What is asked. `identity`: everything that can change its replies. `at_once`: threads that may ask it.
 
     `option`: what named it. `tell`: is given a line for who waits, at once, in threads.
@@ -62,11 +62,11 @@ class OpenJudge(Protocol):
         reply_budget: int,
         model_args: Sequence[str] = (),
         option: str = "--judge",
-    ) -> Judge: ...
+    ) -> JudgeModel: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class JudgeQuestion:
     """One question to a judge. `key`: hash of the judge and of every word it is sent. `about`: what the row in the file
     tells beside the replies.
     """
@@ -87,7 +87,7 @@ class Replied:
     problem: str = ""
 
 
-def key_of(judge: Judge, system: str, user: str, order: int = 0) -> str:
+def key_of(judge: JudgeModel, system: str, user: str, order: int = 0) -> str:
     """Return what names a question to a judge. `order`: of two equal answers, each is asked about by itself."""
     return sha256(_encode([dict(judge.identity), system, user, order]).encode("ascii")).hexdigest()
 
@@ -110,7 +110,7 @@ class ReplyFile:
         self._lock = Lock()
         self.known = dict(_rows(path.read_bytes()))
 
-    def append(self, question: Question, replied: Replied, verdict: Mapping[str, Any]) -> None:
+    def append(self, question: JudgeQuestion, replied: Replied, verdict: Mapping[str, Any]) -> None:
         """Write one row. May be called from many threads."""
         row = {
             "key": question.key,
@@ -128,17 +128,17 @@ class ReplyFile:
         self._journal.close()
 
 
-def _as_before(question: Question, _reply: str, _problem: str) -> str:
+def _as_before(question: JudgeQuestion, _reply: str, _problem: str) -> str:
     return question.user
 
 
 def gather(
-    questions: Iterable[Question],
-    judge: Judge,
+    questions: Iterable[JudgeQuestion],
+    judge: JudgeModel,
     read: Callable[[str], object],
-    verdict: Callable[[Question, Replied], Mapping[str, Any]],
+    verdict: Callable[[JudgeQuestion, Replied], Mapping[str, Any]],
     file: ReplyFile,
-    again: Callable[[Question, str, str], str] = _as_before,
+    again: Callable[[JudgeQuestion, str, str], str] = _as_before,
 ) -> int:
     """Ask what the file has no verdict of, equal questions once; return how many were asked.
 
@@ -150,10 +150,10 @@ def gather(
     asked = {each.key: each for each in questions}
     missing = {key: each for key, each in asked.items() if key not in file.known or file.known[key].problem}
     heard = any(key in file.known and file.known[key].replies for key in asked)
-    tally = Tally(judge.option, str(judge.identity.get("spec")), len(missing), heard)
+    tally = JudgingCount(judge.option, str(judge.identity.get("spec")), len(missing), heard)
     stopped = Event()
 
-    def settle(question: Question) -> Replied:
+    def settle(question: JudgeQuestion) -> Replied:
         replied = _asked(judge, question, read, again)
         if not (stopped.is_set() and replied.problem):  # what was cut off by closing the judge is no judgement
             file.append(question, replied, verdict(question, replied))
@@ -173,7 +173,10 @@ def gather(
 
 
 def _asked(
-    judge: Judge, question: Question, read: Callable[[str], object], again: Callable[[Question, str, str], str]
+    judge: JudgeModel,
+    question: JudgeQuestion,
+    read: Callable[[str], object],
+    again: Callable[[JudgeQuestion, str, str], str],
 ) -> Replied:
     replies: list[str] = []
     problem, user = "", question.user
@@ -210,7 +213,7 @@ _NEVER = 10  # questions without a reply, and none with one: the rest will have 
 
 
 @dataclass(slots=True)
-class Tally:
+class JudgingCount:
     """What became of the questions so far. `option` and `spec`: who is asked. `heard`: there has been a reply to a
     question of the command.
     """

@@ -122,7 +122,7 @@ _WRONG = {"wrong", "incorrect", "false", "no", "0", "refused"}
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class AuditedAnswer:
     """One answer: `right` or `wrong` by the judge, the offline rule and a person; `None` where one said nothing.
 
     `question` names what answers share that are not independent; `same`: what equal answers to it have in common.
@@ -140,7 +140,7 @@ def is_run(path: Path) -> bool:
     return path.is_dir() or path.suffix.lower() == ".json"
 
 
-def judged_in_run(path: Path, labels: Path | None) -> list[Judged]:
+def judged_in_run(path: Path, labels: Path | None) -> list[AuditedAnswer]:
     """The judged answers of a run's folder or results.json; `labels`: rows of `item` (a record's id) and `human`.
 
     Raises `InputError`.
@@ -159,7 +159,7 @@ def judged_in_run(path: Path, labels: Path | None) -> list[Judged]:
     return found
 
 
-def labelled_answers(path: Path) -> list[Judged] | None:
+def labelled_answers(path: Path) -> list[AuditedAnswer] | None:
     """The rows of a JSON-lines file with `question`, `answers`, `response` and `human`; `None` for any other file.
 
     Raises `InputError`, which names the line.
@@ -174,7 +174,7 @@ def labelled_answers(path: Path) -> list[Judged] | None:
     return [_of_row(path, number, row) for number, row in enumerate(rows, 1)]
 
 
-def document_audit_lines(found: Sequence[Judged]) -> Iterator[str]:
+def document_audit_lines(found: Sequence[AuditedAnswer]) -> Iterator[str]:
     """Lines for the terminal."""
     questions = len({each.question for each in found})
     failed = sum(each.judge is None and each.rule is None for each in found)
@@ -204,12 +204,12 @@ def _was_judged(record: Record) -> bool:
     return record.scorer.startswith(JUDGE) and record.outcome not in unruled
 
 
-def _of_record(record: Record, human: str | None) -> Judged:
+def _of_record(record: Record, human: str | None) -> AuditedAnswer:
     """Of marks the judge's 9 and 10 of 10 are right: what its outcome `found` is."""
     rule = rule_of(record)
     question = _question(record)
     absent = str(record.reference.get("absent") is True)
-    return Judged(
+    return AuditedAnswer(
         question=question,
         same=(question, *record.expected, absent, " ".join(str(record.response.text).split())),
         judge=right_or_wrong(record.outcome == "found") if record.score is not None else None,
@@ -224,14 +224,14 @@ def _question(record: Record) -> str:
     return own_label(record.needle).question if own else record.question
 
 
-def _of_row(path: Path, number: int, row: dict[str, Any]) -> Judged:
+def _of_row(path: Path, number: int, row: dict[str, Any]) -> AuditedAnswer:
     question, answers, response = row.get("question"), row.get("answers", row.get("answer")), row.get("response")
     answers = [answers] if isinstance(answers, str) else answers
     if not (isinstance(question, str) and isinstance(response, str) and isinstance(answers, list) and answers):
         raise InputError("FILE", path, f"line {number} needs `question`, `answers` and `response`, and `human`")
     reference = Reference(tuple(map(str, answers)), question=question, absent=row.get("absent") is True)
     human = row.get("human")
-    return Judged(
+    return AuditedAnswer(
         question=question,
         same=(question, response),
         judge=None,

@@ -15,7 +15,7 @@ from typing import Any
 
 from needlework.core.errors import InputError, OneLineParser, ending_signals, refuse
 from needlework.core.files import write_whole
-from needlework.results.judging.ask import Judge, OpenJudge, ReplyFile, gather
+from needlework.results.judging.ask import JudgeModel, OpenJudge, ReplyFile, gather
 from needlework.results.leval.judged_pairs import (
     JudgedPair,
     Marked,
@@ -88,7 +88,7 @@ def _run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
     return compare(options, partial(_opened, options, open_judge))
 
 
-def _pairs(options: argparse.Namespace, open_it: partial[Judge]) -> int:
+def _pairs(options: argparse.Namespace, open_it: partial[JudgeModel]) -> int:
     ours = read_answers(options.predictions, options.model)
     names = ("RIVAL" if options.rival else "PREDICTIONS", "--rival-model")
     rival = read_answers(options.rival or options.predictions, options.rival_model, names)
@@ -114,7 +114,7 @@ def _pairs(options: argparse.Namespace, open_it: partial[Judge]) -> int:
     return 0 if parts[4]["strict"].score.value is not None else 1
 
 
-def _marks(options: argparse.Namespace, open_it: partial[Judge]) -> int:
+def _marks(options: argparse.Namespace, open_it: partial[JudgeModel]) -> int:
     answers = read_answers(options.predictions, options.model)
     judge = open_it()
     try:
@@ -134,7 +134,7 @@ def _marks(options: argparse.Namespace, open_it: partial[Judge]) -> int:
     return 0 if mean.score.value is not None else 1
 
 
-def _opened(options: argparse.Namespace, open_judge: OpenJudge) -> Judge:
+def _opened(options: argparse.Namespace, open_judge: OpenJudge) -> JudgeModel:
     return open_judge(
         options.judge,
         base_url=options.judge_base_url,

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from needlework.core.errors import InputError
-from needlework.results.judging.ask import Judge, Question, Replied, key_of
+from needlework.results.judging.ask import JudgeModel, JudgeQuestion, Replied, key_of
 from needlework.results.leval.predictions import Answers, Prediction
 from needlework.results.leval.scores import RULES, Rule
 from needlework.results.statistics.agreement import share
@@ -33,7 +33,7 @@ class JudgedPair:
     """
 
     item: str
-    pair: Pair
+    pair: AnswerPair
     verdicts: Mapping[Rule, Verdicts]
     problems: tuple[str, str]
 
@@ -52,18 +52,20 @@ class Orders:
     decided: int
 
 
-def pair_questions(pair: Pair, judge: Judge) -> tuple[Question, ...]:
+def pair_questions(pair: AnswerPair, judge: JudgeModel) -> tuple[JudgeQuestion, ...]:
     """Return the questions about one pair: with our answer first, then with the rival's first."""
     return tuple(_question(pair, order, judge) for order in range(ORDERS))
 
 
-def verdict_fields(question: Question, replied: Replied) -> dict[str, Preference | None]:
+def verdict_fields(question: JudgeQuestion, replied: Replied) -> dict[str, Preference | None]:
     """Return what the file of replies tells of a reply, by both rules; `verdict` is the strict one."""
     order = 0 if question.about["shown_first"] == "ours" else 1
     return {"verdict": _strict(replied, order), "compat": _compat(replied, order)}
 
 
-def judged_pairs(pairs: Sequence[Pair], judge: Judge, known: Mapping[str, Replied]) -> tuple[JudgedPair, ...]:
+def judged_pairs(
+    pairs: Sequence[AnswerPair], judge: JudgeModel, known: Mapping[str, Replied]
+) -> tuple[JudgedPair, ...]:
     """Read the replies to the questions about these pairs; one that is not known has no verdict."""
     return tuple(_judged(pair, [known.get(each.key) for each in pair_questions(pair, judge)]) for pair in pairs)
 
@@ -90,7 +92,7 @@ def _share(values: Sequence[tuple[Key, float]]) -> Share:
     return share([value for _, value in values], [question for question, _ in values])
 
 
-def _question(pair: Pair, order: int, judge: Judge) -> Question:
+def _question(pair: AnswerPair, order: int, judge: JudgeModel) -> JudgeQuestion:
     shown = (pair.ours, pair.rival) if order == 0 else (pair.rival, pair.ours)
     system, user = pair_messages(pair.ours.question, pair.ours.gold, shown[0].answer, shown[1].answer)
     about = {
@@ -100,15 +102,15 @@ def _question(pair: Pair, order: int, judge: Judge) -> Question:
         "line": pair.ours.line,
         "rival_line": pair.rival.line,
     }
-    return Question(key_of(judge, system, user, order), system, user, about)
+    return JudgeQuestion(key_of(judge, system, user, order), system, user, about)
 
 
-def _item(pair: Pair) -> str:
+def _item(pair: AnswerPair) -> str:
     words = "\0".join((*pair.question, pair.ours.answer, pair.rival.answer))
     return sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _judged(pair: Pair, replied: Sequence[Replied | None]) -> JudgedPair:
+def _judged(pair: AnswerPair, replied: Sequence[Replied | None]) -> JudgedPair:
     strict = tuple(_strict(each, order) for order, each in enumerate(replied))
     compat = tuple(_compat(each, order) for order, each in enumerate(replied))
     problems = tuple(
@@ -165,21 +167,21 @@ class MeanMark:
     expected: int
 
 
-def mark_question(row: Prediction, judge: Judge) -> Question | None:
+def mark_question(row: Prediction, judge: JudgeModel) -> JudgeQuestion | None:
     """Return the question about one answer; none about a blank one."""
     if not row.answer.strip():
         return None
     system, user = judge_messages("llmtest", row.question, row.gold, row.answer)
     key = key_of(judge, system, user)
-    return Question(key, system, user, {"judge": judge.identity.get("spec"), "item": key[:16], "line": row.line})
+    return JudgeQuestion(key, system, user, {"judge": judge.identity.get("spec"), "item": key[:16], "line": row.line})
 
 
-def mark_fields(_question: Question, replied: Replied) -> dict[str, int | None]:
+def mark_fields(_question: JudgeQuestion, replied: Replied) -> dict[str, int | None]:
     """Return what the file of replies tells of a reply."""
     return {"verdict": _mark(replied)}
 
 
-def marked(rows: Sequence[Prediction], judge: Judge, known: Mapping[str, Replied]) -> tuple[Marked, ...]:
+def marked(rows: Sequence[Prediction], judge: JudgeModel, known: Mapping[str, Replied]) -> tuple[Marked, ...]:
     """Read the replies to the questions about these answers."""
     found = []
     for row in rows:
@@ -218,7 +220,7 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class AnswerPair:
     """Two answers to one question."""
 
     ours: Prediction
@@ -236,17 +238,19 @@ class Matched:
     stands in both files more than once; they are paired in the order of the rows.
     """
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[AnswerPair, ...]
     alone: tuple[Prediction, ...]
     rival_alone: tuple[Prediction, ...]
-    repeated: tuple[tuple[Pair, ...], ...]
+    repeated: tuple[tuple[AnswerPair, ...], ...]
 
 
 def match(ours: Answers, rival: Answers) -> Matched:
     """Pair the rows of both files by question and reference. Raises `InputError` where there is no pair at all."""
     one, other = _by_question(ours.rows), _by_question(rival.rows)
     groups = [
-        tuple(Pair(mine, its) for mine, its in zip(one[key], other.get(key, ()), strict=False))  # the rest is alone
+        tuple(
+            AnswerPair(mine, its) for mine, its in zip(one[key], other.get(key, ()), strict=False)
+        )  # the rest is alone
         for key in one
     ]
     matched = {pair.ours.line: pair.rival.line for group in groups for pair in group}

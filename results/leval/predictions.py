@@ -11,7 +11,7 @@ from typing import Any
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.tasks.published.leval import own_rule
 from needlework.haystack_fixtures.tasks.published.leval_files import SCORED
-from needlework.scoring.leval.tasks import BY_JUDGES, TASKS, Task, own_task
+from needlework.scoring.leval.tasks import BY_JUDGES, TASKS, LevalTask, own_task
 
 SUFFIX = ".pred.jsonl"
 _KEY = "_pred"
@@ -42,7 +42,7 @@ class Predictions:
     """A model's answers to a task. `for_judges`: rows of the same file that no rule scores."""
 
     path: Path
-    task: Task
+    task: LevalTask
     model: str
     rows: tuple[Prediction, ...]
     broken: tuple[Broken, ...]
@@ -60,14 +60,14 @@ class Answers:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PredictionFiles:
     """Files to read with their tasks, and those in folders that have no rows which a rule scores."""
 
-    files: tuple[tuple[Path, Task], ...]
+    files: tuple[tuple[Path, LevalTask], ...]
     passed_over: tuple[Path, ...]
 
 
-def find_files(paths: Sequence[Path], task: str | None) -> Found:
+def find_files(paths: Sequence[Path], task: str | None) -> PredictionFiles:
     """Return the prediction files that are given, or lie below a folder that is. Raises `InputError`.
 
     The task is in the file's own name, never in a folder's; `task` names that of one file called otherwise. A name
@@ -76,8 +76,8 @@ def find_files(paths: Sequence[Path], task: str | None) -> Found:
     if task is not None:
         if len(paths) != 1 or paths[0].is_dir():
             raise InputError("--task", task, "goes with one prediction file")
-        return Found(((_there(paths[0]), _named(task)),), ())
-    files: list[tuple[Path, Task]] = []
+        return PredictionFiles(((_there(paths[0]), _named(task)),), ())
+    files: list[tuple[Path, LevalTask]] = []
     passed_over: list[Path] = []
     for path in paths:
         if not path.is_dir():
@@ -97,10 +97,10 @@ def find_files(paths: Sequence[Path], task: str | None) -> Found:
             paths[0],
             f"no TASK{SUFFIX} in it: give a folder or file that has (of a run: needlework leval-export RUN first)",
         )
-    return Found(tuple(files), tuple(passed_over))
+    return PredictionFiles(tuple(files), tuple(passed_over))
 
 
-def read_predictions(path: Path, task: Task, model: str | None = None) -> Predictions:
+def read_predictions(path: Path, task: LevalTask, model: str | None = None) -> Predictions:
     """Read one file. Raises `InputError` where it is none of this task, or of one model."""
     lines = _read(path, "PREDICTIONS")
     objects = [(number, row) for number, row in lines if isinstance(row, dict)]
@@ -159,14 +159,14 @@ def _there(path: Path) -> Path:
     return path
 
 
-def _task_of(path: Path) -> Task | None:
+def _task_of(path: Path) -> LevalTask | None:
     name = path.name.removesuffix(SUFFIX)
     if not path.name.endswith(SUFFIX) or name in TASKS:
         return TASKS.get(name)
     return _own_task(name, [row for _, row in _lines(_text(path, "PREDICTIONS"))])
 
 
-def _own_task(name: str, rows: Sequence[object]) -> Task | None:
+def _own_task(name: str, rows: Sequence[object]) -> LevalTask | None:
     """The task of a file of one's own; none where no row is for a rule."""
     kinds = [row.get("evaluation") if isinstance(row, dict) else None for row in rows]
     evaluation = next((str(kind) for kind in kinds if kind in SCORED), None)
@@ -177,7 +177,7 @@ def _own_task(name: str, rows: Sequence[object]) -> Task | None:
     return own_task(name, evaluation, own_rule(evaluation, golds), expected)
 
 
-def _named(task: str) -> Task:
+def _named(task: str) -> LevalTask:
     if task not in TASKS:
         raise InputError("--task", task, f"use one of {', '.join(TASKS)}")
     return TASKS[task]
@@ -213,7 +213,7 @@ def _key(
     return keys[0]
 
 
-def _row(number: int, row: object, key: str, task: Task) -> Prediction | Broken:
+def _row(number: int, row: object, key: str, task: LevalTask) -> Prediction | Broken:
     if not isinstance(row, dict):
         return Broken(number, "is not a JSON object")
     if row.get("evaluation") != task.evaluation:

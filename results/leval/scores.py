@@ -25,7 +25,7 @@ from needlework.scoring.leval.overlap import (
     geometric_mean,
     of_itself,
 )
-from needlework.scoring.leval.tasks import CLOSED, ORDINALS, TASKS, WITH_F1, WITH_ROUGE, Task, asked_for
+from needlework.scoring.leval.tasks import CLOSED, ORDINALS, TASKS, WITH_F1, WITH_ROUGE, LevalTask, asked_for
 from needlework.scoring.registry import scorer_named
 from needlework.scoring.scores import Reference, Score, Scorer
 
@@ -52,7 +52,7 @@ class Mean:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ScoredItem:
     """One answer: its prediction, and its score by each rule."""
 
     prediction: Prediction
@@ -68,13 +68,13 @@ class TaskScores:
     """
 
     source: Predictions
-    items: tuple[Item, ...]
+    items: tuple[ScoredItem, ...]
     scorers: Mapping[Rule, str]
     means: Mapping[str, Mapping[Rule, Mean]]
     clustered: bool
 
     @property
-    def task(self) -> Task:
+    def task(self) -> LevalTask:
         """Which task."""
         return self.source.task
 
@@ -95,7 +95,7 @@ def score_task(source: Predictions) -> TaskScores:
     references = _references(source)
     answers = [row.answer for row in source.rows]
     scores = {rule: _judged(scorers[rule], answers, references) for rule in RULES}
-    items = tuple(Item(row, {rule: scores[rule][at] for rule in RULES}) for at, row in enumerate(source.rows))
+    items = tuple(ScoredItem(row, {rule: scores[rule][at] for rule in RULES}) for at, row in enumerate(source.rows))
     names = {rule: f"{scorer.name} v{scorer.version}" for rule, scorer in scorers.items()}
     clustered = bool(source.task.questions) or _numbered(source)
     bare = TaskScores(source, items, names, {}, clustered)
@@ -110,14 +110,14 @@ def score_task(source: Predictions) -> TaskScores:
     return TaskScores(source, items, names, means, clustered)
 
 
-def main_metric(task: Task) -> str:
+def main_metric(task: LevalTask) -> str:
     """The metric that stands for a task of exams, or of F1."""
     if _of_topics(task) or task.rule == "leval_sci_fi":
         return "mean"
     return {"exam": "exact_match", "f1": "f1", "rouge": "rougeL"}[task.evaluation]
 
 
-def _scorers(task: Task) -> dict[Rule, Scorer]:
+def _scorers(task: LevalTask) -> dict[Rule, Scorer]:
     return {"compat": scorer_named(f"{task.rule}_compat"), "strict": scorer_named(task.rule)}
 
 
@@ -145,7 +145,7 @@ def _columns(source: Predictions, scores: Sequence[Score], rule: Rule) -> dict[s
     return columns
 
 
-def _ordinal(task: Task, row: Prediction, at: int, rule: Rule) -> str:
+def _ordinal(task: LevalTask, row: Prediction, at: int, rule: Rule) -> str:
     """Which topic was asked for. Upstream counts rows; the question says it, whatever rows are missing."""
     counted = ORDINALS[at % len(ORDINALS)]
     if not _of_topics(task) or rule == "compat":
@@ -153,7 +153,7 @@ def _ordinal(task: Task, row: Prediction, at: int, rule: Rule) -> str:
     return asked_for(row.question) or counted
 
 
-def _values(task: Task, score: Score, ordinal: str) -> Values:
+def _values(task: LevalTask, score: Score, ordinal: str) -> Values:
     if _of_topics(task):
         return {ordinal: score.value, "mean": score.value}
     if task.rule == "leval_sci_fi":
@@ -211,7 +211,7 @@ def _geometric(found: Mapping[str, Mean], floors: Values, ceilings: Values) -> M
     return replace(found["rougeL"], score=mean, floor=of(floors.__getitem__), ceiling=of(ceilings.__getitem__))
 
 
-def _of_topics(task: Task) -> bool:
+def _of_topics(task: LevalTask) -> bool:
     """Whether its questions ask for the first, second and third topic in turn; words of one's own are put alike."""
     return task.rule == "leval_topic" and not task.own
 

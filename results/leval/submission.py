@@ -30,7 +30,7 @@ from needlework.results.records.samples import by_test
 from needlework.results.statistics.tasks import Share
 from needlework.results.style import one_line
 from needlework.scoring.leval.overlap import MissingPackageError
-from needlework.scoring.leval.tasks import BY_JUDGES, CLOSED, TASKS, WITH_F1, WITH_ROUGE, Task, own_task
+from needlework.scoring.leval.tasks import BY_JUDGES, CLOSED, TASKS, WITH_F1, WITH_ROUGE, LevalTask, own_task
 
 _SHOWN = 5
 _JUDGES = {"gpt4": "--judged-gpt4", "turbo": "--judged-turbo"}
@@ -110,7 +110,7 @@ def _results(run: Path) -> Path:
     return path
 
 
-def _scored(folder: Path, entry: Entry) -> list[TaskScores]:
+def _scored(folder: Path, entry: SubmissionRow) -> list[TaskScores]:
     """The tasks scored from the very files that were written."""
     order = {name: place for place, name in enumerate(TASKS)}
     paths = [path for path in entry.rows if path.startswith(("exam_eval/", "ngram_eval/"))]
@@ -122,7 +122,7 @@ def _scored(folder: Path, entry: Entry) -> list[TaskScores]:
         raise InputError("RUN", folder, str(error)) from None
 
 
-def _task(entry: Entry, path: str) -> Task:
+def _task(entry: SubmissionRow, path: str) -> LevalTask:
     """The task of a file that was written; of one's own as many questions as were asked."""
     name = Path(path).name.removesuffix(SUFFIX)
     if name in TASKS:
@@ -138,7 +138,7 @@ def _given(options: argparse.Namespace, judge: str) -> Path | None:
     return path
 
 
-def _judged(entry: Entry, told: Mapping[str, Any], judge: str) -> Table:
+def _judged(entry: SubmissionRow, told: Mapping[str, Any], judge: str) -> Table:
     try:
         return judged_table(entry, told)
     except ValueError as error:
@@ -205,7 +205,7 @@ Table = tuple[Sequence[str], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SubmissionRow:
     """One line of the leaderboard: a model at one length, whole documents or what a retriever found of them.
 
     `rows`: of each prediction file, by its path below the folder of predictions. `missing`: questions that were asked
@@ -221,7 +221,7 @@ class Entry:
     without: Mapping[str, int] = field(default_factory=dict)
 
 
-def entries(records: Iterable[Record], name: str | None = None) -> tuple[Entry, ...]:
+def entries(records: Iterable[Record], name: str | None = None) -> tuple[SubmissionRow, ...]:
     """The leaderboard's entries that records hold, first trials of each question alone.
 
     `name`: the model's name on the leaderboard; with several lengths, retrievers or tests, these are added to it.
@@ -257,7 +257,7 @@ def _name(key: tuple[str, int, str], keys: Sequence[tuple[str, int, str]], name:
     return "-".join(parts)
 
 
-def _entry(name: str, key: tuple[str, int, str], records: Sequence[Record]) -> Entry:
+def _entry(name: str, key: tuple[str, int, str], records: Sequence[Record]) -> SubmissionRow:
     rows: dict[str, list[Row]] = {}
     missing: list[str] = []
     without: Counter[str] = Counter()
@@ -279,7 +279,7 @@ def _entry(name: str, key: tuple[str, int, str], records: Sequence[Record]) -> E
             row["document"] = int(label[1])
         for path in _paths(name, task, evaluation):
             rows.setdefault(path, []).append(row)
-    return Entry(name, key[0], key[1], key[2], rows, missing, without)
+    return SubmissionRow(name, key[0], key[1], key[2], rows, missing, without)
 
 
 def _paths(name: str, task: str, evaluation: str) -> tuple[str, ...]:
@@ -290,7 +290,7 @@ def _paths(name: str, task: str, evaluation: str) -> tuple[str, ...]:
     return f"{own}/{name}.pred.jsonl", f"llm_turbo_eval/{name}.pred.jsonl"
 
 
-def tables(entry: Entry, scored: Sequence[TaskScores], window: int | None, budget: int) -> dict[str, Table]:
+def tables(entry: SubmissionRow, scored: Sequence[TaskScores], window: int | None, budget: int) -> dict[str, Table]:
     """The leaderboard's tables by file name, a head and one row each; scores by the published rules, in percent.
 
     What is not complete stays blank. `window`: tokens of the model's context; `budget`: tokens of the answer.
@@ -328,7 +328,7 @@ def tables(entry: Entry, scored: Sequence[TaskScores], window: int | None, budge
     return {file: (("Model", *cells), (entry.name, *cells.values())) for file, cells in found.items()}
 
 
-def judged_table(entry: Entry, judged: Mapping[str, Any]) -> Table:
+def judged_table(entry: SubmissionRow, judged: Mapping[str, Any]) -> Table:
     """The row of a judge's table, from what `needlework judge --out` wrote. Raises `ValueError` for another model's."""
     ours, rival = str(judged["ours"]["model"]), str(judged["rival"]["model"])
     if ours not in (entry.name, entry.model):
@@ -347,7 +347,7 @@ def judged_table(entry: Entry, judged: Mapping[str, Any]) -> Table:
     return tuple(cells), tuple(cells.values())
 
 
-def metadata(entry: Entry, window: int | None) -> dict[str, Any]:
+def metadata(entry: SubmissionRow, window: int | None) -> dict[str, Any]:
     """The template of what a run cannot know; blank fields are for the person who submits."""
     return {
         "model_name": entry.name,
@@ -366,7 +366,7 @@ def _main(by_name: Mapping[str, TaskScores], name: str) -> str:
     return _percent(_value(by_name, name, None))
 
 
-def _own(by_name: Mapping[str, TaskScores], task: Task) -> str:
+def _own(by_name: Mapping[str, TaskScores], task: LevalTask) -> str:
     return _three(by_name, task.name) if task.evaluation == "rouge" else _main(by_name, task.name)
 
 
@@ -388,7 +388,7 @@ def _value(by_name: Mapping[str, TaskScores], name: str, metric: str | None) -> 
     return share.value
 
 
-def _words(entry: Entry, names: Sequence[str]) -> str:
+def _words(entry: SubmissionRow, names: Sequence[str]) -> str:
     files = {f"ngram_eval/{entry.name}/{name}.pred.jsonl" for name in names}
     return _mean_words([row[f"{entry.name}_pred"] for path in files for row in entry.rows.get(path, ())])
 

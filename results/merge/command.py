@@ -18,9 +18,9 @@ from needlework.core.settings import READ, READ_HELP, Places, Settings
 from needlework.results.gates.decide import gate_lines, gate_rows
 from needlework.results.gates.gate import parse_gate
 from needlework.results.merge.shards import (
-    Judged,
+    GateOutcome,
     Keep,
-    Part,
+    RunPart,
     Twice,
     Union,
     check_agreement,
@@ -115,13 +115,13 @@ def _merge(options: argparse.Namespace) -> int:
     )
 
 
-def _places(options: argparse.Namespace, into: Path, parts: Sequence[Part]) -> Places:
+def _places(options: argparse.Namespace, into: Path, parts: Sequence[RunPart]) -> Places:
     manifest = next((part.manifest for part in parts if part.settings is not None), {})
     return Places(into.resolve(), start_of(manifest), tuple(options.read))
 
 
-def _parts(runs: Sequence[Path]) -> list[Part]:
-    found: dict[Path, Part] = {}
+def _parts(runs: Sequence[Path]) -> list[RunPart]:
+    found: dict[Path, RunPart] = {}
     for run in runs:
         for part in [read_part(run, f"{run.parent.name}/{run.name}")] if is_shard(run) else parts_of(run):
             found.setdefault(part.folder.resolve(), part)
@@ -201,11 +201,11 @@ def _parser() -> argparse.ArgumentParser:
 
 def tell(
     finished: Finished,
-    judgement: Judged,
+    judgement: GateOutcome,
     settings: Settings,
     windows: Mapping[str, int],
     into: Path,
-    parts: Sequence[Part],
+    parts: Sequence[RunPart],
     *,
     verbose: bool,
 ) -> None:
@@ -238,7 +238,7 @@ def tell(
     print(*(part for line in below for part in folded(line, width)), sep="\n")
 
 
-def _of_parts(report: RunReport, into: Path, parts: Sequence[Part]) -> Iterator[str]:
+def _of_parts(report: RunReport, into: Path, parts: Sequence[RunPart]) -> Iterator[str]:
     """What the parts were made by and hold besides, and that they are merged."""
     versions = sorted({str(made) for part in parts if (made := _version(part)) is not None})
     if len(versions) > 1:
@@ -250,7 +250,7 @@ def _of_parts(report: RunReport, into: Path, parts: Sequence[Part]) -> Iterator[
     yield f"merged {from_parts}, {len(report.records):,} of {report.planned:,} trials, into {relative(into)}"
 
 
-def _version(part: Part) -> object:
+def _version(part: RunPart) -> object:
     versions = part.manifest.get("versions")
     return versions.get("needlework") if isinstance(versions, Mapping) else None
 
@@ -262,7 +262,7 @@ def own_records(into: Path, recipe: str | None) -> list[Record]:
     ]
 
 
-def merged_manifest(settings: Settings, parts: Sequence[Part], *, planned: int, recorded: int) -> dict[str, Any]:
+def merged_manifest(settings: Settings, parts: Sequence[RunPart], *, planned: int, recorded: int) -> dict[str, Any]:
     """The manifest of the merged run: facts of all parts, code and machine of the first, and what each part was."""
     facts: dict[str, Any] = {}
     for part in parts:
@@ -324,7 +324,7 @@ def check_into(into: Path) -> None:
         raise InputError("--into", into, f"cannot be written ({error.strerror})") from None
 
 
-def _write_told(part: Part) -> dict[str, Any]:
+def _write_told(part: RunPart) -> dict[str, Any]:
     """What the merged manifest says of a part."""
     names = ("started", "ended", "planned", "recorded", "platform", "commit")
     models = part.manifest.get("models")

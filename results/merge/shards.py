@@ -36,7 +36,7 @@ PART = "part"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RunPart:
     """One folder that one process wrote. `name`: as it is told; `planned`: what it was to run, of a shard.
 
     `records`: those of its last recipe, in the order written; `others`: how many records of other recipes it has.
@@ -55,7 +55,7 @@ class Part:
     planned: Planned | None
 
 
-def parts_of(run: Path) -> Iterator[Part]:
+def parts_of(run: Path) -> Iterator[RunPart]:
     """The shards of a run, the lowest first, or the run itself where it has none. Raises `InputError`."""
     check_tree(run / SHARDS, run)
     shards = sorted(folders_of_shards(run), key=_order)
@@ -83,7 +83,7 @@ def is_shard(folder: Path) -> bool:
     return folder.parent.name == SHARDS and _SHARD.fullmatch(folder.name) is not None
 
 
-def read_part(folder: Path, name: str) -> Part:
+def read_part(folder: Path, name: str) -> RunPart:
     """Read what a process left in its folder. Raises `InputError` where its journal cannot be read."""
     manifest, journal = manifest_at(folder / MANIFEST), read_journal(folder / JOURNAL)
     try:
@@ -95,7 +95,9 @@ def read_part(folder: Path, name: str) -> Part:
     there = {record.details.recipe for record in journal}
     recipe = told if told in there else recipe_in(journal)
     own = tuple(record for record in journal if record.details.recipe == recipe)
-    return Part(name, folder, manifest, settings, recipe, told, own, len(journal) - len(own), read_shard_file(folder))
+    return RunPart(
+        name, folder, manifest, settings, recipe, told, own, len(journal) - len(own), read_shard_file(folder)
+    )
 
 
 def recipe_in(records: Sequence[Record]) -> str | None:
@@ -124,7 +126,7 @@ class Missing:
     begun: bool
 
 
-def missing_of(parts: Sequence[Part], records: Sequence[Record]) -> list[Missing]:
+def missing_of(parts: Sequence[RunPart], records: Sequence[Record]) -> list[Missing]:
     """What is missing of a run that has these parts and records: trials of a part, and whole shards."""
     there = {_test(record.nodeid) for record in records}
     found = []
@@ -139,7 +141,7 @@ def missing_of(parts: Sequence[Part], records: Sequence[Record]) -> list[Missing
     return [each for each in (*found, *absent_shards(parts)) if each.count]
 
 
-def selected_of(parts: Sequence[Part], records: Sequence[Record]) -> list[Record]:
+def selected_of(parts: Sequence[RunPart], records: Sequence[Record]) -> list[Record]:
     """Of a merged run's records those of the cells that its shards are to ask; all where a part is no shard."""
     tests = [part.planned.tests for part in parts if part.planned is not None]
     return of_tests(records, chain(*tests)) if len(tests) == len(parts) else list(records)
@@ -156,7 +158,7 @@ def missing_lines(missing: Sequence[Missing]) -> Iterator[str]:
         yield f"{each.part} lacks {_trials(each.count)}{f': {named}{more}' if named else ''}; run it again: it goes on"
 
 
-def _planned(part: Part) -> tuple[str, ...] | int:
+def _planned(part: RunPart) -> tuple[str, ...] | int:
     """The tests of a shard; of another part how many there are to be, as its manifest says."""
     if part.planned is not None:
         return part.planned.tests
@@ -164,9 +166,9 @@ def _planned(part: Part) -> tuple[str, ...] | int:
     return planned if isinstance(planned, int) else 0
 
 
-def absent_shards(parts: Sequence[Part]) -> Iterator[Missing]:
+def absent_shards(parts: Sequence[RunPart]) -> Iterator[Missing]:
     """Shards that have not begun, of those that were divided together, unless one such division is all there."""
-    divisions: dict[tuple[str, tuple[int, ...]], dict[int, Part]] = {}
+    divisions: dict[tuple[str, tuple[int, ...]], dict[int, RunPart]] = {}
     for part in parts:
         if part.planned is not None:
             division = part.planned.division
@@ -197,7 +199,7 @@ _PLACES = frozenset({"server", "window_source", "server total_slots", "kernels"}
 _CALIBRATION = "calibration "
 
 
-def check_agreement(parts: Sequence[Part]) -> None:
+def check_agreement(parts: Sequence[RunPart]) -> None:
     """Refuse parts of different runs. Raises `InputError` with the part and what differs."""
     first = next((part for part in parts if part.recipe is not None), parts[0])
     for part in parts:
@@ -380,7 +382,7 @@ def _of(part: str, record: Record) -> Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class GateOutcome:
     """The verdicts, and lines on what differs from the baseline besides the scores."""
 
     verdicts: list[Verdict]
@@ -389,7 +391,7 @@ class Judged:
 
 def judged(
     settings: Settings, records: Sequence[Record], manifest: Mapping[str, Any], into: Path, interrupted: str
-) -> Judged:
+) -> GateOutcome:
     """Judge the run's gates. `manifest`: of the merged run, `interrupted`: why it is not whole, if it is not.
 
     Raises `InputError` for a gate that is none, and a baseline that cannot be compared with.
@@ -397,7 +399,7 @@ def judged(
     gates = [parse_gate(text) for text in settings.gate]
     check_gates(settings, gates)
     if not gates:
-        return Judged([], [])
+        return GateOutcome([], [])
     baseline = _baseline(settings, records, manifest, into)
     if baseline is not None:
         for record in records:
@@ -405,12 +407,14 @@ def judged(
         if not settings.allow_different_dtypes:
             check_dtypes(OPTION, baseline.path, baseline.manifest, manifest)
     if interrupted:
-        return Judged([Verdict(gate.text, "all", "inconclusive", note=f"void: {interrupted}") for gate in gates], [])
+        return GateOutcome(
+            [Verdict(gate.text, "all", "inconclusive", note=f"void: {interrupted}") for gate in gates], []
+        )
     windows = windows_of(manifest)
     verdicts = [verdict for gate in gates for verdict in judge_gate(gate, records, baseline, windows=windows)]
     parts = differing_parts(baseline.manifest or None, manifest) if baseline else []
     told = differing_lines(parts, "the baseline and this run", "told by needlework compare") if parts else []
-    return Judged(verdicts, told)
+    return GateOutcome(verdicts, told)
 
 
 def _baseline(

@@ -14,7 +14,7 @@ from typing import Literal
 
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.grid import parse_id
-from needlework.results.merge.shards import Missing, Part, absent_shards, parts_of
+from needlework.results.merge.shards import Missing, RunPart, absent_shards, parts_of
 from needlework.results.records.journal import WAITING_FILES, read_waiting
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.records.samples import latest_of_each
@@ -53,7 +53,7 @@ _HEAD = ("part", "done", "errors", "a minute", "left", "state")
 _LONG_S = 300
 
 
-def status_lines(found: Sequence[Progress]) -> Iterator[str]:
+def status_lines(found: Sequence[PartProgress]) -> Iterator[str]:
     """A line for each part, and one for all of them together."""
     rows = [_HEAD, *map(_row, found)]
     if len(found) > 1:
@@ -65,7 +65,7 @@ def status_lines(found: Sequence[Progress]) -> Iterator[str]:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
-def _row(each: Progress) -> tuple[str, ...]:
+def _row(each: PartProgress) -> tuple[str, ...]:
     state = each.state
     told: str = state
     if state == "writing" and each.quiet_s is not None:
@@ -98,7 +98,7 @@ State = Literal["ended", "interrupted", "writing", "not begun"]
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class PartProgress:
     """One part of a run. `done`: trials with a record, or an answer that waits for its test; `errors`: of those, what
     resuming tries again. `per_minute`: trials, `left_s`: seconds, both as this session has been going, `None` before
     its first. `quiet_s`: seconds since the last sign; `None` for a shard that has no folder.
@@ -116,19 +116,19 @@ class Progress:
     quiet_s: float | None = None
 
 
-def progress_of_run(run: Path, now: float) -> list[Progress]:
+def progress_of_run(run: Path, now: float) -> list[PartProgress]:
     """Every part of a run, shards without a folder too. `now`: seconds since 1970. Raises `InputError`."""
     parts = list(parts_of(run))
     return [*(_progress(part, now) for part in parts), *map(_not_begun, absent_shards(parts))]
 
 
-def left_of_all(found: Sequence[Progress]) -> float | None:
+def left_of_all(found: Sequence[PartProgress]) -> float | None:
     """Seconds until the slowest part ends, as long as nothing changes; `None` where one cannot be told."""
     still = [each.left_s for each in found if each.state != "ended"]
     return None if None in still else max((left for left in still if left is not None), default=0.0)
 
 
-def _progress(part: Part, now: float) -> Progress:
+def _progress(part: RunPart, now: float) -> PartProgress:
     records = latest_of_each(part.records)
     planned = part.manifest.get("planned")
     tests = {record.nodeid: record.length for record in records}
@@ -157,17 +157,17 @@ def _progress(part: Part, now: float) -> Progress:
             # By tokens, which is what takes time: the long ones may be left.
             asked = sum(tests.values()) * since / done
             left = seconds * remaining / asked if asked else left
-    return Progress(
+    return PartProgress(
         part.name, state, done, expected, errors, speed and 60 * speed, 0.0 if state == "ended" else left,
         None if last is None else max(0.0, now - last),
     )  # fmt: skip
 
 
-def _not_begun(missing: Missing) -> Progress:
-    return Progress(missing.part, "not begun", 0, missing.count, 0)
+def _not_begun(missing: Missing) -> PartProgress:
+    return PartProgress(missing.part, "not begun", 0, missing.count, 0)
 
 
-def _session_began(part: Part) -> object:
+def _session_began(part: RunPart) -> object:
     """When the session began that writes; a run that goes on keeps the date at which it began."""
     return part.manifest.get("session_started", part.manifest.get("started"))
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from needlework.core.files import write_whole
 from needlework.results.pictures.heatmap import FORMATS, Format, file_stem, image_of, look_of, untaken, write_painted
-from needlework.results.pictures.layout import Layout, arrange
-from needlework.results.pictures.parts import FRAME, INK, SOFT, Canvas, Drawn, Grid, Scale, draw
+from needlework.results.pictures.layout import PanelLayout, arrange
+from needlework.results.pictures.parts import FRAME, INK, SOFT, Canvas, Grid, HeatmapCell, Scale, draw
 from needlework.results.statistics.comparison.comparison import CellDifference, FamilyDifference, GroupDifference
 from needlework.results.statistics.intervals import Interval
 from needlework.results.statistics.panels import depth_order
@@ -43,7 +43,7 @@ def write_difference_heatmaps(
         layout = layout_of(family, title, subtitle)
 
         def paint(
-            canvas: Canvas, _: int, fonts: Fonts, family: FamilyDifference = family, layout: Layout = layout
+            canvas: Canvas, _: int, fonts: Fonts, family: FamilyDifference = family, layout: PanelLayout = layout
         ) -> None:
             draw(canvas, _grid_of(family), layout, fonts)
 
@@ -51,7 +51,7 @@ def write_difference_heatmaps(
     return paths
 
 
-def layout_of(family: FamilyDifference, title: str, subtitle: str) -> Layout:
+def layout_of(family: FamilyDifference, title: str, subtitle: str) -> PanelLayout:
     """Lay out the picture of one family, with room for a number in each cell."""
     cells = {(cell.length, cell.depth): cell for cell in family.cells}
     lengths, depths = _axes(cells)
@@ -91,10 +91,10 @@ def _grid_of(family: FamilyDifference) -> Grid:
     )
 
 
-def _cell(group: GroupDifference | None) -> Drawn:
+def _cell(group: GroupDifference | None) -> HeatmapCell:
     if group is None or group.difference is None:
-        return Drawn(None, hatch=_HATCH)
-    return Drawn(100 * group.difference, (points(group.difference), *_notes(group)))
+        return HeatmapCell(None, hatch=_HATCH)
+    return HeatmapCell(100 * group.difference, (points(group.difference), *_notes(group)))
 
 
 def _axes(
@@ -121,7 +121,7 @@ _LETTERS = 8.8  # of the title, in an inch
 _ASIDE = 0.055  # of the distance of two lengths: lines that lie on each other are seen
 
 
-class Scores(Protocol):
+class LineScores(Protocol):
     """Of some trials: how many, how many have a score, their mean (0..1) and its 95 % interval."""
 
     @property
@@ -134,18 +134,18 @@ class Scores(Protocol):
     def interval(self) -> Interval | None: ...
 
 
-class Line(Protocol):
+class ScoreLine(Protocol):
     """What one line shows: a run or a model, by its name; all of its trials, and those of each length (tokens)."""
 
     @property
     def name(self) -> str: ...
     @property
-    def scores(self) -> Scores: ...
+    def scores(self) -> LineScores: ...
     @property
-    def lengths(self) -> Mapping[int, Scores]: ...
+    def lengths(self) -> Mapping[int, LineScores]: ...
 
 
-def write_score_lines(found: Sequence[Line], stem: Path, *, title: str, below: str = "") -> list[Path]:
+def write_score_lines(found: Sequence[ScoreLine], stem: Path, *, title: str, below: str = "") -> list[Path]:
     """Write `stem`.png and `stem`.svg, and return their paths; none where no length has a score. `below`: what to say
     first in the line under the title.
     """
@@ -161,7 +161,7 @@ def write_score_lines(found: Sequence[Line], stem: Path, *, title: str, below: s
     return paths
 
 
-def _drawn(found: Sequence[Line], lengths: Sequence[int], title: str, below: str) -> list[bytes]:
+def _drawn(found: Sequence[ScoreLine], lengths: Sequence[int], title: str, below: str) -> list[bytes]:
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -207,7 +207,7 @@ def _drawn(found: Sequence[Line], lengths: Sequence[int], title: str, below: str
         return [image_of(figure, format_) for format_ in FORMATS]
 
 
-def _line(axes: Axes, each: Line, at: int, count: int, lengths: Sequence[int]) -> None:
+def _line(axes: Axes, each: ScoreLine, at: int, count: int, lengths: Sequence[int]) -> None:
     color, mark, dash = _COLORS[at % len(_COLORS)], _MARKS[at % len(_MARKS)], _DASHES[at % len(_DASHES)]
     aside = _ASIDE * (at - (count - 1) / 2)
     scores = [each.lengths.get(length) for length in lengths]

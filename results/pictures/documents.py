@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from needlework.core.files import write_whole
 from needlework.core.grid import depth_label
-from needlework.results.adaptive.survey import Statement
+from needlework.results.adaptive.survey import LengthStatement
 from needlework.results.pictures.heatmap import FORMATS, Format, file_stem, image_of, look_of, untaken
 from needlework.results.pictures.parts import FRAME, INK, SOFT, ink_on
-from needlework.results.statistics.documents import FOCUSED, WHOLE, Documents, Point
+from needlework.results.statistics.documents import FOCUSED, WHOLE, ArmAtPlace, DocumentScores
 from needlework.results.statistics.panels import depth_order
 from needlework.results.statistics.sentence.families import place_sentence, size_sentence
 from needlework.results.statistics.sentence.run import adaptive_clause
@@ -48,13 +48,15 @@ class _Chart:
     """One picture: its points, over depth or over size, and what is said of the rest: `8k`; `title` is a sentence."""
 
     name: str
-    points: tuple[Point, ...]
+    points: tuple[ArmAtPlace, ...]
     by_depth: bool
     told: str
     title: str
 
 
-def write_document_charts(found: Sequence[Documents], folder: Path, formats: Sequence[Format] = FORMATS) -> list[Path]:
+def write_document_charts(
+    found: Sequence[DocumentScores], folder: Path, formats: Sequence[Format] = FORMATS
+) -> list[Path]:
     """Write the charts of each model into `folder`, and return the paths; a chart of a single point is not drawn."""
     paths: list[Path] = []
     taken: set[str] = set()
@@ -70,7 +72,7 @@ def write_document_charts(found: Sequence[Documents], folder: Path, formats: Seq
     return paths
 
 
-def _charts(found: Documents) -> Iterator[_Chart]:
+def _charts(found: DocumentScores) -> Iterator[_Chart]:
     yield _Chart("size", found.by_size, by_depth=False, told=size_depth_words(found), title=size_sentence(found))
     lengths = sorted({point.length for point in found.by_depth if point.arm != FOCUSED})
     for length, label in zip(lengths, length_labels(lengths), strict=True):
@@ -147,7 +149,7 @@ def _curves(axes: Axes, chart: _Chart) -> list[Line2D]:
     return lines
 
 
-def _line(axes: Axes, places: Sequence[tuple[float, Point]], arm: str) -> Line2D:
+def _line(axes: Axes, places: Sequence[tuple[float, ArmAtPlace]], arm: str) -> Line2D:
     color, mark, line = _LOOKS.get(arm, _LOOKS[WHOLE])
     scores = [100 * (point.score.value or 0) for _, point in places]
     each = list(zip(scores, places, strict=True))
@@ -175,7 +177,7 @@ def _line(axes: Axes, places: Sequence[tuple[float, Point]], arm: str) -> Line2D
     return curve
 
 
-def _at(point: Point, chart: _Chart) -> float:
+def _at(point: ArmAtPlace, chart: _Chart) -> float:
     """Where a point stands: its depth, or its size in tokens, 0 for the answer document alone."""
     return (point.depth or 0.0) if chart.by_depth else float(point.length)
 
@@ -190,7 +192,7 @@ _ASKED_CHART_TITLE, _LINE = 9.2, 0.24  # letters in an inch; inches between the 
 
 
 def write_asked_charts(
-    statements: Sequence[Statement], folder: Path, formats: Sequence[Format] = FORMATS
+    statements: Sequence[LengthStatement], folder: Path, formats: Sequence[Format] = FORMATS
 ) -> list[Path]:
     """Write one chart for each series of an adaptive run, and return the paths."""
     paths: list[Path] = []
@@ -205,14 +207,14 @@ def write_asked_charts(
     return paths
 
 
-def _told_alone(found: Sequence[Statement]) -> list[Statement]:
+def _told_alone(found: Sequence[LengthStatement]) -> list[LengthStatement]:
     """Without the longest lengths, where nothing was asked and no bracket ends: they would be white columns."""
     ends = {end for each in found for end in (each.low, each.high)}
     told = [at for each in found for at, of in enumerate(each.lengths) if of.asked or of.length in ends]
     return [replace(each, lengths=each.lengths[: max(told, default=0) + 1]) for each in found]
 
 
-def _asked_chart_drawn(name: str, found: Sequence[Statement], formats: Sequence[Format]) -> list[bytes]:
+def _asked_chart_drawn(name: str, found: Sequence[LengthStatement], formats: Sequence[Format]) -> list[bytes]:
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -253,7 +255,7 @@ def _asked_chart_drawn(name: str, found: Sequence[Statement], formats: Sequence[
         return [image_of(figure, format_) for format_ in formats]
 
 
-def _cells(axes: Axes, found: Statement, depths: Sequence[float | None]) -> None:
+def _cells(axes: Axes, found: LengthStatement, depths: Sequence[float | None]) -> None:
     """A square for each place, darker the more often it was asked, with its n; white where it never was."""
     from matplotlib.patches import Rectangle
 
@@ -279,7 +281,7 @@ def _cells(axes: Axes, found: Statement, depths: Sequence[float | None]) -> None
         side.set_color(FRAME)
 
 
-def _bracket(axes: Axes, found: Statement, down: float, up: float) -> None:
+def _bracket(axes: Axes, found: LengthStatement, down: float, up: float) -> None:
     """What was decided at each length, and above it the lengths between which the effective length lies."""
     lengths, rows = [each.length for each in found.lengths], axes.get_ylim()[0]
     inch = rows / down

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from needlework.core.files import write_whole
 from needlework.core.grid import slug
-from needlework.results.pictures.layout import MARGIN, TITLE_SIZE, Layout, layout_of
+from needlework.results.pictures.layout import MARGIN, TITLE_SIZE, PanelLayout, layout_of
 from needlework.results.pictures.parts import DEFAULT, Canvas, Style, draw, grid_of, write
 from needlework.results.statistics.panels import Panel
 from needlework.results.style import Fonts, fonts_for, one_line
@@ -96,7 +96,7 @@ def write_figure(
 
 
 def write_painted(
-    layouts: Sequence[Layout],
+    layouts: Sequence[PanelLayout],
     paint: Paint,
     stem: Path,
     *,
@@ -134,7 +134,7 @@ def look_of(fonts: Fonts) -> dict[Any, Any]:
 
 
 @contextmanager
-def _painted(layouts: Sequence[Layout], paint: Paint, heading: str) -> Iterator[Figure]:
+def _painted(layouts: Sequence[PanelLayout], paint: Paint, heading: str) -> Iterator[Figure]:
     """A figure that nobody else has: nothing of pyplot, and settings put back. Clearing it would make its axes anew."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -8,7 +8,7 @@ from math import ceil, inf
 
 from needlework.core.grid import depth_label
 from needlework.results.statistics.panels import Panel, Tally
-from needlework.results.style import MARKS, Mark, display_width, fit, length_labels, mark_of, one_line, percent
+from needlework.results.style import MARKS, UnscoredMark, display_width, fit, length_labels, mark_of, one_line, percent
 from needlework.results.tables.terminal import headline, range_words, scored_of
 
 POINTS = 72.0  # in an inch
@@ -44,7 +44,7 @@ class Lines:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class PanelLayout:
     """One panel's picture. Lengths in inches, from the figure's lower left corner; fonts in points, 0 = not drawn."""
 
     width: float
@@ -58,7 +58,7 @@ class Layout:
     y_title: str
     title: tuple[str, ...]
     subtitle: tuple[str, ...]
-    marks: tuple[Mark, ...]
+    marks: tuple[UnscoredMark, ...]
     partly: bool
     blank: bool
     legend_columns: int
@@ -68,7 +68,7 @@ class Layout:
     x_title: str = "context length (tokens)"
 
 
-def layout_of(panel: Panel, title: str, numbers: bool) -> Layout:
+def layout_of(panel: Panel, title: str, numbers: bool) -> PanelLayout:
     """Lay out one panel. `numbers`: whether cells have their percent, and interval and n where there is room."""
     used = {mark.outcome for cell in panel.cells.values() if (mark := mark_of(cell.n, cell.counts))}
     marks = tuple(mark for mark in MARKS if mark.outcome in used)
@@ -121,7 +121,7 @@ def arrange(
     mean_notes: Sequence[Sequence[str]],
     characters: float = _WIDEST_NUMBER,
     mean_characters: float = 0.0,
-) -> Layout:
+) -> PanelLayout:
     """Lay out any picture with a cell for each length and depth; its legend has `legend` entries, still to be named.
 
     `cell_notes`, `mean_notes`: the lines below each number, `None` where cells have no numbers; `characters`: width of
@@ -161,7 +161,7 @@ def arrange(
     cell_lines = Lines(0.0, ())
     if cell_notes is not None and number >= _SMALLEST:
         cell_lines = _lines(number, cell[0] * POINTS, cell[1] * POINTS * 0.97, cell_notes)
-    return Layout(
+    return PanelLayout(
         width=width,
         height=bottom + grid_height + 0.07 + mean_height + top,
         grid=(left, bottom, grid_width, grid_height),

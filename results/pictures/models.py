@@ -11,7 +11,7 @@ from needlework.core.files import write_whole
 from needlework.results.pictures.comparison import write_score_lines
 from needlework.results.pictures.heatmap import FORMATS, Format, file_stem, image_of, look_of, untaken
 from needlework.results.pictures.parts import FRAME, INK, SOFT
-from needlework.results.statistics.leaderboard.boards import Point, Series
+from needlework.results.statistics.leaderboard.boards import BoardSeries, SeriesPoint
 from needlework.results.statistics.panels import Panel, Tally
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.sentence.run import task_clauses
@@ -326,7 +326,7 @@ _ROOM = 88  # columns of names that stand side by side, dates above their times
 _PAD = 0.012  # share of the picture that stays free around names
 
 
-def write_history(series: Series, stem: Path, *, title: str, below: str) -> list[Path]:
+def write_history(series: BoardSeries, stem: Path, *, title: str, below: str) -> list[Path]:
     """Write `stem`.png and `stem`.svg, and return their paths. `below`: the line under the title."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -393,7 +393,7 @@ def labels_of(names: Sequence[str]) -> list[str]:
     return next((each for each in (starts, ends) if len(set(each)) == len(set(whole))), numbered)
 
 
-def _has_misses(point: Point) -> bool:
+def _has_misses(point: SeriesPoint) -> bool:
     return point.entry.mean is None or abs(point.counted - point.entry.mean) > 1e-9
 
 

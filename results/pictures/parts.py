@@ -15,8 +15,8 @@ from needlework.results.pictures.layout import (
     POINTS,
     SUBTITLE_SIZE,
     TITLE_SIZE,
-    Layout,
     Lines,
+    PanelLayout,
     mean_notes_of,
     notes_of,
 )
@@ -46,7 +46,7 @@ CORNER, BLANK = "corner", "blank"
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class HeatmapCell:
     """One cell. `value`: its place on the scale; without one it is paper, with a `hatch` that the legend explains.
 
     `texts`: a number, and notes below it. `corner`: whether it is marked as leaving trials out.
@@ -77,13 +77,13 @@ class Grid:
     `legend`: a hatch, `CORNER` or `BLANK`, and what it means.
     """
 
-    rows: Sequence[Sequence[Drawn | None]]
-    means: Sequence[Drawn]
+    rows: Sequence[Sequence[HeatmapCell | None]]
+    means: Sequence[HeatmapCell]
     scale: Scale
     legend: Sequence[tuple[str, str]]
 
 
-def draw(canvas: Canvas, grid: Grid, layout: Layout, fonts: Fonts) -> None:
+def draw(canvas: Canvas, grid: Grid, layout: PanelLayout, fonts: Fonts) -> None:
     """Draw `grid` as `layout` says."""
     write_titles(canvas, layout, fonts)
     cells, means = canvas.axes(layout.grid), canvas.axes(layout.means)
@@ -98,7 +98,7 @@ def draw(canvas: Canvas, grid: Grid, layout: Layout, fonts: Fonts) -> None:
 
 
 def _cells(
-    axes: Axes, rows: Sequence[Sequence[Drawn | None]], scale: Scale, layout: Layout, *, corners: bool = True
+    axes: Axes, rows: Sequence[Sequence[HeatmapCell | None]], scale: Scale, layout: PanelLayout, *, corners: bool = True
 ) -> Any:
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -126,7 +126,7 @@ def _cells(
     return mesh
 
 
-def _hatch(axes: Axes, rows: Sequence[Sequence[Drawn | None]]) -> None:
+def _hatch(axes: Axes, rows: Sequence[Sequence[HeatmapCell | None]]) -> None:
     from matplotlib.collections import PolyCollection
 
     places: dict[str, list[list[tuple[float, float]]]] = {}
@@ -139,7 +139,7 @@ def _hatch(axes: Axes, rows: Sequence[Sequence[Drawn | None]]) -> None:
         axes.add_collection(PolyCollection(squares, facecolor=PAPER, edgecolor=SOFT, linewidth=0.3, **look))
 
 
-def _corners(axes: Axes, rows: Sequence[Sequence[Drawn | None]], layout: Layout) -> None:
+def _corners(axes: Axes, rows: Sequence[Sequence[HeatmapCell | None]], layout: PanelLayout) -> None:
     """Mark cells whose value leaves trials out: a white triangle in the upper right corner."""
     from matplotlib.collections import PolyCollection
 
@@ -155,7 +155,7 @@ def _corners(axes: Axes, rows: Sequence[Sequence[Drawn | None]], layout: Layout)
 
 
 def _texts(
-    axes: Axes, rows: Sequence[Sequence[Drawn | None]], scale: Scale, layout: Layout, *, means: bool = False
+    axes: Axes, rows: Sequence[Sequence[HeatmapCell | None]], scale: Scale, layout: PanelLayout, *, means: bool = False
 ) -> None:
     lines, height = (layout.mean_lines, layout.means[3]) if means else (layout.cell_lines, layout.cell[1])
     rotation = layout.mean_rotation if means else 0.0
@@ -178,7 +178,7 @@ def _handle(kind: str, label: str) -> Any:
     return Patch(facecolor=PAPER, edgecolor=SOFT, linewidth=0.5, hatch=kind, label=label)
 
 
-def _each(rows: Sequence[Sequence[Drawn | None]]) -> Iterator[tuple[int, int, Drawn]]:
+def _each(rows: Sequence[Sequence[HeatmapCell | None]]) -> Iterator[tuple[int, int, HeatmapCell]]:
     for row, line in enumerate(rows):
         for column, cell in enumerate(line):
             if cell is not None:
@@ -197,7 +197,7 @@ class Style:
 DEFAULT = Style()
 
 
-def grid_of(panel: Panel, layout: Layout, colors: ColorsName) -> Grid:
+def grid_of(panel: Panel, layout: PanelLayout, colors: ColorsName) -> Grid:
     """Return what is drawn of a panel."""
     cells = [[panel.cells.get((length, depth)) for length in panel.lengths] for depth in panel.depths]
     return Grid(
@@ -212,18 +212,18 @@ def grid_of(panel: Panel, layout: Layout, colors: ColorsName) -> Grid:
     )
 
 
-def _mean(column: Tally) -> Drawn:
+def _mean(column: Tally) -> HeatmapCell:
     """A range, which has no colour, where answers are undecided."""
     if column.range is None:
         return _cell(column)
-    return Drawn(None, (range_words(column.range, whole=True), *mean_notes_of(column)))
+    return HeatmapCell(None, (range_words(column.range, whole=True), *mean_notes_of(column)))
 
 
-def _cell(cell: Tally) -> Drawn:
+def _cell(cell: Tally) -> HeatmapCell:
     mark = mark_of(cell.n, cell.counts)
     if cell.mean is None:
-        return Drawn(None, hatch=mark.hatch if mark else "")
-    return Drawn(100 * cell.mean, (percent(cell.mean), *notes_of(cell)), corner=bool(cell.unscored))
+        return HeatmapCell(None, hatch=mark.hatch if mark else "")
+    return HeatmapCell(100 * cell.mean, (percent(cell.mean), *notes_of(cell)), corner=bool(cell.unscored))
 
 
 INK, SOFT, PAPER, FRAME = "#1a1a1a", "#555555", "#f4f4f4", "#b0b0b0"
@@ -269,14 +269,14 @@ def ink_on(color: Rgb) -> str:
     return "white" if dark(color) else "black"
 
 
-def mean_axes(axes: Axes, layout: Layout) -> None:
+def mean_axes(axes: Axes, layout: PanelLayout) -> None:
     """Label the row of means."""
     axes.set_xticks([])
     axes.set_yticks([0.5], ["mean"], fontsize=min(9.0, layout.y.size + 0.5), color=INK)
     axes.tick_params(length=0, pad=4)
 
 
-def grid_axes(axes: Axes, layout: Layout) -> None:
+def grid_axes(axes: Axes, layout: PanelLayout) -> None:
     """Label the grid: lengths below, depths on the left."""
     x, y = layout.x, layout.y
     slanted: dict[str, Any] = {"ha": "right", "rotation_mode": "anchor"} if x.rotation else {}
@@ -288,7 +288,7 @@ def grid_axes(axes: Axes, layout: Layout) -> None:
 
 
 def color_bar(
-    canvas: Canvas, layout: Layout, mesh: Any, label: str, *, few: Sequence[int], many: Sequence[int]
+    canvas: Canvas, layout: PanelLayout, mesh: Any, label: str, *, few: Sequence[int], many: Sequence[int]
 ) -> None:
     """Draw the scale of `mesh` beside the grid, with `few` ticks where it is short."""
     axes = canvas.axes(layout.bar)
@@ -301,7 +301,7 @@ def color_bar(
     bar.outline.set(edgecolor=FRAME, linewidth=0.6)
 
 
-def write_legend(canvas: Canvas, layout: Layout, handles: Sequence[Any]) -> None:
+def write_legend(canvas: Canvas, layout: PanelLayout, handles: Sequence[Any]) -> None:
     """Put the legend into the lower left corner; nothing without entries."""
     if handles:
         width, height = canvas.figure.get_size_inches()
@@ -322,7 +322,7 @@ def write_legend(canvas: Canvas, layout: Layout, handles: Sequence[Any]) -> None
         )
 
 
-def write_titles(canvas: Canvas, layout: Layout, fonts: Fonts) -> None:
+def write_titles(canvas: Canvas, layout: PanelLayout, fonts: Fonts) -> None:
     """Put title and subtitle into the upper left corner."""
     y = canvas.y + layout.height - MARGIN
     for line in layout.title:

@@ -27,7 +27,7 @@ from needlework.haystack_fixtures.documents.questions import (
     rows_before,
 )
 from needlework.haystack_fixtures.documents.readers import DocumentSet, read_documents
-from needlework.results.judging.ask import Judge, OpenJudge, Question, Replied, ReplyFile, gather, key_of
+from needlework.results.judging.ask import JudgeModel, JudgeQuestion, OpenJudge, Replied, ReplyFile, gather, key_of
 from needlework.results.questions.evidence import Checked, DocumentIndex, Reason, check_rows, nearest
 from needlework.results.questions.make import correction, replies_of, write_file
 from needlework.results.questions.pairs import (
@@ -209,18 +209,18 @@ The document answers it only if it states the answer for exactly what the questi
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CheckQuestion:
     """A question to the checker about one document. `own`: it is the pair's own."""
 
     document: str
     own: bool
-    question: Question
+    question: JudgeQuestion
 
 
-def closed_book_question(pair: DocumentQuestion, model: Judge) -> Question:
+def closed_book_question(pair: DocumentQuestion, model: JudgeModel) -> JudgeQuestion:
     """The pair's question alone."""
     about = {"model": model.identity.get("spec"), "probe": "closed book", "item": pair.key}
-    return Question(key_of(model, _CLOSED_BOOK, pair.question), _CLOSED_BOOK, pair.question, about)
+    return JudgeQuestion(key_of(model, _CLOSED_BOOK, pair.question), _CLOSED_BOOK, pair.question, about)
 
 
 def read_answer(reply: str) -> str:
@@ -230,7 +230,7 @@ def read_answer(reply: str) -> str:
     return reply.strip()
 
 
-def with_closed_book(each: Checked, model: Judge, known: Mapping[str, Replied]) -> Checked:
+def with_closed_book(each: Checked, model: JudgeModel, known: Mapping[str, Replied]) -> Checked:
     """The pair with what the model said to its question alone; right, it is known without the document."""
     pair = each.question
     if pair is None:
@@ -245,7 +245,9 @@ def with_closed_book(each: Checked, model: Judge, known: Mapping[str, Replied]) 
     return _more(each, facts, *(reasons if right else []))
 
 
-def checker_questions(each: Checked, found: DocumentSet, index: DocumentIndex, model: Judge) -> list[Asked]:
+def checker_questions(
+    each: Checked, found: DocumentSet, index: DocumentIndex, model: JudgeModel
+) -> list[CheckQuestion]:
     """The question with its own document, and with the other documents that are nearest to it.
 
     Raises `InputError` where the checker's window has no room for a document.
@@ -258,14 +260,14 @@ def checker_questions(each: Checked, found: DocumentSet, index: DocumentIndex, m
     return [_asked(pair, name, name == own.name, found, model) for name in (own.name, *others)]
 
 
-def _asked(pair: DocumentQuestion, name: str, own: bool, found: DocumentSet, model: Judge) -> Asked:
+def _asked(pair: DocumentQuestion, name: str, own: bool, found: DocumentSet, model: JudgeModel) -> CheckQuestion:
     document = found.named(name)
     assert document is not None
     around = _CHECKER + _CHECKED.format(document="", question=pair.question)
     text = model.shortened(document.text, around)
     user = _CHECKED.format(document=text, question=pair.question)
     about = {"model": model.identity.get("spec"), "probe": "document", "item": pair.key, "document": name}
-    return Asked(name, own, Question(key_of(model, _CHECKER, user), _CHECKER, user, about))
+    return CheckQuestion(name, own, JudgeQuestion(key_of(model, _CHECKER, user), _CHECKER, user, about))
 
 
 def read_verdict(reply: str) -> str | None:
@@ -276,7 +278,9 @@ def read_verdict(reply: str) -> str | None:
     raise ValueError('there is no JSON like {"answerable": true, "answer": "..."} in it')
 
 
-def with_checker(each: Checked, asked: Sequence[Asked], model: Judge, known: Mapping[str, Replied]) -> Checked:
+def with_checker(
+    each: Checked, asked: Sequence[CheckQuestion], model: JudgeModel, known: Mapping[str, Replied]
+) -> Checked:
     """The pair with what the checker said of each document."""
     pair = each.question
     if pair is None or not asked:

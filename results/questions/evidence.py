@@ -169,7 +169,7 @@ _NONE: _Numbers = np.empty(0, np.int32)
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
+class QuestionOverlap:
     """How like a question a document is: it has `shared` of the question's `words` content words."""
 
     number: int
@@ -213,7 +213,7 @@ class DocumentIndex:
         found: list[int] = having.tolist()
         return found
 
-    def likeness(self, question: str) -> list[Likeness]:
+    def likeness(self, question: str) -> list[QuestionOverlap]:
         """The documents that share content words with a question, the likest first: rarer words count for more."""
         words = content_words(question)
         scores = np.zeros(len(self.documents))
@@ -225,6 +225,6 @@ class DocumentIndex:
                 shared[holders] += 1
         order = np.argsort(-scores, kind="stable")[: np.count_nonzero(shared)]
         return [
-            Likeness(number, count, len(words))
+            QuestionOverlap(number, count, len(words))
             for number, count in zip(order.tolist(), shared[order].tolist(), strict=True)
         ]

@@ -22,9 +22,9 @@ from needlework.core.files import parse_toml, read_text, write_whole
 from needlework.haystack_fixtures.documents.near_copies import NAME, gap_rows, twins
 from needlework.haystack_fixtures.documents.questions import Rows, question_file, rows_before
 from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument, read_documents
-from needlework.results.judging.ask import Judge, OpenJudge, Question, Replied, ReplyFile, gather, key_of
+from needlework.results.judging.ask import JudgeModel, JudgeQuestion, OpenJudge, Replied, ReplyFile, gather, key_of
 from needlework.results.questions.pairs import (
-    Kept,
+    RetainedRows,
     add_list_argument,
     add_model_arguments,
     folder_lines,
@@ -124,7 +124,7 @@ def _next(options: argparse.Namespace, out: Path) -> str:
     return printable(f"written to {out}; next: {command}")
 
 
-def _lines(found: DocumentSet, chosen: Chosen, written: Written, *, every: bool) -> Iterator[str]:
+def _lines(found: DocumentSet, chosen: ChosenDocuments, written: WrittenQuestions, *, every: bool) -> Iterator[str]:
     asked, failed = written.asked, written.result.failed
     told = f"{len(found.documents)} documents in the folder, {_kept_words(chosen.kept)}{len(asked)} asked about"
     yield f"{told}, {len(asked) - len(failed)} have questions: {len(written.rows)} in all"
@@ -137,27 +137,27 @@ def _lines(found: DocumentSet, chosen: Chosen, written: Written, *, every: bool)
     yield from listed("documents without a question", [f"{name!r}: {why}" for name, why in failed])
 
 
-def _kept_words(kept: Kept) -> str:
+def _kept_words(kept: RetainedRows) -> str:
     return f"{kept.asked} have questions already and keep them, " if kept.rows else ""
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenDocuments:
     """The documents that are asked about, in their order. `twins`: groups of names; only the first of each may be.
     `kept`: the questions that are there already.
     """
 
     documents: tuple[OwnDocument, ...]
     twins: tuple[tuple[str, ...], ...]
-    kept: Kept
+    kept: RetainedRows
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WriterRequest:
     """The question to the model about one document. `shortened`: the window has no room for all of it."""
 
     document: str
-    question: Question
+    question: JudgeQuestion
     shortened: bool
 
 
@@ -169,7 +169,7 @@ class Made:
     failed: tuple[tuple[str, str], ...]
 
 
-def choose(found: DocumentSet, before: Rows, limit: int | None, seed: int) -> Chosen:
+def choose(found: DocumentSet, before: Rows, limit: int | None, seed: int) -> ChosenDocuments:
     """Take all documents but the twins of earlier ones: a question about one of two has two right places.
 
     `before`: rows of the file as it is; their documents are not asked about again. `limit`: only so many, drawn with
@@ -183,24 +183,26 @@ def choose(found: DocumentSet, before: Rows, limit: int | None, seed: int) -> Ch
         drawn = {each.name for each in sample(draws("questions make", seed), documents, limit)}
         documents = [each for each in documents if each.name in drawn]
     new = [each for each in documents if each.name not in kept.names]
-    return Chosen(tuple(new if limit is None else new[: max(0, limit - kept.asked)]), groups, kept)
+    return ChosenDocuments(tuple(new if limit is None else new[: max(0, limit - kept.asked)]), groups, kept)
 
 
-def wanted(document: OwnDocument, template: Template, count: int, model: Judge) -> Wanted:
+def wanted(document: OwnDocument, template: WriterTemplate, count: int, model: JudgeModel) -> WriterRequest:
     """Return the question to the model about one document. Raises `InputError`."""
     around = "".join(template.render("", count))
     text = model.shortened(document.text, around)
     system, user = template.render(text, count)
     about = {"model": model.identity.get("spec"), "document": document.name}
-    return Wanted(document.name, Question(key_of(model, system, user), system, user, about), text != document.text)
+    return WriterRequest(
+        document.name, JudgeQuestion(key_of(model, system, user), system, user, about), text != document.text
+    )
 
 
-def correction(question: Question, _reply: str, problem: str) -> str:
+def correction(question: JudgeQuestion, _reply: str, problem: str) -> str:
     """What is sent after a reply that cannot be used."""
     return f"{question.user}\n\nA reply to this could not be used: {problem}. Reply with the JSON alone."
 
 
-def made(asked: Sequence[Wanted], known: Mapping[str, Replied], count: int) -> Made:
+def made(asked: Sequence[WriterRequest], known: Mapping[str, Replied], count: int) -> Made:
     """Return the rows in the order of the documents; a document without a usable reply is a failed one."""
     rows: list[Mapping[str, Any]] = []
     failed = []
@@ -226,7 +228,7 @@ _NEED = "a template is a TOML file with `system` and `user`, texts with {{ docum
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class WriterTemplate:
     """`system` and `user` message, Jinja sources. `name`: built in, or the path of the user's file."""
 
     name: str
@@ -257,14 +259,14 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
 
 
-def load_template(name: str) -> Template:
+def load_template(name: str) -> WriterTemplate:
     """A built-in template, or that of a file. Raises `InputError`."""
     if name in names():
         fields = parse_toml(OPTION, name, (_FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
     else:
         fields = parse_toml(OPTION, name, read_text(OPTION, name, f"give one of {', '.join(names())}, or a file"))
     system, user = _text(name, fields, "system"), _text(name, fields, "user")
-    template = Template(name, system, user)
+    template = WriterTemplate(name, system, user)
     mark = "where the document goes"
     if mark not in "".join(template.render(mark, 1)):
         raise InputError(OPTION, name, f"{{{{ document }}}} is nowhere in it; {_NEED}")
@@ -282,12 +284,12 @@ _REPLY_TOKENS, _PAIR_TOKENS = 512, 256  # of a reply, and more for each further 
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenQuestions:
     """What became of it. `asked`: the documents that were asked about; `count`: requests that were made now; `rows`:
     all of the file.
     """
 
-    asked: tuple[Wanted, ...]
+    asked: tuple[WriterRequest, ...]
     result: Made
     count: int
     rows: Rows
@@ -304,15 +306,20 @@ def replies_of(out: Path) -> Path:
 
 
 def write_questions(
-    chosen: Chosen, found: DocumentSet, model: Judge, template: Template, per_document: int, replies: Path
-) -> Written:
+    chosen: ChosenDocuments,
+    found: DocumentSet,
+    model: JudgeModel,
+    template: WriterTemplate,
+    per_document: int,
+    replies: Path,
+) -> WrittenQuestions:
     """Have the model write questions about the chosen documents; nothing is written but its replies.
 
     Raises `InputError` where the model or the file of replies is of no use.
     """
     asked = [wanted(each, template, per_document, model) for each in chosen.documents]
     result, count = _gathered(asked, model, replies, per_document)
-    return Written(tuple(asked), result, count, joined(chosen.kept, result.rows, found))
+    return WrittenQuestions(tuple(asked), result, count, joined(chosen.kept, result.rows, found))
 
 
 def write_file(out: Path, rows: Rows, option: str = "--out") -> None:
@@ -323,8 +330,8 @@ def write_file(out: Path, rows: Rows, option: str = "--out") -> None:
         raise InputError(option, out, f"cannot be written ({getattr(error, 'strerror', None) or error})") from None
 
 
-def _gathered(asked: Sequence[Wanted], model: Judge, replies: Path, per_document: int) -> tuple[Made, int]:
-    def fields(_question: Question, replied: Replied) -> dict[str, int]:
+def _gathered(asked: Sequence[WriterRequest], model: JudgeModel, replies: Path, per_document: int) -> tuple[Made, int]:
+    def fields(_question: JudgeQuestion, replied: Replied) -> dict[str, int]:
         return {"pairs": 0 if replied.problem else per_document}
 
     file = ReplyFile(replies, "--replies")

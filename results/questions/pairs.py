@@ -17,7 +17,7 @@ from needlework.core.errors import InputError, printable
 from needlework.core.options import variable
 from needlework.haystack_fixtures.documents.questions import Rows
 from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument
-from needlework.results.judging.ask import Judge, OpenJudge
+from needlework.results.judging.ask import JudgeModel, OpenJudge
 from needlework.scoring.match.normalize import normalize
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _TRIES = 64  # brackets of a reply that may be where its JSON begins
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class QuestionPair:
     """A question, its answer, and other spellings of that."""
 
     question: str
@@ -48,17 +48,17 @@ def _contract() -> type[BaseModel]:
 
     text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
-    class Item(BaseModel):
+    class PairSource(BaseModel):
         model_config = ConfigDict(coerce_numbers_to_str=True)
 
         question: text
         answer: text
         aliases: list[text] = []
 
-    return Item
+    return PairSource
 
 
-def read_pairs(reply: str, count: int) -> tuple[Pair, ...]:
+def read_pairs(reply: str, count: int) -> tuple[QuestionPair, ...]:
     """Read `count` pairs from a reply: a JSON object, a list of them, or an object that holds such a list.
 
     Text around the JSON is passed over. Further pairs are left out. Raises `ValueError`.
@@ -83,7 +83,7 @@ def too_long(answer: str) -> str:
     return f"the answer has {told}, at most {most} are short"
 
 
-def _pairs(value: Any, count: int) -> tuple[Pair, ...]:
+def _pairs(value: Any, count: int) -> tuple[QuestionPair, ...]:
     pairs = tuple(_pair(number, item) for number, item in enumerate(_items(value)[:count], 1))
     if len({normalize(pair.question) for pair in pairs}) < len(pairs):
         raise ValueError("two of the questions are the same")
@@ -99,7 +99,7 @@ def _items(value: Any) -> list[Any]:
     return lists[0] if len(lists) == 1 and "question" not in value else [value]
 
 
-def _pair(number: int, item: Any) -> Pair:
+def _pair(number: int, item: Any) -> QuestionPair:
     from pydantic import ValidationError
 
     try:
@@ -108,7 +108,7 @@ def _pair(number: int, item: Any) -> Pair:
         first = error.errors(include_url=False)[0]
         place = "".join(f"{part}: " for part in first["loc"])
         raise ValueError(f"item {number}: {place}{first['msg']}") from None
-    pair = Pair(found["question"], found["answer"], tuple(found["aliases"]))
+    pair = QuestionPair(found["question"], found["answer"], tuple(found["aliases"]))
     long = too_long(pair.answer)
     if long:
         raise ValueError(f"item {number}: {long}")
@@ -135,7 +135,7 @@ _DIGITS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RetainedRows:
     """The rows of a file, by what became of their documents.
 
     `names`: documents that are not asked about again: they, or twins of theirs, have a question. `asked`: how many have
@@ -159,7 +159,7 @@ def has_changed(row: Mapping[str, Any], document: OwnDocument) -> bool:
     return isinstance(row.get(MADE_FROM), str) and row[MADE_FROM] != digest_of(document)
 
 
-def kept_of(rows: Rows, found: DocumentSet, twins: Sequence[Sequence[str]]) -> Kept:
+def kept_of(rows: Rows, found: DocumentSet, twins: Sequence[Sequence[str]]) -> RetainedRows:
     """Sort the rows of a file by what the folder has now. `twins`: groups of names."""
     groups = {name: group for group in twins for name in group}
     named: set[str] = set()
@@ -175,10 +175,10 @@ def kept_of(rows: Rows, found: DocumentSet, twins: Sequence[Sequence[str]]) -> K
         if has_changed(row, document):
             changed[document.name] = None
     names = {other for name in named for other in groups.get(name, (name,))}
-    return Kept(rows, frozenset(names), len(named), tuple(gone), tuple(changed))
+    return RetainedRows(rows, frozenset(names), len(named), tuple(gone), tuple(changed))
 
 
-def joined(kept: Kept, rows: Sequence[Mapping[str, Any]], found: DocumentSet) -> Rows:
+def joined(kept: RetainedRows, rows: Sequence[Mapping[str, Any]], found: DocumentSet) -> Rows:
     """The kept rows under their keys, and new ones behind them under the next numbers."""
     first = 1 + max((int(key) for key in kept.rows if key.isdecimal()), default=-1)
     made = {}
@@ -188,7 +188,7 @@ def joined(kept: Kept, rows: Sequence[Mapping[str, Any]], found: DocumentSet) ->
     return {**kept.rows, **made}
 
 
-def kept_lines(kept: Kept) -> Iterator[str]:
+def kept_lines(kept: RetainedRows) -> Iterator[str]:
     """What is said of documents that are not as they were."""
     told = "their questions are kept"
     changed, gone = list(map(repr, kept.changed)), list(map(repr, kept.gone))
@@ -242,7 +242,9 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--replies", type=Path, metavar="FILE", help="replies, gone on with [OUT.replies.jsonl]")
 
 
-def open_model(options: argparse.Namespace, open_judge: OpenJudge, reply_budget: int, option: str = "--model") -> Judge:
+def open_model(
+    options: argparse.Namespace, open_judge: OpenJudge, reply_budget: int, option: str = "--model"
+) -> JudgeModel:
     """Open what `option` names (`--model` or `--checker`). `reply_budget`: tokens of a reply. Raises `InputError`."""
     own = option == "--model"
     key_option = "--api-key-env" if own else f"{option}-api-key-env"

@@ -211,7 +211,7 @@ class OpenFolder:
         yield f"{early or 'interrupted'}: {asks_the_rest(self.path.name)}"
         yield from kept_lines(self.kept(records))
 
-    def pace(self, now: list[Record]) -> Pace | None:
+    def pace(self, now: list[Record]) -> SessionPace | None:
         """How fast the records of this session, `now`, came since the folder was opened."""
         return pace_of(now, time.monotonic() - self._opened_s)
 
@@ -233,7 +233,7 @@ _MOST_RUNS = 100  # that are looked through for a pace, the newest first
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class SessionPace:
     """What a session asked, and the seconds that it took, loading the model included."""
 
     trials: int
@@ -249,22 +249,22 @@ class Pace:
         return self.prompt_tokens / self.seconds
 
 
-def pace_of(now: Iterable[Record], seconds: float) -> Pace | None:
+def pace_of(now: Iterable[Record], seconds: float) -> SessionPace | None:
     """The pace of a session with these records; `None` where it asked nothing, or all that it asked failed."""
     tokens = [
         record.prompt.tokens
         for record in now
         if not record.timing.replayed and record.outcome != "error" and record.prompt.tokens
     ]
-    return Pace(len(tokens), sum(tokens), seconds) if tokens and seconds > 0 else None
+    return SessionPace(len(tokens), sum(tokens), seconds) if tokens and seconds > 0 else None
 
 
-def pace_facts(pace: Pace) -> dict[str, Any]:
+def pace_facts(pace: SessionPace) -> dict[str, Any]:
     """The pace as a manifest has it."""
     return asdict(pace) | {"seconds": round(pace.seconds, 3)}
 
 
-def last_pace(settings: Settings) -> tuple[str, Pace] | None:
+def last_pace(settings: Settings) -> tuple[str, SessionPace] | None:
     """The newest run of the same models at the same address in the folder of runs: its name, its pace."""
     manifests: list[tuple[float, Path]] = []
     for path in settings.results_dir.glob(f"*/{MANIFEST}"):
@@ -279,14 +279,14 @@ def last_pace(settings: Settings) -> tuple[str, Pace] | None:
     return None
 
 
-def _pace_in(manifest: Mapping[str, Any], settings: Settings) -> Pace | None:
+def _pace_in(manifest: Mapping[str, Any], settings: Settings) -> SessionPace | None:
     options, pace = manifest.get("options"), manifest.get("pace")
     if not isinstance(options, dict) or not isinstance(pace, dict):
         return None
     if options.get("model") != list(settings.model) or options.get("base_url") != settings.base_url:
         return None
     with suppress(TypeError, ValueError, KeyError):
-        found = Pace(int(pace["trials"]), int(pace["prompt_tokens"]), float(pace["seconds"]))
+        found = SessionPace(int(pace["trials"]), int(pace["prompt_tokens"]), float(pace["seconds"]))
         return found if found.trials > 0 and found.prompt_tokens > 0 and found.seconds > 0 else None
     return None
 

@@ -11,11 +11,11 @@ from needlework.pipeline.exchange import Exchange
 from needlework.results.run.answer_facts import facts_of, reference_of, response_facts, timing_facts
 
 if TYPE_CHECKING:
-    from needlework.scoring.recording import Scored
+    from needlework.scoring.recording import ScoringResult
     from needlework.scoring.scores import Score
 
 
-def make_record(exchange: Exchange, scored: Scored, *, nodeid: str, worker: str, recipe: str) -> Record:
+def make_record(exchange: Exchange, scored: ScoringResult, *, nodeid: str, worker: str, recipe: str) -> Record:
     """The record of one trial. Where `scored` has no score, its error is a judge's, or the test's own."""
     from needlework.scoring.scores import outcome_of
 
@@ -53,7 +53,7 @@ def unscored_record(exchange: Exchange, *, worker: str, recipe: str) -> Record |
     return _record(exchange, WAITING, None, nodeid="", worker=worker, recipe=recipe)
 
 
-def ruled_record(exchange: Exchange, scored: Scored, *, worker: str, recipe: str) -> Record | None:
+def ruled_record(exchange: Exchange, scored: ScoringResult, *, worker: str, recipe: str) -> Record | None:
     """The record of an answer that judges ruled on before its test's turn; `None` where no judge has ruled, and where
     its record will have no score."""
     from needlework.scoring.recording import RULED
@@ -133,7 +133,7 @@ def _why(exchange: Exchange, score: Score | None, error: tuple[str, str] | None,
     return score.why if score is not None else ""
 
 
-def asked_again(exchange: Exchange, scores: Sequence[Scored]) -> list[RepeatedAnswer]:
+def asked_again(exchange: Exchange, scores: Sequence[ScoringResult]) -> list[RepeatedAnswer]:
     """One for each further answer: how it was asked, its text, outcome and score; `[]` without a probe."""
     return [
         _repeated(again.how, repeat, scored)
@@ -141,7 +141,7 @@ def asked_again(exchange: Exchange, scores: Sequence[Scored]) -> list[RepeatedAn
     ]
 
 
-def _repeated(how: str, exchange: Exchange, scored: Scored) -> RepeatedAnswer:
+def _repeated(how: str, exchange: Exchange, scored: ScoringResult) -> RepeatedAnswer:
     from needlework.scoring.scores import outcome_of
 
     response = exchange.response

@@ -10,7 +10,7 @@ from needlework.core.grid import Cell
 from needlework.core.record import SCORED, Record
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series, grid
-from needlework.results.adaptive.survey import Place, Rules, Statement, Stopped, Survey, statements_of
+from needlework.results.adaptive.survey import LengthStatement, Place, Rules, Stopped, Survey, statements_of
 from needlework.results.statistics.length_scores import RELATIVE_TO, parse_relative_to
 
 _RELATIVE = "relative"
@@ -83,7 +83,7 @@ def surveyed(settings: Settings, series: Iterable[Series], records: Sequence[Rec
 
 def adaptive_statements(
     settings: Settings, records: Sequence[Record], series: Iterable[Series] | None = None
-) -> tuple[Statement, ...]:
+) -> tuple[LengthStatement, ...]:
     """What an adaptive run says; nothing of a run that is none. `series`: those of the settings, if nothing is said."""
     if settings.adaptive is None:
         return ()

@@ -16,10 +16,10 @@ from needlework.results.statistics.depth_tables import (
     LAST,
     LATE,
     MIDDLE,
+    DepthShape,
     DepthTable,
     Place,
     Shape,
-    Template,
     depth_table,
     place_words,
     templates,
@@ -27,7 +27,7 @@ from needlework.results.statistics.depth_tables import (
 )
 from needlework.results.statistics.intervals import Floats, t_quantile
 from needlework.results.statistics.paired import holm
-from needlework.results.statistics.panels import Trial
+from needlework.results.statistics.panels import ScoredTrial
 
 FLAT = 0.10  # score; `flat` is said where no fifth of the document may differ by more from the rest
 _CEILING, _FLOOR = 0.98, 0.02
@@ -84,7 +84,7 @@ class DepthEffect:
         return f"hole at {where}" if self.shape == "hole" else f"{self.shape}, best at {where}"
 
 
-def depth_effects(panels: Sequence[Iterable[Trial]]) -> list[DepthEffect]:
+def depth_effects(panels: Sequence[Iterable[ScoredTrial]]) -> list[DepthEffect]:
     """Return the effect of each panel (the trials of one model, task and needle); 5 % err over all of them (Holm)."""
     tables = [depth_table(trials) for trials in panels]
     found = [tested(table) if table.samples > 1 else None for table in tables]
@@ -104,7 +104,7 @@ def depth_effects(panels: Sequence[Iterable[Trial]]) -> list[DepthEffect]:
     ]
 
 
-def depth_effect(trials: Iterable[Trial]) -> DepthEffect:
+def depth_effect(trials: Iterable[ScoredTrial]) -> DepthEffect:
     """Return the effect of one panel by itself."""
     return depth_effects([trials])[0]
 
@@ -134,7 +134,7 @@ def _effect(table: DepthTable, found: Tested | None, adjusted: float | None) -> 
     return replace(blank, shape="flat" if flat else "undetermined", bound=bound)
 
 
-def _chosen(table: DepthTable, found: Tested) -> Template | None:
+def _chosen(table: DepthTable, found: Tested) -> DepthShape | None:
     """The best template, or one nearly as good of another name whose contrasts hold; `None` where there is none."""
     contrasts = Contrasts(table, found)
     best = found.best[0][0]
@@ -289,8 +289,8 @@ class Tested:
     """
 
     p: float
-    best: tuple[tuple[Template, float], ...]
-    scanned: tuple[tuple[Template, float], ...]
+    best: tuple[tuple[DepthShape, float], ...]
+    scanned: tuple[tuple[DepthShape, float], ...]
     sums: Floats
 
     def share_beyond(self, statistic: Floats) -> float:
@@ -330,7 +330,7 @@ def _centred(table: DepthTable) -> tuple[Floats, Floats]:
     return centred, np.asarray(squares / np.maximum(sizes - 1, 1))
 
 
-def _standardised(table: DepthTable, sums: Floats, spread: Floats, family: Sequence[Template]) -> Floats:
+def _standardised(table: DepthTable, sums: Floats, spread: Floats, family: Sequence[DepthShape]) -> Floats:
     """The statistic of each template, (1 + permutations, templates), over its spread under permutation.
 
     The variance of a block's part is its own variance times the centred weights' sum of squares.

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from needlework.results.statistics.intervals import Floats
-from needlework.results.statistics.panels import Trial
+from needlework.results.statistics.panels import ScoredTrial
 
 _FEW = 100  # samples, below which random depths have five bins, else ten
 _BINS_FEW, _BINS = 5, 10
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class DepthColumn:
     """A tested depth, or a bin of random ones: its middle and its ends, percent."""
 
     depth: float
@@ -38,7 +38,7 @@ class DepthTable:
     column, as tables of depths have it; NaN without any.
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[DepthColumn, ...]
     values: Floats
     column_of: NDArray[np.intp]
     block_of: NDArray[np.intp]
@@ -52,7 +52,7 @@ class DepthTable:
 Row = dict[float, float]  # depth (percent) to mean score
 
 
-def depth_table(trials: Iterable[Trial]) -> DepthTable:
+def depth_table(trials: Iterable[ScoredTrial]) -> DepthTable:
     """Return the table of one panel's trials; those without a depth or a score have no part in it.
 
     A sample that is asked at one depth only at every length is of random depths. If any is asked at more, those
@@ -80,7 +80,7 @@ def depth_table(trials: Iterable[Trial]) -> DepthTable:
     return replace(found, plain=_plain(found.columns, by_depth))
 
 
-def _plain(columns: Sequence[Column], by_depth: Mapping[float, Sequence[float]]) -> Floats:
+def _plain(columns: Sequence[DepthColumn], by_depth: Mapping[float, Sequence[float]]) -> Floats:
     scores: list[list[float]] = [[] for _ in columns]
     for depth, own in by_depth.items():
         at = next((at for at, column in enumerate(columns) if column.low <= depth <= column.high), None)
@@ -102,7 +102,7 @@ def _paired(rows: dict[tuple[int, int], Row], left_out: int, mean: float | None)
         centred = [{depth: score - fsum(row.values()) / len(row) for depth, score in row.items()} for row in own]
         found = [(at, [row[depth] for row in centred if depth in row]) for at, depth in enumerate(depths)]
         blocks.append([(at, fsum(scores) / len(scores)) for at, scores in found if scores])
-    columns = tuple(Column(depth, depth, depth) for depth in depths)
+    columns = tuple(DepthColumn(depth, depth, depth) for depth in depths)
     return _table(columns, blocks, paired=True, samples=len(blocks), left_out=left_out, mean=mean)
 
 
@@ -119,21 +119,21 @@ def _binned(rows: dict[tuple[int, int], Row], left_out: int, mean: float | None)
     return _table(columns, blocks, paired=False, samples=samples, left_out=left_out, mean=mean)
 
 
-def _bins(depths: Sequence[float], samples: int) -> tuple[Column, ...]:
+def _bins(depths: Sequence[float], samples: int) -> tuple[DepthColumn, ...]:
     """A few depths are columns by themselves; many are put into equal bins."""
     count = _BINS_FEW if samples < _FEW else _BINS
     if len(depths) <= count + 1:
-        return tuple(Column(depth, depth, depth) for depth in depths)
+        return tuple(DepthColumn(depth, depth, depth) for depth in depths)
     width = 100 / count
-    return tuple(Column((at + 0.5) * width, at * width, (at + 1) * width) for at in range(count))
+    return tuple(DepthColumn((at + 0.5) * width, at * width, (at + 1) * width) for at in range(count))
 
 
-def _bin(columns: Sequence[Column], depth: float) -> int:
+def _bin(columns: Sequence[DepthColumn], depth: float) -> int:
     return next(at for at, column in enumerate(columns) if depth <= column.high or at == len(columns) - 1)
 
 
 def _table(
-    columns: tuple[Column, ...],
+    columns: tuple[DepthColumn, ...],
     blocks: Sequence[Sequence[tuple[int, float]]],
     *,
     paired: bool,
@@ -169,7 +169,7 @@ _MIDDLE_SHARE = 2 / 3
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class DepthShape:
     """One shape: its weights over the columns, what it is called, where it is low (an uneven one: where it is high)."""
 
     weights: tuple[float, ...]
@@ -184,39 +184,39 @@ def place_words(place: Place) -> str:
 
 
 @lru_cache(maxsize=64)
-def templates(columns: tuple[Column, ...]) -> tuple[tuple[Template, ...], tuple[Template, ...]]:
+def templates(columns: tuple[DepthColumn, ...]) -> tuple[tuple[DepthShape, ...], tuple[DepthShape, ...]]:
     """Return the named shapes and the scanned ones; none twice, none that is the same at every depth."""
     return tuple(_telling(_named(columns))), tuple(_telling(_scanned(columns)))
 
 
-def weights_of(found: Sequence[Template]) -> Floats:
+def weights_of(found: Sequence[DepthShape]) -> Floats:
     """The weights of templates, (columns, templates)."""
     return np.array([each.weights for each in found], dtype=np.float64).T
 
 
-def _telling(found: Iterator[Template]) -> Iterator[Template]:
+def _telling(found: Iterator[DepthShape]) -> Iterator[DepthShape]:
     return (each for each in found if len(set(each.weights)) > 1)
 
 
-def _named(columns: Sequence[Column]) -> Iterator[Template]:
+def _named(columns: Sequence[DepthColumn]) -> Iterator[DepthShape]:
     depths = [column.depth for column in columns]
     early, late = [depth <= EARLY for depth in depths], [depth >= LATE for depth in depths]
     if any(early):
-        yield Template(tuple(map(float, early)), "primacy")
+        yield DepthShape(tuple(map(float, early)), "primacy")
     if any(late):
-        yield Template(tuple(map(float, late)), "recency")
+        yield DepthShape(tuple(map(float, late)), "recency")
     if depths[0] <= FIRST and depths[-1] >= LAST:
-        yield Template(tuple(float(depth <= FIRST or depth >= LAST) for depth in depths), "lost in the middle")
+        yield DepthShape(tuple(float(depth <= FIRST or depth >= LAST) for depth in depths), "lost in the middle")
     yield from _slopes(depths)
 
 
-def _slopes(depths: Sequence[float]) -> Iterator[Template]:
-    yield Template(tuple(abs(depth - 50) for depth in depths), "lost in the middle")
-    yield Template(tuple(depths), "rising")
-    yield Template(tuple(-depth for depth in depths), "falling")
+def _slopes(depths: Sequence[float]) -> Iterator[DepthShape]:
+    yield DepthShape(tuple(abs(depth - 50) for depth in depths), "lost in the middle")
+    yield DepthShape(tuple(depths), "rising")
+    yield DepthShape(tuple(-depth for depth in depths), "falling")
 
 
-def _scanned(columns: Sequence[Column]) -> Iterator[Template]:
+def _scanned(columns: Sequence[DepthColumn]) -> Iterator[DepthShape]:
     """Every run of neighbouring depths as a hole, and inside the document as a peak too."""
     count = len(columns)
     for first in range(count):
@@ -225,13 +225,13 @@ def _scanned(columns: Sequence[Column]) -> Iterator[Template]:
                 continue
             place = columns[first].low, columns[last].high
             inside = [first <= at <= last for at in range(count)]
-            yield Template(tuple(float(not each) for each in inside), _hole(columns, first, last), place)
+            yield DepthShape(tuple(float(not each) for each in inside), _hole(columns, first, last), place)
             if first > 0 and last < count - 1:
-                yield Template(tuple(map(float, inside)), "uneven", place)
+                yield DepthShape(tuple(map(float, inside)), "uneven", place)
     yield from _slopes([column.depth for column in columns])
 
 
-def _hole(columns: Sequence[Column], first: int, last: int) -> Shape:
+def _hole(columns: Sequence[DepthColumn], first: int, last: int) -> Shape:
     """What a hole from column `first` to `last` is called."""
     if last == len(columns) - 1:
         if columns[first - 1].depth <= _BEGINNING:

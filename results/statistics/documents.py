@@ -26,7 +26,7 @@ _POSITION, _SIZE = "doc_position", "doc_size"
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class ArmAtPlace:
     """The trials of one arm at one place.
 
     `arm`: `whole` (all documents in the context), a retriever, or `focused` (the answer document alone). `length`:
@@ -47,7 +47,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Documents:
+class DocumentScores:
     """What a model's answers about the user's documents say; scores and rates 0..1.
 
     `by_depth`: of `doc_position`. `by_size`: of `doc_size`, the answer document alone first; `size_depths`: where the
@@ -60,8 +60,8 @@ class Documents:
 
     model: str
     questions: int
-    by_depth: tuple[Point, ...]
-    by_size: tuple[Point, ...]
+    by_depth: tuple[ArmAtPlace, ...]
+    by_size: tuple[ArmAtPlace, ...]
     size_depths: tuple[float, ...]
     size_spread: bool
     depth: DepthEffect | None
@@ -73,7 +73,7 @@ class Documents:
 
 def document_statistics(
     records: Iterable[Record], vote: int = 0, vectors: AnswerVectors | None = None
-) -> tuple[Documents, ...]:
+) -> tuple[DocumentScores, ...]:
     """Return the statistics of each model that was asked about documents, sorted. `vote`: as `--vote`, 0 for none;
     `vectors`: of the answers that vote."""
     groups: dict[str, list[Record]] = {}
@@ -83,7 +83,7 @@ def document_statistics(
     return tuple(_of_model(model, sorted(groups[model], key=_order), vote, vectors) for model in sorted(groups))
 
 
-def documents_object(found: Sequence[Documents]) -> list[dict[str, Any]]:
+def documents_object(found: Sequence[DocumentScores]) -> list[dict[str, Any]]:
     """Return the same as JSON objects; scores, rates and differences 0..1, lengths tokens, depths percent."""
     return [asdict(each) for each in found]
 
@@ -96,12 +96,12 @@ def arm_of(record: Record) -> str:
     return next((word for word in words if word in ("bm25", "dense")), WHOLE)
 
 
-def _of_model(model: str, records: Sequence[Record], vote: int, vectors: AnswerVectors | None) -> Documents:
+def _of_model(model: str, records: Sequence[Record], vote: int, vectors: AnswerVectors | None) -> DocumentScores:
     present = [record for record in records if not is_absent(record)]
     position = [record for record in present if record.task == _POSITION]
     size = [record for record in present if record.task == _SIZE]
     whole = [record for record in position if arm_of(record) == WHOLE]
-    return Documents(
+    return DocumentScores(
         model=model,
         questions=len({_question(record) for record in records}),
         by_depth=_points(position, over_depths=False),
@@ -126,7 +126,7 @@ def _is_spread(records: Sequence[Record]) -> bool:
     return len(set().union(*depths.values())) > 1 and all(len(each) == 1 for each in depths.values())
 
 
-def _points(records: Sequence[Record], *, over_depths: bool) -> tuple[Point, ...]:
+def _points(records: Sequence[Record], *, over_depths: bool) -> tuple[ArmAtPlace, ...]:
     """One point for each arm, size and, unless `over_depths`, depth; the answer document alone comes first."""
     places: dict[tuple[bool, str, int, float | None], list[Record]] = {}
     for record in records:
@@ -137,11 +137,11 @@ def _points(records: Sequence[Record], *, over_depths: bool) -> tuple[Point, ...
     return tuple(_point(*at[1:], places[at]) for at in order)
 
 
-def _point(arm: str, length: int, depth: float | None, records: Sequence[Record]) -> Point:
+def _point(arm: str, length: int, depth: float | None, records: Sequence[Record]) -> ArmAtPlace:
     scored = [record for record in records if record.outcome in SCORED]
     clusters = [_question(record) for record in scored]
     sizes = [float(size) for record in records if isinstance(size := record.prompt.context_tokens, int)]
-    return Point(
+    return ArmAtPlace(
         arm=arm,
         length=length,
         depth=depth,

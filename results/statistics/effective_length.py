@@ -10,9 +10,15 @@ from typing import Literal
 import numpy as np
 
 from needlework.results.statistics.intervals import Floats
-from needlework.results.statistics.length_scores import Base, LengthScore, base_score, length_scores, margin_ends
+from needlework.results.statistics.length_scores import (
+    LengthScore,
+    ReferenceScore,
+    base_score,
+    length_scores,
+    margin_ends,
+)
 from needlework.results.statistics.paired import samples_to_pass
-from needlework.results.statistics.panels import Range, Trial, decided
+from needlework.results.statistics.panels import Range, ScoredTrial, decided
 from needlework.results.style import length_labels, percent1
 
 # Llama-2-7B-chat's RULER score at 4K: the bar of RULER's table (C.-P. Hsieh et al., "RULER", COLM 2024, table 3).
@@ -21,7 +27,7 @@ _ROUNDING = 1e-9  # 0.85 x base is not exact in binary; a score that equals the 
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _LengthVerdict:
     """What a bar says of one length: by its score with undecided trials as misses, and as hits; by the low and by the
     high end of its interval; `None` ends exclude nothing."""
 
@@ -41,7 +47,7 @@ def absolute_length(
     """Apply the absolute rule: score >= `threshold` (0..1). `scores` ascend by length; `draws` as of `joint_draws`."""
     bar = threshold - _ROUNDING
     judged = [
-        _Judged(
+        _LengthVerdict(
             each.length,
             each.tested,
             each.least is not None and each.least >= bar,
@@ -64,7 +70,10 @@ RELATIVE = 0.85
 
 
 def relative_length(
-    trials: Sequence[Trial], base: Base, share: float = RELATIVE, draws: tuple[tuple[int, ...], Floats] | None = None
+    trials: Sequence[ScoredTrial],
+    base: ReferenceScore,
+    share: float = RELATIVE,
+    draws: tuple[tuple[int, ...], Floats] | None = None,
 ) -> EffectiveLength:
     """Apply the relative rule: score >= `share` of the base, whose own uncertainty counts (see `margin_ends`).
 
@@ -92,17 +101,19 @@ def relative_length(
     return replace(found, chances=_of_decided(_chances(lengths, means, bars), scores))
 
 
-def _beside_base(each: LengthScore, trials: Sequence[Trial], base: Base, share: float) -> _Judged:
+def _beside_base(
+    each: LengthScore, trials: Sequence[ScoredTrial], base: ReferenceScore, share: float
+) -> _LengthVerdict:
     """A length at its worst beside the base at its best, and the other way round: undecided trials may be either."""
     if each.length in base.lengths:
-        return _Judged(each.length, each.tested, True, True, True, True)
+        return _LengthVerdict(each.length, each.tested, True, True, True, True)
     worst = best = margin_ends(trials, base, share)
     if each.undecided or base.range is not None:
         worst, best = (
             margin_ends(decided(trials, hits=hits), base.decided(hits=not hits), share) for hits in (False, True)
         )
     least, most = base.ends
-    return _Judged(
+    return _LengthVerdict(
         each.length,
         each.tested,
         each.least is not None and each.least >= share * most - _ROUNDING,
@@ -129,7 +140,7 @@ def _told(found: EffectiveLength, scores: Sequence[LengthScore]) -> EffectiveLen
     return replace(found, samples=min(each.samples or 0 for each in known), needed=needed, undecided=undecided)
 
 
-def _walk(rule: Rule, judged: Sequence[_Judged], threshold: float) -> EffectiveLength:
+def _walk(rule: Rule, judged: Sequence[_LengthVerdict], threshold: float) -> EffectiveLength:
     """Walk up the lengths. Those without an answer stop the walk; at the long end they count as not tested."""
     last = max((at for at, each in enumerate(judged) if each.tested), default=-1)
     tested = judged[: last + 1]

@@ -22,7 +22,7 @@ from needlework.results.statistics.intervals import (
     resampled_means,
 )
 from needlework.results.statistics.paired import difference_ends, pairs_of
-from needlework.results.statistics.panels import Range, Trial, decided, tally
+from needlework.results.statistics.panels import Range, ScoredTrial, decided, tally
 from needlework.results.style import length_labels
 
 BASE_LENGTH = 1_024  # tokens; "1k" whichever way it is counted
@@ -68,16 +68,16 @@ def exact_scores(scores: Iterable[tuple[int, float | None]]) -> tuple[LengthScor
     return tuple(LengthScore(length, score, score, score) for length, score in sorted(scores, key=lambda at: at[0]))
 
 
-def length_scores(trials: Iterable[Trial]) -> tuple[LengthScore, ...]:
+def length_scores(trials: Iterable[ScoredTrial]) -> tuple[LengthScore, ...]:
     """Return the score at each length, ascending: means and, where none is undecided, intervals as the summary has
     them."""
-    columns: dict[int, list[Trial]] = {}
+    columns: dict[int, list[ScoredTrial]] = {}
     for trial in trials:
         columns.setdefault(trial.length, []).append(trial)
     return tuple(_score(length, columns[length]) for length in sorted(columns))
 
 
-def _score(length: int, trials: Sequence[Trial]) -> LengthScore:
+def _score(length: int, trials: Sequence[ScoredTrial]) -> LengthScore:
     found = worst = best = tally(trials)
     if found.range is not None:
         worst, best = (tally(decided(trials, hits=hits)) for hits in (False, True))
@@ -101,7 +101,7 @@ def base_score(scores: Sequence[LengthScore]) -> float | None:
     return fsum(values) / len(values) if values else None
 
 
-def joint_draws(trials: Iterable[Trial]) -> tuple[tuple[int, ...], Floats] | None:
+def joint_draws(trials: Iterable[ScoredTrial]) -> tuple[tuple[int, ...], Floats] | None:
     """Return the lengths and bootstrap draws (draws, lengths) of their means, all lengths of a draw from one resample.
 
     Whole samples are drawn, whose needle and filler all lengths share; `None` for fewer than `FEWEST_CLUSTERS`.
@@ -121,7 +121,7 @@ RELATIVE_TO = "--relative-to"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class BaselineChoice:
     """What `--relative-to` asks for: a `score` (0..1), some `lengths` (tokens), or neither: the focused control where
     there is one, else lengths up to 1k, else the shortest one."""
 
@@ -129,7 +129,7 @@ class Wanted:
     lengths: tuple[int, ...] = ()
 
 
-def parse_relative_to(text: str | None) -> Wanted | None:
+def parse_relative_to(text: str | None) -> BaselineChoice | None:
     """Read `95%`, `0.95` or `500,1k`; `None` where nothing is asked for. Raises `InputError`."""
     if text is None:
         return None
@@ -139,16 +139,16 @@ def parse_relative_to(text: str | None) -> Wanted | None:
     except ValueError:
         score = 2.0
     if 0 < score <= 1:
-        return Wanted(score=score)
+        return BaselineChoice(score=score)
     if number.endswith("%") or score <= 0:
         raise InputError(
             RELATIVE_TO, text, "a base is a score above 0, at most 100 % (95% or 0.95), or lengths (500,1k)"
         )
-    return Wanted(lengths=parse_lengths(RELATIVE_TO, text, "linear"))
+    return BaselineChoice(lengths=parse_lengths(RELATIVE_TO, text, "linear"))
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class ReferenceScore:
     """A base `score`, 0..1, `None` where nothing was scored, and what it is, in words.
 
     `lengths`: those that it is the mean of, which are not judged. `trials`: what it was measured on, none for a number.
@@ -158,7 +158,7 @@ class Base:
     score: float | None
     words: str
     lengths: tuple[int, ...] = ()
-    trials: tuple[Trial, ...] = ()
+    trials: tuple[ScoredTrial, ...] = ()
     range: Range | None = None
 
     @property
@@ -166,22 +166,24 @@ class Base:
         """The least and the highest that the score may be; 0 where nothing was scored."""
         return self.range or (self.score or 0.0, self.score or 0.0)
 
-    def decided(self, *, hits: bool) -> Base:
+    def decided(self, *, hits: bool) -> ReferenceScore:
         """The same with its undecided trials as hits, or as misses."""
         if self.range is None:
             return self
         return replace(self, score=self.range[hits], trials=tuple(decided(self.trials, hits=hits)))
 
 
-def base_of(trials: Sequence[Trial], focused: Sequence[Trial] = (), wanted: Wanted | None = None) -> Base:
+def base_of(
+    trials: Sequence[ScoredTrial], focused: Sequence[ScoredTrial] = (), wanted: BaselineChoice | None = None
+) -> ReferenceScore:
     """Return the base of a panel's trials; `focused`: the same questions on a text of nothing else."""
-    wanted = wanted or Wanted()
+    wanted = wanted or BaselineChoice()
     if wanted.score is not None:
-        return Base(wanted.score, "as given")
+        return ReferenceScore(wanted.score, "as given")
     alone = tuple(trial for trial in focused if trial.score is not None or trial.outcome in UNDECIDED)
     if alone and not wanted.lengths:
         found = tally(alone)
-        return Base(found.mean, "the focused control", (), alone, found.range)
+        return ReferenceScore(found.mean, "the focused control", (), alone, found.range)
     scores = length_scores(trials)
     lengths = wanted.lengths or base_lengths(scores)
     own = tuple(
@@ -192,14 +194,14 @@ def base_of(trials: Sequence[Trial], focused: Sequence[Trial] = (), wanted: Want
     if any(each.undecided for each in there):
         ends = _average([each.least or 0.0 for each in there]), _average([each.most or 0.0 for each in there])
     at = tuple(each.length for each in there)
-    return Base(_average(known) if known else None, f"at {', '.join(length_labels(at))}", at, own, ends)
+    return ReferenceScore(_average(known) if known else None, f"at {', '.join(length_labels(at))}", at, own, ends)
 
 
 def _average(scores: Sequence[float]) -> float:
     return fsum(scores) / len(scores)
 
 
-def margin_ends(trials: Sequence[Trial], base: Base, share: float) -> Ends | None:
+def margin_ends(trials: Sequence[ScoredTrial], base: ReferenceScore, share: float) -> Ends | None:
     """Return both ends of the interval of score - `share` x base, -1..1; `None` where one sample has none.
 
     Paired by sample where two samples or more have both; else as of two scores that know nothing of each other (MOVER).
@@ -220,7 +222,7 @@ def margin_ends(trials: Sequence[Trial], base: Base, share: float) -> Ends | Non
     return _apart(scored, base, share)
 
 
-def _apart(scored: Sequence[tuple[float, int]], base: Base, share: float) -> Ends | None:
+def _apart(scored: Sequence[tuple[float, int]], base: ReferenceScore, share: float) -> Ends | None:
     known = [(trial.score, trial.sample) for trial in base.trials if trial.score is not None]
     if len({sample for _, sample in known}) < NEEDED:
         return None

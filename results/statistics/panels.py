@@ -28,7 +28,7 @@ def range_of(mean: float | None, n: int, counts: Mapping[OutcomeName, int]) -> R
     return total / trials, (total + undecided) / trials
 
 
-class Trial(NamedTuple):
+class ScoredTrial(NamedTuple):
     """What a summary needs to know of one record. `sample` names the needle and haystack that other depths share.
 
     Questions on documents have `questions` for needle, and their document for sample. `context_alone`: its length is
@@ -134,18 +134,18 @@ def summarise(records: Iterable[Record]) -> tuple[Panel, ...]:
     return summary_of(asked, [trial_of(record) for record in asked])
 
 
-def summary_of(records: Iterable[Record], trials: Iterable[Trial]) -> tuple[Panel, ...]:
+def summary_of(records: Iterable[Record], trials: Iterable[ScoredTrial]) -> tuple[Panel, ...]:
     """The same of records that are no controls, and of their trials."""
     off = {record.model: error for record in records if (error := record.prompt.tokens_error)}
     panels = panels_of(trials)
     return tuple(replace(panel, length_error=off.get(panel.model, 0.0)) for panel in panels) if off else panels
 
 
-def trial_of(record: Record) -> Trial:
+def trial_of(record: Record) -> ScoredTrial:
     """Reduce a record. A score beside an outcome that has none is ignored."""
     needle, sample = panel_and_sample_of(record)
     outcome = record.outcome
-    return Trial(
+    return ScoredTrial(
         record.model,
         record.task,
         needle,
@@ -158,15 +158,15 @@ def trial_of(record: Record) -> Trial:
     )
 
 
-def panels_of(trials: Iterable[Trial], source: str = OWN) -> tuple[Panel, ...]:
+def panels_of(trials: Iterable[ScoredTrial], source: str = OWN) -> tuple[Panel, ...]:
     """Return one panel for each (model, task, needle), sorted."""
-    groups: dict[tuple[str, str, str], list[Trial]] = {}
+    groups: dict[tuple[str, str, str], list[ScoredTrial]] = {}
     for trial in trials:
         groups.setdefault((trial.model, trial.task, trial.needle), []).append(trial)
     return tuple(_panel(key, groups[key], source) for key in sorted(groups))
 
 
-def tally(trials: Iterable[Trial]) -> Tally:
+def tally(trials: Iterable[ScoredTrial]) -> Tally:
     """Count and average some trials. A scored outcome without a finite score in 0..1 is a fault of the caller."""
     every = list(trials)
     outcomes = Counter([trial.outcome for trial in every])
@@ -188,7 +188,7 @@ def tally(trials: Iterable[Trial]) -> Tally:
     )
 
 
-def decided(trials: Iterable[Trial], *, hits: bool) -> list[Trial]:
+def decided(trials: Iterable[ScoredTrial], *, hits: bool) -> list[ScoredTrial]:
     """The trials with all undecided ones as hits, or all as misses: what is said of scores must hold for both."""
     outcome: OutcomeName = "found" if hits else "wrong"
     return [
@@ -201,10 +201,10 @@ def depth_order(depth: float | None) -> tuple[bool, float]:
     return depth is None, depth or 0.0
 
 
-def _panel(key: tuple[str, str, str], trials: list[Trial], source: str) -> Panel:
-    cells: dict[tuple[int, float | None], list[Trial]] = {}
-    columns: dict[int, list[Trial]] = {}
-    rows: dict[float | None, list[Trial]] = {}
+def _panel(key: tuple[str, str, str], trials: list[ScoredTrial], source: str) -> Panel:
+    cells: dict[tuple[int, float | None], list[ScoredTrial]] = {}
+    columns: dict[int, list[ScoredTrial]] = {}
+    rows: dict[float | None, list[ScoredTrial]] = {}
     for trial in trials:
         cells.setdefault((trial.length, trial.depth), []).append(trial)
         columns.setdefault(trial.length, []).append(trial)
@@ -232,15 +232,15 @@ def outcome_named(name: str) -> OutcomeName | None:
     return next((outcome for outcome in OUTCOMES if outcome == name), None)
 
 
-class Asked(NamedTuple):
+class RecordInPanel(NamedTuple):
     """A record, its trial, its control (`absent`, `focused`) and its retriever; both are empty for most."""
 
     record: Record
-    trial: Trial
+    trial: ScoredTrial
     control: str
     retriever: str
 
 
-def asked_of(records: Iterable[Record]) -> list[Asked]:
+def asked_of(records: Iterable[Record]) -> list[RecordInPanel]:
     """Return all records with theirs."""
-    return [Asked(record, trial_of(record), control_of(record), retriever_of(record)) for record in records]
+    return [RecordInPanel(record, trial_of(record), control_of(record), retriever_of(record)) for record in records]

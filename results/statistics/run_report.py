@@ -10,13 +10,13 @@ from typing import Any
 
 from needlework.core.record import Record
 from needlework.haystack_fixtures.tasks.catalogue import family_of
-from needlework.results.adaptive.survey import Statement
+from needlework.results.adaptive.survey import LengthStatement
 from needlework.results.records.journal import AnswerVectors
 from needlework.results.statistics.absent import AbsentTwins
 from needlework.results.statistics.agreement import judge_notes
-from needlework.results.statistics.documents import ArmScore, Documents, arm_scores, document_statistics
-from needlework.results.statistics.length_scores import Wanted
-from needlework.results.statistics.panels import Asked, Panel, asked_of, depth_order, summary_of
+from needlework.results.statistics.documents import ArmScore, DocumentScores, arm_scores, document_statistics
+from needlework.results.statistics.length_scores import BaselineChoice
+from needlework.results.statistics.panels import Panel, RecordInPanel, asked_of, depth_order, summary_of
 from needlework.results.statistics.run_facts import (
     LatencyRow,
     RunFacts,
@@ -26,7 +26,7 @@ from needlework.results.statistics.run_facts import (
     stability_of,
 )
 from needlework.results.statistics.suites.data_sets import FieldTable, LevalSummary, field_tables, leval_summaries
-from needlework.results.statistics.suites.needlebench import Design, NeedleBench, needlebench
+from needlework.results.statistics.suites.needlebench import NeedleBench, NeedleBenchDesign, needlebench
 from needlework.results.statistics.suites.ruler import RulerTable, ruler_tables
 from needlework.results.statistics.tasks import (
     GateRow,
@@ -58,7 +58,7 @@ class RunReport:
     """
 
     records: tuple[Record, ...]
-    asked: tuple[Asked, ...]
+    asked: tuple[RecordInPanel, ...]
     panels: tuple[Panel, ...]
     statistics: tuple[PanelStatistics, ...]
     twins: tuple[AbsentTwins, ...]
@@ -67,13 +67,13 @@ class RunReport:
     retrieval: tuple[ArmScore, ...]
     ruler: tuple[RulerTable, ...]
     suites: tuple[NeedleBench, ...]
-    documents: tuple[Documents, ...]
+    documents: tuple[DocumentScores, ...]
     field: tuple[FieldTable, ...]
     stability: Stability | None
     planned: int
     notes: tuple[str, ...]
     gates: tuple[GateRow, ...] = ()
-    adaptive: tuple[Statement, ...] = ()
+    adaptive: tuple[LengthStatement, ...] = ()
     leval: tuple[LevalSummary, ...] = ()
     latency: tuple[LatencyRow, ...] = ()
     sending: tuple[str, ...] = ()
@@ -93,14 +93,14 @@ class RunReport:
 def run_report(
     records: Iterable[Record],
     *,
-    design: Design | None = None,
+    design: NeedleBenchDesign | None = None,
     vote: int = 0,
     vectors: AnswerVectors | None = None,
-    relative_to: Wanted | None = None,
+    relative_to: BaselineChoice | None = None,
     planned: int | None = None,
     notes: Sequence[str] = (),
     gates: Sequence[GateRow] = (),
-    adaptive: Sequence[Statement] = (),
+    adaptive: Sequence[LengthStatement] = (),
     sending: Sequence[str] = (),
     facts: RunFacts | None = None,
 ) -> RunReport:
@@ -151,7 +151,7 @@ def run_report(
     )
 
 
-def _panels(asked: Sequence[Asked]) -> tuple[Panel, ...]:
+def _panels(asked: Sequence[RecordInPanel]) -> tuple[Panel, ...]:
     own = [each for each in asked if not each.control]
     return summary_of([each.record for each in own], [each.trial for each in own])
 

@@ -22,8 +22,8 @@ from needlework.results.statistics.effective_length import (
     trend,
 )
 from needlework.results.statistics.intervals import FEWEST_CLUSTERS, cluster_sums, expanded_interval, resampled_means
-from needlework.results.statistics.length_scores import Wanted, base_of, joint_draws, length_scores
-from needlework.results.statistics.panels import Asked, Range, Tally, Trial, asked_of, tally
+from needlework.results.statistics.length_scores import BaselineChoice, base_of, joint_draws, length_scores
+from needlework.results.statistics.panels import Range, RecordInPanel, ScoredTrial, Tally, asked_of, tally
 
 
 # A score says little by itself: 50 % is all that can be had by guessing yes or no, and a model that answers 60 % of the
@@ -84,9 +84,9 @@ def task_scores(records: Iterable[Record], family_of: Callable[[str], str]) -> t
     return scores_of(asked_of(records), family_of)
 
 
-def scores_of(asked: Iterable[Asked], family_of: Callable[[str], str]) -> tuple[TaskScore, ...]:
+def scores_of(asked: Iterable[RecordInPanel], family_of: Callable[[str], str]) -> tuple[TaskScore, ...]:
     """The same of records that were looked at already."""
-    groups: dict[tuple[str, str], list[Asked]] = {}
+    groups: dict[tuple[str, str], list[RecordInPanel]] = {}
     for each in asked:
         if not each.retriever:
             groups.setdefault((each.trial.model, each.trial.task), []).append(each)
@@ -113,7 +113,7 @@ def macros(rows: Sequence[TaskScore]) -> tuple[Macro, ...]:
     return tuple(found)
 
 
-def _row(model: str, family: str, task: str, asked: Sequence[Asked]) -> TaskScore:
+def _row(model: str, family: str, task: str, asked: Sequence[RecordInPanel]) -> TaskScore:
     main = [each for each in asked if not each.control]
     focused = [each for each in asked if each.control == "focused"]
     overall = tally(each.trial for each in main)
@@ -158,7 +158,7 @@ def _corrected(overall: Tally, chance: float) -> Share:
     return Share(value, low, high)
 
 
-def _relative(main: Sequence[Asked], focused: Sequence[Asked], overall: Tally, alone: Tally) -> Share:
+def _relative(main: Sequence[RecordInPanel], focused: Sequence[RecordInPanel], overall: Tally, alone: Tally) -> Share:
     """The ratio of both means; its interval by resampling samples, which both arms have, where there are enough."""
     if overall.mean is None or not alone.mean:
         return Share(None)
@@ -273,7 +273,7 @@ class PanelStatistics:
 
 
 def run_statistics(
-    records: Iterable[Record], threshold: float = RULER_THRESHOLD, relative_to: Wanted | None = None
+    records: Iterable[Record], threshold: float = RULER_THRESHOLD, relative_to: BaselineChoice | None = None
 ) -> tuple[PanelStatistics, ...]:
     """Return the statistics of each panel, sorted.
 
@@ -283,11 +283,11 @@ def run_statistics(
 
 
 def statistics_of(
-    asked: Iterable[Asked], threshold: float = RULER_THRESHOLD, relative_to: Wanted | None = None
+    asked: Iterable[RecordInPanel], threshold: float = RULER_THRESHOLD, relative_to: BaselineChoice | None = None
 ) -> tuple[PanelStatistics, ...]:
     """The same of records that were looked at already."""
-    groups: dict[tuple[str, str, str], tuple[list[Asked], list[Trial]]] = {}
-    focused: dict[tuple[str, str, str], list[Trial]] = {}
+    groups: dict[tuple[str, str, str], tuple[list[RecordInPanel], list[ScoredTrial]]] = {}
+    focused: dict[tuple[str, str, str], list[ScoredTrial]] = {}
     for each in asked:
         record, trial, control, _ = each
         if not control:
@@ -327,12 +327,12 @@ def statistics_object(statistics: Sequence[PanelStatistics]) -> list[dict[str, A
 
 def _panel(
     name: tuple[str, str, str],
-    asked: Sequence[Asked],
-    trials: Sequence[Trial],
+    asked: Sequence[RecordInPanel],
+    trials: Sequence[ScoredTrial],
     depth: DepthEffect,
     threshold: float,
-    focused: Sequence[Trial],
-    relative_to: Wanted | None,
+    focused: Sequence[ScoredTrial],
+    relative_to: BaselineChoice | None,
 ) -> PanelStatistics:
     scores = length_scores(trials)
     base = base_of(trials, focused, relative_to)

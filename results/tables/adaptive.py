@@ -7,7 +7,7 @@ from math import ceil
 
 from needlework.core.record import FINAL, Record
 from needlework.results.adaptive.design import SHARE
-from needlework.results.adaptive.survey import Cost, LengthFound, Statement
+from needlework.results.adaptive.survey import Cost, LengthFound, LengthStatement
 from needlework.results.records.samples import identity
 from needlework.results.statistics.comparison.provenance import differing_facts
 from needlework.results.style import counted, fit, length_labels, one_line, percent1
@@ -22,7 +22,9 @@ MEANINGS = (
 )
 
 
-def adaptive_lines(statements: Sequence[Statement], *, lengths: bool = True, ascii_only: bool = False) -> list[str]:
+def adaptive_lines(
+    statements: Sequence[LengthStatement], *, lengths: bool = True, ascii_only: bool = False
+) -> list[str]:
     """A block for each series and bar: the statement, how each of the `lengths` came out, what stands in the way."""
     lines: list[str] = []
     for at, found in enumerate(statements):
@@ -45,7 +47,7 @@ def plan_lines(name: str, mode: str, costs: Sequence[Cost], most: Cost) -> list[
     return [*lines, f"  {'never more than':32} {_cost(most)}, for a model near the bar everywhere"]
 
 
-def answer(found: Statement) -> str:
+def answer(found: LengthStatement) -> str:
     """`32k to 64k`, `>= 1M (longest length)`, `none`, `up to 8k`, `unknown`."""
     if found.bar is None or (found.low is None and found.or_more):
         return _UNKNOWN
@@ -58,7 +60,7 @@ def answer(found: Statement) -> str:
     return f"{low} to {high}" if found.low is not None else f"up to {high}"
 
 
-def bar_words(found: Statement) -> str:
+def bar_words(found: LengthStatement) -> str:
     """`score >= 85.6 %`; of a relative bar also what it is a share of."""
     if found.rule == "absolute":
         return f"score >= {percent1(found.bar or 0.0)} %"
@@ -68,7 +70,7 @@ def bar_words(found: Statement) -> str:
     return f"score >= {percent1(found.bar)} %, {100 * SHARE:.0f} % of {of}"
 
 
-def cost_words(found: Statement, turns: int) -> str:
+def cost_words(found: LengthStatement, turns: int) -> str:
     """`30.8M tokens, 627 trials in 19 turns (full grid of ten samples: 230M)`."""
     grid = f"full grid of ten samples: {short_number(found.grid_tokens)}"
     asked = f"{found.trials:,} trials in {turns} {'turn' if turns == 1 else 'turns'}"
@@ -95,7 +97,7 @@ def short_number(tokens: int) -> str:
     return str(tokens)
 
 
-def remarks(found: Statement) -> list[str]:
+def remarks(found: LengthStatement) -> list[str]:
     """What else is to be said of a statement: why it is not narrower."""
     told = []
     if found.bar is None:
@@ -117,13 +119,13 @@ def _cost(cost: Cost) -> str:
     return f"{cost.trials:>6,} trials, {short_number(cost.tokens):>6} tokens"
 
 
-def _block(found: Statement, lengths: bool) -> list[str]:
+def _block(found: LengthStatement, lengths: bool) -> list[str]:
     sure = ", 95 % sure" if answer(found) != _UNKNOWN else ""
     lines = [f"effective length ({bar_words(found)}): {answer(found)}{sure}"]
     return [*lines, *(_length_rows(found) if lengths else ()), *(f"  {line}" for line in remarks(found))]
 
 
-def _length_rows(found: Statement) -> list[str]:
+def _length_rows(found: LengthStatement) -> list[str]:
     base = found.base.length if found.base else None
     parts = [f"{_label(each.length)} {length_words(each, base)}" for each in found.lengths if each.asked]
     unasked = [each.length for each in found.lengths if not each.asked]
@@ -135,7 +137,7 @@ def _length_rows(found: Statement) -> list[str]:
     return [f"  {'   '.join(row)}" for row in rows]
 
 
-def _no_bar(found: Statement) -> str:
+def _no_bar(found: LengthStatement) -> str:
     if found.base is None:
         return "the base that the bar is a share of was not measured"
     return f"the base scores {percent1(found.base.score)} %: there is nothing to keep a share of"
@@ -146,7 +148,7 @@ def _interval(each: LengthFound) -> str:
     return f"{percent1(each.total / each.n)} % {ends}"
 
 
-def series_name(found: Statement) -> str:
+def series_name(found: LengthStatement) -> str:
     """`model · task · needle`."""
     return " · ".join((found.model, found.task, found.needle))
 

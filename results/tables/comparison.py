@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from needlework.core.record import NOTHING_SAID, SCORED, UNSCORED, OutcomeName
 from needlework.results.statistics.comparison.comparison import Comparison, FamilyDifference, Losses
 from needlework.results.statistics.comparison.joining import Family
-from needlework.results.statistics.comparison.many_runs import Against, Scores, needed_samples
+from needlework.results.statistics.comparison.many_runs import Against, RunScores, needed_samples
 from needlework.results.statistics.intervals import FEW, Interval
 from needlework.results.statistics.paired import Difference
 from needlework.results.style import display_width, length_labels, one_line, percent1
@@ -286,7 +286,7 @@ def several_cautions(found: Sequence[Against]) -> list[str]:
     return lines
 
 
-def _score(scores: Scores) -> str:
+def _score(scores: RunScores) -> str:
     """`87.5 (81.0..92.1)`; `50.4..100, scored 100 (97.0..100)` where answers are undecided."""
     scored = score_words(scores.mean, scores.interval)
     if scores.range is None:
@@ -295,7 +295,7 @@ def _score(scores: Scores) -> str:
     return ends if scores.mean is None else f"{ends}, scored {scored}"
 
 
-def _trials(scores: Scores) -> str:
+def _trials(scores: RunScores) -> str:
     return str(scores.n) if scores.n == scores.trials else f"{scores.n} of {scores.trials}"
 
 

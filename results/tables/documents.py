@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from needlework.core.grid import depth_label
 from needlework.results.statistics.absent import WORDS, Rate, Vote
-from needlework.results.statistics.documents import FOCUSED, ArmScore, Documents, Paired, Point
+from needlework.results.statistics.documents import FOCUSED, ArmAtPlace, ArmScore, DocumentScores, Paired
 from needlework.results.statistics.panels import Tally, range_of
 from needlework.results.style import length_labels, one_line, percent1
 from needlework.results.tables.comparison import interval_words, points1
@@ -39,7 +39,7 @@ class Table:
     names: int = 1
 
 
-def document_lines(found: Sequence[Documents], *, ascii_only: bool = False) -> list[str]:
+def document_lines(found: Sequence[DocumentScores], *, ascii_only: bool = False) -> list[str]:
     """The lines of every model: its tables, then what they come to; none for a run without documents."""
     lines: list[str] = []
     for each in found:
@@ -51,13 +51,13 @@ def document_lines(found: Sequence[Documents], *, ascii_only: bool = False) -> l
     return [line.translate(_PLAIN) if ascii_only else line for line in lines]
 
 
-def documents_name(found: Documents) -> str:
+def documents_name(found: DocumentScores) -> str:
     """`model · your documents · 19 questions`."""
     count = "1 question" if found.questions == 1 else f"{found.questions} questions"
     return one_line(f"{found.model} · your documents · {count}")
 
 
-def size_depth_words(found: Documents) -> str:
+def size_depth_words(found: DocumentScores) -> str:
     """Where the answer document stood when sizes were asked: `answer document at depth 50 %`."""
     if found.size_spread:
         first, last = depth_label(found.size_depths[0]), depth_label(found.size_depths[-1])
@@ -66,7 +66,7 @@ def size_depth_words(found: Documents) -> str:
     return f"answer document at depth{'s' if len(found.size_depths) > 1 else ''} {depths} %"
 
 
-def document_tables(found: Documents) -> list[Table]:
+def document_tables(found: DocumentScores) -> list[Table]:
     """The tables that a run fills: by depth, by size, without the answer document, by vote."""
     tables = []
     if found.by_depth:
@@ -84,7 +84,7 @@ def document_tables(found: Documents) -> list[Table]:
     return tables
 
 
-def document_rows(found: Documents) -> list[StatisticRow]:
+def document_rows(found: DocumentScores) -> list[StatisticRow]:
     """What the tables come to."""
     rows = []
     ends = found.depth.extremes if found.depth else None
@@ -112,7 +112,7 @@ def _row(term: str, text: str) -> StatisticRow:
     return StatisticRow(term, text, _MEANINGS[term])
 
 
-def _absent_table(found: Documents) -> Table:
+def _absent_table(found: DocumentScores) -> Table:
     head = (
         *("answer document", "invents %", "95 %", "n", "abstains needlessly %", "95 %", "n"),
         *("balanced %", "95 %", "right in both %", "95 %", "n"),
@@ -160,7 +160,7 @@ def _place(vote: Vote) -> str:
     return "at one depth" if vote.depth is None else f"at {depth_label(vote.depth)} %"
 
 
-def _rates(point: Point) -> tuple[str, ...]:
+def _rates(point: ArmAtPlace) -> tuple[str, ...]:
     unscored = ", ".join(f"{count} {outcome}" for outcome, count in point.unscored.items())
     parts = (f"{_percent(rate)} ({_ends(rate)})" if rate.n else NONE for rate in (point.abstains, point.asserts))
     score, interval = _percent(point.score), _ends(point.score)
@@ -170,15 +170,15 @@ def _rates(point: Point) -> tuple[str, ...]:
     return (score, interval, str(point.score.n), *parts, unscored)
 
 
-def _length(point: Point) -> str:
+def _length(point: ArmAtPlace) -> str:
     return NONE if point.arm == FOCUSED else length_labels([point.length])[0]
 
 
-def _depth(point: Point) -> str:
+def _depth(point: ArmAtPlace) -> str:
     return NONE if point.depth is None else depth_label(point.depth)
 
 
-def _tokens(point: Point) -> str:
+def _tokens(point: ArmAtPlace) -> str:
     return NONE if point.tokens is None else f"{point.tokens:,.0f}"
 
 

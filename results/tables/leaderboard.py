@@ -6,15 +6,15 @@ from collections.abc import Iterable, Sequence
 
 from needlework.results.statistics.leaderboard.boards import (
     Board,
-    Change,
-    Point,
+    BoardRow,
+    BoardSeries,
     Ranks,
-    Row,
-    Series,
+    ScoreChange,
+    SeriesPoint,
     changes_needed_samples,
     needed_samples,
 )
-from needlework.results.statistics.leaderboard.entries import Entry
+from needlework.results.statistics.leaderboard.entries import BoardEntry
 from needlework.results.style import counted, length_labels, percent1
 from needlework.results.tables.comparison import p_words, points1
 from needlework.results.tables.terminal import NONE, range_words
@@ -55,7 +55,7 @@ def board_head(board: Board, *, every_length: bool = False) -> tuple[str, ...]:
     )
 
 
-def board_row(board: Board, row: Row, *, every_length: bool = False) -> tuple[str, ...]:
+def board_row(board: Board, row: BoardRow, *, every_length: bool = False) -> tuple[str, ...]:
     """A row in the order of `board_head`: tokens and seconds are of a trial, on average and in the median."""
     entry = row.entry
     name = f"{row.who.name} *" if row.who.name in board.otherwise else row.who.name
@@ -73,13 +73,13 @@ def board_row(board: Board, row: Row, *, every_length: bool = False) -> tuple[st
     return (*cells, _tokens(entry.prompt_tokens), _tokens(entry.answer_tokens), *seconds)
 
 
-def with_failed(name: str, entries: Iterable[Entry]) -> str:
+def with_failed(name: str, entries: Iterable[BoardEntry]) -> str:
     """`name (8 errors, 2 invalid)`; the name alone where no trial failed."""
     failed = failed_words(entries)
     return f"{name} ({failed})" if failed else name
 
 
-def failed_words(entries: Iterable[Entry]) -> str:
+def failed_words(entries: Iterable[BoardEntry]) -> str:
     """`8 errors, 2 invalid`; empty where no trial failed."""
     told = [entry.outcomes for entry in entries]
     errors, invalid = (sum(outcomes.get(name, 0) for outcomes in told) for name in ("error", "invalid"))
@@ -91,7 +91,7 @@ def seconds_words(seconds: float) -> str:
     return f"{seconds:.3g}" if seconds >= 0.001 else "<0.001"
 
 
-def effective_words(entry: Entry) -> str:
+def effective_words(entry: BoardEntry) -> str:
     """The 95 % interval of the effective length: `300 to 600 or more`, `none to 300`."""
     if entry.effective is None:
         return NONE
@@ -130,7 +130,7 @@ def _lengths(board: Board, every_length: bool) -> Sequence[str]:
     return length_labels(board.lengths) if every_length or 1 < len(board.lengths) <= _MOST else ()
 
 
-def score_cell(of: Row | Entry) -> str:
+def score_cell(of: BoardRow | BoardEntry) -> str:
     """`87.5 (81.0–92.1)`; `50.4–100, scored 100 (97.0–100)` where answers are undecided: all missed to all hit."""
     mean, low, high = of.mean, of.low, of.high
     ends = "" if low is None or high is None else f" ({percent1(max(0.0, low))}–{percent1(min(1.0, high))})"
@@ -140,7 +140,7 @@ def score_cell(of: Row | Entry) -> str:
     return range_words(of.range) if mean is None else f"{range_words(of.range)}, scored {scored}"
 
 
-def length_cells(entry: Entry) -> list[str]:
+def length_cells(entry: BoardEntry) -> list[str]:
     """The score at each length; a range where answers are undecided."""
     means = (mean for _, _, _, mean, _, _ in entry.by_length)
     return [
@@ -153,19 +153,19 @@ def _tokens(value: float | None) -> str:
     return NONE if value is None else f"{value:,.0f}"
 
 
-def series_title(series: Series) -> str:
+def series_title(series: BoardSeries) -> str:
     """`smollm2 · niah: 4 runs of 36 trials of 12 samples`."""
     return f"{_name(series)}: {size_words(series)}"
 
 
-def size_words(series: Series) -> str:
+def size_words(series: BoardSeries) -> str:
     """`4 runs of 36 trials of 12 samples`."""
     first = series.points[0].entry
     trials, samples = counted(first.trials, "trial"), counted(series.samples, "sample")
     return f"{counted(len(series.points), 'run')} of {trials} of {samples}"
 
 
-def series_sentence(series: Series) -> str:
+def series_sentence(series: BoardSeries) -> str:
     """The title of its picture: `smollm2 · niah fell by 37.0 points between step 2000 and step 3000`."""
     if not series.changes:
         return f"{_name(series)}: no change is shown"
@@ -176,16 +176,16 @@ def series_sentence(series: Series) -> str:
     return f"{_name(series)} {verb} by {points1(abs(change.after - change.before)).lstrip('+')} points {where}"
 
 
-def _name(series: Series) -> str:
+def _name(series: BoardSeries) -> str:
     return " · ".join(part for part in (series.model, series.task) if part)
 
 
-def _where(series: Series, change: Change) -> tuple[str, str]:
+def _where(series: BoardSeries, change: ScoreChange) -> tuple[str, str]:
     first, last = (series.names[at] for at in (change.first, change.last))
     return "fell" if change.is_fall else "rose", f"between {first} and {last}"
 
 
-def series_head(series: Series) -> tuple[str, ...]:
+def series_head(series: BoardSeries) -> tuple[str, ...]:
     """The columns of a series."""
     lengths = [length for length, *_ in series.points[0].entry.by_length]
     labels = length_labels(lengths) if 1 < len(lengths) <= _MOST else ()
@@ -193,7 +193,7 @@ def series_head(series: Series) -> tuple[str, ...]:
     return ("when", "run", "score % (95 %)", *labels, *effective, SECONDS)
 
 
-def series_row(point: Point) -> tuple[str, ...]:
+def series_row(point: SeriesPoint) -> tuple[str, ...]:
     """A row in the order of `series_head`."""
     entry = point.entry
     count = len(entry.by_length)
@@ -204,7 +204,7 @@ def series_row(point: Point) -> tuple[str, ...]:
     return (point.place, run, score_cell(entry), *(means if 1 < count <= _MOST else []), *effective, seconds)
 
 
-def change_words(series: Series, change: Change) -> str:
+def change_words(series: BoardSeries, change: ScoreChange) -> str:
     """`fell between step 2000 and step 3000, from 92.6 to 55.6 % (-37.0 points; p 0.002, Holm)`."""
     likely = "" if change.last - change.first == 1 else f", most likely at {series.names[change.at]}"
     scores = f"from {percent1(change.before)} to {percent1(change.after)} %"
@@ -212,7 +212,7 @@ def change_words(series: Series, change: Change) -> str:
     return f"{' '.join(_where(series, change))}{likely}, {scores} ({points} points; p {p_words(change.p)}, Holm)"
 
 
-def series_lines(series: Series) -> list[str]:
+def series_lines(series: BoardSeries) -> list[str]:
     """What is to be said of its changes."""
     undecided = sum(int(point.entry.undecided.sum()) for point in series.points)
     as_misses = [f"{counted(undecided, 'undecided answer')}, cut off or unclear, counted as misses"] * (undecided > 0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from needlework.results.statistics.run_facts import LatencyRow, Times
-from needlework.results.statistics.suites.data_sets import MRCR, FieldTable, Group, LevalSummary
-from needlework.results.statistics.suites.needlebench import HELD, NeedleBench, Reach, Row
+from needlework.results.statistics.suites.data_sets import MRCR, DataSetGroup, FieldTable, LevalSummary
+from needlework.results.statistics.suites.needlebench import HELD, NeedleBench, NeedleBenchRow, Reach
 from needlework.results.statistics.suites.ruler import TASKS, RulerTable
 from needlework.results.style import length_labels, one_line, percent, percent1
 from needlework.results.tables.documents import Table
@@ -50,7 +50,7 @@ def field_group_table(found: FieldTable) -> Table:
     )
 
 
-def _cells(group: Group, whose: Sequence[str], *, mrcr: bool) -> list[str]:
+def _cells(group: DataSetGroup, whose: Sequence[str], *, mrcr: bool) -> list[str]:
     unscored = ", ".join(f"{count} {name}" for name, count in group.score.unscored.items())
     shares = [NONE if who not in group.others else percent1(group.others[who]) for who in whose]
     corrected = group.corrected.value
@@ -184,7 +184,7 @@ def _meaning(name: str, found: NeedleBench) -> str:
     return _MEANINGS["ATC"] if name.startswith("ATC-") and name.count("-") == 1 else ""
 
 
-def _text(row: Row) -> str:
+def _text(row: NeedleBenchRow) -> str:
     if row.missing:
         more = f" and {len(row.missing) - _NEEDLEBENCH_SHOWN} more" if len(row.missing) > _NEEDLEBENCH_SHOWN else ""
         return f"no score, missing: {'; '.join(row.missing[:_NEEDLEBENCH_SHOWN])}{more}"

@@ -8,7 +8,7 @@ from textwrap import wrap
 
 from needlework.core.grid import depth_label
 from needlework.core.record import NOTHING_SAID, UNDECIDED, UNSCORED, OutcomeName
-from needlework.results.adaptive.survey import Statement
+from needlework.results.adaptive.survey import LengthStatement
 from needlework.results.statistics.agreement import Agreement
 from needlework.results.statistics.effective_length import EffectiveLength
 from needlework.results.statistics.intervals import FEW
@@ -54,7 +54,9 @@ def terminal_heatmaps(
     """
     lines: list[str] = []
     for panel in panels:
-        lines += [""] * bool(lines) + _panel(panel, _Look(color, truecolor, not can_encode(encoding), colors), width)
+        lines += [""] * bool(lines) + _panel(
+            panel, _StreamStyle(color, truecolor, not can_encode(encoding), colors), width
+        )
     return [_encodable(line, encoding or "ascii") for line in lines]
 
 
@@ -65,7 +67,7 @@ def terminal_grid(
 
     The others as for `terminal_heatmaps`.
     """
-    look = _Look(color, False, not can_encode(encoding), colors)
+    look = _StreamStyle(color, False, not can_encode(encoding), colors)
     whole = _grid(panel, look, width, below=("n",))
     used = _key(panel)
     whole += [look.line(part, width) for part in _broken(used, width)] if used else []
@@ -75,7 +77,7 @@ def terminal_grid(
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _StreamStyle:
     """How one stream is written to."""
 
     color: bool
@@ -110,7 +112,7 @@ class _Look:
         return f"\x1b[{letters};48;5;{cube}m"
 
 
-def _panel(panel: Panel, look: _Look, width: int) -> list[str]:
+def _panel(panel: Panel, look: _StreamStyle, width: int) -> list[str]:
     lines = _grid(panel, look, width)
     lines += (look.line(part, width) for part in _broken(headline(panel), width))
     used = _key(panel)
@@ -118,7 +120,7 @@ def _panel(panel: Panel, look: _Look, width: int) -> list[str]:
 
 
 def _grid(
-    panel: Panel, look: _Look, width: int, *, depths: bool = True, below: Sequence[str] = ("high", "low", "n")
+    panel: Panel, look: _StreamStyle, width: int, *, depths: bool = True, below: Sequence[str] = ("high", "low", "n")
 ) -> list[str]:
     """The panel's name and its cells, in blocks of as many lengths as fit. `below`: what stands below the means."""
     lengths = length_labels(panel.lengths)
@@ -327,7 +329,7 @@ _HEAD = ("model · task · needle", "score %", "95 % interval", "n", *UNSCORED, 
 
 
 def panel_table(
-    panels: Sequence[Panel], statistics: Sequence[PanelStatistics], adaptive: Sequence[Statement] = ()
+    panels: Sequence[Panel], statistics: Sequence[PanelStatistics], adaptive: Sequence[LengthStatement] = ()
 ) -> list[str]:
     """Return a row for each panel: its score with interval and n, the trials without a score, how far it reads."""
     found = {(each.model, each.task, each.needle): each for each in statistics}

@@ -27,7 +27,7 @@ from starlette.types import ASGIApp
 from needlework.core.errors import InputError, printable
 from needlework.results.web import rating_marks
 from needlework.results.web import store as log
-from needlework.results.web.command import Sources
+from needlework.results.web.command import ServedFiles
 from needlework.results.web.guard import Guard, Login
 from needlework.results.web.store import Store, unusable
 
@@ -41,7 +41,13 @@ _STATIC = Path(__file__).parent / "static"
 
 
 def build_app(
-    sources: Sources, state: Path, *, rebuild: Rebuild, hosts: Collection[str], login: Login, token: str | None = None
+    sources: ServedFiles,
+    state: Path,
+    *,
+    rebuild: Rebuild,
+    hosts: Collection[str],
+    login: Login,
+    token: str | None = None,
 ) -> ASGIApp:
     """Make the app. `hosts`: addresses that it answers to. `token`: what changes carry. Raises `InputError`."""
     modules = [import_module(name) for name in PAGES]
@@ -123,7 +129,7 @@ def _wants_page(request: Request) -> bool:
     return "text/html" in request.headers.get("accept", "")
 
 
-class RebuiltPrompt(Protocol):
+class ShownPrompt(Protocol):
     """A prompt's text; `context` (start, end) and `needles` (name, start, end) in characters of it."""
 
     @property
@@ -135,14 +141,14 @@ class RebuiltPrompt(Protocol):
 
 
 # Builds the prompt of a trial again: (run folder, record's id). Raises `InputError`. Threads wait for each other.
-Rebuild = Callable[[Path, str], RebuiltPrompt]
+Rebuild = Callable[[Path, str], ShownPrompt]
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
     """What pages share. `rebuild`: rebuilds prompts of recorded trials."""
 
-    sources: Sources
+    sources: ServedFiles
     store: Store
     token: str
     templates: Environment

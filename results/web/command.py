@@ -140,7 +140,7 @@ _OF_A_RUN = ("journal.jsonl", "results.json")
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class ServedFiles:
     """`runs`: folders. `predictions`, `annotated` (jsonl of documents), `questions`: files. All resolved and there.
 
     `references`: L-Eval's files of references that lie in a folder of predictions: models and documents more to rate.
@@ -158,7 +158,7 @@ class Sources:
     rate_contexts: int = 1
 
 
-def find_sources(paths: Sequence[Path], documents: Path | None) -> Sources:
+def find_sources(paths: Sequence[Path], documents: Path | None) -> ServedFiles:
     """Tell the paths apart by what they hold. Raises `InputError` for a path that no page can show."""
     found: dict[str, list[Path]] = {name: [] for name in _KINDS}
     for path in paths:
@@ -173,7 +173,7 @@ def find_sources(paths: Sequence[Path], documents: Path | None) -> Sources:
     references = [each for each in found.pop("references") if each not in found["annotated"]]
     runs, predictions, annotated, questions = (tuple(each) for each in found.values())
     folder = documents and documents.resolve()
-    return Sources(runs, predictions, annotated, questions, folder, references=tuple(references))
+    return ServedFiles(runs, predictions, annotated, questions, folder, references=tuple(references))
 
 
 def bytes_of(runs: Sequence[Path]) -> int:

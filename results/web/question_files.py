@@ -20,7 +20,7 @@ from needlework.haystack_fixtures.documents.readers import OwnDocument, read_doc
 from needlework.results.questions.evidence import DocumentIndex
 from needlework.results.web.question_pairs import (
     Opinion,
-    Pair,
+    ReviewedPair,
     Row,
     changed_fields,
     fingerprint,
@@ -118,7 +118,7 @@ def decided_row(row: Row, opinion: Opinion) -> dict[str, Any]:
     return {**with_pair(row, pair), "status": opinion.status, "decision": decision}
 
 
-def problem_of(pair: Pair, has: Callable[[str], bool]) -> str:
+def problem_of(pair: ReviewedPair, has: Callable[[str], bool]) -> str:
     """Why a run cannot ask a pair; empty where it can."""
     if not pair.question:
         return "it has no question"

@@ -31,7 +31,7 @@ from needlework.results.web.question_files import (
 from needlework.results.web.question_pairs import (
     STATUSES,
     Opinion,
-    Pair,
+    ReviewedPair,
     Row,
     Status,
     by_key,
@@ -51,7 +51,7 @@ from needlework.results.web.question_pairs import decide as keep
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PageRequest:
     """What a request is about."""
 
     file: QuestionsFile
@@ -60,18 +60,18 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class ReviewContext:
     """What all addresses of the page share. What a request names and is not there raises `HTTPException`."""
 
     context: Context
     file: QuestionsFile
     library: Library
 
-    def asked(self) -> Asked:
+    def asked(self) -> PageRequest:
         """The file as it is on disk now. Raises `InputError`."""
-        return Asked(self.file, *self.file.read())
+        return PageRequest(self.file, *self.file.read())
 
-    def pair(self, request: Request) -> Pair:
+    def pair(self, request: Request) -> ReviewedPair:
         """The pair `key` as the reviewer `by` words it."""
         asked, key, by = self.asked(), request.query_params.get("key", ""), request.query_params.get("by", "")
         if key not in asked.rows:
@@ -99,7 +99,7 @@ class Desk:
         """A document as the page lists it."""
         return {"number": number, "name": self.library.documents[number].name}
 
-    def changed(self, asked: Asked, since: int) -> dict[str, Any]:
+    def changed(self, asked: PageRequest, since: int) -> dict[str, Any]:
         """The state of all pairs of which something was said after the number `since`."""
         with self.context.store.reading() as connection:
             log = opinions_log(connection, asked.file.name)
@@ -159,7 +159,7 @@ def document_number(text: str, below: int) -> int:
     return int(text)
 
 
-def wording_of(body: Mapping[str, Any], row: Row) -> Pair:
+def wording_of(body: Mapping[str, Any], row: Row) -> ReviewedPair:
     """The pair that was decided on: the reviewer's, or the file's. Raises `InputError`."""
     if body.get("pair") is None:
         return pair_of(row)
@@ -169,7 +169,7 @@ def wording_of(body: Mapping[str, Any], row: Row) -> Pair:
         raise InputError("edit", "", str(error)) from None
 
 
-def pairs(desk: Desk, _request: Request) -> Response:
+def pairs(desk: ReviewContext, _request: Request) -> Response:
     """All pairs of a file, and what reviewers say of them."""
     asked = desk.asked()
     with desk.context.store.reading() as connection:
@@ -186,7 +186,7 @@ def pairs(desk: Desk, _request: Request) -> Response:
     )
 
 
-def changes(desk: Desk, request: Request) -> Response:
+def changes(desk: ReviewContext, request: Request) -> Response:
     """What was said since the number `since`."""
     asked = desk.asked()
     since = request.query_params.get("since", "")
@@ -198,14 +198,14 @@ def changes(desk: Desk, request: Request) -> Response:
 _WAIT_S = 2.0
 
 
-def document(desk: Desk, request: Request) -> Response:
+def document(desk: ReviewContext, request: Request) -> Response:
     """A document's text."""
     number = desk.document(request)
     document = desk.library.documents[number]
     return told({"number": number, "name": document.name, "text": document.text})
 
 
-def places(desk: Desk, request: Request) -> Response:
+def places(desk: ReviewContext, request: Request) -> Response:
     """Where a document gives the pair's answer, in UTF-16 units of its text."""
     number = desk.document(request)
     text = desk.library.documents[number].text
@@ -213,7 +213,7 @@ def places(desk: Desk, request: Request) -> Response:
     return told({"number": number, **asdict(found), "places": utf16_places(text, found.places)})
 
 
-def others(desk: Desk, request: Request) -> Response:
+def others(desk: ReviewContext, request: Request) -> Response:
     """Other documents that might answer the pair's question; not `ready` while their words are counted."""
     index = desk.library.index(_WAIT_S)
     if index is None:
@@ -246,7 +246,7 @@ def others(desk: Desk, request: Request) -> Response:
     )
 
 
-def names(desk: Desk, _request: Request) -> Response:
+def names(desk: ReviewContext, _request: Request) -> Response:
     """The names of all documents, by number."""
     return told([each.name for each in desk.library.documents])
 
@@ -254,7 +254,7 @@ def names(desk: Desk, _request: Request) -> Response:
 _LONGEST_REASON, _MOST = 2000, 2**53
 
 
-def decide(desk: Desk, _request: Request, body: Mapping[str, Any]) -> Response:
+def decide(desk: ReviewContext, _request: Request, body: Mapping[str, Any]) -> Response:
     """Keeps a decision. `seen`: number of the reviewer's decision that the page shows, 0 for none. `about`: fingerprint
     of the pair that it shows as the file's.
     """
@@ -287,7 +287,7 @@ def decide(desk: Desk, _request: Request, body: Mapping[str, Any]) -> Response:
     return told(desk.changed(asked, number_of(body, "since", 0, _MOST)))
 
 
-def undo(desk: Desk, _request: Request, body: Mapping[str, Any]) -> Response:
+def undo(desk: ReviewContext, _request: Request, body: Mapping[str, Any]) -> Response:
     """Takes a decision back. `number`: the reviewer's last decision as the page knows it."""
     asked, by = desk.asked(), reviewer_of(body)
     number = number_of(body, "number", 0, _MOST)
@@ -303,7 +303,7 @@ def undo(desk: Desk, _request: Request, body: Mapping[str, Any]) -> Response:
     return told({"key": mine[-1].key, **desk.changed(asked, number_of(body, "since", 0, _MOST))})
 
 
-def write(desk: Desk, _request: Request, body: Mapping[str, Any]) -> Response:
+def write(desk: ReviewContext, _request: Request, body: Mapping[str, Any]) -> Response:
     """Writes the reviewed file. `replace`: sha256 of one to write over although it is not this reviewer's."""
     asked, by = desk.asked(), reviewer_of(body)
     with desk.context.store.writing() as connection:
@@ -333,7 +333,7 @@ def write(desk: Desk, _request: Request, body: Mapping[str, Any]) -> Response:
     )
 
 
-def _conflict(desk: Desk, asked: Asked, body: Mapping[str, Any], line: str) -> Response:
+def _conflict(desk: ReviewContext, asked: PageRequest, body: Mapping[str, Any], line: str) -> Response:
     return told({"error": line, **desk.changed(asked, number_of(body, "since", 0, _MOST))}, 409)
 
 

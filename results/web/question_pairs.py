@@ -24,7 +24,7 @@ _MOST = 200  # answers, supporting documents
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ReviewedPair:
     """`answers`: the reference first, then its aliases. `document`, `supporting`: names of documents."""
 
     question: str = ""
@@ -33,9 +33,9 @@ class Pair:
     supporting: tuple[str, ...] = ()
 
 
-def pair_of(row: Row) -> Pair:
+def pair_of(row: Row) -> ReviewedPair:
     """The pair of a row of a questions file; what the row lacks is empty, so that a reviewer can mend it."""
-    return Pair(
+    return ReviewedPair(
         question=_text(row.get("question")),
         answers=_texts(row.get("answer"), row.get("aliases")),
         document=row["answer_doc"] if isinstance(row.get("answer_doc"), str) else "",
@@ -43,7 +43,7 @@ def pair_of(row: Row) -> Pair:
     )
 
 
-def with_pair(row: Row, pair: Pair) -> dict[str, Any]:
+def with_pair(row: Row, pair: ReviewedPair) -> dict[str, Any]:
     """The row with this pair: fields that say the same stay as they are, and all others of the row."""
     old, changed = pair_of(row), dict(row)
     if pair.question != old.question:
@@ -64,17 +64,17 @@ def with_pair(row: Row, pair: Pair) -> dict[str, Any]:
     return changed
 
 
-def changed_fields(old: Pair, new: Pair) -> list[str]:
+def changed_fields(old: ReviewedPair, new: ReviewedPair) -> list[str]:
     """The names of the fields that differ."""
-    return [each.name for each in fields(Pair) if getattr(old, each.name) != getattr(new, each.name)]
+    return [each.name for each in fields(ReviewedPair) if getattr(old, each.name) != getattr(new, each.name)]
 
 
-def fingerprint(pair: Pair) -> str:
+def fingerprint(pair: ReviewedPair) -> str:
     """Tells whether a file still says what a reviewer saw."""
     return sha256(json.dumps(pair_json(pair)).encode()).hexdigest()[:16]
 
 
-def pair_json(pair: Pair) -> dict[str, Any]:
+def pair_json(pair: ReviewedPair) -> dict[str, Any]:
     """The pair as the page and the state file have it."""
     return {
         "question": pair.question,
@@ -84,7 +84,7 @@ def pair_json(pair: Pair) -> dict[str, Any]:
     }
 
 
-def pair_from(said: object) -> Pair:
+def pair_from(said: object) -> ReviewedPair:
     """The pair that a page sent. Raises `ValueError` that says what is wrong with it."""
     told = said if isinstance(said, dict) else {}
     question, document = told.get("question"), told.get("document")
@@ -95,7 +95,7 @@ def pair_from(said: object) -> Pair:
         raise ValueError("the answer document is empty")
     if not isinstance(answers, list) or not isinstance(supporting, list) or len(answers) + len(supporting) > _MOST:
         raise ValueError(f"answers and supporting documents are lists of at most {_MOST}")
-    pair = Pair(question.strip(), _texts(answers), document, _texts(supporting, strip=False))
+    pair = ReviewedPair(question.strip(), _texts(answers), document, _texts(supporting, strip=False))
     if not pair.answers:
         raise ValueError("the answer is empty")
     if any(len(text) > _LONGEST for text in (pair.question, *pair.answers, pair.document, *pair.supporting)):
@@ -132,7 +132,7 @@ class Opinion:
     at: str
     status: Status
     reason: str
-    pair: Pair | None
+    pair: ReviewedPair | None
     about: str
 
 
@@ -160,7 +160,7 @@ def last_opinion(log: Log, key: str, by: str) -> Opinion | None:
     return found[-1] if found else None
 
 
-def decide(log: Log, key: str, by: str, *, status: Status, reason: str, pair: Pair | None, about: str) -> None:
+def decide(log: Log, key: str, by: str, *, status: Status, reason: str, pair: ReviewedPair | None, about: str) -> None:
     """Add a decision."""
     log.add(key, by, status, {"reason": reason, "pair": pair and pair_json(pair), "about": about})
 
@@ -254,7 +254,7 @@ _WORTH = 0.5  # words
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class AnswerPassages:
     """Where the answer is. `literal`: `places` say it; else they are the one passage that has `recall` (0..1) of its
     content words, or there is none. `more`: there are more places than are listed.
     """
@@ -266,17 +266,17 @@ class Found:
 
 
 @lru_cache(64)
-def find_answer(text: str, answers: tuple[str, ...]) -> Found:
+def find_answer(text: str, answers: tuple[str, ...]) -> AnswerPassages:
     """Look for answers in a document's text."""
     literal = literal_places(text, answers)
     if literal:
-        return Found(literal[:MOST_PLACES], True, 1.0, len(literal) > MOST_PLACES)
+        return AnswerPassages(literal[:MOST_PLACES], True, 1.0, len(literal) > MOST_PLACES)
     best: tuple[float, int, Place] | None = None
     for answer in answers:
         passage = nearest_passage(text, answer)
         if passage and (best is None or passage[0] > best[0]):
             best = (passage[0], len(answer), passage[1])
-    return Found((best[2],), False, best[0]) if best else Found((), False, 0.0)
+    return AnswerPassages((best[2],), False, best[0]) if best else AnswerPassages((), False, 0.0)
 
 
 def literal_places(text: str, answers: Sequence[str]) -> tuple[Place, ...]:

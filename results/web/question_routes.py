@@ -14,7 +14,7 @@ from needlework.core.errors import InputError
 from needlework.results.web import question_pages
 from needlework.results.web.app import Context, Page, changing
 from needlework.results.web.question_files import Library, named
-from needlework.results.web.question_pages import Desk, EditedFile
+from needlework.results.web.question_pages import EditedFile, ReviewContext
 from needlework.results.web.question_pairs import by_key, opinions, opinions_log
 from needlework.results.web.row_pages import edited_documents
 
@@ -23,7 +23,7 @@ def edited_questions(context: Context, path: Path, library: Library) -> EditedFi
     """A questions file in the editor. Raises `InputError` for one that cannot be read."""
     file = named(path, context.store.path)
     file.read()
-    desk = Desk(context, file, library)
+    desk = ReviewContext(context, file, library)
     return EditedFile(
         title=path.name,
         how_far=partial(_how_far, desk),
@@ -42,7 +42,7 @@ def edited_questions(context: Context, path: Path, library: Library) -> EditedFi
     )
 
 
-def _how_far(desk: Desk) -> str:
+def _how_far(desk: ReviewContext) -> str:
     try:
         rows, _ = desk.file.read()
     except InputError as error:
@@ -55,7 +55,7 @@ def _how_far(desk: Desk) -> str:
     return f"{len(rows)} pairs; decided by {counts}"
 
 
-def _page(desk: Desk, request: Request) -> Response:
+def _page(desk: ReviewContext, request: Request) -> Response:
     return desk.context.show(
         request,
         "editing_questions",

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from needlework.core.draws import draws, shuffled
 from needlework.results.style import one_line
-from needlework.results.web.rating_marks import Given, Read
+from needlework.results.web.rating_marks import GivenAnswer, Read
 
 Asked = tuple[str, tuple[str, ...], str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RatedAnswer:
     """One model's answer. `id`: stays the same while item, model and text do, so that a rating is of this text."""
 
     id: str
@@ -25,7 +25,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class RatedItem:
     """A question with its answers, in the order of the models' names. `document`: its number, if known.
 
     `group`: what it shares with other items, whose ratings are then not independent. `trial`: the run and the record's
@@ -35,16 +35,16 @@ class Item:
     id: str
     question: str
     references: tuple[str, ...]
-    answers: tuple[Answer, ...]
+    answers: tuple[RatedAnswer, ...]
     document: int | None
     group: str
     trial: tuple[Path, str] | None = None
     plain: bool = True
 
     @property
-    def texts(self) -> tuple[tuple[Answer, ...], ...]:
+    def texts(self) -> tuple[tuple[RatedAnswer, ...], ...]:
         """The answers by what they say: equal ones are shown, and rated, once."""
-        found: dict[str, list[Answer]] = {}
+        found: dict[str, list[RatedAnswer]] = {}
         for answer in self.answers:
             found.setdefault(answer.text.strip(), []).append(answer)
         return tuple(map(tuple, found.values()))
@@ -54,7 +54,7 @@ class Item:
 class Items:
     """All there is to rate. `broken`: what could not be read. `grouped`: some items are known to share a document."""
 
-    items: tuple[Item, ...]
+    items: tuple[RatedItem, ...]
     documents: tuple[str, ...]
     broken: tuple[str, ...] = ()
 
@@ -82,7 +82,7 @@ def items_of(read: Read) -> Items:
         for key, model, given in answers:
             texts[key, model].add(given.text)
     twice = {model for (_, model), said in texts.items() if len(said) > 1}
-    joined: dict[Asked, dict[str, Given]] = defaultdict(dict)
+    joined: dict[Asked, dict[str, GivenAnswer]] = defaultdict(dict)
     for source, answers in keyed.items():
         for key, model, given in answers:
             joined[key][f"{model} ({one_line(source)})" if model in twice else model] = given
@@ -93,7 +93,7 @@ def items_of(read: Read) -> Items:
     )
 
 
-def _keyed(answers: Sequence[Given]) -> Iterator[tuple[Asked, str, Given]]:
+def _keyed(answers: Sequence[GivenAnswer]) -> Iterator[tuple[Asked, str, GivenAnswer]]:
     """Each answer with what it is joined by, and its model as it can be shown."""
     seen: Counter[tuple[object, ...]] = Counter()
     for given in answers:
@@ -102,19 +102,19 @@ def _keyed(answers: Sequence[Given]) -> Iterator[tuple[Asked, str, Given]]:
         seen[(*asked, model)] += 1
 
 
-def _item(key: Asked, answers: Mapping[str, Given], documents: Mapping[tuple[str, str], int]) -> Item:
+def _item(key: Asked, answers: Mapping[str, GivenAnswer], documents: Mapping[tuple[str, str], int]) -> RatedItem:
     first = next(iter(answers.values()))
     number = documents.get(first.asked)
     question, references, record, time = key
     name = _digest(question, str(len(references)), *references, record, str(time))
     group = next((given.group for given in answers.values() if given.group), "")
     models = sorted(answers)
-    return Item(
+    return RatedItem(
         id=name,
         question=question,
         references=references,
         answers=tuple(
-            Answer(_digest(name, model, answers[model].text), model, answers[model].text) for model in models
+            RatedAnswer(_digest(name, model, answers[model].text), model, answers[model].text) for model in models
         ),
         document=number,
         group=_digest(group or (name if number is None else f"document {number}")),
@@ -131,14 +131,14 @@ def _digest(*parts: str) -> str:
     return told.hexdigest()[:24]
 
 
-def sampled(items: Sequence[Item], questions: int | None, contexts: int) -> tuple[Item, ...]:
+def sampled(items: Sequence[RatedItem], questions: int | None, contexts: int) -> tuple[RatedItem, ...]:
     """Of each question of a run so many of its contexts, of all questions so many, in their order.
 
     A question with its answer taken out, or after a search, is the same question; contexts in which the task asks it as
     it is come first. Then those that the most models answered; among equals the draw is by the item's id, the same for
     everyone.
     """
-    asked: dict[tuple[object, ...], list[Item]] = defaultdict(list)
+    asked: dict[tuple[object, ...], list[RatedItem]] = defaultdict(list)
     plain = {item.question: item.references for item in items if item.trial and item.plain}
     for item in items:
         references = item.references if item.plain else plain.get(item.question, item.references)
@@ -150,13 +150,13 @@ def sampled(items: Sequence[Item], questions: int | None, contexts: int) -> tupl
     return tuple(item for item in items if item.id in chosen)
 
 
-def _wanted(item: Item) -> tuple[bool, int, str]:
+def _wanted(item: RatedItem) -> tuple[bool, int, str]:
     return not item.plain, -len(item.answers), item.id
 
 
-def item_order(seed: str, annotator: str, items: Sequence[Item]) -> list[Item]:
+def item_order(seed: str, annotator: str, items: Sequence[RatedItem]) -> list[RatedItem]:
     """The items, those of one group together: who has read a document answers all that is asked about it."""
-    groups: dict[str, list[Item]] = defaultdict(list)
+    groups: dict[str, list[RatedItem]] = defaultdict(list)
     for item in sorted(items, key=lambda each: each.id):
         groups[item.group].append(item)
     drawn = shuffled(draws("rating groups", seed, annotator.casefold()), sorted(groups))
@@ -167,7 +167,7 @@ def item_order(seed: str, annotator: str, items: Sequence[Item]) -> list[Item]:
     ]
 
 
-def answer_order(seed: str, annotator: str, item: Item) -> list[tuple[Answer, ...]]:
+def answer_order(seed: str, annotator: str, item: RatedItem) -> list[tuple[RatedAnswer, ...]]:
     """An item's answers in the order of their labels A, B, C; equal ones have one label."""
     return shuffled(draws("rating answers", seed, annotator.casefold(), item.id), item.texts)
 

@@ -14,7 +14,7 @@ from needlework.core.errors import InputError
 from needlework.core.record import SCORED, UNDECIDED, Record
 from needlework.results.files.read_run import run_records
 from needlework.results.records.samples import as_asked, panel_and_sample
-from needlework.results.web.command import PREDICTIONS, Sources
+from needlework.results.web.command import PREDICTIONS, ServedFiles
 from needlework.results.web.store import Event, Log, utc_now
 from needlework.scoring.leval.tasks import TASKS
 
@@ -23,7 +23,7 @@ _BY_HUMANS = "human"
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenAnswer:
     """One answer. `question`, `references` and `id` (a record's) together tell which question it answers.
 
     `model`: the key of its file, or a record's model. `group`: what its question shares with others, if known.
@@ -43,7 +43,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Documents:
+class RatedDocuments:
     """The different documents of the data files, and the number of the one that each question is about."""
 
     texts: tuple[str, ...]
@@ -54,17 +54,17 @@ class Documents:
 class Read:
     """`answers`: those of each file or run, under its name. `broken`: what could not be read, one line each."""
 
-    answers: Mapping[str, tuple[Given, ...]]
-    documents: Documents
+    answers: Mapping[str, tuple[GivenAnswer, ...]]
+    documents: RatedDocuments
     broken: tuple[str, ...]
 
 
-def read_sources(sources: Sources) -> Read:
+def read_sources(sources: ServedFiles) -> Read:
     """Read all answers that there are. Raises `InputError` where a file cannot be read at all."""
     broken: list[str] = []
     having = (*sources.annotated, *sources.references)
     rows = {path: list(_rows(path, broken)) for path in (*sources.predictions, *having)}
-    answers: dict[Path, list[Given]] = {path: _of_predictions(path, rows[path]) for path in sources.predictions}
+    answers: dict[Path, list[GivenAnswer]] = {path: _of_predictions(path, rows[path]) for path in sources.predictions}
     answers |= {path: _of_references(rows[path]) for path in having}
     answers |= {run: _of_run(run, _records(run, broken)) for run in sources.runs}
     names = _names([path for path, found in answers.items() if found])
@@ -106,10 +106,10 @@ def _for_humans(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [row for row in rows if row.get("evaluation") == _BY_HUMANS] or list(rows)
 
 
-def _of_predictions(path: Path, rows: Sequence[dict[str, Any]]) -> list[Given]:
+def _of_predictions(path: Path, rows: Sequence[dict[str, Any]]) -> list[GivenAnswer]:
     group_of = _groups(path, rows)
     return [
-        Given(row["query"], (row["gt"],), "", key, row[key], group_of(row), (row["query"], row["gt"]))
+        GivenAnswer(row["query"], (row["gt"],), "", key, row[key], group_of(row), (row["query"], row["gt"]))
         for row in _for_humans(rows)
         for key in row
         if key.endswith("_pred") and all(isinstance(row.get(name), str) for name in ("query", "gt", key))
@@ -127,11 +127,11 @@ def _groups(path: Path, rows: Sequence[dict[str, Any]]) -> Callable[[dict[str, A
     return lambda row: groups[id(row)]
 
 
-def _of_references(rows: Sequence[dict[str, Any]]) -> list[Given]:
+def _of_references(rows: Sequence[dict[str, Any]]) -> list[GivenAnswer]:
     """L-Eval's `claude.gpt4.ref.jsonl`: documents whose rows have answers too, a list for each model."""
     having = [row for row in rows if any(_is_answers(row, key) for key in row)]
     return [
-        Given(question, (reference,), "", key, text, "", (question, reference))
+        GivenAnswer(question, (reference,), "", key, text, "", (question, reference))
         for row in _for_humans(having)
         for key in row
         if _is_answers(row, key)
@@ -150,7 +150,7 @@ def _texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
-def _of_run(run: Path, records: Sequence[Record]) -> list[Given]:
+def _of_run(run: Path, records: Sequence[Record]) -> list[GivenAnswer]:
     """The trials that a model answered, whatever the score."""
     found = []
     as_it_is = {id(record) for record in as_asked(records) if record.reference.get("absent") is not True}
@@ -164,11 +164,11 @@ def _of_run(run: Path, records: Sequence[Record]) -> list[Given]:
         answer = record.response.text or record.answer
         name = record.id or record.key
         plain = id(record) in as_it_is
-        found.append(Given(question, expected, name, record.model, answer, group, asked, run, plain))
+        found.append(GivenAnswer(question, expected, name, record.model, answer, group, asked, run, plain))
     return found
 
 
-def _documents(rows: Iterator[dict[str, Any]]) -> Documents:
+def _documents(rows: Iterator[dict[str, Any]]) -> RatedDocuments:
     texts: dict[str, int] = {}
     of: dict[tuple[str, str], int] = {}
     for row in rows:
@@ -177,7 +177,7 @@ def _documents(rows: Iterator[dict[str, Any]]) -> Documents:
             number = texts.setdefault(text, len(texts))
             for asked in zip(row["instructions"], row["outputs"], strict=False):
                 of.setdefault(asked, number)
-    return Documents(tuple(texts), of)
+    return RatedDocuments(tuple(texts), of)
 
 
 def _names(paths: Sequence[Path]) -> dict[Path, str]:
@@ -212,7 +212,7 @@ class Annotator:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class RatingMark:
     """What stands for one answer, or for an item as a whole. `number` 0: nothing was said yet.
 
     `comment`: of an item that is skipped, why.
@@ -230,7 +230,7 @@ class Mark:
 class StaleError(Exception):
     """Another tab said something since; `mark` is what stands now."""
 
-    def __init__(self, mark: Mark) -> None:
+    def __init__(self, mark: RatingMark) -> None:
         super().__init__("another tab has changed this since")
         self.mark = mark
 
@@ -269,20 +269,20 @@ def set_shown(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE rating_annotators SET shown = ? WHERE shown IS NULL", (utc_now(),))
 
 
-def marks_of(connection: sqlite3.Connection, annotator: int, item: str | None = None) -> dict[Place, Mark]:
+def marks_of(connection: sqlite3.Connection, annotator: int, item: str | None = None) -> dict[Place, RatingMark]:
     """What stands for each answer and item that an annotator said something about; of one item where it is given."""
     events = _log(connection).standing(who=_name(connection, annotator))
     marks = [_mark(each) for each in events if item is None or each.item[0] == item]
     return {(mark.item, mark.answer): mark for mark in marks}
 
 
-def standing(connection: sqlite3.Connection, annotator: int, item: str, answer: str) -> Mark:
+def standing(connection: sqlite3.Connection, annotator: int, item: str, answer: str) -> RatingMark:
     """What stands for one answer, or an item."""
     found = _log(connection).standing([item, answer], _name(connection, annotator))
-    return _mark(found[-1]) if found else Mark(item=item, answer=answer)
+    return _mark(found[-1]) if found else RatingMark(item=item, answer=answer)
 
 
-def say(connection: sqlite3.Connection, annotator: int, mark: Mark) -> Mark:
+def say(connection: sqlite3.Connection, annotator: int, mark: RatingMark) -> RatingMark:
     """Keep what an annotator says; `mark.number` is that of what it replaces. Returns it with its own.
 
     A rating takes back that its item was skipped; one that stays, with another comment, keeps its time. Raises
@@ -294,12 +294,12 @@ def say(connection: sqlite3.Connection, annotator: int, mark: Mark) -> Mark:
     if mark.answer != WHOLE_ITEM:
         whole = standing(connection, annotator, mark.item, WHOLE_ITEM)
         if whole.skipped:
-            _insert(connection, annotator, Mark(item=mark.item))
+            _insert(connection, annotator, RatingMark(item=mark.item))
     same = mark.rating is not None and mark.rating == stands.rating
     return _insert(connection, annotator, replace(mark, at=stands.at if same else ""))
 
 
-def undo(connection: sqlite3.Connection, annotator: int) -> Mark | None:
+def undo(connection: sqlite3.Connection, annotator: int) -> RatingMark | None:
     """Undo the last thing that an annotator said; returns it, or `None` where there is nothing."""
     found = _log(connection).standing(who=_name(connection, annotator))
     if not found:
@@ -324,12 +324,12 @@ def _name(connection: sqlite3.Connection, annotator: int) -> str:
     return str(row["name"])
 
 
-def _mark(event: Event) -> Mark:
+def _mark(event: Event) -> RatingMark:
     item, answer = event.item
-    return Mark(event.number, item, answer, **event.said, at=event.at)
+    return RatingMark(event.number, item, answer, **event.said, at=event.at)
 
 
-def _insert(connection: sqlite3.Connection, annotator: int, mark: Mark) -> Mark:
+def _insert(connection: sqlite3.Connection, annotator: int, mark: RatingMark) -> RatingMark:
     """Times of its own are kept."""
     said = {"rating": mark.rating, "comment": mark.comment, "skipped": mark.skipped}
     what, where = what_of(mark.answer, skipped=mark.skipped), [mark.item, mark.answer]

@@ -16,15 +16,15 @@ from starlette.routing import Route
 from needlework.core.errors import InputError
 from needlework.results.style import counted, one_line
 from needlework.results.web import rating_marks
-from needlework.results.web.app import Context, Page, RebuiltPrompt, changing, number_of, text_of, told
-from needlework.results.web.command import Sources, bytes_of
-from needlework.results.web.rating_items import Item, Items, items_of, label, sampled
-from needlework.results.web.rating_marks import WHOLE_ITEM, Annotator, Mark, read_sources
+from needlework.results.web.app import Context, Page, ShownPrompt, changing, number_of, text_of, told
+from needlework.results.web.command import ServedFiles, bytes_of
+from needlework.results.web.rating_items import Items, RatedItem, items_of, label, sampled
+from needlework.results.web.rating_marks import WHOLE_ITEM, Annotator, RatingMark, read_sources
 from needlework.results.web.rating_tables import (
     KINDS,
     LEVELS,
-    Desk,
     Rated,
+    RatingContext,
     Results,
     export,
     file_name,
@@ -49,7 +49,7 @@ def open_page(context: Context) -> Page | None:
     sources = context.sources
     with context.store.writing() as connection:
         seed = rating_marks.seed_of(connection)
-    desk = Desk(context, seed, partial(_read, sources))
+    desk = RatingContext(context, seed, partial(_read, sources))
     if bytes_of(sources.runs) <= _AT_START and not desk.items.items:
         return None
     return Page(
@@ -67,7 +67,7 @@ def open_page(context: Context) -> Page | None:
     )
 
 
-def _read(sources: Sources) -> Rated:
+def _read(sources: ServedFiles) -> Rated:
     size = bytes_of(sources.runs)
     if size > _MOST:
         named = f"{len(sources.runs):,} runs of {size / 1e9:.1f} GB"
@@ -77,7 +77,7 @@ def _read(sources: Sources) -> Rated:
     return Rated(items, _left(found, items, sources.rate_contexts))
 
 
-def _how_far(desk: Desk) -> list[str]:
+def _how_far(desk: RatingContext) -> list[str]:
     if not desk.is_read:
         return [f"answers of {counted(len(desk.context.sources.runs), 'run')}, read when this is opened"]
     people = [each.annotator.name for each in desk.rows()]
@@ -96,7 +96,7 @@ def _left(found: Items, items: Items, contexts: int) -> str:
     return f"Of the trials {left:,} are left out ({each})."
 
 
-def _start(desk: Desk, request: Request) -> Response:
+def _start(desk: RatingContext, request: Request) -> Response:
     return desk.context.show(
         request,
         "rating",
@@ -108,7 +108,7 @@ def _start(desk: Desk, request: Request) -> Response:
     )
 
 
-def _begin(desk: Desk, _request: Request, body: Mapping[str, Any]) -> Response:
+def _begin(desk: RatingContext, _request: Request, body: Mapping[str, Any]) -> Response:
     name = one_line(text_of(body, "name", _LONGEST_NAME))
     if not name:
         raise InputError("name", name, "give a name; it tells your ratings from others'")
@@ -120,7 +120,7 @@ _LONGEST_COMMENT = 10_000
 _WORK_MOST = 2**53
 
 
-def work_routes(desk: Desk) -> list[Route]:
+def work_routes(desk: RatingContext) -> list[Route]:
     """The page of an annotator, what it asks for, and the changes that it sends."""
     of = "/of/{annotator:int}"
     return [
@@ -134,7 +134,7 @@ def work_routes(desk: Desk) -> list[Route]:
     ]
 
 
-def _page(desk: Desk, request: Request) -> Response:
+def _page(desk: RatingContext, request: Request) -> Response:
     annotator = desk.annotator(request)
     return desk.context.show(
         request,
@@ -147,7 +147,7 @@ def _page(desk: Desk, request: Request) -> Response:
     )
 
 
-def _item(desk: Desk, request: Request) -> Response:
+def _item(desk: RatingContext, request: Request) -> Response:
     annotator, place = desk.annotator(request), request.path_params["place"]
     order, said = desk.order(annotator), desk.marks(annotator)
     if place >= len(order):
@@ -160,7 +160,7 @@ def _item(desk: Desk, request: Request) -> Response:
             "question": item.question,
             "references": item.references,
             "document": document_address(annotator, item, place),
-            "item": _shown(said.get((item.id, WHOLE_ITEM), Mark())),
+            "item": _shown(said.get((item.id, WHOLE_ITEM), RatingMark())),
             "answers": [
                 # Without the blanks around it: how an answer begins tells one model from another.
                 {"label": label(at), "text": same[0].text.strip(), **_shown(mark_of(item, same, said))}
@@ -170,24 +170,26 @@ def _item(desk: Desk, request: Request) -> Response:
     )
 
 
-def _rate(desk: Desk, request: Request, body: Mapping[str, Any]) -> Response:
+def _rate(desk: RatingContext, request: Request, body: Mapping[str, Any]) -> Response:
     annotator = desk.annotator(request)
     item = _item_of(desk, annotator, body)
     same = desk.answers(annotator, item)[number_of(body, "answer", 0, len(item.texts) - 1)]
     answer = mark_of(item, same, desk.marks(annotator)).answer
     rating = None if body.get("rating") is None else number_of(body, "rating", 1, LEVELS)
     comment = text_of(body, "comment", _LONGEST_COMMENT)
-    return _say(desk, annotator, item, Mark(number_of(body, "seen", 0, _WORK_MOST), item.id, answer, rating, comment))
+    return _say(
+        desk, annotator, item, RatingMark(number_of(body, "seen", 0, _WORK_MOST), item.id, answer, rating, comment)
+    )
 
 
-def _skip(desk: Desk, request: Request, body: Mapping[str, Any]) -> Response:
+def _skip(desk: RatingContext, request: Request, body: Mapping[str, Any]) -> Response:
     annotator = desk.annotator(request)
     item = _item_of(desk, annotator, body)
     reason, seen = text_of(body, "reason", _LONGEST_COMMENT), number_of(body, "seen", 0, _WORK_MOST)
-    return _say(desk, annotator, item, Mark(seen, item.id, comment=reason, skipped=body.get("skipped") is True))
+    return _say(desk, annotator, item, RatingMark(seen, item.id, comment=reason, skipped=body.get("skipped") is True))
 
 
-def _undo(desk: Desk, request: Request, _body: Mapping[str, Any]) -> Response:
+def _undo(desk: RatingContext, request: Request, _body: Mapping[str, Any]) -> Response:
     annotator = desk.annotator(request)
     with desk.context.store.writing() as connection:
         undone = rating_marks.undo(connection, annotator.number)
@@ -195,14 +197,14 @@ def _undo(desk: Desk, request: Request, _body: Mapping[str, Any]) -> Response:
     return told({"place": places.get(undone.item) if undone else None, "undone": undone is not None})
 
 
-def _done(desk: Desk, request: Request, body: Mapping[str, Any]) -> Response:
+def _done(desk: RatingContext, request: Request, body: Mapping[str, Any]) -> Response:
     annotator = desk.annotator(request)
     with desk.context.store.writing() as connection:
         rating_marks.set_done(connection, annotator.number, done=body.get("done") is True)
     return told({})
 
 
-def _say(desk: Desk, annotator: Annotator, item: Item, mark: Mark) -> Response:
+def _say(desk: RatingContext, annotator: Annotator, item: RatedItem, mark: RatingMark) -> Response:
     problem = ""
     with desk.context.store.writing() as connection:
         try:
@@ -210,23 +212,23 @@ def _say(desk: Desk, annotator: Annotator, item: Item, mark: Mark) -> Response:
         except rating_marks.StaleError as error:
             kept, problem = error.mark, "not kept: this was changed elsewhere, and is now shown as it stands there"
         said = rating_marks.marks_of(connection, annotator.number, item.id)
-    whole = said.get((item.id, WHOLE_ITEM), Mark())
+    whole = said.get((item.id, WHOLE_ITEM), RatingMark())
     answer = {"mark": _shown(kept), "item": _shown(whole), "state": item_state(item, said)}
     return told({**answer, "error": problem}, 409) if problem else told(answer)
 
 
-def _item_of(desk: Desk, annotator: Annotator, body: Mapping[str, Any]) -> Item:
+def _item_of(desk: RatingContext, annotator: Annotator, body: Mapping[str, Any]) -> RatedItem:
     return desk.order(annotator)[number_of(body, "place", 0, len(desk.items.items) - 1)]
 
 
-def _shown(mark: Mark) -> dict[str, Any]:
+def _shown(mark: RatingMark) -> dict[str, Any]:
     return {"seen": mark.number, "rating": mark.rating, "comment": mark.comment, "skipped": mark.skipped}
 
 
 _A_TEXT = 500  # characters of a needle that is a document, not a sentence put into one
 
 
-def document_routes(desk: Desk) -> list[Route]:
+def document_routes(desk: RatingContext) -> list[Route]:
     """What the page fetches beside a question."""
     return [
         Route("/documents/{number:int}", partial(_of_data, desk)),
@@ -234,21 +236,21 @@ def document_routes(desk: Desk) -> list[Route]:
     ]
 
 
-def document_address(annotator: Annotator, item: Item, place: int) -> str | None:
+def document_address(annotator: Annotator, item: RatedItem, place: int) -> str | None:
     """Where the page fetches the document of an item; `None` where there is none."""
     if item.document is not None:
         return f"/rating/documents/{item.document}"
     return f"/rating/of/{annotator.number}/items/{place}/document" if item.trial else None
 
 
-def _of_data(desk: Desk, request: Request) -> Response:
+def _of_data(desk: RatingContext, request: Request) -> Response:
     number = request.path_params["number"]
     if number >= len(desk.items.documents):
         raise HTTPException(404, "there is no such document")
     return told({"name": "Document", "text": desk.items.documents[number]})
 
 
-def _of_run(desk: Desk, request: Request) -> Response:
+def _of_run(desk: RatingContext, request: Request) -> Response:
     order, place = desk.order(desk.annotator(request)), request.path_params["place"]
     trial = order[place].trial if place < len(order) else None
     if trial is None:
@@ -257,7 +259,7 @@ def _of_run(desk: Desk, request: Request) -> Response:
     return told({"name": name, "text": text})
 
 
-def _documents_read(prompt: RebuiltPrompt) -> tuple[str, str]:
+def _documents_read(prompt: ShownPrompt) -> tuple[str, str]:
     """The documents that answer, where they are what was put in; else the whole context."""
     documents = [each for each in prompt.needles if each[2] - each[1] >= _A_TEXT]
     if documents:
@@ -266,19 +268,19 @@ def _documents_read(prompt: RebuiltPrompt) -> tuple[str, str]:
     return "Context", prompt.text[first:last]
 
 
-def file_routes(desk: Desk) -> list[Route]:
+def file_routes(desk: RatingContext) -> list[Route]:
     """Files of one annotator."""
     path = "/of/{annotator:int}/files/{kind}"
     return [Route(path, partial(_download, desk)), changing(path, partial(_write, desk))]
 
 
-def _download(desk: Desk, request: Request) -> Response:
+def _download(desk: RatingContext, request: Request) -> Response:
     name, content = _file(desk, request)
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
     return Response(content, media_type="application/jsonl", headers=headers)
 
 
-def _write(desk: Desk, request: Request, body: Mapping[str, Any]) -> Response:
+def _write(desk: RatingContext, request: Request, body: Mapping[str, Any]) -> Response:
     name, content = _file(desk, request)
     path = desk.folder() / name
     if not write(path, content, over=body.get("over") is True):
@@ -286,7 +288,7 @@ def _write(desk: Desk, request: Request, body: Mapping[str, Any]) -> Response:
     return told({"path": str(path)})
 
 
-def _file(desk: Desk, request: Request) -> tuple[str, bytes]:
+def _file(desk: RatingContext, request: Request) -> tuple[str, bytes]:
     annotator = desk.annotator(request)
     kind = KINDS.get(request.path_params["kind"])
     if kind is None:
@@ -296,12 +298,12 @@ def _file(desk: Desk, request: Request) -> tuple[str, bytes]:
     return file_name(kind, annotator), export(kind, desk.items, desk.seed, annotator, desk.marks(annotator))
 
 
-def outcome_routes(desk: Desk) -> list[Route]:
+def outcome_routes(desk: RatingContext) -> list[Route]:
     """The page of results, and what opens it."""
     return [Route("/results", partial(_results, desk)), changing("/show", partial(_show, desk))]
 
 
-def _results(desk: Desk, request: Request) -> Response:
+def _results(desk: RatingContext, request: Request) -> Response:
     rows = desk.rows()
     # Whoever begins later has not seen names: they are shown again once someone asks again.
     shown = any(row.ratings for row in rows) and all(row.annotator.shown for row in rows)
@@ -318,13 +320,13 @@ def _results(desk: Desk, request: Request) -> Response:
     )
 
 
-def _found(desk: Desk, *, with_late: bool) -> Results:
+def _found(desk: RatingContext, *, with_late: bool) -> Results:
     everyone = desk.everyone()
     ratings = [each for annotator, said in everyone for each in ratings_of(desk.items, annotator, said)]
     return results_of(ratings, with_late=with_late)
 
 
-def _show(desk: Desk, _request: Request, _body: Mapping[str, Any]) -> Response:
+def _show(desk: RatingContext, _request: Request, _body: Mapping[str, Any]) -> Response:
     with desk.context.store.writing() as connection:
         rating_marks.set_shown(connection)
     return told({})

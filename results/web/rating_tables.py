@@ -23,15 +23,15 @@ from needlework.results.statistics.agreement import ordinal_alpha, share, weight
 from needlework.results.statistics.tasks import Share
 from needlework.results.web import rating_marks
 from needlework.results.web.app import Context
-from needlework.results.web.rating_items import Answer, Item, Items, answer_order, item_order, label
-from needlework.results.web.rating_marks import WHOLE_ITEM, Annotator, Mark, Place
+from needlework.results.web.rating_items import Items, RatedAnswer, RatedItem, answer_order, item_order, label
+from needlework.results.web.rating_marks import WHOLE_ITEM, Annotator, Place, RatingMark
 
 LEVELS = 5
-Marks = Mapping[Place, Mark]
+Marks = Mapping[Place, RatingMark]
 
 
 @dataclass(frozen=True, slots=True)
-class Rating:
+class AnswerRating:
     """One rating of one answer. `shown`: the same for answers of an item that say the same, and were rated once.
 
     `late`: made after names were shown.
@@ -96,13 +96,13 @@ class Results:
     with_late: bool
 
 
-def mark_of(item: Item, same: Sequence[Answer], marks: Marks) -> Mark:
+def mark_of(item: RatedItem, same: Sequence[RatedAnswer], marks: Marks) -> RatingMark:
     """What stands for answers that say the same: what was last said of one of them."""
     said = [marks[item.id, each.id] for each in same if (item.id, each.id) in marks]
-    return max(said, key=lambda mark: mark.number, default=Mark(item=item.id, answer=same[0].id))
+    return max(said, key=lambda mark: mark.number, default=RatingMark(item=item.id, answer=same[0].id))
 
 
-def state_of(item_marks: Collection[Mark], answers: int) -> str:
+def state_of(item_marks: Collection[RatingMark], answers: int) -> str:
     """How far an item is: `skipped`, `rated` (all its answers), `begun` or `open`."""
     if any(mark.skipped for mark in item_marks if mark.answer == WHOLE_ITEM):
         return "skipped"
@@ -115,17 +115,17 @@ def states(items: Items, marks: Marks) -> dict[str, str]:
     return {item.id: item_state(item, marks) for item in items.items}
 
 
-def item_state(item: Item, marks: Marks) -> str:
+def item_state(item: RatedItem, marks: Marks) -> str:
     """How far an item is."""
     whole = marks.get((item.id, WHOLE_ITEM))
     said = [mark_of(item, same, marks) for same in item.texts]
     return state_of([*([whole] if whole else []), *said], len(said))
 
 
-def ratings_of(items: Items, annotator: Annotator, marks: Marks) -> list[Rating]:
+def ratings_of(items: Items, annotator: Annotator, marks: Marks) -> list[AnswerRating]:
     """The ratings of answers that are shown now; those of answers that are not in the files any more are left out."""
     return [
-        Rating(
+        AnswerRating(
             annotator.name,
             answer.model,
             answer.id,
@@ -152,12 +152,12 @@ def annotator_row(items: Items, annotator: Annotator, marks: Marks) -> Annotator
     return AnnotatorRow(annotator, far.count("rated"), far.count("skipped"), len(once), mean, gone)
 
 
-def results_of(ratings: Iterable[Rating], *, with_late: bool) -> Results:
+def results_of(ratings: Iterable[AnswerRating], *, with_late: bool) -> Results:
     """All tables. Without `with_late` the ratings that were made after names were shown are counted, and left out."""
     given = list(ratings)
     late = sum(each.late for each in given)
     kept = [each for each in given if with_late or not each.late]
-    by_answer: dict[str, dict[str, Rating]] = {}  # of answers that say the same one
+    by_answer: dict[str, dict[str, AnswerRating]] = {}  # of answers that say the same one
     for each in kept:
         by_answer.setdefault(each.shown or each.answer, {}).setdefault(each.annotator, each)
     several = [list(found.values()) for found in by_answer.values() if len(found) > 1]
@@ -173,7 +173,7 @@ def results_of(ratings: Iterable[Rating], *, with_late: bool) -> Results:
     )
 
 
-def _model(model: str, ratings: Sequence[Rating]) -> ModelRow:
+def _model(model: str, ratings: Sequence[AnswerRating]) -> ModelRow:
     own = [each for each in ratings if each.model == model]
     scaled = share([(each.rating - 1) / (LEVELS - 1) for each in own], [each.group for each in own])
     return ModelRow(
@@ -189,7 +189,7 @@ def _best_first(row: ModelRow) -> float:
     return -(row.mean.value or 0.0)
 
 
-def _pair(first: str, second: str, several: Sequence[Sequence[Rating]]) -> PairRow:
+def _pair(first: str, second: str, several: Sequence[Sequence[AnswerRating]]) -> PairRow:
     marks: list[tuple[int, int]] = []
     groups: list[Hashable] = []
     for found in several:
@@ -207,7 +207,7 @@ def _pair(first: str, second: str, several: Sequence[Sequence[Rating]]) -> PairR
     )
 
 
-def _groups(several: Sequence[Sequence[Rating]]) -> list[Hashable]:
+def _groups(several: Sequence[Sequence[AnswerRating]]) -> list[Hashable]:
     return [found[0].group for found in several]
 
 
@@ -278,7 +278,7 @@ class Rated:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class RatingContext:
     """`seed`: what orders are drawn from. `read`: reads what is rated, once, when it is first asked for; it may raise
     `InputError`. What people said is never kept here.
     """
@@ -288,7 +288,7 @@ class Desk:
     read: Callable[[], Rated]
     _read: list[Rated] = field(default_factory=list)
     _turn: Lock = field(default_factory=Lock)
-    _orders: dict[str, list[Item]] = field(default_factory=dict)
+    _orders: dict[str, list[RatedItem]] = field(default_factory=dict)
 
     @property
     def is_read(self) -> bool:
@@ -317,13 +317,13 @@ class Desk:
             raise HTTPException(404, "there is no such annotator")
         return found
 
-    def order(self, annotator: Annotator) -> list[Item]:
+    def order(self, annotator: Annotator) -> list[RatedItem]:
         """The items as this annotator sees them."""
         if annotator.name not in self._orders:
             self._orders[annotator.name] = item_order(self.seed, annotator.name, self.items.items)
         return self._orders[annotator.name]
 
-    def answers(self, annotator: Annotator, item: Item) -> list[tuple[Answer, ...]]:
+    def answers(self, annotator: Annotator, item: RatedItem) -> list[tuple[RatedAnswer, ...]]:
         """An item's answers as this annotator sees them, equal ones together."""
         return answer_order(self.seed, annotator.name, item)
 

@@ -29,20 +29,20 @@ class Work:
     place: int
     revision: int
     state: State
-    pairs: tuple[Pair, ...]
+    pairs: tuple[RowPair, ...]
     person: str
     at: str
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RowEdit:
     """What a page sends. `base`: the revision that it builds on. `tab`: the browser tab. `what`: one of `KINDS`."""
 
     row: str
     place: int
     base: int
     state: State
-    pairs: tuple[Pair, ...]
+    pairs: tuple[RowPair, ...]
     person: str
     tab: str
     what: str
@@ -64,7 +64,7 @@ def work(log: Log, row: str) -> Work | None:
     return _work(found[-1]) if found else None
 
 
-def keep(log: Log, change: Change) -> tuple[Work, bool]:
+def keep(log: Log, change: RowEdit) -> tuple[Work, bool]:
     """Keep a change; the row's newest state, and whether the change is that.
 
     It is not where somebody changed the row since `change.base`: then the change is kept in the history alone.
@@ -99,7 +99,7 @@ def set_aside(log: Log, person: str) -> int:
     batch = 1 + max((each.said["batch"] for each in log.history(what=SET_ASIDE)), default=0)
     begun = [each for each in works(log).values() if each.state != "untouched"]
     for each in begun:
-        old = Change(each.row, each.place, each.revision, each.state, each.pairs, person, "", SET_ASIDE)
+        old = RowEdit(each.row, each.place, each.revision, each.state, each.pairs, person, "", SET_ASIDE)
         _enter(log, old, SET_ASIDE, each.revision + 1, batch)
     return len(begun)
 
@@ -119,7 +119,7 @@ def restore(log: Log, batch: int, person: str) -> int:
     for each in found:
         row, last = each.item, now[each.item]
         pairs = _pairs(each.said["pairs"])
-        change = Change(row, last.place, last.revision, each.said["state"], pairs, person, "", RESTORED)
+        change = RowEdit(row, last.place, last.revision, each.said["state"], pairs, person, "", RESTORED)
         _enter(log, change, RESTORED, last.revision + 1)
     return len(found)
 
@@ -128,7 +128,7 @@ def take_over(log: Log, row: str, person: str) -> None:
     """Note that what was made of a row, which changed on disk, went into the row that it is now."""
     old = work(log, row)
     if old is not None and old.state != "untouched":
-        change = Change(row, old.place, old.revision, old.state, old.pairs, person, "", TAKEN_OVER)
+        change = RowEdit(row, old.place, old.revision, old.state, old.pairs, person, "", TAKEN_OVER)
         _enter(log, change, TAKEN_OVER, old.revision + 1)
 
 
@@ -143,12 +143,12 @@ def note_export(connection: sqlite3.Connection, file: str, sha256: str) -> None:
     Log(connection, EXPORTED, file).add(file, "", EXPORTED, {"sha256": sha256})
 
 
-def edited(found: Mapping[str, Work]) -> dict[str, tuple[Pair, ...]]:
+def edited(found: Mapping[str, Work]) -> dict[str, tuple[RowPair, ...]]:
     """The pairs of the rows that somebody worked on."""
     return {row: each.pairs for row, each in found.items() if each.state != "untouched"}
 
 
-def _enter(log: Log, change: Change, what: str, revision: int, batch: int = 0) -> None:
+def _enter(log: Log, change: RowEdit, what: str, revision: int, batch: int = 0) -> None:
     """Add an event, or go on with the one that this tab is writing."""
     said: dict[str, Any] = {"place": change.place, "revision": revision, "state": change.state, "pairs": change.pairs}
     said |= {"tab": change.tab, "began": utc_now(), "batch": batch}
@@ -172,8 +172,8 @@ def _work(event: Event) -> Work:
     return Work(event.item, place, revision, event.said["state"], _pairs(event.said["pairs"]), event.who, event.at)
 
 
-def _pairs(pairs: Sequence[Sequence[str]]) -> tuple[Pair, ...]:
-    return tuple(Pair(*each) for each in pairs)
+def _pairs(pairs: Sequence[Sequence[str]]) -> tuple[RowPair, ...]:
+    return tuple(RowPair(*each) for each in pairs)
 
 
 def _young(began: str) -> bool:
@@ -187,16 +187,16 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _AS_ESCAPES = re.compile("[\ud800-\udfff\u2028\u2029\x85]")  # no UTF-8, or taken for the end of a line
 
 
-class _Number(str):
+class _ExactNumber(str):
     """A number as it is written: a long one is no error."""
 
     __slots__ = ()
 
 
-_DECODER = json.JSONDecoder(parse_int=_Number, parse_float=_Number, parse_constant=_Number)
+_DECODER = json.JSONDecoder(parse_int=_ExactNumber, parse_float=_ExactNumber, parse_constant=_ExactNumber)
 
 
-class Pair(NamedTuple):
+class RowPair(NamedTuple):
     """A question to the document, and its answer."""
 
     instruction: str
@@ -209,7 +209,7 @@ class Pair(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class EditedLine:
     """What a line holds. `problem`: why its pairs cannot be edited, or nothing.
 
     `counts`: instructions and outputs in the file; where they differ, `pairs` has blanks. `others`: the fields that are
@@ -218,24 +218,24 @@ class Line:
 
     document_key: str = ""
     document: str = ""
-    pairs: tuple[Pair, ...] = ()
+    pairs: tuple[RowPair, ...] = ()
     counts: tuple[int, int] = (0, 0)
     others: tuple[tuple[str, str], ...] = ()
     parallel: tuple[str, ...] = ()
     problem: str = ""
 
 
-def read_line(raw: bytes) -> Line:
+def read_line(raw: bytes) -> EditedLine:
     """Read a line; one that cannot be read has a `problem`."""
     try:
         text = raw.removeprefix(BOM).decode("utf-8")
         row, end = _DECODER.raw_decode(text, _skip(text, 0))
         if _skip(text, end) != len(text):
-            return Line(problem="is more than one JSON value")
+            return EditedLine(problem="is more than one JSON value")
     except (ValueError, RecursionError) as error:
-        return Line(problem=f"is no JSON ({error})")
+        return EditedLine(problem=f"is no JSON ({error})")
     if not isinstance(row, dict):
-        return Line(problem="is no JSON object")
+        return EditedLine(problem="is no JSON object")
     document_key = next((key for key in _DOCUMENTS if type(row.get(key)) is str and row[key].strip()), "")
     raw_fields = {key: text[start:end] for key, _, start, end in _members(text)}
     others = tuple((k, v) for k, v in raw_fields.items() if k not in (document_key, INSTRUCTIONS, OUTPUTS))
@@ -244,15 +244,15 @@ def read_line(raw: bytes) -> Line:
     if not all(_texts(each) for each in lists):
         shown = tuple((key, raw_fields[key]) for key in (INSTRUCTIONS, OUTPUTS) if key in row)
         problem = f"has {INSTRUCTIONS} or {OUTPUTS} that are no lists of texts"
-        return Line(document_key, document, others=(*shown, *others), problem=problem)
+        return EditedLine(document_key, document, others=(*shown, *others), problem=problem)
     counts = (len(lists[0]), len(lists[1]))
     padded = ([*each, *[""] * (max(counts) - len(each))] for each in lists)
-    pairs = tuple(Pair(*each) for each in zip(*padded, strict=True))
+    pairs = tuple(RowPair(*each) for each in zip(*padded, strict=True))
     parallel = tuple(key for key, _ in others if pairs and isinstance(row[key], list) and len(row[key]) == len(pairs))
-    return Line(document_key, document, pairs, counts, others, parallel)
+    return EditedLine(document_key, document, pairs, counts, others, parallel)
 
 
-def with_pairs(raw: bytes, pairs: Sequence[Pair]) -> bytes:
+def with_pairs(raw: bytes, pairs: Sequence[RowPair]) -> bytes:
     """Write other pairs into a line without a problem; the line as it is where they are its own."""
     if tuple(pairs) == read_line(raw).pairs:
         return raw

@@ -24,7 +24,7 @@ from needlework.core.files import write_whole
 from needlework.results.web import row_editing
 from needlework.results.web.app import Context, changing, number_of, text_of, told
 from needlework.results.web.question_pages import EditedFile
-from needlework.results.web.row_editing import BOM, Change, Line, Pair, State, Work, read_line, with_pairs
+from needlework.results.web.row_editing import BOM, EditedLine, RowEdit, RowPair, State, Work, read_line, with_pairs
 from needlework.results.web.store import name_beside
 
 _KEY = re.compile(r"[0-9a-f]{64}\.\d{1,9}")
@@ -33,7 +33,7 @@ _MOST = 2**53  # of what a browser counts
 
 
 @dataclass(frozen=True, slots=True)
-class _Desk:
+class _RowContext:
     """What every address needs. `name`: what the log calls the file."""
 
     context: Context
@@ -51,7 +51,7 @@ class _Desk:
 
 def edited_documents(context: Context, path: Path) -> EditedFile:
     """A jsonl file of documents in the editor."""
-    desk = _Desk(context, JsonlFile(path), name_beside(path, context.store.path))
+    desk = _RowContext(context, JsonlFile(path), name_beside(path, context.store.path))
     return EditedFile(
         title=desk.title,
         how_far=partial(_how_far, desk),
@@ -69,7 +69,7 @@ def edited_documents(context: Context, path: Path) -> EditedFile:
     )
 
 
-def _rows(desk: _Desk, request: Request) -> Response:
+def _rows(desk: _RowContext, request: Request) -> Response:
     rows, works = desk.file.rows(), desk.works()
     with desk.context.store.reading() as connection:
         batches = row_editing.set_aside_before(row_editing.rows_log(connection, desk.name))
@@ -86,7 +86,7 @@ def _rows(desk: _Desk, request: Request) -> Response:
     )
 
 
-def _row_shown(row: Row, work: Work | None) -> dict[str, Any]:
+def _row_shown(row: FileRow, work: Work | None) -> dict[str, Any]:
     touched = work is not None and work.state != "untouched"
     pairs = max(row.counts)
     if work is not None and touched:
@@ -104,7 +104,7 @@ def _row_shown(row: Row, work: Work | None) -> dict[str, Any]:
     }
 
 
-def _row(desk: _Desk, request: Request) -> Response:
+def _row(desk: _RowContext, request: Request) -> Response:
     """The frame of a row's page; its script fetches what is in it."""
     place, rows = request.path_params["row"], desk.file.rows().rows
     if place >= len(rows):
@@ -119,7 +119,7 @@ def _row(desk: _Desk, request: Request) -> Response:
     )
 
 
-def _content(desk: _Desk, request: Request) -> Response:
+def _content(desk: _RowContext, request: Request) -> Response:
     place, rows = request.path_params["row"], desk.file.rows()
     if place >= len(rows.rows):
         raise HTTPException(404, "the file has no such row")
@@ -143,7 +143,7 @@ def _content(desk: _Desk, request: Request) -> Response:
     )
 
 
-def _history(desk: _Desk, request: Request) -> Response:
+def _history(desk: _RowContext, request: Request) -> Response:
     rows = desk.file.rows().rows
     key = request.query_params.get("key", "")
     if not key and request.path_params["row"] < len(rows):
@@ -152,7 +152,7 @@ def _history(desk: _Desk, request: Request) -> Response:
         return told(row_editing.history(row_editing.rows_log(connection, desk.name), key))
 
 
-def _keep(desk: _Desk, _request: Request, body: Mapping[str, Any]) -> Response:
+def _keep(desk: _RowContext, _request: Request, body: Mapping[str, Any]) -> Response:
     """Keep what was entered, also where the row is no longer in the file: `here` says whether it is."""
     change = _change_of(body)
     taken = printable(body.get("taken", ""))
@@ -167,18 +167,18 @@ def _keep(desk: _Desk, _request: Request, body: Mapping[str, Any]) -> Response:
     return told({"kept": newest, "work": _work_told(work), "here": place is not None, "following": following})
 
 
-def _anew(desk: _Desk, _request: Request, body: Mapping[str, Any]) -> Response:
+def _anew(desk: _RowContext, _request: Request, body: Mapping[str, Any]) -> Response:
     with desk.context.store.writing() as connection:
         return told({"rows": row_editing.set_aside(row_editing.rows_log(connection, desk.name), _person(body))})
 
 
-def _restore(desk: _Desk, _request: Request, body: Mapping[str, Any]) -> Response:
+def _restore(desk: _RowContext, _request: Request, body: Mapping[str, Any]) -> Response:
     batch = number_of(body, "batch", 0, _MOST)
     with desk.context.store.writing() as connection:
         return told({"rows": row_editing.restore(row_editing.rows_log(connection, desk.name), batch, _person(body))})
 
 
-def _export(desk: _Desk, _request: Request, body: Mapping[str, Any]) -> Response:
+def _export(desk: _RowContext, _request: Request, body: Mapping[str, Any]) -> Response:
     """Write the cleaned file beside the source; not over one that is not ours, unless the page says so."""
     path, made = cleaned_path(desk.file.path), _cleaned(desk)
     new = sha256(made.content).hexdigest()
@@ -195,17 +195,17 @@ def _export(desk: _Desk, _request: Request, body: Mapping[str, Any]) -> Response
     return told({"path": str(path), **made.counts})
 
 
-def _download(desk: _Desk, _request: Request) -> Response:
+def _download(desk: _RowContext, _request: Request) -> Response:
     name = quote(os.fsencode(cleaned_path(desk.file.path).name))
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
     return Response(_cleaned(desk).content, media_type="application/jsonl", headers=headers)
 
 
-def _cleaned(desk: _Desk) -> Cleaned:
+def _cleaned(desk: _RowContext) -> Cleaned:
     return clean(desk.file.lines(), row_editing.edited(desk.works()))
 
 
-def _change_of(body: Mapping[str, Any]) -> Change:
+def _change_of(body: Mapping[str, Any]) -> RowEdit:
     """Read a change. Raises `InputError`."""
     row, state, what, pairs = (body.get(name) for name in ("row", "state", "what", "pairs"))
     if not (isinstance(row, str) and _KEY.fullmatch(row)):
@@ -216,12 +216,12 @@ def _change_of(body: Mapping[str, Any]) -> Change:
         raise InputError("what", what, "is none of ours")
     if not (isinstance(pairs, list) and all(_is_pair(pair) for pair in pairs)):
         raise InputError("pairs", "", "are no list of [instruction, output]")
-    return Change(
+    return RowEdit(
         row,
         number_of(body, "place", 0, _MOST),
         number_of(body, "base", 0, _MOST),
         cast("State", state),
-        tuple(Pair(*pair) for pair in pairs),
+        tuple(RowPair(*pair) for pair in pairs),
         _person(body),
         printable(text_of(body, "tab", _LONGEST_NAME)),
         str(what),
@@ -229,20 +229,22 @@ def _change_of(body: Mapping[str, Any]) -> Change:
 
 
 def _is_pair(value: object) -> bool:
-    return isinstance(value, list) and len(value) == len(Pair._fields) and all(isinstance(each, str) for each in value)
+    return (
+        isinstance(value, list) and len(value) == len(RowPair._fields) and all(isinstance(each, str) for each in value)
+    )
 
 
 def _person(body: Mapping[str, Any]) -> str:
     return printable(text_of(body, "person", _LONGEST_NAME))
 
 
-def _counted(rows: Rows, works: Mapping[str, Work]) -> str:
+def _counted(rows: FileRows, works: Mapping[str, Work]) -> str:
     states = [works[row.key].state if row.key in works else "untouched" for row in rows.rows]
     done, begun = states.count("done"), states.count("begun")
     return f"{len(states)} rows: {done} done, {begun} begun, {len(states) - done - begun} untouched"
 
 
-def _how_far(desk: _Desk) -> str:
+def _how_far(desk: _RowContext) -> str:
     """How far the file is; one that cannot be read does not hide the others."""
     try:
         return _counted(desk.file.rows(), desk.works())
@@ -250,7 +252,7 @@ def _how_far(desk: _Desk) -> str:
         return str(error)
 
 
-def _following(rows: Rows, works: Mapping[str, Work], place: int) -> int | None:
+def _following(rows: FileRows, works: Mapping[str, Work], place: int) -> int | None:
     """The next row after `place`, and then from the start, that is to be done; none where all are."""
     count = len(rows.rows)
     for step in range(1, count + 1):
@@ -260,7 +262,7 @@ def _following(rows: Rows, works: Mapping[str, Work], place: int) -> int | None:
     return None
 
 
-def _lost(rows: Rows, works: Mapping[str, Work]) -> list[Work]:
+def _lost(rows: FileRows, works: Mapping[str, Work]) -> list[Work]:
     """Work on rows that the file no longer has as they were."""
     lost = (work for key, work in works.items() if key not in rows.places and work.state != "untouched")
     return sorted(lost, key=lambda work: work.place)
@@ -277,7 +279,7 @@ _TITLE = 160  # characters
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FileRow:
     """A line that is not blank. `key`: sha256 of its content, and its number among equal ones.
 
     `offset`, `length`: bytes. `number`: of the line, from 1. `characters`: of the document. `title`: its beginning.
@@ -294,10 +296,10 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class FileRows:
     """The rows of a file at one time; `places`: the index of each key."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[FileRow, ...]
     places: Mapping[str, int]
 
 
@@ -307,9 +309,9 @@ class JsonlFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = Lock()
-        self._read: tuple[tuple[int, int, int], Rows] | None = None
+        self._read: tuple[tuple[int, int, int], FileRows] | None = None
 
-    def rows(self) -> Rows:
+    def rows(self) -> FileRows:
         """Its rows; read again when the file changed. Raises `InputError`."""
         with self._lock:
             try:
@@ -330,7 +332,7 @@ class JsonlFile:
         except OSError as error:
             raise InputError("PATH", self.path, f"cannot be read ({error.strerror})") from None
 
-    def line(self, row: Row) -> Line:
+    def line(self, row: FileRow) -> EditedLine:
         """Read a row. Raises `InputError`, also where the file changed since the row was found."""
         try:
             with self.path.open("rb") as file:
@@ -355,13 +357,13 @@ def keyed(lines: Iterable[bytes]) -> Iterator[tuple[str, bytes]]:
             yield "", raw
 
 
-def _index(lines: Iterable[bytes]) -> Rows:
+def _index(lines: Iterable[bytes]) -> FileRows:
     rows, offset = [], 0
     for number, (key, raw) in enumerate(keyed(lines), 1):
         if key:
             line = read_line(raw)
             rows.append(
-                Row(
+                FileRow(
                     key,
                     offset,
                     len(raw),
@@ -373,7 +375,7 @@ def _index(lines: Iterable[bytes]) -> Rows:
                 )
             )
         offset += len(raw)
-    return Rows(tuple(rows), {row.key: place for place, row in enumerate(rows)})
+    return FileRows(tuple(rows), {row.key: place for place, row in enumerate(rows)})
 
 
 def _content_hash(raw: bytes) -> str:
@@ -400,7 +402,7 @@ class Cleaned:
         return {name: value for name, value in asdict(self).items() if name != "content"}
 
 
-def clean(lines: Iterable[bytes], edited: Mapping[str, Sequence[Pair]]) -> Cleaned:
+def clean(lines: Iterable[bytes], edited: Mapping[str, Sequence[RowPair]]) -> Cleaned:
     """Put the pairs of edited rows (by key) in; what is not edited stays as it is, to the byte."""
     out: list[bytes] = []
     rows = changed = dropped = uneven = unread = 0

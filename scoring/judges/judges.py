@@ -26,7 +26,7 @@ JUDGE = "judge_"  # `judge_evalscope`, `judge_documents`: made of the run's judg
 _ENOUGH = 0.99  # of a rule's score: EvalScope's number
 
 
-class Judging(Protocol):
+class JudgePanel(Protocol):
     """What scoring needs of a run's judges. `asks`: by name. `prompt`: the text of one's own. `identity`: a hash of
     whatever can change their replies. `at_once`: threads that may ask them.
     """
@@ -48,7 +48,7 @@ class Judging(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ScorerChoice:
     """Who scores one answer. `rule`: the scorer that is no judge, `None` where it is not looked at; `style`: the
     judge's, `None` where it is not asked of every answer.
     """
@@ -57,7 +57,7 @@ class Chosen:
     style: str | None
 
 
-def chosen(name: str, strategy: str, prompt: str | None, *, absent: bool = False) -> Chosen:
+def chosen(name: str, strategy: str, prompt: str | None, *, absent: bool = False) -> ScorerChoice:
     """Who scores, where the suite's scorer is `name`. `absent`: the answer is taken out on purpose; what is right there
     only `judge_documents` is told.
     """
@@ -65,10 +65,10 @@ def chosen(name: str, strategy: str, prompt: str | None, *, absent: bool = False
     style = name.removeprefix(JUDGE) if by_judge else _style(name, prompt)
     rule = (DOCUMENTS.name if style == STYLE else MATCH.name) if by_judge else name
     if name == ABSTAIN.name or strategy == "rule" or (absent and style != STYLE):
-        return Chosen(rule, None)
+        return ScorerChoice(rule, None)
     if strategy == "llm_recall":
-        return Chosen(rule, style)
-    return Chosen(None, style) if by_judge or strategy == "llm" else Chosen(name, None)
+        return ScorerChoice(rule, style)
+    return ScorerChoice(None, style) if by_judge or strategy == "llm" else ScorerChoice(name, None)
 
 
 def recalling(rule: Scorer, judge: Scorer) -> Scorer:
@@ -87,12 +87,12 @@ def recalling(rule: Scorer, judge: Scorer) -> Scorer:
     return Scorer(f"{rule.name}+{judge.name}", rule.version, score, rule.whole)
 
 
-def judge_scorer(judging: Judging, style: str) -> Scorer:
+def judge_scorer(judging: JudgePanel, style: str) -> Scorer:
     """The scorer of the run's judges in one style."""
     return judged_by(judging.asks, style, judging.prompt)
 
 
-def ruling_key(judging: Judging, scorer: str, answer: str) -> str:
+def ruling_key(judging: JudgePanel, scorer: str, answer: str) -> str:
     """What names a ruling on one answer: who judged by what, and the answer. The trial's key says the question."""
     return sha256(dumps([judging.identity, scorer, answer]).encode()).hexdigest()[:16]
 

@@ -26,11 +26,11 @@ def _contract() -> type[BaseModel]:
     """Most runs have no judge: they need not wait for pydantic."""
     from pydantic import BaseModel, Field
 
-    class Rating(BaseModel):
+    class JudgeRating(BaseModel):
         reasoning: str = ""
         verdict: float = Field(ge=0, le=10)
 
-    return Rating
+    return JudgeRating
 
 
 def parse_evalscope_reply(reply: str) -> float:

@@ -128,12 +128,12 @@ def geometric_mean(means: Mapping[str, float]) -> float:
 
 
 @cache
-def _english() -> Tokenizer:
+def _english() -> RougeTokenizer:
     try:
         from rouge_score.tokenizers import DefaultTokenizer
     except ImportError:
         raise MissingPackageError(_MISSING) from None
-    tokenizer: Tokenizer = DefaultTokenizer(use_stemmer=False)
+    tokenizer: RougeTokenizer = DefaultTokenizer(use_stemmer=False)
     return tokenizer
 
 
@@ -216,7 +216,7 @@ ROUGE = Scorer("leval_rouge", 1, lambda answer, reference: _rouge_judge(answer, 
 ROUGE_COMPAT = Scorer("leval_rouge_compat", 1, lambda answer, reference: _rouge_judge(answer, reference, strict=False))
 
 
-class Tokenizer(Protocol):
+class RougeTokenizer(Protocol):
     """What rouge-score asks of a tokenizer."""
 
     def tokenize(self, text: str) -> list[str]:

@@ -21,7 +21,7 @@ BY_JUDGES = ("LLM", "human")
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class LevalTask:
     """One task: `evaluation` as its rows name it, `rule` the scorer's name without `_compat`.
 
     `questions`: how many each document has; empty where that is not known. `expected`: questions in all. `own`: a
@@ -36,13 +36,13 @@ class Task:
     own: bool = False
 
 
-def _task(name: str, evaluation: Evaluation, rule: str, questions: tuple[int, ...], expected: int = 0) -> Task:
-    return Task(name, evaluation, f"leval_{rule}", questions, expected or sum(questions))
+def _task(name: str, evaluation: Evaluation, rule: str, questions: tuple[int, ...], expected: int = 0) -> LevalTask:
+    return LevalTask(name, evaluation, f"leval_{rule}", questions, expected or sum(questions))
 
 
-def own_task(name: str, evaluation: str, rule: str, expected: int) -> Task:
+def own_task(name: str, evaluation: str, rule: str, expected: int) -> LevalTask:
     """The task of a file of the user's."""
-    return Task(name, cast(Evaluation, evaluation), rule, (), expected, own=True)
+    return LevalTask(name, cast(Evaluation, evaluation), rule, (), expected, own=True)
 
 
 _ALL = (

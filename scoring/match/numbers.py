@@ -43,7 +43,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ExpectedNumber:
     """A value that is a number: its digits and its unit, `""` without one."""
 
     whole: str
@@ -71,7 +71,7 @@ def _currencies() -> tuple[str, ...]:
 
 
 @lru_cache(1024)
-def wanted_number(value: str) -> Wanted | None:
+def wanted_number(value: str) -> ExpectedNumber | None:
     """Read a folded value as a number with its unit; `None` where it is something else."""
     found = _VALUE.fullmatch(value)
     if found is None:
@@ -85,7 +85,7 @@ def wanted_number(value: str) -> Wanted | None:
     if not read or found[2].startswith("-"):
         return None
     whole, fraction = read[0]
-    return Wanted(whole, fraction, _unit_names()[around[0]] if around else "")
+    return ExpectedNumber(whole, fraction, _unit_names()[around[0]] if around else "")
 
 
 def numbers(text: str, statement: str = "") -> list[Number]:
@@ -127,7 +127,7 @@ def _said_in_han(text: str, statement: str) -> Iterator[Number]:
             yield Number(Span(run.start(), end), str(number), digits.rstrip("0"))
 
 
-def gives(text: str, number: Number, wanted: Wanted) -> bool:
+def gives(text: str, number: Number, wanted: ExpectedNumber) -> bool:
     """Say whether a number in a text is the wanted one, with no unit or the same."""
     if number.whole != wanted.whole or number.fraction != wanted.fraction:
         return False

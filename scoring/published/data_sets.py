@@ -186,7 +186,7 @@ GUESS = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class GradedReply:
     """One row with a reply. `difficulty`: easy, hard. `length`: short, medium, long. `letter`: `None` for none."""
 
     difficulty: str
@@ -195,7 +195,7 @@ class Judged:
     answer: str
 
 
-def authors_table(rows: Sequence[Judged], *, compensated: bool = False) -> dict[str, float | None]:
+def authors_table(rows: Sequence[GradedReply], *, compensated: bool = False) -> dict[str, float | None]:
     """Percent of `overall`, `easy`, `hard`, `short`, `medium`, `long`; `None` for a group without rows.
 
     Whatever is not easy counts as hard, and what is neither short nor medium as long, as in the authors' script.

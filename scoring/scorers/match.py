@@ -83,7 +83,7 @@ def _bare(lines: str, reference: Reference) -> Score | None:
     return None
 
 
-def _score(lines: str, wanted: Wanted) -> Score:
+def _score(lines: str, wanted: ExpectedAnswer) -> Score:
     if not lines:
         return Score(0.0, "empty", why="no text")
     lines = _without_next_question(lines, wanted)
@@ -102,7 +102,7 @@ def _score(lines: str, wanted: Wanted) -> Score:
     return earlier if earlier.value > 0 else score
 
 
-def _without_next_question(lines: str, wanted: Wanted) -> str:
+def _without_next_question(lines: str, wanted: ExpectedAnswer) -> str:
     """Leave out a further question and its answer, where an answer stands before them."""
     found = _NEXT.search(lines) if "\n" in lines else None
     before = lines[: found.start()] if found else ""
@@ -111,7 +111,7 @@ def _without_next_question(lines: str, wanted: Wanted) -> str:
     return before if find_mentions(before.replace("\n", " "), wanted.values, wanted.distractors, "") else lines
 
 
-def _judge(lines: str, wanted: Wanted, *, opening: bool) -> Score:
+def _judge(lines: str, wanted: ExpectedAnswer, *, opening: bool) -> Score:
     size = wanted.size
     half = _SCANNED + CLOSING * size
     whole = len(lines) <= 2 * half
@@ -186,7 +186,7 @@ def _judge_one(lines: str, read: Sequence[Reading]) -> Score:
     return Score(1.0, "found", last.mention.value, f"gives {last.mention.value[:60]!r}")
 
 
-def _judge_parts(text: str, read: Sequence[Reading], wanted: Wanted) -> Score:
+def _judge_parts(text: str, read: Sequence[Reading], wanted: ExpectedAnswer) -> Score:
     last = {each.mention.value: each for each in read}
     given = {value for value, each in last.items() if each.said == "given"}
     found = [part for part in wanted.parts if any(value in given for value in part)]
@@ -218,7 +218,7 @@ def _miss(text: str, why: str, given: Sequence[Reading] = ()) -> Score:
     return Score(0.0, "wrong", text[:_SHOWN], why)
 
 
-def wanted_of(reference: Reference) -> Wanted:
+def wanted_of(reference: Reference) -> ExpectedAnswer:
     """Fold a reference. Raises `ValueError` where it has no value."""
     spelled = tuple(value for answer in reference.answers for value in spellings(answer))
     parts = tuple(each for each in map(spellings, reference.parts) if each)
@@ -228,7 +228,7 @@ def wanted_of(reference: Reference) -> Wanted:
     question = fold(reference.question) if reference.question else ""
     wrong = tuple(value for value in map(folded_value, reference.distractors) if value)
     parts = parts or (spelled,)
-    return Wanted(parts, wrong, statement, question, asked_for(question or statement), len(parts))
+    return ExpectedAnswer(parts, wrong, statement, question, asked_for(question or statement), len(parts))
 
 
 def folded_value(text: str) -> str:
@@ -245,7 +245,7 @@ _TRIM = " .,;:!?。，；：！？、…\"'"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ExpectedAnswer:
     """A reference, folded. `parts` has one tuple of spellings for each value that is wanted.
 
     `alone`: only whether the value is affirmed, whatever else is given; `size`: how many values the answer may hold.

@@ -16,7 +16,7 @@ from needlework.haystack_fixtures.configuration.presets import OPTIONS
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.models.local.memory import local_options
-from needlework.models.served.connection import Connection, served_options
+from needlework.models.served.connection import ServerOptions, served_options
 from needlework.models.specs import check_model_args, parse_spec
 from needlework.results.gates.gate import parse_gate
 from needlework.results.records.manifest import recipe_of
@@ -32,7 +32,7 @@ def use(resolved: Settings) -> None:
     run_folder(resolved)
     for text in resolved.gate:
         parse_gate(text)
-    connection = Connection(resolved.base_url, resolved.api_key_env, resolved.timeout, resolved.retries)
+    connection = ServerOptions(resolved.base_url, resolved.api_key_env, resolved.timeout, resolved.retries)
     args = dict(word.split("=", 1) for word in resolved.model_arg)
     for spec in resolved.model:
         parse_spec(spec)
@@ -84,7 +84,7 @@ def test_model_arguments(words) -> None:
     def read() -> None:
         args = dict(str(key_value("--model-arg", word)).split("=", 1) for word in words)
         complaint(partial(local_options, args))
-        complaint(partial(served_options, args, Connection()))
+        complaint(partial(served_options, args, ServerOptions()))
 
     complaint(read)
 

@@ -14,7 +14,7 @@ import pytest
 
 from needlework.models.event_loop import reader
 from needlework.models.model import Request, Response
-from needlework.models.served.connection import Connection, served_options
+from needlework.models.served.connection import ServerOptions, served_options
 from needlework.models.served.model import ServedModel
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from tests.fuzz.junk import ODD_VALUES, ROUNDS, SEED, bounded, damaged, swapped
@@ -119,10 +119,10 @@ def ask(replies: list[bytes], request: Request) -> None:
     left = iter(replies)
     with sending(lambda: next(left, http(b"{}"))) as url:
         for stream in ("true", "false"):
-            options = served_options({"window": "4000", "stream": stream}, Connection(url))
+            options = served_options({"window": "4000", "stream": stream}, ServerOptions(url))
             for _ in range(len(replies) // 2):
                 model = ServedModel(
-                    "m", options, load_tokenizer("tiktoken:cl100k_base"), Connection(url, timeout_s=1, retries=0)
+                    "m", options, load_tokenizer("tiktoken:cl100k_base"), ServerOptions(url, timeout_s=1, retries=0)
                 )
                 with bounded(30):
                     check(reader().wait(model._respond(request)))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from needlework.cluster import progress
-from needlework.cluster.progress import Progress
+from needlework.cluster.progress import ShardProgress
 from needlework.cluster.shards import Plan
 
 
@@ -30,7 +30,7 @@ def plan(folder: Path) -> Plan:
 
 def test_a_log_gets_a_line_every_half_minute_where_something_changed(tmp_path, clock):
     out = io.StringIO()
-    told = Progress(plan(tmp_path), out)
+    told = ShardProgress(plan(tmp_path), out)
     for passed, state in enumerate(["a", "a", "b", "b", "b", "c", "c"]):
         clock[0] = 100.0 + 10 * passed
         told.show(state)
@@ -40,7 +40,7 @@ def test_a_log_gets_a_line_every_half_minute_where_something_changed(tmp_path, c
 
 def test_a_terminal_has_one_line_that_is_written_over(tmp_path, clock):
     out = Terminal()
-    told = Progress(plan(tmp_path), out)
+    told = ShardProgress(plan(tmp_path), out)
     told.show("a")
     told.show("b" * 500)
     told.tell("something happened")
@@ -54,5 +54,5 @@ def test_a_terminal_has_one_line_that_is_written_over(tmp_path, clock):
 def test_where_nothing_was_written_there_is_nothing_to_merge(tmp_path, clock):
     out = io.StringIO()
 
-    assert Progress(plan(tmp_path), out).merged() == 3
+    assert ShardProgress(plan(tmp_path), out).merged() == 3
     assert out.getvalue() == "no shard has written anything\n"

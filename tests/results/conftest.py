@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from needlework.core.record import SCORED, Record, record_of
-from needlework.results.statistics.panels import Panel, Trial, panels_of
+from needlework.results.statistics.panels import Panel, ScoredTrial, panels_of
 
 DEFAULT_SCORES = {"found": 1.0, "partial": 0.5}
 
@@ -60,4 +60,4 @@ def small_panel() -> Panel:
         (4000, 100.0, 0, "invalid", None),
         (16000, 0.0, 0, "error", None),
     ]
-    return panels_of(Trial("mock", "niah", "code", *row) for row in rows)[0]
+    return panels_of(ScoredTrial("mock", "niah", "code", *row) for row in rows)[0]

@@ -14,7 +14,7 @@ from weakref import ref
 import pytest
 
 from needlework.scoring.background import Ahead
-from needlework.scoring.recording import Scored, score_all
+from needlework.scoring.recording import ScoringResult, score_all
 from needlework.scoring.scores import Reference
 from tests.scoring.judges.planted import Judging
 
@@ -196,7 +196,7 @@ def test_further_answers_of_a_probe_are_scored_at_once_too() -> None:
 
 
 def test_what_is_scored_before_its_turn_is_told_until_the_end() -> None:
-    told: list[tuple[str, Scored]] = []
+    told: list[tuple[str, ScoringResult]] = []
     judge, ahead = Judge(), Ahead(lambda exchange, scored: told.append((exchange.key, scored)))
     exchanges = waiting(judge, 3)
     for each in exchanges:

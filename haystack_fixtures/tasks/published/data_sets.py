@@ -15,19 +15,19 @@ from needlework.core.grid import Cell, slug
 from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.documents.data_set import DataSet, chosen, iso_date, nominal_length, open_data
-from needlework.haystack_fixtures.documents.data_set_files import OPTION, DataOptions, Entry, Layout
+from needlework.haystack_fixtures.documents.data_set_files import OPTION, DataOptions, DataSetLayout, RowSummary
 from needlework.haystack_fixtures.haystacks.documents import Document
 from needlework.haystack_fixtures.retrieval.search import Search
-from needlework.haystack_fixtures.tasks.task import Asked, Task, no_depths
+from needlework.haystack_fixtures.tasks.task import Question, Task, no_depths
 
 # asked.
-Group = Callable[[Entry], str]
-Size = Callable[[Entry], float]
+Group = Callable[[RowSummary], str]
+Size = Callable[[RowSummary], float]
 Sizes = Callable[[Suite], Mapping[str, float]]
 Facts = dict[str, dict[str, Any]]
 
 
-def data_of(layout: Layout, suite: Suite) -> DataSet:
+def data_of(layout: DataSetLayout, suite: Suite) -> DataSet:
     """The user's copy. Raises `InputError` where none is named."""
     given = family_options(suite, DataOptions).data
     if given is None:
@@ -38,7 +38,7 @@ def data_of(layout: Layout, suite: Suite) -> DataSet:
     return open_data(given, layout)
 
 
-def entries_of(layout: Layout, suite: Suite, group: Group, size: Size) -> dict[str, Entry]:
+def entries_of(layout: DataSetLayout, suite: Suite, group: Group, size: Size) -> dict[str, RowSummary]:
     """The rows that a suite asks, by label (`n8_q0123`: the group and the row's number). Raises `InputError`.
 
     `size`: about how many tokens a row has. `--data-limit` counts those of a group between two powers of 2.
@@ -47,14 +47,14 @@ def entries_of(layout: Layout, suite: Suite, group: Group, size: Size) -> dict[s
 
 
 @lru_cache(8)
-def _entries(data: DataSet, own: DataOptions, group: Group, size: Size) -> dict[str, Entry]:
-    def kind(entry: Entry) -> object:
+def _entries(data: DataSet, own: DataOptions, group: Group, size: Size) -> dict[str, RowSummary]:
+    def kind(entry: RowSummary) -> object:
         return group(entry), ceil(log2(max(1.0, size(entry))))
 
     return {f"{group(entry)}_q{entry.number:04}": entry for entry in chosen(data, own, kind)}
 
 
-def told_of(layout: Layout, suite: Suite, needed: Sizes | None = None) -> dict[str, str | int]:
+def told_of(layout: DataSetLayout, suite: Suite, needed: Sizes | None = None) -> dict[str, str | int]:
     """What every reference tells of the copy: the beginning of its hash, why its rows are not today's, and how many
     rows are longer than every length."""
     data = data_of(layout, suite)
@@ -68,14 +68,14 @@ def _over(suite: Suite, needed: Sizes | None) -> int:
     return sum(size > longest for size in needed(suite).values()) if needed else 0
 
 
-def corpus_of(layout: Layout, suite: Suite) -> Corpus:
+def corpus_of(layout: DataSetLayout, suite: Suite) -> Corpus:
     """The copy as a run's texts: its hash is what a trial's key knows of it."""
     data = data_of(layout, suite)
     source = f"https://huggingface.co/datasets/{layout.hub}" if layout.hub else layout.name
     return Corpus(f"{layout.name}, the user's copy", "en", "that of the data", source, (), data.sha256)
 
 
-def facts_of(layout: Layout, suite: Suite, needed: Sizes | None = None) -> Facts:
+def facts_of(layout: DataSetLayout, suite: Suite, needed: Sizes | None = None) -> Facts:
     """Which copy it is, for the manifest, and how many of its rows are asked. `needed`: estimated tokens by label."""
     facts = data_of(layout, suite).facts
     if needed is not None:
@@ -83,7 +83,7 @@ def facts_of(layout: Layout, suite: Suite, needed: Sizes | None = None) -> Facts
     return {"data_sets": {layout.name: facts}}
 
 
-def check_rows(layout: Layout, suites: Sequence[Suite], needed: Sizes | None = None) -> None:
+def check_rows(layout: DataSetLayout, suites: Sequence[Suite], needed: Sizes | None = None) -> None:
     """Tell at once what keeps rows from being asked. Raises `InputError`."""
     for suite in suites:
         data_of(layout, suite)
@@ -100,17 +100,17 @@ def check_rows(layout: Layout, suites: Sequence[Suite], needed: Sizes | None = N
 
 
 @dataclass(frozen=True)
-class Rows:
+class DataSetRows:
     """The rows of a data set as trials: each has a label of its own, and is asked at the shortest length that holds it.
 
     `group`: what a row's label begins with; `size`: about how many tokens its prompt and answer have.
     """
 
-    layout: Layout
+    layout: DataSetLayout
     group: Group
     size: Size
 
-    def of(self, suite: Suite) -> dict[str, Entry]:
+    def of(self, suite: Suite) -> dict[str, RowSummary]:
         """The rows that a suite asks, by label. Raises `InputError`."""
         return entries_of(self.layout, suite, self.group, self.size)
 
@@ -122,7 +122,7 @@ class Rows:
         """What a record's reference tells of the user's copy."""
         return told_of(self.layout, suite, self.sizes)
 
-    def task(self, name: str, about: str, ask: Callable[[Suite, Cell, int], Asked]) -> Task:
+    def task(self, name: str, about: str, ask: Callable[[Suite, Cell, int], Question]) -> Task:
         """The task that asks them; its family and its scorer have its name."""
         return Task(
             name,
@@ -144,7 +144,7 @@ class Rows:
 
 
 # Text is never cut: a graph without some of its edges has another answer.
-GRAPHWALKS_LAYOUT = Layout(
+GRAPHWALKS_LAYOUT = DataSetLayout(
     name="GraphWalks",
     columns=("prompt", "problem_type"),
     text="prompt",
@@ -157,19 +157,19 @@ _OPERATION = "Operation:"
 _CHARS_PER_TOKEN = 1.7  # of lists of ten hexadecimal digits
 
 
-def _group(entry: Entry) -> str:
+def _group(entry: RowSummary) -> str:
     return slug(str(entry.row["problem_type"])).lower().replace("-", "_")
 
 
-def _size(entry: Entry) -> float:
+def _size(entry: RowSummary) -> float:
     """About how many tokens prompt and answer have."""
     return entry.chars / _CHARS_PER_TOKEN
 
 
-ROWS = Rows(GRAPHWALKS_LAYOUT, _group, _size)
+ROWS = DataSetRows(GRAPHWALKS_LAYOUT, _group, _size)
 
 
-def nodes_of(entry: Entry) -> tuple[str, ...]:
+def nodes_of(entry: RowSummary) -> tuple[str, ...]:
     """The right nodes of a row. Raises `InputError`."""
     found = next((entry.row[name] for name in _ANSWERS if name in entry.row), None)
     if not isinstance(found, list) or not all(isinstance(node, str) for node in found):
@@ -177,14 +177,14 @@ def nodes_of(entry: Entry) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _ask(suite: Suite, cell: Cell, _seed: int) -> Asked:
+def _ask(suite: Suite, cell: Cell, _seed: int) -> Question:
     data, entries = data_of(GRAPHWALKS_LAYOUT, suite), ROWS.of(suite)
     entry = entries[cell.needle]
     prompt, nodes = data.text(entry.number), nodes_of(entry)
     at = prompt.rfind(_OPERATION)
     graph, operation = (prompt[:at], prompt[at:]) if at >= 0 else (prompt, "")
     empty = sum(not nodes_of(each) for each in entries.values())
-    return Asked(
+    return Question(
         needles=(),
         depths=(),
         question=operation,
@@ -202,7 +202,7 @@ def _ask(suite: Suite, cell: Cell, _seed: int) -> Asked:
     )
 
 
-def reference_of(entry: Entry) -> dict[str, Any]:
+def reference_of(entry: RowSummary) -> dict[str, Any]:
     """What an answer to a row is scored with."""
     return {"parts": nodes_of(entry)}
 
@@ -218,19 +218,19 @@ FAMILY = "longbench_v2"
 Book = Literal["open", "closed"]
 
 
-def _longbench_v2_entries(suite: Suite) -> dict[str, Entry]:
+def _longbench_v2_entries(suite: Suite) -> dict[str, RowSummary]:
     return _chosen(data_of(LAYOUT, suite), family_options(suite, DataOptions))
 
 
 @lru_cache(4)
-def _chosen(data: DataSet, own: DataOptions) -> dict[str, Entry]:
-    def group(entry: Entry) -> object:
+def _chosen(data: DataSet, own: DataOptions) -> dict[str, RowSummary]:
+    def group(entry: RowSummary) -> object:
         return entry.row.get("difficulty"), entry.row.get("length")
 
     return {label_of(entry): entry for entry in chosen(data, own, group)}
 
 
-def _longbench_v2_ask(book: Book, suite: Suite, cell: Cell, _seed: int) -> Asked:
+def _longbench_v2_ask(book: Book, suite: Suite, cell: Cell, _seed: int) -> Question:
     data, entries = data_of(LAYOUT, suite), _longbench_v2_entries(suite)
     entry, own = entries[cell.needle], family_options(suite, DataOptions)
     question, text = question_of(entry), data.text(entry.number)
@@ -238,7 +238,7 @@ def _longbench_v2_ask(book: Book, suite: Suite, cell: Cell, _seed: int) -> Asked
     if own.data_cut == "compat":
         filled, asked = as_authors_fill(text, question)
         context = Document(filled, truncation="never", most=own.data_window)
-    return Asked(
+    return Question(
         needles=(),
         depths=(),
         question=asked,
@@ -253,7 +253,9 @@ def _longbench_v2_ask(book: Book, suite: Suite, cell: Cell, _seed: int) -> Asked
     )
 
 
-def _reference(entries: dict[str, Entry], entry: Entry, question: Question, document: str) -> dict[str, Any]:
+def _reference(
+    entries: dict[str, RowSummary], entry: RowSummary, question: ChoiceQuestion, document: str
+) -> dict[str, Any]:
     answers = Counter(str(each.row["answer"]).strip() for each in entries.values())
     return {
         "answers": (question.answer,),
@@ -286,7 +288,7 @@ def _task(name: str, about: str, book: Book) -> Task:
     )
 
 
-LAYOUT = Layout(
+LAYOUT = DataSetLayout(
     name="LongBench v2",
     columns=("_id", "question", "answer", "context"),
     text="context",
@@ -297,7 +299,7 @@ LAYOUT = Layout(
 _CHECK = partial(check_rows, LAYOUT)
 
 
-def label_of(entry: Entry) -> str:
+def label_of(entry: RowSummary) -> str:
     """`q66ebc...` of a row's `_id`."""
     return f"q{slug(str(entry.row['_id'])).replace('-', '_')}"
 
@@ -312,7 +314,7 @@ def groups_of(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ChoiceQuestion:
     """A question with its choices, A to D, and the letter of the right one."""
 
     text: str
@@ -326,7 +328,7 @@ class Question:
         return f"{self.text}\nChoices:\n{listed}"
 
 
-def question_of(entry: Entry) -> Question:
+def question_of(entry: RowSummary) -> ChoiceQuestion:
     """The question of a row; its choices are columns, or a list (recursal's copy). Raises `InputError`."""
     row = entry.row
     choices = row.get("choices") or [row.get(f"{_CHOICE}{letter}") for letter in LETTERS]
@@ -336,13 +338,13 @@ def question_of(entry: Entry) -> Question:
         raise InputError(OPTION, f"row {entry.number + 1}", remedy)
     if row["answer"].strip() not in LETTERS:
         raise InputError(OPTION, f"row {entry.number + 1}", "its answer is none of A, B, C, D")
-    return Question(row["question"].strip(), tuple(choice.strip() for choice in choices), row["answer"].strip())
+    return ChoiceQuestion(row["question"].strip(), tuple(choice.strip() for choice in choices), row["answer"].strip())
 
 
 _CHOICE = "choice_"
 
 
-def as_authors_fill(document: str, question: Question) -> tuple[str, str]:
+def as_authors_fill(document: str, question: ChoiceQuestion) -> tuple[str, str]:
     """Document and question as the authors' code fills them in: one after the other, by plain replacement.
 
     A document that holds `$Q$` or `$C_A$` then has question and choices in it, too.
@@ -352,7 +354,7 @@ def as_authors_fill(document: str, question: Question) -> tuple[str, str]:
     filled = document.strip()
     for name, text in zip(names, texts, strict=True):
         filled = filled.replace(name, text)
-    asked = Question("$Q$", tuple(names[1:]), question.answer).asked
+    asked = ChoiceQuestion("$Q$", tuple(names[1:]), question.answer).asked
     for name, text in zip(names, texts, strict=True):
         asked = asked.replace(name, text)
     return filled, asked

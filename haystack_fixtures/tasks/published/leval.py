@@ -19,10 +19,10 @@ from needlework.haystack_fixtures.tasks.published.leval_files import (
     OPTION,
     SCORED,
     SOURCES,
-    DataFile,
     Group,
-    Item,
+    LevalFile,
     LevalOptions,
+    LevalQuestion,
     Source,
     files_of,
     find_file,
@@ -31,7 +31,7 @@ from needlework.haystack_fixtures.tasks.published.leval_files import (
     read,
     read_file,
 )
-from needlework.haystack_fixtures.tasks.task import Asked, FollowUp, Task, no_depths
+from needlework.haystack_fixtures.tasks.task import FollowUp, Question, Task, no_depths
 
 # The document stands first and the question last, so that what the questions of a document share is computed once.
 # Questions, documents and references are the user's copy of the data; what stands around them is ours.
@@ -46,7 +46,7 @@ _OPTION_TEXT = re.compile(r"^\W*([A-D])\W+(.+)$", re.MULTILINE)
 _NO_WORDS = ("gsm100", "codeU", "sci_fi")
 
 
-def _file(source: Source, suite: Suite) -> DataFile:
+def _file(source: Source, suite: Suite) -> LevalFile:
     folder = family_options(suite, LevalOptions).leval_data
     if folder is None:
         raise InputError(OPTION, "", f"{source.task} needs L-Eval's data: name your copy with {OPTION} DIR")
@@ -97,7 +97,7 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) < 4 else f"{', '.join(names[:2])} and {len(names) - 2} other tasks"
 
 
-def _ask(source: Source, suite: Suite, cell: Cell, _seed: int) -> Asked:
+def _ask(source: Source, suite: Suite, cell: Cell, _seed: int) -> Question:
     file, own = _file(source, suite), family_options(suite, LevalOptions)
     item = file.items[cell.needle]
     question, reference = item.question.strip(), _reference(source, suite, file, item)
@@ -111,7 +111,7 @@ def _ask(source: Source, suite: Suite, cell: Cell, _seed: int) -> Asked:
         answer, then = _twice(item)
         reference["follow_up"] = then.question
     truncation = "none" if own.no_truncate else own.leval_truncation
-    return Asked(
+    return Question(
         needles=(),
         depths=(),
         question=question,
@@ -129,7 +129,7 @@ def _ask(source: Source, suite: Suite, cell: Cell, _seed: int) -> Asked:
     )
 
 
-def _in_words(source: Source, item: Item) -> str:
+def _in_words(source: Source, item: LevalQuestion) -> str:
     """The reference in words that the document may have: of letters the options that they stand for."""
     if source.name in _NO_WORDS:
         return ""
@@ -140,7 +140,7 @@ def _in_words(source: Source, item: Item) -> str:
     return "\n".join(options[letter] for letter in letters if letter in options)
 
 
-def _reference(source: Source, suite: Suite, file: DataFile, item: Item) -> dict[str, Any]:
+def _reference(source: Source, suite: Suite, file: LevalFile, item: LevalQuestion) -> dict[str, Any]:
     items = file.of(family_options(suite, LevalOptions).leval_subset)
     reference: dict[str, Any] = {
         "answers": (item.answer,),
@@ -167,7 +167,7 @@ def _floor(name: str, answers: Sequence[str]) -> float:
     return max(same.values()) / len(answers)
 
 
-def _twice(item: Item) -> tuple[str, FollowUp]:
+def _twice(item: LevalQuestion) -> tuple[str, FollowUp]:
     """What is true in the story; and the question that is asked after it, without the story: what is true outside."""
     loyalty, _, fact = item.answer.partition(_FACT)
     question = item.question.strip()

@@ -33,7 +33,7 @@ SUBSETS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class LevalQuestion:
     """A question with its reference. `document`: its number among the file's. `evaluation`: its row's."""
 
     label: str
@@ -44,14 +44,14 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class DataFile:
+class LevalFile:
     """The different documents of a file, in its order, and all its questions by label (`doc3_q7`)."""
 
     documents: tuple[str, ...]
-    items: dict[str, Item]
+    items: dict[str, LevalQuestion]
     sha256: str
 
-    def of(self, subset: str) -> tuple[Item, ...]:
+    def of(self, subset: str) -> tuple[LevalQuestion, ...]:
         """The questions of a subset."""
         return tuple(item for item in self.items.values() if item.evaluation in SUBSETS[subset])
 
@@ -116,7 +116,7 @@ def find_file(given: str, source: Source) -> Path | None:
     return next((place for place in places if place.is_file()), None)
 
 
-def read_file(given: str, source: Source) -> DataFile:
+def read_file(given: str, source: Source) -> LevalFile:
     """Read a task's file; it stays in memory while it does not change. Raises `InputError`."""
     path = find_file(given, source)
     if path is None:
@@ -124,7 +124,7 @@ def read_file(given: str, source: Source) -> DataFile:
     return read(path)
 
 
-def read(path: Path) -> DataFile:
+def read(path: Path) -> LevalFile:
     """Read a file of L-Eval's form; it stays in memory while it does not change. Raises `InputError`."""
     try:
         stat = path.stat()
@@ -144,14 +144,14 @@ def has_the_form(path: Path) -> bool:
 
 
 @lru_cache(None)
-def _read(path: Path, _changed: int, _size: int) -> DataFile:
+def _read(path: Path, _changed: int, _size: int) -> LevalFile:
     try:
         data = path.read_bytes()
     except OSError as error:
         raise InputError(OPTION, path, f"cannot be read ({error.strerror})") from None
     documents: dict[str, int] = {}
     asked: dict[int, int] = {}
-    items: dict[str, Item] = {}
+    items: dict[str, LevalQuestion] = {}
     scored = ""
     for number, row in rows(path, data):
         if row.evaluation in SCORED and row.evaluation != (scored := scored or row.evaluation):
@@ -161,10 +161,10 @@ def _read(path: Path, _changed: int, _size: int) -> DataFile:
         for question, answer in row.pairs:
             place = asked[document] = asked.get(document, -1) + 1
             label = f"doc{document}_q{place}"
-            items[label] = Item(label, document, row.evaluation, question, answer)
+            items[label] = LevalQuestion(label, document, row.evaluation, question, answer)
     if not items:
         raise InputError(OPTION, path, "has no questions: a row has a document, `instructions` and `outputs`")
-    return DataFile(tuple(documents), items, sha256(data).hexdigest())
+    return LevalFile(tuple(documents), items, sha256(data).hexdigest())
 
 
 OPTION = "--leval-data"
@@ -172,7 +172,7 @@ _EVALUATIONS = (*SCORED, "LLM", "human")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LevalRow:
     """A document with its questions and the answer of each. `evaluation`: what its answers are for."""
 
     text: str
@@ -180,7 +180,7 @@ class Row:
     pairs: tuple[tuple[str, str], ...]
 
 
-def rows(path: Path, data: bytes) -> Iterator[tuple[int, Row]]:
+def rows(path: Path, data: bytes) -> Iterator[tuple[int, LevalRow]]:
     """The rows of a file's bytes with their line numbers, from 1. Raises `InputError`."""
     for number, line in enumerate(data.split(b"\n"), 1):
         if not line.strip():
@@ -203,7 +203,7 @@ def _object(line: bytes) -> dict[str, Any]:
     return row
 
 
-def _row(row: dict[str, Any]) -> Row:
+def _row(row: dict[str, Any]) -> LevalRow:
     for key in ("input", "instructions", "outputs"):
         if key not in row:
             raise ValueError(f"has no `{key}`: a row has input (the document), instructions, outputs and evaluation")
@@ -225,7 +225,7 @@ def _row(row: dict[str, Any]) -> Row:
     blank = next((at for at, each in enumerate(answers, 1) if not each.strip()), None)
     if blank:
         raise ValueError(f"answer {blank} of `outputs` is blank: write it, or leave the question out")
-    return Row(text, evaluation, tuple(zip(questions, answers, strict=True)))
+    return LevalRow(text, evaluation, tuple(zip(questions, answers, strict=True)))
 
 
 # Tasks are found by this table, never by words in a path. Files of one's own: `own.py`.

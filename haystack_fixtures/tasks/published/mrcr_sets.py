@@ -14,14 +14,14 @@ from needlework.core.grid import Cell
 from needlework.core.prompts import Turn
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.documents.data_set import iso_date
-from needlework.haystack_fixtures.documents.data_set_files import OPTION, Entry, Layout
+from needlework.haystack_fixtures.documents.data_set_files import OPTION, DataSetLayout, RowSummary
 from needlework.haystack_fixtures.haystacks.conversations import Conversation
 from needlework.haystack_fixtures.haystacks.documents import Document
-from needlework.haystack_fixtures.tasks.published.data_sets import Rows, data_of
-from needlework.haystack_fixtures.tasks.task import Asked
+from needlework.haystack_fixtures.tasks.published.data_sets import DataSetRows, data_of
+from needlework.haystack_fixtures.tasks.task import Question
 
 # Messages are sent as the rows have them; nothing is added and nothing cut.
-LAYOUT = Layout(
+LAYOUT = DataSetLayout(
     name="OpenAI MRCR",
     columns=("prompt", "answer", "random_string_to_prepend", "n_needles", "desired_msg_index"),
     text="prompt",
@@ -31,11 +31,11 @@ LAYOUT = Layout(
 )
 
 
-def _group(entry: Entry) -> str:
+def _group(entry: RowSummary) -> str:
     return f"n{entry.row['n_needles']}"
 
 
-def _size(entry: Entry) -> float:
+def _size(entry: RowSummary) -> float:
     """About how many tokens prompt and answer have."""
     return (entry.chars + len(entry.row["answer"])) / CHARS_PER_TOKEN
 
@@ -43,7 +43,7 @@ def _size(entry: Entry) -> float:
 CHARS_PER_TOKEN = 4.9  # of both data sets, in o200k tokens
 
 
-ROWS = Rows(LAYOUT, _group, _size)
+ROWS = DataSetRows(LAYOUT, _group, _size)
 
 
 def messages_of(prompt: str, number: int) -> tuple[Turn, ...]:
@@ -60,7 +60,7 @@ def messages_of(prompt: str, number: int) -> tuple[Turn, ...]:
     return tuple(found)
 
 
-def pieces_in(messages: tuple[Turn, ...], entry: Entry) -> Pieces:
+def pieces_in(messages: tuple[Turn, ...], entry: RowSummary) -> Pieces:
     """The pieces of the ask that a row asks about."""
     replies = [at for at, turn in enumerate(messages) if turn.role == "assistant" and at]
     rounds = [(messages[at - 1].text, messages[at].text) for at in replies]
@@ -69,14 +69,14 @@ def pieces_in(messages: tuple[Turn, ...], entry: Entry) -> Pieces:
     return pieces_of(rounds, entry.row["answer"].removeprefix(entry.row["random_string_to_prepend"]), at)
 
 
-def scored_with(prompt: str, entry: Entry) -> dict[str, Any]:
+def scored_with(prompt: str, entry: RowSummary) -> dict[str, Any]:
     """The reference of a row."""
     row = entry.row
     pieces = pieces_in(messages_of(prompt, entry.number), entry)
     return reference_of(row["answer"], row["random_string_to_prepend"], pieces)
 
 
-def _ask(suite: Suite, cell: Cell, _seed: int) -> Asked:
+def _ask(suite: Suite, cell: Cell, _seed: int) -> Question:
     data, entry = data_of(LAYOUT, suite), ROWS.of(suite)[cell.needle]
     prompt = data.text(entry.number)
     messages, reference = messages_of(prompt, entry.number), scored_with(prompt, entry)
@@ -84,7 +84,7 @@ def _ask(suite: Suite, cell: Cell, _seed: int) -> Asked:
     told = entry.row["desired_msg_index"]
     places = [at for at, turn in enumerate(messages) if turn.role == "assistant" and turn.text.strip() == piece]
     wanted = told + 1 if isinstance(told, int) and told + 1 in places else next(iter(places), None)
-    return Asked(
+    return Question(
         needles=(),
         depths=(),
         question=messages[-1].text,
@@ -150,28 +150,28 @@ TASKS = (
 
 
 # Another benchmark than OpenAI's, with other prompts, another string and another score.
-DEEPMIND_MRCR_LAYOUT = Layout(name="MRCR v2", columns=("queries", "answer"), text="queries")
+DEEPMIND_MRCR_LAYOUT = DataSetLayout(name="MRCR v2", columns=("queries", "answer"), text="queries")
 _STRING = 12  # characters of the string that the answer begins with
 _ROUND = re.compile(r"\n\n(?=User:)")
 _SIDES = "\n\nAssistant:"
 
 
-def _deepmind_mrcr_group(entry: Entry) -> str:
+def _deepmind_mrcr_group(entry: RowSummary) -> str:
     """`n8` where the row tells the places of its pieces."""
     places = len(re.findall(r"\d+\s*,\s*\d+", str(entry.row.get("relevant_context_positions", ""))))
     return f"n{places}" if places else "rows"
 
 
-def _deepmind_mrcr_size(entry: Entry) -> float:
+def _deepmind_mrcr_size(entry: RowSummary) -> float:
     """About how many tokens prompt and answer have."""
     told = str(entry.row.get("context_len", ""))
     return float(told) if re.fullmatch(r"\d+(\.\d+)?", told) else entry.chars / CHARS_PER_TOKEN
 
 
-DEEPMIND_MRCR_ROWS = Rows(DEEPMIND_MRCR_LAYOUT, _deepmind_mrcr_group, _deepmind_mrcr_size)
+DEEPMIND_MRCR_ROWS = DataSetRows(DEEPMIND_MRCR_LAYOUT, _deepmind_mrcr_group, _deepmind_mrcr_size)
 
 
-def deepmind_mrcr_scored_with(queries: str, entry: Entry) -> dict[str, Any]:
+def deepmind_mrcr_scored_with(queries: str, entry: RowSummary) -> dict[str, Any]:
     """The reference of a row."""
     answer = entry.row["answer"].strip()
     parts = (part.removeprefix("User:").partition(_SIDES) for part in _ROUND.split(queries))
@@ -179,14 +179,14 @@ def deepmind_mrcr_scored_with(queries: str, entry: Entry) -> dict[str, Any]:
     return reference_of(answer, answer[:_STRING], pieces_of(rounds, answer[_STRING:].strip()))
 
 
-def _deepmind_mrcr_ask(suite: Suite, cell: Cell, _seed: int) -> Asked:
+def _deepmind_mrcr_ask(suite: Suite, cell: Cell, _seed: int) -> Question:
     data, entry = data_of(DEEPMIND_MRCR_LAYOUT, suite), DEEPMIND_MRCR_ROWS.of(suite)[cell.needle]
     queries = data.text(entry.number)
     final = str(entry.row.get("view_ops") or "Prepend ")
     at = queries.rfind(final)
     conversation, question = (queries[:at], queries[at:]) if at >= 0 else (queries, "")
     reference = deepmind_mrcr_scored_with(queries, entry)
-    return Asked(
+    return Question(
         needles=(),
         depths=(),
         question=question,

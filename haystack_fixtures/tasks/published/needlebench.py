@@ -18,7 +18,7 @@ from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.frame import spaced_depths
 from needlework.haystack_fixtures.haystacks.listing import Listing
-from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.tasks.task import Question, Task, labelled, no_depths
 
 # The statements stand in a drawn order, `diff` percent of the text apart, from the cell's depth on (as OpenCompass
 # documents it; its code shifts twice). The answer is asked for in \boxed{}, which v2's rule reads and v1's does not
@@ -39,14 +39,14 @@ def _labels(suite: Suite) -> tuple[str, ...]:
     return tuple(labelled(f"{count}needle", suite) for count in COUNTS)
 
 
-def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     count = int(cell.needle.partition("needle")[0])
     rng = draws(NAME, VERSION, seed, cell.repeat, count)
     chain = draw_chain(rng, suite.language, count)
     question = _QUESTION[suite.language].replace("{person}", chain.youngest)
     others = chain.people[1:-1]
     assert cell.depth is not None
-    return Asked(
+    return Question(
         needles=tuple(
             Needle(
                 f"link{link + 1}",
@@ -82,7 +82,7 @@ def boxed(text: str) -> str:
     return rf"\boxed{{{text}}}"
 
 
-def draw_chain(rng: random.Random, language: str, links: int) -> Chain:
+def draw_chain(rng: random.Random, language: str, links: int) -> KinshipChain:
     """A chain of so many statements (1 or more), no two people of the same name.
 
     As long as there are enough of them, no two share a first or a family name either: then every word of a name tells
@@ -97,7 +97,7 @@ def draw_chain(rng: random.Random, language: str, links: int) -> Chain:
         template = pick(rng, tables.statements)
         statements.append(template.format(elder=elder, younger=younger, relation=relation))
         generations.append(back + 1)
-    return Chain(tuple(name for name, _ in people), tuple(statements), tuple(generations))
+    return KinshipChain(tuple(name for name, _ in people), tuple(statements), tuple(generations))
 
 
 @cache
@@ -129,7 +129,7 @@ class _Tables:
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class KinshipChain:
     """`people`: from the youngest to the eldest. `statements[i]` says what `people[i + 1]` is to `people[i]`, and
     `generations[i]` how far back that is. Nothing follows from them but this one line of descent."""
 
@@ -239,14 +239,14 @@ def _window(count: int, suite: Suite) -> int:
     return kept + TOKENS_AROUND[suite.language] + TOKENS_EACH[suite.language] * count
 
 
-def _atc_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _atc_ask(suite: Suite, cell: Cell, seed: int) -> Question:
     count, kind = _count(cell.needle), KINDS[cell.repeat % len(KINDS)]
     rng = draws(ATC_NAME, ATC_VERSION, seed, cell.repeat, count)
     chain = draw_chain(rng, suite.language, count)
     lines = [f"{statement}\n" for statement in shuffled(rng, chain.statements)]
     question = _question(chain, kind, suite.language)
     answer = _answer(chain, kind)
-    return Asked(
+    return Question(
         needles=(),
         depths=(),
         question=question,
@@ -268,13 +268,13 @@ def _atc_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     )
 
 
-def _question(chain: Chain, kind: str, language: str) -> str:
+def _question(chain: KinshipChain, kind: str, language: str) -> str:
     """NeedleBench asks about the two ends of the chain, always."""
     asked = _QUESTIONS[language][kind].format(young=chain.youngest, old=chain.eldest, far=sum(chain.generations))
     return _LEAD[language] + asked + _CLOSE[language]["number" if kind == "distance" else "name"]
 
 
-def _answer(chain: Chain, kind: str) -> str:
+def _answer(chain: KinshipChain, kind: str) -> str:
     if kind == "distance":
         return str(sum(chain.generations))
     return chain.youngest if kind == "descendant" else chain.eldest

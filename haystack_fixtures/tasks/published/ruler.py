@@ -18,7 +18,7 @@ from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.corpora.corpus_named import UNIT
 from needlework.haystack_fixtures.haystacks.listing import Listing
-from needlework.haystack_fixtures.tasks.task import Asked, Prose, Task, labelled, no_depths
+from needlework.haystack_fixtures.tasks.task import Prose, Question, Task, labelled, no_depths
 
 Made = Literal["words", "numbers", "uuids"]
 _KNOWN = 3  # statements of a haystack of nothing else whose values a scorer is told; others look like them
@@ -91,7 +91,7 @@ _NAMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Statement:
+class _KeyStatement:
     """One key with one of its values."""
 
     key: str
@@ -99,7 +99,7 @@ class _Statement:
     text: str
 
 
-def _ask(kind: Kind, suite: Suite, cell: Cell, seed: int) -> Asked:
+def _ask(kind: Kind, suite: Suite, cell: Cell, seed: int) -> Question:
     parts, language = seeds(kind.name, suite, cell, seed), suite.language
     rng = draws(*parts)
     made = _statements(rng, kind, language)
@@ -124,7 +124,7 @@ def _ask(kind: Kind, suite: Suite, cell: Cell, seed: int) -> Asked:
         for number, each in enumerate(wanted)
     ]
     needles += [Needle(f"other{n}", each.text, "", "") for n, each in enumerate(others) if not kind.among]
-    return Asked(
+    return Question(
         needles=tuple(needles),
         depths=tuple(sample(rng, DEPTHS, len(needles))),
         question=question,
@@ -144,7 +144,7 @@ def _ask(kind: Kind, suite: Suite, cell: Cell, seed: int) -> Asked:
     )
 
 
-def _statements(rng: Random, kind: Kind, language: str, taken: Sequence[_Statement] = ()) -> Iterator[_Statement]:
+def _statements(rng: Random, kind: Kind, language: str, taken: Sequence[_KeyStatement] = ()) -> Iterator[_KeyStatement]:
     """Statements, each value and each key's group once; none whose key or value has to do with one that is taken."""
     keys, values = _stream(rng, kind.key, language), _stream(rng, kind.value, language)
     known = {each.value for each in taken}
@@ -153,7 +153,7 @@ def _statements(rng: Random, kind: Kind, language: str, taken: Sequence[_Stateme
             continue
         for _ in range(kind.num_needle_v):
             value = next(value for value in values if value not in known)
-            yield _Statement(key, value, _STATEMENT[language].format(key=key, value=value, **_words(kind, language)))
+            yield _KeyStatement(key, value, _STATEMENT[language].format(key=key, value=value, **_words(kind, language)))
 
 
 def _stream(rng: Random, made: Made, language: str) -> Iterator[str]:
@@ -277,14 +277,14 @@ _TRACKING_PREFIX = {
 }
 
 
-def _tracking_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _tracking_ask(suite: Suite, cell: Cell, seed: int) -> Question:
     parts, language = seeds("ruler_vt", suite, cell, seed), suite.language
     rng = draws(*parts)
     value, names = _chain(rng, _LETTERS)
     words = {"value": value, "count": HOPS + 1}
     question = _TRACKING_QUESTION[language].format(**words)
     line = f"{UNIT[language]}\n"
-    return Asked(
+    return Question(
         needles=tuple(
             Needle(f"hop{hop}", text, question, names[hop]) for hop, text in enumerate(_assignments(value, names))
         ),

@@ -15,7 +15,7 @@ from needlework.core.grid import Cell
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.tasks.published.ruler import FAMILY, VERSION, first_words, seeds, vocabulary
-from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.tasks.task import Question, Task, labelled, no_depths
 
 ALPHA = 2
 _ZETA = pi * pi / 6  # zeta(ALPHA)
@@ -70,7 +70,7 @@ def _floors(nominal: int) -> list[int]:
     return found
 
 
-def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     parts, language = seeds("ruler_fwe", suite, cell, seed), suite.language
     ranked = _ranked(draws(*parts), 1 + WANTED + _KNOWN)
     wanted = tuple(ranked[1 : 1 + WANTED])
@@ -86,7 +86,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Asked:
 
     answer, count = ", ".join(wanted), {"count": _COUNT[language]}
     question = _QUESTION[language].format(**count)
-    return Asked(
+    return Question(
         needles=(),
         depths=(),
         question=question,
@@ -167,7 +167,7 @@ def _lengths(suite: Suite, label: str) -> tuple[int, ...]:
     return tuple(length for length in suite.lengths if (length >= _LONG[suite.language]) == label.startswith("freq30"))
 
 
-def _words_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
+def _words_ask(suite: Suite, cell: Cell, seed: int) -> Question:
     name = cell.needle.partition("_")[0]
     parts, language, times = (*seeds("ruler_cwe", suite, cell, seed), name), suite.language, FREQUENCIES[name]
 
@@ -192,7 +192,7 @@ def _words_ask(suite: Suite, cell: Cell, seed: int) -> Asked:
     often = example[:COMMON]
     text = "".join(_numbered(often, times.example_common, example[COMMON:], times.example_other, (*parts, "example")))
     solved = f"{_WORDS_PREFIX[language].format(count=COMMON)} {_COMMA[language].join(often)}"
-    return Asked(
+    return Question(
         needles=(),
         depths=(),
         question=question,

@@ -28,7 +28,7 @@ from needlework.haystack_fixtures.tasks.published.ruler import (
     town,
     vocabulary,
 )
-from needlework.haystack_fixtures.tasks.task import Asked, Task, labelled, no_depths
+from needlework.haystack_fixtures.tasks.task import Question, Task, labelled, no_depths
 
 # The documents that answer stand at drawn places, the same share of the list at every length (RULER has them at one and
 # the same place in every sample).
@@ -42,7 +42,7 @@ _PREFIX = {"en": "Answer:", "zh": "答案："}
 
 
 @dataclass(frozen=True, slots=True)
-class _Drawn:
+class _DrawnQuestion:
     """A question with the documents that answer it. `others(count)`: so many of the others, in drawn order."""
 
     text: str
@@ -71,7 +71,7 @@ def _check_repeats(repeats: int, suite: Suite, file: QuestionFile) -> None:
         raise InputError("--repeats", suite.repeats, f"{OPTION} has {len(file.questions)} questions; ask no more")
 
 
-def _ask(steps: int, suite: Suite, cell: Cell, seed: int) -> Asked:
+def _ask(steps: int, suite: Suite, cell: Cell, seed: int) -> Question:
     parts, language = seeds(f"ruler_qa_{steps}", suite, cell, seed), suite.language
     questions = _questions(suite)
     if questions is None:
@@ -97,7 +97,7 @@ def _ask(steps: int, suite: Suite, cell: Cell, seed: int) -> Asked:
         return drawn.answers[0], {"documents": count, "gold": present(count)[1], "chance": chance}
 
     question = _QUESTION[language].format(question=drawn.text)
-    return Asked(
+    return Question(
         needles=(),
         depths=(),
         question=question,
@@ -117,13 +117,13 @@ def _ask(steps: int, suite: Suite, cell: Cell, seed: int) -> Asked:
     )
 
 
-def _generated(parts: tuple[object, ...], steps: int, language: str) -> _Drawn:
+def _generated(parts: tuple[object, ...], steps: int, language: str) -> _DrawnQuestion:
     def told(count: int) -> Sequence[str]:
         return _told(parts, steps, language, enough(count))[:count]
 
     story = next(stories(draws(*parts), language))
     text, answer = two_steps(story, language) if steps > 1 else one_step(draws(*parts, "asked"), story, language)
-    return _Drawn(text, (answer,), tuple(told(steps)), lambda count: told(steps + count)[steps:])
+    return _DrawnQuestion(text, (answer,), tuple(told(steps)), lambda count: told(steps + count)[steps:])
 
 
 @lru_cache(4)
@@ -134,7 +134,7 @@ def _told(parts: tuple[object, ...], steps: int, language: str, count: int) -> S
     return tuple(islice(documents, count))
 
 
-def _from_file(parts: tuple[object, ...], file: QuestionFile, suite: Suite, cell: Cell, seed: int) -> _Drawn:
+def _from_file(parts: tuple[object, ...], file: QuestionFile, suite: Suite, cell: Cell, seed: int) -> _DrawnQuestion:
     _check_repeats(cell.repeat + 1, suite, file)
     asked = _nth(draws(cell.task, VERSION, seed, "order"), len(file.questions), cell.repeat)
     question = file.questions[asked]
@@ -146,7 +146,7 @@ def _from_file(parts: tuple[object, ...], file: QuestionFile, suite: Suite, cell
 
     gold = tuple(file.documents[number] for number in question.gold)
     most = max(len(gold), len(file.documents) - len(gold))
-    return _Drawn(question.text, question.answers, gold, others, most, file.sha256)
+    return _DrawnQuestion(question.text, question.answers, gold, others, most, file.sha256)
 
 
 def _unordered(rng: Random, total: int, taken: Collection[int] = ()) -> Iterator[int]:
@@ -191,7 +191,7 @@ class QuestionFile:
 OPTION = "--questions"
 
 
-def stories(rng: Random, language: str) -> Iterator[Story]:
+def stories(rng: Random, language: str) -> Iterator[FounderStory]:
     """Endless stories; names and pieces come once, the first story's founder, towns and piece in no other.
 
     Other founders come once too, until half of all names are used up.
@@ -229,7 +229,7 @@ def stories(rng: Random, language: str) -> Iterator[Story]:
             "season": pick(rng, _SEASONS[language]),
             "job": pick(rng, _JOBS[language]),
         }
-        yield Story(
+        yield FounderStory(
             name,
             founder,
             told["place"],
@@ -275,7 +275,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class FounderStory:
     """An institution and its founder."""
 
     name: str
@@ -287,7 +287,7 @@ class Story:
     life: str
 
 
-def one_step(rng: Random, story: Story, language: str) -> tuple[str, str]:
+def one_step(rng: Random, story: FounderStory, language: str) -> tuple[str, str]:
     """A question that one document answers, and the answer."""
     about = pick(rng, sorted(_ONE_STEP[language]))
     return _ONE_STEP[language][about].format(name=story.name), str(getattr(story, about))
@@ -307,7 +307,7 @@ _ONE_STEP = {
 }
 
 
-def two_steps(story: Story, language: str) -> tuple[str, str]:
+def two_steps(story: FounderStory, language: str) -> tuple[str, str]:
     """A question that takes the founder's name from one document and the town from another, and the answer."""
     return _TWO_STEPS[language].format(name=story.name), story.birth
 

@@ -202,7 +202,7 @@ def panel_of(family: Family) -> Family:
 
 
 @dataclass(frozen=True, slots=True)
-class _Trial:
+class _PairedTrial:
     """One trial of a family in both runs; `None` where a run does not have it or has no score for it.
 
     `sample`: what trials share that are not independent: a repeat; for questions on documents, as in a panel.
@@ -231,9 +231,9 @@ class _Trial:
 def _family(family: Family, trials: Mapping[Identity, tuple[Record | None, Record | None]]) -> FamilyDifference:
     """`trials` in order of length; those without two scores only count."""
     both = [_trial(at, pair) for at, pair in trials.items()]
-    cells: dict[tuple[int, float | None], list[_Trial]] = {}
-    columns: dict[int, list[_Trial]] = {}
-    rows: dict[float | None, list[_Trial]] = {}
+    cells: dict[tuple[int, float | None], list[_PairedTrial]] = {}
+    columns: dict[int, list[_PairedTrial]] = {}
+    rows: dict[float | None, list[_PairedTrial]] = {}
     for each in both:
         cells.setdefault((each.length, each.depth), []).append(each)
         columns.setdefault(each.length, []).append(each)
@@ -254,10 +254,10 @@ def _family(family: Family, trials: Mapping[Identity, tuple[Record | None, Recor
     )
 
 
-def _trial(at: Identity, pair: tuple[Record | None, Record | None]) -> _Trial:
+def _trial(at: Identity, pair: tuple[Record | None, Record | None]) -> _PairedTrial:
     family, length, depth, _, _ = at
     first, second = pair
-    return _Trial(
+    return _PairedTrial(
         length,
         depth,
         (panel_of(family), next(panel_and_sample_of(record)[1] for record in pair if record is not None)),
@@ -267,7 +267,7 @@ def _trial(at: Identity, pair: tuple[Record | None, Record | None]) -> _Trial:
     )
 
 
-def _losses(trials: Iterable[_Trial]) -> tuple[Losses, ...]:
+def _losses(trials: Iterable[_PairedTrial]) -> tuple[Losses, ...]:
     return losses_of(
         (each.length, each.outcomes, (each.first is not None, each.second is not None))
         for each in trials
@@ -275,7 +275,7 @@ def _losses(trials: Iterable[_Trial]) -> tuple[Losses, ...]:
     )
 
 
-def _group(trials: Sequence[_Trial]) -> GroupDifference:
+def _group(trials: Sequence[_PairedTrial]) -> GroupDifference:
     pairs = [(each, each.pair) for each in trials if each.pair is not None]
     first, second = ([pair[side] for _, pair in pairs] for side in (0, 1))
     samples = [each.sample for each, _ in pairs]
@@ -289,7 +289,7 @@ def _group(trials: Sequence[_Trial]) -> GroupDifference:
     )
 
 
-def _cell(family: Family, length: int, depth: float | None, trials: Sequence[_Trial]) -> CellDifference:
+def _cell(family: Family, length: int, depth: float | None, trials: Sequence[_PairedTrial]) -> CellDifference:
     group = _group(trials)
     fields = (group.n, group.first, group.second, group.intervals, group.found, group.unscored)
     return CellDifference(*fields, family=family, length=length, depth=depth)

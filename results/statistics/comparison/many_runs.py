@@ -29,7 +29,7 @@ Base = Literal["first", "previous"]
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class RunScores:
     """Of some trials: how many, how many have a score, their mean (0..1) and its 95 % interval; `range`: the mean with
     all undecided answers as misses, and as hits, `None` where there are none."""
 
@@ -51,8 +51,8 @@ class Against:
     """
 
     name: str
-    scores: Scores
-    lengths: Mapping[int, Scores]
+    scores: RunScores
+    lengths: Mapping[int, RunScores]
     base: str = ""
     whole: FamilyDifference | None = None
     at: Mapping[int, FamilyDifference] = field(default_factory=dict)
@@ -143,10 +143,10 @@ def _alone(name: str, records: Sequence[Record]) -> Against:
     )
 
 
-def _scores(records: Sequence[Record]) -> Scores:
+def _scores(records: Sequence[Record]) -> RunScores:
     scored = [record for record in records if record.outcome in SCORED and record.score is not None]
     values = [float(record.score or 0.0) for record in scored]
     samples = [(panel_of(("", record.task, record.needle)), panel_and_sample_of(record)[1]) for record in scored]
     mean = fsum(values) / len(values) if values else None
     within = range_of(mean, len(values), Counter(record.outcome for record in records))
-    return Scores(len(records), len(values), mean, score_interval(values, samples), within)
+    return RunScores(len(records), len(values), mean, score_interval(values, samples), within)

@@ -9,7 +9,7 @@ from math import fsum, sqrt
 import numpy as np
 
 from needlework.results.statistics.intervals import Floats
-from needlework.results.statistics.leaderboard.entries import Codes, Entry, alike, asked_otherwise, tail
+from needlework.results.statistics.leaderboard.entries import BoardEntry, Codes, alike, asked_otherwise, tail
 from needlework.results.statistics.paired import FEWEST_FOR_P, holm
 from needlework.results.statistics.panels import Range
 
@@ -26,14 +26,14 @@ class Candidate:
     name: str
     run: str
     link: str
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, BoardEntry]
     setting: Mapping[str, str]
     why: str = ""
     asked: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BoardRow:
     """One line of a board. `counted`: the mean score with undecided answers, and what only others could answer, as
     misses, 0..1; `low`, `high`: the 95 % interval of the mean of what was scored; `range`: the mean with all undecided
     answers as misses, and as hits. `entry`: `None` on the board of all tasks.
@@ -45,7 +45,7 @@ class Row:
     mean: float | None
     low: float | None
     high: float | None
-    entry: Entry | None
+    entry: BoardEntry | None
     range: Range | None = None
 
 
@@ -58,7 +58,7 @@ class Board:
     """
 
     task: str
-    rows: tuple[Row, ...]
+    rows: tuple[BoardRow, ...]
     lengths: tuple[int, ...]
     trials: int
     samples: int
@@ -95,7 +95,7 @@ def _board(task: str, who: Sequence[Candidate]) -> Board:
     filled, most, codes = filled_scores(entries)
     ranks, first = rank_ranges(sums_of(filled, codes), sums_of(most, codes)), entries[0]
     rows = [
-        Row(each, rank, float(counted), entry.mean, entry.low, entry.high, entry, entry.range)
+        BoardRow(each, rank, float(counted), entry.mean, entry.low, entry.high, entry, entry.range)
         for each, rank, counted, entry in zip(who, ranks, filled.mean(axis=1), entries, strict=True)
     ]
     lengths = tuple(length for length, *_ in first.by_length)
@@ -133,24 +133,24 @@ def _of_all(who: Sequence[Candidate]) -> list[Board]:
     return found
 
 
-def _mean_row(who: Candidate, ranks: Ranks, rows: Sequence[Row]) -> Row:
+def _mean_row(who: Candidate, ranks: Ranks, rows: Sequence[BoardRow]) -> BoardRow:
     """The mean of the rows of all tasks; its interval from theirs, as if tasks were independent (MOVER: G. Y. Zou and
     A. Donner, Stat. Med. 27 (2008) 1693-1702).
     """
     counted = fsum(row.counted for row in rows) / len(rows)
     means, within = [row.mean for row in rows if row.mean is not None], _mean_range(rows)
     if len(means) < len(rows):
-        return Row(who, ranks, counted, None, None, None, None, within)
+        return BoardRow(who, ranks, counted, None, None, None, None, within)
     mean = fsum(means) / len(rows)
     ends = [(row.mean, row.low, row.high) for row in rows]
     known = [(m - low, high - m) for m, low, high in ends if m is not None and low is not None and high is not None]
     if len(known) < len(rows):
-        return Row(who, ranks, counted, mean, None, None, None, within)
+        return BoardRow(who, ranks, counted, mean, None, None, None, within)
     below, above = (sqrt(fsum(side**2 for side in sides)) / len(rows) for sides in zip(*known, strict=True))
-    return Row(who, ranks, counted, mean, mean - below, mean + above, None, within)
+    return BoardRow(who, ranks, counted, mean, mean - below, mean + above, None, within)
 
 
-def _mean_range(rows: Sequence[Row]) -> Range | None:
+def _mean_range(rows: Sequence[BoardRow]) -> Range | None:
     """Between what the mean over tasks lies; `None` where no answer is undecided, or a task has none at all."""
     ends = [row.range or (row.mean, row.mean) for row in rows]
     lows, highs = ([end for end in side if end is not None] for side in zip(*ends, strict=True))
@@ -167,7 +167,7 @@ def _weighted(task: str, who: Sequence[Candidate], *, hits: bool) -> Floats:
     return weighted
 
 
-def filled_scores(entries: Sequence[Entry]) -> tuple[Floats, Floats, Codes]:
+def filled_scores(entries: Sequence[BoardEntry]) -> tuple[Floats, Floats, Codes]:
     """Return the scores (entries, trials) of entries that were asked the same, misses for those that are missing; the
     same with undecided answers as hits; and the sample of each trial. Trials that none of them answered are left out.
     """
@@ -178,7 +178,7 @@ def filled_scores(entries: Sequence[Entry]) -> tuple[Floats, Floats, Codes]:
     return least, most, entries[0].samples[kept]
 
 
-def _filled(entry: Entry, *, hits: bool) -> Floats:
+def _filled(entry: BoardEntry, *, hits: bool) -> Floats:
     scores = np.nan_to_num(entry.scores.astype(np.float64))
     return np.where(entry.undecided > 0, 1.0, scores) if hits else scores
 
@@ -191,7 +191,7 @@ def sums_of(scores: Floats, samples: Codes) -> Floats:
     return found
 
 
-def _ordered(rows: Sequence[Row]) -> tuple[Row, ...]:
+def _ordered(rows: Sequence[BoardRow]) -> tuple[BoardRow, ...]:
     return tuple(sorted(rows, key=lambda row: (-row.counted, row.ranks, row.who.name)))
 
 
@@ -256,7 +256,7 @@ def _shown(least: Floats, most: Floats) -> Sequence[tuple[int, int]]:
 # false change at 5 %, and as in narrowest significance pursuit (P. Fryzlewicz, J. Am. Stat. Assoc. 119 (2024)
 # 1462-1475) the narrowest stretches are reported, none of which overlap.
 @dataclass(frozen=True, slots=True)
-class Change:
+class ScoreChange:
     """A change between the runs `first` and `last` (numbers from 0), most likely just before the run `at`.
 
     `before`, `after`: the mean scores, 0..1, of the runs up to it since the last change, and from it on to the next.
@@ -276,7 +276,7 @@ class Change:
         return self.after < self.before
 
 
-def changes(sums: Floats, trials: int) -> tuple[Change, ...]:
+def changes(sums: Floats, trials: int) -> tuple[ScoreChange, ...]:
     """Return the changes of a series. `sums`: (runs, samples), of each sample the sum of its scores; `trials`: of each
     run, which a score is the mean of. Fewer than `FEWEST_FOR_P` samples show nothing.
     """
@@ -313,10 +313,10 @@ def changes_needed_samples(runs: int) -> int:
     return next(n for n in range(FEWEST_FOR_P, 64) if tests * 2.0 ** (1 - n) <= LEVEL)
 
 
-def _told(means: Floats, kept: list[tuple[int, int, float]]) -> tuple[Change, ...]:
+def _told(means: Floats, kept: list[tuple[int, int, float]]) -> tuple[ScoreChange, ...]:
     borders = [0, *(at for at, _, _ in kept), len(means)]
     return tuple(
-        Change(
+        ScoreChange(
             first=at - width,
             last=at + width - 1,
             at=at,
@@ -329,24 +329,24 @@ def _told(means: Floats, kept: list[tuple[int, int, float]]) -> tuple[Change, ..
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class SeriesPoint:
     """One run of a series: its place by name (a date, a step); `counted`: its score with what has none as a miss."""
 
     place: str
     who: Candidate
-    entry: Entry
+    entry: BoardEntry
     counted: float
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class BoardSeries:
     """Runs that asked the same cells of a task, in order. `samples`: of each run, also those that it did not answer."""
 
     task: str
     model: str
-    points: tuple[Point, ...]
+    points: tuple[SeriesPoint, ...]
     samples: int
-    changes: tuple[Change, ...]
+    changes: tuple[ScoreChange, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -355,7 +355,7 @@ class Series:
         return places if len(set(places)) == len(places) else tuple(point.who.run for point in self.points)
 
 
-def series_of(ordered: Sequence[tuple[str, str, Candidate]]) -> tuple[Series, ...]:
+def series_of(ordered: Sequence[tuple[str, str, Candidate]]) -> tuple[BoardSeries, ...]:
     """Return the series of runs that are in order. `ordered`: the place of each by name; the model that it is a run of,
     empty where all are of one training; and the run. What was asked only once is no series.
     """
@@ -375,12 +375,12 @@ def _series_alike(task: str, runs: Sequence[tuple[str, Candidate]]) -> list[list
     return alike(runs, lambda run: [run[1].entries[task]])
 
 
-def _series(task: str, model: str, own: Sequence[tuple[str, Candidate]]) -> Series:
+def _series(task: str, model: str, own: Sequence[tuple[str, Candidate]]) -> BoardSeries:
     entries = [who.entries[task] for _, who in own]
     scores, _, samples = filled_scores(entries)
     points = tuple(
-        Point(place, who, entry, float(mean))
+        SeriesPoint(place, who, entry, float(mean))
         for (place, who), entry, mean in zip(own, entries, scores.mean(axis=1), strict=True)
     )
     found = changes(sums_of(scores, samples), scores.shape[1])
-    return Series(task, model, points, len(np.unique(entries[0].samples)), found)
+    return BoardSeries(task, model, points, len(np.unique(entries[0].samples)), found)

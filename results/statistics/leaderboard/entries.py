@@ -18,7 +18,15 @@ from needlework.core.record import FINAL, SCORED, UNDECIDED, Record
 from needlework.results.statistics.effective_length import EffectiveLength, absolute_length
 from needlework.results.statistics.intervals import Floats
 from needlework.results.statistics.length_scores import length_scores
-from needlework.results.statistics.panels import OUTCOMES, Asked, Range, Trial, depth_order, range_of, tally
+from needlework.results.statistics.panels import (
+    OUTCOMES,
+    Range,
+    RecordInPanel,
+    ScoredTrial,
+    depth_order,
+    range_of,
+    tally,
+)
 
 _json = JSONEncoder().encode
 Scores = NDArray[np.float32]
@@ -29,7 +37,7 @@ Length = tuple[int, int, int, float | None, float | None, float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class BoardEntry:
     """One model on one task in one run. Scores are 0..1, lengths tokens, times seconds.
 
     `task`: with the retriever, where there is one. `cells`: a hash of needle, length, depth, repeat and seed of each
@@ -78,9 +86,9 @@ class Entry:
         )
 
 
-def entries_of(asked: Iterable[Asked]) -> tuple[Entry, ...]:
+def entries_of(asked: Iterable[RecordInPanel]) -> tuple[BoardEntry, ...]:
     """Return the entries of a run, sorted by model and task. Controls are left out."""
-    groups: dict[tuple[str, str], list[Asked]] = {}
+    groups: dict[tuple[str, str], list[RecordInPanel]] = {}
     for each in asked:
         if not each.control:
             task = f"{each.trial.task} ({each.retriever})" if each.retriever else each.trial.task
@@ -88,14 +96,14 @@ def entries_of(asked: Iterable[Asked]) -> tuple[Entry, ...]:
     return tuple(_entry(*key, groups[key]) for key in sorted(groups))
 
 
-def _entry(model: str, task: str, asked: Sequence[Asked]) -> Entry:
+def _entry(model: str, task: str, asked: Sequence[RecordInPanel]) -> BoardEntry:
     places = [_place(each.record) for each in asked]
     order = sorted(range(len(asked)), key=places.__getitem__)
     records, trials = [asked[at].record for at in order], [asked[at].trial for at in order]
     places = [places[at] for at in order]
     names = [(trial.needle, trial.sample) for trial in trials]
     codes = {name: at for at, name in enumerate(sorted(set(names)))}
-    columns: dict[int, list[Trial]] = {}
+    columns: dict[int, list[ScoredTrial]] = {}
     for trial in trials:
         columns.setdefault(trial.length, []).append(trial)
     tokens = sorted(columns)
@@ -103,7 +111,7 @@ def _entry(model: str, task: str, asked: Sequence[Asked]) -> Entry:
     whole = tally(trials)
     scorers = [_scorer(record) for record in records]
     names_of_scorers = sorted({name for name in scorers if name})
-    return Entry(
+    return BoardEntry(
         model=model,
         task=task,
         scorers=tuple(names_of_scorers),
@@ -161,7 +169,7 @@ def _hash(parts: Iterable[object]) -> str:
     return sha256("".join(map(_json, parts)).encode()).hexdigest()
 
 
-def _length(length: int, trials: Sequence[Trial]) -> Length:
+def _length(length: int, trials: Sequence[ScoredTrial]) -> Length:
     found = tally(trials)
     ends = (found.interval.low, found.interval.high) if found.interval else (None, None)
     return (length, found.trials, found.n, found.mean, *ends)
@@ -186,7 +194,7 @@ def _latency(records: Sequence[Record]) -> tuple[float, float] | None:
 T = TypeVar("T")
 
 
-def alike(runs: Iterable[T], entries: Callable[[T], Sequence[Entry]]) -> list[list[T]]:
+def alike(runs: Iterable[T], entries: Callable[[T], Sequence[BoardEntry]]) -> list[list[T]]:
     """Return the runs in groups, each in the order given. `entries`: those of a run, of the same tasks and cells for
     all of them.
 
@@ -209,7 +217,7 @@ def alike(runs: Iterable[T], entries: Callable[[T], Sequence[Entry]]) -> list[li
     return [[whole[at] for at in sorted(own)] for own, _ in groups]
 
 
-def _told(entry: Entry, names: dict[str, int]) -> Codes:
+def _told(entry: BoardEntry, names: dict[str, int]) -> Codes:
     """Numbers from 1 for its questions and for the scorer of each trial; 0 for what is not known."""
     numbers = [names.setdefault(name, len(names) + 1) if name else 0 for name in (entry.questions, *entry.scorers)]
     questions, scorers = np.array(numbers[:1], np.int32), np.array([*numbers[1:], 0], np.int32)

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from needlework.results.statistics.absent import Rate
-from needlework.results.statistics.documents import FOCUSED, WHOLE, Documents, Point
+from needlework.results.statistics.documents import FOCUSED, WHOLE, ArmAtPlace, DocumentScores
 from needlework.results.statistics.panels import Tally, range_of
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.sentence.parts import depth_clause, ends_words, range_words, score_clause, tokens
 from needlework.results.statistics.sentence.run import absolute, spread
-from needlework.results.statistics.suites.data_sets import GRAPHWALKS, LONGBENCH_V2, FieldTable, Group, LevalAverage
-from needlework.results.statistics.suites.needlebench import HELD, NeedleBench, Reach, Row
+from needlework.results.statistics.suites.data_sets import (
+    GRAPHWALKS,
+    LONGBENCH_V2,
+    DataSetGroup,
+    FieldTable,
+    LevalAverage,
+)
+from needlework.results.statistics.suites.needlebench import HELD, NeedleBench, NeedleBenchRow, Reach
 from needlework.results.statistics.suites.ruler import TASKS, RulerTable
 from needlework.results.style import percent, percent1
 
@@ -70,13 +76,13 @@ def _version(found: NeedleBench) -> str:
     return found.design.preset.removeprefix("needlebench-")
 
 
-def _overall(found: NeedleBench, rows: dict[str, Row]) -> list[str]:
+def _overall(found: NeedleBench, rows: dict[str, NeedleBenchRow]) -> list[str]:
     overall = _score(rows["Overall"])
     parts = ", ".join(f"{part} {score}" for part in _PARTS if part in rows and (score := _brief(rows[part])))
     return [f"scores {overall} as NeedleBench's overall score ({_version(found)})", parts] if overall else []
 
 
-def _chains(found: NeedleBench, rows: dict[str, Row]) -> list[str]:
+def _chains(found: NeedleBench, rows: dict[str, NeedleBenchRow]) -> list[str]:
     """How long a chain the model follows, which is what this part is asked for."""
     reached = [f"{told} {_language(reach.name)}" for reach in found.reaches if (told := _reach(reach))]
     scores = [f"{score} {_language(name)}" for name, row in rows.items()
@@ -97,14 +103,14 @@ def _language(name: str) -> str:
     return next((words for short, words in _LANGUAGES.items() if f"-{short}" in name), "")
 
 
-def _score(row: Row) -> str:
+def _score(row: NeedleBenchRow) -> str:
     score = row.score
     if row.range is not None or score.value is None or score.low is None or score.high is None:
         return _brief(row)
     return f"{_brief(row)} ({ends_words(score.low, score.high)})"
 
 
-def _brief(row: Row) -> str:
+def _brief(row: NeedleBenchRow) -> str:
     """Its score in percent; a range where answers are undecided; empty where it has none."""
     if row.missing or row.score.value is None:
         return ""
@@ -114,7 +120,7 @@ def _brief(row: Row) -> str:
 NAMES = {"bm25": "BM25 search", "dense": "embedding search"}
 
 
-def document_clauses(found: Documents, position: Tally | None) -> list[str]:
+def document_clauses(found: DocumentScores, position: Tally | None) -> list[str]:
     """The clauses about one model; none where nothing was scored. `position`: its answers of `doc_position`."""
     main = _main(found, position)
     if not main:
@@ -124,7 +130,7 @@ def document_clauses(found: Documents, position: Tally | None) -> list[str]:
     return [main, *filter(None, (depth, _size(found), *_search(found), _absent(found)))]
 
 
-def place_sentence(found: Documents, length: int | None) -> str:
+def place_sentence(found: DocumentScores, length: int | None) -> str:
     """The title of a picture of scores by depth: `With 8k tokens of documents it is weakest in the middle`.
 
     `length`: `None` where there are several, which the test takes together.
@@ -136,7 +142,7 @@ def place_sentence(found: Documents, length: int | None) -> str:
     return f"{read} it is {said}" if not said.startswith("no ") else f"{read}, {said}"
 
 
-def size_sentence(found: Documents) -> str:
+def size_sentence(found: DocumentScores) -> str:
     """The title of a picture of scores by size."""
     said = _size(found)
     if said:
@@ -146,7 +152,7 @@ def size_sentence(found: Documents) -> str:
     return f"Reading more documents{at} is not shown to cost or to help"
 
 
-def _main(found: Documents, position: Tally | None) -> str:
+def _main(found: DocumentScores, position: Tally | None) -> str:
     if position is not None and position.n:
         share, ends = position.mean, position.interval
         undecided = position.range
@@ -165,12 +171,12 @@ def _main(found: Documents, position: Tally | None) -> str:
     return f"answers {percent1(share or 0.0)} % of {count} right{told}"
 
 
-def _largest(found: Documents, arm: str) -> Point | None:
+def _largest(found: DocumentScores, arm: str) -> ArmAtPlace | None:
     points = [each for each in found.by_size if each.arm == arm and each.score.n]
     return max(points, key=lambda each: each.length, default=None)
 
 
-def _size(found: Documents) -> str:
+def _size(found: DocumentScores) -> str:
     """What reading everything costs, where it is more than chance."""
     loss, whole = found.loss, _largest(found, WHOLE)
     if loss is None or whole is None or not loss.sign:
@@ -183,7 +189,7 @@ def _size(found: Documents) -> str:
     return f"{points} when it reads {tokens(whole.length)} tokens{at} in place of {beside}"
 
 
-def _search(found: Documents) -> Iterator[str]:
+def _search(found: DocumentScores) -> Iterator[str]:
     """Search in place of reading everything, where the intervals of both lie apart."""
     whole = _largest(found, WHOLE)
     for arm, name in NAMES.items():
@@ -200,7 +206,7 @@ def _apart(one: Rate, other: Rate) -> bool:
     return one.high < other.low or other.high < one.low
 
 
-def _absent(found: Documents) -> str:
+def _absent(found: DocumentScores) -> str:
     rate = found.absent["absent"].hallucination if "absent" in found.absent else None
     if rate is None or rate.value is None:
         return ""
@@ -281,7 +287,7 @@ def _groups(table: FieldTable) -> list[str]:
     return [", ".join(told)] if len(told) > 1 else []
 
 
-def _published_brief(group: Group) -> str:
+def _published_brief(group: DataSetGroup) -> str:
     if group.score.range is not None and group.score.n:
         return range_words(group.score.range)
     return "" if group.score.mean is None else f"{percent1(group.score.mean)} %"

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from needlework.core.record import UNDECIDED, UNSCORED, OutcomeName, Record
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.adaptive.design import SHARE
-from needlework.results.adaptive.survey import Statement
+from needlework.results.adaptive.survey import LengthStatement
 from needlework.results.records.samples import OWN_DOCUMENTS, task_of
 from needlework.results.statistics.effective_length import RELATIVE, RULER_THRESHOLD, EffectiveLength
-from needlework.results.statistics.panels import Asked, Range, Tally
+from needlework.results.statistics.panels import Range, RecordInPanel, Tally
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.sentence.parts import ends_words, range_words, tokens
 from needlework.results.statistics.suites.ruler import TASKS
@@ -28,7 +28,7 @@ _WAYS = 3  # so many reasons that differ in the server's words alone may each be
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class FaultCount:
     """`count` of `trials` trials went wrong for the same `reason`. `outcome`: `error` or `invalid`; `id`: the first."""
 
     outcome: str
@@ -43,7 +43,7 @@ class Fault:
         return f"{self.count:,} of {self.trials:,}: {self.reason}"
 
 
-def faults_of(records: Sequence[Record]) -> tuple[Fault, ...]:
+def faults_of(records: Sequence[Record]) -> tuple[FaultCount, ...]:
     """Return the faults of a run, those of most trials first. Reasons that differ in numbers alone are one, and those
     that differ in what the server said, where it says many things.
     """
@@ -56,13 +56,13 @@ def faults_of(records: Sequence[Record]) -> tuple[Fault, ...]:
     alike: dict[tuple[str, str], list[list[tuple[str, str]]]] = {}
     for (outcome, _), those in groups.items():
         alike.setdefault((outcome, _ours(those[0][0])), []).append(those)
-    found = list[Fault]()
+    found = list[FaultCount]()
     for (outcome, _), ways in alike.items():
         many = len(ways) > _WAYS
         for those in [[each for way in ways for each in way]] if many else ways:
             reason = Counter(reason for reason, _ in those).most_common(1)[0][0]
             told = f"{reason} (of {len(ways)} that begin like it)" if many else reason
-            found.append(Fault(outcome, told, len(those), len(records), those[0][1]))
+            found.append(FaultCount(outcome, told, len(those), len(records), those[0][1]))
     return tuple(sorted(found, key=lambda fault: (-fault.count, fault.outcome, fault.reason)))
 
 
@@ -130,7 +130,7 @@ def open_words(found: EffectiveLength | None, undecided: Mapping[OutcomeName, in
     return f"no {'more' if length_clause(found) else 'word'} on effective length until {until}"
 
 
-def adaptive_clause(found: Statement) -> str:
+def adaptive_clause(found: LengthStatement) -> str:
     """`holds RULER's 85.6 % up to 32k to 64k tokens (95 % sure)`; empty where the bar is not known."""
     if found.bar is None:
         return ""
@@ -190,7 +190,7 @@ _MOST_MODELS = 4  # that one sentence names
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class ModelScore:
     """A model's one number, 0..1, with its 95 % interval; `range`: where undecided answers make it one."""
 
     value: float
@@ -199,7 +199,7 @@ class Score:
     range: Range | None
 
 
-def one_score(report: RunReport, model: str) -> Score | None:
+def one_score(report: RunReport, model: str) -> ModelScore | None:
     """A model's one score: a published one, the macro score of families, the score of a single task; else `None`."""
     published = _published(report, model)
     if published is not None:
@@ -207,29 +207,29 @@ def one_score(report: RunReport, model: str) -> Score | None:
     macro = next((each for each in report.macros if each.model == model), None)
     if macro is not None:
         share = macro.score
-        return None if share.value is None else Score(share.value, share.low, share.high, macro.range)
+        return None if share.value is None else ModelScore(share.value, share.low, share.high, macro.range)
     rows = [row for row in report.tasks if row.model == model and task_of(row.task) != "doc_absent"]
     if len(rows) != 1 or rows[0].overall.mean is None:
         return None
     found = rows[0].overall
     low, high = (found.interval.low, found.interval.high) if found.interval else (None, None)
-    return Score(found.mean or 0.0, low, high, found.range)
+    return ModelScore(found.mean or 0.0, low, high, found.range)
 
 
-def _published(report: RunReport, model: str) -> Score | None:
+def _published(report: RunReport, model: str) -> ModelScore | None:
     """NeedleBench's overall score, and RULER's mean at one length."""
     for suite in (each for each in report.suites if each.model == model):
         for row in suite.rows:
             if row.name == "Overall" and row.score.value is not None and not row.missing:
-                return Score(row.score.value, row.score.low, row.score.high, row.range)
+                return ModelScore(row.score.value, row.score.low, row.score.high, row.range)
     asked = {row.task for row in report.tasks if row.model == model}
     for table in (each for each in report.ruler if each.model == model and asked <= set(TASKS)):
         if len(table.lengths) == 1 and (mean := table.lengths[0].mean) is not None:
-            return Score(mean, table.lengths[0].low, table.lengths[0].high, None)
+            return ModelScore(mean, table.lengths[0].low, table.lengths[0].high, None)
     return None
 
 
-def beside_each_other(scores: Mapping[str, Score | None]) -> list[str]:
+def beside_each_other(scores: Mapping[str, ModelScore | None]) -> list[str]:
     """`2 models, scores in percent: a 90.0 (95 % sure: 80.1 to 95.2), b 40.0 (...)`, and `a is best`."""
     words = [f"{one_line(model)} {_short(scores[model])}" for model in [*scores][:_MOST_MODELS]]
     more = [f"and {len(scores) - _MOST_MODELS} more"] if len(scores) > _MOST_MODELS else []
@@ -237,7 +237,7 @@ def beside_each_other(scores: Mapping[str, Score | None]) -> list[str]:
     return [told, *([best] if (best := _best(scores)) else [])]
 
 
-def _short(found: Score | None) -> str:
+def _short(found: ModelScore | None) -> str:
     if found is None:
         return "no score"
     if found.range is not None:
@@ -246,7 +246,7 @@ def _short(found: Score | None) -> str:
     return f"{percent1(found.value)}{ends}"
 
 
-def _best(scores: Mapping[str, Score | None]) -> str:
+def _best(scores: Mapping[str, ModelScore | None]) -> str:
     """Who is best, where one interval lies above all others; models of one run were asked the same questions."""
     ends = {
         model: (found.low, found.high)
@@ -283,7 +283,7 @@ def rests(report: RunReport) -> str:
     return f"{counted(trials, 'trial')} of {of}{without}"
 
 
-def _samples(asked: Iterable[Asked], leval: Collection[str]) -> int:
+def _samples(asked: Iterable[RecordInPanel], leval: Collection[str]) -> int:
     """How many samples there are. Tasks on one's own documents share theirs; those of L-Eval are documents."""
     found: dict[tuple[str, str], set[int]] = {}
     for each in asked:

@@ -11,7 +11,7 @@ from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.records.samples import OWN_DOCUMENTS, retriever_of, task_of
 from needlework.results.statistics.effective_length import EffectiveLength
 from needlework.results.statistics.paired import further_samples, of_scores
-from needlework.results.statistics.panels import Asked, Panel, Tally, decided, trial_of
+from needlework.results.statistics.panels import Panel, RecordInPanel, Tally, decided, trial_of
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.sentence.families import (
     document_clauses,
@@ -21,7 +21,7 @@ from needlework.results.statistics.sentence.families import (
 )
 from needlework.results.statistics.sentence.parts import depth_clause, lost_clauses, score_clause, span
 from needlework.results.statistics.sentence.run import (
-    Fault,
+    FaultCount,
     adaptive_clause,
     beside_each_other,
     faults_of,
@@ -52,7 +52,7 @@ class InShort:
     rest: str
     models: tuple[str, ...]
     rests: str
-    faults: tuple[Fault, ...]
+    faults: tuple[FaultCount, ...]
     surer: Surer | None
 
     @property
@@ -228,7 +228,7 @@ def _surer(report: RunReport) -> Surer | None:
     return max(found, key=lambda each: each.repeats, default=None)
 
 
-def _is_of(row: TaskScore, asked: Asked) -> bool:
+def _is_of(row: TaskScore, asked: RecordInPanel) -> bool:
     """Whether a trial is one of those that the row's own score is made of."""
     trial = asked.trial
     return trial.task == row.task and trial.model == row.model and not asked.control and not asked.retriever

@@ -9,7 +9,7 @@ from typing import Any
 
 from needlework.core.record import SCORED, Record
 from needlework.results.records.samples import retriever_of, task_of
-from needlework.results.statistics.panels import Tally, Trial, tally, trial_of
+from needlework.results.statistics.panels import ScoredTrial, Tally, tally, trial_of
 from needlework.results.statistics.tasks import Share, weighted_mean
 from needlework.results.style import length_labels
 from needlework.scoring.leval.tasks import CLOSED, WITH_F1, WITH_ROUGE
@@ -17,7 +17,7 @@ from needlework.scoring.leval.tasks import TASKS as LEVAL_TASKS
 from needlework.scoring.published.data_sets import (
     BINS,
     GUESS,
-    Judged,
+    GradedReply,
     authors_letter,
     authors_table,
     card_bin,
@@ -37,7 +37,7 @@ _ORDER = ("easy", "hard", "short", "medium", "long")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DataSetAnswer:
     """One answer.
 
     `groups`: those that it belongs to. `others`: the published rules' scores, 0..1. `unread`: it has no letter, no
@@ -45,7 +45,7 @@ class Row:
     `chance`: what guessing would score. `noise`: of MRCR, what any piece of the ask gets by the published ratio.
     """
 
-    trial: Trial
+    trial: ScoredTrial
     groups: tuple[str, ...]
     others: Mapping[str, float]
     unread: bool = False
@@ -56,7 +56,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class DataSetGroup:
     """The answers of one group; scores 0..1.
 
     `others`: the means of the published rules; `noise`: what giving any piece of the ask would get by them, `None`
@@ -79,7 +79,7 @@ class FieldTable:
 
     model: str
     task: str
-    groups: tuple[Group, ...]
+    groups: tuple[DataSetGroup, ...]
     notes: tuple[str, ...] = ()
 
 
@@ -92,7 +92,7 @@ def field_tables(records: Iterable[Record]) -> tuple[FieldTable, ...]:
     return tuple(_table_of_records(*key, groups[key]) for key in sorted(groups))
 
 
-def field_table(model: str, task: str, rows: Sequence[Row], notes: Sequence[str] = ()) -> FieldTable:
+def field_table(model: str, task: str, rows: Sequence[DataSetAnswer], notes: Sequence[str] = ()) -> FieldTable:
     """The table of some answers: `overall`, then every group, in the order of the makers' tables."""
     names = sorted({name for row in rows for name in row.groups}, key=_order)
     found = [_group("overall", rows)]
@@ -160,7 +160,7 @@ def _table_of_records(model: str, task: str, records: Sequence[Record]) -> Field
     return field_table(model, task, [_row(task, record) for record in records], notes)
 
 
-def _judged(record: Record) -> Judged | None:
+def _judged(record: Record) -> GradedReply | None:
     reference = record.reference
     answers = reference.get("answers") or ("",)
     return judged(
@@ -177,11 +177,11 @@ def _tokens(record: Record) -> int | None:
     return tokens + answer if tokens and isinstance(answer, int) else None
 
 
-def _row(task: str, record: Record) -> Row:
+def _row(task: str, record: Record) -> DataSetAnswer:
     details = record.details.score
     scored, by_field = record.outcome in SCORED, record.scorer.startswith(task.removesuffix("_closed_book"))
     chance = record.reference.get("chance")
-    return Row(
+    return DataSetAnswer(
         trial=trial_of(record),
         groups=_groups(task, record),
         others=others_of(details) if scored else {},
@@ -205,12 +205,12 @@ def _groups(task: str, record: Record) -> tuple[str, ...]:
     return longbench_groups(reference, cut=None if task.endswith("closed_book") else cut)
 
 
-def _group(name: str, rows: Sequence[Row]) -> Group:
+def _group(name: str, rows: Sequence[DataSetAnswer]) -> DataSetGroup:
     found = tally(row.trial for row in rows)
     scored = [row for row in rows if row.trial.outcome in SCORED]
     chance = fsum(row.chance for row in scored) / len(scored) if scored else 0.0
     ends = found.interval
-    return Group(
+    return DataSetGroup(
         name=name,
         score=found,
         chance=chance,
@@ -226,11 +226,11 @@ def _group(name: str, rows: Sequence[Row]) -> Group:
     )
 
 
-def _whose(rows: Sequence[Row]) -> list[str]:
+def _whose(rows: Sequence[DataSetAnswer]) -> list[str]:
     return list(dict.fromkeys(who for row in rows for who in row.others))
 
 
-def _mean_of(who: str, rows: Sequence[Row]) -> float | None:
+def _mean_of(who: str, rows: Sequence[DataSetAnswer]) -> float | None:
     counted = [row.others[who] for row in rows if who in row.others and not (who == _EMPTY_LEFT_OUT and row.empty)]
     return fsum(counted) / len(counted) if counted else None
 
@@ -249,14 +249,14 @@ def _order(name: str) -> tuple[Any, ...]:
     return 2 if name in ("whole text", "text cut") else 1, number, first if number else "", int(digits or 0), name
 
 
-def judged(reply: str, *, difficulty: object, length: object, answer: str) -> Judged | None:
+def judged(reply: str, *, difficulty: object, length: object, answer: str) -> GradedReply | None:
     """A reply as LongBench v2's authors judge it; `None` for an empty one, which their files do not have."""
     if not reply.strip() or not difficulty or not length:
         return None
-    return Judged(str(difficulty), str(length), authors_letter(reply), answer)
+    return GradedReply(str(difficulty), str(length), authors_letter(reply), answer)
 
 
-def authors_notes(rows: Iterable[Judged | None]) -> list[str]:
+def authors_notes(rows: Iterable[GradedReply | None]) -> list[str]:
     """The numbers of the authors' `result.py`, in percent, without and with a quarter for replies without a letter."""
     found = [row for row in rows if row is not None]
     if not found:
@@ -358,7 +358,7 @@ def _averages(tasks: Mapping[str, Sequence[Record]]) -> Iterable[LevalAverage]:
     yield _average("all tasks", main, tuple(main))
 
 
-def _by(metric: str, record: Record) -> Trial:
+def _by(metric: str, record: Record) -> ScoredTrial:
     """The trial with the score of one metric, where its answer was scored by ROUGE."""
     trial = trial_of(record)
     value = record.details.score.get(metric)

@@ -35,7 +35,7 @@ At = tuple[int, float | None, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class NeedleBenchPart:
     """What NeedleBench calls a data set: one task in one language, with one number of needles.
 
     `kind`: S-RT, M-RT, M-RS or ATC. `language`: EN or ZH. `needles`: how many, where there are parts of several.
@@ -59,17 +59,17 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class NeedleBenchDesign:
     """What a run of a NeedleBench preset is to ask. `changed`: keys of its suites that are not the preset's."""
 
     preset: str
     version: str
-    parts: tuple[Part, ...]
+    parts: tuple[NeedleBenchPart, ...]
     changed: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class NeedleBenchRow:
     """One row of the summary. Without a score, `missing` says why; `n` scored trials, `unscored` the others.
 
     `range`: of the score, with undecided answers as misses and as hits; `None` where none is undecided.
@@ -102,12 +102,12 @@ class NeedleBench:
     """The summary of one model."""
 
     model: str
-    design: Design
-    rows: tuple[Row, ...]
+    design: NeedleBenchDesign
+    rows: tuple[NeedleBenchRow, ...]
     reaches: tuple[Reach, ...]
 
 
-def design_of(settings: Settings) -> Design | None:
+def design_of(settings: Settings) -> NeedleBenchDesign | None:
     """What a run asks of NeedleBench, by its preset's name and its suites; `None` for a run of another preset."""
     named = _PRESET.fullmatch(settings.preset)
     if named is None:
@@ -119,7 +119,7 @@ def design_of(settings: Settings) -> Design | None:
         if not split_label(first.needle, series.suite.controls)[1]:
             trials[first.task, first.needle] = frozenset((c.length, c.depth, c.repeat) for c in series.cells)
     parts = tuple(
-        Part(
+        NeedleBenchPart(
             kind=_PARTS[suite.task],
             language=suite.language.upper(),
             needles=int("".join(filter(str.isdigit, label)) or 0),
@@ -130,10 +130,10 @@ def design_of(settings: Settings) -> Design | None:
         for suite in published
         for label in task_named(suite.task).labels(suite)
     )
-    return Design(settings.preset, named[1], parts, _changed(settings.suites, published))
+    return NeedleBenchDesign(settings.preset, named[1], parts, _changed(settings.suites, published))
 
 
-def needlebench(records: Iterable[Record], design: Design | None) -> tuple[NeedleBench, ...]:
+def needlebench(records: Iterable[Record], design: NeedleBenchDesign | None) -> tuple[NeedleBench, ...]:
     """Return the summary of each model and test of a run, sorted; none for another preset. Controls are no part."""
     if design is None:
         return ()
@@ -164,7 +164,7 @@ def needlebench_object(found: Sequence[NeedleBench]) -> list[dict[str, Any]]:
     ]
 
 
-def _row_object(row: Row) -> dict[str, Any]:
+def _row_object(row: NeedleBenchRow) -> dict[str, Any]:
     left_out = {"unscored": dict(row.unscored), "missing": list(row.missing)}
     return {"name": row.name, "range": row.range, **asdict(row.score), "n": row.n, **left_out}
 
@@ -177,14 +177,16 @@ def _changed(suites: Sequence[Suite], published: Sequence[Suite]) -> tuple[str, 
     return tuple(name for name in names if any(getattr(own, name) != getattr(other, name) for own, other in pairs))
 
 
-def _part_row(part: Part, records: Sequence[Record]) -> Row:
+def _part_row(part: NeedleBenchPart, records: Sequence[Record]) -> NeedleBenchRow:
     counted = tally(trial_of(record) for record in records)
     missing = tuple(_missing(part, records))
     ends = None if missing else counted.range
-    return Row(part.name, Share(None) if missing else _share(counted), counted.n, counted.unscored, missing, ends)
+    return NeedleBenchRow(
+        part.name, Share(None) if missing else _share(counted), counted.n, counted.unscored, missing, ends
+    )
 
 
-def _missing(part: Part, records: Sequence[Record]) -> Iterable[str]:
+def _missing(part: NeedleBenchPart, records: Sequence[Record]) -> Iterable[str]:
     """Why there is no score: not asked, not all asked yet, or cells in which no trial has a score."""
     if not part.trials:
         yield part.name
@@ -206,10 +208,10 @@ def _share(counted: Tally) -> Share:
     return Share(counted.mean, interval.low, interval.high) if interval else Share(counted.mean)
 
 
-def _rows(parts: Mapping[Part, Row], weights: Mapping[str, float]) -> Iterable[Row]:
+def _rows(parts: Mapping[NeedleBenchPart, NeedleBenchRow], weights: Mapping[str, float]) -> Iterable[NeedleBenchRow]:
     """The rows in the published order: overall, then each kind with its languages, then numbers of needles."""
 
-    def of(kind: str, language: str = "") -> list[Row]:
+    def of(kind: str, language: str = "") -> list[NeedleBenchRow]:
         return [row for part, row in parts.items() if part.kind == kind and language in ("", part.language)]
 
     kinds = {kind: rows for kind in weights if (rows := of(kind))}
@@ -229,11 +231,11 @@ def _rows(parts: Mapping[Part, Row], weights: Mapping[str, float]) -> Iterable[R
         yield from own.values()
 
 
-def _mean(name: str, rows: Sequence[Row]) -> Row:
+def _mean(name: str, rows: Sequence[NeedleBenchRow]) -> NeedleBenchRow:
     return _combined(name, [(row, 1 / len(rows)) for row in rows])
 
 
-def _combined(name: str, shares: Sequence[tuple[Row, float]]) -> Row:
+def _combined(name: str, shares: Sequence[tuple[NeedleBenchRow, float]]) -> NeedleBenchRow:
     """The weighted mean of rows, which are of different needles; none where parts are missing."""
     unscored: dict[OutcomeName, int] = {}
     for row, _ in shares:
@@ -242,10 +244,10 @@ def _combined(name: str, shares: Sequence[tuple[Row, float]]) -> Row:
     missing = tuple(reason for row, _ in shares for reason in row.missing)
     score = weighted_mean([row.score for row, _ in shares], [weight for _, weight in shares])
     ends = None if missing else weighted_range([(row.range, row.score.value, weight) for row, weight in shares])
-    return Row(name, score, sum(row.n for row, _ in shares), unscored, missing, ends)
+    return NeedleBenchRow(name, score, sum(row.n for row, _ in shares), unscored, missing, ends)
 
 
-def _reaches(parts: Mapping[Part, Row]) -> Iterable[Reach]:
+def _reaches(parts: Mapping[NeedleBenchPart, NeedleBenchRow]) -> Iterable[Reach]:
     atc = [(part, row) for part, row in parts.items() if part.kind == "ATC"]
     for language in dict.fromkeys(part.language for part, _ in atc):
         chains = sorted(
@@ -254,7 +256,7 @@ def _reaches(parts: Mapping[Part, Row]) -> Iterable[Reach]:
         yield _reach(f"ATC-{language} max needles", chains)
 
 
-def _reach(name: str, chains: Sequence[tuple[int, Row]]) -> Reach:
+def _reach(name: str, chains: Sequence[tuple[int, NeedleBenchRow]]) -> Reach:
     held = 0
     for needles, row in chains:
         if row.score.value is None:

@@ -11,7 +11,7 @@ from needlework.core.record import Record
 from needlework.results.records.samples import by_test, task_of, without_controls
 from needlework.results.statistics.effective_length import EffectiveLength, absolute_length
 from needlework.results.statistics.length_scores import LengthScore
-from needlework.results.statistics.panels import Tally, Trial, tally, trial_of
+from needlework.results.statistics.panels import ScoredTrial, Tally, tally, trial_of
 from needlework.results.style import length_labels, one_line, percent1
 
 TASKS = (
@@ -168,7 +168,7 @@ def _length(length: int, records: Sequence[Record]) -> RulerLength:
     )
 
 
-def _trial(record: Record) -> Trial:
+def _trial(record: Record) -> ScoredTrial:
     """A trial as RULER counts it: an answer that was cut off before it gave anything right is wrong."""
     trial = trial_of(record)
     return trial._replace(outcome="wrong", score=0.0) if trial.outcome == "censored" else trial

@@ -17,7 +17,7 @@ from needlework.core.grid import Cell
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.needles import needle_sets as needle_files
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
-from needlework.haystack_fixtures.tasks.task import Asked
+from needlework.haystack_fixtures.tasks.task import Question
 from needlework.haystack_fixtures.trials import contexts
 from needlework.haystack_fixtures.trials.builder import TrialBuilder, recipe_frame, trial_key
 from needlework.models.tokenizers.tokenizer import Encoded, load_tokenizer
@@ -134,7 +134,7 @@ NAMES = st.sampled_from(["answer_budget", "corpus", "d", "depth", "model", "need
 )
 def test_a_key_is_the_hash_of_the_whole_recipe(constant, question, depths):
     cell = Cell("niah", 4000, 33.3, "code", 2)
-    asked = Asked(needles=(), depths=depths, question=question, answer="", reference={})
+    asked = Question(needles=(), depths=depths, question=question, answer="", reference={})
     recipe = constant | {"cell": ["niah", 4000, 33.3, "code", 2], "needles": [], "depths": depths, "question": question}
     whole = json.dumps(recipe, sort_keys=True, ensure_ascii=False)
     assert trial_key(recipe_frame(constant), cell, asked) == sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()

@@ -13,7 +13,7 @@ from needlework.core.settings import Settings
 from needlework.haystack_fixtures.configuration.messages import notes
 from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
 from needlework.haystack_fixtures.corpora.files import CDME_FILES
-from needlework.haystack_fixtures.trials.contexts import Sources, of_one_file
+from needlework.haystack_fixtures.trials.contexts import SourcePool, of_one_file
 from needlework.models.tokenizers.tokenizer import tiktoken_tokenizer
 
 
@@ -50,7 +50,7 @@ def test_repeats_are_for_each_file_and_each_haystack_is_of_one(tmp_path: Path, c
     (suite,) = found.suites
     assert (suite.repeats, suite.repeats_per_file) == (20, 10)
     assert "10 trials on each of 2 files" in next(iter(notes(found)))
-    sources = Sources(found, tiktoken_tokenizer("cl100k_base"), tmp_path / "cache")
+    sources = SourcePool(found, tiktoken_tokenizer("cl100k_base"), tmp_path / "cache")
     first, second = sources.source(suite, 0), sources.source(suite, 10)
     assert "zh_finance" in first.text
     assert "zh_tech" not in first.text

@@ -9,11 +9,11 @@ import pytest
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.documents.data_set import chosen, iso_date, nominal_length, open_data
-from needlework.haystack_fixtures.documents.data_set_files import DataOptions, Layout, conditions
+from needlework.haystack_fixtures.documents.data_set_files import DataOptions, DataSetLayout, conditions
 from tests.published_rows import deepmind_row, graph_row, longbench_row, written
 
-GRAPHS = Layout("graphs", ("prompt", "problem_type"), "prompt", "prompt_chars", corrected="2026-02-27")
-BOOKS = Layout("books", ("_id", "context"), "context")
+GRAPHS = DataSetLayout("graphs", ("prompt", "problem_type"), "prompt", "prompt_chars", corrected="2026-02-27")
+BOOKS = DataSetLayout("books", ("_id", "context"), "context")
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "json", "parquet"])
@@ -37,7 +37,7 @@ def test_characters_are_counted_where_no_column_has_them(tmp_path: Path) -> None
 def test_csv_keeps_line_ends_and_quotes_of_its_texts(tmp_path: Path) -> None:
     rows = [deepmind_row(number) for number in range(3)]
     rows[1]["queries"] = 'He said "yes",\nthen\r\nleft. ' + rows[1]["queries"]
-    data = open_data(written(tmp_path / "d.csv", rows), Layout("v2", ("queries", "answer"), "queries"))
+    data = open_data(written(tmp_path / "d.csv", rows), DataSetLayout("v2", ("queries", "answer"), "queries"))
     assert [data.text(number) for number in range(3)] == [row["queries"] for row in rows]
 
 

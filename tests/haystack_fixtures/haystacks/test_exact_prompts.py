@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
-from needlework.core.prompts import Message, Prompt, Written
+from needlework.core.prompts import Message, Prompt, RenderedForms
 from needlework.haystack_fixtures.corpora.files import Corpus, documents_sha256
 from needlework.haystack_fixtures.haystacks.builder import build_prompt, verify_prompt
 from needlework.haystack_fixtures.haystacks.source import HaystackSource, open_source
@@ -303,7 +303,7 @@ def test_a_forged_prompt_does_not_verify(bench: Bench) -> None:
     moved = replace(prompt.placed[0], start=prompt.placed[0].start + 1)
     swapped = prompt.ids.copy()
     swapped[[5, 6]] = swapped[[6, 5]]
-    forms = Written(prompt.messages, prompt.text, prompt.ids)
+    forms = RenderedForms(prompt.messages, prompt.text, prompt.ids)
     for forged in (
         replace(prompt, placed=(moved,)),
         replace(prompt, forms=replace(forms, ids=swapped)),

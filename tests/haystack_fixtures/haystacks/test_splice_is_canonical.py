@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.corpora.files import Corpus, documents_sha256
 from needlework.haystack_fixtures.haystacks.cuts import cuts_near, patched_cuts
-from needlework.haystack_fixtures.haystacks.frame import Frame
+from needlework.haystack_fixtures.haystacks.frame import PromptFrame
 from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, WindowMemo, text_of
 from needlework.haystack_fixtures.haystacks.search import counted, draft_of
 from needlework.haystack_fixtures.haystacks.source import open_source
@@ -165,7 +165,7 @@ def test_a_cut_is_counted_as_its_whole_prompt_is_encoded(tokenizer: Tokenizer, t
     needles = (("a", "The pilot's code is 7319."), ("b", "The cook's code is 4402."))
     unmade = 0
     for depths in ((0.0, 100.0), (30.0, 31.0), (60.0, 60.0)):
-        frame = Frame("Read this.\n", "\nWhat are the codes?", source, needles, depths, 0, WindowMemo(tokenizer))
+        frame = PromptFrame("Read this.\n", "\nWhat are the codes?", source, needles, depths, 0, WindowMemo(tokenizer))
         for cuts in (
             cuts_near(source, 900, around=10, any_grapheme=False),
             cuts_near(source, 900, around=5, any_grapheme=True),

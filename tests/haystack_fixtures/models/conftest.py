@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from needlework.core.files import default_cache_dir
-from needlework.core.prompts import Message, Prompt, Written
+from needlework.core.prompts import Message, Prompt, RenderedForms
 from needlework.models.model import Model, Request
-from needlework.models.served.connection import Connection
+from needlework.models.served.connection import ServerOptions
 from needlework.models.specs import load_model, resolve_tokenizer
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import PlantedServer, planted_server
@@ -23,7 +23,7 @@ Ask = Callable[..., Request]
 
 def make_prompt(tokenizer: Tokenizer, text: str, messages: tuple[Message, ...] = ()) -> Prompt:
     return Prompt(
-        forms=Written(messages, text, tokenizer.encode(text).ids),
+        forms=RenderedForms(messages, text, tokenizer.encode(text).ids),
         context=(0, 0),
         context_tokens=0,
         placed=(),
@@ -47,7 +47,7 @@ def smol_tokenizer(cache_dir: Path) -> Tokenizer:
 @pytest.fixture(scope="session")
 def smol(cache_dir: Path, smol_tokenizer: Tokenizer) -> Iterator[Model]:
     model = load_model(
-        "smollm2", model_args={}, tokenizer=smol_tokenizer, connection=Connection(), cache_dir=cache_dir, threads=1
+        "smollm2", model_args={}, tokenizer=smol_tokenizer, connection=ServerOptions(), cache_dir=cache_dir, threads=1
     )
     yield model
     model.close()

@@ -27,7 +27,7 @@ from needlework.models.local.memory import (
     window_source,
 )
 from needlework.models.local.runners import Limits
-from needlework.models.served.connection import Connection, is_loopback, served_options
+from needlework.models.served.connection import ServerOptions, is_loopback, served_options
 from needlework.models.specs import ModelSpec, load_model, parse_spec, resolve_tokenizer
 
 
@@ -70,7 +70,7 @@ def test_a_plug_in_brings_a_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert parse_spec("cloud:big") == ModelSpec("cloud", "big")
     tokenizer = resolve_tokenizer("cloud:big", {}, None, tmp_path)
     assert tokenizer == "the tokenizer of big"  # type: ignore[comparison-overlap]
-    given: Any = {"tokenizer": tokenizer, "connection": Connection(), "cache_dir": tmp_path, "threads": None}
+    given: Any = {"tokenizer": tokenizer, "connection": ServerOptions(), "cache_dir": tmp_path, "threads": None}
     assert load_model("cloud:big", model_args={}, **given) == "the model"  # type: ignore[comparison-overlap]
     assert calls == ["big"]
 
@@ -115,10 +115,10 @@ def test_served_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEAM", "blue")
     monkeypatch.setenv("MORE", '{"X-More": "1"}')
     args = {"header.X-Team": "ENV:TEAM", "header.X-Plain": "p", "temperature": "none", "seed": "3"}
-    options = served_options(args, Connection(headers_env="MORE"))
+    options = served_options(args, ServerOptions(headers_env="MORE"))
     assert options.headers == {"X-More": "1", "X-Team": "blue", "X-Plain": "p"}
     assert (options.temperature, options.seed) == (None, 3)
-    assert served_options({}, Connection()).temperature == 0.0
+    assert served_options({}, ServerOptions()).temperature == 0.0
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_served_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_wrong_served_arguments(args: dict[str, str]) -> None:
     with pytest.raises(InputError, match="--model-arg"):
-        served_options(args, Connection())
+        served_options(args, ServerOptions())
 
 
 @pytest.mark.parametrize(
@@ -154,11 +154,11 @@ def test_wrong_served_arguments(args: dict[str, str]) -> None:
     ],
 )
 def test_the_thinking_budget_goes_into_the_field_that_was_named(args: dict[str, str], sent: dict[str, Any]) -> None:
-    assert served_options(args, Connection()).fields(2000) == sent
+    assert served_options(args, ServerOptions()).fields(2000) == sent
 
 
 def test_without_a_thinking_budget_no_field_is_sent() -> None:
-    options = served_options({"thinking_field": "thinking_budget"}, Connection())
+    options = served_options({"thinking_field": "thinking_budget"}, ServerOptions())
     assert options.fields(0) == {}
     assert "thinking_field=thinking_budget" in options.decoding()
 

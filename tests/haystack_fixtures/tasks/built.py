@@ -18,7 +18,7 @@ from needlework.haystack_fixtures.trials.builder import Trial, TrialBuilder
 from needlework.models.mock import MockModel
 from needlework.models.model import Request
 from needlework.models.tokenizers.tokenizer import Tokenizer, load_tokenizer
-from needlework.scoring.recording import Scored, score_exchange
+from needlework.scoring.recording import ScoringResult, score_exchange
 
 
 @cache
@@ -78,7 +78,7 @@ class _Exchange:
         self.asked_again: tuple[_Exchange, ...] = ()
 
 
-def judged(trial: Trial, answer: str, finish_reason: str = "stop") -> Scored:
+def judged(trial: Trial, answer: str, finish_reason: str = "stop") -> ScoringResult:
     """The score of an answer to a trial, by the task's scorer; of an absent twin by `abstain`."""
     from needlework.haystack_fixtures.tasks.catalogue import task_named
 

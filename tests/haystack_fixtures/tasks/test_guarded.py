@@ -12,16 +12,16 @@ from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, with_tasks
-from needlework.haystack_fixtures.tasks.task import Asked, Task, no_depths
+from needlework.haystack_fixtures.tasks.task import Question, Task, no_depths
 
 CELL = Cell("berths", 500, 50.0, "berth")
 SUITE = cast("Suite", None)  # these functions do not look at it
 NEEDLE = Needle("berth", "The Aurora lies at berth 7.", "Where?", "7", key="Aurora")
-ASKED = Asked((NEEDLE,), (50.0,), "Where?", "7", {"answers": ("7",)})
+ASKED = Question((NEEDLE,), (50.0,), "Where?", "7", {"answers": ("7",)})
 BERTHS = Task("berths", "the berth of a ship", lambda _suite: ("berth",), no_depths, lambda *_: ASKED)
 
 
-def ask(task: Task) -> Asked:
+def ask(task: Task) -> Question:
     return with_tasks([task])["berths"].ask(SUITE, CELL, 0)
 
 
@@ -30,7 +30,7 @@ def test_a_task_that_does_as_it_should_is_asked_as_before() -> None:
 
 
 def test_what_a_task_raises_is_told_with_its_name_and_line() -> None:
-    def broken(*_: object) -> Asked:
+    def broken(*_: object) -> Question:
         raise KeyError("Borealis")
 
     with pytest.raises(InputError, match=r"task berths, its `ask`: 'test_guarded.py:\d+': raised KeyError: 'Borealis'"):
@@ -40,13 +40,13 @@ def test_what_a_task_raises_is_told_with_its_name_and_line() -> None:
 @pytest.mark.parametrize(
     ("returned", "told"),
     [
-        (None, "returns an Asked"),
+        (None, "returns a Question"),
         (replace(ASKED, depths=()), "1 needles and 0 depths: give every needle one"),
         (replace(ASKED, depths=(None,)), "each is a percent"),
         (replace(ASKED, depths=(150.0,)), "each is a percent"),
     ],
 )
-def test_an_ask_that_returns_something_else_is_told(returned: Asked, told: str) -> None:
+def test_an_ask_that_returns_something_else_is_told(returned: Question, told: str) -> None:
     with pytest.raises(InputError, match=told):
         ask(replace(BERTHS, ask=lambda *_: returned))
 

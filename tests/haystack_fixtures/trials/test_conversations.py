@@ -14,7 +14,7 @@ from needlework.core.grid import Cell
 from needlework.core.prompts import Needle, Turn
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.haystacks.conversations import Conversation, GrowingConversation, Round
-from needlework.haystack_fixtures.tasks.task import Asked, Task, no_depths
+from needlework.haystack_fixtures.tasks.task import Question, Task, no_depths
 from needlework.haystack_fixtures.trials.builder import Trial, TrialBuilder
 from needlework.models.tokenizers.tokenizer import Tokenizer, load_tokenizer
 from tests.chat_templates import IRREGULAR, REGULAR, templated
@@ -31,7 +31,7 @@ NEEDLE = Needle("berth", "The Aurora lies at berth 90210.", QUESTION, "90210", a
 
 
 def task(name: str, context: GrowingConversation | Conversation, *needles: Needle) -> Task:
-    asked = Asked(needles, (50.0,) * len(needles), QUESTION, "90210", {"answers": ("90210",)}, context=context)
+    asked = Question(needles, (50.0,) * len(needles), QUESTION, "90210", {"answers": ("90210",)}, context=context)
     return Task(name, "berths", lambda suite: ("berth",), no_depths, lambda suite, cell, seed: asked)
 
 

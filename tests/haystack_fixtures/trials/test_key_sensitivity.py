@@ -18,13 +18,15 @@ from needlework.core.settings import FamilyValues, Suite
 from needlework.haystack_fixtures.configuration.presets import FAMILY_OPTIONS
 from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
 from needlework.haystack_fixtures.haystacks.conversations import Conversation
-from needlework.haystack_fixtures.tasks.task import Asked
+from needlework.haystack_fixtures.tasks.task import Question
 from needlework.haystack_fixtures.trials.builder import recipe_frame, trial_key
 
 RETRIEVES = FamilyValues({"retriever": ("bm25",)})
 CELL = Cell("niah", 4000, 50.0, "code", 0)
 NEEDLE = Needle("code", "The code is 4829.", "What is the code?", "4829", distractors=("The key is 11.",))
-ASKED = Asked((NEEDLE,), (50.0,), "What is the code?", "4829", {"answers": ["4829"]}, distractors=("A door is open.",))
+ASKED = Question(
+    (NEEDLE,), (50.0,), "What is the code?", "4829", {"answers": ["4829"]}, distractors=("A door is open.",)
+)
 
 ANOTHER_SUITE: dict[str, Any] = {
     "task": "parallel", "language": "zh", "needle_set": "italy", "corpus": "pydoc", "text_field": "body",
@@ -89,7 +91,7 @@ def suite(tmp_path_factory) -> Suite:
     return structs.replace(found, family=RETRIEVES)
 
 
-def key(suite: Suite, cell: Cell = CELL, asked: Asked = ASKED) -> str:
+def key(suite: Suite, cell: Cell = CELL, asked: Question = ASKED) -> str:
     return trial_key(recipe_frame(recipe_fields(suite)), cell, asked)
 
 
@@ -142,7 +144,7 @@ def test_distractors_of_the_trial_are_not_taken_for_a_needles(suite):
         (Suite, ANOTHER_SUITE, NOT_OF_THE_SUITE),
         (Cell, ANOTHER_CELL, NOT_OF_THE_CELL),
         (Needle, ANOTHER_NEEDLE, NOT_OF_THE_NEEDLE),
-        (Asked, ANOTHER_ASKED, NOT_OF_WHAT_IS_ASKED),
+        (Question, ANOTHER_ASKED, NOT_OF_WHAT_IS_ASKED),
     ],
 )
 def test_every_field_has_its_place_in_one_of_the_tables(kind, changes, reasons):

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from needlework.cluster.shards import Plan
-from needlework.cluster.slurm import Task, Wanted, array_of, job_name, latest, script, tasks_in
+from needlework.cluster.slurm import ArrayTask, SlurmRequest, array_of, job_name, latest, script, tasks_in
 
 PLAN = Plan(Path("/shared/runs/my run"), 8, ("--model", "mock:perfect", "--gate", "score >= 0.9"), Path("/here"), 2)
 
 
 def test_every_option_is_a_line_of_the_script():
-    wanted = Wanted("gpu", "high", "lab", "4:00:00", "a100:2", 8, "64G", 4, ("constraint=a100", "--exclusive"))
+    wanted = SlurmRequest("gpu", "high", "lab", "4:00:00", "a100:2", 8, "64G", 4, ("constraint=a100", "--exclusive"))
     lines = script(PLAN, wanted).splitlines()
 
     assert lines[0] == "#!/bin/bash"
@@ -40,7 +40,7 @@ def test_every_option_is_a_line_of_the_script():
 
 
 def test_the_shell_puts_the_words_together_again():
-    start = script(PLAN, Wanted()).splitlines()[-1].removeprefix("exec ")
+    start = script(PLAN, SlurmRequest()).splitlines()[-1].removeprefix("exec ")
     said = subprocess.run(
         ["bash", "-c", f"SLURM_ARRAY_TASK_ID=3; printf '%s\\n' {start}"], capture_output=True, text=True
     )
@@ -64,11 +64,11 @@ def test_what_squeue_says():
     listing = f"12|1|RUNNING|None\n12|2|PENDING|Resources\n{ended}nonsense\n7|N/A|RUNNING|\n"
 
     assert latest(tasks_in(listing)) == {
-        1: Task(12, 1, "running", "None"),
-        2: Task(12, 2, "waiting", "Resources"),
-        3: Task(12, 3, "COMPLETED", "None"),
+        1: ArrayTask(12, 1, "running", "None"),
+        2: ArrayTask(12, 2, "waiting", "Resources"),
+        3: ArrayTask(12, 3, "COMPLETED", "None"),
     }
 
 
 def test_a_task_that_runs_counts_before_one_that_has_ended():
-    assert latest([Task(9, 1, "running"), Task(12, 1, "FAILED")])[1].job == 9
+    assert latest([ArrayTask(9, 1, "running"), ArrayTask(12, 1, "FAILED")])[1].job == 9

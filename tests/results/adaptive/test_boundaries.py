@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.adaptive.design import Design, absolute, boundaries, boundaries_of, looks_of, unit_of
+from needlework.results.adaptive.design import SearchDesign, absolute, boundaries, boundaries_of, looks_of, unit_of
 from tests.parity.cases import cases
 
 
@@ -63,14 +63,14 @@ def test_a_length_at_the_bar_errs_no_more_than_was_allowed(bar, unit, lengths):
 
 
 def test_a_bar_that_was_measured_passes_above_and_fails_below():
-    design = Design("normal", (4_000, 8_000), 11, 0.84, 0.78, 0.02)
+    design = SearchDesign("normal", (4_000, 8_000), 11, 0.84, 0.78, 0.02)
     apart, high, low = (boundaries_of(each) for each in (design, _at(design, 0.84), _at(design, 0.78)))
     assert apart.pass_at_least == high.pass_at_least
     assert apart.fail_at_most == low.fail_at_most
 
 
 def _at(design, bar):
-    return Design(design.mode, design.lengths, design.unit, bar, bar, design.alpha)
+    return SearchDesign(design.mode, design.lengths, design.unit, bar, bar, design.alpha)
 
 
 @pytest.mark.parametrize(("depths", "unit"), [(11, 11), (5, 10), (1, 10), (3, 12), (21, 21)])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from needlework.results.adaptive.design import absolute
 from needlework.results.adaptive.survey import replacements_from, seen
-from needlework.results.adaptive.walk import Column, Seen, asked_next, estimates, next_parts, walk
+from needlework.results.adaptive.walk import LengthState, Seen, asked_next, estimates, next_parts, walk
 
 LENGTHS = (4_000, 8_000, 16_000, 32_000, 64_000, 128_000)
 DESIGN = absolute("normal", LENGTHS, 11, 0.856)
@@ -96,7 +96,7 @@ def test_a_whole_turn_is_in_flight_where_there_is_room():
 
 
 def test_estimates_never_rise_and_fall_beyond_what_was_asked():
-    columns = [Column(11, 8.0), Column(11, 11.0), Column(), Column()]
+    columns = [LengthState(11, 8.0), LengthState(11, 11.0), LengthState(), LengthState()]
     first, second, third, fourth = estimates(columns, 0.856)
     assert first == second == pytest.approx((8 + 11 + 1.8) / 24)
     assert third == pytest.approx(first * 0.97)
@@ -104,7 +104,7 @@ def test_estimates_never_rise_and_fall_beyond_what_was_asked():
 
 
 def test_no_length_is_asked_before_every_shorter_one_had_its_first_look():
-    columns = [Column(33, 33.0, 3, "pass"), *[Column()] * 5]
+    columns = [LengthState(33, 33.0, 3, "pass"), *[LengthState()] * 5]
     assert next_parts(DESIGN, columns)[0].at == 1
 
 

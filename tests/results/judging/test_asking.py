@@ -13,7 +13,7 @@ import pytest
 
 from needlework.core.errors import InputError
 from needlework.results.judging import ask
-from needlework.results.judging.ask import Question, ReplyFile, gather, key_of
+from needlework.results.judging.ask import JudgeQuestion, ReplyFile, gather, key_of
 from needlework.scoring.judges.judges import read_choice
 
 
@@ -48,7 +48,7 @@ class Judge:
 def _gather(judge: Judge, path: Path, *users: str) -> list[dict[str, Any]]:
     file = ReplyFile(path, "--replies")
     try:
-        questions = [Question(key_of(judge, "s", user), "s", user, {"item": user}) for user in users]
+        questions = [JudgeQuestion(key_of(judge, "s", user), "s", user, {"item": user}) for user in users]
         gather(questions, judge, read_choice, lambda _, replied: {"verdict": bool(replied.replies)}, file)
     finally:
         file.close()
@@ -137,7 +137,7 @@ def _asked_of_three(path: Path) -> list[str]:
 
     file = ReplyFile(path, "--replies")
     judge = Listening()
-    questions = [Question(key_of(judge, "s", user), "s", user, {}) for user in ("one", "two", "three")]
+    questions = [JudgeQuestion(key_of(judge, "s", user), "s", user, {}) for user in ("one", "two", "three")]
     gather(questions, judge, read_choice, lambda *_: {}, file)
     file.close()
     return asked

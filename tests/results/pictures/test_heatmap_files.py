@@ -16,7 +16,7 @@ from needlework.results import style
 from needlework.results.pictures.heatmap import heatmap_name, write_figure, write_heatmaps
 from needlework.results.pictures.layout import layout_of
 from needlework.results.pictures.parts import Style
-from needlework.results.statistics.panels import Panel, Trial, panels_of
+from needlework.results.statistics.panels import Panel, ScoredTrial, panels_of
 from needlework.results.style import color_of, dark, mark_of
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -32,7 +32,7 @@ def _warnings_are_errors() -> Iterator[None]:
 
 def grid(columns: int, rows: int, repeats: int = 1) -> Panel:
     return panels_of(
-        Trial("mock", "niah", "code", 1000 * (column + 1), row, repeat, "partial", (column + row) % 11 / 10)
+        ScoredTrial("mock", "niah", "code", 1000 * (column + 1), row, repeat, "partial", (column + row) % 11 / 10)
         for column in range(columns)
         for row in range(rows)
         for repeat in range(repeats)
@@ -107,7 +107,7 @@ def test_every_mean_has_its_interval_and_n_and_cells_too_where_numbers_are_asked
     outcomes: tuple[OutcomeName, ...] = ("found", "found", "found", "wrong", "error")
     scores = {"found": 1.0, "wrong": 0.0}
     (panel,) = panels_of(
-        Trial("m", "t", "x", 1000, depth, i, outcome, scores.get(outcome))
+        ScoredTrial("m", "t", "x", 1000, depth, i, outcome, scores.get(outcome))
         for depth in (0.0, 50.0)
         for i, outcome in enumerate(outcomes)
     )

@@ -12,7 +12,7 @@ from matplotlib.image import imread
 
 from needlework.core.record import Record
 from needlework.results.pictures.models import labels_of, write_history
-from needlework.results.statistics.leaderboard.boards import Candidate, Series, series_of
+from needlework.results.statistics.leaderboard.boards import BoardSeries, Candidate, series_of
 from needlework.results.statistics.leaderboard.entries import entries_of
 from needlework.results.statistics.panels import asked_of
 
@@ -20,10 +20,10 @@ Make = Callable[..., Record]
 
 
 @pytest.fixture
-def series(make_record: Make) -> Callable[..., Series]:
+def series(make_record: Make) -> Callable[..., BoardSeries]:
     """A series of runs by their places and names; the first of them has a trial that failed."""
 
-    def build(*runs: tuple[str, str]) -> Series:
+    def build(*runs: tuple[str, str]) -> BoardSeries:
         made = []
         for at, (place, name) in enumerate(runs):
             records = [make_record(repeat=each, outcome="found" if at or each else "error") for each in range(4)]
@@ -36,7 +36,7 @@ def series(make_record: Make) -> Callable[..., Series]:
 
 
 def test_runs_of_one_minute_have_their_names_and_what_failed_is_beside_the_score(
-    series: Callable[..., Series], tmp_path: Path
+    series: Callable[..., BoardSeries], tmp_path: Path
 ) -> None:
     found = series(("2026-01-01 12:00", "before"), ("2026-01-01 12:00", "after"), ("2026-01-02 12:00", "later"))
     assert found.names == ("before", "after", "later")
@@ -48,7 +48,7 @@ def test_runs_of_one_minute_have_their_names_and_what_failed_is_beside_the_score
 
 
 @pytest.mark.parametrize("count", [2, 9, 30])
-def test_no_name_is_cut_off_at_an_edge(series: Callable[..., Series], tmp_path: Path, count: int) -> None:
+def test_no_name_is_cut_off_at_an_edge(series: Callable[..., BoardSeries], tmp_path: Path, count: int) -> None:
     found = series(*((f"2026-01-{at + 1:02} 12:00", f"run{at}") for at in range(count)))
     image = imread(write_history(found, tmp_path / "x", title="t", below="b")[0])
 

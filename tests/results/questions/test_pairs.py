@@ -10,11 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.questions.pairs import Pair, read_pairs, too_long
+from needlework.results.questions.pairs import QuestionPair, read_pairs, too_long
 
 OWL = {"question": "What does the owl eat?", "answer": "mice"}
 BAT = {"question": "What does the bat eat?", "answer": "moths", "aliases": ["night moths"]}
-PAIRS = (Pair("What does the owl eat?", "mice"), Pair("What does the bat eat?", "moths", ("night moths",)))
+PAIRS = (
+    QuestionPair("What does the owl eat?", "mice"),
+    QuestionPair("What does the bat eat?", "moths", ("night moths",)),
+)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +34,7 @@ def test_json_is_found_in_whatever_a_model_says_around_it(reply: str) -> None:
 
 
 def test_one_object_is_one_pair_and_numbers_are_texts() -> None:
-    assert read_pairs('{"question": " How many? ", "answer": 1912}', 1) == (Pair("How many?", "1912"),)
+    assert read_pairs('{"question": " How many? ", "answer": 1912}', 1) == (QuestionPair("How many?", "1912"),)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from needlework.models.model import ModelError, Response
 from needlework.pipeline.exchange import Exchange
 from needlework.results.records.journal import WaitingAnswers, drop_waiting, read_rulings, read_waiting, stored_answers
 from needlework.results.run.record_builder import make_record, ruled_record, unscored_record
-from needlework.scoring.recording import RULED, Scored
+from needlework.scoring.recording import RULED, ScoringResult
 from needlework.scoring.scores import Score
 
 SUITE = SimpleNamespace(language="en")
@@ -109,9 +109,9 @@ def test_of_earlier_sessions_only_what_is_answered_is_dropped(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def ruled(told: Exchange, verdict="wrong", value=0.0, **details) -> Scored:
+def ruled(told: Exchange, verdict="wrong", value=0.0, **details) -> ScoringResult:
     score = Score(value, verdict, told.answer[:9], "judge: so", {RULED: "by whom", **details})
-    return Scored(score, "judge_evalscope", 1)
+    return ScoringResult(score, "judge_evalscope", 1)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_ruling_is_found_as_its_record_would_have_had_it(told, scored, tmp_pat
     ("told", "scored"),
     [
         (exchange("k"), replace(ruled(exchange("k")), score=Score(0.0, "wrong"))),
-        (exchange("k"), Scored(None, "judge_evalscope", 1, "judge", "the judge gave no reply")),
+        (exchange("k"), ScoringResult(None, "judge_evalscope", 1, "judge", "the judge gave no reply")),
         (exchange("k", response=Response("Well,", "", "length")), ruled(exchange("k"))),
         (exchange("k", invalid=("server_truncated",)), ruled(exchange("k"))),
     ],

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from needlework.core.record import PromptFacts, Record, Timing
-from needlework.pytest_plugin.progress import Tally, shortened
+from needlework.pytest_plugin.progress import ArrivalCount, shortened
 from needlework.results.records.journal import ArrivingAnswers, line_of
 from tests.results.changed import changed
 
@@ -23,7 +23,7 @@ def record(length=1000, tokens=900, cached=0, replayed=False, key=""):
 
 
 def test_speed_sharing_and_the_time_that_is_left():
-    tally = Tally(cells=4, tokens=4000)
+    tally = ArrivalCount(cells=4, tokens=4000)
     tally.add(record())
     tally.add(record(cached=450))
 
@@ -36,7 +36,7 @@ def answer(key, tokens=900):
 
 def test_answers_count_when_they_come_and_once():
     """Cells are asked ahead of their tests: the first may be the last to be answered."""
-    tally = Tally(cells=4, tokens=4000)
+    tally = ArrivalCount(cells=4, tokens=4000)
     for key in "bcb":
         tally.answered(answer(key))
     assert tally.line(60.0).startswith("2/4 cells · 30 tok/s")
@@ -47,7 +47,7 @@ def test_answers_count_when_they_come_and_once():
 
 def test_an_answer_that_is_read_after_its_test_is_counted_once():
     """A log looks for answers every half minute: by then the tests of many have ended."""
-    tally = Tally(cells=4, tokens=4000)
+    tally = ArrivalCount(cells=4, tokens=4000)
     for key in "ab":
         tally.add(record(key=key))
     for key in "abc":
@@ -58,7 +58,7 @@ def test_an_answer_that_is_read_after_its_test_is_counted_once():
 
 
 def test_a_server_that_does_not_answer_has_no_pace_and_no_time_left():
-    tally = Tally(cells=4, tokens=4000)
+    tally = ArrivalCount(cells=4, tokens=4000)
     tally.add(record(key="a"))
     assert tally.line(20.0).endswith("1:00 left")
     assert tally.line(70.0).endswith("3:30 left")  # one may take longer than another
@@ -69,7 +69,7 @@ def test_a_server_that_does_not_answer_has_no_pace_and_no_time_left():
 
 def test_one_cell_that_holds_up_others_is_told_and_no_time_left_once_nothing_else_comes():
     """Of its time nobody knows; as long as others are answered, theirs is known."""
-    tally = Tally(cells=4, tokens=4000)
+    tally = ArrivalCount(cells=4, tokens=4000)
     tally.begin("a", 1.0)
     tally.answered(answer("b"))
     assert tally.line(10.0) == "1/4 cells · 90 tok/s · 0:34 left"
@@ -83,7 +83,7 @@ def test_one_cell_that_holds_up_others_is_told_and_no_time_left_once_nothing_els
 
 
 def test_slow_answers_are_not_told_as_one_that_holds_up_others():
-    tally = Tally(cells=4, tokens=4000)
+    tally = ArrivalCount(cells=4, tokens=4000)
     tally.begin("a", 0.0)
     tally.answered(changed(answer("b"), timing={"latency_s": 8.0}))
     assert tally.line(20.0).endswith(" left")
@@ -105,7 +105,7 @@ def test_arriving_answers_are_those_after_the_beginning_each_once(tmp_path):
 
 
 def test_cells_from_the_journal_cost_no_time():
-    tally = Tally(cells=3, tokens=3000)
+    tally = ArrivalCount(cells=3, tokens=3000)
     tally.add(record(replayed=True))
     tally.add(record())
 
@@ -113,11 +113,11 @@ def test_cells_from_the_journal_cost_no_time():
 
 
 def test_before_the_first_cell_only_time_is_known():
-    assert Tally(cells=3, tokens=3000).line(75.0) == "0/3 cells · 1:15 so far"
+    assert ArrivalCount(cells=3, tokens=3000).line(75.0) == "0/3 cells · 1:15 so far"
 
 
 def test_hours_are_written_as_hours():
-    tally = Tally(cells=100, tokens=100_000)
+    tally = ArrivalCount(cells=100, tokens=100_000)
     tally.add(record())
 
     assert tally.line(100.0).endswith("2:45:00 left")

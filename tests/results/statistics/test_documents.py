@@ -13,7 +13,7 @@ from needlework.results.files.json_files import json_text
 from needlework.results.html.comparison import pair_entries
 from needlework.results.records.samples import OwnLabel, own_label, panel_and_sample
 from needlework.results.statistics.comparison.comparison import compare
-from needlework.results.statistics.documents import Documents, Point, document_statistics
+from needlework.results.statistics.documents import ArmAtPlace, DocumentScores, document_statistics
 from needlework.results.statistics.intervals import score_interval
 from needlework.results.statistics.paired import mean_difference
 from needlework.results.statistics.run_report import run_report
@@ -24,12 +24,12 @@ from tests.results.clopper_pearson import clopper_pearson
 from tests.results.document_records import asked
 
 
-def only(records: list[Record], vote: int = 0) -> Documents:
+def only(records: list[Record], vote: int = 0) -> DocumentScores:
     (found,) = document_statistics(records, vote)
     return found
 
 
-def at(points: tuple[Point, ...], *place: object) -> Point:
+def at(points: tuple[ArmAtPlace, ...], *place: object) -> ArmAtPlace:
     (found,) = [each for each in points if (each.arm, each.length, each.depth) == place]
     return found
 

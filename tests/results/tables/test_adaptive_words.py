@@ -2,8 +2,8 @@
 
 import pytest
 
-from needlework.results.adaptive.design import Base
-from needlework.results.adaptive.survey import LengthFound, Rules, Statement, costs, most
+from needlework.results.adaptive.design import BaseScore
+from needlework.results.adaptive.survey import LengthFound, LengthStatement, Rules, costs, most
 from needlework.results.tables.adaptive import adaptive_lines, answer, bar_words, plan_lines, short_number
 
 LENGTHS = (4_000, 8_000, 16_000)
@@ -18,7 +18,7 @@ def statement(low, high, or_more=False, **more):
         "base": None, "low": low, "high": high, "or_more": or_more, "stopped": "", "lengths": lengths, "turns": (),
         "trials": 33, "tokens": 132_000, "grid_tokens": 3_080_000,
     }  # fmt: skip
-    return Statement(**(fields | more))
+    return LengthStatement(**(fields | more))
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_the_bracket_in_words(low, high, or_more, words):
 
 
 def test_a_base_that_scores_nothing_leaves_nothing_to_keep_a_share_of():
-    found = statement(None, None, bar=None, rule="relative", base=Base(4_000, 440, 0.02, 0.0, 0.05))
+    found = statement(None, None, bar=None, rule="relative", base=BaseScore(4_000, 440, 0.02, 0.0, 0.05))
     assert answer(found) == "unknown"
     assert bar_words(found) == "score >= 85 % of the base"
     assert "  the base scores 2.0 %: there is nothing to keep a share of" in "\n".join(adaptive_lines([found]))

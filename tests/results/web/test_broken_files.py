@@ -12,7 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from needlework.core.errors import InputError
-from needlework.results.web.app import RebuiltPrompt, build_app
+from needlework.results.web.app import ShownPrompt, build_app
 from needlework.results.web.command import find_sources
 from tests.results.web.rating_site import HEADERS, write_rows
 from tests.results.web.run_folders import record, write_journal
@@ -21,7 +21,7 @@ from tests.results.web.signed_in import HOST, LOGIN, signed_in
 PAIR = {"question": "What pressure?", "answer": "40 bar", "answer_doc": "a.txt"}
 
 
-def never(_run: Path, _cell: str) -> RebuiltPrompt:
+def never(_run: Path, _cell: str) -> ShownPrompt:
     raise AssertionError
 
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.web.row_editing import Pair, read_line, with_pairs
+from needlework.results.web.row_editing import RowPair, read_line, with_pairs
 from needlework.results.web.row_pages import clean, keyed
 
 ROOT = Path(__file__).parents[3]
 REAL = Path(os.environ.get("NEEDLEWORK_LEVAL_DATA", ROOT.parent / "shared" / "data" / "leval"))
 texts = st.text(st.characters(exclude_categories=()), max_size=12)  # half characters too
-pairs = st.lists(st.builds(Pair, texts, texts), max_size=4)
+pairs = st.lists(st.builds(RowPair, texts, texts), max_size=4)
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | texts, lambda v: st.lists(v, max_size=3)
 )
@@ -86,7 +86,7 @@ def test_an_edit_changes_its_own_row_alone(rows, data):
 
 def test_what_was_not_edited_in_a_line_keeps_its_escapes_and_numbers():
     raw = b'{"id": 1.50,"n":1E9 , "instructions": ["caf\\u00e9?", "Who?"], "outputs": ["\\u4e2d", "x"], "n": NaN}\r\n'
-    edited = with_pairs(raw, [Pair("Who?", "Ann"), Pair("café?", "中")])
+    edited = with_pairs(raw, [RowPair("Who?", "Ann"), RowPair("café?", "中")])
     assert edited == (
         b'{"id": 1.50,"n":1E9 , "instructions": ["Who?","caf\\u00e9?"], "outputs": ["Ann","\\u4e2d"], "n": NaN}\r\n'
     )
@@ -94,19 +94,19 @@ def test_what_was_not_edited_in_a_line_keeps_its_escapes_and_numbers():
 
 def test_new_texts_are_written_as_the_line_writes_them():
     chinese = '{"text":"长文","instructions":[],"outputs":[]}\n'.encode()
-    new = with_pairs(chinese, [Pair("谁？\u2028", "甲\ud800")])
+    new = with_pairs(chinese, [RowPair("谁？\u2028", "甲\ud800")])
     assert new.decode() == '{"text":"长文","instructions":["谁？\\u2028"],"outputs":["甲\\ud800"]}\n'
     ascii_alone = b'{"text": "long"}'
-    assert with_pairs(ascii_alone, [Pair("谁", "b")]) == (
+    assert with_pairs(ascii_alone, [RowPair("谁", "b")]) == (
         b'{"text": "long", "instructions": ["\\u8c01"], "outputs": ["b"]}'
     )
-    assert with_pairs(b"{ }\n", [Pair("a", "b")]) == b'{ "instructions": ["a"], "outputs": ["b"]}\n'
-    assert with_pairs(b"\xef\xbb\xbf" + ascii_alone, [Pair("a", "b")]).startswith(b'\xef\xbb\xbf{"text": "long", "i')
+    assert with_pairs(b"{ }\n", [RowPair("a", "b")]) == b'{ "instructions": ["a"], "outputs": ["b"]}\n'
+    assert with_pairs(b"\xef\xbb\xbf" + ascii_alone, [RowPair("a", "b")]).startswith(b'\xef\xbb\xbf{"text": "long", "i')
 
 
 def test_a_row_whose_outputs_are_missing_shows_blanks():
     line = read_line(b'{"input": "d", "instructions": ["a", "b"], "outputs": ["1"], "gpt_outputs": [1, 2]}')
-    assert line.pairs == (Pair("a", "1"), Pair("b", ""))
+    assert line.pairs == (RowPair("a", "1"), RowPair("b", ""))
     assert (line.counts, line.parallel, line.problem) == ((2, 1), ("gpt_outputs",), "")
 
 
@@ -124,7 +124,7 @@ def test_a_row_whose_outputs_are_missing_shows_blanks():
 def test_a_line_that_cannot_be_edited_says_why(raw, problem):
     said = raw.encode("latin-1")
     assert read_line(said).problem.startswith(problem)
-    assert clean([said], {key_of(said): [Pair("a", "b")]}).content == said
+    assert clean([said], {key_of(said): [RowPair("a", "b")]}).content == said
 
 
 def test_a_line_that_is_nested_without_end_is_no_json():
@@ -138,7 +138,7 @@ def test_the_export_counts_what_it_did():
         b"\n",
         b"nothing\n",
     ]
-    new = [Pair(" ", "\n"), Pair("a", ""), Pair("", "c")]
+    new = [RowPair(" ", "\n"), RowPair("a", ""), RowPair("", "c")]
     exported = clean(rows, {key_of(rows[0]): new})
     assert exported.counts == {"rows": 3, "edited": 1, "dropped": 1, "uneven": 1, "unread": 1}
     assert exported.content.split(b"\n")[0] == (

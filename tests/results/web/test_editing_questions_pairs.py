@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.documents.questions import question_of
 from needlework.results.web.question_pairs import (
-    Pair,
+    ReviewedPair,
     changed_fields,
     fingerprint,
     pair_from,
@@ -29,7 +29,7 @@ ROWS = st.fixed_dictionaries(
     },
 )
 PAIRS = st.builds(
-    Pair,
+    ReviewedPair,
     question=TEXTS,
     answers=ANSWERS.map(tuple),
     document=TEXTS,
@@ -43,7 +43,9 @@ def test_a_row_with_its_own_pair_is_the_row(row: dict[str, object]) -> None:
 
 
 @given(ROWS, PAIRS)
-def test_an_edited_row_says_the_new_pair_and_keeps_every_other_field(row: dict[str, object], pair: Pair) -> None:
+def test_an_edited_row_says_the_new_pair_and_keeps_every_other_field(
+    row: dict[str, object], pair: ReviewedPair
+) -> None:
     edited = with_pair(row, pair)
 
     assert pair_of(edited) == pair
@@ -63,7 +65,7 @@ def test_a_run_reads_the_pair_that_was_reviewed(row: dict[str, object]) -> None:
 
 
 @given(PAIRS)
-def test_a_pair_comes_back_from_the_page_as_it_was(pair: Pair) -> None:
+def test_a_pair_comes_back_from_the_page_as_it_was(pair: ReviewedPair) -> None:
     assert pair_from(pair_json(pair)) == pair
 
 
@@ -75,7 +77,7 @@ def test_facts_of_the_check_do_not_change_what_was_decided_on() -> None:
 
 
 def test_a_broken_row_can_be_shown() -> None:
-    assert pair_of({"question": None, "answer": [], "answer_doc": 3}) == Pair()
+    assert pair_of({"question": None, "answer": [], "answer_doc": 3}) == ReviewedPair()
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.web.rating_items import Answer, Item, answer_order, item_order, label
+from needlework.results.web.rating_items import RatedAnswer, RatedItem, answer_order, item_order, label
 
 
-def item(number: int, group: str, models: int = 3) -> Item:
-    answers = tuple(Answer(f"{number}-{model}", f"m{model}", f"text {model}") for model in range(models))
-    return Item(f"i{number}", "q", ("r",), answers, None, group)
+def item(number: int, group: str, models: int = 3) -> RatedItem:
+    answers = tuple(RatedAnswer(f"{number}-{model}", f"m{model}", f"text {model}") for model in range(models))
+    return RatedItem(f"i{number}", "q", ("r",), answers, None, group)
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=12), st.text(max_size=5), st.text(max_size=5))

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from needlework.results.web import rating_pages as rating_page
-from needlework.results.web.rating_tables import Rating, results_of
+from needlework.results.web.rating_tables import AnswerRating, results_of
 from tests.results.web.rating_site import HEADERS, HOST, Site, predictions
 from tests.results.web.run_folders import record, write_journal
 
@@ -295,7 +295,7 @@ def test_equal_answers_are_shown_once_and_rated_for_every_model_that_gave_them(t
 
 def test_equal_answers_of_two_models_are_one_agreement_of_annotators() -> None:
     ratings = [
-        Rating(name, model, f"answer of {model}", "group", 3, late=False, shown="answer of a")
+        AnswerRating(name, model, f"answer of {model}", "group", 3, late=False, shown="answer of a")
         for name in ("Ann", "Bob")
         for model in ("a", "b")
     ]

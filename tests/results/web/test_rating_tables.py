@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.results.web.rating_marks import Mark
-from needlework.results.web.rating_tables import Rating, results_of, state_of
+from needlework.results.web.rating_marks import RatingMark
+from needlework.results.web.rating_tables import AnswerRating, results_of, state_of
 
 
-def rating(annotator: str, model: str, question: int, mark: int, *, late: bool = False) -> Rating:
-    return Rating(annotator, model, f"{model} {question}", f"document {question // 2}", mark, late)
+def rating(annotator: str, model: str, question: int, mark: int, *, late: bool = False) -> AnswerRating:
+    return AnswerRating(annotator, model, f"{model} {question}", f"document {question // 2}", mark, late)
 
 
 def test_means_counts_and_their_n() -> None:
@@ -62,9 +62,9 @@ def test_late_ratings_count_only_on_demand() -> None:
 
 
 def test_how_far_an_item_is() -> None:
-    one, other = Mark(answer="a", rating=3), Mark(answer="b", rating=1)
-    skip, back = Mark(skipped=True), Mark(skipped=False)
-    comment = Mark(answer="a", comment="hm")
+    one, other = RatingMark(answer="a", rating=3), RatingMark(answer="b", rating=1)
+    skip, back = RatingMark(skipped=True), RatingMark(skipped=False)
+    comment = RatingMark(answer="a", comment="hm")
     assert state_of([], 2) == state_of([comment], 2) == state_of([back], 2) == "open"
     assert state_of([one], 2) == "begun"
     assert state_of([one, other], 2) == state_of([one, other, back], 2) == "rated"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from needlework.scoring.judges.judges import own_prompt
-from needlework.scoring.recording import Scored, score_exchange
+from needlework.scoring.recording import ScoringResult, score_exchange
 from needlework.scoring.scores import Reference
 from tests.scoring.judges.planted import Judge, Judging
 
@@ -27,7 +27,7 @@ class Exchange:
     scored_before: object = None
 
 
-def scored(answer: str, *judges: Judge, strategy: str = "auto", **more: object) -> Scored:
+def scored(answer: str, *judges: Judge, strategy: str = "auto", **more: object) -> ScoringResult:
     prompt = more.pop("prompt", None)
     judging = Judging({f"judge{n}": judge for n, judge in enumerate(judges)}, strategy, prompt)  # type: ignore[arg-type]
     return score_exchange(Exchange(answer, judging, **more))  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from needlework.scoring.published.data_sets import (
-    Judged,
+    GradedReply,
     Nodes,
     authors_letter,
     authors_table,
@@ -97,6 +97,6 @@ def test_longbench_v2_letters() -> None:
 
 def test_longbench_v2_table() -> None:
     for case in cases("field/longbench_v2_aggregates"):
-        rows = [Judged(row["difficulty"], row["length"], row["pred"], row["answer"]) for row in case["rows"]]
+        rows = [GradedReply(row["difficulty"], row["length"], row["pred"], row["answer"]) for row in case["rows"]]
         assert authors_table(rows) == case["plain"]
         assert authors_table(rows, compensated=True) == case["compensated"]

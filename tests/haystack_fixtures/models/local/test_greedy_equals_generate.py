@@ -16,7 +16,7 @@ from needlework.models.local.model import LocalModel
 from needlework.models.local.runners import Generated, GreedyRunner, Limits
 from needlework.models.local.token_tree import common_prefix, tree_size
 from needlework.models.model import Request
-from needlework.models.served.connection import Connection
+from needlework.models.served.connection import ServerOptions
 from needlework.models.specs import load_model, prepare
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
@@ -216,7 +216,7 @@ def test_memory_is_checked_before_loading(
             "smollm2",
             model_args={},
             tokenizer=smol_tokenizer,
-            connection=Connection(),
+            connection=ServerOptions(),
             cache_dir=cache_dir,
             threads=1,
         )
@@ -234,7 +234,7 @@ def test_rope_scaling_reaches_the_model(cache_dir: Path, smol_tokenizer: Tokeniz
         "smollm2",
         model_args={"rope_scaling": '{"rope_type": "linear", "factor": 2.0}', "dtype": "bfloat16"},
         tokenizer=smol_tokenizer,
-        connection=Connection(),
+        connection=ServerOptions(),
         cache_dir=cache_dir,
         threads=1,
     )
@@ -253,7 +253,7 @@ def test_a_folder_that_is_no_model(tmp_path: Path, smol_tokenizer: Tokenizer) ->
                 f"hf:{name}",
                 model_args={},
                 tokenizer=smol_tokenizer,
-                connection=Connection(),
+                connection=ServerOptions(),
                 cache_dir=tmp_path,
                 threads=None,
             )

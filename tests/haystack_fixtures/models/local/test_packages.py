@@ -9,7 +9,7 @@ import pytest
 
 from needlework.core.errors import InputError
 from needlework.models import checkpoints, specs
-from needlework.models.served.connection import Connection
+from needlework.models.served.connection import ServerOptions
 from needlework.models.specs import check_model_args, load_model
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 
@@ -27,7 +27,7 @@ LOCAL = r"--model: 'hf:a-model': needs torch, psutil: pip install 'needlework\[l
 @pytest.mark.usefixtures("base_install")
 def test_a_local_model_is_refused_before_the_first_cell():
     with pytest.raises(InputError, match=LOCAL):
-        check_model_args("hf:a-model", {}, Connection())
+        check_model_args("hf:a-model", {}, ServerOptions())
 
 
 @pytest.mark.usefixtures("base_install")
@@ -35,7 +35,12 @@ def test_a_local_judge_is_refused_when_it_is_loaded(tmp_path: Path):
     tokenizer = load_tokenizer("tiktoken:cl100k_base")
     with pytest.raises(InputError, match=LOCAL):
         load_model(
-            "hf:a-model", model_args={}, tokenizer=tokenizer, connection=Connection(), cache_dir=tmp_path, threads=None
+            "hf:a-model",
+            model_args={},
+            tokenizer=tokenizer,
+            connection=ServerOptions(),
+            cache_dir=tmp_path,
+            threads=None,
         )
 
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.models.local.token_tree import (
-    Chain,
     Ids,
     Path,
-    Run,
+    TokenChain,
+    TokenRun,
     TokenTree,
     common_prefix,
     length,
@@ -66,7 +66,7 @@ def test_the_tree_holds_each_shared_token_once(prompts: list[Ids]) -> None:
 def test_passes_compute_every_token_once_and_parents_first(prompts: list[Ids], size: int) -> None:
     tree = TokenTree()
     chains = [chain for prompt in prompts if (chain := tree.add(prompt)[1]) is not None]
-    done: dict[Chain, int] = {}
+    done: dict[TokenChain, int] = {}
     for runs in passes(chains, size):
         assert 0 < sum(run.end - run.begin for run in runs) <= size
         for run in runs:
@@ -134,7 +134,7 @@ def test_runs_stand_behind_their_own_beginning() -> None:
     _, chain = tree.add(ids(1, 2, 9, 9, 9))
     assert chain is not None
     [run] = [run for runs in passes([chain], 8) for run in runs]
-    assert run == Run(chain, 0, 3)
+    assert run == TokenRun(chain, 0, 3)
     assert read(path_to(chain, 1)) == [1, 2, 9]
 
 

@@ -15,7 +15,7 @@ from needlework.core.prompts import Message, Needle, Prompt
 from needlework.models.event_loop import reader
 from needlework.models.model import Model, Request, Response
 from needlework.models.providers.transport import GOOGLE, native_options
-from needlework.models.served.connection import Connection
+from needlework.models.served.connection import ServerOptions
 from needlework.models.served.model import PacedModel, check_served, transport_of
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.conftest import make_prompt
@@ -50,7 +50,7 @@ def model(
 ) -> Iterator[tuple[Model, Native]]:
     with native_server(kind, say) as server:  # type: ignore[arg-type]
         server.window = window
-        connection = Connection(base_url=server.url, retries=retries, timeout_s=timeout_s)
+        connection = ServerOptions(base_url=server.url, retries=retries, timeout_s=timeout_s)
         made = PacedModel(transport_of(kind, "mm", args, connection), tokenizer, connection)
         try:
             yield made, server
@@ -201,7 +201,7 @@ def test_silence_and_nobody_there(kind: str, mock_tokenizer: Tokenizer) -> None:
         slow = made.respond(asked(mock_tokenizer)).error
     assert slow is not None
     assert slow.kind == "timeout"
-    connection = Connection(base_url="http://127.0.0.1:9", retries=0)
+    connection = ServerOptions(base_url="http://127.0.0.1:9", retries=0)
     gone = PacedModel(transport_of(kind, "mm", {}, connection), mock_tokenizer, connection)
     request = asked(mock_tokenizer)
     attempt = reader().wait(gone._transport.attempt(request, None, gone._allowed(request), 0.0))
@@ -289,7 +289,7 @@ def test_wrong_arguments_and_missing_keys_are_one_line(
     for name in ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(InputError, match=words.replace("(", r"\(")):
-        check_served(kind, args, Connection())
+        check_served(kind, args, ServerOptions())
 
 
 def test_gemini_is_greedy_unless_told_otherwise() -> None:
@@ -313,7 +313,7 @@ def test_openais_own_client(mock_tokenizer: Tokenizer, monkeypatch: pytest.Monke
         return Said(raw=told.encode(), kind="text/event-stream")
 
     with loopback(say) as server:
-        connection = Connection(base_url=server.url)
+        connection = ServerOptions(base_url=server.url)
         args = {"stream": stream, "extra_body": '{"top_k": 1}'}
         made = PacedModel(transport_of("openai-sdk", "m", args, connection), mock_tokenizer, connection)
         response = made.respond(asked(mock_tokenizer))
@@ -338,7 +338,7 @@ def test_what_openais_client_raises(
         return Said(raw=body, status=status) if CONTEXT in each.prompt else honest(each)
 
     with loopback(say) as server:
-        connection = Connection(base_url=server.url, retries=0)
+        connection = ServerOptions(base_url=server.url, retries=0)
         made = PacedModel(transport_of("openai-sdk", "m", {"stream": "false"}, connection), mock_tokenizer, connection)
         error = made.respond(asked(mock_tokenizer)).error
         made.close()
@@ -350,7 +350,7 @@ def test_what_openais_client_raises(
 def test_openais_own_client_on_a_real_server(smol_tokenizer: Tokenizer, llama_server: str) -> None:
     messages = (Message("user", f"{CONTEXT}\n\n{NEEDLE.question}"),)
     prompt = make_prompt(smol_tokenizer, smol_tokenizer.render_chat(messages), messages)
-    connection = Connection(base_url=llama_server)
+    connection = ServerOptions(base_url=llama_server)
     made = PacedModel(transport_of("openai-sdk", "any", {}, connection), smol_tokenizer, connection)
     response = made.respond(Request(prompt, "chat", 24, cell=Cell("niah", 400, 50.0, "code"), needles=(NEEDLE,)))
     made.close()

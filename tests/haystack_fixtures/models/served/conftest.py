@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from needlework.models.model import Request
-from needlework.models.served.connection import Connection, served_options
+from needlework.models.served.connection import ServerOptions, served_options
 from needlework.models.served.limiter import Turnstile
 from needlework.models.served.model import ServedModel
 from needlework.models.tokenizers.tokenizer import Tokenizer
@@ -30,7 +30,7 @@ def slept(time: SleptTime) -> list[float]:
 @pytest.fixture
 def model(planted: PlantedServer, mock_tokenizer: Tokenizer, time: SleptTime) -> Callable[..., ServedModel]:
     def make(timeout_s: float = 5.0, retries: int = 3, **args: str) -> ServedModel:
-        connection = Connection(planted.url, "NO_SUCH_KEY", timeout_s, retries)
+        connection = ServerOptions(planted.url, "NO_SUCH_KEY", timeout_s, retries)
         gate = Turnstile(8, now=time.now, sleep=time.sleep)
         return ServedModel("m", served_options(args, connection), mock_tokenizer, connection, gate)
 

@@ -11,8 +11,8 @@ import pytest
 from needlework.core.grid import Cell
 from needlework.models.event_loop import reader
 from needlework.models.model import ModelError, Request
-from needlework.models.served.connection import Connection, served_options
-from needlework.models.served.limiter import Pace, Turnstile
+from needlework.models.served.connection import ServerOptions, served_options
+from needlework.models.served.limiter import RequestLimiter, Turnstile
 from needlework.models.served.model import ServedModel
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import Answer, PlantedServer, good
@@ -30,7 +30,7 @@ def ask(planted: PlantedServer, chat: Callable[..., Request], mock_tokenizer: To
             "default_generation_settings": {"n_ctx": 4096},
             "total_slots": slots,
         }
-        connection = Connection(planted.url, "NO_SUCH_KEY", retries=2)
+        connection = ServerOptions(planted.url, "NO_SUCH_KEY", retries=2)
         gate = Turnstile(8, now=time.now, sleep=time.sleep)
         model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection, gate)
         planted.plant(good(), good(), *answers)  # two are for calibration
@@ -59,7 +59,7 @@ def test_one_that_is_longer_than_the_window_is_too_long(ask: Callable[..., objec
 
 
 def test_a_crowded_server_is_never_asked_for_so_much_again() -> None:
-    pace = Pace(8)
+    pace = RequestLimiter(8)
     begun = [pace.begin() for _ in range(8)]
     for each in begun:
         pace.end(each, "crowded", 0.0)
@@ -95,7 +95,7 @@ def test_who_is_asked_alone_waits_for_all_and_all_wait_for_it() -> None:
 
 def test_a_server_that_tells_its_slots_is_not_asked_for_more(planted: PlantedServer, mock_tokenizer: Tokenizer) -> None:
     planted.told["/props?model=m&autoload=false"] = {"default_generation_settings": {"n_ctx": 4096}, "total_slots": 3}
-    connection, gate = Connection(planted.url, "NO_SUCH_KEY", workers=2), Turnstile(8)
+    connection, gate = ServerOptions(planted.url, "NO_SUCH_KEY", workers=2), Turnstile(8)
     model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection, gate)
     assert model.window == 4096
     assert [reader().wait(gate.enter()) is not None for _ in range(2)] == [True, True]

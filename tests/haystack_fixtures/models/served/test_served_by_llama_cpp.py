@@ -10,7 +10,7 @@ import pytest
 from needlework.core.grid import Cell
 from needlework.core.prompts import Message, Needle
 from needlework.models.model import Model, Request, TemplateKind
-from needlework.models.served.connection import Connection, served_options
+from needlework.models.served.connection import ServerOptions, served_options
 from needlework.models.served.model import ServedModel
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from needlework.pipeline.exchange import check_answer
@@ -26,7 +26,7 @@ TEXTS = (
 
 @pytest.fixture
 def served(llama_server: str, smol_tokenizer: Tokenizer) -> ServedModel:
-    connection = Connection(llama_server, timeout_s=60)
+    connection = ServerOptions(llama_server, timeout_s=60)
     return ServedModel("any", served_options({}, connection), smol_tokenizer, connection)
 
 
@@ -105,7 +105,7 @@ def test_short_requests_show_that_it_counts_as_we_do(
 
 
 def test_another_tokenizer_is_noticed(llama_server: str, mock_tokenizer: Tokenizer) -> None:
-    connection = Connection(llama_server, timeout_s=60)
+    connection = ServerOptions(llama_server, timeout_s=60)
     model = ServedModel("any", served_options({}, connection), mock_tokenizer, connection)
     request = trial(mock_tokenizer, "chat", 20)
     check = check_answer(request.prompt.tokens, ["48151"], model.respond(request))
@@ -114,7 +114,7 @@ def test_another_tokenizer_is_noticed(llama_server: str, mock_tokenizer: Tokeniz
 
 
 def test_without_streaming(llama_server: str, smol_tokenizer: Tokenizer, chat: Callable[..., Request]) -> None:
-    connection = Connection(llama_server, timeout_s=60)
+    connection = ServerOptions(llama_server, timeout_s=60)
     model = ServedModel("any", served_options({"stream": "false"}, connection), smol_tokenizer, connection)
     request = chat(smol_tokenizer, NEEDLE, 24)
     response = model.respond(request)

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from needlework.models.model import Request
-from needlework.models.served.connection import Connection, served_options
-from needlework.models.served.errors import Fault, delay_s, retry_after
+from needlework.models.served.connection import ServerOptions, served_options
+from needlework.models.served.errors import AttemptFault, delay_s, retry_after
 from needlework.models.served.limiter import ROW, Turnstile
 from needlework.models.served.model import ServedModel
 from needlework.models.tokenizers.tokenizer import Tokenizer
@@ -107,7 +107,7 @@ def test_what_no_retry_can_mend(
 def test_an_address_without_a_path_is_told_the_usual_one(
     planted: PlantedServer, mock_tokenizer: Tokenizer, question: Request
 ) -> None:
-    connection = Connection(planted.url.removesuffix("/v1"))
+    connection = ServerOptions(planted.url.removesuffix("/v1"))
     planted.plant(error(404, "Not Found"))
     response = ServedModel("m", served_options({}, connection), mock_tokenizer, connection).respond(question)
     assert response.error is not None
@@ -166,7 +166,7 @@ def test_retry_after_is_honoured(
 
 def test_pauses_grow_and_scatter() -> None:
     jitter = random.Random(0)
-    fault = Fault("server", "x", retry=True)
+    fault = AttemptFault("server", "x", retry=True)
     pauses = [[delay_s(fault, failures, jitter) for _ in range(200)] for failures in range(1, 12)]
     assert all(0 <= pause <= min(30, 2**n) for n, several in enumerate(pauses) for pause in several)
     assert all(max(several) > 0.9 * min(30, 2**n) for n, several in enumerate(pauses)), "the whole width is used"
@@ -184,7 +184,7 @@ def test_retry_after_as_seconds_or_date() -> None:
 
 
 def test_a_connection_refused_is_the_servers_fault(mock_tokenizer: Tokenizer, question: Request) -> None:
-    connection = Connection("http://127.0.0.1:9/v1", retries=1)
+    connection = ServerOptions("http://127.0.0.1:9/v1", retries=1)
     time = SleptTime()
     gate = Turnstile(8, now=time.now, sleep=time.sleep)
     model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection, gate)

@@ -16,7 +16,7 @@ from needlework.core.files import folder_of_run
 from needlework.core.grid import Cell
 from needlework.core.prompts import Message, Needle
 from needlework.models.model import Request, Response
-from needlework.models.served.connection import Connection, served_options
+from needlework.models.served.connection import ServerOptions, served_options
 from needlework.models.served.model import ServedModel
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from needlework.pipeline.exchange import check_answer
@@ -30,7 +30,7 @@ Make = Callable[..., ServedModel]
 @pytest.fixture
 def model(planted: PlantedServer, smol_tokenizer: Tokenizer) -> Make:
     def make(shared: Path | None = None, **args: str) -> ServedModel:
-        connection = Connection(planted.url, "NO_SUCH_KEY", 5.0, 0)
+        connection = ServerOptions(planted.url, "NO_SUCH_KEY", 5.0, 0)
         return ServedModel("m", served_options(args, connection), smol_tokenizer, connection, shared=shared)
 
     return make

@@ -12,7 +12,7 @@ from needlework.core.grid import Cell
 from needlework.core.prompts import Message, Needle
 from needlework.models.model import Model, Request, starts_answer
 from needlework.models.served.calibration import layout_of, short_requests
-from needlework.models.served.connection import Connection, served_options
+from needlework.models.served.connection import ServerOptions, served_options
 from needlework.models.served.model import ServedModel
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from needlework.pipeline.exchange import check_answer
@@ -32,7 +32,7 @@ def begun(chat: Callable[..., Request], smol_tokenizer: Tokenizer) -> Request:
 
 
 def connected(url: str, tokenizer: Tokenizer, **args: str) -> ServedModel:
-    connection = Connection(url, "SOME_KEY", timeout_s=60)
+    connection = ServerOptions(url, "SOME_KEY", timeout_s=60)
     return ServedModel("m", served_options(args, connection), tokenizer, connection)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from needlework.models.model import Request, part_reasoning
-from needlework.models.served.connection import Connection, served_options
+from needlework.models.served.connection import ServerOptions, served_options
 from needlework.models.served.model import ServedModel
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import PlantedServer, error, events, good
@@ -128,7 +128,7 @@ def test_a_server_that_wants_max_completion_tokens_gets_it(
 
 def test_azure_addresses(planted: PlantedServer, mock_tokenizer: Tokenizer, question: Request) -> None:
     planted.plant(good())
-    connection = Connection(planted.url.removesuffix("/v1"), "NO_SUCH_KEY")
+    connection = ServerOptions(planted.url.removesuffix("/v1"), "NO_SUCH_KEY")
     options = served_options({"azure_api_version": "2024-10-21", "azure_deployment": "dep"}, connection)
     model = ServedModel("m", options, mock_tokenizer, connection)
     assert model.respond(question).text == "Paris"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from needlework.models.model import Request, Response
-from needlework.models.served.connection import Connection, served_options
+from needlework.models.served.connection import ServerOptions, served_options
 from needlework.models.served.limiter import NEVER_HEARD_S, PATIENCE_S, REFUSED_S, Turnstile
 from needlework.models.served.model import ServedModel
 from needlework.models.tokenizers.tokenizer import Tokenizer
@@ -42,7 +42,7 @@ def make(mock_tokenizer: Tokenizer, clock: SleptTime) -> Callable[..., ServedMod
         tell: Callable[[str], object] | None = None,
         pausing: Callable[[int], object] | None = None,
     ) -> ServedModel:
-        connection = Connection(url, "NO_SUCH_KEY", timeout_s, retries, tell=tell, pausing=pausing)
+        connection = ServerOptions(url, "NO_SUCH_KEY", timeout_s, retries, tell=tell, pausing=pausing)
         gate = Turnstile(width, now=clock.now, sleep=clock.sleep)
         model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection, gate)
         model._jitter = random.Random(0)
@@ -258,7 +258,7 @@ def test_closing_ends_requests_in_flight_and_pauses(
 
 def test_the_allowed_time_grows_with_prompt_and_answer(mock_tokenizer: Tokenizer, chat: Ask) -> None:
     listening = socket.create_server(("127.0.0.1", 0))
-    connection = Connection(f"http://127.0.0.1:{listening.getsockname()[1]}/v1", timeout_s=0.1, retries=0)
+    connection = ServerOptions(f"http://127.0.0.1:{listening.getsockname()[1]}/v1", timeout_s=0.1, retries=0)
     model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection)
     request = chat(mock_tokenizer, "word " * 300, 16)
     response = model.respond(request)

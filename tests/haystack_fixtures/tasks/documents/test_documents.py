@@ -14,7 +14,7 @@ from needlework.core.errors import InputError
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, deepest_first, grid
-from needlework.haystack_fixtures.tasks.own_documents import Likeness
+from needlework.haystack_fixtures.tasks.own_documents import DocumentSimilarity
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.pipeline.engine import Engine
@@ -333,11 +333,11 @@ def test_a_question_about_no_document_is_named(folder):
 
 def test_the_nearest_document_shares_rare_words():
     texts = ["the red fox sleeps", "the cat sleeps", "a red fox runs", "the dog barks", "狐狸在睡觉", "狐狸在奔跑", ""]
-    likeness = Likeness(texts)
+    likeness = DocumentSimilarity(texts)
     assert likeness.nearest(0)[:2] == [2, 1]
     assert likeness.nearest(4)[0] == 5
     assert likeness.nearest(6) == [0, 1, 2, 3, 4, 5]
-    assert Likeness(["one"]).nearest(0) == []
+    assert DocumentSimilarity(["one"]).nearest(0) == []
 
 
 def test_a_near_miss_does_not_have_the_answer(folder):

@@ -11,7 +11,7 @@ from needlework.core.grid import Cell
 from needlework.models.model import Response
 from needlework.pipeline.exchange import Exchange
 from needlework.results.run.record_builder import make_record
-from needlework.scoring.recording import Scored
+from needlework.scoring.recording import ScoringResult
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,6 @@ def test_the_speed_is_that_of_the_tokens_after_the_first(
     response = Response("x", completion_tokens=completion_tokens, ttft_s=ttft_s, latency_s=latency_s)
     suite = cast(Any, SimpleNamespace(language="en"))
     exchange = Exchange(Cell("niah", 400, 50.0, "code", 0), suite, "m", "k", response)
-    record = make_record(exchange, Scored(None), nodeid="", worker="main", recipe="r")
+    record = make_record(exchange, ScoringResult(None), nodeid="", worker="main", recipe="r")
 
     assert record.timing.tokens_per_s == tokens_per_s

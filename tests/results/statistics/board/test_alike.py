@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.record import Record
-from needlework.results.statistics.leaderboard.entries import Entry, alike, entries_of
+from needlework.results.statistics.leaderboard.entries import BoardEntry, alike, entries_of
 from needlework.results.statistics.panels import asked_of
 
 Make = Callable[..., Record]
 
 
-def entry(make_record: Make, scorers: str, **fields: object) -> Entry:
+def entry(make_record: Make, scorers: str, **fields: object) -> BoardEntry:
     """A run by the scorers of its trials, a letter each; `-` is a trial that failed."""
     records = [
         make_record(repeat=repeat, outcome="error", scorer="", scorer_version=0, **fields)
@@ -26,7 +26,7 @@ def entry(make_record: Make, scorers: str, **fields: object) -> Entry:
     return found
 
 
-def groups(runs: Sequence[Entry]) -> list[list[int]]:
+def groups(runs: Sequence[BoardEntry]) -> list[list[int]]:
     return alike(range(len(runs)), lambda at: [runs[at]])
 
 

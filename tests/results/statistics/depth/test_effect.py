@@ -10,22 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.results.statistics.depth import depth_effect, depth_effects
-from needlework.results.statistics.depth_tables import Column, depth_table, templates
-from needlework.results.statistics.panels import Trial, panels_of
+from needlework.results.statistics.depth_tables import DepthColumn, depth_table, templates
+from needlework.results.statistics.panels import ScoredTrial, panels_of
 
-TrialsOf = Callable[..., list[Trial]]
+TrialsOf = Callable[..., list[ScoredTrial]]
 TENTHS = tuple(range(0, 101, 10))
 
 
-def curve(trials_of: TrialsOf, scores: list[float], samples: int = 40, seed: int = 0) -> list[Trial]:
+def curve(trials_of: TrialsOf, scores: list[float], samples: int = 40, seed: int = 0) -> list[ScoredTrial]:
     """0/1 trials at eleven depths with these chances, from 0 % to 100 %."""
     rng = np.random.default_rng(seed)
     hits = rng.random((samples, 11)) < np.array(scores)
     return trials_of((4000, depth, i, float(hits[i, at])) for i in range(samples) for at, depth in enumerate(TENTHS))
 
 
-def columns(*depths: float) -> tuple[Column, ...]:
-    return tuple(Column(depth, depth, depth) for depth in depths)
+def columns(*depths: float) -> tuple[DepthColumn, ...]:
+    return tuple(DepthColumn(depth, depth, depth) for depth in depths)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from needlework.core.record import Record
-from needlework.results.adaptive.survey import LengthFound, Statement
+from needlework.results.adaptive.survey import LengthFound, LengthStatement
 from needlework.results.statistics.run_report import RunReport, run_report
 from needlework.results.statistics.sentence.sentence import InShort, Surer, in_short
 from tests.results.document_records import asked
@@ -222,7 +222,7 @@ def test_adaptive_runs_say_their_bracket(
     make_record: MakeRecord, low: int | None, high: int | None, or_more: bool, words: str
 ) -> None:
     length = LengthFound(1000, 5, 5.0, 1, "pass", 5, 5000, 0.5, 1.0, False, {50.0: 5})
-    found = Statement(
+    found = LengthStatement(
         "mock", "niah", "code", "fast", "absolute", 0.856, None, low, high, or_more, "", (length,), (), 5, 5000, 9000
     )  # fmt: skip
     report: RunReport = run_report([make_record()], adaptive=[found])

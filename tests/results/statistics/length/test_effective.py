@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from needlework.core.errors import InputError
 from needlework.results.statistics.effective_length import RULER_THRESHOLD, absolute_length, relative_length
 from needlework.results.statistics.length_scores import (
+    BaselineChoice,
     LengthScore,
-    Wanted,
     base_of,
     base_score,
     exact_scores,
@@ -22,10 +22,10 @@ from needlework.results.statistics.length_scores import (
     margin_ends,
     parse_relative_to,
 )
-from needlework.results.statistics.panels import Trial
+from needlework.results.statistics.panels import ScoredTrial
 from tests.parity.cases import cases, meta
 
-TrialsOf = Callable[..., list[Trial]]
+TrialsOf = Callable[..., list[ScoredTrial]]
 
 # Rows whose published effective length is not the longest one at or above 85.6, the table's own rule.
 BREAK_THEIR_RULE = {
@@ -95,7 +95,7 @@ def test_lengths_without_a_score_stop_the_walk_or_end_the_test() -> None:
     assert (beyond.status, beyond.longest_tested) == ("at least", 2000)
 
 
-def steady(trials_of: TrialsOf, scores: dict[int, float], samples: int = 40) -> list[Trial]:
+def steady(trials_of: TrialsOf, scores: dict[int, float], samples: int = 40) -> list[ScoredTrial]:
     """At each length the same share of the samples is right: the first ones."""
     return trials_of(
         (length, 50.0, i, float(i < share * samples)) for length, share in scores.items() for i in range(samples)
@@ -127,11 +127,11 @@ def test_a_base_from_outside_judges_every_length(trials_of: TrialsOf) -> None:
     trials = steady(trials_of, {1000: 0.8, 8000: 0.5}, samples=80)
     alone = steady(trials_of, {100: 1.0}, samples=80)
 
-    given = relative_length(trials, base_of(trials, alone, Wanted(score=0.5)))
+    given = relative_length(trials, base_of(trials, alone, BaselineChoice(score=0.5)))
     assert (given.threshold, given.point, given.conservative) == (0.425, 8000, 1000)
     control = relative_length(trials, base_of(trials, alone))
     assert (control.base, control.base_words, control.point) == (1.0, "the focused control", None)
-    lengths = relative_length(trials, base_of(trials, alone, Wanted(lengths=(8000,))))
+    lengths = relative_length(trials, base_of(trials, alone, BaselineChoice(lengths=(8000,))))
     assert (lengths.base, lengths.point) == (0.5, 8000)
 
 
@@ -143,7 +143,7 @@ def test_the_uncertainty_of_the_base_counts(trials_of: TrialsOf) -> None:
         [t._replace(sample=t.sample + 99) for t in steady(trials_of, {100: 1.0})],
     )
 
-    sure = margin_ends(trials, base_of(trials, wanted=Wanted(score=1.0)), 0.85)
+    sure = margin_ends(trials, base_of(trials, wanted=BaselineChoice(score=1.0)), 0.85)
     both, apart = margin_ends(trials, base_of(trials, paired), 0.85), margin_ends(trials, base_of(trials, others), 0.85)
 
     assert sure is not None
@@ -154,9 +154,9 @@ def test_the_uncertainty_of_the_base_counts(trials_of: TrialsOf) -> None:
     assert margin_ends(trials[:1], base_of(trials, paired), 0.85) is None
 
 
-@pytest.mark.parametrize(("text", "wanted"), [("95%", Wanted(0.95)), ("0.9", Wanted(0.9)), (None, None),
-                                              ("500,1k", Wanted(lengths=(500, 1000)))])  # fmt: skip
-def test_a_base_is_a_score_or_lengths(text: str | None, wanted: Wanted | None) -> None:
+@pytest.mark.parametrize(("text", "wanted"), [("95%", BaselineChoice(0.95)), ("0.9", BaselineChoice(0.9)), (None, None),
+                                              ("500,1k", BaselineChoice(lengths=(500, 1000)))])  # fmt: skip
+def test_a_base_is_a_score_or_lengths(text: str | None, wanted: BaselineChoice | None) -> None:
     assert parse_relative_to(text) == wanted
 
 

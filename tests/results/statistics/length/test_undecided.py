@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 from needlework.core.record import OutcomeName
 from needlework.results.statistics.effective_length import EffectiveLength, absolute_length, relative_length
 from needlework.results.statistics.length_scores import base_of, length_scores
-from needlework.results.statistics.panels import Trial
+from needlework.results.statistics.panels import ScoredTrial
 
 LENGTHS = (500, 1000, 2000)
 # By length: right answers, wrong ones, those that were cut off, those that no rule can tell.
 RUNS = st.lists(st.tuples(*[st.integers(0, 30)] * 4), min_size=1, max_size=3)
 
 
-def trial(length: int, repeat: int, outcome: OutcomeName) -> Trial:
+def trial(length: int, repeat: int, outcome: OutcomeName) -> ScoredTrial:
     score = {"found": 1.0, "wrong": 0.0}.get(outcome)
-    return Trial("m", "niah", "code", length, 50.0, repeat, outcome, score)
+    return ScoredTrial("m", "niah", "code", length, 50.0, repeat, outcome, score)
 
 
-def trials_with(counts: Sequence[Sequence[int]]) -> list[Trial]:
+def trials_with(counts: Sequence[Sequence[int]]) -> list[ScoredTrial]:
     kinds: tuple[OutcomeName, ...] = ("found", "wrong", "censored", "unclear")
     found = []
     for length, of in zip(LENGTHS, counts, strict=False):
@@ -32,7 +32,7 @@ def trials_with(counts: Sequence[Sequence[int]]) -> list[Trial]:
     return found
 
 
-def lengths_of(trials: Sequence[Trial]) -> list[EffectiveLength]:
+def lengths_of(trials: Sequence[ScoredTrial]) -> list[EffectiveLength]:
     return [absolute_length(length_scores(trials)), relative_length(trials, base_of(trials))]
 
 

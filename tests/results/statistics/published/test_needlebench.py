@@ -15,7 +15,13 @@ from needlework.core.record import Record
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.statistics.intervals import Counts, exact_ends
-from needlework.results.statistics.suites.needlebench import Design, NeedleBench, Row, design_of, needlebench
+from needlework.results.statistics.suites.needlebench import (
+    NeedleBench,
+    NeedleBenchDesign,
+    NeedleBenchRow,
+    design_of,
+    needlebench,
+)
 from needlework.results.tables.suites import needlebench_lines, needlebench_rows
 from tests.results.changed import changed
 
@@ -24,10 +30,12 @@ TASKS = {"niah": "S-RT", "parallel": "M-RT", "needlebench_reasoning": "M-RS"}
 
 
 @pytest.fixture
-def run(make_record: Make, tmp_path: Path) -> Callable[..., tuple[Design, list[Record]]]:
+def run(make_record: Make, tmp_path: Path) -> Callable[..., tuple[NeedleBenchDesign, list[Record]]]:
     """The design of a run, and records of all its trials with the score that `score` tells by task and needle."""
 
-    def build(score: Callable[[str, str], float] = lambda *_: 1.0, **options: str) -> tuple[Design, list[Record]]:
+    def build(
+        score: Callable[[str, str], float] = lambda *_: 1.0, **options: str
+    ) -> tuple[NeedleBenchDesign, list[Record]]:
         given = {"preset": "needlebench-v2-4k", "lengths": "1k,2k", "depths": "0,50", "repeats": "2"} | options
         found = resolve_settings(given | {"model": ["mock"]}, {}, tmp_path)
         design = design_of(found)
@@ -44,7 +52,7 @@ def run(make_record: Make, tmp_path: Path) -> Callable[..., tuple[Design, list[R
     return build
 
 
-def rows_of(found: tuple[NeedleBench, ...]) -> Mapping[str, Row]:
+def rows_of(found: tuple[NeedleBench, ...]) -> Mapping[str, NeedleBenchRow]:
     (only,) = found
     return {row.name: row for row in only.rows}
 
@@ -233,7 +241,7 @@ def test_more_score_never_shortens_the_longest_chain(scores):
     from needlework.results.statistics.suites.needlebench import _reach
     from needlework.results.statistics.tasks import Share
 
-    chains = [(count, Row(f"{count}", Share(scores.get(count, 1.0)), 1, {})) for count in CHAINS]
+    chains = [(count, NeedleBenchRow(f"{count}", Share(scores.get(count, 1.0)), 1, {})) for count in CHAINS]
     better = [(count, replace(row, score=Share(min(1.0, (row.score.value or 0) + 0.2)))) for count, row in chains]
 
     assert (_reach("", chains).needles or 0) <= (_reach("", better).needles or 0)

@@ -18,7 +18,7 @@ from needlework.models.checkpoints import file_sha256, read_facts, remembered_sh
 from needlework.models.local import gguf as gguf_cache
 from needlework.models.local.gguf import is_complete, prepare_gguf
 from needlework.models.model import Request
-from needlework.models.served.connection import Connection
+from needlework.models.served.connection import ServerOptions
 from needlework.models.specs import load_model, resolve_tokenizer
 from tests.haystack_fixtures.models.local.tiny_gguf import write_tiny_gguf
 
@@ -90,7 +90,7 @@ def test_a_gguf_model_answers(tiny: tuple[Path, Path], chat: Callable[..., Reque
     tokenizer = resolve_tokenizer(spec, {}, None, cache)
     assert tokenizer.render_chat([Message("user", "the")]) == "<|im_start|>user\nthe<|im_end|>\n<|im_start|>assistant\n"
     assert tokenizer.encode("the").ids.size == 2
-    model = load_model(spec, model_args={}, tokenizer=tokenizer, connection=Connection(), cache_dir=cache, threads=1)
+    model = load_model(spec, model_args={}, tokenizer=tokenizer, connection=ServerOptions(), cache_dir=cache, threads=1)
     response = model.respond(chat(tokenizer, "the", 5))
     assert response.error is None
     assert response.completion_tokens

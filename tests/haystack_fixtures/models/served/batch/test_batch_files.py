@@ -14,8 +14,15 @@ from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.models.model import Request
-from needlework.models.served.batch_files import AnswerFiles, Line, RequestFiles, calibration_of, cell_id, trial_line
-from needlework.models.served.connection import Connection, ServedOptions
+from needlework.models.served.batch_files import (
+    AnswerFiles,
+    BatchLine,
+    RequestFiles,
+    calibration_of,
+    cell_id,
+    trial_line,
+)
+from needlework.models.served.connection import ServedOptions, ServerOptions
 from needlework.models.served.model import BatchServiceModel
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.conftest import Ask
@@ -49,7 +56,7 @@ def answers(path: Path, *lines: str) -> AnswerFiles:
 
 
 def model(tokenizer: Tokenizer, files: AnswerFiles | None, **options: Any) -> BatchServiceModel:
-    return BatchServiceModel("m", ServedOptions(**options), tokenizer, Connection(batch=True), files)
+    return BatchServiceModel("m", ServedOptions(**options), tokenizer, ServerOptions(batch=True), files)
 
 
 def test_a_line_is_a_request_in_the_batch_format(request_: Request) -> None:
@@ -100,7 +107,7 @@ def test_files_keep_to_the_limits_and_lose_nothing(
     path = tmp_path_factory.mktemp("b") / "requests.jsonl"
     files = RequestFiles(path, most, 100)
     for number, size in enumerate(sizes):
-        files.write(Line("i", "/v1", f"{number:02}" + "x" * size), "m")
+        files.write(BatchLine("i", "/v1", f"{number:02}" + "x" * size), "m")
     files.close()
     texts = [each.read_text() for each in files.files]
     assert all(len(text) <= 100 and text.count("\n") <= most for text in texts)
@@ -111,7 +118,7 @@ def test_files_keep_to_the_limits_and_lose_nothing(
 def test_another_model_or_endpoint_begins_another_file(tmp_path: Path) -> None:
     files = RequestFiles(tmp_path / "r.jsonl", 9, 999)
     for model_name, url in [("a", "/x"), ("a", "/x"), ("b", "/x"), ("b", "/y")]:
-        files.write(Line("i", url, "{}"), model_name)
+        files.write(BatchLine("i", url, "{}"), model_name)
     files.close()
     assert [path.name for path in files.files] == ["r.jsonl", "r-2.jsonl", "r-3.jsonl"]
 
@@ -124,7 +131,7 @@ def test_files_that_are_there_are_not_written_over(tmp_path: Path) -> None:
 
 def test_a_request_that_no_file_may_hold(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="raise --batch-limits"):
-        RequestFiles(tmp_path / "r.jsonl", 9, 10).write(Line("i", "/x", "x" * 10), "m")
+        RequestFiles(tmp_path / "r.jsonl", 9, 10).write(BatchLine("i", "/x", "x" * 10), "m")
 
 
 @given(order=st.permutations(range(3)))

@@ -9,7 +9,7 @@ import pytest
 
 from needlework.core.grid import Cell
 from needlework.models.model import Request
-from needlework.models.served.connection import Connection, served_options
+from needlework.models.served.connection import ServerOptions, served_options
 from needlework.models.served.model import ServedModel
 from needlework.models.served.server_facts import same_model
 from needlework.models.tokenizers.tokenizer import Tokenizer
@@ -57,7 +57,7 @@ def answers(planted: PlantedServer, chat: Ask, mock_tokenizer: Tokenizer) -> Cal
     """The flags, or the reasons why they are invalid, of answers that come from these models, one after another."""
 
     def ask(*names: str, asked: str = "m", strict: bool = False) -> list[tuple[str, ...]]:
-        connection = Connection(planted.url, "NO_SUCH_KEY", strict_model=strict)
+        connection = ServerOptions(planted.url, "NO_SUCH_KEY", strict_model=strict)
         model = ServedModel(asked, served_options({"window": "999"}, connection), mock_tokenizer, connection)
         request = replace(chat(mock_tokenizer, "What is the capital of France?", 16), cell=Cell("niah", 500, 0.0, "x"))
         found = []

@@ -9,8 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.models.served.errors import LONGEST_DELAY_S, LONGEST_RETRY_AFTER_S, Fault, Retries
-from needlework.models.served.limiter import NEVER_HEARD_S, PATIENCE_S, REFUSED_S, REFUSES_S, ROW, News, Pace, Sign
+from needlework.models.served.errors import LONGEST_DELAY_S, LONGEST_RETRY_AFTER_S, AttemptFault, Retries
+from needlework.models.served.limiter import (
+    NEVER_HEARD_S,
+    PATIENCE_S,
+    REFUSED_S,
+    REFUSES_S,
+    ROW,
+    News,
+    RequestLimiter,
+    Sign,
+)
 
 SIGNS = st.sampled_from(("answered", "broken", "busy", "late", "slow", "down", "gone"))
 STEPS = st.lists(
@@ -23,14 +32,14 @@ STEPS = st.lists(
 )
 
 
-def burst(pace: Pace, sign: Sign, now: float = 0.0) -> None:
+def burst(pace: RequestLimiter, sign: Sign, now: float = 0.0) -> None:
     """As many requests as may be in flight begin together and end together."""
     for begun in [pace.begin() for _ in range(pace.slots)]:
         pace.end(begun, sign, now)
 
 
 def test_a_burst_of_refusals_halves_the_limit_once() -> None:
-    pace = Pace(64)
+    pace = RequestLimiter(64)
     burst(pace, "busy")
     assert pace.slots == 32
     burst(pace, "busy")
@@ -38,7 +47,7 @@ def test_a_burst_of_refusals_halves_the_limit_once() -> None:
 
 
 def test_refusals_of_requests_begun_before_the_cut_are_the_same_burst() -> None:
-    pace = Pace(8)
+    pace = RequestLimiter(8)
     first = [pace.begin() for _ in range(8)]
     for begun in first[:7]:
         pace.end(begun, "busy", 0)
@@ -51,7 +60,7 @@ def test_refusals_of_requests_begun_before_the_cut_are_the_same_burst() -> None:
 
 def test_a_burst_that_a_round_cuts_in_two_lowers_the_limit_once() -> None:
     """Of 64 refusals 32 end a round. The other 32 were begun before its cut, so the next round has answers alone."""
-    pace = Pace(64)
+    pace = RequestLimiter(64)
     first = [pace.begin() for _ in range(64)]
     for begun in first[:32]:
         pace.end(begun, "answered", 0)
@@ -64,7 +73,7 @@ def test_a_burst_that_a_round_cuts_in_two_lowers_the_limit_once() -> None:
 
 
 def test_a_few_refusals_cost_little() -> None:
-    pace = Pace(64)
+    pace = RequestLimiter(64)
     for _ in range(40):
         begun = [pace.begin() for _ in range(pace.slots)]
         for i, each in enumerate(begun):
@@ -73,14 +82,14 @@ def test_a_few_refusals_cost_little() -> None:
 
 
 def test_faults_that_are_not_of_load_leave_the_limit() -> None:
-    pace = Pace(16)
+    pace = RequestLimiter(16)
     for sign in ("broken", "gone", "answered"):
         burst(pace, sign)
     assert pace.slots == 16
 
 
 def test_successes_raise_the_limit_again() -> None:
-    pace = Pace(64)
+    pace = RequestLimiter(64)
     for _ in range(10):
         burst(pace, "busy")
     assert pace.slots == 1
@@ -92,7 +101,7 @@ def test_successes_raise_the_limit_again() -> None:
 
 
 def test_retry_after_pauses_all() -> None:
-    pace = Pace(4)
+    pace = RequestLimiter(4)
     begun = [pace.begin(), pace.begin()]
     pace.end(begun[0], "busy", now=10.0, retry_after_s=30)
     assert pace.wait_s(10.0) == 30
@@ -102,7 +111,7 @@ def test_retry_after_pauses_all() -> None:
 
 
 def test_an_outage_is_a_row_without_a_sign_of_life() -> None:
-    pace = Pace(4)
+    pace = RequestLimiter(4)
     for second in range(ROW - 1):
         pace.end(pace.begin(), "gone", now=second)
     assert not pace.outage
@@ -111,7 +120,7 @@ def test_an_outage_is_a_row_without_a_sign_of_life() -> None:
 
 
 def test_answers_that_do_not_end_lower_the_limit_and_are_signs_of_life() -> None:
-    pace = Pace(16)
+    pace = RequestLimiter(16)
     burst(pace, "late")
     assert pace.slots == 8
     for second in range(2 * ROW):
@@ -122,7 +131,7 @@ def test_answers_that_do_not_end_lower_the_limit_and_are_signs_of_life() -> None
 
 @pytest.mark.parametrize(("heard", "patience"), [(True, PATIENCE_S), (False, NEVER_HEARD_S)])
 def test_a_server_is_given_up_after_a_row_and_a_time(heard: bool, patience: float) -> None:
-    pace = Pace(4)
+    pace = RequestLimiter(4)
     if heard:
         pace.end(pace.begin(), "answered", now=0)
     for _ in range(ROW):
@@ -136,7 +145,7 @@ def test_a_server_is_given_up_after_a_row_and_a_time(heard: bool, patience: floa
 
 
 def test_a_server_that_answers_in_between_is_not_told_to_be_silent() -> None:
-    pace, told = Pace(4), []
+    pace, told = RequestLimiter(4), []
     for second in range(60):
         for sign in ("answered", "down", "down", "down"):
             pace.end(pace.begin(), sign, now=second)
@@ -152,7 +161,9 @@ def test_a_server_that_answers_in_between_is_not_told_to_be_silent() -> None:
     assert pace.news(64, took_s=0) is None
 
 
-def told_of(pace: Pace, *signs: Sign, every_s: float, begin_s: float = 0.0, retry_after_s: float | None = None) -> list:
+def told_of(
+    pace: RequestLimiter, *signs: Sign, every_s: float, begin_s: float = 0.0, retry_after_s: float | None = None
+) -> list:
     """What is told when attempts end one after the other, `(when, news)`."""
     told = []
     for at, sign in enumerate(signs):
@@ -166,36 +177,36 @@ def told_of(pace: Pace, *signs: Sign, every_s: float, begin_s: float = 0.0, retr
 def test_a_server_that_only_refuses_is_told_once_and_once_that_it_answers() -> None:
     signs: list[Sign] = ["answered", *["busy"] * 20, "answered"]
     refuses = News("refuses", REFUSED_S - REFUSES_S)
-    assert told_of(Pace(4), *signs, every_s=1) == [(1 + REFUSES_S, refuses), (21, News("back"))]
+    assert told_of(RequestLimiter(4), *signs, every_s=1) == [(1 + REFUSES_S, refuses), (21, News("back"))]
 
 
 def test_refusals_among_answers_are_not_told() -> None:
-    assert not told_of(Pace(4), *["answered", "busy", "busy", "busy"] * 20, every_s=1)
+    assert not told_of(RequestLimiter(4), *["answered", "busy", "busy", "busy"] * 20, every_s=1)
 
 
 def test_a_server_that_has_never_answered_is_told_to_refuse_as_soon_as_it_says_for_how_long() -> None:
-    ((at, news),) = told_of(Pace(4), *["busy"] * 4, every_s=0.1, retry_after_s=60)
+    ((at, news),) = told_of(RequestLimiter(4), *["busy"] * 4, every_s=0.1, retry_after_s=60)
     assert (at, news.what) == (0.2, "refuses")
-    answered = Pace(4)
+    answered = RequestLimiter(4)
     told_of(answered, "answered", every_s=1)
     assert not told_of(answered, *["busy"] * 4, every_s=0.1, begin_s=1, retry_after_s=60), "a limit for each minute"
 
 
 def test_a_server_that_refuses_after_an_outage_has_not_answered() -> None:
     signs: list[Sign] = ["answered", *["gone"] * 5, *["busy"] * 10, "answered"]
-    told = [news.what for _, news in told_of(Pace(4), *signs, every_s=1)]
+    told = [news.what for _, news in told_of(RequestLimiter(4), *signs, every_s=1)]
     assert told == ["silent", "refuses", "back"]
 
 
 def test_time_outs_of_a_server_that_has_never_answered_are_told_after_the_first() -> None:
-    pace = Pace(4)
+    pace = RequestLimiter(4)
     for _ in range(4):
         pace.end(pace.begin(), "slow", now=120)
     assert pace.news(120, took_s=120) == News("silent", 360)
 
 
 def test_time_outs_of_some_while_others_are_answered_are_not_told() -> None:
-    pace = Pace(8)
+    pace = RequestLimiter(8)
     begun = [pace.begin() for _ in range(4)]
     pace.end(pace.begin(), "answered", now=119.9)
     for each in begun:
@@ -205,7 +216,7 @@ def test_time_outs_of_some_while_others_are_answered_are_not_told() -> None:
 
 @given(width=st.integers(1, 100), steps=STEPS)
 def test_what_always_holds(width: int, steps: list) -> None:
-    pace, now, running = Pace(width), 0.0, []
+    pace, now, running = RequestLimiter(width), 0.0, []
     for step in steps:
         if step == "begin":
             wait = pace.wait_s(now)
@@ -244,7 +255,7 @@ def test_a_request_ends(allowed: int, signs: list[Sign], outage: bool, seed: int
     signs = [sign for sign in signs if not (outage and sign in ("down", "gone"))] or ["busy"]
     tries, waited = 0, 0.0
     while True:
-        fault = Fault("server", "x", retry=True, sign=signs[tries % len(signs)])
+        fault = AttemptFault("server", "x", retry=True, sign=signs[tries % len(signs)])
         pause = spent.pause_s(fault, outage=outage, jitter=jitter)
         if pause is None:
             break
@@ -257,8 +268,8 @@ def test_a_request_ends(allowed: int, signs: list[Sign], outage: bool, seed: int
 
 def test_refusals_are_waited_out_beside_the_retries() -> None:
     spent, jitter = Retries(allowed=1), random.Random(0)
-    busy = Fault("rate_limit", "slow down", retry=True, sign="busy", retry_after_s=2)
-    broken = Fault("server", "boom", retry=True, sign="broken")
+    busy = AttemptFault("rate_limit", "slow down", retry=True, sign="busy", retry_after_s=2)
+    broken = AttemptFault("server", "boom", retry=True, sign="broken")
     assert all(spent.pause_s(busy, outage=False, jitter=jitter) for _ in range(20))
     assert spent.pause_s(broken, outage=False, jitter=jitter) is not None
     assert spent.pause_s(broken, outage=False, jitter=jitter) is None
@@ -266,7 +277,7 @@ def test_refusals_are_waited_out_beside_the_retries() -> None:
 
 def test_nobody_there_is_not_the_requests_fault() -> None:
     spent, jitter = Retries(allowed=1), random.Random(0)
-    gone = Fault("server", "refused", retry=True, sign="gone")
+    gone = AttemptFault("server", "refused", retry=True, sign="gone")
     assert all(spent.pause_s(gone, outage=True, jitter=jitter) is not None for _ in range(20))
     assert spent.pause_s(gone, outage=False, jitter=jitter) is not None
     assert spent.pause_s(gone, outage=False, jitter=jitter) is None
@@ -274,8 +285,8 @@ def test_nobody_there_is_not_the_requests_fault() -> None:
 
 def test_who_was_never_there_is_tried_at_short_pauses_until_it_is_given_up() -> None:
     spent, jitter = Retries(allowed=0), random.Random(0)
-    gone = Fault("server", "refused", retry=True, sign="gone")
+    gone = AttemptFault("server", "refused", retry=True, sign="gone")
     pauses = [spent.pause_s(gone, outage=False, jitter=jitter, never_heard=True) for _ in range(100)]
     assert all(pause is not None and 0 <= pause <= 1 for pause in pauses)
-    slow = Fault("timeout", "silent", retry=True, sign="slow")  # takes its time by itself, and counts
+    slow = AttemptFault("timeout", "silent", retry=True, sign="slow")  # takes its time by itself, and counts
     assert spent.pause_s(slow, outage=False, jitter=jitter, never_heard=True) is None
