@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta, Struct, field
 
+from needlework.core.grid import Cell
+
 SCHEMA = 1
 
 OutcomeName = Literal[
@@ -221,6 +223,25 @@ class Record(Struct, kw_only=True):
         """Raise `ValueError` where a score is missing, or is there without its outcome."""
         if (self.outcome in SCORED) != (self.score is not None):
             raise ValueError(f"has the outcome {self.outcome} and the score {self.score}")
+
+
+def record_of_cell(
+    cell: Cell, model: str, outcome: OutcomeName, score: float | None = None, *, language: str, seed: int
+) -> Record:
+    """The record of a cell without prompt and answer."""
+    return Record(
+        id=cell.id,
+        model=model,
+        task=cell.task,
+        needle=cell.needle,
+        language=language,
+        length=cell.length,
+        depth=cell.depth,
+        repeat=cell.repeat,
+        seed=seed,
+        outcome=outcome,
+        score=score,
+    )
 
 
 class _KnownReference(Struct):

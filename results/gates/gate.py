@@ -14,7 +14,7 @@ from msgspec import structs
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell, depth_label, parse_tokens
-from needlework.core.record import SCORED, WAITING, OutcomeName, Record
+from needlework.core.record import SCORED, WAITING, OutcomeName, Record, record_of_cell
 from needlework.haystack_fixtures.tasks.arms import arms_of, split_label
 from needlework.haystack_fixtures.tasks.catalogue import Series, controls_of
 from needlework.results.records.samples import control_of, label_of, retriever_of, task_of
@@ -374,20 +374,9 @@ def load_baseline(path: Path, cells: Iterable[tuple[str, Cell]], seed: int) -> B
 
 def planned_record(cell: Cell, model: str, *, seed: int = 0, language: str = "", **reference: str) -> Record:
     """The record of a cell that nobody has asked yet."""
-    return Record(
-        id=cell.id,
-        model=model,
-        task=cell.task,
-        needle=cell.needle,
-        language=language,
-        length=cell.length,
-        depth=cell.depth,
-        repeat=cell.repeat,
-        seed=seed,
-        outcome=WAITING,
-        score=None,
-        reference=reference,
-    )
+    record = record_of_cell(cell, model, WAITING, language=language, seed=seed)
+    record.reference = dict(reference)
+    return record
 
 
 def _remedy(error: InputError) -> str:

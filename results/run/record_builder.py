@@ -6,7 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from needlework.core.grid import Cell
-from needlework.core.record import SCORED, WAITING, Details, OutcomeName, Record, RecordedError, RepeatedAnswer
+from needlework.core.record import (
+    SCORED,
+    WAITING,
+    Details,
+    OutcomeName,
+    Record,
+    RecordedError,
+    RepeatedAnswer,
+    record_of_cell,
+)
 from needlework.pipeline.exchange import Exchange
 from needlework.results.run.answer_facts import facts_of, reference_of, response_facts, timing_facts
 
@@ -68,49 +77,23 @@ def _record(
     exchange: Exchange, outcome: OutcomeName, score: float | None, *, nodeid: str, worker: str, recipe: str
 ) -> Record:
     """What a record has of the cell and the answer."""
-    cell = exchange.cell
-    return Record(
-        key=exchange.key,
-        id=cell.id,
-        nodeid=nodeid,
-        model=exchange.model,
-        task=cell.task,
-        needle=cell.needle,
-        language=exchange.suite.language,
-        length=cell.length,
-        depth=cell.depth,
-        repeat=cell.repeat,
-        seed=exchange.seed,
-        outcome=outcome,
-        score=score,
-        question=exchange.question,
-        reference=reference_of(exchange),
-        prompt=facts_of(exchange),
-        response=response_facts(exchange),
-        details=Details(flags=list(exchange.flags), recipe=recipe, invalid=list(exchange.invalid)),
-        timing=timing_facts(exchange, worker),
-    )
+    language, seed = exchange.suite.language, exchange.seed
+    record = record_of_cell(exchange.cell, exchange.model, outcome, score, language=language, seed=seed)
+    record.key, record.nodeid = exchange.key, nodeid
+    record.question, record.reference = exchange.question, reference_of(exchange)
+    record.prompt, record.response = facts_of(exchange), response_facts(exchange)
+    record.details = Details(flags=list(exchange.flags), recipe=recipe, invalid=list(exchange.invalid))
+    record.timing = timing_facts(exchange, worker)
+    return record
 
 
 def lost_record(cell: Cell, *, model: str, nodeid: str, recipe: str, message: str, language: str, seed: int) -> Record:
     """The record of a cell whose process died: an error that says so, so that the cell does not vanish."""
-    return Record(
-        id=cell.id,
-        nodeid=nodeid,
-        model=model,
-        task=cell.task,
-        needle=cell.needle,
-        language=language,
-        length=cell.length,
-        depth=cell.depth,
-        repeat=cell.repeat,
-        seed=seed,
-        outcome="error",
-        score=None,
-        why=message,
-        details=Details(recipe=recipe),
-        error=RecordedError(kind="harness", message=message),
-    )
+    record = record_of_cell(cell, model, "error", language=language, seed=seed)
+    record.nodeid, record.why = nodeid, message
+    record.details = Details(recipe=recipe)
+    record.error = RecordedError(kind="harness", message=message)
+    return record
 
 
 def _expected(reference: Mapping[str, Any], score: Score | None) -> list[str]:
