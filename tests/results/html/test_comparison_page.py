@@ -55,7 +55,7 @@ def test_the_headline_has_difference_interval_tests_and_denominators(run: Run) -
     bold = page.inside("b")
 
     assert bold[:3] == ["A", "B", "-34.3"]
-    assert re.fullmatch(r"-4\d\.\d\.\.-1\d\.\d", bold[3])
+    assert re.fullmatch(r"-3\d\.\d\.\.-3\d\.\d", bold[3])
     assert bold[4] == "70"
     assert "B is worse" in page.inside("span")
     assert "p <0.001" in page.inside("p")
