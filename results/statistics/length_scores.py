@@ -217,9 +217,7 @@ def _average(scores: Sequence[float]) -> float:
     return fsum(scores) / len(scores)
 
 
-def margin_ends(
-    trials: Sequence[ScoredTrial], base: ReferenceScore, share: float, error: float = ERROR
-) -> Ends | None:
+def margin_ends(trials: Sequence[ScoredTrial], base: ReferenceScore, share: float, error: float = ERROR) -> Ends | None:
     """Return both ends of the interval of score - `share` x base, -1..1; `None` where one sample has none.
 
     `error`: per side.
@@ -242,9 +240,7 @@ def margin_ends(
     return _apart(scored, base, share, error)
 
 
-def _apart(
-    scored: Sequence[tuple[float, int]], base: ReferenceScore, share: float, error: float
-) -> Ends | None:
+def _apart(scored: Sequence[tuple[float, int]], base: ReferenceScore, share: float, error: float) -> Ends | None:
     known = [(trial.score, trial.sample) for trial in base.trials if trial.score is not None]
     if len({sample for _, sample in known}) < NEEDED:
         return None
