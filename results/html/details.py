@@ -122,7 +122,7 @@ def _shared(record: Record, texts: _Texts, placed: tuple[Value, ...]) -> tuple[V
         texts.of(response.reasoning),
         (texts.of(error.kind), texts.of(error.message)) if error else None,
         texts.of(response.finish_reason),
-        texts.facts({name: prompt[name] for name in prompt if name not in _PLACED}),
+        texts.facts({name: prompt[name] for name in prompt if name not in _PLACED and prompt[name] != []}),
         texts.facts(to_builtins(record.details)),
         texts.facts(record.reference),
         _name(record.id, *place, texts),
