@@ -49,11 +49,11 @@ MOCK = (f"{MODELS}.mock", "MockModel", "respond", "--model=mock:perfect")
 EMBEDDED = (f"{MODELS}.local.model", "LocalModel", "respond_many", "--model=smollm2")
 LOAD = f"""
 from needlework.core.files import default_cache_dir
-from {MODELS}.served.connection import Connection
+from {MODELS}.served.connection import ServerOptions
 from {MODELS}.specs import load_model, resolve_tokenizer
 folder = default_cache_dir()
 tokenizer = resolve_tokenizer("smollm2", {{}}, None, folder)
-given = {{"model_args": {{}}, "tokenizer": tokenizer, "connection": Connection(), "cache_dir": folder, "threads": 1}}
+given = {{"model_args": {{}}, "tokenizer": tokenizer, "connection": ServerOptions(), "cache_dir": folder, "threads": 1}}
 load_model("smollm2", longest=4000, **given)
 """
 

@@ -127,11 +127,11 @@ def test_the_embedded_model_needs_no_transformers(cache_dir: Path, chat: Callabl
 import sys
 from pathlib import Path
 from needlework.models.specs import load_model, resolve_tokenizer
-from needlework.models.served.connection import Connection
+from needlework.models.served.connection import ServerOptions
 folder = Path(sys.argv[1])
 tokenizer = resolve_tokenizer("smollm2", {}, None, folder)
 model = load_model(
-    "smollm2", model_args={}, tokenizer=tokenizer, connection=Connection(), cache_dir=folder, threads=1
+    "smollm2", model_args={}, tokenizer=tokenizer, connection=ServerOptions(), cache_dir=folder, threads=1
 )
 print(model.identity["code"], model.identity["sharing"], "transformers" in sys.modules, "accelerate" in sys.modules)
 """
