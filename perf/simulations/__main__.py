@@ -76,7 +76,7 @@ def _summary(samples: int, times: int, found: list[Covered], make: Make = hits, 
 def _gates(times: int) -> Iterator[Row]:
     yield "first look", "settings", "wrong in all, mean %", "most %", "wrong pass, most %", "wrong fail, most %"
     for first in (5, 10):
-        grid = product(KINDS[:2], (1, 5, 11), LIMITS, (0.0, 0.1, 0.3, 0.5, 0.8, 0.99))
+        grid = product((*KINDS[:2], *KINDS[3:]), (1, 5, 11), LIMITS, (0.0, 0.1, 0.3, 0.5, 0.8, 0.99))
         found = [looks(kind, first, depths, limit, icc, times) for kind, depths, limit, icc in grid]
         both = [each.passed + each.failed for each in found]
         most = max(each.passed for each in found), max(each.failed for each in found)

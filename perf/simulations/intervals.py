@@ -59,7 +59,7 @@ def covered(setting: Setting, times: int, make: Make = hits, keep: Make | None =
     `salt`: other data sets of the same setting.
     """
     seed = [
-        ord(setting.kind[0]),
+        ord(setting.kind[-1]),
         setting.samples,
         setting.depths,
         round(100 * setting.mean),
@@ -124,7 +124,7 @@ class Decided:
 
 def looks(kind: Kind, first: int, depths: int, limit: float, icc: float, times: int) -> Decided:
     """Gates `score >= limit` on models at the limit, looked at as often as samples double, `LOOKS` times at most."""
-    rng = np.random.default_rng([ord(kind[0]), first, depths, round(100 * limit), round(100 * icc)])
+    rng = np.random.default_rng([ord(kind[-1]), first, depths, round(100 * limit), round(100 * icc)])
     passed = failed = 0
     true = true_mean(kind, depths, limit, icc)
     for _ in range(times):

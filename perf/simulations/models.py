@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 Data = NDArray[np.float64]
-Kind = Literal["beta", "logit", "slope"]
-KINDS: tuple[Kind, ...] = ("beta", "logit", "slope")
+Kind = Literal["beta", "logit", "slope", "dead", "perfect"]
+KINDS: tuple[Kind, ...] = ("beta", "logit", "slope", "dead", "perfect")
 SLOPE = 1.5  # logits between the middle of the document and its ends
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(61)
 
@@ -20,8 +20,15 @@ def chances(rng: np.random.Generator, kind: Kind, samples: int, depths: int, mea
     """Each sample's chance at each depth, (samples, depths), with that mean over samples and depths.
 
     `icc`: the intraclass correlation at one depth. `beta`: beta-binomial; `logit`: normal on the logit scale; `slope`:
-    the same, rising by `SLOPE` from the middle of the depths to the last one and falling to the first.
+    the same, rising by `SLOPE` from the middle of the depths to the last one and falling to the first. `dead`: a share
+    of needles always fails, the others have one rate; `perfect`: a share never fails, the others have one rate.
     """
+    if kind in ("dead", "perfect"):
+        failing = mean if kind == "dead" else 1 - mean
+        odds = icc * (1 - failing) / failing  # of the share that is all alike; the rest makes up for it
+        extreme = rng.random((samples, 1)) < odds / (1 + odds)
+        rates = np.where(extreme, 0.0, min(1.0, failing * (1 + odds)))
+        return np.broadcast_to(rates if kind == "dead" else 1 - rates, (samples, depths))
     if kind == "beta":
         if icc == 0:
             return np.full((samples, depths), mean)
@@ -71,7 +78,7 @@ def _logits(mean: float, icc: float, slope: float, depths: int) -> tuple[float, 
 @cache
 def true_mean(kind: Kind, depths: int, mean: float, icc: float) -> float:
     """The mean that such data have: the asked one, but for the quadrature of very wide spreads."""
-    if kind == "beta" or icc == 0:
+    if kind in ("beta", "dead", "perfect") or icc == 0:
         return mean
     slope = SLOPE if kind == "slope" and depths > 1 else 0.0
     middle, spread = _logits(mean, icc, slope, depths)

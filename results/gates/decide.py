@@ -11,9 +11,10 @@ from types import MappingProxyType
 from needlework.core.record import NOTHING_SAID, SCORED, UNDECIDED, UNSCORED, OutcomeName, Record
 from needlework.results.gates.gate import COMPARE, Baseline, Gate, State, Verdict, groups_of
 from needlework.results.records.samples import common_window, windows_of
-from needlework.results.statistics.comparison.comparison import LEVEL, losses_of
-from needlework.results.statistics.intervals import ERROR, FEW, NEEDED, Ends, detectable_drop
+from needlework.results.statistics.comparison.comparison import losses_of
+from needlework.results.statistics.intervals import FEW, NEEDED, Ends, detectable_drop
 from needlework.results.statistics.paired import (
+    LEVEL,
     Evidence,
     error_at,
     further_samples,
@@ -22,7 +23,9 @@ from needlework.results.statistics.paired import (
     of_differences,
     of_scores,
     pairs_of,
+    samples_for_p,
     sign_flip_p,
+    smallest_p,
 )
 from needlework.results.statistics.panels import ScoredTrial, trial_of
 from needlework.results.statistics.tasks import GateRow
@@ -34,9 +37,12 @@ from needlework.results.tables.comparison import loss_words, lost_words
 # asks for proof: it fails as soon as the mean itself is not over the limit, where no further trials at that score would
 # help.
 #
-# `not worse` is the other way round: it passes unless the run is shown to be worse than its baseline, as `needlework
-# compare` would show it, and says which drop its samples would show. With too few samples to show any it is
-# inconclusive.
+# Several groups of one gate (`per length`) share the chance of a wrong fail, since one that fails decides the run: each
+# fails at its share of it (Bonferroni). A pass is each group's own.
+#
+# `not worse` is the other way round: it passes unless the run is shown to be worse than its baseline, by the p value of
+# `needlework compare`, and says which drop its samples would show. Where no p of so many samples could be small enough
+# for so many groups it is inconclusive.
 #
 # Censored, unclear, invalid and failed trials count against a gate, as the score that it likes least: they can fail it
 # and never help. A trial that does not fit the model's window (of a drop: that the baseline could answer) is a fact and
@@ -83,7 +89,7 @@ def judge_group(
 ) -> Verdict:
     """The verdict for one group of records, at the `look`-th look at them (see `evidence`).
 
-    `groups`: how many the gate asks of. `not worse` fails where any is shown to be worse, so that all share its 5 %.
+    `groups`: how many the gate asks of; they share the chance of a wrong fail.
     """
     scored = [record for record in records if record.outcome in SCORED]
     blank = Verdict(
@@ -99,7 +105,8 @@ def judge_group(
         return replace(blank, note="nothing scored")
     worst = [_against(gate, trial_of(record)) for record in records]
     counted = [(trial.score, trial.sample_name) for trial in worst if trial.score is not None]
-    return _judged(gate, blank, of_scores([score for score, _ in counted], [name for _, name in counted]), look)
+    evidence = of_scores([score for score, _ in counted], [name for _, name in counted])
+    return _judged(gate, blank, evidence, look, groups)
 
 
 def _skipped(record: Record) -> bool:
@@ -135,7 +142,7 @@ def _judge_drop(
     drops = [before - (record.score or 0.0 if record.outcome in SCORED else 0.0) for record, before in pairs]
     names = [trial_of(record).sample_name for record in both]
     if gate.metric == "drop" or blank.certain:
-        return _judged(gate, blank, of_differences(drops, names), look)
+        return _judged(gate, blank, of_differences(drops, names), look, groups)
     return _judge_not_worse(gate, blank, drops, names, fsum(before for _, before in pairs) / len(pairs), groups)
 
 
@@ -143,21 +150,19 @@ def _judge_not_worse(
     gate: Gate, blank: Verdict, drops: Sequence[float], names: Sequence[Hashable], base: float, groups: int
 ) -> Verdict:
     """`base`: the baseline's mean score. With several `groups` each is asked at its share of the 5 % (Bonferroni)."""
-    error = ERROR / groups
-    found, p = mean_difference(drops, names, error), sign_flip_p(pairs_of(drops, names))
-    if found is None or found.clusters < FEW:
-        few, more = (0, FEW) if found is None else (found.clusters, FEW - found.clusters)
-        note = f"{few} sample{'s' * (few != 1)} can show no drop"
-        blind = replace(
-            blank, state="inconclusive", samples=few, more=more, note=", ".join(filter(None, [blank.note, note]))
-        )
-        return blind if found is None else replace(blind, value=found.mean)
-    shown = found.low is not None and found.low > gate.limit and (p is None or p < LEVEL / groups or gate.limit > 0)
-    sees = detectable_drop(found.clusters, base=base, beyond=gate.limit, error=error) if base > gate.limit else None
-    return replace(
-        blank, state="fail" if shown else "pass", value=found.mean, low=found.low, high=found.high,
-        samples=found.clusters, sees=sees, level=100 * (1 - 2 * error),
-    )  # fmt: skip
+    difference = mean_difference(drops, names)
+    samples = difference.clusters if difference else 0
+    blank = replace(blank, samples=samples, value=difference.mean if difference else None)
+    level = LEVEL / groups
+    if difference is None or samples == 0 or smallest_p(samples) >= level:
+        note = f"{samples} sample{'s' * (samples != 1)} can show no drop"
+        note += f" in any of {groups} groups" if groups > 1 else ""
+        notes = ", ".join(filter(None, [blank.note, note]))
+        return replace(blank, state="inconclusive", more=samples_for_p(level) - samples, note=notes)
+    p = sign_flip_p(pairs_of([drop - gate.limit for drop in drops], names))
+    shown = p is not None and p < level and difference.mean > gate.limit
+    sees = detectable_drop(samples, base=base, beyond=gate.limit, level=level) if base > gate.limit else None
+    return replace(blank, state="fail" if shown else "pass", low=difference.low, high=difference.high, sees=sees)
 
 
 def _window_before(baseline: Baseline | None, records: Sequence[Record]) -> int | None:
@@ -172,12 +177,15 @@ def _counts(records: Sequence[Record], counted: Sequence[OutcomeName]) -> dict[O
     return {name: found.count(name) for name in counted if name in found}
 
 
-def _judged(gate: Gate, blank: Verdict, evidence: Evidence, look: int) -> Verdict:
+def _judged(gate: Gate, blank: Verdict, evidence: Evidence, look: int, groups: int) -> Verdict:
     if blank.certain:
         return replace(blank, value=evidence.mean, samples=evidence.samples)
-    low, high = evidence.ends(error_at(look), 1.0) if evidence.samples >= NEEDED else (None, None)
     widest = (-1.0 if gate.metric == "drop" else 0.0, 1.0)
-    state = _state(gate, evidence.mean, widest if low is None or high is None else (low, high))
+    low, high, shared = None, None, widest
+    if evidence.samples >= NEEDED:
+        low, high = evidence.ends(error_at(look), 1.0)
+        shared = evidence.ends(error_at(look) / groups, 1.0) if groups > 1 else (low, high)
+    state = _state(gate, evidence.mean, widest if low is None or high is None else (low, high), shared)
     value = low if gate.metric == "lower_bound" else evidence.mean
     verdict = replace(blank, state=state, value=value, low=low, high=high, samples=evidence.samples)
     if evidence.samples < FEW:
@@ -186,7 +194,7 @@ def _judged(gate: Gate, blank: Verdict, evidence: Evidence, look: int) -> Verdic
         return verdict
 
     def decides(low: float, high: float) -> bool:
-        return _state(gate, evidence.mean, (low, high)) != "inconclusive"
+        return _state(gate, evidence.mean, (low, high), (low, high)) != "inconclusive"
 
     return replace(verdict, more=further_samples(evidence, decides, look + 1))
 
@@ -195,14 +203,13 @@ def _few(samples: int) -> str:
     return "one sample: says nothing of other needles" if samples < NEEDED else f"from {samples} samples"
 
 
-def _state(gate: Gate, mean: float, ends: Ends) -> State:
-    """Better scores never turn a pass into a fail: either needs the mean itself on its side.
+def _state(gate: Gate, mean: float, ends: Ends, shared: Ends) -> State:
+    """Return the state by the interval that a pass needs, and by the wider one that a fail needs, of several groups.
 
-    They may turn it inconclusive: misses that are spread over samples show that the trials of a sample differ, and all
-    hits do not (see `clustered`).
+    Better scores never turn a pass into a fail: either needs the mean itself on its side.
     """
     within = COMPARE[gate.compare]
-    near, far = ends if gate.compare in (">=", ">") else (ends[1], ends[0])
+    near, far = (ends[0], shared[1]) if gate.compare in (">=", ">") else (ends[1], shared[0])
     if within(near, gate.limit) and within(mean, gate.limit):
         return "pass"
     if gate.metric == "lower_bound" and mean <= gate.limit:

@@ -22,7 +22,6 @@ from needlework.results.gates.gate import Baseline, Gate, Verdict, load_baseline
 from needlework.results.records.samples import panel_and_sample, task_of
 from needlework.results.statistics.comparison.provenance import check_dtypes, differing_parts
 from needlework.results.statistics.intervals import BASE, detectable_drop, samples_needed, samples_to_show
-from needlework.results.statistics.paired import samples_to_pass
 from needlework.results.tables.comparison import differing_lines
 
 
@@ -284,7 +283,7 @@ def _sample(cell: Cell, own: Collection[str]) -> tuple[object, ...]:
 def _drop_lines(goal: Goal, groups: Mapping[str, _GrainGroup]) -> Iterator[str]:
     needed = samples_needed(goal.size, base=goal.base)
     yield f"power: a drop of {_points(goal.size)} from {goal.base:.4g}, found in 80 of 100 comparisons with a baseline"
-    yield f"  (its 95 % interval lies below 0), takes {needed:,} samples at one depth each"
+    yield f"  (p below 5 %), takes {needed:,} samples at one depth each"
     for name, group in groups.items():
         found = detectable_drop(group.samples, base=goal.base)
         shown = f"find a drop of {_points(found)}" if found is not None else "find no drop"
@@ -301,9 +300,7 @@ def _score_lines(goal: Goal, groups: Mapping[str, _GrainGroup]) -> Iterator[str]
             yield f"  {true:.4g}: not with ten million samples"
             continue
         repeats = ", ".join(f"{ceil(needed / group.once):,} {name}" for name, group in groups.items())
-        fewer = samples_to_pass(goal.size) if true == 1 else None
-        several = f" ({fewer:,} at several)" if fewer else ""
-        yield f"  {true:<6.4g} with {needed:,} samples at one depth each{several}; --repeats: {repeats}"
+        yield f"  {true:<6.4g} with {needed:,} samples at one depth each; --repeats: {repeats}"
 
 
 def _points(share: float) -> str:

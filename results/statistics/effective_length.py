@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from needlework.results.statistics.intervals import Floats
+from needlework.results.statistics.intervals import ERROR, Floats
 from needlework.results.statistics.length_scores import (
     LengthScore,
     ReferenceScore,
@@ -53,7 +53,8 @@ def absolute_length(
             each.least is not None and each.least >= bar,
             each.most is not None and each.most >= bar,
             each.low is not None and each.low >= bar,
-            each.tested and (each.high is None or each.high >= bar),
+            each.tested
+            and ((high := each.high if each.shared_high is None else each.shared_high) is None or high >= bar),
         )
         for each in scores
     ]
@@ -87,7 +88,10 @@ def relative_length(
             "relative", 0.0, status, base.score, None, None, None, None, None, tested, None, {}, base_words=base.words
         )
     threshold = share * base.score
-    judged = [_beside_base(each, [one for one in trials if one.length == each.length], base, share) for each in scores]
+    judged = [
+        _beside_base(each, [one for one in trials if one.length == each.length], base, share, len(scores))
+        for each in scores
+    ]
     found = _told(_walk("relative", judged, threshold), [each for each in scores if each.length not in base.lengths])
     found = replace(found, base=base.score, base_words=base.words, base_range=base.range)
     if draws is None or base.range is not None or (base.trials and not base.lengths):
@@ -102,16 +106,13 @@ def relative_length(
 
 
 def _beside_base(
-    each: LengthScore, trials: Sequence[ScoredTrial], base: ReferenceScore, share: float
+    each: LengthScore, trials: Sequence[ScoredTrial], base: ReferenceScore, share: float, lengths: int
 ) -> _LengthVerdict:
     """A length at its worst beside the base at its best, and the other way round: undecided trials may be either."""
     if each.length in base.lengths:
         return _LengthVerdict(each.length, each.tested, True, True, True, True)
-    worst = best = margin_ends(trials, base, share)
-    if each.undecided or base.range is not None:
-        worst, best = (
-            margin_ends(decided(trials, hits=hits), base.decided(hits=not hits), share) for hits in (False, True)
-        )
+    worst = margin_ends(decided(trials, hits=False), base.decided(hits=True), share)
+    best = margin_ends(decided(trials, hits=True), base.decided(hits=False), share, ERROR / lengths)
     least, most = base.ends
     return _LengthVerdict(
         each.length,
@@ -134,8 +135,7 @@ def _told(found: EffectiveLength, scores: Sequence[LengthScore]) -> EffectiveLen
     known = [each for each in scores if each.samples]
     if not known:
         return found
-    depths = 5 if any(each.trials > (each.samples or 0) for each in known) else 1
-    needed = samples_to_pass(round(found.threshold, 6), depths) if 0 < found.threshold < 1 else None
+    needed = samples_to_pass(round(found.threshold, 6)) if 0 < found.threshold < 1 else None
     undecided = sum(each.undecided for each in known)
     return replace(found, samples=min(each.samples or 0 for each in known), needed=needed, undecided=undecided)
 

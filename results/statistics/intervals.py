@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, fsum, sqrt
@@ -14,24 +13,28 @@ from numpy.typing import NDArray
 
 from needlework.core.errors import InputError
 
-# A sample is one needle in one text. It may be asked at several depths and lengths, and those answers are more or less
-# alike: by how much (the intraclass correlation, 0..1) is not known. So the ends are those of C. J. Clopper and E. S.
-# Pearson ("The use of confidence or fiducial limits", Biometrika 26 (1934) 404-413), written as quantiles of beta
-# posteriors, with the beta-binomial likelihood (J. G. Skellam, J. R. Stat. Soc. B 10 (1948) 257-261) in place of the
-# binomial one, and the correlation integrated out over its arcsine prior. With one trial for each sample they are
-# Clopper and Pearson's own. Nothing is drawn at random.
+# A sample is one needle in one text; its answers at several depths and lengths are more or less alike. So it counts as
+# one number, the mean of its trials, and the ends are Gaffke's bound for the mean of numbers in [0, 1] (N. Gaffke,
+# "Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative variable", Math. Methods
+# of Statistics 14 (2005) 451-467; the same as that of E. Learned-Miller and P. S. Thomas, arXiv 1905.06208): with the
+# means z_1 <= ... <= z_n, z_{n+1} = 1 and weights D from the uniform distribution on the simplex, the upper end is a
+# quantile of sum_i D_i z_i; the lower end is one minus the upper end of 1 - z. For means that are all 0 or 1 it is the
+# interval of C. J. Clopper and E. S. Pearson (Biometrika 26 (1934) 404-413), which is computed as such. It assumes
+# nothing about how needles differ.
 Floats = NDArray[np.float64]
 Ends = tuple[float, float]
 
 ERROR = 0.025  # per side: of a 95 % interval
 NEEDED = 2
 """Samples: one says nothing of others, so that its mean has no interval."""
-FEWEST_FOR_SPREAD = 10  # samples; below, the likelihood alone holds for partial credit, and Student's t would swamp it
-
-_CORRELATIONS = (0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.96, 0.99)
-_FINE = 1_000  # trials; above, the mean is read off a finer grid
-_COARSE_POINTS, _FINE_POINTS = 160, 400
 DIGITS = 9  # sums of scores that differ by less are the same
+
+_WEIGHT_DRAWS = 20_000
+_TAIL_DRAWS = 200_000  # for errors below `_TAIL_ERROR`, whose quantile lies far out
+_TAIL_ERROR = 0.005
+_CACHED_SAMPLES = 256  # draws for as many samples or fewer are made once (20 MB)
+_GRID = 200  # steps of the means of more samples: their rounding errors cancel out, and few values take little time
+_WEIGHT_SEED = 20_051_108
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,36 +70,68 @@ def counts_of(scores: Sequence[float], samples: Sequence[Hashable]) -> Counts:
         raise ValueError(f"{len(scores)} scores, {len(samples)} sample names")
     whole = set(scores) <= {0, 1}
     if len(set(samples)) == len(samples):  # by far the quickest way, for what many runs have
-        alike = scores if whole else [round(score, DIGITS) for score in scores]
-        return Counts(tuple(sorted(alike)), (1,) * len(scores), whole)
-    found: dict[Hashable, list[float]] = {}
+        rounded = scores if whole else [round(score, DIGITS) for score in scores]
+        return Counts(tuple(sorted(rounded)), (1,) * len(scores), whole)
+    by_sample: dict[Hashable, list[float]] = {}
     for score, sample in zip(scores, samples, strict=True):
-        found.setdefault(sample, []).append(score)
-    rows = sorted((len(own), round(fsum(own), DIGITS)) for own in found.values())
+        by_sample.setdefault(sample, []).append(score)
+    rows = sorted((len(group), round(fsum(group), DIGITS)) for group in by_sample.values())
     return Counts(tuple(total for _, total in rows), tuple(size for size, _ in rows), whole)
 
 
 def exact_ends(counts: Counts, error: float = ERROR, growth: float = 1.0) -> Ends:
     """Return both ends, 0..1, of the interval that errs by at most `error` (a share) on each side.
 
-    `growth`: the ends had there been so many times as many samples of the same mixture. Partial credit from
-    `FEWEST_FOR_SPREAD` samples on: the outer one, at each end, of this and of Student's t over the samples' means.
-    Raises `ValueError` without trials.
+    `growth`: the ends had there been so many times as many samples of the same mixture. The mean over trials lies
+    within, also where samples have unequal numbers of trials. Raises `ValueError` without trials.
     """
     if not counts.trials:
         raise ValueError("no trials have no interval")
-    low, high = likelihood_ends(counts, error, growth)
-    if not counts.whole and 1 < counts.samples >= FEWEST_FOR_SPREAD / growth:
-        means = [total / size for total, size in zip(counts.sums, counts.sizes, strict=True)]
-        half = spread_half(means, error, growth)
-        low, high = min(low, max(0.0, counts.mean - half)), max(high, min(1.0, counts.mean + half))
-    return low, high
+    means = tuple(sorted(min(1.0, total / size) for total, size in zip(counts.sums, counts.sizes, strict=True)))
+    low, high = ends_of_means(means, error, growth)
+    return min(low, counts.mean), max(high, counts.mean)
 
 
-def spread_half(means: Sequence[float], error: float = ERROR, growth: float = 1.0) -> float:
-    """Return half the width of Student's t interval over the means of samples."""
-    size = len(means) * growth
-    return t_quantile(size, error) * float(np.std(means, ddof=1)) / sqrt(size)
+@lru_cache(maxsize=4_096)
+def ends_of_means(means: tuple[float, ...], error: float = ERROR, growth: float = 1.0) -> Ends:
+    """Return the ends of the interval of the mean of numbers in 0..1, ascending, one of each sample."""
+    hits, samples = means.count(1.0), len(means)
+    if hits + means.count(0.0) == samples:
+        return _clopper_pearson(hits * growth, samples * growth, error)
+    values = np.array(means)
+    return 1.0 - _upper_end(1.0 - values[::-1], error, growth), _upper_end(values, error, growth)
+
+
+def _upper_end(means: Floats, error: float, growth: float) -> float:
+    """Return the quantile 1 - `error` of the mean with random weights; `means` ascend."""
+    draws = _TAIL_DRAWS if error < _TAIL_ERROR else _WEIGHT_DRAWS
+    if growth == 1 and draws == _WEIGHT_DRAWS and len(means) <= _CACHED_SAMPLES:
+        weights = _cached_weights()[:, : len(means) + 1]
+        total = weights @ np.append(means, 1.0).astype(np.float32) / weights.sum(axis=1)
+    else:
+        values = means if len(means) <= _CACHED_SAMPLES else np.round(means * _GRID) / _GRID
+        total = _weighted_means(*np.unique(values, return_counts=True), growth, draws)
+    rank = min(draws - 1, ceil((1 - error) * draws))
+    return min(1.0, float(np.partition(total, rank)[rank]))
+
+
+def _weighted_means(values: Floats, counts: NDArray[np.intp], growth: float, draws: int) -> Floats:
+    """Return draws of the weighted mean: weights of equal values add up to one of the gamma distribution."""
+    rng = np.random.default_rng(_WEIGHT_SEED)
+    total = rng.standard_exponential(draws)  # the weight of z_{n+1} = 1
+    weighted = total.copy()
+    for value, count in zip(values, counts, strict=True):
+        weight = rng.standard_gamma(count * growth, draws)
+        total += weight
+        weighted += value * weight
+    return np.asarray(weighted / total)
+
+
+@lru_cache(maxsize=1)
+def _cached_weights() -> NDArray[np.float32]:
+    """Exponential weights, (draws, samples + 1); fewer samples use the first columns, so that ends are monotone."""
+    rng = np.random.default_rng(_WEIGHT_SEED)
+    return rng.standard_exponential((_WEIGHT_DRAWS, _CACHED_SAMPLES + 1), dtype=np.float32)
 
 
 @lru_cache(maxsize=256)
@@ -107,21 +142,6 @@ def t_quantile(samples: float, error: float = ERROR) -> float:
     return float(stdtrit(samples - 1, 1 - error))
 
 
-def likelihood_ends(counts: Counts, error: float = ERROR, growth: float = 1.0) -> Ends:
-    """Return the ends that the likelihood alone gives; `exact_ends` widens them where credit is partial."""
-    mean, total = counts.mean, fsum(counts.sums)
-    if counts.whole and counts.trials == counts.samples:
-        return _clopper_pearson(total * growth, counts.trials * growth, error)
-    points = _COARSE_POINTS if counts.trials * growth <= _FINE else _FINE_POINTS
-    logs = _sum_of_rows(Counter(zip(counts.sizes, counts.sums, strict=True)).items(), points) * growth
-    marginal = _weights() @ np.exp(logs - logs.max())
-    # Beta(0, 1) and Beta(1, 0) on the mean, for each unit of the angle whose squared sine it is.
-    tilt = _tilt(points)
-    low = 0.0 if total == 0 else min(_quantile(marginal * tilt, error), mean)
-    high = 1.0 if total == counts.trials else max(_quantile(marginal / tilt, 1 - error), mean)
-    return low, high
-
-
 def _clopper_pearson(hits: float, trials: float, error: float) -> Ends:
     from scipy.special import betaincinv
 
@@ -130,58 +150,7 @@ def _clopper_pearson(hits: float, trials: float, error: float) -> Ends:
     return low, high
 
 
-def _sum_of_rows(found: Iterable[tuple[tuple[int, float], int]], points: int) -> Floats:
-    """The log-likelihood of all samples, (correlations, points)."""
-    return np.asarray(sum(times * _row(size, total, points) for (size, total), times in found))
-
-
-@lru_cache(maxsize=1_024)
-def _row(size: int, total: float, points: int) -> Floats:
-    """The log-likelihood of one sample, (correlations, points), without what depends on neither."""
-    from scipy.special import gammaln
-
-    p = _means(points)
-    correlations = np.array(_CORRELATIONS[1:])[:, None]
-    strength = (1 - correlations) / correlations
-    a, b = p * strength, (1 - p) * strength
-    clustered = (
-        gammaln(total + a) + gammaln(size - total + b) - gammaln(size + strength)
-        - gammaln(a) - gammaln(b) + gammaln(strength)
-    )  # fmt: skip
-    independent = total * np.log(p) + (size - total) * np.log1p(-p)
-    row: Floats = np.concatenate([independent[None], clustered])
-    row.setflags(write=False)
-    return row
-
-
-@lru_cache(maxsize=2)
-def _means(points: int) -> Floats:
-    """The means of the grid: squared sines of equally spaced angles."""
-    return np.asarray(np.sin((np.arange(points) + 0.5) / points * np.pi / 2) ** 2)
-
-
-@lru_cache(maxsize=2)
-def _tilt(points: int) -> Floats:
-    p = _means(points)
-    return np.asarray(np.sqrt((1 - p) / p))
-
-
-@lru_cache(maxsize=1)
-def _weights() -> Any:
-    """The share of the arcsine prior, Beta(1/2, 1/2), that lies nearest to each correlation of the grid."""
-    known = np.array(_CORRELATIONS)
-    edges = np.concatenate([[0.0], (known[1:] + known[:-1]) / 2, [1.0]])
-    return np.diff(2 / np.pi * np.arcsin(np.sqrt(edges)))
-
-
-def _quantile(density: Floats, share: float) -> float:
-    """The mean below which `share` of the density over equally spaced angles lies; linear within a cell."""
-    edges = np.concatenate([[0.0], np.cumsum(density)])
-    angle = np.interp(share * edges[-1], edges, np.arange(len(edges))) / len(density) * np.pi / 2
-    return float(np.sin(angle) ** 2)
-
-
-METHOD = "clustered exact"
+METHOD = "gaffke"
 FEW = 5
 """Samples: an interval of fewer is printed with their number."""
 
@@ -294,7 +263,7 @@ def _sort_key(name: Hashable) -> Any:
 POWER = 0.80
 BASE = 0.9  # score of the better run, where nothing better is known
 _MOST = 10_000_000  # samples; what needs more is nobody's plan
-_EXACT = 100_000  # samples; beyond, the interval is the one that Connor's formula takes
+_EXACT = 100_000  # samples; beyond, Connor's formula is close enough
 _TAIL = 1e-7  # of gains, and of losses, that are left out
 
 
@@ -309,15 +278,15 @@ def assumed_discordance(drop: float, base: float = BASE) -> float:
 
 
 def samples_needed(drop: float, *, discordance: float | None = None, base: float = BASE, power: float = POWER) -> int:
-    """Return how many samples a comparison needs to find a drop of `drop` (0..1): its interval is then below 0.
+    """Return how many samples a comparison needs to find a drop of `drop` (0..1): its p value is then below 5 %.
 
     Starts at R. J. Connor's n = (z_a sqrt(q) + z_b sqrt(q - d2))2 / d2, q the discordance ("Sample size for testing
     differences in proportions for the paired-sample design", Biometrics 43 (1987) 207-211), and goes up until the
-    interval of `paired` has the power. Raises `InputError`.
+    test of `paired` has the power. Raises `InputError`.
     """
     q = _checked(drop, discordance, base)
     n = connor(drop, q, power)
-    while n <= _EXACT and interval_power(n, drop, q) < power:
+    while n <= _EXACT and drop_power(n, drop, q) < power:
         n += max(1, n // 100)
     return n
 
@@ -331,12 +300,12 @@ def connor(drop: float, discordance: float, power: float = POWER) -> int:
     return ceil(root * root / (drop * drop))
 
 
-def interval_power(n: int, drop: float, discordance: float, beyond: float = 0.0, error: float = ERROR) -> float:
-    """Return the chance, 0..1, that the interval of `n` samples at one depth each lies below -`beyond` (see `paired`).
+def drop_power(n: int, drop: float, discordance: float, beyond: float = 0.0, level: float = 0.05) -> float:
+    """Return the chance, 0..1, that `n` samples at one depth each show a drop of more than `beyond` (see `paired`).
 
-    `error`: of the interval, per side.
-
-    Losses and gains are multinomial, with chances (discordance + drop) / 2 and (discordance - drop) / 2.
+    `level`: what the two-sided p value has to be below. Losses and gains are multinomial, with chances
+    (discordance + drop) / 2 and (discordance - drop) / 2. Without `beyond` the flips of signs are Q. McNemar's exact
+    test (Psychometrika 12 (1947) 153-157); else their sum is taken as normal.
     """
     from scipy import special, stats
 
@@ -344,16 +313,16 @@ def interval_power(n: int, drop: float, discordance: float, beyond: float = 0.0,
     lost, gained = (
         np.arange(int(stats.binom.ppf(_TAIL, n, p)), int(stats.binom.ppf(1 - _TAIL, n, p)) + 1) for p in chances
     )
-    low = np.where(lost > 0, special.betaincinv(np.maximum(lost, 1), n - np.maximum(lost, 1) + 1, error), 0.0)
-    under = np.minimum(gained, n - 1)
-    high = np.where(gained < n, special.betaincinv(under + 1, n - under, 1 - error), 1.0)
-    loss, gain = (lost / n)[:, None], (gained / n)[None, :]
-    both = loss * gain
-    rest = np.maximum((1 - loss) * (1 - gain), 1e-300)
-    exclusive = np.where(both > 0, np.sqrt(np.minimum(1.0, both / rest)), 0.0)
-    one, other = high[None, :] - gain, loss - low[:, None]
-    below = gain - loss + np.sqrt(one**2 + other**2 + 2 * exclusive * one * other) < -beyond
-    return float(np.sum(_multinomial(n, lost, gained, chances), where=below))
+    one, other = lost[:, None], gained[None, :]
+    if beyond == 0:
+        p = 2 * special.bdtr(other, np.maximum(one + other, other), 0.5)
+        shown = (p < level) & (one > other)
+    else:
+        total = one - other - n * beyond
+        squares = one * (1 - beyond) ** 2 + other * (1 + beyond) ** 2 + (n - one - other) * beyond**2
+        p = 2 * special.ndtr(-total / np.sqrt(np.maximum(squares, 1e-12)))
+        shown = (p < level) & (total > 0)
+    return float(np.sum(_multinomial(n, lost, gained, chances), where=shown))
 
 
 def _multinomial(n: int, lost: NDArray[np.intp], gained: NDArray[np.intp], chances: tuple[float, float]) -> Floats:
@@ -374,11 +343,11 @@ def detectable_drop(
     base: float = BASE,
     power: float = POWER,
     beyond: float = 0.0,
-    error: float = ERROR,
+    level: float = 0.05,
 ) -> float | None:
     """Return the smallest drop (0..1) that `n` samples find with `power`; `None` where even the largest is missed.
 
-    Found: its whole interval is `beyond` so much; `error`: of that interval, per side.
+    Found: shown to be more than `beyond`, by a p value below `level`.
     """
     if n < 1:
         raise InputError("samples", n, "is a number of samples, at least 1")
@@ -387,7 +356,7 @@ def detectable_drop(
 
     def enough(drop: float) -> bool:
         q = discordance if discordance is not None else assumed_discordance(drop, base)
-        return interval_power(n, drop, q, beyond, error) >= power
+        return drop_power(n, drop, q, beyond, level) >= power
 
     if not enough(largest):
         return None

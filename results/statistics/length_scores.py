@@ -12,6 +12,7 @@ from needlework.core.errors import InputError
 from needlework.core.grid import parse_lengths
 from needlework.core.record import UNDECIDED
 from needlework.results.statistics.intervals import (
+    ERROR,
     FEWEST_CLUSTERS,
     NEEDED,
     Ends,
@@ -32,7 +33,9 @@ BASE_LENGTH = 1_024  # tokens; "1k" whichever way it is counted
 class LengthScore:
     """The mean score at one length (tokens), 0..1, and the ends of its interval.
 
-    `score` is `None` where nothing was scored, the ends also where one sample has none. `samples`: how many there are,
+    `score` is `None` where nothing was scored, the ends also where one sample has none. `shared_high`: the high end
+    with
+    the error of all lengths together, for what is said of the first length that fails. `samples`: how many there are,
     `None` of published scores, which are taken as they are; `trials`: how many they have together. Of these
     `undecided` are neither hits nor misses: with all of them as misses, and all as hits, the mean is one end of `range`
     or the other; `low` is the low end of the interval of the first, `high` the high end of that of the second.
@@ -46,6 +49,7 @@ class LengthScore:
     trials: int = 0
     undecided: int = 0
     range: Range | None = None
+    shared_high: float | None = None
 
     @property
     def tested(self) -> bool:
@@ -65,7 +69,10 @@ class LengthScore:
 
 def exact_scores(scores: Iterable[tuple[int, float | None]]) -> tuple[LengthScore, ...]:
     """Take published (length, score 0..1) as they are: an interval of no width."""
-    return tuple(LengthScore(length, score, score, score) for length, score in sorted(scores, key=lambda at: at[0]))
+    return tuple(
+        LengthScore(length, score, score, score, shared_high=score)
+        for length, score in sorted(scores, key=lambda at: at[0])
+    )
 
 
 def length_scores(trials: Iterable[ScoredTrial]) -> tuple[LengthScore, ...]:
@@ -74,16 +81,25 @@ def length_scores(trials: Iterable[ScoredTrial]) -> tuple[LengthScore, ...]:
     columns: dict[int, list[ScoredTrial]] = {}
     for trial in trials:
         columns.setdefault(trial.length, []).append(trial)
-    return tuple(_score(length, columns[length]) for length in sorted(columns))
+    return tuple(_score(length, columns[length], len(columns)) for length in sorted(columns))
 
 
-def _score(length: int, trials: Sequence[ScoredTrial]) -> LengthScore:
+def _score(length: int, trials: Sequence[ScoredTrial], lengths: int) -> LengthScore:
     found = worst = best = tally(trials)
     if found.range is not None:
         worst, best = (tally(decided(trials, hits=hits)) for hits in (False, True))
     low = worst.interval.low if worst.interval else None
     high = best.interval.high if best.interval else None
-    return LengthScore(length, found.mean, low, high, worst.samples, worst.n, worst.n - found.n, found.range)
+    shared = None
+    if best.interval:
+        scored = decided(trials, hits=True)
+        counts = counts_of(
+            [each.score or 0.0 for each in scored if each.score is not None],
+            [each.sample_name for each in scored if each.score is not None],
+        )
+        shared = exact_ends(counts, ERROR / lengths)[1]
+    undecided = worst.n - found.n
+    return LengthScore(length, found.mean, low, high, worst.samples, worst.n, undecided, found.range, shared)
 
 
 def base_lengths(scores: Sequence[LengthScore]) -> tuple[int, ...]:
@@ -201,8 +217,10 @@ def _average(scores: Sequence[float]) -> float:
     return fsum(scores) / len(scores)
 
 
-def margin_ends(trials: Sequence[ScoredTrial], base: ReferenceScore, share: float) -> Ends | None:
+def margin_ends(trials: Sequence[ScoredTrial], base: ReferenceScore, share: float, error: float = ERROR) -> Ends | None:
     """Return both ends of the interval of score - `share` x base, -1..1; `None` where one sample has none.
+
+    `error`: per side.
 
     Paired by sample where two samples or more have both; else as of two scores that know nothing of each other (MOVER).
     """
@@ -210,7 +228,7 @@ def margin_ends(trials: Sequence[ScoredTrial], base: ReferenceScore, share: floa
     if base.score is None or len({sample for _, sample in scored}) < NEEDED:
         return None
     if not base.trials:
-        low, high = exact_ends(counts_of([score for score, _ in scored], [sample for _, sample in scored]))
+        low, high = exact_ends(counts_of([score for score, _ in scored], [sample for _, sample in scored]), error)
         return low - share * base.score, high - share * base.score
     own: dict[int, list[float]] = {}
     for trial in base.trials:
@@ -218,17 +236,17 @@ def margin_ends(trials: Sequence[ScoredTrial], base: ReferenceScore, share: floa
             own.setdefault(trial.sample, []).append(trial.score)
     both = [(score - share * fsum(own[sample]) / len(own[sample]), sample) for score, sample in scored if sample in own]
     if len({sample for _, sample in both}) >= NEEDED:
-        return difference_ends(pairs_of([each for each, _ in both], [sample for _, sample in both]))
-    return _apart(scored, base, share)
+        return difference_ends(pairs_of([each for each, _ in both], [sample for _, sample in both]), error)
+    return _apart(scored, base, share, error)
 
 
-def _apart(scored: Sequence[tuple[float, int]], base: ReferenceScore, share: float) -> Ends | None:
+def _apart(scored: Sequence[tuple[float, int]], base: ReferenceScore, share: float, error: float) -> Ends | None:
     known = [(trial.score, trial.sample) for trial in base.trials if trial.score is not None]
     if len({sample for _, sample in known}) < NEEDED:
         return None
     mean, under = _average([score for score, _ in scored]), _average([score for score, _ in known])
-    low, high = exact_ends(counts_of([score for score, _ in scored], [sample for _, sample in scored]))
-    base_low, base_high = exact_ends(counts_of([score for score, _ in known], [sample for _, sample in known]))
+    low, high = exact_ends(counts_of([score for score, _ in scored], [sample for _, sample in scored]), error)
+    base_low, base_high = exact_ends(counts_of([score for score, _ in known], [sample for _, sample in known]), error)
     margin = mean - share * under
     return (
         margin - sqrt((mean - low) ** 2 + (share * (base_high - under)) ** 2),

@@ -13,37 +13,30 @@ import numpy as np
 from needlework.results.statistics.intervals import (
     DIGITS,
     ERROR,
-    FEWEST_FOR_SPREAD,
-    NEEDED,
-    Counts,
     Ends,
     Floats,
     counts_of,
+    ends_of_means,
     exact_ends,
-    likelihood_ends,
-    spread_half,
+    t_quantile,
 )
 
-# A pair is one trial in two runs. Few pairs differ between good runs, so that the spread of the differences says
-# little; the gains and the losses say more. Their intervals are those of `clustered`, and join by MOVER, the method of
-# variance estimates recovery (G. Y. Zou, A. Donner, Stat. Med. 27 (2008) 1693-1702; for pairs R. G. Newcombe, Stat.
-# Med. 17 (1998) 2635-2650), with the correlation of two outcomes that exclude each other.
+# A pair is one trial in two runs. Flips of signs test what two runs differ by, which assume nothing; the interval
+# beside it is Student's t over the mean differences of samples, from ten samples on.
+LEVEL = 0.05  # of a p value that shows a difference
 FEWEST_FOR_P = 6  # samples; with fewer no p value can be below 5 %
-_ALL_FLIPS = 11  # samples; up to here every flip of signs is looked at
-_DRAWN_FLIPS = 1_999
-_SEED = 20_231_108
+FEWEST_FOR_T = 10  # samples; with fewer the spread of their differences is hardly known
+_GRID = 2_048  # steps that the sum of all differences is rounded to, where they are no whole numbers
 _SAME = 1e-9  # sums that differ by less are equal
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """What two runs scored on the same trials, by sample: the gains (B over A), the losses, and B - A.
+    """What two runs scored on the same trials: of each sample the sum of its differences B - A, and their number.
 
-    `sums`, `sizes`: of each sample, the sum of its differences and their number; sorted, so that no order matters.
+    Sorted, so that no order matters.
     """
 
-    gains: Counts
-    losses: Counts
     sums: tuple[float, ...]
     sizes: tuple[int, ...]
 
@@ -60,9 +53,9 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A mean of `n` paired differences, -1..1, with its 95 % interval; `None` ends where one sample says nothing.
+    """A mean of `n` paired differences, -1..1, with its 95 % interval; `None` ends below `FEWEST_FOR_T` samples.
 
-    `clusters`: how many samples the pairs are of.
+    `clusters`: how many samples the pairs are of. `p`: as of `sign_flip_p`.
     """
 
     mean: float
@@ -70,93 +63,96 @@ class Difference:
     high: float | None
     n: int
     clusters: int
+    p: float | None = None
 
     @property
     def sign(self) -> Literal[-1, 0, 1]:
-        """1 where the whole interval lies above 0, -1 where it lies below, else 0."""
-        if self.low is not None and self.low > 0:
-            return 1
-        return -1 if self.high is not None and self.high < 0 else 0
+        """1 or -1 where p shows a difference above or below 0, else 0."""
+        if self.p is None or self.p >= LEVEL:
+            return 0
+        return 1 if self.mean > 0 else -1
 
 
-def mean_difference(
-    differences: Sequence[float], samples: Sequence[Hashable], error: float = ERROR
-) -> Difference | None:
+def mean_difference(differences: Sequence[float], samples: Sequence[Hashable]) -> Difference | None:
     """Return the mean of `differences` (B - A, each -1..1) with its 95 % interval; `None` without differences.
 
-    `error`: of another interval, per side.
     `samples` names the sample of each pair: what shares a needle and its text, at all its lengths and depths.
     """
     if not differences:
         return None
     pairs, n, mean = pairs_of(differences, samples), len(differences), fsum(differences) / len(differences)
-    if pairs.samples < NEEDED:
-        return Difference(mean, None, None, n, pairs.samples)
-    low, high = difference_ends(pairs, error)
-    return Difference(mean, low, high, n, pairs.samples)
+    low, high = difference_ends(pairs) if pairs.samples >= FEWEST_FOR_T else (None, None)
+    return Difference(mean, low, high, n, pairs.samples, sign_flip_p(pairs))
 
 
 def pairs_of(differences: Sequence[float], samples: Sequence[Hashable]) -> Pairs:
     """Return paired differences (B - A, each -1..1) by sample. Raises `ValueError` where a pair has no sample."""
-    found: dict[Hashable, list[float]] = {}
+    by_sample: dict[Hashable, list[float]] = {}
     for difference, sample in zip(differences, samples, strict=True):
-        found.setdefault(sample, []).append(difference)
-    rows = sorted((len(own), round(fsum(own), DIGITS)) for own in found.values())
-    return Pairs(
-        counts_of([max(each, 0.0) for each in differences], samples),
-        counts_of([max(-each, 0.0) for each in differences], samples),
-        tuple(total for _, total in rows),
-        tuple(size for size, _ in rows),
-    )
+        by_sample.setdefault(sample, []).append(difference)
+    rows = sorted((len(group), round(fsum(group), DIGITS)) for group in by_sample.values())
+    return Pairs(tuple(total for _, total in rows), tuple(size for size, _ in rows))
 
 
 def difference_ends(pairs: Pairs, error: float = ERROR, growth: float = 1.0) -> Ends:
     """Return both ends, -1..1, of the interval of the mean of B - A; `error` and `growth` as of `exact_ends`.
 
-    Partial credit from `FEWEST_FOR_SPREAD` samples on: the outer one, at each end, of this and of Student's t over the
-    samples' mean differences.
+    Student's t over the samples' mean differences; where these are all equal, or fewer than `FEWEST_FOR_T`, the
+    interval of `exact_ends` on (difference + 1) / 2.
     """
-    gain, loss = pairs.gains.mean, pairs.losses.mean
-    gain_low, gain_high = likelihood_ends(pairs.gains, error, growth)
-    loss_low, loss_high = likelihood_ends(pairs.losses, error, growth)
-    exclusive = sqrt(gain * loss / ((1 - gain) * (1 - loss))) if gain * loss else 0.0
-    mean = pairs.mean
-    low = mean - _joined(gain - gain_low, loss_high - loss, exclusive)
-    high = mean + _joined(gain_high - gain, loss - loss_low, exclusive)
-    if not (pairs.gains.whole and pairs.losses.whole) and 1 < pairs.samples >= FEWEST_FOR_SPREAD / growth:
-        means = [total / size for total, size in zip(pairs.sums, pairs.sizes, strict=True)]
-        half = spread_half(means, error, growth)
-        low, high = min(low, mean - half), max(high, mean + half)
-    return max(-1.0, low), min(1.0, high)
-
-
-def _joined(one: float, other: float, exclusive: float) -> float:
-    """The margin of a difference, from the margins of both parts, which correlate by -`exclusive` (0..1)."""
-    return sqrt(one * one + other * other + 2 * min(1.0, exclusive) * one * other)
+    means = sorted(total / size for total, size in zip(pairs.sums, pairs.sizes, strict=True))
+    samples = pairs.samples * growth
+    if samples < FEWEST_FOR_T or means[0] == means[-1]:
+        low, high = (2 * end - 1 for end in ends_of_means(tuple((mean + 1) / 2 for mean in means), error, growth))
+    else:
+        half = t_quantile(samples, error) * float(np.std(means, ddof=1)) / sqrt(samples)
+        low, high = pairs.mean - half, pairs.mean + half
+    return max(-1.0, min(low, pairs.mean)), min(1.0, max(high, pairs.mean))
 
 
 def sign_flip_p(pairs: Pairs) -> float | None:
-    """Return the two-sided p value that both runs score alike; `None` below `FEWEST_FOR_P` samples.
-
-    If they were alike each sample's sum of differences might as well have the other sign: p is the share of flips of
-    signs whose total is as far from 0 (R. A. Fisher, "The Design of Experiments" (1935), section 21). Beyond
-    `_ALL_FLIPS` samples it is the share of seeded flips, with the data themselves among them.
-    """
+    """Return the two-sided p value that both runs score alike; `None` below `FEWEST_FOR_P` samples."""
     if pairs.samples < FEWEST_FOR_P:
         return None
-    sizes = np.sort(np.abs(pairs.sums))  # whoever is called A, p is the same
-    far = np.abs(_flips(len(sizes)) @ sizes) >= abs(fsum(pairs.sums)) - _SAME
-    return float(np.mean(far)) if len(sizes) <= _ALL_FLIPS else float(1 + far.sum()) / (1 + _DRAWN_FLIPS)
+    total = fsum(pairs.sums)
+    return min(1.0, 2 * flip_tail(np.array(pairs.sums) * (1 if total >= 0 else -1))) if abs(total) > _SAME else 1.0
 
 
-@lru_cache(maxsize=4)
-def _flips(count: int) -> Floats:
-    """Signs, (flips, samples)."""
-    if count <= _ALL_FLIPS:
-        bits = np.arange(2**count)[:, None] >> np.arange(count) & 1
-    else:
-        bits = np.random.default_rng(_SEED).integers(0, 2, size=(_DRAWN_FLIPS, count))
-    return np.asarray(1.0 - 2.0 * bits)
+def flip_tail(differences: Floats) -> float:
+    """Return one-sided p: the share of all flips of signs whose sum is as large as that of one number per sample.
+
+    If two models were alike (or the second better), each sample's difference might as well have the other sign (R. A.
+    Fisher, "The Design of Experiments" (1935), section 21). The distribution of a sum of signed numbers is the inverse
+    Fourier transform of a product of cosines. Differences are rounded to a grid first, which is a test as exact of the
+    rounded ones.
+    """
+    steps = _steps(differences)
+    total, size = int(steps.sum()), int(np.abs(steps).sum())
+    if size == 0:
+        return 1.0
+    sizes, counts = np.unique(np.abs(steps[steps != 0]), return_counts=True)
+    points = 2 * size + 1
+    waves = np.cos(2 * np.pi / points * np.outer(np.arange(size + 1), sizes))
+    shares = np.fft.irfft(np.prod(waves**counts, axis=1), points)  # of the sums 0, 1, .., size, -size, .., -1
+    return float(min(1.0, max(0.5 ** len(steps), shares[total : size + 1].sum() if total >= 0 else 1.0)))
+
+
+def _steps(differences: Floats) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    whole = np.rint(differences)
+    size = float(np.abs(differences).sum())
+    if size <= _GRID and np.abs(differences - whole).max(initial=0.0) < 1e-6:
+        return whole.astype(np.int64)
+    return np.rint(differences * (_GRID / size)).astype(np.int64)
+
+
+def smallest_p(samples: int) -> float:
+    """Return the smallest two-sided p value that so many samples can give: all differ in one direction."""
+    return 2.0 ** (1 - samples)
+
+
+def samples_for_p(level: float) -> int:
+    """Return the fewest samples whose smallest p value is below `level`."""
+    return next(count for count in range(FEWEST_FOR_P, 1_100) if smallest_p(count) < level)
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:
@@ -222,10 +218,10 @@ def further_samples(evidence: Evidence, decides: Callable[[float, float], bool],
 
 
 @lru_cache(maxsize=256)
-def samples_to_pass(limit: float, depths: int = 5, look: int = 1) -> int | None:
-    """Return how many samples, asked at so many depths and all right, show a score of at least `limit` (0..1)."""
+def samples_to_pass(limit: float, look: int = 1) -> int | None:
+    """Return how many samples, all right, show a score of at least `limit` (0..1)."""
     error = error_at(look)
-    return _fewest(lambda count: exact_ends(Counts((depths,), (depths,), whole=True), error, count)[0] >= limit)
+    return _fewest(lambda count: ends_of_means((1.0,), error, count)[0] >= limit)
 
 
 def _fewest(enough: Callable[[int], bool]) -> int | None:

@@ -8,8 +8,8 @@ from needlework.core.record import NOTHING_SAID, SCORED, UNSCORED, OutcomeName
 from needlework.results.statistics.comparison.comparison import Comparison, FamilyDifference, Losses
 from needlework.results.statistics.comparison.joining import Family
 from needlework.results.statistics.comparison.many_runs import Against, RunScores, needed_samples
-from needlework.results.statistics.intervals import FEW, Interval
-from needlework.results.statistics.paired import Difference
+from needlework.results.statistics.intervals import Interval
+from needlework.results.statistics.paired import FEWEST_FOR_P, Difference
 from needlework.results.style import display_width, length_labels, one_line, percent1
 from needlework.results.tables.terminal import NONE, aligned
 
@@ -80,14 +80,14 @@ def cautions(comparison: Comparison) -> list[str]:
 
 
 def few_words(family: FamilyDifference) -> str:
-    """What few samples leave open; empty from five on."""
+    """What few samples leave open; empty from six on."""
     found = family.difference
-    if found is None or found.clusters >= FEW:
+    if found is None or found.clusters >= FEWEST_FOR_P:
         return ""
     name = family_name(family.family)
     if found.clusters == 1:
         return f"{name}: one sample: the runs differ by {points1(found.mean)} on it; says nothing of other needles"
-    return f"{name}: from {found.clusters} samples; a verdict takes {FEW}"
+    return f"{name}: from {found.clusters} samples; a verdict takes {FEWEST_FOR_P}"
 
 
 def outcomes_of_run(comparison: Comparison, side: int) -> str:

@@ -63,7 +63,7 @@ def test_a_regression_is_shown_listed_and_drawn(
     assert main([str(a), str(b / "results.json"), "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     assert "A: old (mock)\nB: new (mock-2)\n" in printed
-    row = r"niah  code +60  100 \(\S+\) +60\.0 \(\S+\)  -40\.0  +-\d\d\.\d\.\.-\d\d\.\d  +<0\.001  worse"
+    row = r"niah  code +60  100 \(\S+\) +60\.0 \(\S+\)  -40\.0  +-\d+\.\d\.\.-\d+\.\d  +<0\.001  worse"
     assert re.search(row, printed)
     assert "pairs: 60, 12 unscored in both" in printed
     assert "A: 72 trials, 60 scored, 12 error\nB: 72 trials, 60 scored, 12 error\n" in printed

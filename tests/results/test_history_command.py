@@ -77,9 +77,9 @@ def test_a_night_with_errors_is_in_the_series_and_one_of_errors_alone_is_named(
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == "mock · niah: 3 runs of 24 trials of 12 samples"
     assert [line.split()[2:5] for line in printed[2:5]] == [
-        ["n1", "100", "(78.2–100)"],
+        ["n1", "100", "(73.5–100)"],
         ["n2", "(4", "errors)"],
-        ["n4", "100", "(78.2–100)"],
+        ["n4", "100", "(73.5–100)"],
     ]
     assert printed[5].startswith("no change is shown")
     assert printed[6] == "4 errors: counted as misses where another run answered"

@@ -12,12 +12,17 @@ from needlework.core.errors import InputError
 from needlework.core.record import SCORED, OutcomeName, Record
 from needlework.results.records.samples import as_asked, panel_and_sample, panel_and_sample_of, without_controls
 from needlework.results.statistics.comparison.joining import Family, Identity, identity_order, joined, prompts_match
-from needlework.results.statistics.intervals import FEW, Interval, score_interval
-from needlework.results.statistics.paired import FEWEST_FOR_P, Difference, holm, mean_difference, pairs_of, sign_flip_p
+from needlework.results.statistics.intervals import Interval, score_interval
+from needlework.results.statistics.paired import (
+    LEVEL,
+    Difference,
+    holm,
+    mean_difference,
+    smallest_p,
+)
 from needlework.results.statistics.panels import OUTCOMES, depth_order
 
 Verdict = Literal["better", "worse", "no difference shown", "undetermined"]
-LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +59,8 @@ class CellDifference(GroupDifference):
 class FamilyDifference:
     """One (task, needle): what its pairs say of B - A, and what may be said of it.
 
-    `p`: as of `sign_flip_p`; `p_adjusted`: Holm over all `families`. `better` (B beats A) and `worse` need both the
-    interval to exclude 0 and the adjusted p, where there is one, to be below 5 %. `undetermined`: fewer than five
-    samples, or five where several families are compared, which no p can tell apart; or all speak for one side and are
-    too few for so many families.
+    `p`: as of `sign_flip_p`; `p_adjusted`: Holm over all `families`. `better` (B beats A) and `worse` need
+    the adjusted p to be below 5 %. `undetermined`: so few samples that p cannot get there, with so many families.
     `columns`, `rows`: each length and each depth, each interval as if it were the only one. `outcomes`: of all trials
     of A, and of B. `losses`: what one run could not answer and the other could; `counted`: B - A with these as misses,
     which p and verdict are about; the same as `difference` where there are none. What did not fit one run's window
@@ -91,16 +94,12 @@ class FamilyDifference:
     @property
     def _shown(self) -> Verdict:
         """The verdict of the numbers."""
-        if self.counted is None or self.counted.clusters < (FEW if self.families == 1 else FEWEST_FOR_P):
+        if self.counted is None or self.p_adjusted is None:
             return "undetermined"
-        if self.p_adjusted is not None and self.p_adjusted >= LEVEL:
-            return "undetermined" if self._all_on_one_side else "no difference shown"
-        return "better" if self.counted.sign > 0 else "worse" if self.counted.sign < 0 else "no difference shown"
-
-    @property
-    def _all_on_one_side(self) -> bool:
-        """Whether p is the smallest that so many samples can have: 2 / 2^n."""
-        return self.p is not None and self.counted is not None and self.p <= 2.0 ** (1 - self.counted.clusters)
+        if self.p_adjusted >= LEVEL:
+            too_few = smallest_p(self.counted.clusters) * self.families >= LEVEL
+            return "undetermined" if too_few else "no difference shown"
+        return "better" if self.counted.mean > 0 else "worse"
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,12 +239,13 @@ def _family(family: Family, trials: Mapping[Identity, tuple[Record | None, Recor
         rows.setdefault(each.depth, []).append(each)
     counted = [(each.counted, each.sample) for each in both if each.counted is not None]
     differences, samples = [difference for difference, _ in counted], [sample for _, sample in counted]
+    difference = mean_difference(differences, samples)
     return FamilyDifference(
         family=family,
         whole=_group(both),
         losses=_losses(both),
-        counted=mean_difference(differences, samples),
-        p=sign_flip_p(pairs_of(differences, samples)),
+        counted=difference,
+        p=difference.p if difference else None,
         p_adjusted=None,
         cells=tuple(_cell(family, *at, cells[at]) for at in cells),
         columns={length: _group(columns[length]) for length in columns},

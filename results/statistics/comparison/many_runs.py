@@ -12,7 +12,6 @@ from needlework.core.errors import InputError
 from needlework.core.record import SCORED, Record
 from needlework.results.records.samples import panel_and_sample_of
 from needlework.results.statistics.comparison.comparison import (
-    LEVEL,
     FamilyDifference,
     Losses,
     Verdict,
@@ -22,7 +21,7 @@ from needlework.results.statistics.comparison.comparison import (
     panel_of,
 )
 from needlework.results.statistics.intervals import Interval, score_interval
-from needlework.results.statistics.paired import FEWEST_FOR_P, holm
+from needlework.results.statistics.paired import FEWEST_FOR_P, LEVEL, holm, smallest_p
 from needlework.results.statistics.panels import Range, range_of
 
 Base = Literal["first", "previous"]
@@ -93,7 +92,7 @@ def needed_samples(runs: int) -> int:
     """The fewest samples that can show a difference when so many runs are compared with the first: the smallest p of n
     samples is 2 / 2^n, and Holm takes it times the number of runs.
     """
-    return next(n for n in range(FEWEST_FOR_P, 64) if 2.0 ** (1 - n) * runs < LEVEL)
+    return next(n for n in range(FEWEST_FOR_P, 64) if smallest_p(n) * runs < LEVEL)
 
 
 def worse_from(at: Mapping[int, FamilyDifference]) -> int | None:

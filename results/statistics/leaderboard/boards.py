@@ -9,8 +9,8 @@ from math import fsum, sqrt
 import numpy as np
 
 from needlework.results.statistics.intervals import Floats
-from needlework.results.statistics.leaderboard.entries import BoardEntry, Codes, alike, asked_otherwise, tail
-from needlework.results.statistics.paired import FEWEST_FOR_P, holm
+from needlework.results.statistics.leaderboard.entries import BoardEntry, Codes, alike, asked_otherwise
+from needlework.results.statistics.paired import FEWEST_FOR_P, flip_tail, holm
 from needlework.results.statistics.panels import Range
 
 ALL = "all tasks"
@@ -239,7 +239,7 @@ def _shown(least: Floats, most: Floats) -> Sequence[tuple[int, int]]:
             for at in np.flatnonzero((totals > 0) & (bounds <= _HOPELESS * 2 * LEVEL / tests)):
                 other = one + 1 + int(at)
                 enough = count > _MANY or bounds[at] <= LEVEL / tests
-                p = float(bounds[at]) if enough else tail(differences[at])
+                p = float(bounds[at]) if enough else flip_tail(differences[at])
                 tested.append((p, (one, other) if wins else (other, one)))
     shown = []
     for rank, (p, pair) in enumerate(sorted(tested)):
@@ -286,7 +286,7 @@ def changes(sums: Floats, trials: int) -> tuple[ScoreChange, ...]:
     windows = windows_of(runs)
     differences = [sums[at : at + width].sum(axis=0) - sums[at - width : at].sum(axis=0) for at, width in windows]
     # Both ends: a test each way, at half the level.
-    values = [min(1.0, 2 * tail(each * (1.0 if each.sum() >= 0 else -1.0))) for each in differences]
+    values = [min(1.0, 2 * flip_tail(each * (1.0 if each.sum() >= 0 else -1.0))) for each in differences]
     adjusted = [1.0 if p is None else p for p in holm(values)]
     sizes = [abs(float(each.sum())) / width for each, (_, width) in zip(differences, windows, strict=True)]
     shown = sorted(

@@ -31,7 +31,7 @@ def test_scores_have_interval_and_n_wherever_they_stand(project):
         [
             "* mean * 67* 67*", "* high *", "*  low *", "*    n   12   12",
             "score 66.7 % (95 % interval * from 4 samples), n = 24*6 cells of 4 trials*",
-            "  effective length (score >= 85.6 %): none in the 4 samples tested; *needs at least 19 samples*",
+            "  effective length (score >= 85.6 %): none in the 4 samples tested; *needs at least 24 samples*",
             "  depth effect: undetermined (4 samples), p *",
             "    best and worst depth: 0 % (100) and 50 % (0), p (Holm) *",
         ]

@@ -63,7 +63,7 @@ def test_tasks_have_needles_of_their_own():
 def test_a_score_is_planned_for_models_that_are_better_than_it():
     assert list(power_lines(Goal("score", 0.9), CELLS))[1:-2] == [
         "power: score >= 0.9 passes in 80 of 100 runs of a model with the true score",
-        "  1      with 36 samples at one depth each (27 at several); --repeats: 36 in all, 36 per length, 36 per cell",
+        "  1      with 36 samples at one depth each; --repeats: 36 in all, 36 per length, 36 per cell",
         "  0.975  with 85 samples at one depth each; --repeats: 85 in all, 85 per length, 85 per cell",
         "  0.95   with 231 samples at one depth each; --repeats: 231 in all, 231 per length, 231 per cell",
     ]

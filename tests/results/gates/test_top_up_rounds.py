@@ -85,15 +85,15 @@ class Run:
 def test_undecided_gates_are_topped_up_until_they_are_decided():
     run = Run(lambda cell: 1.0, "score >= 0.9", top_up="500")
 
-    assert run.go() == [("all", "pass", 132)]
-    assert run.rounds == [128], "at a second look 33 needles decide, each asked in four cells"
+    assert run.go() == [("all", "pass", 168)]
+    assert run.rounds == [164], "at a second look 42 needles decide, each asked in four cells"
 
 
 def test_only_undecided_groups_are_asked_for():
     run = Run(lambda cell: 0.0 if cell.length == 600 else 1.0, "score >= 0.9 per length", top_up="500")
 
-    assert run.go() == [("length 400", "pass", 68), ("length 600", "fail", 4)]
-    assert {each.length for each in run.records if each.repeat > 1} == {400}
+    assert run.go() == [("length 400", "pass", 84), ("length 600", "fail", 6)]
+    assert {each.length for each in run.records if each.repeat > 2} == {400}
 
 
 def test_no_more_than_was_allowed_and_the_last_trials_are_looked_at_too():
@@ -108,7 +108,7 @@ def test_a_run_that_turns_out_worse_fails():
     ((_, state, _),) = run.go()
 
     assert state == "fail"
-    assert len(run.records) == 132  # one further round
+    assert len(run.records) == 168  # one further round
 
 
 def test_without_top_up_nothing_is_asked():

@@ -57,8 +57,7 @@ def test_an_arm_is_compared_with_the_same_questions_on_the_whole_documents(ask):
     assert row.paired.difference.n == 3  # two questions have no score on one side
     assert (row.paired.arm, row.paired.whole) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
     assert row.paired.difference.mean == pytest.approx(-1 / 3)
-    assert row.paired.difference.low is not None
-    assert row.paired.difference.low < -1 / 3 < row.paired.difference.high
+    assert row.paired.difference.low is None  # three samples
     assert (row.paired.arm_tokens, row.paired.whole_tokens) == (1000, 9000)
 
 

@@ -15,10 +15,10 @@ from needlework.results.tables.terminal import terminal_heatmaps
 
 TAIL = [
     " high     99",
-    "  low      2",
+    "  low      1",
     "    n      3    0/2    0/1",
     "score 50.0–75.0 % (1 censored of 4: all missed to all hit)",
-    "of the scored 66.7 % (95 % interval 1.7–99.0 from 2 samples), n = 3",
+    "of the scored 66.7 % (95 % interval 1.3–98.7 from 2 samples), n = 3",
     "5 cells of 1–2 trials · 1 invalid · 1 error",
     "! invalid · E error · c censored · . not run",
 ]
@@ -97,10 +97,10 @@ def test_cells_that_leave_trials_out_are_marked(make_record: Callable[..., Recor
         "range  77–85",
         " mean     83▆*     !",
         " high     98",
-        "  low     50",
+        "  low     48",
         "    n  12/14     0/1",
         "score 76.9–84.6 % (1 censored of 13: all missed to all hit)",
-        "of the scored 83.3 % (95 % interval 49.5–97.8), n = 12 · 3 cells of 1–13 trials",
+        "of the scored 83.3 % (95 % interval 48.2–97.7), n = 12 · 3 cells of 1–13 trials",
         "1 invalid · 1 error",
         "! invalid · * some trials without a score · . not run",
     ]

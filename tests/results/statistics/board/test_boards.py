@@ -87,7 +87,7 @@ def test_the_better_model_stands_first_and_equal_ones_are_tied(candidate: Callab
     assert [*zip(board_head(board), board_row(board, board.rows[0]), strict=True)] == [
         ("rank", "1–2"),
         ("model", "good"),
-        ("score % (95 %)", "100 (78.2–100)"),
+        ("score % (95 %)", "100 (73.5–100)"),
         ("1k", "100"),
         ("4k", "100"),
         ("effective length (95 %)", "none to 4k or more"),
@@ -204,7 +204,7 @@ def test_all_tasks_stand_before_each_and_a_run_that_was_interrupted_nowhere(
         [("a", (1, 2)), ("c", (1, 2)), ("b", (3, 3))],
     ]
     assert boards[0].samples == 24
-    assert board_row(boards[0], boards[0].rows[0])[:3] == ("1", "a", "100 (84.6–100)")
+    assert board_row(boards[0], boards[0].rows[0])[:3] == ("1", "a", "100 (81.3–100)")
 
 
 def test_an_entry_says_how_long(candidate: Callable[..., Candidate]) -> None:
@@ -224,7 +224,7 @@ def test_answers_that_are_cut_off_make_the_score_a_range_and_win_or_lose_no_rank
 
     (alone,) = boards_of([cut])
     told = dict(zip(board_head(alone), board_row(alone, alone.rows[0]), strict=True))
-    assert (told["score % (95 %)"], told["misses counted"]) == ("50.0–100, scored 100 (60.8–100)", "50.0")
+    assert (told["score % (95 %)"], told["misses counted"]) == ("50.0–100, scored 100 (54.1–100)", "50.0")
     assert (told["1k"], told["4k"], told["effective length (95 %)"]) == ("50.0–100", "50.0–100", "none to 4k or more")
 
     # Half of its answers are right whatever the others are; all or none of those of `unclear` may be.

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.results.statistics.leaderboard.boards import needed_samples, rank_ranges
-from needlework.results.statistics.leaderboard.entries import tail
+from needlework.results.statistics.paired import flip_tail
 
 
 @given(st.lists(st.integers(-4, 4), min_size=1, max_size=10))
@@ -18,12 +18,12 @@ def test_the_tail_is_the_share_of_all_flips(differences: list[int]) -> None:
     sums = np.array(list(product((1, -1), repeat=len(differences)))) @ np.array(differences)
     share = float(np.mean(sums >= sum(differences))) if sum(differences) >= 0 else 1.0
 
-    assert tail(np.array(differences, float)) == pytest.approx(share if any(differences) else 1.0, abs=1e-9)
+    assert flip_tail(np.array(differences, float)) == pytest.approx(share if any(differences) else 1.0, abs=1e-9)
 
 
 @given(st.lists(st.floats(-1, 1, allow_nan=False), min_size=6, max_size=12))
 def test_shares_are_rounded_to_a_grid_and_nothing_else(differences: list[float]) -> None:
-    flipped = tail(np.array(differences)), tail(-np.array(differences))
+    flipped = flip_tail(np.array(differences)), flip_tail(-np.array(differences))
 
     assert all(0.5 ** len(differences) <= p <= 1 for p in flipped)
     assert sum(flipped) >= 1 - 1e-9

@@ -12,10 +12,10 @@ from needlework.results.statistics.intervals import (
     assumed_discordance,
     connor,
     detectable_drop,
-    interval_power,
+    drop_power,
     samples_needed,
 )
-from needlework.results.statistics.paired import difference_ends, pairs_of
+from needlework.results.statistics.paired import pairs_of, sign_flip_p
 
 
 def test_connors_formula_by_hand() -> None:
@@ -34,19 +34,19 @@ def test_the_planned_number_has_80_percent_power(drop: float, discordance: float
     rng = np.random.default_rng(6)
     counts = rng.multinomial(n, [(discordance + drop) / 2, (discordance - drop) / 2, 1 - discordance], size=300)
     found = [
-        difference_ends(pairs_of([-1.0] * lost + [1.0] * gained + [0.0] * same, range(n)))[1] < 0
+        lost > gained and (sign_flip_p(pairs_of([-1.0] * lost + [1.0] * gained + [0.0] * same, range(n))) or 1) < 0.05
         for lost, gained, same in counts
     ]
 
-    assert np.mean(found) == pytest.approx(interval_power(n, drop, discordance), abs=0.07)
-    assert 0.80 <= interval_power(n, drop, discordance) < 0.90
+    assert np.mean(found) == pytest.approx(drop_power(n, drop, discordance), abs=0.07)
+    assert 0.80 <= drop_power(n, drop, discordance) < 0.90
     assert connor(drop, discordance) <= n <= 1.35 * connor(drop, discordance) + 5
 
 
 def test_the_fewest_pairs_that_show_the_largest_drop() -> None:
-    """Of three pairs that are all lost the least loss is 0.292, the most that may be gained 0.708: no sign shows."""
-    assert interval_power(3, 1.0, 1.0) == 0.0
-    assert interval_power(4, 1.0, 1.0) == pytest.approx(1.0)
+    """Of five pairs that are all lost two flips of 32 are as far from 0: p is 0.0625."""
+    assert drop_power(5, 1.0, 1.0) == 0.0
+    assert drop_power(6, 1.0, 1.0) == pytest.approx(1.0)
 
 
 @settings(max_examples=15)
@@ -60,7 +60,7 @@ def test_the_inverse_undoes_it(drop: float) -> None:
 
 
 def test_too_few_samples_detect_nothing() -> None:
-    assert detectable_drop(2) is None
+    assert detectable_drop(5) is None
 
 
 @pytest.mark.parametrize(

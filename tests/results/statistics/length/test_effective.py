@@ -183,12 +183,12 @@ def test_few_samples_say_what_they_are(trials_of: TrialsOf) -> None:
         return absolute_length(length_scores(trials_of(rows))).words
 
     assert words(1) == "4k in the one sample tested; no statement about the model"
-    assert words(3) == "4k in the 3 samples tested; lower bound none (needs at least 19 samples at bar 85.6)"
+    assert words(3) == "4k in the 3 samples tested; lower bound none (needs at least 24 samples at bar 85.6)"
     assert words(12, 0.0) == (
-        "1k in the 12 samples tested; lower bound none (needs at least 19 samples at bar 85.6), up to 1k possible"
+        "1k in the 12 samples tested; lower bound none (needs at least 24 samples at bar 85.6), up to 1k possible"
     )
-    assert words(19) == ">= 4k (longest tested)"
-    assert words(20, 0.0) == "1k, 95 % interval 1k"
+    assert words(24) == ">= 4k (longest tested)"
+    assert words(24, 0.0) == "1k, 95 % interval 1k"
 
 
 def test_five_hits_of_five_do_not_pass_85_6(trials_of: TrialsOf) -> None:

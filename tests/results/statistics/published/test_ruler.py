@@ -83,7 +83,7 @@ def test_lines_of_a_whole_table():
     assert ruler_lines([table], ascii_only=True) == [
         "RULER | m | en",
         "  4k  mean of 13 tasks 100 % (97.6-100), strict 50.0 %, n = 520",
-        "  8k  mean of 13 tasks 50.0 % (45.6-54.4), strict 25.0 %, n = 520",
+        "  8k  mean of 13 tasks 50.0 % (48.8-51.2), strict 25.0 %, n = 520",
         "  wAvg(inc) 66.7, wAvg(dec) 83.3",
         "  effective length, score >= 85.6 %: 4k, 95 % interval 4k",
     ]
