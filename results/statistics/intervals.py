@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil, fsum, sqrt
+from math import ceil, fsum, log, pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -28,13 +28,10 @@ ERROR = 0.025  # per side: of a 95 % interval
 NEEDED = 2
 """Samples: one says nothing of others, so that its mean has no interval."""
 DIGITS = 9  # sums of scores that differ by less are the same
+_MEAN_DIGITS = 6
 
-_WEIGHT_DRAWS = 20_000
-_TAIL_DRAWS = 200_000  # for errors below `_TAIL_ERROR`, whose quantile lies far out
-_TAIL_ERROR = 0.005
-_CACHED_SAMPLES = 256  # draws for as many samples or fewer are made once (20 MB)
-_GRID = 200  # steps of the means of more samples: their rounding errors cancel out, and few values take little time
-_WEIGHT_SEED = 20_051_108
+_EXACT_VALUES = 256  # samples; the means of more are rounded to `_GRID` steps, whose rounding errors cancel out
+_GRID = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +84,17 @@ def exact_ends(counts: Counts, error: float = ERROR, growth: float = 1.0) -> End
     """
     if not counts.trials:
         raise ValueError("no trials have no interval")
-    means = tuple(sorted(min(1.0, total / size) for total, size in zip(counts.sums, counts.sizes, strict=True)))
-    low, high = ends_of_means(means, error, growth)
+    means = sorted(round(total / size, _MEAN_DIGITS) for total, size in zip(counts.sums, counts.sizes, strict=True))
+    low, high = ends_of_means(tuple(means), error, growth)
     return min(low, counts.mean), max(high, counts.mean)
 
 
 @lru_cache(maxsize=4_096)
 def ends_of_means(means: tuple[float, ...], error: float = ERROR, growth: float = 1.0) -> Ends:
-    """Return the ends of the interval of the mean of numbers in 0..1, ascending, one of each sample."""
+    """Return the ends of the interval of the mean of numbers in 0..1, ascending, one of each sample.
+
+    Each is 0, 1, or at least 1e-6 away from both.
+    """
     hits, samples = means.count(1.0), len(means)
     if hits + means.count(0.0) == samples:
         return _clopper_pearson(hits * growth, samples * growth, error)
@@ -103,35 +103,40 @@ def ends_of_means(means: tuple[float, ...], error: float = ERROR, growth: float 
 
 
 def _upper_end(means: Floats, error: float, growth: float) -> float:
-    """Return the quantile 1 - `error` of the mean with random weights; `means` ascend."""
-    draws = _TAIL_DRAWS if error < _TAIL_ERROR else _WEIGHT_DRAWS
-    if growth == 1 and draws == _WEIGHT_DRAWS and len(means) <= _CACHED_SAMPLES:
-        weights = _cached_weights()[:, : len(means) + 1]
-        total = weights @ np.append(means, 1.0).astype(np.float32) / weights.sum(axis=1)
-    else:
-        values = means if len(means) <= _CACHED_SAMPLES else np.round(means * _GRID) / _GRID
-        total = _weighted_means(*np.unique(values, return_counts=True), growth, draws)
-    rank = min(draws - 1, ceil((1 - error) * draws))
-    return min(1.0, float(np.partition(total, rank)[rank]))
+    """Return the quantile 1 - `error` of the mean of `means` and 1 with random weights."""
+    from scipy.optimize import brentq
+
+    rounded = means if len(means) <= _EXACT_VALUES else np.round(means * _GRID) / _GRID
+    values, counts = np.unique(rounded, return_counts=True)
+    values, shapes = np.append(values, 1.0), np.append(counts * growth, 1.0)  # weights of equal values add up
+    expected = float(shapes @ values / shapes.sum())
+    return float(brentq(lambda end: _log_tail(values - end, shapes) - log(error), expected, 1 - 1e-12, xtol=1e-7))
 
 
-def _weighted_means(values: Floats, counts: NDArray[np.intp], growth: float, draws: int) -> Floats:
-    """Return draws of the weighted mean: weights of equal values add up to one of the gamma distribution."""
-    rng = np.random.default_rng(_WEIGHT_SEED)
-    total = rng.standard_exponential(draws)  # the weight of z_{n+1} = 1
-    weighted = total.copy()
-    for value, count in zip(values, counts, strict=True):
-        weight = rng.standard_gamma(count * growth, draws)
-        total += weight
-        weighted += value * weight
-    return np.asarray(weighted / total)
+_NODES = np.arange(0.0, 8.0, 0.1)
+_HEIGHTS = np.sinh(_NODES)  # in units of the integrand's width
+_STEPS = np.cosh(_NODES) * 0.1 * np.where(_NODES == 0, 0.5, 1.0)  # of the trapezoidal rule
 
 
-@lru_cache(maxsize=1)
-def _cached_weights() -> NDArray[np.float32]:
-    """Exponential weights, (draws, samples + 1); fewer samples use the first columns, so that ends are monotone."""
-    rng = np.random.default_rng(_WEIGHT_SEED)
-    return rng.standard_exponential((_WEIGHT_DRAWS, _CACHED_SAMPLES + 1), dtype=np.float32)
+def _log_tail(values: Floats, shapes: Floats) -> float:
+    """Return log P(sum of values x weights > 0), the weights from gamma distributions of those `shapes`.
+
+    The moment generating function is integrated along the vertical line through its saddlepoint, which is exact
+    (H. E. Daniels, "Saddlepoint approximations in statistics", Ann. Math. Statist. 25 (1954) 631-650, formula 2.6).
+    """
+    from scipy.optimize import brentq
+
+    pole = 1 / float(values.max())
+
+    def slope(point: float) -> float:
+        return float(shapes @ (values / (1 - point * values))) - 1 / point
+
+    saddle = brentq(slope, 1e-9 * pole, (1 - 1e-9) * pole, xtol=1e-6 * pole)
+    width = 1 / sqrt(float(shapes @ (values / (1 - saddle * values)) ** 2) + 1 / saddle**2)
+    points = saddle + 1j * width * _HEIGHTS
+    logs = -np.log(1 - np.multiply.outer(points, values)) @ shapes - np.log(points)
+    peak = float(logs[0].real)
+    return peak + log(float(np.exp(logs - peak).real @ _STEPS) * width / pi)
 
 
 @lru_cache(maxsize=256)

@@ -103,7 +103,9 @@ def difference_ends(pairs: Pairs, error: float = ERROR, growth: float = 1.0) -> 
     means = sorted(total / size for total, size in zip(pairs.sums, pairs.sizes, strict=True))
     samples = pairs.samples * growth
     if samples < FEWEST_FOR_T or means[0] == means[-1]:
-        low, high = (2 * end - 1 for end in ends_of_means(tuple((mean + 1) / 2 for mean in means), error, growth))
+        low, high = (
+            2 * end - 1 for end in ends_of_means(tuple(round((mean + 1) / 2, 6) for mean in means), error, growth)
+        )
     else:
         half = t_quantile(samples, error) * float(np.std(means, ddof=1)) / sqrt(samples)
         low, high = pairs.mean - half, pairs.mean + half
