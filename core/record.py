@@ -6,12 +6,14 @@ import json
 from collections.abc import Mapping
 from math import isfinite
 from numbers import Integral, Real
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct, field
 
 from needlework.core.grid import Cell
+from needlework.core.labels import label_parts
 
 SCHEMA = 1
 
@@ -190,7 +192,12 @@ class Timing(_Facts):
 
 
 class Record(Struct, kw_only=True):
-    """One trial. `score` is 0..1, or null whenever the outcome is one of `UNSCORED`."""
+    """One trial. `score` is 0..1, or null whenever the outcome is one of `UNSCORED`.
+
+    `test`: the test that asked, where several tests asked the same cell. What `needle` consists of: the `panel` that it
+    is shown in, its question or row (`item`), the `arm` in which that is asked. `sample`: the number of the independent
+    sample; `None` where each repeat is one.
+    """
 
     schema: _Whole = SCHEMA
     key: str = ""
@@ -203,6 +210,11 @@ class Record(Struct, kw_only=True):
     length: _Positive
     depth: _Percent | None
     repeat: Annotated[int, Meta(ge=0, lt=_MOST)]
+    test: str = ""
+    panel: str = ""
+    item: str = ""
+    arm: str = ""
+    sample: _Whole | None = None
     seed: _Whole = 0
     outcome: OutcomeName
     score: _Share | None
@@ -220,13 +232,33 @@ class Record(Struct, kw_only=True):
     timing: Timing = field(default_factory=Timing)
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` where a score is missing, or is there without its outcome."""
+        """Fill in what `needle` and `reference` tell. Raise `ValueError` where score and outcome do not fit."""
+        if not self.panel:
+            self.panel, self.item, self.arm, sample = label_parts(self.task, self.needle)
+            self.sample = self.reference.get("sample", sample)
         if (self.outcome in SCORED) != (self.score is not None):
             raise ValueError(f"has the outcome {self.outcome} and the score {self.score}")
 
+    @property
+    def sample_number(self) -> int:
+        """The number of the independent sample."""
+        return self.repeat if self.sample is None else self.sample
+
+    @property
+    def task_label(self) -> str:
+        """The task as rows of reports name it: `niah`, or `niah@test_needle` where two tests asked the same cell."""
+        return f"{self.task}@{self.test}" if self.test else self.task
+
 
 def record_of_cell(
-    cell: Cell, model: str, outcome: OutcomeName, score: float | None = None, *, language: str, seed: int
+    cell: Cell,
+    model: str,
+    outcome: OutcomeName,
+    score: float | None = None,
+    *,
+    language: str,
+    seed: int,
+    reference: Mapping[str, Any] = MappingProxyType({}),
 ) -> Record:
     """The record of a cell without prompt and answer."""
     return Record(
@@ -241,6 +273,7 @@ def record_of_cell(
         seed=seed,
         outcome=outcome,
         score=score,
+        reference=dict(reference),
     )
 
 
@@ -256,6 +289,7 @@ class _KnownReference(Struct):
     language: str = ""
     retriever: str = ""
     twin: str = ""
+    sample: int | None = None
 
 
 def record_of(fields: object) -> Record:
@@ -284,9 +318,17 @@ def _check_reference(reference: dict[str, Any]) -> None:
 
 
 def _of_this_version(line: object) -> object:
-    """A line of a journal; of the last version's, which had two shorter kinds for answers that waited for their test,
-    as this version has it."""
-    if not isinstance(line, dict) or line.get("outcome") not in ("waiting", "ruled"):
+    """A line of a journal; one of the last version's as this version has it.
+
+    That one named the test within the task, and had two shorter kinds for answers that waited for their test.
+    """
+    if not isinstance(line, dict):
+        return line
+    task = line.get("task")
+    if isinstance(task, str) and "@" in task:
+        name, _, test = task.partition("@")
+        line = {**line, "task": name, "test": test}
+    if line.get("outcome") not in ("waiting", "ruled"):
         return line
     cell = {"model": "", "task": "", "needle": "", "length": 1, "depth": None, "repeat": 0, "score": None}
     if line["outcome"] == "waiting":

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.labels import OWN_DOCUMENTS
 from needlework.results.files.read_run import load_panels, manifest_at, read_run
 from needlework.results.pictures.documents import write_asked_charts, write_document_charts
 from needlework.results.pictures.heatmap import FORMATS, parse_formats, write_figure, write_heatmaps
 from needlework.results.pictures.models import MOST_MODELS, bar_rows, models_of, write_model_bars
 from needlework.results.pictures.parts import Style
 from needlework.results.records.run_folder import MANIFEST
-from needlework.results.records.samples import OWN_DOCUMENTS
 from needlework.results.statistics.panels import Panel
 
 

@@ -83,7 +83,7 @@ def latency_groups(records: Iterable[Record]) -> tuple[LatencyGroup, ...]:
     groups: dict[tuple[str, str, int], list[Record]] = {}
     for record in sorted(records, key=lambda record: record.id):
         if latency_of(record) is not None and not record.timing.replayed:
-            groups.setdefault((record.model, record.task, record.length), []).append(record)
+            groups.setdefault((record.model, record.task_label, record.length), []).append(record)
     several = len({model for model, _, _ in groups}) > 1
     return tuple(
         LatencyGroup(

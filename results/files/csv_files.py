@@ -12,9 +12,10 @@ from pathlib import Path
 from needlework.core.errors import InputError
 from needlework.core.files import write_whole
 from needlework.core.grid import depth_label
+from needlework.core.labels import label_parts
 from needlework.core.record import PromptFacts, Record
 from needlework.results.records.run_folder import check_run_file
-from needlework.results.records.samples import panel_and_sample, retriever_of
+from needlework.results.records.samples import retriever_of, task_of
 from needlework.results.statistics.intervals import METHOD
 from needlework.results.statistics.panels import OUTCOMES, Panel, ScoredTrial, outcome_named
 from needlework.results.statistics.run_report import reading_order
@@ -78,14 +79,14 @@ def _trial(row: Mapping[str, str], path: Path, number: int) -> ScoredTrial:
     if outcome is None:
         raise InputError("results file", path, f"row {number} has the unknown outcome {row['outcome']!r}")
     try:
-        needle, sample = panel_and_sample(row["task"], row["needle"], int(row["repeat"]))
+        parts = label_parts(task_of(row["task"]), row["needle"])
         return ScoredTrial(
             model=row["model"],
             task=row["task"],
-            needle=needle,
+            needle=parts.panel,
             length=int(row["length"]),
             depth=None if row["depth"] == "all" else float(row["depth"]),
-            sample=sample,
+            sample=int(row["repeat"]) if parts.sample is None else parts.sample,
             outcome=outcome,
             score=float(row["score"]) if row["score"] else None,
             context_alone=row.get("length_means") == "context",
@@ -109,7 +110,7 @@ def _values(record: Record) -> tuple[object, ...]:
     prompt, response, timing, error = record.prompt, record.response, record.timing, record.error
     return (
         record.model,
-        record.task,
+        record.task_label,
         record.needle,
         record.language,
         record.length,

@@ -59,7 +59,7 @@ def inspect_logs(run: Run) -> dict[str, bytes]:
     """Return file name -> content of each log. Names begin with the time, by which `inspect view` knows its logs."""
     groups: dict[tuple[str, str], list[Record]] = {}
     for record in run.records:
-        groups.setdefault((record.model, record.task), []).append(record)
+        groups.setdefault((record.model, record.task_label), []).append(record)
     started = began(run.manifest) or datetime.fromtimestamp(0, UTC)
     stamp = started.isoformat(timespec="seconds")
     logs = {}

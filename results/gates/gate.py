@@ -17,7 +17,7 @@ from needlework.core.grid import Cell, depth_label, parse_tokens
 from needlework.core.record import SCORED, WAITING, OutcomeName, Record, record_of_cell
 from needlework.haystack_fixtures.tasks.arms import arms_of, split_label
 from needlework.haystack_fixtures.tasks.catalogue import Series, controls_of
-from needlework.results.records.samples import control_of, label_of, retriever_of, task_of
+from needlework.results.records.samples import control_of, retriever_of
 from needlework.results.statistics.comparison.comparison import Losses
 from needlework.results.statistics.comparison.joining import Identity, joined, prompts_match
 from needlework.results.statistics.panels import depth_order
@@ -130,7 +130,7 @@ def _term(gate: str, text: str) -> Test:
         if field == "retriever":
             return lambda record: retriever_of(record) == value
         if field == "task":
-            return lambda record: value in (record.task, task_of(record.task))
+            return lambda record: value in (record.task, record.task_label)
         return lambda record: getattr(record, field) == value
     low, dots, high = value.partition("..")
     bounds = [_number(gate, field, part) for part in ((low, high) if dots else (low,))]
@@ -174,9 +174,8 @@ def groups_of(gate: Gate, records: Iterable[Record], each_model: bool = False) -
             group = "all" if gate.grain is None else _GRAINS[gate.grain](record)
             if each_model and gate.grain != "model":
                 group = f"{'' if gate.grain is None else f'{group} of '}model {record.model}"
-            test = label_of(record.task)
-            if test and gate.grain not in ("task", "cell"):
-                group += f" of {test}"
+            if record.test and gate.grain not in ("task", "cell"):
+                group += f" of {record.test}"
             groups.setdefault(group, []).append(record)
     return groups
 
@@ -328,7 +327,7 @@ class Baseline:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The tests that its records' tasks name, where several asked the same."""
-        return tuple(sorted({label for (_, task, _), *_ in self.records if (label := label_of(task))}))
+        return tuple(sorted({record.test for record in self.records.values() if record.test}))
 
     @property
     def repeats(self) -> int:
@@ -336,7 +335,7 @@ class Baseline:
         return 1 + max(repeat for _, _, _, repeat, _ in self.records)
 
     def _identity(self, record: Record) -> Identity:
-        family = (record.model if self.by_model else "", record.task, record.needle)
+        family = (record.model if self.by_model else "", record.task_label, record.needle)
         return family, record.length, record.depth, record.repeat, record.seed
 
 
@@ -363,8 +362,8 @@ def load_baseline(path: Path, cells: Iterable[tuple[str, Cell]], seed: int) -> B
         for model, cell in cells
     }
     asked = list(trials.values())
-    labels = {label for record in run.records if (label := label_of(record.task))}
-    asked += [structs.replace(trial, task=f"{trial.task}@{label}") for trial in asked for label in sorted(labels)]
+    tests = {record.test for record in run.records if record.test}
+    asked += [structs.replace(trial, test=test) for trial in asked for test in sorted(tests)]
     try:
         index, _, _ = joined(run.records, asked)
     except InputError as error:
@@ -374,9 +373,7 @@ def load_baseline(path: Path, cells: Iterable[tuple[str, Cell]], seed: int) -> B
 
 def planned_record(cell: Cell, model: str, *, seed: int = 0, language: str = "", **reference: str) -> Record:
     """The record of a cell that nobody has asked yet."""
-    record = record_of_cell(cell, model, WAITING, language=language, seed=seed)
-    record.reference = dict(reference)
-    return record
+    return record_of_cell(cell, model, WAITING, language=language, seed=seed, reference=reference)
 
 
 def _remedy(error: InputError) -> str:

@@ -13,13 +13,13 @@ from typing import Any, Literal
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell, parse_id
+from needlework.core.labels import label_parts
 from needlework.core.record import Record
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series, sample_depths
 from needlework.results.gates.decide import gate_groups, judge_gate, judge_group
 from needlework.results.gates.gate import OPTION as GATE_OPTION
 from needlework.results.gates.gate import Baseline, Gate, Verdict, load_baseline
-from needlework.results.records.samples import panel_and_sample, task_of
 from needlework.results.statistics.comparison.provenance import check_dtypes, differing_parts
 from needlework.results.statistics.intervals import BASE, detectable_drop, samples_needed, samples_to_show
 from needlework.results.tables.comparison import differing_lines
@@ -185,7 +185,7 @@ def cell_of_record(record: Record) -> Cell:
     """The cell of a record; its id has the depth in three decimals only."""
     cell = parse_id(record.id)
     depth, model = record.depth, cell.model if cell is not None else ""
-    return Cell(task_of(record.task), record.length, depth, record.needle, record.repeat, model)
+    return Cell(record.task, record.length, depth, record.needle, record.repeat, model)
 
 
 OPTION = "--power"
@@ -277,7 +277,8 @@ def _group(cells: Sequence[Cell], own: Collection[str]) -> _GrainGroup:
 def _sample(cell: Cell, own: Collection[str]) -> tuple[object, ...]:
     if cell.task in own:
         return (cell,)
-    return cell.model, cell.task, *panel_and_sample(cell.task, cell.needle, cell.repeat)
+    parts = label_parts(cell.task, cell.needle)
+    return cell.model, cell.task, parts.panel, cell.repeat if parts.sample is None else parts.sample
 
 
 def _drop_lines(goal: Goal, groups: Mapping[str, _GrainGroup]) -> Iterator[str]:

@@ -8,12 +8,12 @@ from operator import itemgetter
 from typing import Any, TypeVar
 
 from needlework.core.grid import depth_label
+from needlework.core.labels import OWN_DOCUMENTS
 from needlework.core.record import NOTHING_SAID, UNDECIDED, UNSCORED, Record
 from needlework.results.adaptive.survey import LengthStatement
 from needlework.results.html.charts import on_one_line, percent_number
 from needlework.results.html.details import TrialDetails
 from needlework.results.html.page import asked_title, panel_title, task_title
-from needlework.results.records.samples import OWN_DOCUMENTS, task_of
 from needlework.results.statistics.intervals import Interval
 from needlework.results.statistics.panels import OUTCOMES, Panel, RecordInPanel, Tally, trial_of
 from needlework.results.statistics.sentence.run import FAULTS, reason_of
@@ -329,13 +329,13 @@ def missed_of(records: Sequence[Record], panels: Sequence[Panel]) -> list[Missed
     models = len({panel.model for panel in panels})
     found = []
     for record in missed[:MOST]:
-        number = numbers[record.model, record.task, trial_of(record).needle]
+        number = numbers[record.model, record.task_label, trial_of(record).needle]
         panel = panels[number]
         column, row = panel.lengths.index(record.length), panel.depths.index(record.depth)
         parts = [panel_title(panel, models)] if len(panels) > 1 else []
         parts.append(f"{length_labels([record.length])[0]} tokens")
         parts += [f"depth {depth_label(record.depth)} %"] if record.depth is not None else []
-        own = task_of(record.task) in OWN_DOCUMENTS
+        own = record.task in OWN_DOCUMENTS
         question = on_one_line(record.question, _QUESTION) if own else ""
         told = on_one_line(_said(record), _ANSWER) or "no text"
         found.append(MissedView(record.outcome, ", ".join(parts), question, told, f"{number},{column},{row}"))

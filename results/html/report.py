@@ -9,13 +9,14 @@ from pathlib import Path
 
 from needlework.core.files import write_whole
 from needlework.core.grid import depth_label
+from needlework.core.labels import OWN_DOCUMENTS
 from needlework.core.record import UNSCORED, Record
 from needlework.results.adaptive.survey import LengthFound, LengthStatement
 from needlework.results.html.charts import on_one_line, percent_number, picture_of
 from needlework.results.html.details import fit
 from needlework.results.html.page import page
 from needlework.results.html.panels import NO_SCORE, entries, missed_of, panel_views, panels_data
-from needlework.results.records.samples import OWN_DOCUMENTS, task_of
+from needlework.results.records.samples import task_of
 from needlework.results.statistics.documents import ArmScore
 from needlework.results.statistics.panels import Panel, depth_order
 from needlework.results.statistics.run_facts import RunFacts, command_words

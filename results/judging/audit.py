@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.labels import OWN_DOCUMENTS
 from needlework.core.record import Record
 from needlework.results.files.json_files import read_json
-from needlework.results.records.samples import OWN_DOCUMENTS, own_label, task_of
 from needlework.results.statistics.agreement import Agreement, agreement, share
 from needlework.results.statistics.documents import right_or_wrong, rule_of
 from needlework.results.statistics.tasks import Share
@@ -220,8 +220,8 @@ def _of_record(record: Record, human: str | None) -> AuditedAnswer:
 
 def _question(record: Record) -> str:
     """On documents of one's own the label says which question it is; else its text does."""
-    own = task_of(record.task) in OWN_DOCUMENTS
-    return own_label(record.needle).question if own else record.question
+    own = record.task in OWN_DOCUMENTS
+    return record.item if own else record.question
 
 
 def _of_row(path: Path, number: int, row: dict[str, Any]) -> AuditedAnswer:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from needlework.core.labels import OWN_DOCUMENTS
 from needlework.results.pictures.layout import (
     LEADING,
     LEGEND_SIZE,
@@ -20,7 +21,7 @@ from needlework.results.pictures.layout import (
     mean_notes_of,
     notes_of,
 )
-from needlework.results.records.samples import OWN_DOCUMENTS, task_of
+from needlework.results.records.samples import task_of
 from needlework.results.statistics.panels import Panel, Tally
 from needlework.results.style import (
     COLORS,

@@ -4,76 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any
-from zlib import crc32
 
 from msgspec import structs
 
 from needlework.core.grid import parse_id, slug
 from needlework.core.record import FINAL, Record
-from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.pipeline.exchange import OTHER_SERVER
-
-# In L-Eval that is the questions of one document; on documents of one's own each question is a sample, whatever the
-# order of the documents around it (the repeats). An arm is a retriever (`doc3_q7_bm25`), or an absence (`q0_near`).
-PANEL = "questions"
-OWN_DOCUMENTS = ("doc_position", "doc_size", "doc_absent")
-_LABEL = re.compile(r"doc(?P<document>\d+)_q(?P<question>\d+)(?P<retriever>_[a-z0-9]+)?")
-_OWN_LABEL = re.compile(r"(?P<question>q.+?)(?P<arm>(?:_(?:zh|bm25|dense|absent|near|focused))*)")
-# Rows of published data sets: `n8_q0123` is of the panel n8, `q66ebc` one of the questions.
-_ROWS = ("openai_mrcr", "deepmind_mrcr", "graphwalks", "longbench_v2")
-_ROW_LABEL = re.compile(r"(?:(?P<group>[a-z0-9_]+?)_)?q(?P<row>[^_]+(?:_[^_]+)*?)(?P<arm>(?:_(?:bm25|dense))?)")
-# What its questions share is a prompt of worked examples: nothing that makes them alike.
-_APART = "leval_gsm100"
-
-
-@dataclass(frozen=True, slots=True)
-class OwnLabel:
-    """A needle label on documents of one's own: `q0` and `bm25` of `q0_bm25`. `arm` is empty for the whole context."""
-
-    question: str
-    arm: str = ""
-
-
-def own_label(needle: str) -> OwnLabel:
-    """Take a label apart; one that is no question's is a question by itself."""
-    found = _OWN_LABEL.fullmatch(needle)
-    return OwnLabel(found["question"], found["arm"][1:]) if found else OwnLabel(needle)
-
-
-def panel_and_sample_of(record: Record) -> tuple[str, int]:
-    """Return the panel that a record belongs to, and its sample: the one that its reference names, else as of
-    `panel_and_sample`."""
-    panel, sample = _by_label(record.task, record.needle)
-    own = record.reference.get("sample")
-    return panel, own if isinstance(own, int) else record.repeat if sample is None else sample
-
-
-def panel_and_sample(task: str, needle: str, repeat: int) -> tuple[str, int]:
-    """Return the panel that a trial belongs to, and its sample: needle and repeat, unless it asks about a document."""
-    panel, sample = _by_label(task, needle)
-    return panel, repeat if sample is None else sample
-
-
-@lru_cache(maxsize=4_096)  # a run has few labels, and asks for each of its trials many times
-def _by_label(task: str, needle: str) -> tuple[str, int | None]:
-    """The panel, and the sample where the label names one."""
-    task = task_of(task)
-    if task in OWN_DOCUMENTS:
-        own = own_label(needle)
-        key = own.question[1:]
-        number = int(key) if key.isascii() and key.isdigit() and len(key) < 10 else crc32(own.question.encode())
-        return f"{PANEL}_{own.arm}" if own.arm else PANEL, number
-    if family_of(task) in _ROWS and (row := _ROW_LABEL.fullmatch(needle)):
-        number = int(row["row"]) if row["row"].isdecimal() and len(row["row"]) < 10 else crc32(row["row"].encode())
-        return f"{row['group'] or PANEL}{row['arm']}", number
-    label = _LABEL.fullmatch(needle) if family_of(task) == "leval" else None
-    if label is None:
-        return needle, None
-    return f"{PANEL}{label['retriever'] or ''}", int(label["question" if task == _APART else "document"])
 
 
 def control_of(record: Record) -> str:
@@ -98,9 +36,6 @@ def as_asked(records: Iterable[Record]) -> list[Record]:
     return [record for record in records if not control_of(record) and not retriever_of(record)]
 
 
-_MARK = "@"
-
-
 def name_of_test(nodeid: str, cell_id: str) -> str:
     """What names a test whatever folder pytest runs in, with its parameters beside the cell.
 
@@ -112,33 +47,25 @@ def name_of_test(nodeid: str, cell_id: str) -> str:
     return f"{file.rpartition('/')[2]}::{name}" + (f"[{beside}]" if beside else "")
 
 
-def task_of(name: str) -> str:
-    """The task of a record whose `task` may name its test too: `niah` of `niah@test_needle`."""
-    return name.partition(_MARK)[0]
-
-
-def label_of(name: str) -> str:
-    """The test that a record's `task` names, empty where it names none."""
-    return name.partition(_MARK)[2]
+def task_of(label: str) -> str:
+    """The task of a row that may name a test too: `niah` of `niah@test_needle`."""
+    return label.partition("@")[0]
 
 
 def by_test(records: Iterable[Record]) -> dict[str, list[Record]]:
-    """The records as each test asked them, under their tasks' plain names: what one test alone asked is in all.
+    """The records as each test asked them: what one test alone asked is in all.
 
     One entry, without a name, where no two tests have asked the same.
     """
-    found = [(label_of(record.task), record) for record in records]
-    labels = sorted({label for label, _ in found if label}) or [""]
-    return {
-        label: [structs.replace(each, task=task_of(each.task)) for own, each in found if own in ("", label)]
-        for label in labels
-    }
+    every = list(records)
+    tests = sorted({record.test for record in every if record.test}) or [""]
+    return {test: [record for record in every if record.test in ("", test)] for test in tests}
 
 
 def latest_of_each(records: Iterable[Record]) -> list[Record]:
     """The last record of each cell and test; an answer stays where only a failure of the same trial came later.
 
-    Where several tests have asked the same cell, the records of its task say which: `niah@test_needle`, in task and id.
+    Where several tests have asked the same cell, the records of its task say which, in `test` and id.
     """
     latest: dict[tuple[str, str, str], Record] = {}
     for record in records:
@@ -147,19 +74,19 @@ def latest_of_each(records: Iterable[Record]) -> list[Record]:
             latest[at] = record
     of_task: dict[tuple[str, str], set[str]] = {}
     for (model, test, _), record in latest.items():
-        of_task.setdefault((model, record.task), set()).add(test)
+        of_task.setdefault((model, record.task_label), set()).add(test)
     if all(len(asked_by) == 1 for asked_by in of_task.values()):
         return list(latest.values())
     tests: dict[tuple[str, str], dict[str, set[str]]] = {}
     for (model, test, cell_id), record in latest.items():
-        tests.setdefault((model, record.task), {}).setdefault(cell_id, set()).add(test)
+        tests.setdefault((model, record.task_label), {}).setdefault(cell_id, set()).add(test)
     labels = {
         at: _labels(set().union(*cells.values()))
         for at, cells in tests.items()
         if any(len(asked_by) > 1 for asked_by in cells.values())
     }
     return [
-        _labelled(record, labels[model, record.task][test]) if (model, record.task) in labels else record
+        _labelled(record, labels[model, record.task_label][test]) if (model, record.task_label) in labels else record
         for (model, test, _), record in latest.items()
     ]
 
@@ -178,13 +105,13 @@ def answered_before(before: Record, later: Record) -> bool:
 
 
 def of_tests(records: Iterable[Record], nodeids: Iterable[str]) -> list[Record]:
-    """The records, of one run, that these tests have asked; a record's `task` may name its test."""
+    """The records, of one run, that these tests have asked."""
     wanted = {(name_of_test(nodeid, cell.id), cell.id) for nodeid in nodeids if (cell := parse_id(nodeid)) is not None}
-    return [record for record in records if _place(record) in wanted]
+    return [record for record in records if _test_and_cell(record) in wanted]
 
 
-def _place(record: Record) -> tuple[str, str]:
-    cell = f"{task_of(record.task)}{record.id.removeprefix(record.task)}"
+def _test_and_cell(record: Record) -> tuple[str, str]:
+    cell = f"{record.task}{record.id.removeprefix(record.task_label)}"
     return name_of_test(record.nodeid, cell), cell
 
 
@@ -201,8 +128,9 @@ def _labels(tests: set[str]) -> dict[str, str]:
 
 
 def _labelled(record: Record, test: str) -> Record:
-    task = f"{record.task}{_MARK}{test}"
-    return structs.replace(record, task=task, id=f"{task}{record.id.removeprefix(record.task)}")
+    named = structs.replace(record, test=test)
+    named.id = f"{named.task_label}{record.id.removeprefix(record.task)}"
+    return named
 
 
 def windows_of(facts: Mapping[str, object]) -> dict[str, int]:

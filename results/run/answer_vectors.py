@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from needlework.core.errors import printable
 from needlework.core.files import default_cache_dir
+from needlework.core.labels import OWN_DOCUMENTS
 from needlework.core.record import Record
 from needlework.core.settings import Settings, family_options
 from needlework.haystack_fixtures.retrieval.embedders import Embedder, embedded_once, load_embedder
@@ -17,7 +18,6 @@ from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.haystack_fixtures.retrieval.search import to_embedder
 from needlework.haystack_fixtures.tasks.own_documents import votes_by_embeddings
 from needlework.results.records.journal import write_vectors
-from needlework.results.records.samples import OWN_DOCUMENTS
 
 
 def voting_embedder(settings: Settings) -> Embedder | None:
@@ -42,7 +42,7 @@ def write_answer_vectors(folder: Path, settings: Settings, records: Sequence[Rec
     """
     try:
         if (embedder := voting_embedder(settings)) is not None:
-            own = (record for record in records if record.task in OWN_DOCUMENTS)
+            own = (record for record in records if record.task_label in OWN_DOCUMENTS)
             texts = [text for record in own if isinstance(text := record.response.text, str)]
             write_vectors(folder, embedder.name, answer_vectors(embedder, texts))
     except Exception as error:  # noqa: BLE001 - whatever a library or a server raises

@@ -78,9 +78,11 @@ def _record(
 ) -> Record:
     """What a record has of the cell and the answer."""
     language, seed = exchange.suite.language, exchange.seed
-    record = record_of_cell(exchange.cell, exchange.model, outcome, score, language=language, seed=seed)
-    record.key, record.nodeid = exchange.key, nodeid
-    record.question, record.reference = exchange.question, reference_of(exchange)
+    reference = reference_of(exchange)
+    record = record_of_cell(
+        exchange.cell, exchange.model, outcome, score, language=language, seed=seed, reference=reference
+    )
+    record.key, record.nodeid, record.question = exchange.key, nodeid, exchange.question
     record.prompt, record.response = facts_of(exchange), response_facts(exchange)
     record.details = Details(flags=list(exchange.flags), recipe=recipe, invalid=list(exchange.invalid))
     record.timing = timing_facts(exchange, worker)

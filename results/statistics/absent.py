@@ -11,7 +11,7 @@ import numpy as np
 
 from needlework.core.record import SCORED, Record
 from needlework.results.records.journal import AnswerVectors
-from needlework.results.records.samples import control_of, own_label, retriever_of
+from needlework.results.records.samples import control_of, retriever_of
 from needlework.results.statistics.intervals import FEWEST_CLUSTERS, cluster_sums, score_interval
 from needlework.results.statistics.paired import Difference, mean_difference
 from needlework.results.statistics.panels import Tally, depth_order, tally, trial_of
@@ -70,7 +70,7 @@ def absent_twins(records: Iterable[Record]) -> tuple[AbsentTwins, ...]:
     for record in every if any(map(is_absent, every)) else ():
         if control_of(record) == "focused" or retriever_of(record):
             continue
-        groups.setdefault((record.model, record.task), []).append(record)
+        groups.setdefault((record.model, record.task_label), []).append(record)
     return tuple(twins_of(*at, groups[at]) for at in sorted(groups) if any(map(is_absent, groups[at])))
 
 
@@ -218,7 +218,7 @@ def votes(records: Sequence[Record], of: int, vectors: AnswerVectors | None = No
         vectors = None
     series: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        arm = own_label(record.needle).arm
+        arm = record.arm
         if "focused" not in arm.split("_"):
             series.setdefault((record.task, arm), []).append(record)
     found: list[Vote] = []
@@ -297,7 +297,7 @@ def _vote(
     vectors: AnswerVectors | None,
 ) -> Vote:
     whole = [group for group in groups if all(record.outcome in SCORED for record in group)]
-    names = [own_label(group[0].needle).question for group in whole]
+    names = [group[0].item for group in whole]
     elected = [_score(group[medoid([_answer(record) for record in group], vectors)]) for group in whole]
     each = [[_score(record) for record in group] for group in whole]
     gains = [score - fsum(scores) / of for score, scores in zip(elected, each, strict=True)]

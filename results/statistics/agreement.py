@@ -11,7 +11,6 @@ from math import fsum
 import numpy as np
 
 from needlework.core.record import Record
-from needlework.results.records.samples import own_label
 from needlework.results.statistics.intervals import (
     FEWEST_CLUSTERS,
     Floats,
@@ -168,7 +167,7 @@ def judge_notes(records: Sequence[Record]) -> Iterator[str]:
 
 
 def _agreement(ruled: Sequence[Record], names: Sequence[str]) -> Iterator[str]:
-    samples = [own_label(record.needle).question or record.id for record in ruled]
+    samples = [record.item or record.id for record in ruled]
     labels = [{name: _label(value) for name, value in _said(record).items()} for record in ruled]
     whole = [
         (set(each.values()), sample) for each, sample in zip(labels, samples, strict=True) if None not in each.values()

@@ -9,9 +9,10 @@ from typing import Any
 
 from msgspec import structs
 
+from needlework.core.labels import OWN_DOCUMENTS
 from needlework.core.record import SCORED, OutcomeName, Record, RetrievalFacts
 from needlework.results.records.journal import AnswerVectors
-from needlework.results.records.samples import OWN_DOCUMENTS, control_of, own_label, panel_and_sample, retriever_of
+from needlework.results.records.samples import control_of, retriever_of
 from needlework.results.statistics.absent import AbsentTwins, Rate, Vote, abstains, is_absent, rate_of, twins_of, votes
 from needlework.results.statistics.agreement import Agreement, agreement
 from needlework.results.statistics.depth import DepthEffect, depth_effect
@@ -78,7 +79,7 @@ def document_statistics(
     `vectors`: of the answers that vote."""
     groups: dict[str, list[Record]] = {}
     for record in records:
-        if record.task in OWN_DOCUMENTS:
+        if record.task_label in OWN_DOCUMENTS:
             groups.setdefault(record.model, []).append(record)
     return tuple(_of_model(model, sorted(groups[model], key=_order), vote, vectors) for model in sorted(groups))
 
@@ -90,7 +91,7 @@ def documents_object(found: Sequence[DocumentScores]) -> list[dict[str, Any]]:
 
 def arm_of(record: Record) -> str:
     """The arm of a record whose answer document was there: `whole`, `bm25`, `dense`, `focused`."""
-    words = own_label(record.needle).arm.split("_")
+    words = record.arm.split("_")
     if control_of(record) == FOCUSED or FOCUSED in words:
         return FOCUSED
     return next((word for word in words if word in ("bm25", "dense")), WHOLE)
@@ -189,7 +190,7 @@ def _absent_arms(records: Sequence[Record]) -> dict[str, AbsentTwins]:
 
 
 def _is_near(record: Record) -> bool:
-    return record.reference.get("arm") == "near" or "near" in own_label(record.needle).arm.split("_")
+    return record.reference.get("arm") == "near" or "near" in record.arm.split("_")
 
 
 def _as_twin(record: Record) -> Record:
@@ -217,7 +218,7 @@ def right_or_wrong(right: bool) -> str:
 
 
 def _question(record: Record) -> str:
-    return own_label(record.needle).question
+    return record.item
 
 
 def _score(record: Record) -> float:
@@ -364,7 +365,7 @@ def _retrieval_question(record: Record, needle: str) -> _Question:
 
 
 def _sample(record: Record) -> int:
-    return panel_and_sample(record.task, record.needle, record.repeat)[1]
+    return record.sample_number
 
 
 def _tokens(record: Record) -> float:

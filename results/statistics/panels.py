@@ -9,7 +9,7 @@ from math import fsum
 from typing import NamedTuple
 
 from needlework.core.record import SCORED, UNDECIDED, UNSCORED, OutcomeName, Record
-from needlework.results.records.samples import control_of, panel_and_sample_of, retriever_of, without_controls
+from needlework.results.records.samples import control_of, retriever_of, without_controls
 from needlework.results.statistics.intervals import Interval, counts_of, interval_of
 
 OUTCOMES: tuple[OutcomeName, ...] = (*SCORED, *UNSCORED)
@@ -143,15 +143,14 @@ def summary_of(records: Iterable[Record], trials: Iterable[ScoredTrial]) -> tupl
 
 def trial_of(record: Record) -> ScoredTrial:
     """Reduce a record. A score beside an outcome that has none is ignored."""
-    needle, sample = panel_and_sample_of(record)
     outcome = record.outcome
     return ScoredTrial(
         record.model,
-        record.task,
-        needle,
+        record.task_label,
+        record.panel,
         record.length,
         record.depth,
-        sample,
+        record.sample_number,
         outcome,
         record.score if outcome in _SCORED else None,
         bool(record.prompt.length_means),

@@ -168,7 +168,7 @@ def noted(panels: Iterable[Panel], note: str) -> tuple[Panel, ...]:
 
 def reading_order(record: Record) -> tuple[Any, ...]:
     """Sort key of records: model, task, needle, length, depth, repeat."""
-    at = (record.model, record.task, record.needle, record.length, depth_order(record.depth))
+    at = (record.model, record.task_label, record.needle, record.length, depth_order(record.depth))
     return (*at, record.repeat, record.key)
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from needlework.core.labels import label_parts
 from needlework.core.record import SCORED, Record
-from needlework.results.records.samples import panel_and_sample, task_of
+from needlework.results.records.samples import task_of
 from needlework.results.statistics.absent import AbsentTwins, absent_twins, is_absent
 from needlework.results.statistics.depth import DepthEffect, depth_effects
 from needlework.results.statistics.effective_length import (
@@ -295,7 +296,7 @@ def statistics_of(
             of_panel.append(each)
             trials.append(trial)
         elif control == "focused":
-            twin, _ = panel_and_sample(record.task, str(record.reference.get("twin")), record.repeat)
+            twin = label_parts(record.task, str(record.reference.get("twin"))).panel
             focused.setdefault((trial.model, trial.task, twin), []).append(trial)
     panels = sorted(groups)
     depths = depth_effects([groups[panel][1] for panel in panels])

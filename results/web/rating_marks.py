@@ -13,7 +13,7 @@ from typing import Any
 from needlework.core.errors import InputError
 from needlework.core.record import SCORED, UNDECIDED, Record
 from needlework.results.files.read_run import run_records
-from needlework.results.records.samples import as_asked, panel_and_sample
+from needlework.results.records.samples import as_asked
 from needlework.results.web.command import PREDICTIONS, ServedFiles
 from needlework.results.web.store import Event, Log, utc_now
 from needlework.scoring.leval.tasks import TASKS
@@ -158,9 +158,8 @@ def _of_run(run: Path, records: Sequence[Record]) -> list[GivenAnswer]:
         if record.outcome not in (*SCORED, *UNDECIDED):
             continue
         question, expected = str(record.question or ""), tuple(record.expected)
-        panel, sample = panel_and_sample(record.task, record.needle, record.repeat)
         asked = str(record.reference.get("question") or question), expected[0] if expected else ""
-        group = f"{record.task} {panel} {sample}"
+        group = f"{record.task_label} {record.panel} {record.sample_number}"
         answer = record.response.text or record.answer
         name = record.id or record.key
         plain = id(record) in as_it_is

@@ -9,8 +9,9 @@ from math import fsum
 from typing import Literal
 
 from needlework.core.errors import InputError
+from needlework.core.labels import label_parts
 from needlework.core.record import SCORED, OutcomeName, Record
-from needlework.results.records.samples import as_asked, panel_and_sample, panel_and_sample_of, without_controls
+from needlework.results.records.samples import as_asked, task_of, without_controls
 from needlework.results.statistics.comparison.joining import Family, Identity, identity_order, joined, prompts_match
 from needlework.results.statistics.intervals import Interval, score_interval
 from needlework.results.statistics.paired import (
@@ -197,7 +198,7 @@ def compared(first: Sequence[Record], second: Sequence[Record]) -> tuple[Sequenc
 def panel_of(family: Family) -> Family:
     """What a family is compared as: all questions on documents of a task are one."""
     model, task, needle = family
-    return model, task, panel_and_sample(task, needle, 0)[0]
+    return model, task, label_parts(task_of(task), needle).panel
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +261,7 @@ def _trial(at: Identity, pair: tuple[Record | None, Record | None]) -> _PairedTr
     return _PairedTrial(
         length,
         depth,
-        (panel_of(family), next(panel_and_sample_of(record)[1] for record in pair if record is not None)),
+        (panel_of(family), next(record.sample_number for record in pair if record is not None)),
         first=None if first is None else _score(first),
         second=None if second is None else _score(second),
         outcomes=None if first is None or second is None else (first.outcome, second.outcome),

@@ -64,7 +64,7 @@ def _several_models(first: Sequence[Record], second: Sequence[Record]) -> bool:
 def _indexed(records: Sequence[Record], side: str, by_model: bool) -> dict[Identity, Record]:
     index: dict[Identity, Record] = {}
     for record in records:
-        family = (record.model if by_model else "", record.task, record.needle)
+        family = (record.model if by_model else "", record.task_label, record.needle)
         at = (family, record.length, record.depth, record.repeat, record.seed)
         if at in index:
             raise InputError("runs", f"{side}: {record.id}", "is there twice; results.json has it once")

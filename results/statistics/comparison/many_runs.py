@@ -10,7 +10,6 @@ from typing import Literal
 
 from needlework.core.errors import InputError
 from needlework.core.record import SCORED, Record
-from needlework.results.records.samples import panel_and_sample_of
 from needlework.results.statistics.comparison.comparison import (
     FamilyDifference,
     Losses,
@@ -18,7 +17,6 @@ from needlework.results.statistics.comparison.comparison import (
     compare,
     compare_as_one,
     compared,
-    panel_of,
 )
 from needlework.results.statistics.intervals import Interval, score_interval
 from needlework.results.statistics.paired import FEWEST_FOR_P, LEVEL, holm, smallest_p
@@ -145,7 +143,7 @@ def _alone(name: str, records: Sequence[Record]) -> Against:
 def _scores(records: Sequence[Record]) -> RunScores:
     scored = [record for record in records if record.outcome in SCORED and record.score is not None]
     values = [float(record.score or 0.0) for record in scored]
-    samples = [(panel_of(("", record.task, record.needle)), panel_and_sample_of(record)[1]) for record in scored]
+    samples = [(("", record.task_label, record.panel), record.sample_number) for record in scored]
     mean = fsum(values) / len(values) if values else None
     within = range_of(mean, len(values), Counter(record.outcome for record in records))
     return RunScores(len(records), len(values), mean, score_interval(values, samples), within)

@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from needlework.core.labels import OWN_DOCUMENTS
 from needlework.core.record import UNDECIDED, UNSCORED, OutcomeName, Record
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.adaptive.design import SHARE
 from needlework.results.adaptive.survey import LengthStatement
-from needlework.results.records.samples import OWN_DOCUMENTS, task_of
+from needlework.results.records.samples import task_of
 from needlework.results.statistics.effective_length import RELATIVE, RULER_THRESHOLD, EffectiveLength
 from needlework.results.statistics.panels import Range, RecordInPanel, Tally
 from needlework.results.statistics.run_report import RunReport

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, fsum
 
+from needlework.core.labels import OWN_DOCUMENTS
 from needlework.core.record import NOTHING_SAID, Record
 from needlework.haystack_fixtures.tasks.catalogue import family_of
-from needlework.results.records.samples import OWN_DOCUMENTS, retriever_of, task_of
+from needlework.results.records.samples import retriever_of, task_of
 from needlework.results.statistics.effective_length import EffectiveLength
 from needlework.results.statistics.paired import further_samples, of_scores
 from needlework.results.statistics.panels import Panel, RecordInPanel, Tally, decided, trial_of

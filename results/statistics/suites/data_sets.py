@@ -8,7 +8,7 @@ from math import fsum
 from typing import Any
 
 from needlework.core.record import SCORED, Record
-from needlework.results.records.samples import retriever_of, task_of
+from needlework.results.records.samples import retriever_of
 from needlework.results.statistics.panels import ScoredTrial, Tally, tally, trial_of
 from needlework.results.statistics.tasks import Share, weighted_mean
 from needlework.results.style import length_labels
@@ -87,7 +87,7 @@ def field_tables(records: Iterable[Record]) -> tuple[FieldTable, ...]:
     """The table of each model and task of these benchmarks, sorted; none for a run of others."""
     groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        if record.task in TASKS and not record.reference.get("retriever"):
+        if record.task_label in TASKS and not record.reference.get("retriever"):
             groups.setdefault((record.model, record.task), []).append(record)
     return tuple(_table_of_records(*key, groups[key]) for key in sorted(groups))
 
@@ -321,7 +321,7 @@ def leval_summaries(records: Iterable[Record]) -> tuple[LevalSummary, ...]:
     """The averages of each model, length and retriever that was asked two tasks of L-Eval or more, sorted."""
     groups: dict[tuple[str, int, str], dict[str, list[Record]]] = {}
     for record in records:
-        task = task_of(record.task)
+        task = record.task
         if task.startswith(_FAMILY):
             name = task.removeprefix(_FAMILY)
             key = (record.model, record.length, retriever_of(record) or "")

@@ -19,7 +19,7 @@ from needlework.core.settings import Settings, Suite
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.arms import split_label
 from needlework.haystack_fixtures.tasks.catalogue import grid, task_named
-from needlework.results.records.samples import by_test, task_of
+from needlework.results.records.samples import by_test
 from needlework.results.statistics.panels import Range, Tally, tally, trial_of
 from needlework.results.statistics.tasks import Share, weighted_mean, weighted_range
 
@@ -138,7 +138,7 @@ def needlebench(records: Iterable[Record], design: NeedleBenchDesign | None) -> 
     if design is None:
         return ()
     groups: dict[str, dict[tuple[str, str], list[Record]]] = {}
-    for test, asked in by_test(record for record in records if task_of(record.task) in _PARTS).items():
+    for test, asked in by_test(record for record in records if record.task in _PARTS).items():
         for record in asked:
             own = groups.setdefault(f"{record.model} ({test})" if test else record.model, {})
             own.setdefault((record.task, record.needle), []).append(record)

@@ -8,7 +8,7 @@ from math import fsum, sqrt
 from typing import Any
 
 from needlework.core.record import Record
-from needlework.results.records.samples import by_test, task_of, without_controls
+from needlework.results.records.samples import by_test, without_controls
 from needlework.results.statistics.effective_length import EffectiveLength, absolute_length
 from needlework.results.statistics.length_scores import LengthScore
 from needlework.results.statistics.panels import ScoredTrial, Tally, tally, trial_of
@@ -75,7 +75,7 @@ class RulerTable:
 def ruler_tables(records: Iterable[Record]) -> tuple[RulerTable, ...]:
     """Return a table for each model, test and language that was asked any of the 13 tasks, controls left out."""
     groups: dict[tuple[str, str], list[Record]] = {}
-    own = (record for record in without_controls(records) if task_of(record.task) in TASKS)
+    own = (record for record in without_controls(records) if record.task in TASKS)
     for test, asked in by_test(own).items():
         for record in asked:
             model = f"{record.model} ({test})" if test else record.model

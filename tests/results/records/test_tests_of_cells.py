@@ -61,7 +61,7 @@ def test_a_later_record_of_something_else_counts(make_record, says):
 def test_two_tests_of_a_cell_are_told_apart(make_record):
     found = latest_of_each([of(make_record, f"test_own.py::test_{name}") for name in "ab"])
 
-    assert [record.task for record in found] == ["niah@test_a", "niah@test_b"]
+    assert [record.task_label for record in found] == ["niah@test_a", "niah@test_b"]
     assert [record.id for record in found] == [f"niah@test_a{CELL[4:]}", f"niah@test_b{CELL[4:]}"]
     assert {parse_id(record.id) for record in found} == {parse_id(CELL)}
 
@@ -69,13 +69,13 @@ def test_two_tests_of_a_cell_are_told_apart(make_record):
 def test_tests_of_one_name_are_told_apart_by_their_files(make_record):
     found = latest_of_each([of(make_record, f"test_{name}.py::test_it") for name in "ab"])
 
-    assert [record.task for record in found] == ["niah@test_a.test_it", "niah@test_b.test_it"]
+    assert [record.task_label for record in found] == ["niah@test_a.test_it", "niah@test_b.test_it"]
 
 
 def test_tests_that_share_no_cell_need_no_names(make_record):
     other = make_record(id=CELL.replace("50", "60"), nodeid=f"t.py::test_b[{CELL.replace('50', '60')}]", depth=60.0)
 
-    assert {record.task for record in latest_of_each([of(make_record, "t.py::test_a"), other])} == {"niah"}
+    assert {record.task_label for record in latest_of_each([of(make_record, "t.py::test_a"), other])} == {"niah"}
 
 
 def test_a_baseline_of_two_tests_is_compared_test_by_test(make_record, tmp_path):

@@ -4,9 +4,10 @@ from needlework.core.record import Record
 from needlework.results.run.open_folder import Selected
 
 
-def record(cell, test="test_needle", folder="tests", task="niah"):
+def record(cell, test="test_needle", folder="tests", label=""):
     return Record(
-        id=cell.replace("niah", task), nodeid=f"{folder}/test_own.py::{test}[{cell}]", model="m", task=task,
+        id=cell.replace("niah", f"niah@{label}" if label else "niah"), nodeid=f"{folder}/test_own.py::{test}[{cell}]",
+        model="m", task="niah", test=label,
         needle="code", length=400, depth=50.0, repeat=0, outcome="found", score=1.0,
     )  # fmt: skip
 
@@ -34,9 +35,9 @@ def test_what_was_asked_beyond_the_selected_cells_counts_once_it_is_there():
 
 
 def test_records_count_that_name_their_test_or_were_made_in_another_folder():
-    named = record(SHORT, task="niah@test_needle")
+    named = record(SHORT, label="test_needle")
     moved = record(SHORT, folder="moved/tests")
-    other = record(SHORT, test="test_other", task="niah@test_other")
+    other = record(SHORT, test="test_other", label="test_other")
 
     assert selected(SHORT).of([named, other], now=[]) == [named]
     assert selected(SHORT).of([moved], now=[]) == [moved]

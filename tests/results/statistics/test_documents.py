@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.core.labels import label_parts
 from needlework.core.record import Record
 from needlework.results.files.json_files import json_text
 from needlework.results.html.comparison import pair_entries
-from needlework.results.records.samples import OwnLabel, own_label, panel_and_sample
 from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.statistics.documents import ArmAtPlace, DocumentScores, document_statistics
 from needlework.results.statistics.intervals import score_interval
@@ -40,21 +41,28 @@ def at(points: tuple[ArmAtPlace, ...], *place: object) -> ArmAtPlace:
         ("q0", "q0", ""),
         ("q12_bm25", "q12", "bm25"),
         ("q0_focused", "q0", "focused"),
-        ("q0_zh_dense", "q0", "zh_dense"),
+        ("q0_zh_dense", "q0", "dense"),
         ("q0_near", "q0", "near"),
         ("q_who_bm25", "q_who", "bm25"),
         ("code", "code", ""),
     ],
 )
 def test_labels(label: str, question: str, arm: str) -> None:
-    assert own_label(label) == OwnLabel(question, arm)
+    parts = label_parts("doc_position", label)
+
+    assert (parts.item, parts.arm) == (question, arm)
 
 
-def test_all_questions_of_an_arm_are_one_panel_and_each_is_a_sample() -> None:
-    assert panel_and_sample("doc_position", "q3", 7) == ("questions", 3)
-    assert panel_and_sample("doc_size", "q3_bm25", 7) == ("questions_bm25", 3)
-    assert panel_and_sample("doc_size", "q_who", 0) == panel_and_sample("doc_size", "q_who", 1)
-    assert panel_and_sample("niah", "q3", 7) == ("q3", 7)
+def test_all_questions_of_an_arm_are_one_panel_and_each_is_a_sample(make_record: Callable[..., Record]) -> None:
+    asked = make_record(task="doc_position", needle="q3", repeat=7)
+    retrieved = make_record(task="doc_size", needle="q3_bm25", repeat=7)
+    named = [make_record(task="doc_size", needle="q_who", repeat=repeat) for repeat in (0, 1)]
+    needle = make_record(task="niah", needle="q3", repeat=7)
+
+    assert (asked.panel, asked.sample_number, asked.arm) == ("questions", 3, "")
+    assert (retrieved.panel, retrieved.sample_number, retrieved.arm) == ("questions_bm25", 3, "bm25")
+    assert named[0].sample_number == named[1].sample_number
+    assert (needle.panel, needle.sample_number, needle.item) == ("q3", 7, "")
 
 
 def test_by_depth_wrong_answers_are_told_apart() -> None:
