@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple, cast
+
+from msgspec import structs
 
 from needlework.core.grid import Cell
-from needlework.core.record import PromptFacts
+from needlework.core.record import PromptFacts, Record, RepeatedAnswer
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.builder import occurs
 from needlework.haystack_fixtures.needles.needle_sets import Canaries
 from needlework.haystack_fixtures.trials.builder import Trial
-from needlework.models.model import Calibration, Response
+from needlework.models.model import Calibration, ErrorKind, ModelError, Response
 from needlework.models.served.calibration import tokens_read
 
 OTHER_SERVER = "server_changed"
@@ -44,24 +46,37 @@ class Judging:
     at_once: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class StoredAnswer:
-    """An answer that was given before this session, or before its test's turn, and is scored in place of a new one.
+class StoredAnswer(NamedTuple):
+    """An answer that was given before this session, or before its test's turn; it is scored in place of a new one."""
 
-    `prompt`: what a record tells of the prompt (counts, hashes, needles), handed on as it is. `scored`: whether a test
-    has scored it already. `again`: the answers of the stability probe. `build_s`: seconds to build the prompt.
-    `score`: what a test made of it, the fields of a score and its scorer's `name` and `version`; `None` where none did.
-    """
+    record: Record
+    """The answer as it was recorded."""
+    scored: Record | None
+    """The record that has its score; `None` where nobody scored it."""
+    replayed: bool
+    """Whether a test has scored it, and not only judges before their test's turn."""
 
-    response: Response
-    question: str
-    reference: Mapping[str, Any]
-    prompt: PromptFacts
-    flags: tuple[str, ...] = ()
-    again: tuple[Again, ...] = ()
-    build_s: float | None = None
-    scored: bool = True
-    score: Mapping[str, Any] | None = None
+
+def recorded_response(record: Record) -> Response:
+    """The response that a record tells of."""
+    timing = record.timing
+    return Response(
+        **structs.asdict(record.response),
+        cached_tokens=timing.cached_tokens,
+        latency_s=timing.latency_s,
+        ttft_s=timing.ttft_s,
+        attempts=1 if timing.attempts is None else timing.attempts,
+    )
+
+
+def recorded_repeats(record: Record) -> tuple[Again, ...]:
+    """The further answers of the stability probe that a record tells of."""
+    return tuple(map(_repeat, record.details.stability))
+
+
+def _repeat(answer: RepeatedAnswer) -> Again:
+    error = ModelError(cast("ErrorKind", answer.error.kind), answer.error.message) if answer.error else None
+    return Again(answer.how, Response(text=answer.text, finish_reason=answer.finish_reason, error=error))
 
 
 @dataclass(frozen=True)
@@ -72,7 +87,7 @@ class Exchange:
     not asked at all. `scorer`: the one that the suite names, else the task's.
     `key` identifies the trial for resuming. `build_s`: seconds to build the prompt. `stored_prompt`: what was recorded
     of the prompt, where the answer was stored. `replayed`: a stored answer that has been scored before.
-    `judging`: the run's judges, if it has any. `scored_before`: the score of a stored answer.
+    `judging`: the run's judges, if it has any. `scored_before`: the record with the score of a stored answer.
     """
 
     cell: Cell
@@ -94,7 +109,7 @@ class Exchange:
     replayed: bool = False
     again: tuple[Again, ...] = ()
     judging: Judging | None = None
-    scored_before: Mapping[str, Any] | None = None
+    scored_before: Record | None = None
 
     @property
     def answer(self) -> str:
@@ -114,7 +129,7 @@ class Exchange:
             for each in self.again
         )
 
-    def _scored_like(self, response: Response) -> Mapping[str, Any] | None:
+    def _scored_like(self, response: Response) -> Record | None:
         """The score that this answer had, where another is the same to the letter."""
         mine = (self.response.text, self.response.finish_reason)
         return self.scored_before if mine == (response.text, response.finish_reason) else None

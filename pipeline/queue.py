@@ -15,7 +15,7 @@ from needlework.models.model import BatchModel
 from needlework.models.specs import is_served, runs_here
 from needlework.pipeline.ask import ask, ask_many, begin, known, probe, probed_cells
 from needlework.pipeline.engine import Engine
-from needlework.pipeline.exchange import OTHER_SERVER, Exchange, StoredAnswer
+from needlework.pipeline.exchange import OTHER_SERVER, Exchange, StoredAnswer, recorded_repeats, recorded_response
 from needlework.pipeline.window import Batches
 
 _HELD = 2_000_000  # tokens of prompts whose answers wait for their test, in all processes: some tens of megabytes
@@ -168,36 +168,36 @@ class Queue:
     def _answered(self, cell: Cell) -> StoredAnswer | None:
         """The stored answer of a cell; one of another server is none, and one that is to be probed and was not."""
         stored = self._stored(self._engine.key(cell))
-        if stored is not None and stored.response.server:
+        if stored is not None and stored.record.response.server:
             # A server that was started again in another way has the same address, and other answers.
             now = self._engine.server(cell)
-            if now and now != stored.response.server:
+            if now and now != stored.record.response.server:
                 self._elsewhere.add(cell)
                 stored = None
-        if stored is None or cell not in self._probed or stored.again:
+        if stored is None or cell not in self._probed or stored.record.details.stability:
             return stored
-        asked_twice = "follow_up" in stored.reference  # such answers are never probed
+        asked_twice = "follow_up" in stored.record.reference  # such answers are never probed
         return stored if asked_twice else None
 
     def _replayed(self, cell: Cell, stored: StoredAnswer) -> Exchange:
-        engine, series = self._engine, self._engine.series_of(cell)
+        engine, series, record = self._engine, self._engine.series_of(cell), stored.record
         return Exchange(
             cell,
             series.suite,
             series.model,
             engine.key(cell),
-            stored.response,
+            recorded_response(record),
             scorer=engine.scorer(cell),
-            question=stored.question,
-            reference=stored.reference,
-            stored_prompt=stored.prompt,
-            flags=stored.flags,
-            build_s=stored.build_s,
+            question=record.question,
+            reference=record.reference,
+            stored_prompt=record.prompt,
+            flags=tuple(record.details.flags),
+            build_s=record.timing.build_s,
             seed=engine.settings.seed,
-            replayed=stored.scored,
-            again=stored.again,
+            replayed=stored.replayed,
+            again=recorded_repeats(record),
             judging=engine.judging(cell),
-            scored_before=stored.score,
+            scored_before=stored.scored,
         )
 
     def close(self) -> None:

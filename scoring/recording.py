@@ -6,8 +6,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import isnan, nan
-from typing import Any, Protocol, TypeVar, cast, get_args
+from typing import Protocol, TypeVar, cast, get_args
 
+from needlework.core.record import Record
 from needlework.scoring.judges.judges import (
     JUDGE,
     JudgePanel,
@@ -163,27 +164,36 @@ def _scored_before(exchange: Answered, name: str) -> ScoringResult | None:
     Scorers of the user's own are asked again: they may have changed under their version.
     """
     before, ours = _before(exchange), SCORERS.get(name)
-    if before is None or ours is None or (before["name"], before["version"]) != (ours.name, ours.version):
+    if before is None or ours is None or (before.scorer, before.scorer_version) != (ours.name, ours.version):
         return None
-    return None if RULED in before["details"] else ScoringResult(_score_of(before), ours.name, ours.version, known=True)
+    return (
+        None if RULED in before.details.score else ScoringResult(_score_of(before), ours.name, ours.version, known=True)
+    )
 
 
 def _ruled_before(exchange: Answered, key: str) -> Score | None:
     """The score that the same judges gave this answer in an earlier session, where the exchange has it."""
     before = _before(exchange)
-    return _score_of(before) if key and before and before["details"].get(RULED) == key else None
+    return _score_of(before) if key and before and before.details.score.get(RULED) == key else None
 
 
-def _before(exchange: Answered) -> Mapping[str, Any] | None:
-    """The fields of the score that an answer had in an earlier session, and the `name` and `version` of its scorer."""
-    before: Mapping[str, Any] | None = getattr(exchange, "scored_before", None)
+def _before(exchange: Answered) -> Record | None:
+    """The record with the score that an answer had in an earlier session."""
+    before: Record | None = getattr(exchange, "scored_before", None)
     return before
 
 
-def _score_of(before: Mapping[str, Any]) -> Score:
+def _score_of(before: Record) -> Score:
     """That score. It is settled: an answer that was cut off and could still have become right has none."""
-    told = {name: before[name] for name in ("value", "verdict", "answer", "why", "details")}
-    return Score(**told, settled=True, scorer=f"{before['name']} v{before['version']}")
+    return Score(
+        before.score or 0.0,
+        cast("Verdict", before.outcome),
+        answer=before.answer,
+        why=before.why,
+        details=before.details.score,
+        settled=True,
+        scorer=f"{before.scorer} v{before.scorer_version}",
+    )
 
 
 def _suites_scorer(exchange: Answered) -> str:

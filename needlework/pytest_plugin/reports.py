@@ -64,7 +64,7 @@ def pytest_runtest_makereport(
     if cell_of(item) in state.shared_cells and not exchange.replayed:
         # The next test of this cell scores the same answer.
         stored = stored_answers([record], [])
-        state.stored_answers.update({key: replace(answer, scored=False) for key, answer in stored.items()})
+        state.stored_answers.update({key: answer._replace(replayed=False) for key, answer in stored.items()})
     payload = Payload(record, shown_as(record, report), _new_facts(item, asked=not exchange.replayed), fault)
     attach(report, payload, as_text=is_worker(config) or not (exchange.replayed and scored.known))
     return report

@@ -10,7 +10,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.record import Record
 from needlework.results.files.json_files import parsed
 from needlework.results.style import one_line
 
@@ -34,7 +37,13 @@ def main(argv: Sequence[str]) -> int:
 
 def schema_text(kind: str) -> str:
     """The text of the schema (draft 2020-12) of `summary.json`, `results.json` or `comparison.json`."""
-    return files("needlework.results.files").joinpath("schemas", f"{kind}.schema.json").read_text(encoding="utf-8")
+    text = files("needlework.results.files").joinpath("schemas", f"{kind}.schema.json").read_text(encoding="utf-8")
+    if kind != "results":
+        return text
+    schema = json.loads(text)
+    _, records = msgspec.json.schema_components((Record,), ref_template="#/$defs/{name}")
+    schema["$defs"] |= records
+    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
 
 
 def faults_of(kind: str, content: object) -> Iterator[str]:

@@ -7,21 +7,19 @@ import os
 import threading
 import time
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from io import FileIO
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from needlework.core.errors import InputError
 from needlework.core.files import write_whole
-from needlework.core.record import FINAL, WAITING, Record, RepeatedAnswer, encode_record, read_record
-from needlework.models.model import ErrorKind, ModelError, Response
-from needlework.pipeline.exchange import Again, StoredAnswer
+from needlework.core.record import FINAL, WAITING, Record, encode_record, read_record
+from needlework.pipeline.exchange import StoredAnswer
 from needlework.results.records.run_folder import SHARDS, Claim, check_run_file, read_run_file
 
 FSYNC_EVERY_S = 1.0
@@ -169,39 +167,12 @@ def stored_answers(
     """
     final = {record.key: record for record in records if record.outcome in FINAL or _unjudged(record)}
     latest = {record.key: record for record in waiting} | final
-    answers = {key: stored_answer(record) for key, record in latest.items()}
-    ruled = {key: replace(answers[key], score=_score(ruling)) for key, ruling in rulings.items() if key in answers}
-    return answers | ruled
-
-
-def stored_answer(record: Record) -> StoredAnswer:
-    """The answer that a record tells of."""
-    response, timing, details = record.response, record.timing, record.details
-    return StoredAnswer(
-        response=Response(
-            text=response.text,
-            reasoning=response.reasoning,
-            finish_reason=response.finish_reason,
-            prompt_tokens=response.prompt_tokens,
-            completion_tokens=response.completion_tokens,
-            reasoning_tokens=response.reasoning_tokens,
-            cached_tokens=timing.cached_tokens,
-            latency_s=timing.latency_s,
-            ttft_s=timing.ttft_s,
-            attempts=1 if timing.attempts is None else timing.attempts,
-            model=response.model,
-            fingerprint=response.fingerprint,
-            server=response.server,
-        ),
-        question=record.question,
-        reference=record.reference,
-        prompt=record.prompt,
-        flags=tuple(details.flags),
-        again=tuple(map(_again, details.stability)),
-        build_s=timing.build_s,
-        scored=record.outcome != WAITING,
-        score=_score(record),
-    )
+    return {
+        key: StoredAnswer(
+            record, rulings.get(key, record if record.score is not None else None), record.outcome != WAITING
+        )
+        for key, record in latest.items()
+    }
 
 
 def _unjudged(record: Record) -> bool:
@@ -213,26 +184,6 @@ def ruling_of(record: Record) -> str | None:
     """What names the ruling of judges on this answer (`ruling_key`); `None` where no judge ruled."""
     ruling: str | None = record.details.score.get("ruling")
     return ruling
-
-
-def _score(record: Record) -> Mapping[str, Any] | None:
-    """The score that the answer has, as the fields of one, and its scorer; `None` where it has none."""
-    if record.score is None:
-        return None
-    return {
-        "name": record.scorer,
-        "version": record.scorer_version,
-        "value": record.score,
-        "verdict": record.outcome,
-        "answer": record.answer,
-        "why": record.why,
-        "details": record.details.score,
-    }
-
-
-def _again(repeated: RepeatedAnswer) -> Again:
-    error = ModelError(cast("ErrorKind", repeated.error.kind), repeated.error.message) if repeated.error else None
-    return Again(repeated.how, Response(text=repeated.text, finish_reason=repeated.finish_reason, error=error))
 
 
 # Cells are asked ahead of pytest, one test at a time, so answers wait for their test. Until then they stand in files of

@@ -21,18 +21,7 @@ def reference_of(exchange: Exchange) -> dict[str, Any]:
 
 def response_facts(exchange: Exchange) -> ResponseFacts:
     """What a record keeps of a response."""
-    response = exchange.response
-    return ResponseFacts(
-        text=response.text,
-        reasoning=response.reasoning,
-        finish_reason=response.finish_reason,
-        prompt_tokens=response.prompt_tokens,
-        completion_tokens=response.completion_tokens,
-        reasoning_tokens=response.reasoning_tokens,
-        model=response.model,
-        fingerprint=response.fingerprint,
-        server=response.server,
-    )
+    return ResponseFacts(**{name: getattr(exchange.response, name) for name in ResponseFacts.__struct_fields__})
 
 
 def timing_facts(exchange: Exchange, worker: str) -> Timing:

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
+from needlework.core.record import Details, Record
 from needlework.scoring.judges.judges import judged
 from needlework.scoring.recording import as_reference, score_exchange
 from needlework.scoring.registry import SCORERS
@@ -31,7 +33,7 @@ class Exchange:
     scorer: str | None = None
     judging: Judging | None = None
     asked_again: tuple[Exchange, ...] = ()
-    scored_before: dict[str, Any] | None = None
+    scored_before: Record | None = None
 
 
 @pytest.mark.parametrize(
@@ -235,12 +237,14 @@ def test_the_fixture_records_and_explains(pytester: pytest.Pytester) -> None:
     )
 
 
-KNOWN = {"name": "match", "version": SCORERS["match"].version, "value": 0.0, "verdict": "wrong"}
-TOLD = {"answer": "48213", "why": "as before", "details": {}}
+KNOWN = Record(
+    model="m", task="niah", needle="code", length=400, depth=50.0, repeat=0, outcome="wrong", score=0.0, scorer="match",
+    scorer_version=SCORERS["match"].version, answer="48213", why="as before",
+)  # fmt: skip
 
 
 def test_the_score_that_the_same_version_of_a_scorer_gave_is_kept() -> None:
-    scored = score_exchange(Exchange(scored_before=KNOWN | TOLD))
+    scored = score_exchange(Exchange(scored_before=KNOWN))
     assert (scored.known, scored.for_asserting, scored.for_asserting.why) == (True, 0, "as before")
     cut = {"error_kind": None, "finish_reason": "length", "invalid": (), "answer_text": "48213"}
     assert outcome_of(score=scored.score, **cut) == ("wrong", 0.0)  # what has a score was settled
@@ -249,14 +253,14 @@ def test_the_score_that_the_same_version_of_a_scorer_gave_is_kept() -> None:
 @pytest.mark.parametrize(
     ("scorer", "before"),
     [
-        (None, {"version": KNOWN["version"] + 1}),
-        (None, {"name": "abstain"}),
-        (None, {"details": {"ruling": "of judges"}}),
+        (None, {"scorer_version": KNOWN.scorer_version + 1}),
+        (None, {"scorer": "abstain"}),
+        (None, {"details": Details(score={"ruling": "of judges"})}),
         (lambda answer, reference: 1.0, {}),
-        (Scorer("match", KNOWN["version"], lambda answer, reference: FOUND), {}),
+        (Scorer("match", KNOWN.scorer_version, lambda answer, reference: FOUND), {}),
     ],
     ids=["another version", "another scorer", "judges ruled", "a function", "one's own of that name"],
 )
 def test_anything_else_is_scored_again(scorer: Any, before: dict[str, Any]) -> None:
-    scored = score_exchange(Exchange(scored_before=KNOWN | TOLD | before), scorer)
+    scored = score_exchange(Exchange(scored_before=structs.replace(KNOWN, **before)), scorer)
     assert (scored.known, scored.for_asserting) == (False, 1)

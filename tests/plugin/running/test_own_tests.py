@@ -150,7 +150,8 @@ def test_tests_of_one_name_over_the_same_cells_are_refused(project):
 def scores(project):
     found = {}
     for record in project.records():
-        found.setdefault((record["task"], record["scorer"]), []).append(record["score"])
+        task = f"{record['task']}@{record['test']}" if record["test"] else record["task"]
+        found.setdefault((task, record["scorer"]), []).append(record["score"])
     return found
 
 

@@ -50,8 +50,7 @@ def test_a_judges_ruling_that_waited_is_found(tmp_path):
     (tmp_path / "answers-2.jsonl").write_text(f'{lines[0]}\n{{"key":"{key}","outcome":"ruled","score":{score}}}\n')
     stored = stored_answers([], read_waiting(tmp_path), read_rulings(tmp_path))[key]
 
-    assert not stored.scored
-    assert stored.score == {
-        "name": "judge", "version": 1, "value": 0.5, "verdict": "partial", "answer": "a", "why": "",
-        "details": {"ruling": "c"},
-    }  # fmt: skip
+    assert not stored.replayed
+    assert (stored.scored.scorer, stored.scored.scorer_version) == ("judge", 1)
+    assert (stored.scored.score, stored.scored.outcome, stored.scored.answer) == (0.5, "partial", "a")
+    assert stored.scored.details.score == {"ruling": "c"}

@@ -14,7 +14,7 @@ from msgspec import to_builtins
 from needlework.core.grid import Cell
 from needlework.core.record import PromptFacts
 from needlework.models.model import ModelError, Response
-from needlework.pipeline.exchange import Exchange
+from needlework.pipeline.exchange import Exchange, recorded_response
 from needlework.results.records.journal import WaitingAnswers, drop_waiting, read_rulings, read_waiting, stored_answers
 from needlework.results.run.record_builder import make_record, ruled_record, unscored_record
 from needlework.scoring.recording import RULED, ScoringResult
@@ -39,9 +39,9 @@ def test_an_answer_is_found_by_its_key(tmp_path):
     found = stored_answers([], [line])["k"]
 
     assert line.timing.worker == "gw0"
-    assert found.response == Response("It is 42.", prompt_tokens=9, latency_s=0.5)
-    assert found.prompt == PromptFacts(tokens=9)
-    assert not found.scored
+    assert recorded_response(found.record) == Response("It is 42.", prompt_tokens=9, latency_s=0.5)
+    assert found.record.prompt == PromptFacts(tokens=9)
+    assert not found.replayed
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def test_a_ruling_is_found_as_its_record_would_have_had_it(told, scored, tmp_pat
     record = make_record(told, scored, nodeid="", worker="", recipe="")
     found = stored_answers([], read_waiting(tmp_path), read_rulings(tmp_path))["k"]
 
-    assert found.score == stored_answers([record], [])["k"].score
-    assert not found.scored
+    assert found.scored == record
+    assert not found.replayed
 
 
 @pytest.mark.parametrize(

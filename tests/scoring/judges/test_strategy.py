@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from needlework.core.record import Details, Record
 from needlework.scoring.judges.judges import own_prompt
 from needlework.scoring.recording import ScoringResult, score_exchange
 from needlework.scoring.scores import Reference
@@ -126,15 +127,10 @@ def test_judges_of_whom_half_cannot_be_read_are_an_error() -> None:
 def test_an_answer_that_these_judges_have_judged_is_not_asked_about_again() -> None:
     first = scored("Oruro", Judge(YES), scorer="judge_documents").score
     assert first is not None
-    before = {
-        "name": "judge_documents",
-        "version": 1,
-        "value": 1.0,
-        "verdict": "found",
-        "answer": "",
-        "why": "as before",
-        "details": first.details,
-    }
+    before = Record(
+        model="m", task="doc_position", needle="q0", length=400, depth=50.0, repeat=0, outcome="found", score=1.0,
+        scorer="judge_documents", scorer_version=1, why="as before", details=Details(score=dict(first.details)),
+    )  # fmt: skip
     silent = Judge(NO)
     assert scored("Oruro", silent, scorer="judge_documents", scored_before=before).for_asserting.why == "as before"
     assert not silent.asked
