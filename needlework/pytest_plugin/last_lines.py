@@ -24,7 +24,7 @@ from needlework.results.gates.gatekeeper import Gatekeeper
 from needlework.results.records.run_folder import MANIFEST
 from needlework.results.run.finish import Finished
 from needlework.results.run.open_folder import OpenFolder, SessionPace
-from needlework.results.statistics.sentence.sentence import in_short
+from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.tasks import selection_words
 from needlework.results.style import ColorsName, can_encode, encodable, folded, relative
 from needlework.results.tables.adaptive import kept_lines, left_lines, replayed_lines
@@ -72,7 +72,7 @@ def screen_of(reporter: pytest.TerminalReporter, settings: Settings) -> Screen:
 def report_lines(finished: Finished, screen: Screen) -> Iterator[Line]:
     """The sentence, the faults, the heatmaps, tables and notes of the run; with -vv its statistics too."""
     report = finished.report
-    found = in_short(report)
+    found = headline_of(report)
     yield found.sentence, ""
     yield from ((fault.text, "red") for fault in found.faults)
     yield "", ""

@@ -21,8 +21,8 @@ from needlework.results.records.samples import began, task_of
 from needlework.results.statistics.leaderboard.boards import Candidate
 from needlework.results.statistics.leaderboard.entries import BoardEntry, alike, entries_of
 from needlework.results.statistics.panels import asked_of
+from needlework.results.statistics.run_followup import FAULTS
 from needlework.results.statistics.run_report import interrupted
-from needlework.results.statistics.sentence.run import FAULTS
 from needlework.results.style import one_line
 from needlework.results.tables.leaderboard import failed_words
 

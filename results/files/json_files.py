@@ -26,10 +26,10 @@ from needlework.results.statistics.paired import Difference
 from needlework.results.statistics.panels import Panel, Tally
 from needlework.results.statistics.run_facts import RunFacts, latency_object
 from needlework.results.statistics.run_report import RunReport
-from needlework.results.statistics.sentence.sentence import in_short
 from needlework.results.statistics.suites.data_sets import field_object, leval_object
 from needlework.results.statistics.suites.needlebench import needlebench_object
 from needlework.results.statistics.suites.ruler import ruler_object
+from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.tasks import PanelStatistics, macros_object, statistics_object, tasks_object
 
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -252,7 +252,7 @@ def write_summary(path: Path, report: RunReport) -> None:
 
 def summary_object(report: RunReport) -> dict[str, Any]:
     """A run as JSON objects. Scores and shares are 0..1, lengths tokens, depths percent, times ISO 8601 in UTC."""
-    short = in_short(report)
+    short = headline_of(report)
     verdicts = {row.verdict for row in report.gates}
     flags = Counter(flag for record in report.records for flag in record.details.flags)
     return {

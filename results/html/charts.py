@@ -16,7 +16,7 @@ from needlework.results.statistics.documents import FOCUSED, WHOLE, DocumentScor
 from needlework.results.statistics.documents import ArmAtPlace as Asked
 from needlework.results.statistics.panels import Panel, Tally
 from needlework.results.statistics.run_report import RunReport
-from needlework.results.statistics.sentence.families import place_sentence, size_sentence
+from needlework.results.statistics.summary_sentence import place_sentence, size_sentence
 from needlework.results.style import display_width, fit, length_labels, one_line, percent1
 from needlework.results.tables.documents import ARMS
 

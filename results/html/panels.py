@@ -16,7 +16,7 @@ from needlework.results.html.details import TrialDetails
 from needlework.results.html.page import asked_title, panel_title, task_title
 from needlework.results.statistics.intervals import Interval
 from needlework.results.statistics.panels import OUTCOMES, Panel, RecordInPanel, Tally, trial_of
-from needlework.results.statistics.sentence.run import FAULTS, reason_of
+from needlework.results.statistics.run_followup import FAULTS, reason_of
 from needlework.results.statistics.tasks import PanelStatistics
 from needlework.results.style import MARKS, UnscoredMark, display_width, length_labels, mark_of, percent
 from needlework.results.tables.adaptive import answer, bar_words

@@ -20,8 +20,9 @@ from needlework.results.records.samples import task_of
 from needlework.results.statistics.documents import ArmScore
 from needlework.results.statistics.panels import Panel, depth_order
 from needlework.results.statistics.run_facts import RunFacts, command_words
+from needlework.results.statistics.run_followup import NextRun
 from needlework.results.statistics.run_report import RunReport
-from needlework.results.statistics.sentence.sentence import InShort, Surer, in_short
+from needlework.results.statistics.summary_sentence import Headline, headline_of
 from needlework.results.statistics.tasks import GateRow, Macro, TaskScore, selection_words
 from needlework.results.style import ColorsName, length_labels, natural, percent1
 from needlework.results.tables.adaptive import MEANINGS, adaptive_lines, bar_words, length_words, series_name
@@ -159,7 +160,7 @@ class PageHead:
 
 def head_of(report: RunReport) -> PageHead:
     """What the head of the page says."""
-    short = in_short(report)
+    short = headline_of(report)
     lead, rest = short.lead, short.rest
     if short.models:  # their scores stand in a line each
         lead, rest = f"{len(short.models)} models: {rest or 'no single score to compare them by'}", ""
@@ -207,8 +208,8 @@ def _run(report: RunReport) -> str:
     return on_one_line(" · ".join(filter(None, (*made, ", ".join(models)))), 400)
 
 
-def _step(short: InShort, report: RunReport) -> NextStep | None:
-    wanted, facts = short.surer, report.facts
+def _step(short: Headline, report: RunReport) -> NextStep | None:
+    wanted, facts = short.next_run, report.facts
     if wanted is None:
         return None
     if not wanted.repeats:
@@ -217,7 +218,7 @@ def _step(short: InShort, report: RunReport) -> NextStep | None:
     return NextStep(command or f"--repeats {wanted.repeats}", wanted.what, _cost(wanted, report.records, facts))
 
 
-def _cost(wanted: Surer, records: Sequence[Record], facts: RunFacts | None) -> str:
+def _cost(wanted: NextRun, records: Sequence[Record], facts: RunFacts | None) -> str:
     """`about 12 minutes more`: what the further trials take at the pace of this run."""
     if facts is None or not facts.seconds:
         return ""

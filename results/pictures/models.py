@@ -14,7 +14,7 @@ from needlework.results.pictures.parts import FRAME, INK, SOFT
 from needlework.results.statistics.leaderboard.boards import BoardSeries, SeriesPoint
 from needlework.results.statistics.panels import Panel, Tally
 from needlework.results.statistics.run_report import RunReport
-from needlework.results.statistics.sentence.run import task_clauses
+from needlework.results.statistics.summary_sentence import task_clauses
 from needlework.results.statistics.tasks import Macro, Share, TaskScore
 from needlework.results.style import display_width, fit, fonts_for, length_labels, one_line, percent
 from needlework.results.tables.terminal import range_words

@@ -7,9 +7,10 @@ from html import escape
 from typing import Literal
 
 from needlework.results.statistics.panels import Tally
+from needlework.results.statistics.run_followup import asks_again
 from needlework.results.statistics.run_report import RunReport
-from needlework.results.statistics.sentence.sentence import InShort, asks_again, in_short
 from needlework.results.statistics.suites.ruler import ruler_lines
+from needlework.results.statistics.summary_sentence import Headline, headline_of
 from needlework.results.style import ColorsName, can_encode, fit, folded, folded_table, one_line
 from needlework.results.tables.adaptive import adaptive_lines
 from needlework.results.tables.documents import document_lines, retrieval_lines
@@ -180,7 +181,7 @@ def ending(
 
     `skipped`: what else is to be said of this session's trials. `quiet`: without the grid and the notes.
     """
-    found = in_short(report)
+    found = headline_of(report)
     above = [*_wrapped(found.sentence, width)]
     for sentence in () if quiet else found.models[:_MODELS]:
         above += [(line, "") for line in _cut(f"- {sentence}", width)]
@@ -209,7 +210,7 @@ def _wrapped(text: str, width: int) -> Iterator[Line]:
     yield from ((line, "") for line in folded(text, width, ""))
 
 
-def _wrong(found: InShort, notes: Sequence[str], width: int) -> Iterator[Line]:
+def _wrong(found: Headline, notes: Sequence[str], width: int) -> Iterator[Line]:
     """Faults by reason, then notes; of each the first ones."""
     for fault in found.faults[:_FAULTS]:
         for line in _cut(fault.text, width):
@@ -224,7 +225,7 @@ def _wrong(found: InShort, notes: Sequence[str], width: int) -> Iterator[Line]:
         yield f"and {len(notes) - len(told)} more notes, in the report", "yellow"
 
 
-def _next(report: RunReport, found: InShort, folder: str, width: int, *, quiet: bool) -> Iterator[Line]:
+def _next(report: RunReport, found: Headline, folder: str, width: int, *, quiet: bool) -> Iterator[Line]:
     """Where the report is, what the model saw of a miss, and what would make the answer surer."""
     more = "" if quiet else "  (a click on a cell shows its answers; -v prints every table)"
     yield from _wrapped(f"report: {folder}/report.html{more}", width)
@@ -235,8 +236,8 @@ def _next(report: RunReport, found: InShort, folder: str, width: int, *, quiet: 
         *first, end = folded(f"what the model saw: needlework prompt {folder} {missed}", width - 2)
         yield from ((f"{line} \\", "") for line in first)
         yield end, ""
-    if found.surer is not None and found.surer.repeats:
-        words = f"surer: the same command with --repeats {found.surer.repeats} ({found.surer.what})"
+    if found.next_run is not None and found.next_run.repeats:
+        words = f"surer: the same command with --repeats {found.next_run.repeats} ({found.next_run.what})"
         yield from ((line, "") for line in folded(words, width))
-    elif found.surer is not None:
-        yield from ((line, "") for line in folded(f"surer: {fit(found.surer.what, 200)}", width))
+    elif found.next_run is not None:
+        yield from ((line, "") for line in folded(f"surer: {fit(found.next_run.what, 200)}", width))

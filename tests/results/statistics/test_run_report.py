@@ -10,8 +10,9 @@ import pytest
 from needlework.core.record import Record
 from needlework.results.files.json_files import json_text
 from needlework.results.statistics.run_facts import run_facts
+from needlework.results.statistics.run_followup import NextRun
 from needlework.results.statistics.run_report import run_report
-from needlework.results.statistics.sentence.sentence import Surer, in_short
+from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.tables.summary import markdown_lines, next_line, run_lines
 
 Make = Callable[..., Record]
@@ -55,11 +56,11 @@ def test_trials_that_failed_are_the_first_next_step(make_record: Make) -> None:
     report = run_report([make_record(), *errors, *invalid], facts=facts)
     told = "the same command with --run-name r asks the 3 failed trials again"
     assert next_line(report, "runs/r").startswith(f"next: {told}; open runs/r/report.html")
-    assert in_short(report).surer == Surer(told)
+    assert headline_of(report).next_run == NextRun(told)
 
     lasting = run_report([make_record(), failed(1, "client"), failed(2, "oom")], facts=facts)
     assert next_line(lasting, "runs/r").startswith("next: open runs/r/report.html")
-    assert in_short(lasting).surer != Surer(told)
+    assert headline_of(lasting).next_run != NextRun(told)
 
 
 @pytest.mark.parametrize("outcome", ["error", "skipped"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from needlework.core.record import Record
 from needlework.results.statistics.panels import OUTCOMES, summarise
 from needlework.results.statistics.run_report import run_report
-from needlework.results.statistics.sentence.sentence import in_short
+from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.tasks import run_statistics
 from needlework.results.style import length_labels, percent1
 
@@ -44,7 +44,7 @@ def test_what_is_called_sure_is_what_the_intervals_say(
     make_record: Callable[..., Record], run: tuple[list[float], int, float, int, int]
 ) -> None:
     records = drawn(make_record, run)
-    told = in_short(run_report(records)).sentence
+    told = headline_of(run_report(records)).sentence
     (panel,) = summarise(records)
     (statistics,) = run_statistics(records)
     rule, overall = statistics.absolute, panel.overall
@@ -91,4 +91,4 @@ def test_the_order_of_the_records_does_not_matter(
     make_record: Callable[..., Record], run: tuple[list[float], int, float, int, int]
 ) -> None:
     records = drawn(make_record, run)
-    assert in_short(run_report(records)) == in_short(run_report(records[::-1]))
+    assert headline_of(run_report(records)) == headline_of(run_report(records[::-1]))

@@ -8,8 +8,9 @@ import pytest
 
 from needlework.core.record import OutcomeName, Record
 from needlework.results.statistics.run_facts import run_facts
+from needlework.results.statistics.run_followup import NextRun
 from needlework.results.statistics.run_report import run_report
-from needlework.results.statistics.sentence.sentence import InShort, Surer, in_short
+from needlework.results.statistics.summary_sentence import Headline, headline_of
 
 Make = Callable[..., Record]
 RANGE = "scores between 50.0 and 100 % at 500 to 1k tokens"
@@ -25,9 +26,9 @@ def records_of(make_record: Make, by_length: dict[int, dict[OutcomeName, int]]) 
     return found
 
 
-def said(records: list[Record], repeats: int | None = None) -> InShort:
+def said(records: list[Record], repeats: int | None = None) -> Headline:
     told = {"suites": [{"task": "niah", "repeats": repeats}]} if repeats else {}
-    return in_short(run_report(records, facts=run_facts(told, "r")))
+    return headline_of(run_report(records, facts=run_facts(told, "r")))
 
 
 @pytest.mark.parametrize(
@@ -47,9 +48,9 @@ def test_a_length_that_undecided_answers_decide_is_not_told(
         )
     )
 
-    assert found.sentence == f"mock {sentence} until they are whole."
-    assert found.surer is not None
-    assert "--answer-budget" in found.surer.what
+    assert found.sentence == f"mock {sentence} until they are decided."
+    assert found.next_run is not None
+    assert "--answer-budget" in found.next_run.what
 
 
 @pytest.mark.parametrize("lost", ["error", "skipped", "invalid"])
@@ -82,11 +83,11 @@ def test_repeats_are_counted_from_the_command_and_not_from_an_older_session(make
     ]
 
     proof = "to prove a length, as far as every answer is right"
-    assert said(records, repeats=2).surer == Surer(proof, 24)
-    assert said(records, repeats=24).surer is None
+    assert said(records, repeats=2).next_run == NextRun(proof, 24)
+    assert said(records, repeats=24).next_run is None
     one_length = [record for record in records if record.length == 500]
-    assert said(one_length, repeats=2).surer == Surer("for an interval half as wide", 8)
-    assert said(one_length).surer == Surer("for an interval half as wide", 16)
+    assert said(one_length, repeats=2).next_run == NextRun("for an interval half as wide", 8)
+    assert said(one_length).next_run == NextRun("for an interval half as wide", 16)
 
 
 def test_answers_that_ended_before_the_limit_need_no_room(make_record: Make) -> None:
@@ -94,7 +95,7 @@ def test_answers_that_ended_before_the_limit_need_no_room(make_record: Make) -> 
     for record in records:
         record.response.finish_reason = "unfinished"
 
-    assert said(records).surer is None
+    assert said(records).next_run is None
 
 
 def test_depths_are_told_of_undecided_answers_only_where_they_are_shown(make_record: Make) -> None:

@@ -1,6 +1,6 @@
 """What went wrong, by reason: one that comes in many wordings is one."""
 
-from needlework.results.statistics.sentence.run import faults_of
+from needlework.results.statistics.run_followup import faults_of
 
 
 def failed(make_record, messages):

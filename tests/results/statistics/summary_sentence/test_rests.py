@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from needlework.core.record import Record
+from needlework.results.statistics.run_followup import basis_of
 from needlework.results.statistics.run_report import run_report
-from needlework.results.statistics.sentence.run import rests
 
 MakeRecord = Callable[..., Record]
 
 
 def asked(make_record: MakeRecord, *needles: str) -> str:
-    return rests(run_report([make_record(task="leval_tpo", needle=needle, depth=None) for needle in needles]))
+    return basis_of(run_report([make_record(task="leval_tpo", needle=needle, depth=None) for needle in needles]))
 
 
 def test_questions_on_one_document_are_told_with_their_documents(make_record: MakeRecord) -> None:

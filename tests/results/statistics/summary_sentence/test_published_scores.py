@@ -11,9 +11,9 @@ from needlework.core.record import Record
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.statistics.run_report import run_report
-from needlework.results.statistics.sentence.sentence import in_short
 from needlework.results.statistics.suites.needlebench import design_of
 from needlework.results.statistics.suites.ruler import TASKS
+from needlework.results.statistics.summary_sentence import headline_of
 from tests.results.changed import changed
 
 MakeRecord = Callable[..., Record]
@@ -35,7 +35,7 @@ def needlebench(make_record: MakeRecord, tmp_path: Path) -> Callable[..., str]:
             for cell in series.cells
             if not asked or cell.task in asked
         ]
-        return in_short(run_report(records, design=design_of(found))).sentence
+        return headline_of(run_report(records, design=design_of(found))).sentence
 
     return say
 
@@ -78,21 +78,21 @@ def ruler(make_record: MakeRecord, wrong: dict[int, int]) -> list[Record]:
 
 def test_rulers_mean_is_said_where_every_task_has_a_score_and_no_other_task_was_asked(make_record: MakeRecord) -> None:
     records = ruler(make_record, {4000: 1})
-    assert " at 4k as RULER's mean of 13 tasks; from 0 % on " in in_short(run_report(records)).sentence
-    assert "RULER" not in in_short(run_report(records[4:])).sentence
-    assert "RULER's mean" not in in_short(run_report([*records, make_record(task="chain")])).sentence
+    assert " at 4k as RULER's mean of 13 tasks; from 0 % on " in headline_of(run_report(records)).sentence
+    assert "RULER" not in headline_of(run_report(records[4:])).sentence
+    assert "RULER's mean" not in headline_of(run_report([*records, make_record(task="chain")])).sentence
 
 
 def test_rulers_effective_length_is_said_of_several_lengths(make_record: MakeRecord) -> None:
-    told = in_short(run_report(ruler(make_record, {4000: 0, 8000: 1, 16000: 9}))).sentence
+    told = headline_of(run_report(ruler(make_record, {4000: 0, 8000: 1, 16000: 9}))).sentence
     assert "; by the means alone it holds RULER's 85.6 % up to 8k tokens;" in told
 
 
 def test_two_models_have_their_published_scores_beside_each_other(make_record: MakeRecord) -> None:
     records = ruler(make_record, {4000: 0}) + [changed(each, model="b") for each in ruler(make_record, {4000: 13})]
-    assert in_short(run_report(records)).sentence.startswith("2 models, scores in percent: b 0 (")
+    assert headline_of(run_report(records)).sentence.startswith("2 models, scores in percent: b 0 (")
     once = [record for record in records if not record.repeat]
-    assert in_short(run_report(once)).sentence == (
+    assert headline_of(run_report(once)).sentence == (
         "2 models, scores in percent: b 0, mock 100; not all of them have an interval: none is shown to be best."
     )
 
@@ -109,7 +109,7 @@ def longbench(make_record: MakeRecord, task: str, number: int, *, right: bool) -
 def test_longbench_v2_says_the_authors_rule_closed_book_and_difficulty(make_record: MakeRecord) -> None:
     records = [longbench(make_record, "longbench_v2", n, right=n % 2 == 1) for n in range(20)]
     records += [longbench(make_record, "longbench_v2_closed_book", n, right=n < 5) for n in range(20)]
-    told = in_short(run_report(records)).sentence
+    told = headline_of(run_report(records)).sentence
     assert told.startswith("mock scores 50.0 % (95 % sure: ")
     assert told.endswith(
         " on LongBench v2 (by its authors' rule 55.0 %); 25.0 % without the documents; easy 100 %, hard 0 %."
@@ -125,10 +125,10 @@ def test_languages_of_one_task_are_named_and_a_length_that_nothing_shows_is_not_
         for language in ("", "_zh")
         for n in range(4)
     ]  # fmt: skip
-    assert in_short(run_report(both)).sentence.endswith("; 75.0 % in Chinese, 100 % in English.")
+    assert headline_of(run_report(both)).sentence.endswith("; 75.0 % in Chinese, 100 % in English.")
 
     unsure = [make_record(length=n, repeat=k, outcome="found" if k % 4 else "wrong") for n in (1000, 2000)
               for k in range(24)]  # fmt: skip
-    told = in_short(run_report(unsure)).sentence
+    told = headline_of(run_report(unsure)).sentence
     assert told.startswith("mock scores 75.0 %")
     assert told.endswith("; holds RULER's 85.6 % at no length by its scores (nothing about it is 95 % sure yet).")

@@ -10,15 +10,16 @@ import pytest
 
 from needlework.core.record import Record
 from needlework.results.adaptive.survey import LengthFound, LengthStatement
+from needlework.results.statistics.run_followup import NextRun
 from needlework.results.statistics.run_report import RunReport, run_report
-from needlework.results.statistics.sentence.sentence import InShort, Surer, in_short
+from needlework.results.statistics.summary_sentence import Headline, headline_of
 from tests.results.document_records import asked
 
 MakeRecord = Callable[..., Record]
 
 
-def said(records: Sequence[Record], **more: Any) -> InShort:
-    return in_short(run_report(records, **more))
+def said(records: Sequence[Record], **more: Any) -> Headline:
+    return headline_of(run_report(records, **more))
 
 
 def spread(make_record: MakeRecord, right: dict[int, int], of: int = 40, **fields: Any) -> list[Record]:
@@ -57,24 +58,28 @@ def test_few_samples_say_how_many_it_takes(make_record: MakeRecord) -> None:
         " tokens, but 5 questions a length cannot prove that (24 can)."
     )
     assert told.rests == "10 trials of 5 independent questions"
-    assert told.surer is not None
-    assert told.surer.repeats == 24
+    assert told.next_run is not None
+    assert told.next_run.repeats == 24
 
 
 @pytest.mark.parametrize(
     ("right", "of", "wanted"),
     [
-        ({1000: 5, 4000: 2}, 5, Surer("to prove a length, as far as every answer is right", 24)),
-        ({1000: 3, 4000: 2}, 5, Surer("to decide the length", 13)),  # what is wrong already is no proof, however often
-        ({1000: 1}, 1, Surer("for an interval: one sample has none", 2)),
-        ({1000: 9}, 9, Surer("for an interval half as wide", 36)),
+        ({1000: 5, 4000: 2}, 5, NextRun("to prove a length, as far as every answer is right", 24)),
+        (
+            {1000: 3, 4000: 2},
+            5,
+            NextRun("to decide the length", 13),
+        ),  # what is wrong is no proof, however often
+        ({1000: 1}, 1, NextRun("for an interval: one sample has none", 2)),
+        ({1000: 9}, 9, NextRun("for an interval half as wide", 36)),
         ({1000: 40, 4000: 40}, 40, None),
     ],
 )
 def test_more_repeats_are_the_fewest_that_are_enough(
-    make_record: MakeRecord, right: dict[int, int], of: int, wanted: Surer | None
+    make_record: MakeRecord, right: dict[int, int], of: int, wanted: NextRun | None
 ) -> None:
-    assert said(spread(make_record, right, of=of)).surer == wanted
+    assert said(spread(make_record, right, of=of)).next_run == wanted
 
 
 def test_repeats_of_several_samples_are_no_multiple_of_those_so_far(make_record: MakeRecord) -> None:
@@ -83,7 +88,7 @@ def test_repeats_of_several_samples_are_no_multiple_of_those_so_far(make_record:
         for length in (1000, 4000)
         for sample in range(10)
     ]
-    assert said(records).surer == Surer("to prove a length, as far as every answer is right", 5)
+    assert said(records).next_run == NextRun("to prove a length, as far as every answer is right", 5)
 
 
 def test_one_length_has_a_score_and_no_length(make_record: MakeRecord) -> None:
@@ -203,7 +208,7 @@ def test_own_documents_say_place_size_search_and_inventions() -> None:
 def test_a_run_that_was_interrupted_or_has_nothing_says_so(make_record: MakeRecord) -> None:
     early = said(spread(make_record, {1000: 5, 4000: 2}, of=5), planned=40)
     assert early.sentence.startswith("Interrupted after 10 of 40 trials: mock scores")
-    assert early.surer == Surer("the same command asks the rest")
+    assert early.next_run == NextRun("the same command asks the rest")
     assert said([]).sentence == "Nothing was recorded: no question has an answer yet."
 
 
@@ -226,15 +231,15 @@ def test_adaptive_runs_say_their_bracket(
         "mock", "niah", "code", "fast", "absolute", 0.856, None, low, high, or_more, "", (length,), (), 5, 5000, 9000
     )  # fmt: skip
     report: RunReport = run_report([make_record()], adaptive=[found])
-    assert in_short(report).sentence == f"mock {words}."
-    assert in_short(replace(report, adaptive=(replace(found, bar=None),))).sentence == "mock has no score."
+    assert headline_of(report).sentence == f"mock {words}."
+    assert headline_of(replace(report, adaptive=(replace(found, bar=None),))).sentence == "mock has no score."
 
 
 def test_a_question_counts_once_however_its_answer_is_taken_out() -> None:
     absent = [asked(question, task="doc_absent", arm=arm) for question in range(4) for arm in ("absent", "near")]
     told = said(absent)
-    assert told.surer is not None
-    assert told.surer.what.startswith("ask more than 4 questions")
+    assert told.next_run is not None
+    assert told.next_run.what.startswith("ask more than 4 questions")
 
 
 def test_the_length_of_a_task_that_cuts_documents_is_the_most_that_they_have(make_record: MakeRecord) -> None:

@@ -1,0 +1,278 @@
+"""What a run is based on, what went wrong in it, by reason, and what to run next."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, fsum
+
+from needlework.core.labels import OWN_DOCUMENTS
+from needlework.core.record import UNSCORED, Record
+from needlework.haystack_fixtures.tasks.catalogue import family_of
+from needlework.results.records.samples import retriever_of, task_of
+from needlework.results.statistics.effective_length import EffectiveLength
+from needlework.results.statistics.paired import further_samples, of_scores
+from needlework.results.statistics.panels import Panel, RecordInPanel, Tally, decided, trial_of
+from needlework.results.statistics.run_report import RunReport
+from needlework.results.statistics.tasks import PanelStatistics, TaskScore
+from needlework.results.style import counted, fit, one_line
+
+FAULTS = ("error", "invalid")
+_LONGEST = 240  # columns of a reason
+_NUMBERS = re.compile(r"\d+(?:\.\d+)?")
+_OUR_WORDS = re.compile(r"(?:no answer: |no connection: |context too long: )?[^:'\"]*")  # before what the server said
+_MOST_WORDINGS = 3  # so many reasons that differ in the server's words alone may each be a fault of its own
+
+_WIDE = 0.05  # half the width of an interval from which on a narrower one is worth its trials
+# Their questions are what they are: a further repeat asks the same ones again.
+_FIXED = ("leval", "openai_mrcr", "deepmind_mrcr", "graphwalks", "longbench_v2")
+_MOST_REPEATS = 10_000
+_LASTING = ("client", "oom")  # errors that the same request meets again: what it asks for, and too little memory
+
+
+@dataclass(frozen=True, slots=True)
+class FaultCount:
+    """`count` of `trials` trials went wrong for the same `reason`. `outcome`: `error` or `invalid`; `id`: the first."""
+
+    outcome: str
+    reason: str
+    count: int
+    trials: int
+    id: str
+
+    @property
+    def text(self) -> str:
+        """`19 of 19: the judge's reply cannot be read`."""
+        return f"{self.count:,} of {self.trials:,}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class NextRun:
+    """What a further run would decide, `what`, by `--repeats`; 0 where `what` says what else to do."""
+
+    what: str
+    repeats: int = 0
+
+
+def faults_of(records: Sequence[Record]) -> tuple[FaultCount, ...]:
+    """Return the faults of a run, those of most trials first.
+
+    Reasons that differ in numbers alone are one, and so are those of many wordings of a server.
+    """
+    by_reason: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for record in records:
+        if record.outcome in FAULTS:
+            reason = reason_of(record)
+            by_reason.setdefault((record.outcome, _NUMBERS.sub("0", reason)), []).append((reason, record.id))
+    by_beginning: dict[tuple[str, str], list[list[tuple[str, str]]]] = {}
+    for (outcome, _), trials in by_reason.items():
+        by_beginning.setdefault((outcome, _our_words(trials[0][0])), []).append(trials)
+    faults = list[FaultCount]()
+    for (outcome, _), wordings in by_beginning.items():
+        many = len(wordings) > _MOST_WORDINGS
+        for trials in [[trial for wording in wordings for trial in wording]] if many else wordings:
+            reason = Counter(reason for reason, _ in trials).most_common(1)[0][0]
+            text = f"{reason} (of {len(wordings)} that begin like it)" if many else reason
+            faults.append(FaultCount(outcome, text, len(trials), len(records), trials[0][1]))
+    return tuple(sorted(faults, key=lambda fault: (-fault.count, fault.outcome, fault.reason)))
+
+
+def reason_of(record: Record) -> str:
+    """Why a trial has no score, in a line: the error's message, or what made it invalid."""
+    error = record.error if record.outcome == "error" else None
+    message = error and (error.message or error.kind)
+    return fit(one_line(str(message or record.why or f"{record.outcome}, without a reason")), _LONGEST, "…")
+
+
+def _our_words(reason: str) -> str:
+    """A reason up to the server's words, with the numbers of statuses alone."""
+    beginning = _OUR_WORDS.match(reason)
+    return re.sub(r"(?<!HTTP )(?<!\d)\d+(?:\.\d+)?", "0", beginning[0]) if beginning else ""
+
+
+def next_run(report: RunReport) -> NextRun | None:
+    """The run that is left to do: the rest of one that ended early, failed trials, or more repeats.
+
+    More repeats are those of the task with the widest interval, retrievers left out.
+    """
+    name = report.facts.name if report.facts else ""
+    if report.interrupted:
+        return NextRun(asks_the_rest(name))
+    if again := asks_again(report.records, name):
+        return NextRun(again)
+    runs = []
+    for row in report.tasks:
+        panels = panels_of_task(report, row.model, row.task)
+        if not panels or any(panel.uneven for panel in panels):
+            continue
+        length = length_of(report, panels) if len(report.tasks) == 1 else None
+        records = [each.record for each in report.asked if _is_of(row, each)]
+        repeats = _repeats_of_command(report, row.task)
+        more = next_run_of_task(records, length, row.overall, repeats)
+        # What the command has asked already is not lacking: other cells, which another command asked, are.
+        if more is not None and not 0 < more.repeats <= (repeats or 0):
+            runs.append(more)
+    return max(runs, key=lambda run: run.repeats, default=None)
+
+
+def asks_the_rest(name: str = "") -> str:
+    """How a run that was ended early goes on; `name`: its run name, empty where it is not known."""
+    return f"{_same_command(name)} asks the rest"
+
+
+def asks_again(records: Sequence[Record], name: str = "") -> str:
+    """How trials that failed get their answers; empty where none failed, or each would fail again."""
+    count = sum(map(_may_be_mended, records))
+    return f"{_same_command(name)} asks the {counted(count, 'failed trial')} again" if count else ""
+
+
+def next_run_of_task(
+    records: Sequence[Record], length: EffectiveLength | None, overall: Tally, repeats: int | None = None
+) -> NextRun | None:
+    """Return the run that narrows the answer of one task; `None` where it is sure, or repeats would not help.
+
+    `records`: those of the task, of which earlier sessions may have asked more; `length`: its effective length;
+    `overall`: all of its trials; `repeats`: those of the command, `None` where unknown.
+    """
+    if not records or not overall.n:
+        return None
+    task = records[0].task
+    if task in OWN_DOCUMENTS:
+        # A question counts once: `overall.samples` has it for each arm.
+        questions = len({record.sample_number for record in records})
+        wide = _half_width(overall) > _WIDE
+        return NextRun(f"ask more than {questions} questions; intervals count questions, not trials") if wide else None
+    if family_of(task) in _FIXED:
+        return None
+    if length is not None and length.hangs:
+        return _room(records)
+    if length is not None and length.status == "undetermined" and length.decisive is not None:
+        return _to_decide(records, length)
+    asked = repeats or min(_repeats_by_length(records).values())
+    if overall.interval is None:
+        return _with_repeats(2 * asked, "for an interval: one sample has none")
+    return _with_repeats(4 * asked, "for an interval half as wide") if _half_width(overall) > _WIDE else None
+
+
+def panels_of_task(report: RunReport, model: str, task: str) -> list[Panel]:
+    """The panels of a task, those of retrievers left out."""
+    panels = [panel for panel in report.panels if (panel.model, panel.task) == (model, task)]
+    retrieved = {record.panel for record in report.records if retriever_of(record)} if report.retrieval else set()
+    return [panel for panel in panels if panel.needle not in retrieved]
+
+
+def statistics_of(report: RunReport, panel: Panel) -> PanelStatistics | None:
+    """What is computed of a panel."""
+    key = panel.model, panel.task, panel.needle
+    return next((each for each in report.statistics if (each.model, each.task, each.needle) == key), None)
+
+
+def length_of(report: RunReport, panels: Sequence[Panel]) -> EffectiveLength | None:
+    """The effective length of a task's only panel."""
+    statistics = statistics_of(report, panels[0]) if len(panels) == 1 and not panels[0].uneven else None
+    return None if statistics is None else statistics.absolute or statistics.relative
+
+
+def _is_of(row: TaskScore, asked: RecordInPanel) -> bool:
+    """Whether a trial is one of those that the row's own score is made of."""
+    trial = asked.trial
+    return trial.task == row.task and trial.model == row.model and not asked.control and not asked.retriever
+
+
+def _repeats_of_command(report: RunReport, task: str) -> int | None:
+    """The repeats of the command that ended last; the folder may have more of an earlier one."""
+    suites = report.facts.told.get("suites") if report.facts else None
+    own = [each for each in suites or () if isinstance(each, Mapping) and each.get("task") == task_of(task)]
+    return max((each["repeats"] for each in own if isinstance(each.get("repeats"), int)), default=None)
+
+
+def _may_be_mended(record: Record) -> bool:
+    if record.outcome == "error":
+        return record.error is None or record.error.kind not in _LASTING
+    return record.outcome == "invalid" and "uncalibrated" in record.details.invalid
+
+
+def _same_command(name: str) -> str:
+    return f"the same command{f' with --run-name {name}' if name else ''}"
+
+
+def _room(records: Sequence[Record]) -> NextRun | None:
+    """What decides answers that the token limit cut off; others need another thing than room."""
+    reasons = [record.response.finish_reason for record in records if record.outcome == "censored"]
+    if not reasons or "unfinished" in reasons:
+        return None
+    return NextRun("more room for the answers: --answer-budget, and --thinking-budget for a model that reasons first")
+
+
+def _to_decide(records: Sequence[Record], length: EffectiveLength) -> NextRun | None:
+    """The fewest repeats after which the decisive length is decided, if their samples score as those so far.
+
+    With too few samples to prove any length, the promise holds where every answer is right. Earlier sessions may
+    have asked a length more often than another: each is counted by what it was asked.
+    """
+    asked = _repeats_by_length(records)
+    trials = [trial for record in records if (trial := trial_of(record)).length == length.decisive]
+    # Its mean is on one side of the bar whatever undecided trials are: they count for the other side.
+    worst = [trial.score for trial in decided(trials, hits=False) if trial.score is not None]
+    above = bool(worst) and fsum(worst) / len(worst) >= length.threshold
+    scored = [(trial.score, trial.sample_name) for trial in decided(trials, hits=not above) if trial.score is not None]
+    if not scored:
+        return None
+    if length.few and length.needed and all(score == 1 for score, _ in scored):
+        samples = {at: {trial_of(each).sample_name for each in records if each.length == at and each.score is not None}
+                   for at in asked}  # fmt: skip
+        repeats = max(ceil(asked[at] * length.needed / len(names)) for at, names in samples.items() if names)
+        return _with_repeats(repeats, "to prove a length, as far as every answer is right")
+    evidence = of_scores([score for score, _ in scored], [sample for _, sample in scored])
+    more = further_samples(evidence, lambda low, high: low >= length.threshold or high < length.threshold, 1)
+    if not more:
+        return None
+    now = asked[length.decisive or 0]
+    return _with_repeats(now + ceil(more * now / evidence.samples), "to decide the length")
+
+
+def _repeats_by_length(records: Sequence[Record]) -> dict[int, int]:
+    repeats: dict[int, int] = {}
+    for record in records:
+        repeats[record.length] = max(repeats.get(record.length, 0), 1 + record.repeat)
+    return repeats
+
+
+def _half_width(tally: Tally) -> float:
+    return 1.0 if tally.interval is None else (tally.interval.high - tally.interval.low) / 2
+
+
+def _with_repeats(count: int, what: str) -> NextRun | None:
+    return NextRun(what, count) if count <= _MOST_REPEATS else None
+
+
+def basis_of(report: RunReport) -> str:
+    """`304 trials of 19 independent questions; 3 without a score (2 invalid, 1 error)`.
+
+    Questions of L-Eval that share a document are one sample: `15 trials of 15 questions on 3 independent documents`.
+    """
+    counts = Counter([each.trial.outcome for each in report.asked])
+    lost = [f"{counts[name]:,} {name}" for name in UNSCORED if counts[name]]
+    without = f"; {sum(counts[name] for name in UNSCORED):,} without a score ({', '.join(lost)})" if lost else ""
+    # Models, controls and retrievers are asked the same questions: none counts twice.
+    tasks = {each.trial.task for each in report.asked}
+    leval = {task for task in tasks if family_of(task_of(task)) == "leval"}
+    samples = _count_samples(report.asked, leval)
+    of = counted(samples, "independent question")
+    if leval == tasks:
+        questions = len({(record.task, record.item) for record in report.records})
+        if samples < questions:
+            of = f"{counted(questions, 'question')} on {counted(samples, 'independent document')}"
+    return f"{counted(len(report.records), 'trial')} of {of}{without}"
+
+
+def _count_samples(asked: Iterable[RecordInPanel], leval: Collection[str]) -> int:
+    """How many samples there are. Tasks on one's own documents share theirs; those of L-Eval are documents."""
+    samples: dict[tuple[str, str], set[int]] = {}
+    for each in asked:
+        task, panel = each.trial.task, each.trial.needle
+        own = task_of(task) in OWN_DOCUMENTS
+        samples.setdefault(("" if own else task, "" if own or task in leval else panel), set()).add(each.trial.sample)
+    return sum(map(len, samples.values()))

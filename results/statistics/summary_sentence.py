@@ -1,0 +1,439 @@
+"""The first sentence of a report: one function for each kind of run. It claims nothing that the intervals deny."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from needlework.core.labels import OWN_DOCUMENTS
+from needlework.core.record import NOTHING_SAID, UNDECIDED
+from needlework.haystack_fixtures.tasks.catalogue import family_of
+from needlework.results.records.samples import task_of
+from needlework.results.statistics.documents import FOCUSED, WHOLE, ArmAtPlace, DocumentScores
+from needlework.results.statistics.panels import Panel, Tally, range_of
+from needlework.results.statistics.run_followup import (
+    FaultCount,
+    NextRun,
+    basis_of,
+    faults_of,
+    length_of,
+    next_run,
+    panels_of_task,
+    statistics_of,
+)
+from needlework.results.statistics.run_report import RunReport
+from needlework.results.statistics.suites.data_sets import GRAPHWALKS, LONGBENCH_V2, FieldTable
+from needlework.results.statistics.suites.needlebench import HELD, NeedleBench, NeedleBenchRow
+from needlework.results.statistics.suites.ruler import TASKS
+from needlework.results.statistics.tasks import Macro, TaskScore
+from needlework.results.statistics.wording import (
+    LISTED,
+    ModelScore,
+    adaptive_clause,
+    bar_words,
+    depth_clause,
+    few_clause,
+    length_clause,
+    lost_clauses,
+    models_clauses,
+    score_clause,
+    share_words,
+    spread_clauses,
+    tally_words,
+    token_words,
+)
+from needlework.results.style import length_labels, one_line, percent, percent1
+
+SEARCH_NAMES = {"bm25": "BM25 search", "dense": "embedding search"}
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """What to say of a run first."""
+
+    lead: str
+    """The first clause, which says most."""
+    rest: str
+    models: tuple[str, ...]
+    """A sentence for each model, where there are several."""
+    rests: str
+    """What it is based on: trials, questions, those without a score."""
+    faults: tuple[FaultCount, ...]
+    """Errors and invalid trials by reason, the most frequent first."""
+    next_run: NextRun | None
+
+    @property
+    def sentence(self) -> str:
+        """All of it in one line, with a full stop at its end."""
+        return f"{self.lead}; {self.rest}." if self.rest else f"{self.lead}."
+
+
+def headline_of(report: RunReport) -> Headline:
+    """Return the headline of a run; the same for the same records."""
+    by_model = {model: _model_clauses(report, model) for model in report.models}
+    if not by_model:
+        lead, rest = "Nothing was recorded: no question has an answer yet", list[str]()
+    elif len(by_model) > 1:
+        lead, *rest = models_clauses({model: _one_score(report, model) for model in by_model})
+    else:
+        lead, *rest = next(iter(by_model.values()))
+    if report.interrupted and by_model:
+        lead = f"{report.interrupted[0].upper()}{report.interrupted[1:]}: {lead}"
+    return Headline(
+        lead=lead,
+        rest="; ".join(rest),
+        models=tuple(f"{'; '.join(clauses)}." for clauses in by_model.values()) if len(by_model) > 1 else (),
+        rests=basis_of(report),
+        faults=faults_of(report.records),
+        next_run=next_run(report),
+    )
+
+
+def _model_clauses(report: RunReport, model: str) -> list[str]:
+    """The clauses about one model; the first has its name."""
+    rows = [row for row in report.tasks if row.model == model]
+    others = [row for row in rows if task_of(row.task) not in OWN_DOCUMENTS]
+    clauses = _walk_clauses(report, model) or _published_clauses(report, model, others) or _task_clauses(report, others)
+    if not clauses and not others:
+        clauses = _retrieval_clauses(report, model)
+    for scores in report.documents:
+        if scores.model == model:
+            position = next((row.overall for row in rows if task_of(row.task) == "doc_position"), None)
+            clauses = [*_document_clauses(scores, position), *clauses]
+    lost = lost_clauses([_tally_of(panel) for panel in report.panels if panel.model == model], _open(report, rows))
+    if clauses:
+        return [f"{one_line(model)} {clauses[0]}", *clauses[1:], *lost]
+    return [f"{one_line(model)} has no score{': ' if lost else ''}{lost[0] if lost else ''}", *lost[1:]]
+
+
+def _walk_clauses(report: RunReport, model: str) -> list[str]:
+    """Of `--adaptive`."""
+    return [clause for each in report.adaptive if each.model == model and (clause := adaptive_clause(each))][:3]
+
+
+def _retrieval_clauses(report: RunReport, model: str) -> list[str]:
+    return [f"with {row.retriever} search {clause}" for row in report.retrieval if row.model == model
+            and task_of(row.task) not in OWN_DOCUMENTS and (clause := score_clause(row.score))]  # fmt: skip
+
+
+def _task_clauses(report: RunReport, rows: Sequence[TaskScore]) -> list[str]:
+    """Of tasks that have no published table."""
+    if not rows:
+        return []
+    model = rows[0].model
+    if len(rows) == 1:
+        clauses = _one_task(report, rows[0])
+    else:
+        macro = next((each for each in report.macros if each.model == model), None)
+        clauses = task_clauses(rows, macro, _leval_clauses(report, model))
+    return [*clauses, *_missing_overall(report, model)] if clauses else []
+
+
+def _one_task(report: RunReport, row: TaskScore) -> list[str]:
+    panels = panels_of_task(report, row.model, row.task)
+    score = score_clause(row.overall)
+    if not score or any(panel.uneven for panel in panels):
+        return []
+    columns = [column for panel in panels for column in zip(panel.lengths, panel.columns, strict=True)]
+    lengths = [length for length, tally in columns if tally.n or tally.range]
+    # What is cut to a length is not filled up to it: a short document stays short.
+    limit = "with at most" if family_of(task_of(row.task)) == "leval" else "at"
+    labels = list(dict.fromkeys(length_labels([min(lengths), max(lengths)])))
+    scored = f"{score} {limit} {' to '.join(labels)} tokens"
+    if len(panels) != 1 or (statistics := statistics_of(report, panels[0])) is None:
+        parts = zip(_part_names(report, panels), (panel.overall for panel in panels), strict=True)
+        return [scored, *spread_clauses(list(parts), f"on {len(panels)} parts")]
+    undecided = row.overall.range is not None
+    depth = depth_clause(statistics.depth, undecided=undecided)
+    found = length_of(report, panels)
+    if found is None or found.few:
+        return [each for each in (scored, depth, few_clause(found)) if each]
+    length = length_clause(found)
+    if length and not found.hangs and undecided:
+        length += " whatever the undecided answers were"
+    sure = found.point is not None and not found.hangs
+    if length and (sure or found.optimistic is None or found.conservative is not None):
+        return [each for each in (length, depth, scored) if each]
+    return [each for each in (scored, depth, length) if each]
+
+
+def _part_names(report: RunReport, panels: Sequence[Panel]) -> list[str]:
+    """The panels of a task by their languages, where these tell them apart, else by their needles."""
+    words = {"en": "in English", "zh": "in Chinese"}
+    spoken = {(record.model, record.task_label, record.panel): words.get(record.language) for record in report.records}
+    names = [spoken.get((panel.model, panel.task, panel.needle)) for panel in panels]
+    apart = len({*names} - {None}) == len(panels)
+    return [name if apart and name else f"on {panel.needle}" for name, panel in zip(names, panels, strict=True)]
+
+
+def task_clauses(rows: Sequence[TaskScore], macro: Macro | None, means: Sequence[str] = ()) -> list[str]:
+    """`scores 54.3 % (95 % sure: ...) as the mean of 9 kinds of tasks`, `from ... to ..., on 20 tasks`.
+
+    `means`: what to say in place of a macro score, where there is none.
+    """
+    leads = list(means)
+    if macro is not None and (mean := share_words(macro.score.value, macro.score.low, macro.score.high, macro.range)):
+        leads = [f"scores {mean} as the mean of {macro.families} kinds of tasks"]
+    scores = spread_clauses([(f"on {row.task}", row.overall) for row in rows], f"on {len(rows)} tasks")
+    why = list[str]()
+    if macro is not None and macro.missing and macro.range is None and not means:
+        more = f" and {len(macro.missing) - 1} more" if len(macro.missing) > 1 else ""
+        have = "have" if more else "has"
+        why = [f"no mean over {macro.families} kinds of tasks, as {one_line(macro.missing[0])}{more} {have} no score"]
+    return [*leads, *(scores if leads else [f"scores {each}" for each in scores]), *why]
+
+
+def _leval_clauses(report: RunReport, model: str) -> list[str]:
+    """L-Eval's averages on whole documents, where one length was asked, and what they lack."""
+    tables = [each for each in report.leval if each.model == model and not each.retriever]
+    clauses = list[str]()
+    for average in tables[0].averages if len(tables) == 1 else ():
+        score = share_words(average.score.value, average.score.low, average.score.high)
+        if not score or average.name in ("all tasks", "ROUGE-1 average", "ROUGE-2 average"):
+            continue
+        of = f" over {len(average.tasks)} of {average.of} tasks" if average.missing else ""
+        if any(" 0 of " not in each for each in average.missing):
+            of += ", not all of their questions"
+        clauses.append(f"{'' if clauses else 'scores '}{score} in L-Eval's {average.name}{of}")
+    return clauses
+
+
+# Runs of a published benchmark
+
+
+def _published_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) -> list[str]:
+    if not rows:
+        return []
+    clauses = _needlebench_clauses(report, model) or _ruler_clauses(report, model, rows)
+    return clauses or _data_set_clauses(report, model, rows)
+
+
+def _needlebench_clauses(report: RunReport, model: str) -> list[str]:
+    """`scores 60.4 % (95 % sure: ...) as NeedleBench's overall score (v2-4k)`, `S-RT 66.7 %, ...`."""
+    tables = [each for each in report.suites if each.model == model]
+    if len(tables) != 1:
+        return []
+    rows = {row.name: row for row in tables[0].rows}
+    if "Overall" not in rows:
+        clauses = _chain_clauses(tables[0])
+    elif overall := _row_score(rows["Overall"]):
+        parts = [f"{name} {score}" for name in ("S-RT", "M-RT", "M-RS")
+                 if name in rows and (score := _row_score(rows[name], ends=False))]  # fmt: skip
+        clauses = [f"scores {overall} as NeedleBench's overall score ({_version(tables[0])})", ", ".join(parts)]
+    else:
+        clauses = []
+    if clauses and tables[0].design.changed:
+        clauses.append(f"not as published: {', '.join(name.replace('_', ' ') for name in tables[0].design.changed)}")
+    return clauses
+
+
+def _chain_clauses(table: NeedleBench) -> list[str]:
+    """How long a chain the model follows, by language."""
+    reached = list[str]()
+    for reach in table.reaches:
+        if reach.needles is not None:
+            more = (
+                f"of {reach.needles} statements or more"
+                if reach.dropped is None
+                else f"of up to {reach.needles} statements"
+            )
+            reached.append(f"{more if reach.needles else 'of no length'} {_language(reach.name)}")
+    scores = [f"{score} {_language(row.name)}" for row in table.rows
+              if row.name in ("ATC-EN", "ATC-ZH") and (score := _row_score(row, ends=False))]  # fmt: skip
+    lead = f"follows chains {' and '.join(reached)} (each number up to there at {percent(HELD)} % or more)"
+    return [*([lead] if reached else []), *([f"scores {', '.join(scores)} on them (ATC)"] if scores else [])]
+
+
+def _missing_overall(report: RunReport, model: str) -> Iterator[str]:
+    """`no overall score of NeedleBench (v2-4k): it lacks S-RT-ZH`, where the run left parts out."""
+    for table in (each for each in report.suites if each.model == model):
+        missing = next((row.missing for row in table.rows if row.name == "Overall"), ())
+        if missing:
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            yield f"no overall score of NeedleBench ({_version(table)}): it lacks {missing[0]}{more}"
+
+
+def _version(table: NeedleBench) -> str:
+    return table.design.preset.removeprefix("needlebench-")
+
+
+def _language(name: str) -> str:
+    return "in English" if "-EN" in name else "in Chinese"
+
+
+def _row_score(row: NeedleBenchRow, *, ends: bool = True) -> str:
+    if row.missing:
+        return ""
+    return share_words(row.score.value, *((row.score.low, row.score.high) if ends else (None, None)), row.range)
+
+
+def _ruler_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) -> list[str]:
+    """`scores 87.5 % (95 % sure: 80.0 to 95.0) at 4k as RULER's mean of 13 tasks`, and its effective length.
+
+    None where the run has other tasks too, or no length at which all have a score.
+    """
+    tables = [each for each in report.ruler if each.model == model]
+    if len(tables) != 1 or not {row.task for row in rows} <= set(TASKS):
+        return []
+    means = [f"{share_words(each.mean, each.low, each.high)} at {token_words(each.length)}"
+             for each in tables[0].lengths if each.mean is not None]  # fmt: skip
+    if not means:
+        return []
+    clauses = [f"scores {', '.join(means)} as RULER's mean of {len(TASKS)} tasks"]
+    if len(means) > 1:
+        effective = tables[0].effective
+        limit = f"up to {token_words(effective.point)} tokens" if effective.point else "at no length"
+        clauses.append(f"by the means alone it holds {bar_words(effective.threshold)} {limit}")
+    return [*clauses, *spread_clauses([(f"on {row.task}", row.overall) for row in rows], "task by task")]
+
+
+_LONGBENCH, _CLOSED_BOOK = LONGBENCH_V2
+# What readers know a benchmark by, and the rule that its makers score by.
+_DATA_SETS = {
+    "openai_mrcr": ("OpenAI MRCR", "card", "its data card's rule"),
+    "deepmind_mrcr": ("MRCR v2", "deepmind", "DeepMind's rule"),
+    GRAPHWALKS: ("GraphWalks", "card", "its data card's rule"),
+    _LONGBENCH: ("LongBench v2", "authors", "its authors' rule"),
+}
+
+
+def _data_set_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) -> list[str]:
+    """`scores 60.0 % (95 % sure: ...) on OpenAI MRCR (by its data card's rule 72.1 %)`, `n2 80.0 %, n4 40.0 %`."""
+    tables: dict[str, FieldTable] = {each.task: each for each in report.field if each.model == model}
+    known = [table for task, table in tables.items() if task in _DATA_SETS]
+    if len(known) != 1 or not {row.task for row in rows} <= set(tables):
+        return []
+    table = known[0]
+    score = score_clause(table.groups[0].score)
+    if not score:
+        return []
+    name, maker, rule = _DATA_SETS[table.task]
+    by_maker = table.groups[0].others.get(maker)
+    clauses = [f"{score} on {name}" + (f" (by {rule} {percent1(by_maker)} %)" if by_maker is not None else "")]
+    if _CLOSED_BOOK in tables and (closed := tally_words(tables[_CLOSED_BOOK].groups[0].score, ends=False)):
+        clauses.append(f"{closed} without the documents")
+    named = [
+        each for each in table.groups if each.name not in ("overall", "whole text", "text cut") and " " not in each.name
+    ]
+    groups = [f"{each.name} {share}" for each in named[:LISTED] if (share := tally_words(each.score, ends=False))]
+    return [*clauses, *([", ".join(groups)] if len(groups) > 1 else [])]
+
+
+# Runs on the user's own documents
+
+
+def _document_clauses(scores: DocumentScores, position: Tally | None) -> list[str]:
+    """None where nothing was scored. `position`: the answers of `doc_position`."""
+    whole = _largest(scores, WHOLE) or _largest(scores, FOCUSED)
+    if position is not None and position.n:
+        share = tally_words(position)
+    elif whole is not None:
+        rate = whole.score
+        share = share_words(rate.value or 0.0, rate.low, rate.high, range_of(rate.value, rate.n, whole.unscored))
+    else:
+        return []
+    share, _, ends = share.partition(" (")
+    count = f"{scores.questions} questions on your documents" if scores.questions != 1 else "one question"
+    clauses = [f"answers {share} of {count} right{f' ({ends}' if ends else ''}"]
+    clauses += [depth_clause(scores.depth, undecided=position is not None and position.range is not None)]
+    clauses += [_size_clause(scores), *_search_clauses(scores)]
+    absent = scores.absent["absent"].hallucination if "absent" in scores.absent else None
+    if absent is not None and absent.value is not None:
+        clauses.append(f"makes up {percent1(absent.value)} % of the answers that are not there")
+    return [clause for clause in clauses if clause]
+
+
+def place_sentence(scores: DocumentScores, length: int | None) -> str:
+    """The title of a picture of scores by depth: `With 8k tokens of documents it is weakest in the middle`.
+
+    `length`: `None` where there are several, which the test takes together.
+    """
+    clause = depth_clause(scores.depth)
+    read = f"With {token_words(length)} tokens of documents" if length else "Over all lengths"
+    if not clause:
+        return f"{read}, no place of the answer is shown to be worse"
+    return f"{read}, {clause}" if clause.startswith("no ") else f"{read} it is {clause}"
+
+
+def size_sentence(scores: DocumentScores) -> str:
+    """The title of a picture of scores by size."""
+    if clause := _size_clause(scores):
+        return f"It {clause}"
+    whole = _largest(scores, WHOLE)
+    at = f" up to {token_words(whole.length)} tokens" if whole is not None else ""
+    return f"Reading more documents{at} is not shown to cost or to help"
+
+
+def _largest(scores: DocumentScores, arm: str) -> ArmAtPlace | None:
+    points = [each for each in scores.by_size if each.arm == arm and each.score.n]
+    return max(points, key=lambda each: each.length, default=None)
+
+
+def _size_clause(scores: DocumentScores) -> str:
+    """What reading everything costs, where it is more than chance."""
+    loss, whole = scores.loss, _largest(scores, WHOLE)
+    if loss is None or whole is None or not loss.sign:
+        return ""
+    alone = any(each.arm == FOCUSED and each.score.n for each in scores.by_size)
+    beside = "the right document alone" if alone else "the shortest context"
+    at = f", the answer at depth {scores.size_depths[0]:g} %," if len(scores.size_depths) == 1 else ""
+    points = f"{'loses' if loss.mean < 0 else 'gains'} {percent1(abs(loss.mean))} points"
+    return f"{points} when it reads {token_words(whole.length)} tokens{at} in place of {beside}"
+
+
+def _search_clauses(scores: DocumentScores) -> Iterator[str]:
+    """Search in place of reading everything, where the intervals of both lie apart."""
+    whole = _largest(scores, WHOLE)
+    for arm, name in SEARCH_NAMES.items():
+        other = _largest(scores, arm)
+        if whole is None or other is None or other.length != whole.length:
+            continue
+        ends = (whole.score.low, whole.score.high, other.score.low, other.score.high)
+        if None in ends or range_of(other.score.value, other.score.n, other.unscored) is not None:
+            continue
+        low, high, other_low, other_high = (end or 0.0 for end in ends)
+        if high < other_low or other_high < low:
+            yield f"{name} gives it {percent1(other.score.value or 0.0)} %"
+
+
+# Several models
+
+
+def _one_score(report: RunReport, model: str) -> ModelScore | None:
+    """A model's one score: a published one, the macro score of families, the score of a single task; else `None`."""
+    for row in (row for suite in report.suites if suite.model == model for row in suite.rows):
+        if row.name == "Overall" and row.score.value is not None and not row.missing:
+            return ModelScore(row.score.value, row.score.low, row.score.high, row.range)
+    tasks = {row.task for row in report.tasks if row.model == model}
+    for table in (each for each in report.ruler if each.model == model and tasks <= set(TASKS)):
+        if len(table.lengths) == 1 and table.lengths[0].mean is not None:
+            return ModelScore(table.lengths[0].mean, table.lengths[0].low, table.lengths[0].high)
+    macro = next((each for each in report.macros if each.model == model), None)
+    if macro is not None:
+        score = macro.score
+        return None if score.value is None else ModelScore(score.value, score.low, score.high, macro.range)
+    rows = [row.overall for row in report.tasks if row.model == model and task_of(row.task) != "doc_absent"]
+    if len(rows) != 1 or rows[0].mean is None:
+        return None
+    low, high = (rows[0].interval.low, rows[0].interval.high) if rows[0].interval else (None, None)
+    return ModelScore(rows[0].mean, low, high, rows[0].range)
+
+
+def _tally_of(panel: Panel) -> Tally:
+    """A panel's counts; where the answer is absent, to refuse one is right."""
+    if task_of(panel.task) != "doc_absent":
+        return panel.overall
+    counts = {name: 0 if name in NOTHING_SAID else count for name, count in panel.overall.counts.items()}
+    return replace(panel.overall, counts=counts | {"found": panel.overall.trials - sum(counts.values())})
+
+
+def _open(report: RunReport, rows: Sequence[TaskScore]) -> str:
+    """What undecided answers leave open of the effective length, where a run of one task would tell it."""
+    if len(rows) != 1 or _published_clauses(report, rows[0].model, rows):
+        return ""
+    length = length_of(report, panels_of_task(report, rows[0].model, rows[0].task))
+    if length is None or not length.hangs:
+        return ""
+    one = sum(rows[0].overall.counts.get(name, 0) for name in UNDECIDED) == 1
+    word = "more" if length_clause(length) else "word"
+    return f"no {word} on effective length until {'it is' if one else 'they are'} decided"

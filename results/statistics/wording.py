@@ -1,0 +1,261 @@
+"""Clauses of sentences about a run; none says more than the intervals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from needlework.core.record import UNDECIDED, OutcomeName
+from needlework.results.adaptive.design import SHARE
+from needlework.results.adaptive.survey import LengthStatement
+from needlework.results.statistics.depth import DepthEffect
+from needlework.results.statistics.depth_tables import place_words
+from needlework.results.statistics.effective_length import RELATIVE, RULER_THRESHOLD, EffectiveLength
+from needlework.results.statistics.panels import Range, Tally
+from needlework.results.style import length_labels, one_line, percent1
+
+LISTED = 4  # scores or models, of which each is named
+_CHANCE = 0.05  # what is said of depth may be chance in at most so many runs
+_TELLING = 0.2  # score: how far apart two depths are before a difference that may be chance is spoken of
+
+
+class ModelScore(NamedTuple):
+    """A model's one number, 0..1, with its 95 % interval; `range`: where undecided answers make it one."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    range: Range | None = None
+
+
+def share_words(
+    value: float | None, low: float | None = None, high: float | None = None, limits: Range | None = None
+) -> str:
+    """`87.5 % (95 % sure: 81.0 to 92.1)`; `between 70.0 and 80.0 %` where undecided answers decide; else empty."""
+    if limits is not None:
+        return f"between {percent1(limits[0])} and {percent1(limits[1])} %"
+    if value is None:
+        return ""
+    share = f"{percent1(min(1.0, max(0.0, value)))} %"
+    if low is None or high is None:
+        return share
+    return f"{share} (95 % sure: {percent1(max(0.0, low))} to {percent1(min(1.0, high))})"
+
+
+def tally_words(tally: Tally, *, ends: bool = True) -> str:
+    """The same of a tally; without `ends`, the score alone."""
+    low, high = (tally.interval.low, tally.interval.high) if ends and tally.interval else (None, None)
+    return share_words(tally.mean, low, high, tally.range if tally.n else None)
+
+
+def score_clause(tally: Tally) -> str:
+    """`scores 87.5 % (95 % sure: 81.0 to 92.1)`; empty where there is no score."""
+    share = tally_words(tally)
+    alone = tally.mean is not None and tally.interval is None and not (tally.range and tally.n)
+    return f"scores {share}{' (one sample: says nothing of others)' if alone else ''}" if share else ""
+
+
+def spread_clauses(scores: Sequence[tuple[str, Tally]], scope: str) -> list[str]:
+    """`25.0 % on chain, 90.0 % on niah`, from the lowest on; of many scores the lowest and the highest.
+
+    `scores`: with the words that follow each; `scope`: the words that follow all of them.
+    """
+    known = sorted(
+        (tally.mean, one_line(name)) for name, tally in scores if tally.mean is not None and tally.range is None
+    )
+    if len(known) < 2:
+        return []
+    (low, worst), (high, best) = known[0], known[-1]
+    if low == high:
+        return [f"{percent1(low)} % each {scope}"]
+    if len(known) <= LISTED:
+        return [", ".join(f"{percent1(score)} % {name}" for score, name in known)]
+    return [f"from {percent1(low)} % {worst} to {percent1(high)} % {best}, {scope}"]
+
+
+def models_clauses(scores: Mapping[str, ModelScore | None]) -> list[str]:
+    """`2 models, scores in percent: a 90.0 (95 % sure: 80.1 to 95.2), b 40.0 (...)`, and `a is best`."""
+    names = []
+    for model, score in [*scores.items()][:LISTED]:
+        share = "no score" if score is None else share_words(*score).removesuffix(" %").replace(" % (", " (")
+        names.append(f"{one_line(model)} {share}")
+    more = [f"and {len(scores) - LISTED} more"] if len(scores) > LISTED else []
+    lead = f"{len(scores)} models, scores in percent: {', '.join([*names, *more])}"
+    return [lead, *([best] if (best := _best(scores)) else [])]
+
+
+def _best(scores: Mapping[str, ModelScore | None]) -> str:
+    """The best model, where its interval lies above all others; models of one run were asked the same questions."""
+    if None in scores.values():
+        return ""
+    ends = {model: (score.low, score.high) for model, score in scores.items()
+            if score and score.low is not None and score.high is not None and score.range is None}  # fmt: skip
+    if len(ends) < len(scores):
+        return "not all of them have an interval: none is shown to be best"
+    best = max(ends, key=lambda model: ends[model][0])
+    if all(ends[best][0] > high for model, (_, high) in ends.items() if model != best):
+        return f"{one_line(best)} is best"
+    return "their intervals overlap: none is shown to be best"
+
+
+def token_words(length: int | None) -> str:
+    """`2k`."""
+    return "none" if length is None else length_labels([length])[0]
+
+
+def bar_words(threshold: float) -> str:
+    """`RULER's 85.6 %`: whose bar it is, where it is theirs."""
+    return f"RULER's {percent1(threshold)} %" if threshold == RULER_THRESHOLD else f"{percent1(threshold)} %"
+
+
+def _bar_of(length: EffectiveLength) -> str:
+    return bar_words(length.threshold) if length.rule == "absolute" else f"{100 * RELATIVE:.0f} % of its base score"
+
+
+def length_clause(length: EffectiveLength) -> str:
+    """`holds RULER's 85.6 % up to 2k tokens (95 % sure: 1k to 4k)`; empty where nothing has a score.
+
+    What is "sure" is what the intervals say: at least `conservative`, at most `optimistic`. Where undecided answers
+    decide the rest, that is all, if it is anything: `_open` has why.
+    """
+    if length.longest_tested is None or (length.rule == "relative" and not length.base):
+        return ""
+    bar = _bar_of(length)
+    if length.status == "at least":
+        scored = " with a score" if length.longest_asked not in (None, length.longest_tested) else ""
+        return f"holds {bar} at every length{scored}, up to {token_words(length.longest_tested)} tokens (95 % sure)"
+    if length.status == "none":
+        return f"does not hold {bar} at any length, {token_words(length.decisive)} tokens included (95 % sure)"
+    most = None if length.optimistic == length.longest_tested else length.optimistic
+    if length.hangs:
+        return "" if length.conservative is None and most is None else _within(bar, length.conservative, most)
+    limit = f"up to {token_words(length.point)} tokens" if length.point is not None else "at no length by its scores"
+    if length.optimistic is None:
+        sure = "95 % sure: at no length"
+    elif length.conservative is None:
+        sure = "nothing about it is 95 % sure yet" if most is None else f"95 % sure: at most {token_words(most)}"
+    elif most is None:
+        sure = f"95 % sure: {token_words(length.conservative)} or more"
+    else:
+        ends = (token_words(length.conservative), token_words(most))
+        sure = "95 % sure" if ends[0] == ends[1] else f"95 % sure: {ends[0]} to {ends[1]}"
+    return f"holds {bar} {limit} ({sure})"
+
+
+def few_clause(length: EffectiveLength | None) -> str:
+    """What so few samples showed of the length, and how many would do: `too few to say ...`; else empty."""
+    if length is None or not length.few or (length.rule == "relative" and not length.base):
+        return ""
+    bar = _bar_of(length)
+    held = f"held {bar} " + (
+        f"up to {token_words(length.point)} tokens" if length.point is not None else "at no length"
+    )
+    most = ""
+    if length.optimistic is None:
+        most = "; 95 % sure is that it holds it nowhere"
+    elif length.optimistic != length.longest_tested:
+        most = f"; 95 % sure is only that it ends by {token_words(length.optimistic)}"
+    count = "one question" if length.samples == 1 else f"{length.samples} questions"
+    return f"in this run it {held}, but {count} a length cannot prove that ({length.needed} can){most}"
+
+
+def adaptive_clause(statement: LengthStatement) -> str:
+    """`holds RULER's 85.6 % up to 32k to 64k tokens (95 % sure)`; empty where the bar is not known."""
+    if statement.bar is None:
+        return ""
+    bar = bar_words(statement.bar) if statement.rule == "absolute" else f"{100 * SHARE:.0f} % of its base score"
+    low, high, or_more = statement.low, statement.high, statement.or_more
+    if high is None:
+        return f"does not hold {bar} even at {token_words(statement.lengths[0].length)} tokens (95 % sure)"
+    if low is None and or_more:
+        scored = any(each.n for each in statement.lengths)
+        return f"is not decided: no length is shown to hold {bar}, none to fail it" if scored else ""
+    if low == high and or_more:
+        return f"holds {bar} at every length, up to {token_words(high)} tokens (95 % sure)"
+    return _within(bar, low, None if or_more else high)
+
+
+def _within(bar: str, low: int | None, high: int | None) -> str:
+    """At least `low` tokens, at most `high`; `None` for an end that is not known."""
+    if high is None:
+        return f"holds {bar} up to {token_words(low)} tokens at least (95 % sure)"
+    if low is None:
+        return f"holds {bar} up to at most {token_words(high)} tokens (95 % sure)"
+    ends = token_words(low) if low == high else f"a length between {token_words(low)} and {token_words(high)}"
+    return f"holds {bar} up to {ends} tokens (95 % sure)"
+
+
+_SHAPES = {
+    "lost in the middle": "weakest in the middle of the text",
+    "primacy": "best where the answer stands early",
+    "recency": "best where the answer stands late",
+    "falling": "weaker the later the answer stands",
+    "rising": "weaker the earlier the answer stands",
+    "flat": "no part of the text more than 10 points weaker",
+}
+
+
+def depth_clause(effect: DepthEffect | None, *, undecided: bool = False) -> str:
+    """`weakest at depth 10..30 %`; a difference that may be chance is called so, or, a small one, left out.
+
+    `undecided`: where answers are, what is shown is so of the others, and what may be chance is left out.
+    """
+    clause, shown = _depth(effect)
+    if undecided and clause:
+        return f"{clause} by the answers that have a score" if shown else ""
+    return clause
+
+
+def _depth(effect: DepthEffect | None) -> tuple[str, bool]:
+    """What is said of depth, and whether it is shown."""
+    if effect is None:
+        return "", False
+    p = effect.p if effect.p_adjusted is None else effect.p_adjusted
+    if effect.shape == "flat" or (effect.shape in _SHAPES and p is not None and p <= _CHANCE):
+        return _SHAPES[effect.shape], True
+    if effect.shape == "hole" and effect.place is not None and p is not None and p <= _CHANCE:
+        return f"weakest at depth {place_words(effect.place)}", True
+    ends = effect.extremes
+    if ends is None or ends.best_score - ends.worst_score < _TELLING:
+        return "", False
+    worst = f"at depth {place_words(ends.worst)} ({percent1(min(1.0, max(0.0, round(ends.worst_score, 9))))} %)"
+    shown = ends.p_adjusted <= _CHANCE
+    return f"weakest {worst}" if shown else f"lowest {worst}, which may be chance", shown
+
+
+# What the scores leave out
+
+_LOST: dict[OutcomeName, tuple[str, str]] = {
+    "censored": ("was cut off", "were cut off"),
+    "unclear": ("is neither right nor wrong by the rule", "are neither right nor wrong by the rule"),
+    "empty": ("was empty", "were empty"),
+    "refused": ("was a refusal", "were refusals"),
+}
+_MISSING: dict[OutcomeName, str] = {
+    "skipped": "did not fit the model's window",
+    "invalid": "were not read as they were sent",
+    "error": "failed",
+}
+
+
+def lost_clauses(tallies: Sequence[Tally], then: str = "") -> list[str]:
+    """`4 of 25 answers were cut off`, `6 of 36 questions did not fit the model's window`.
+
+    `then`: what follows from the undecided ones, which stands behind them.
+    """
+    trials = sum(each.trials for each in tallies)
+    counts = Counter[OutcomeName]()
+    for tally in tallies:
+        counts.update(tally.counts)
+    answers = trials - sum(counts[name] for name in _MISSING)
+    last = next((name for name in reversed(UNDECIDED) if counts[name]), None)
+    clauses = []
+    for name, words in _LOST.items():
+        if counts[name]:
+            clause = f"{counts[name]:,} of {answers:,} answers {words[counts[name] != 1]}"
+            clauses.append(f"{clause}: {then}" if then and name == last else clause)
+    return [
+        *clauses,
+        *(f"{counts[name]:,} of {trials:,} questions {words}" for name, words in _MISSING.items() if counts[name]),
+    ]
