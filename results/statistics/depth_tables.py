@@ -111,12 +111,30 @@ def _binned(rows: dict[tuple[int, int], Row], left_out: int, mean: float | None)
     depths = sorted({depth for _, _, depth, _ in found})
     columns = _bins(depths, len(found))
     bin_of = {depth: _bin(columns, depth) for depth in depths}
-    blocks = [
-        sorted((bin_of[depth], score) for each, _, depth, score in found if each == length)
-        for length in sorted({length for length, *_ in found})
-    ]
     samples = len({sample for _, sample, *_ in found})
+    if len({(sample, depth) for _, sample, depth, _ in found}) == samples < len(found):
+        # Asked at one depth at all its lengths, a sample brings its luck to all of them: it counts once.
+        blocks = [_levelled(found, bin_of)]
+    else:
+        blocks = [
+            sorted((bin_of[depth], score) for each, _, depth, score in found if each == length)
+            for length in sorted({length for length, *_ in found})
+        ]
     return _table(columns, blocks, paired=False, samples=samples, left_out=left_out, mean=mean)
+
+
+def _levelled(rows: Sequence[tuple[int, int, float, float]], bin_of: Mapping[float, int]) -> list[tuple[int, float]]:
+    """The bin of each sample and depth, and its mean score (0..1) over the lengths, as if these were equally hard."""
+    by_length: dict[int, list[float]] = {}
+    for length, _, _, score in rows:
+        by_length.setdefault(length, []).append(score)
+    overall = fsum(score for *_, score in rows) / len(rows)
+    shift = {length: overall - fsum(scores) / len(scores) for length, scores in by_length.items()}
+    by_sample: dict[tuple[int, float], list[float]] = {}
+    for length, sample, depth, score in rows:
+        by_sample.setdefault((sample, depth), []).append(score + shift[length])
+    means = {at: min(1.0, max(0.0, fsum(scores) / len(scores))) for at, scores in by_sample.items()}
+    return sorted((bin_of[depth], mean) for (_, depth), mean in means.items())
 
 
 def _bins(depths: Sequence[float], samples: int) -> tuple[DepthColumn, ...]:

@@ -200,3 +200,19 @@ def test_a_depth_that_was_asked_more_often_at_a_hard_length_is_not_shown_to_be_w
     assert ends is not None
     assert (ends.worst, ends.worst_score) == ((100.0, 100.0), 0.0)
     assert ends.p > 0.05
+
+
+def test_needles_with_the_same_depth_at_every_length_count_once(trials_of: TrialsOf) -> None:
+    """Hard needles are missed at all lengths: were these independent, 7 of 10 runs without an effect would show one."""
+    rng = np.random.default_rng(1)
+    shown = 0
+    for _ in range(60):
+        depths = rng.permutation(np.arange(20) % 5) * 25
+        chances = 1 / (1 + np.exp(-1 - 4 * rng.standard_normal(20)))
+        hits = rng.random((6, 20)) < chances
+        trials = trials_of(
+            (1000 * (length + 1), float(depths[i]), i, float(hits[length, i])) for length in range(6) for i in range(20)
+        )
+        shown += depth_effect(trials).shape not in ("undetermined", "flat", "ceiling", "floor")
+
+    assert shown <= 9  # of 60 at 5 %: more in 1 of 1,000 tries
