@@ -324,23 +324,29 @@ def _data_set_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) 
 
 def _document_clauses(scores: DocumentScores, position: Tally | None) -> list[str]:
     """None where nothing was scored. `position`: the answers of `doc_position`."""
+    count = f"{scores.questions} questions" if scores.questions != 1 else "one question"
     whole = _largest(scores, WHOLE) or _largest(scores, FOCUSED)
+    clauses = []
     if position is not None and position.n:
-        share = tally_words(position)
+        clauses.append(_right_answers(tally_words(position), f"{count} on your documents"))
     elif whole is not None:
         rate = whole.score
         share = share_words(rate.value or 0.0, rate.low, rate.high, range_of(rate.value, rate.n, whole.unscored))
-    else:
-        return []
-    share, _, ends = share.partition(" (")
-    count = f"{scores.questions} questions on your documents" if scores.questions != 1 else "one question"
-    clauses = [f"answers {share} of {count} right{f' ({ends}' if ends else ''}"]
-    clauses += [depth_clause(scores.depth, undecided=position is not None and position.range is not None)]
-    clauses += [_size_clause(scores), *_search_clauses(scores)]
+        clauses.append(_right_answers(share, f"{count} on your documents" if whole.arm == WHOLE else count))
+        clauses += ["each with its answer's document alone"] if whole.arm == FOCUSED else []
+    present, undecided = bool(clauses), position is not None and position.range is not None
+    clauses += [depth_clause(scores.depth, undecided=undecided), _size_clause(scores), *_search_clauses(scores)]
     absent = scores.absent["absent"].hallucination if "absent" in scores.absent else None
     if absent is not None and absent.value is not None:
-        clauses.append(f"makes up {percent1(absent.value)} % of the answers that are not there")
+        of = "the answers that are not there" if present else f"the answers to {count} that are not there"
+        clauses.append(f"makes up {percent1(absent.value)} % of {of}")
     return [clause for clause in clauses if clause]
+
+
+def _right_answers(share: str, of: str) -> str:
+    """`answers 87.5 % of 8 questions right (95 % sure: ...)`."""
+    share, _, ends = share.partition(" (")
+    return f"answers {share} of {of} right{f' ({ends}' if ends else ''}"
 
 
 def place_sentence(scores: DocumentScores, length: int | None) -> str:

@@ -173,7 +173,10 @@ def adaptive_clause(statement: LengthStatement) -> str:
         return f"is not decided: no length is shown to hold {bar}, none to fail it" if scored else ""
     if low == high and or_more:
         return f"holds {bar} at every length, up to {token_words(high)} tokens (95 % sure)"
-    return _within(bar, low, None if or_more else high)
+    if low is not None and or_more:
+        most = f"perhaps up to {token_words(high)} or more"
+        return f"holds {bar} up to {token_words(low)} tokens at least, {most} (95 % sure)"
+    return _within(bar, low, high)
 
 
 def _within(bar: str, low: int | None, high: int | None) -> str:

@@ -217,7 +217,7 @@ def test_a_run_that_was_interrupted_or_has_nothing_says_so(make_record: MakeReco
     [
         (32_000, 64_000, False, "holds RULER's 85.6 % up to a length between 32k and 64k tokens (95 % sure)"),
         (64_000, 64_000, True, "holds RULER's 85.6 % at every length, up to 64k tokens (95 % sure)"),
-        (8_000, 64_000, True, "holds RULER's 85.6 % up to 8k tokens at least (95 % sure)"),
+        (8_000, 64_000, True, "holds RULER's 85.6 % up to 8k tokens at least, perhaps up to 64k or more (95 % sure)"),
         (None, 8_000, False, "holds RULER's 85.6 % up to at most 8k tokens (95 % sure)"),
         (None, 8_000, True, "is not decided: no length is shown to hold RULER's 85.6 %, none to fail it"),
         (None, None, False, "does not hold RULER's 85.6 % even at 1k tokens (95 % sure)"),
@@ -248,3 +248,17 @@ def test_the_length_of_a_task_that_cuts_documents_is_the_most_that_they_have(mak
         for n in range(4)
     ]
     assert said(records).sentence.endswith("with at most 16k tokens.")
+
+
+def test_a_run_of_absent_answers_alone_has_a_headline() -> None:
+    records = [asked(i, "refused", task="doc_absent", arm="absent") for i in range(8)]
+
+    assert said(records).sentence == "mock makes up 0 % of the answers to 8 questions that are not there."
+
+
+def test_a_score_of_answer_documents_alone_is_not_said_of_all_documents() -> None:
+    records = [asked(i, task="doc_size", arm="focused") for i in range(8)]
+
+    assert said(records).sentence == (
+        "mock answers 100 % of 8 questions right (95 % sure: 63.1 to 100); each with its answer's document alone."
+    )
