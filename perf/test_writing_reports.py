@@ -12,7 +12,7 @@ from needlework.core.grid import Cell
 from needlework.results.html.comparison import comparison_html
 from needlework.results.pictures.parts import Style
 from needlework.results.run.finish import write_files
-from needlework.results.statistics.comparison.comparison import compare
+from needlework.results.statistics.comparison.many_runs import compare_runs
 from needlework.results.statistics.run_report import run_report
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time, min_rounds=1, max_time=1)
@@ -63,7 +63,7 @@ def test_page_of_two_runs(benchmark, perf_row):
     first, second = records(100, 100, 1), records(100, 100, 1, seed=1)
 
     def page():
-        return comparison_html(compare(first, second), first, second, title="B - A", names=("a", "b"))
+        return comparison_html(compare_runs({"a": first, "b": second}), title="B - A")
 
     assert len(benchmark.pedantic(page, rounds=1).encode()) < 3_000_000
     perf_row(what="page of two runs of 10,000 trials", ours=benchmark.stats.stats.min, unit="CPU s", target=15)

@@ -16,7 +16,7 @@ from needlework.results.compare.leaderboard import place_of
 from needlework.results.html.boards import history_html
 from needlework.results.pictures.models import write_history
 from needlework.results.records.samples import began, step_of
-from needlework.results.statistics.comparison.joining import weights_lines
+from needlework.results.statistics.comparison.provenance import weights_lines
 from needlework.results.statistics.leaderboard.boards import BoardSeries, Candidate, series_of
 from needlework.results.style import one_line
 from needlework.results.tables.leaderboard import (

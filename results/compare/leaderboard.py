@@ -16,8 +16,8 @@ from needlework.results.compare.collect import candidates_of, collect
 from needlework.results.files.csv_files import safe_cell
 from needlework.results.html.boards import board_html
 from needlework.results.pictures.comparison import write_score_lines
-from needlework.results.statistics.comparison.joining import weights_lines
-from needlework.results.statistics.comparison.many_runs import Against, RunScores
+from needlework.results.statistics.comparison.many_runs import ComparedRun, RunScores
+from needlework.results.statistics.comparison.provenance import weights_lines
 from needlework.results.statistics.intervals import Interval
 from needlework.results.statistics.leaderboard.boards import Board, BoardRow, boards_of
 from needlework.results.style import one_line
@@ -193,10 +193,10 @@ def _picture(board: Board, folder: Path, number: int, boards: Sequence[Board]) -
     return write_score_lines(lines, stem, title=f"{board.task}: score over length{more}", below=below)
 
 
-def _line(row: BoardRow) -> Against:
+def _line(row: BoardRow) -> ComparedRun:
     assert row.entry is not None
     lengths = {
         length: RunScores(trials, n, mean, None if low is None or high is None else Interval(low, high, 0))
         for length, trials, n, mean, low, high in row.entry.by_length
     }
-    return Against(row.who.name, RunScores(row.entry.trials, row.entry.n, row.mean, None), lengths)
+    return ComparedRun(row.who.name, RunScores(row.entry.trials, row.entry.n, row.mean, None), lengths)
