@@ -19,7 +19,7 @@ from needlework.results.files.read_run import RESULTS, manifest_at, read_run
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.records.samples import began, task_of
 from needlework.results.statistics.leaderboard.boards import Candidate
-from needlework.results.statistics.leaderboard.entries import BoardEntry, alike, entries_of
+from needlework.results.statistics.leaderboard.entries import BoardEntry, comparable_groups, entries_of
 from needlework.results.statistics.panels import asked_of
 from needlework.results.statistics.run_report import interrupted
 from needlework.results.statistics.sentence.run import FAULTS
@@ -173,7 +173,7 @@ def _newest(runs: Sequence[BoardRun]) -> tuple[list[tuple[BoardRun, str]], list[
         for model in _models(run):
             groups.setdefault(_configuration(run, model), []).append((run, model))
     kept, older = [], 0
-    same = (part for own in groups.values() for part in alike(own, lambda pair: _entries(*pair)))
+    same = (part for own in groups.values() for part in comparable_groups(own, lambda pair: _entries(*pair)))
     for own in same:
         own.sort(key=lambda pair: (not pair[0].why, _time(pair[0]), pair[0].name))
         kept.append(own[-1])

@@ -168,16 +168,16 @@ def markdown_text(boards: Sequence[Board], title: str, notes: Sequence[str]) -> 
 def _values(number: int, board: Board, row: BoardRow, lengths: Sequence[int]) -> list[object]:
     own = [board.task, number, row.who.name, row.who.run, *row.ranks, row.mean, row.low, row.high, row.counted]
     own += row.range or (None, None)
-    entry, otherwise = row.entry, board.otherwise.get(row.who.name)
+    entry, differences = row.entry, board.differences.get(row.who.name)
     if entry is None:
-        return [*own, *[None] * (len(_PLAIN) - len(own) - 1), otherwise, *[None] * 3 * len(lengths)]
+        return [*own, *[None] * (len(_PLAIN) - len(own) - 1), differences, *[None] * 3 * len(lengths)]
     effective = entry.effective[:3] if entry.effective else (None, None, None)
     means = {length: mean for length, _, _, mean, _, _ in entry.by_length}
     ranges = {each[0]: ends for each, ends in zip(entry.by_length, entry.ranges, strict=True)}
     within = [end for length in lengths for end in ranges.get(length) or (None, None)]
     seconds = entry.latency or (None, None)
     failed = [entry.outcomes.get(outcome, 0) for outcome in ("error", "invalid")]
-    told = (entry.trials, entry.n, *failed, *effective, entry.prompt_tokens, entry.answer_tokens, *seconds, otherwise)
+    told = (entry.trials, entry.n, *failed, *effective, entry.prompt_tokens, entry.answer_tokens, *seconds, differences)
     return [*own, *told, *(means.get(length) for length in lengths), *within]
 
 

@@ -20,7 +20,7 @@ from needlework.results.tables.comparison import p_words, points1
 from needlework.results.tables.terminal import NONE, range_words
 
 _MOST = 6  # lengths that have a column of their own in a terminal
-_TOLD = 5  # models that were asked otherwise
+_NAMED = 5  # models of which settings differ
 RANK = "rank"
 SECONDS = "seconds an answer"
 SPENT = ("prompt tokens", "answer tokens", SECONDS, "seconds, slowest 5 %")  # of which less is better
@@ -58,7 +58,7 @@ def board_head(board: Board, *, every_length: bool = False) -> tuple[str, ...]:
 def board_row(board: Board, row: BoardRow, *, every_length: bool = False) -> tuple[str, ...]:
     """A row in the order of `board_head`: tokens and seconds are of a trial, on average and in the median."""
     entry = row.entry
-    name = f"{row.who.name} *" if row.who.name in board.otherwise else row.who.name
+    name = f"{row.who.name} *" if row.who.name in board.differences else row.who.name
     named = with_failed(name, row.who.entries.values() if entry is None else [entry])
     cells = [rank_words(row.ranks), named, score_cell(row)]
     if board.has_misses:
@@ -102,11 +102,11 @@ def effective_words(entry: BoardEntry) -> str:
 
 
 def board_notes(board: Board) -> list[str]:
-    """What its ranks rest on, and who was asked otherwise."""
+    """What its ranks rest on, and which models were asked with other settings."""
     count = len(board.rows)
     if count < 2:
         return []
-    return [*_ties(board, count), *_otherwise(board)]
+    return [*_ties(board, count), *_differences(board)]
 
 
 def _ties(board: Board, count: int) -> list[str]:
@@ -117,12 +117,12 @@ def _ties(board: Board, count: int) -> list[str]:
     return []
 
 
-def _otherwise(board: Board) -> list[str]:
-    if not board.otherwise:
+def _differences(board: Board) -> list[str]:
+    if not board.differences:
         return []
-    told = [f"{name} ({board.otherwise[name]})" for name in sorted(board.otherwise)]
-    more = [f"and {len(told) - _TOLD} more"] * (len(told) > _TOLD)
-    listed = "; ".join([*told[:_TOLD], *more])
+    models = [f"{name} ({board.differences[name]})" for name in sorted(board.differences)]
+    more = [f"and {len(models) - _NAMED} more"] * (len(models) > _NAMED)
+    listed = "; ".join([*models[:_NAMED], *more])
     return [f"* asked in another way than the others here, which may be what differs: {listed}"]
 
 

@@ -9,7 +9,7 @@ from math import fsum, sqrt
 import numpy as np
 
 from needlework.results.statistics.intervals import Floats
-from needlework.results.statistics.leaderboard.entries import BoardEntry, Codes, alike, asked_otherwise
+from needlework.results.statistics.leaderboard.entries import BoardEntry, Codes, comparable_groups, settings_differences
 from needlework.results.statistics.paired import FEWEST_FOR_P, flip_tail, holm
 from needlework.results.statistics.panels import Range
 
@@ -54,7 +54,7 @@ class Board:
     """Models that were asked the same cells of one task, the best score first. `trials`, `samples`: of each model, also
     those that it did not answer.
 
-    `otherwise`: by name, in what a model was asked in another way than most.
+    `differences`: by name, which settings of a model differ from those of most.
     """
 
     task: str
@@ -63,7 +63,7 @@ class Board:
     trials: int
     samples: int
     scorer: str
-    otherwise: Mapping[str, str]
+    differences: Mapping[str, str]
 
     @property
     def has_misses(self) -> bool:
@@ -87,7 +87,7 @@ def boards_of(candidates: Sequence[Candidate]) -> tuple[Board, ...]:
 
 def _alike(who: Sequence[Candidate], tasks: Sequence[str]) -> list[list[Candidate]]:
     """The candidates in groups that were asked and scored alike in all of these tasks."""
-    return alike(who, lambda each: [each.entries[task] for task in tasks])
+    return comparable_groups(who, lambda each: [each.entries[task] for task in tasks])
 
 
 def _board(task: str, who: Sequence[Candidate]) -> Board:
@@ -101,8 +101,8 @@ def _board(task: str, who: Sequence[Candidate]) -> Board:
     lengths = tuple(length for length, *_ in first.by_length)
     samples = len(np.unique(first.samples))
     scorers = ", ".join(sorted({name for entry in entries for name in entry.scorers}))
-    otherwise = asked_otherwise({each.name: each.asked.get(task, {}) for each in who})
-    return Board(task, _ordered(rows), lengths, first.trials, samples, scorers, otherwise)
+    differences = settings_differences({each.name: each.asked.get(task, {}) for each in who})
+    return Board(task, _ordered(rows), lengths, first.trials, samples, scorers, differences)
 
 
 def _of_all(who: Sequence[Candidate]) -> list[Board]:
@@ -128,8 +128,8 @@ def _of_all(who: Sequence[Candidate]) -> list[Board]:
         ]
         trials = sum(board.trials for board in boards)
         name = f"{ALL} ({', '.join(board.task for board in boards)})"
-        otherwise = {who: words for board in reversed(boards) for who, words in board.otherwise.items()}
-        found.append(Board(name, _ordered(rows), (), trials, sums.shape[1], "", otherwise))
+        differences = {who: words for board in reversed(boards) for who, words in board.differences.items()}
+        found.append(Board(name, _ordered(rows), (), trials, sums.shape[1], "", differences))
     return found
 
 
@@ -372,7 +372,7 @@ def series_of(ordered: Sequence[tuple[str, str, Candidate]]) -> tuple[BoardSerie
 
 
 def _series_alike(task: str, runs: Sequence[tuple[str, Candidate]]) -> list[list[tuple[str, Candidate]]]:
-    return alike(runs, lambda run: [run[1].entries[task]])
+    return comparable_groups(runs, lambda run: [run[1].entries[task]])
 
 
 def _series(task: str, model: str, own: Sequence[tuple[str, Candidate]]) -> BoardSeries:

@@ -193,9 +193,9 @@ def _latency(records: Sequence[Record]) -> tuple[float, float] | None:
 T = TypeVar("T")
 
 
-def alike(runs: Iterable[T], entries: Callable[[T], Sequence[BoardEntry]]) -> list[list[T]]:
-    """Return the runs in groups, each in the order given. `entries`: those of a run, of the same tasks and cells for
-    all of them.
+def comparable_groups(runs: Iterable[T], entries: Callable[[T], Sequence[BoardEntry]]) -> list[list[T]]:
+    """Return the runs in groups that can be compared, each in the order given. `entries`: those of a run, of the same
+    tasks and cells for all of them.
 
     Runs are together where they had the same questions, as far as those are known, and no trial has two scorers. A run
     that could be in several groups, as one with few scores, is in the largest one.
@@ -230,7 +230,7 @@ def _fit(known: Codes, other: Codes) -> bool:
 _SHOWN = 40  # characters of a value
 
 
-def asked_otherwise(asked: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
+def settings_differences(asked: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
     """Return in words what differs, by model, from how most of the models were asked.
 
     `asked`: by model, the options that address it (`template`, `system_prompt`, ...). Of two values as common as each
