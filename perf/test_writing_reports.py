@@ -9,6 +9,7 @@ from hashlib import sha256
 import pytest
 
 from needlework.core.grid import Cell
+from needlework.core.record import record_of
 from needlework.results.html.comparison import comparison_html
 from needlework.results.pictures.parts import Style
 from needlework.results.run.finish import write_files
@@ -45,7 +46,7 @@ def records(lengths, depths, repeats, seed=0):
                         "details": {"flags": [], "recipe": "r"}, "error": None, "timing": {"latency_s": rng.random()},
                     }
                 )  # fmt: skip
-    return made
+    return [record_of(fields) for fields in made]
 
 
 @pytest.mark.parametrize("shape", [(100, 100, 1), (35, 35, 8), (10, 11, 91)], ids="{}".format)

@@ -114,6 +114,12 @@ def test_other_prompts_are_refused_unless_asked_for(
     assert "--allow-different-prompts" in error
     assert not (tmp_path / "out").exists()
 
+    third = write_run("c", lambda *_: False, prompt="q")
+    assert main([str(a), str(a), *argv[1:], "--labels", "x,y,z"]) == 2
+    assert "x and z" in capsys.readouterr().err
+    assert main([str(b), str(third), "--format", "svg"]) == 0
+    capsys.readouterr()
+
     assert main([*argv, "--allow-different-prompts"]) == 0
     printed = capsys.readouterr().out
     assert "caution: b was asked other prompts in 72 trials" in printed
@@ -176,15 +182,6 @@ def test_files_go_beside_the_second_run(
     assert list((tmp_path / "here").iterdir()) == []
 
 
-def test_a_refusal_without_manifests_says_so(
-    write_run: Callable[..., Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    a, b = write_run("a", lambda *_: False), write_run("b", lambda *_: False, prompt="q")
-
-    assert main([str(a), str(b)]) == 2
-    assert "A and B without a readable manifest.json" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -216,28 +213,35 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert error.count("\n") == 1
 
 
-def test_other_seeds_are_refused(write_run: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
-    a, b = write_run("a", lambda *_: False), write_run("b", lambda *_: False, seed=1)
-
-    assert main([str(a), str(b)]) == 2
-    assert "no trial in common: seed 0 / 1" in capsys.readouterr().err
-
-
-def test_a_wrong_option_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    for words in (["a"], ["a", "b", "--format", "gif"], ["a", "b", "--nonsense"]):
-        with pytest.raises(SystemExit) as caught:
-            main(words)
-        assert caught.value.code == 2
-        assert capsys.readouterr().err.count("\n") == 1
-
-
-def test_a_folder_that_cannot_be_written_is_one_line(
-    write_run: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("fields", "options", "message"),
+    [
+        ({"seed": 1}, [], "no trial in common: seed 0 / 1"),
+        ({"prompt": "q"}, [], "A and B without a readable manifest.json"),
+        ({}, ["--out", "a/results.json"], "Not a directory"),
+        ({}, ["--format", "gif"], "gif"),
+        ({}, ["--nonsense"], "there is no --nonsense"),
+    ],
+)
+def test_what_cannot_be_compared_or_written_is_one_line(
+    write_run: Callable[..., Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    fields: dict[str, Any],
+    options: list[str],
+    message: str,
 ) -> None:
-    run = write_run("a", lambda *_: False)
-
-    assert main([str(run), str(run), "--out", str(run / "results.json")]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    monkeypatch.chdir(tmp_path)
+    write_run("a", lambda *_: False)
+    write_run("b", lambda *_: False, **fields)
+    try:
+        code = main(["a", "b", *options])
+    except SystemExit as ended:
+        code = int(str(ended.code))
+    error = capsys.readouterr().err
+    assert (code, error.count("\n")) == (2, 1)
+    assert message in error
 
 
 def test_controls_and_retrievers_are_left_out_of_the_page_too(make_record: Make, tmp_path: Path) -> None:
