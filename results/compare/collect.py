@@ -95,7 +95,8 @@ def _run(name: str, folder: Path, read: _Contents) -> BoardRun:
 
 def _unanswered(entries: Sequence[BoardEntry]) -> str:
     """Why a run says nothing of its models: all of its trials failed."""
-    failed = all(entry.outcomes.keys() <= set(FAULTS) for entry in entries)
+    outcomes = {name for entry in entries for name, count in entry.overall.counts.items() if count}
+    failed = outcomes <= set(FAULTS)
     return f"all of its trials failed ({failed_words(entries)})" if failed else ""
 
 

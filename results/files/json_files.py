@@ -18,7 +18,7 @@ from needlework.core.record import SCHEMA as RECORD_SCHEMA
 from needlework.core.record import UNSCORED, Record, encode_record, record_of
 from needlework.results.records.run_folder import read_run_json
 from needlework.results.statistics.comparison.comparison import JudgedDifference, Losses
-from needlework.results.statistics.comparison.many_runs import ComparedRun, RunScores
+from needlework.results.statistics.comparison.many_runs import ComparedRun
 from needlework.results.statistics.documents import documents_object, retrieval_object
 from needlework.results.statistics.effective_length import EffectiveLength
 from needlework.results.statistics.intervals import METHOD
@@ -207,7 +207,7 @@ def _at(run: ComparedRun, length: int) -> JudgedDifference | None:
     return run.pair.lengths.get(length) if run.pair else None
 
 
-def _scores(scores: RunScores) -> dict[str, Any]:
+def _scores(scores: Tally) -> dict[str, Any]:
     ends = scores.interval
     return {
         "trials": scores.trials,

@@ -16,8 +16,8 @@ from needlework.results.html.page import page
 from needlework.results.html.panels import NO_SCORE, CellView, GridView, axes_data, grid_view
 from needlework.results.html.report import LIMIT_BYTES, NOTICE_BYTES
 from needlework.results.statistics.comparison.comparison import Comparison, GroupDifference, Place, TaskDifference
-from needlework.results.statistics.comparison.many_runs import ComparedRun, RunScores
-from needlework.results.statistics.panels import depth_order
+from needlework.results.statistics.comparison.many_runs import ComparedRun
+from needlework.results.statistics.panels import Tally, depth_order
 from needlework.results.style import length_labels, percent1
 from needlework.results.tables.comparison import (
     VERDICTS,
@@ -141,7 +141,7 @@ def _points(runs: Sequence[ComparedRun]) -> str:
     return f"{points1(min(means))} to {points1(max(means))} points"
 
 
-def _at_length(scores: RunScores | None) -> str:
+def _at_length(scores: Tally | None) -> str:
     return f"{NO_SCORE if scores.mean is None else percent1(scores.mean)} ({trials_words(scores)})" if scores else ""
 
 

@@ -12,7 +12,7 @@ from needlework.results.pictures.heatmap import FORMATS, Format, file_stem, imag
 from needlework.results.pictures.layout import PanelLayout, arrange
 from needlework.results.pictures.parts import FRAME, INK, SOFT, Canvas, Grid, HeatmapCell, Scale, draw
 from needlework.results.statistics.comparison.comparison import GroupDifference, TaskDifference
-from needlework.results.statistics.intervals import Interval
+from needlework.results.statistics.panels import Tally
 from needlework.results.style import DIFFERENCES, Fonts, fonts_for, length_labels, one_line
 from needlework.results.tables.comparison import points
 
@@ -103,28 +103,15 @@ _LETTERS = 8.8  # of the title, in an inch
 _ASIDE = 0.055  # of the distance of two lengths: lines that lie on each other are seen
 
 
-class LineScores(Protocol):
-    """Of some trials: how many, how many have a score, their mean (0..1) and its 95 % interval."""
-
-    @property
-    def trials(self) -> int: ...
-    @property
-    def n(self) -> int: ...
-    @property
-    def mean(self) -> float | None: ...
-    @property
-    def interval(self) -> Interval | None: ...
-
-
 class ScoreLine(Protocol):
     """What one line shows: a run or a model, by its name; all of its trials, and those of each length (tokens)."""
 
     @property
     def name(self) -> str: ...
     @property
-    def scores(self) -> LineScores: ...
+    def scores(self) -> Tally: ...
     @property
-    def lengths(self) -> Mapping[int, LineScores]: ...
+    def lengths(self) -> Mapping[int, Tally]: ...
 
 
 def write_score_lines(found: Sequence[ScoreLine], stem: Path, *, title: str, below: str = "") -> list[Path]:

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from needlework.core.record import NOTHING_SAID, SCORED, UNSCORED, OutcomeName
 from needlework.results.statistics.comparison.comparison import Comparison, JudgedDifference, Losses, TaskDifference
 from needlework.results.statistics.comparison.joining import Family
-from needlework.results.statistics.comparison.many_runs import ComparedRun, RunScores, needed_samples
+from needlework.results.statistics.comparison.many_runs import ComparedRun, needed_samples
 from needlework.results.statistics.intervals import Interval
 from needlework.results.statistics.paired import FEWEST_FOR_P, Difference
+from needlework.results.statistics.panels import Tally
 from needlework.results.style import counted, length_labels, one_line, percent1
 from needlework.results.tables.terminal import NONE, aligned
 
@@ -276,12 +277,12 @@ def p_words(value: float) -> str:
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def trials_words(scores: RunScores) -> str:
+def trials_words(scores: Tally) -> str:
     """`36`; `30 of 36` where some trials have no score."""
     return str(scores.n) if scores.n == scores.trials else f"{scores.n} of {scores.trials}"
 
 
-def _score(scores: RunScores) -> str:
+def _score(scores: Tally) -> str:
     """`87.5 (81.0..92.1)`; `50.4..100, scored 100 (97.0..100)` where answers are undecided."""
     scored = score_words(scores.mean, scores.interval)
     if scores.range is None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import fsum
 from typing import Literal
 
 from needlework.core.errors import InputError
-from needlework.core.record import SCORED, Record
-from needlework.results.records.samples import panel_and_sample_of
+from needlework.core.record import Record
 from needlework.results.statistics.comparison.comparison import (
     Comparison,
     JudgedDifference,
@@ -18,25 +15,11 @@ from needlework.results.statistics.comparison.comparison import (
     compare,
     compared,
     holm_adjusted,
-    panel_of,
 )
-from needlework.results.statistics.intervals import Interval, score_interval
 from needlework.results.statistics.paired import FEWEST_FOR_P, LEVEL, smallest_p
-from needlework.results.statistics.panels import Range, range_of
+from needlework.results.statistics.panels import Tally, tally, trial_of
 
 Base = Literal["first", "previous"]
-
-
-@dataclass(frozen=True, slots=True)
-class RunScores:
-    """Of some trials: how many, how many have a score, their mean (0..1) and its 95 % interval; `range`: the mean with
-    all undecided answers as misses, and as hits, `None` where there are none."""
-
-    trials: int
-    n: int
-    mean: float | None
-    interval: Interval | None
-    range: Range | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +32,8 @@ class ComparedRun:
     """
 
     name: str
-    scores: RunScores
-    lengths: Mapping[int, RunScores]
+    scores: Tally
+    lengths: Mapping[int, Tally]
     base: str = ""
     pair: Comparison | None = None
     why: str = ""
@@ -125,14 +108,6 @@ def _against(run: ComparedRun, base: str, runs: Mapping[str, Sequence[Record]]) 
 def _alone(name: str, records: Sequence[Record]) -> ComparedRun:
     asked = compared(records, records)[0] if records else records
     lengths = sorted({record.length for record in asked})
-    by_length = {length: _scores([record for record in asked if record.length == length]) for length in lengths}
-    return ComparedRun(name, _scores(asked), by_length)
-
-
-def _scores(records: Sequence[Record]) -> RunScores:
-    scored = [record for record in records if record.outcome in SCORED and record.score is not None]
-    values = [float(record.score or 0.0) for record in scored]
-    samples = [(panel_of(("", record.task, record.needle)), panel_and_sample_of(record)[1]) for record in scored]
-    mean = fsum(values) / len(values) if values else None
-    within = range_of(mean, len(values), Counter(record.outcome for record in records))
-    return RunScores(len(records), len(values), mean, score_interval(values, samples), within)
+    trials = [trial_of(record) for record in asked]
+    by_length = {length: tally(trial for trial in trials if trial.length == length) for length in lengths}
+    return ComparedRun(name, tally(trials), by_length)

@@ -8,7 +8,7 @@ from math import fsum, sqrt
 
 import numpy as np
 
-from needlework.results.statistics.intervals import Floats
+from needlework.results.statistics.intervals import Floats, Interval
 from needlework.results.statistics.leaderboard.entries import BoardEntry, Codes, comparable_groups, settings_differences
 from needlework.results.statistics.paired import FEWEST_FOR_P, flip_tail, holm
 from needlework.results.statistics.panels import Range
@@ -35,7 +35,7 @@ class Candidate:
 @dataclass(frozen=True, slots=True)
 class BoardRow:
     """One line of a board. `counted`: the mean score with undecided answers, and what only others could answer, as
-    misses, 0..1; `low`, `high`: the 95 % interval of the mean of what was scored; `range`: the mean with all undecided
+    misses, 0..1; `interval`: the 95 % interval of the mean of what was scored; `range`: the mean with all undecided
     answers as misses, and as hits. `entry`: `None` on the board of all tasks.
     """
 
@@ -43,10 +43,9 @@ class BoardRow:
     ranks: Ranks
     counted: float
     mean: float | None
-    low: float | None
-    high: float | None
+    interval: Interval | None
+    range: Range | None
     entry: BoardEntry | None
-    range: Range | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +94,14 @@ def _board(task: str, who: Sequence[Candidate]) -> Board:
     filled, most, codes = filled_scores(entries)
     ranks, first = rank_ranges(sums_of(filled, codes), sums_of(most, codes)), entries[0]
     rows = [
-        BoardRow(each, rank, float(counted), entry.mean, entry.low, entry.high, entry, entry.range)
+        BoardRow(each, rank, float(counted), entry.overall.mean, entry.overall.interval, entry.overall.range, entry)
         for each, rank, counted, entry in zip(who, ranks, filled.mean(axis=1), entries, strict=True)
     ]
-    lengths = tuple(length for length, *_ in first.by_length)
+    lengths = tuple(first.by_length)
     samples = len(np.unique(first.samples))
     scorers = ", ".join(sorted({name for entry in entries for name in entry.scorers}))
     differences = settings_differences({each.name: each.asked.get(task, {}) for each in who})
-    return Board(task, _ordered(rows), lengths, first.trials, samples, scorers, differences)
+    return Board(task, _ordered(rows), lengths, first.overall.trials, samples, scorers, differences)
 
 
 def _of_all(who: Sequence[Candidate]) -> list[Board]:
@@ -140,14 +139,13 @@ def _mean_row(who: Candidate, ranks: Ranks, rows: Sequence[BoardRow]) -> BoardRo
     counted = fsum(row.counted for row in rows) / len(rows)
     means, within = [row.mean for row in rows if row.mean is not None], _mean_range(rows)
     if len(means) < len(rows):
-        return BoardRow(who, ranks, counted, None, None, None, None, within)
+        return BoardRow(who, ranks, counted, None, None, within, None)
     mean = fsum(means) / len(rows)
-    ends = [(row.mean, row.low, row.high) for row in rows]
-    known = [(m - low, high - m) for m, low, high in ends if m is not None and low is not None and high is not None]
+    known = [(m - row.interval.low, row.interval.high - m) for m, row in zip(means, rows, strict=True) if row.interval]
     if len(known) < len(rows):
-        return BoardRow(who, ranks, counted, mean, None, None, None, within)
+        return BoardRow(who, ranks, counted, mean, None, within, None)
     below, above = (sqrt(fsum(side**2 for side in sides)) / len(rows) for sides in zip(*known, strict=True))
-    return BoardRow(who, ranks, counted, mean, mean - below, mean + above, None, within)
+    return BoardRow(who, ranks, counted, mean, Interval(mean - below, mean + above, 0), within, None)
 
 
 def _mean_range(rows: Sequence[BoardRow]) -> Range | None:
