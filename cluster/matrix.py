@@ -25,7 +25,7 @@ from needlework.haystack_fixtures.configuration.presets import BY_KEY, as_writte
 from needlework.models.engines.keeper import die_with_parent
 from needlework.models.engines.recipes import find_recipe, parse_args
 from needlework.models.engines.serve import last_lines
-from needlework.results.compare.command import Several, several, write_several
+from needlework.results.compare.command import RunsComparison, compare_named, write_comparison
 from needlework.results.files.read_run import Run, read_run
 from needlework.results.merge.status import clock, left_of_all, progress_of_run
 from needlework.results.style import relative
@@ -62,11 +62,11 @@ def _run(matrix: Matrix, chosen: Sequence[Configuration], *, fail_if_worse: bool
             return INTERRUPTED
         ended[configuration.label] = done
         live.tell(f"{place}: {_said(matrix, configuration, done)}")
-    found = outcome(matrix, ended)
-    print("", *found.lines, "", sep="\n")
-    for path in write(matrix, found, ended):
+    comparison = outcome(matrix, ended)
+    print("", *comparison.lines, "", sep="\n")
+    for path in write(matrix, comparison, ended):
         print(relative(path))
-    return exit_code(found, ended, fail_if_worse=fail_if_worse)
+    return exit_code(comparison, ended, fail_if_worse=fail_if_worse)
 
 
 def _show(live: Live, place: str, state: str) -> None:
@@ -230,13 +230,13 @@ MISSING = 3
 _FIRST_OF = (1, 11, 10, MISSING)
 
 
-def outcome(matrix: Matrix, ended: Mapping[str, Ended]) -> Several:
+def outcome(matrix: Matrix, ended: Mapping[str, Ended]) -> RunsComparison:
     """Read what the runs have written, and compare it."""
     runs = {each.label: _outcome_run(matrix.folder / each.folder) for each in matrix.configurations}
-    return several(runs, {label: each.why for label, each in ended.items()})
+    return compare_named(runs, {label: each.why for label, each in ended.items()})
 
 
-def write(matrix: Matrix, found: Several, ended: Mapping[str, Ended]) -> list[Path]:
+def write(matrix: Matrix, comparison: RunsComparison, ended: Mapping[str, Ended]) -> list[Path]:
     """Write the comparison's files into the matrix's folder; return their paths."""
     links = {
         each.label: f"../{each.folder}/report.html"
@@ -251,15 +251,15 @@ def write(matrix: Matrix, found: Several, ended: Mapping[str, Ended]) -> list[Pa
         }
         for each in matrix.configurations
     }
-    return write_several(found, matrix.folder / "comparison", title=matrix.name, links=links, facts=facts)
+    return write_comparison(comparison, matrix.folder / "comparison", title=matrix.name, links=links, facts=facts)
 
 
-def exit_code(found: Several, ended: Mapping[str, Ended], *, fail_if_worse: bool) -> int:
+def exit_code(comparison: RunsComparison, ended: Mapping[str, Ended], *, fail_if_worse: bool) -> int:
     """1 where a configuration is shown worse, if that is asked, or a gate failed; 11, 10 as its gates say; 3 where a
     configuration has not run to its end; else 0.
     """
     codes = {each.code if each.code in (0, 1, 10, 11) else MISSING for each in ended.values()}
-    if fail_if_worse and found.is_one_worse:
+    if fail_if_worse and comparison.is_one_worse:
         codes.add(1)
     return next((code for code in _FIRST_OF if code in codes), 0)
 

@@ -14,7 +14,7 @@ from io import TextIOWrapper
 # name: (module with `main(argv) -> exit code`, one line of help). Imported only when asked for.
 COMMANDS = {
     "batch-in": ("needlework.pytest_plugin.batch_in", "record, score and judge what a batch service has answered"),
-    "compare": ("needlework.results.compare.command", "compare two runs trial by trial"),
+    "compare": ("needlework.results.compare.command", "compare two runs or more, trial by trial"),
     "export": ("needlework.results.files.export", "a run as inspect_ai logs, or as a Parquet table"),
     "history": (
         "needlework.results.compare.history",

@@ -9,10 +9,11 @@ from hashlib import sha256
 import pytest
 
 from needlework.core.grid import Cell
+from needlework.core.record import record_of
 from needlework.results.html.comparison import comparison_html
 from needlework.results.pictures.parts import Style
 from needlework.results.run.finish import write_files
-from needlework.results.statistics.comparison.comparison import compare
+from needlework.results.statistics.comparison.many_runs import compare_runs
 from needlework.results.statistics.run_report import run_report
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time, min_rounds=1, max_time=1)
@@ -45,7 +46,7 @@ def records(lengths, depths, repeats, seed=0):
                         "details": {"flags": [], "recipe": "r"}, "error": None, "timing": {"latency_s": rng.random()},
                     }
                 )  # fmt: skip
-    return made
+    return [record_of(fields) for fields in made]
 
 
 @pytest.mark.parametrize("shape", [(100, 100, 1), (35, 35, 8), (10, 11, 91)], ids="{}".format)
@@ -63,7 +64,7 @@ def test_page_of_two_runs(benchmark, perf_row):
     first, second = records(100, 100, 1), records(100, 100, 1, seed=1)
 
     def page():
-        return comparison_html(compare(first, second), first, second, title="B - A", names=("a", "b"))
+        return comparison_html(compare_runs({"a": first, "b": second}), title="B - A")
 
     assert len(benchmark.pedantic(page, rounds=1).encode()) < 3_000_000
     perf_row(what="page of two runs of 10,000 trials", ours=benchmark.stats.stats.min, unit="CPU s", target=15)

@@ -15,11 +15,11 @@ from typing import Any
 from urllib.parse import quote
 
 from needlework.core.errors import InputError
-from needlework.results.files.read_run import RESULTS, manifest_at, read_run
-from needlework.results.records.run_folder import JOURNAL, MANIFEST
+from needlework.results.files.read_run import RESULTS, read_run
+from needlework.results.records.run_folder import JOURNAL
 from needlework.results.records.samples import began, task_of
 from needlework.results.statistics.leaderboard.boards import Candidate
-from needlework.results.statistics.leaderboard.entries import BoardEntry, alike, entries_of
+from needlework.results.statistics.leaderboard.entries import BoardEntry, comparable_groups, entries_of
 from needlework.results.statistics.panels import asked_of
 from needlework.results.statistics.run_followup import FAULTS
 from needlework.results.statistics.run_report import interrupted
@@ -41,15 +41,6 @@ class BoardRun:
 
 
 @dataclass(frozen=True, slots=True)
-class _Contents:
-    """The entries of a run. `planned`: how many trials it was to have; `recorded`: how many it has."""
-
-    entries: tuple[BoardEntry, ...]
-    planned: int
-    recorded: int
-
-
-@dataclass(frozen=True, slots=True)
 class Collected:
     """Runs, and a line in `faults` for each that cannot be read.
 
@@ -65,37 +56,33 @@ def collect(paths: Sequence[Path]) -> Collected:
     """Read runs, and all runs in and below folders. Raises `InputError` where there is none, or one was given by name
     that cannot be read.
     """
-    found: dict[Path, tuple[str, bool]] = {}
+    folders: dict[Path, tuple[str, bool]] = {}
     for path in paths:
         named = _is_run(path) or path.is_file()
         for folder in [path if path.is_dir() else path.parent] if named else _below(path):
             name = folder.resolve().name if named else str(folder.relative_to(path))
-            found.setdefault(folder.resolve(), (name, named))
+            folders.setdefault(folder.resolve(), (name, named))
         if not named and not path.is_dir():
             raise InputError("RUN", path, "does not exist; give a run's folder, or a folder of runs")
-    if not found:
+    if not folders:
         raise InputError("RUN", ", ".join(map(str, paths)), "no run there: no folder with a results.json")
     runs, faults = [], []
-    names = [name for name, _ in found.values()]
-    for (folder, (name, named)), read in zip(found.items(), _read_all(list(found)), strict=True):
-        if isinstance(read, str):
-            if named:
-                raise InputError("RUN", folder, read)
-            faults.append(f"{name} cannot be read: {read}")
+    counts = Counter(name for name, _ in folders.values())
+    named_folders = [(name if counts[name] == 1 else str(folder), folder) for folder, (name, _) in folders.items()]
+    for (folder, (name, named)), run in zip(folders.items(), _read_all(named_folders), strict=True):
+        if isinstance(run, BoardRun):
+            runs.append(run)
+        elif named:
+            raise InputError("RUN", folder, run)
         else:
-            shown = name if names.count(name) == 1 else str(folder)
-            runs.append(_run(shown, folder, read))
-    return Collected(tuple(runs), tuple(faults), any(not named for _, named in found.values()))
-
-
-def _run(name: str, folder: Path, read: _Contents) -> BoardRun:
-    why = interrupted(read.recorded, read.planned) or _unanswered(read.entries) if read.entries else "has no trials"
-    return BoardRun(name, folder, read.entries, manifest_at(folder / MANIFEST), why)
+            faults.append(f"{name} cannot be read: {run}")
+    return Collected(tuple(runs), tuple(faults), any(not named for _, named in folders.values()))
 
 
 def _unanswered(entries: Sequence[BoardEntry]) -> str:
     """Why a run says nothing of its models: all of its trials failed."""
-    failed = all(entry.outcomes.keys() <= set(FAULTS) for entry in entries)
+    outcomes = {name for entry in entries for name, count in entry.overall.counts.items() if count}
+    failed = outcomes <= set(FAULTS)
     return f"all of its trials failed ({failed_words(entries)})" if failed else ""
 
 
@@ -112,12 +99,12 @@ def _below(path: Path) -> Iterator[Path]:
         folders.sort()
 
 
-def _read_all(folders: Sequence[Path]) -> Iterable[_Contents | str]:
-    """The contents of each run, or why it cannot be read."""
+def _read_all(folders: Sequence[tuple[str, Path]]) -> Iterable[BoardRun | str]:
+    """Each run by its name and folder, or why it cannot be read."""
     if len(folders) <= _FEW:
         return [_read(folder) for folder in folders]
     workers = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 16)
-    runs: list[_Contents | str] = []
+    runs: list[BoardRun | str] = []
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         for run in pool.map(_read, folders):
             runs.append(run)
@@ -128,12 +115,15 @@ def _read_all(folders: Sequence[Path]) -> Iterable[_Contents | str]:
     return runs
 
 
-def _read(folder: Path) -> _Contents | str:
+def _read(named_folder: tuple[str, Path]) -> BoardRun | str:
+    name, folder = named_folder
     try:
         run = read_run(folder)
     except InputError as error:
         return str(error)
-    return _Contents(entries_of(asked_of(run.records)), run.planned, len(run.records))
+    entries = entries_of(asked_of(run.records))
+    why = interrupted(len(run.records), run.planned) or _unanswered(entries) if entries else "has no trials"
+    return BoardRun(name, folder, entries, run.manifest, why)
 
 
 # Of a suite: how a model is addressed, which is the model's own affair; and what a cell's identity has already.
@@ -173,7 +163,7 @@ def _newest(runs: Sequence[BoardRun]) -> tuple[list[tuple[BoardRun, str]], list[
         for model in _models(run):
             groups.setdefault(_configuration(run, model), []).append((run, model))
     kept, older = [], 0
-    same = (part for own in groups.values() for part in alike(own, lambda pair: _entries(*pair)))
+    same = (part for own in groups.values() for part in comparable_groups(own, lambda pair: _entries(*pair)))
     for own in same:
         own.sort(key=lambda pair: (not pair[0].why, _time(pair[0]), pair[0].name))
         kept.append(own[-1])

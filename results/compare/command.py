@@ -1,10 +1,10 @@
-"""`needlework compare`: two runs, or several."""
+"""`needlework compare`: two runs or more, trial by trial."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,160 +13,123 @@ from typing import Any, Literal
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.files import write_whole
 from needlework.core.grid import slug
-from needlework.results.files.json_files import COMPARISON, SCHEMA, several_object
+from needlework.results.files.json_files import COMPARISON, SCHEMA, comparison_object, escaped
 from needlework.results.files.read_run import Run, read_run
-from needlework.results.html.boards import several_html
-from needlework.results.html.comparison import several_sentence, write_comparison_html
+from needlework.results.html.comparison import comparison_html, comparison_sentence
 from needlework.results.pictures.comparison import write_difference_heatmaps, write_score_lines
-from needlework.results.pictures.heatmap import FORMATS, parse_formats
+from needlework.results.pictures.heatmap import FORMATS, Format, parse_formats
 from needlework.results.records.samples import began, common_window, step_of, windows_of
-from needlework.results.statistics.comparison.comparison import Comparison, compare
-from needlework.results.statistics.comparison.joining import differing_trial, weights_lines
-from needlework.results.statistics.comparison.many_runs import Against, Base, compare_several
-from needlework.results.statistics.comparison.provenance import check_dtypes, differing_facts, differing_parts
+from needlework.results.statistics.comparison.comparison import Comparison
+from needlework.results.statistics.comparison.many_runs import Base, ComparedRun, compare_runs
+from needlework.results.statistics.comparison.provenance import (
+    check_dtypes,
+    differing_facts,
+    differing_parts,
+    weights_lines,
+)
 from needlework.results.statistics.run_report import interrupted
 from needlework.results.style import one_line
 from needlework.results.tables.comparison import (
     PARTS_SHOWN,
     comparison_lines,
     differing_lines,
-    family_name,
-    family_sentence,
-    several_lines,
+    pair_lines,
+    task_name,
+    task_sentence,
 )
+
+Order = Literal["given", "name", "date", "step"]
+ORDERS: tuple[Order, ...] = ("given", "name", "date", "step")
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the command; returns the exit code: 0, 1 as `--fail-if` says, or 2 after one line about what was wrong."""
     options = _parser().parse_args(argv)
     try:
-        if options.more:
-            return int(_compare_several(options) and options.fail_if == "worse")
-        comparison = _compare(options)
+        return int(_compare(options).is_one_worse and options.fail_if == "worse")
     except InputError as error:
-        return refuse("compare", str(error))
+        return refuse("compare", error)
     except BrokenPipeError:
         raise  # whoever read our output has seen enough
     except OSError as error:
         return refuse("compare", InputError("file", error.filename or "output", error.strerror or str(error)))
-    return int(options.fail_if in {family.verdict for family in comparison.families})
 
 
-def _compare_several(options: argparse.Namespace) -> bool:
-    """Print and write the comparison of three runs and more; whether one is shown worse than its base."""
-    runs = _runs(options)
-    found = several(runs, base=options.base)
-    print(*found.lines, "", sep="\n")
+def _compare(options: argparse.Namespace) -> RunsComparison:
+    """Print and write the comparison."""
+    runs = arranged((options.first, options.second, *options.more), options.order, options.labels)
+    comparison = compare_named(runs, base=options.base)
+    _check(comparison, prompts=not options.allow_different_prompts, dtypes=not options.allow_different_dtypes)
+    print(*comparison.lines, "", sep="\n")
     title = options.title or ", ".join(runs)
-    *_, last = runs.values()
-    folder = options.out or last.folder / f"compared-with-{slug(next(iter(runs)))}"
-    for path in (*write_several(found, folder, title=title), *_json(options, found, title)):
-        print(path)
-    return found.is_one_worse
-
-
-def _runs(options: argparse.Namespace) -> dict[str, Run]:
-    return arranged((options.first, options.second, *options.more), options.order, options.labels)
-
-
-def _json(options: argparse.Namespace, found: Several, title: str) -> list[Path]:
-    """Write the file of `--json`, where it is asked for."""
-    if options.json is None:
-        return []
-    write_whole(options.json, comparison_text(found, title).encode())
-    return [options.json]
-
-
-def _compare(options: argparse.Namespace) -> Comparison:
-    runs = _runs(options)
-    (first_name, first), (second_name, second) = runs.items()
-    comparison = compare(first.records, second.records)
-    parts = differing_parts(first.manifest or None, second.manifest or None)
-    if comparison.prompts_differ:
-        a, b = differing_trial(first.records, second.records)
-        parts += differing_facts(a, b)
-        if not options.allow_different_prompts:
-            raise InputError("runs", f"{first_name} and {second_name}", _refusal(comparison, parts))
-    if not options.allow_different_dtypes:
-        check_dtypes("runs", f"{first_name} and {second_name}", first.manifest, second.manifest)
-    a_window, b_window = (common_window(windows_of(run.manifest), run.records) for run in (first, second))
-    windows = a_window, b_window
-    print(
-        f"A: {_label(first_name, first)}\nB: {_label(second_name, second)}",
-        "",
-        *comparison_lines(comparison, windows),
-        sep="\n",
-    )
-    print(*differing_lines(parts or ["nothing"], "the runs", "in report.html"), sep="\n")
-    print(*weights_lines({name: run.manifest for name, run in runs.items()}), "", sep="\n")
-    title = options.title or f"{second_name} − {first_name}"
-    folder = options.out or second.folder / f"compared-with-{slug(first_name)}"
-    write_comparison_html(
-        folder / "report.html",
-        comparison,
-        first.records,
-        second.records,
-        title=title,
-        names=(_label(first_name, first), _label(second_name, second)),
-        parts=parts,
-        windows=windows,
-    )
-    print(folder / "report.html")
-    for path in write_difference_heatmaps(
-        comparison.families,
-        folder,
-        titles=_titles(comparison, options.title, first_name, second_name),
-        subtitles=[
-            f"A: {_label(first_name, first)} · B: {_label(second_name, second)} · {family_sentence(family)}"
-            for family in comparison.families
-        ],
-        formats=options.format,
-    ):
-        print(path)
-    for path in _json(options, several(runs), title) if options.json else ():
-        print(path)
+    first, *_, last = runs
+    folder = options.out or runs[last].folder / f"compared-with-{slug(first)}"
+    paths = write_comparison(comparison, folder, title=title)
+    paths += _write_heatmaps(comparison, folder, options.title, options.format)
+    if options.json is not None:
+        write_whole(options.json, comparison_text(comparison, title).encode())
+        paths.append(options.json)
+    print(*paths, sep="\n")
     return comparison
 
 
-def _refusal(comparison: Comparison, parts: Sequence[str]) -> str:
+def _check(comparison: RunsComparison, *, prompts: bool, dtypes: bool) -> None:
+    """Refuse what cannot be compared, or would mislead. Raises `InputError`."""
+    if not any(row.pair for row in comparison.rows):
+        _, row, *_ = comparison.rows
+        raise InputError("runs", f"{row.base} and {row.name}", row.why)
+    for row in comparison.rows:
+        if row.pair is None:
+            continue
+        names = f"{row.base} and {row.name}"
+        if prompts and row.pair.prompts_differ:
+            raise InputError("runs", names, _refusal(row.pair, comparison.parts[row.name]))
+        if dtypes:
+            check_dtypes("runs", names, comparison.manifest(row.base), comparison.manifest(row.name))
+
+
+def _refusal(pair: Comparison, parts: Sequence[str]) -> str:
     shown = "; ".join(one_line(part) for part in parts[:PARTS_SHOWN]) or "in nothing that manifests or records name"
     more = f"; and {len(parts) - PARTS_SHOWN} more" if len(parts) > PARTS_SHOWN else ""
-    total = comparison.pairs + comparison.unscored_first + comparison.unscored_second + comparison.unscored_both
     return (
-        f"the prompts of {comparison.prompts_differ} of {total} trials differ ({shown}{more});"
+        f"the prompts of {pair.prompts_differ} of {pair.pairs + sum(pair.unscored)} trials differ ({shown}{more});"
         " --allow-different-prompts compares them all the same"
     )
 
 
-def _titles(comparison: Comparison, title: str | None, first: str, second: str) -> list[str]:
-    """The given title alone where there is one picture, before the family's name where there are several."""
-    names = [family_name(family.family) for family in comparison.families]
-    if title is not None and len(names) == 1:
-        return [title]
-    return [f"{title or f'{second} - {first}'} · {name}" for name in names]
-
-
-def _label(name: str, run: Run) -> str:
-    """`run (model)`, and whether it came to its end."""
-    models = ", ".join(models_of(run))
-    early = interrupted(len(run.records), run.planned)
-    return one_line(f"{name} ({models}){f', {early}' if early else ''}")
+def _write_heatmaps(
+    comparison: RunsComparison, folder: Path, title: str | None, formats: Sequence[Format]
+) -> list[Path]:
+    """Write a heatmap of B - A for each task of each pair; the title alone where there is one picture."""
+    pairs = [(row, row.pair) for row in comparison.rows if row.pair]
+    paths = []
+    for row, pair in pairs:
+        labels = f"A: {comparison.label(row.base)} · B: {comparison.label(row.name)}"
+        heading = title or f"{row.name} - {row.base}"
+        alone = title is not None and len(pairs) == len(pair.tasks) == 1
+        paths += write_difference_heatmaps(
+            pair.tasks,
+            folder,
+            titles=[heading if alone else f"{heading} · {task_name(task.family)}" for task in pair.tasks],
+            subtitles=[f"{labels} · {task_sentence(task)}" for task in pair.tasks],
+            name="difference" if len(pairs) == 1 else f"difference-{row.name}",
+            formats=formats,
+        )
+    return paths
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = OneLineParser(
         prog="needlework compare",
-        description="Compare two runs trial by trial: paired differences with intervals and tests, the cells that"
-        " improved and regressed, report.html with both answers side by side, and heatmaps of B - A.",
+        description="Compare runs with the first of them, trial by trial: paired differences with intervals and tests,"
+        " the cells that improved and regressed, report.html with both answers side by side, and heatmaps of B - A.",
         epilog="Trials are joined on task, needle, length, depth, repeat and seed.",
     )
     parser.add_argument("first", type=Path, metavar="A", help="run folder or results.json: the reference")
     parser.add_argument("second", type=Path, metavar="B", help="run folder or results.json: what is compared with it")
+    parser.add_argument("more", type=Path, nargs="*", metavar="C", help="further runs, each compared with A")
     parser.add_argument(
-        "more", type=Path, nargs="*", metavar="C", help="further runs: each is compared with A, in a line of its own"
-    )
-    parser.add_argument(
-        "--base", choices=("first", "previous"), default="first", help="what each of several is compared with [first]"
+        "--base", choices=("first", "previous"), default="first", help="what each is compared with [first]"
     )
     parser.add_argument(
         "--order",
@@ -177,32 +140,53 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--labels", type=parse_labels, metavar="A,B,...", help="names to show, one for each run as given [folders]"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write scores, differences and verdicts to this file")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write comparison.json to this file too")
     parser.add_argument(
         "--allow-different-prompts", action="store_true", help="compare although the runs' prompts were not the same"
     )
     parser.add_argument(
         "--allow-different-dtypes", action="store_true", help="compare one model in two kinds of numbers, fp32 and bf16"
     )
-    parser.add_argument("--fail-if", choices=("worse",), help="exit with code 1 where a row's verdict is this one")
-    parser.add_argument("--title", help="title of the page and the heatmaps (default: B - A, task and needle)")
+    parser.add_argument(
+        "--fail-if", choices=("worse",), help="exit with code 1 where a run, or a task of it, is shown worse"
+    )
+    parser.add_argument("--title", help="title of the page and the heatmaps (default: the runs' names)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: compared-with-A, beside B)")
-    parser.add_argument("--format", type=parse_formats, default=FORMATS, metavar="png,svg", help="default: both")
+    parser.add_argument(
+        "--format", type=parse_formats, default=FORMATS, metavar="png,svg", help="of the heatmaps [both]"
+    )
     return parser
 
 
 @dataclass(frozen=True)
-class Several:
-    """Runs by the names they are shown by; `None`: it has not run. `found`: each against its base."""
+class RunsComparison:
+    """Runs by the names they are shown by, `None` where one has not run, and a row of the comparison for each."""
 
     runs: Mapping[str, Run | None]
-    found: tuple[Against, ...]
-    windows: Mapping[str, int | None]
+    rows: tuple[ComparedRun, ...]
 
     @property
-    def lines(self) -> list[str]:
-        """What a terminal has of it."""
-        return [*several_lines(self.found, self.windows), *self.same_weights]
+    def is_one_worse(self) -> bool:
+        """Whether any run, or a task of it, is shown worse than its base."""
+        return any(row.is_worse for row in self.rows)
+
+    @property
+    def windows(self) -> dict[str, int | None]:
+        """The window of each run in tokens, where it is known."""
+        return {
+            name: common_window(windows_of(run.manifest), run.records) if run and run.records else None
+            for name, run in self.runs.items()
+        }
+
+    @property
+    def parts(self) -> dict[str, list[str]]:
+        """What differs of each compared run from its base."""
+        parts = {}
+        for row in self.rows:
+            if row.pair is not None:
+                parts[row.name] = differing_parts(self.manifest(row.base), self.manifest(row.name))
+                parts[row.name] += differing_facts(*row.pair.reworded) if row.pair.reworded else []
+        return parts
 
     @property
     def same_weights(self) -> list[str]:
@@ -210,27 +194,42 @@ class Several:
         return weights_lines({name: run.manifest for name, run in self.runs.items() if run is not None})
 
     @property
-    def is_one_worse(self) -> bool:
-        """Whether any is shown worse than its base."""
-        return any(each.verdict == "worse" for each in self.found)
+    def lines(self) -> list[str]:
+        """What a terminal has of it: all runs in one table, and the details of a pair that is the only one."""
+        lines, parts = comparison_lines(self.rows, self.windows), self.parts
+        for row in self.rows:
+            if row.pair is not None and len(parts) == 1:
+                lines += ["", f"A: {self.label(row.base)}", f"B: {self.label(row.name)}", *pair_lines(row.pair)]
+                lines += differing_lines(parts[row.name] or ["nothing"], "the runs", "in report.html")
+        return [*lines, *self.same_weights]
+
+    def manifest(self, name: str) -> Mapping[str, Any] | None:
+        """The manifest of a run; `None` where it has none."""
+        run = self.runs[name]
+        return (run.manifest or None) if run else None
+
+    def label(self, name: str) -> str:
+        """`run (model)`, and whether it came to its end."""
+        run = self.runs[name]
+        if run is None:
+            return one_line(name)
+        early = interrupted(len(run.records), run.planned)
+        return one_line(f"{name} ({', '.join(models_of(run))}){f', {early}' if early else ''}")
 
 
-def several(runs: Mapping[str, Run | None], why: Mapping[str, str] | None = None, base: Base = "first") -> Several:
+def compare_named(
+    runs: Mapping[str, Run | None], why: Mapping[str, str] | None = None, base: Base = "first"
+) -> RunsComparison:
     """Compare runs with the first of them, or with the one before. `why`: of some that have not run, the reason."""
+    rows = compare_runs({name: run.records if run else () for name, run in runs.items()}, base)
     reasons = why or {}
-    found = tuple(
-        each if each.scores.trials else replace(each, why=reasons.get(each.name) or each.why)
-        for each in compare_several({name: run.records if run else () for name, run in runs.items()}, base)
+    return RunsComparison(
+        runs, tuple(row if row.scores.trials else replace(row, why=reasons.get(row.name) or row.why) for row in rows)
     )
-    windows = {
-        name: common_window(windows_of(run.manifest), run.records) if run and run.records else None
-        for name, run in runs.items()
-    }
-    return Several(runs, found, windows)
 
 
-def write_several(
-    found: Several,
+def write_comparison(
+    comparison: RunsComparison,
     folder: Path,
     *,
     title: str,
@@ -240,60 +239,50 @@ def write_several(
     """Write report.html, scores.png and .svg, and comparison.json; return their paths. `links`: to each run's report;
     `facts`: what else comparison.json says of each.
     """
-    told = several_sentence(found.found).rstrip(".")
-    pictures = write_score_lines(found.found, folder / "scores", title=told or title, below=title if told else "")
-    picture = next((path.read_bytes() for path in pictures if path.suffix == ".png"), None)
-    parts = _parts(found)
-    page = several_html(
-        found.found,
-        title=title,
-        windows=found.windows,
-        parts=parts,
-        links=links or {},
-        picture=picture,
-        notes=found.same_weights,
+    sentence = comparison_sentence(comparison.rows).rstrip(".")
+    pictures = write_score_lines(
+        comparison.rows, folder / "scores", title=sentence or title, below=title if sentence else ""
     )
-    write_whole(folder / COMPARISON, comparison_text(found, title, facts).encode())
+    page = comparison_html(
+        comparison.rows,
+        title=title,
+        labels={name: comparison.label(name) for name in comparison.runs},
+        windows=comparison.windows,
+        parts=comparison.parts,
+        links=links,
+        picture=next((path.read_bytes() for path in pictures if path.suffix == ".png"), None),
+        notes=comparison.same_weights,
+    )
+    write_whole(folder / COMPARISON, comparison_text(comparison, title, facts).encode())
     write_whole(folder / "report.html", page.encode())
     return [folder / "report.html", *pictures, folder / COMPARISON]
 
 
-def comparison_text(found: Several, title: str, facts: Mapping[str, Mapping[str, Any]] | None = None) -> str:
-    """The text of comparison.json; `facts` as of `write_several`."""
-    told = {name: {**_facts(found, name), **(facts or {}).get(name, {})} for name in found.runs}
-    summary = {
+def comparison_text(
+    comparison: RunsComparison, title: str, facts: Mapping[str, Mapping[str, Any]] | None = None
+) -> str:
+    """The text of comparison.json; `facts` as of `write_comparison`."""
+    windows, more = comparison.windows, facts or {}
+    known = {
+        name: {**_facts(run), "window": windows[name], **more.get(name, {})} for name, run in comparison.runs.items()
+    }
+    content = {
         "schema": SCHEMA,
         "name": title,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
-        "same_weights": found.same_weights,
-        "configurations": several_object(found.found, told),
+        "same_weights": comparison.same_weights,
+        "configurations": comparison_object(comparison.rows, known),
     }
-    return json.dumps(summary, ensure_ascii=False, indent=1) + "\n"
+    return escaped(json.dumps(content, ensure_ascii=False, indent=1)) + "\n"
 
 
-def _parts(found: Several) -> dict[str, Sequence[str]]:
-    """What differs of each run from its base; of none whose base is not there."""
-    parts: dict[str, Sequence[str]] = {}
-    for each in found.found:
-        run, base = found.runs[each.name], found.runs.get(each.base)
-        if run is not None and base is not None:
-            parts[each.name] = differing_parts(base.manifest or None, run.manifest or None)
-    return parts
-
-
-def _facts(found: Several, name: str) -> dict[str, Any]:
-    run = found.runs[name]
+def _facts(run: Run | None) -> dict[str, Any]:
     manifest = run.manifest if run else {}
     return {
-        "model": sorted({record.model for record in run.records}) if run else [],
-        "window": found.windows.get(name),
+        "model": models_of(run) if run else [],
         "started": manifest.get("started"),
         "commit": manifest.get("commit"),
     }
-
-
-Order = Literal["given", "name", "date", "step"]
-ORDERS: tuple[Order, ...] = ("given", "name", "date", "step")
 
 
 def arranged(paths: Sequence[Path], order: Order = "given", labels: Sequence[str] | None = None) -> dict[str, Run]:
@@ -302,7 +291,9 @@ def arranged(paths: Sequence[Path], order: Order = "given", labels: Sequence[str
     `labels`: one for each path, in the order of the paths.
     """
     runs = [_read(path) for path in paths]
-    names = list(labels) if labels else _names(paths, runs)
+    names = list(labels) if labels else [run.name for run in runs]
+    if not labels and len(set(names)) < len(names):
+        names = [str(path) for path in paths]
     if len(names) != len(runs):
         raise InputError("--labels", ",".join(names), f"give one for each of the {len(runs)} runs")
     if not labels and len(names) == 2 and names[0] == names[1]:
@@ -310,7 +301,7 @@ def arranged(paths: Sequence[Path], order: Order = "given", labels: Sequence[str
     if len(set(names)) < len(names):
         option, what = ("--labels", "one label") if labels else ("runs", "one of them")
         raise InputError(option, ", ".join(names), f"{what} is given twice")
-    ranked = sorted(zip(names, runs, strict=True), key=lambda pair: _place(order, *pair))
+    ranked = sorted(zip(names, runs, strict=True), key=lambda pair: _rank(order, *pair))
     return dict(ranked)
 
 
@@ -331,12 +322,7 @@ def _read(path: Path) -> Run:
     return run
 
 
-def _names(paths: Iterable[Path], runs: Sequence[Run]) -> list[str]:
-    alike = len({run.name for run in runs}) < len(runs)
-    return [str(path) if alike else run.name for path, run in zip(paths, runs, strict=True)]
-
-
-def _place(order: Order, name: str, run: Run) -> tuple[float, str]:
+def _rank(order: Order, name: str, run: Run) -> tuple[float, str]:
     """Sort key of a run; runs of equal keys stay as they were given."""
     if order == "given":
         return 0.0, ""

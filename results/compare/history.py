@@ -16,7 +16,7 @@ from needlework.results.compare.leaderboard import place_of
 from needlework.results.html.boards import history_html
 from needlework.results.pictures.models import write_history
 from needlework.results.records.samples import began, step_of
-from needlework.results.statistics.comparison.joining import weights_lines
+from needlework.results.statistics.comparison.provenance import weights_lines
 from needlework.results.statistics.leaderboard.boards import BoardSeries, Candidate, series_of
 from needlework.results.style import one_line
 from needlework.results.tables.leaderboard import (
@@ -117,15 +117,16 @@ def _object(series: BoardSeries) -> dict[str, object]:
             {
                 "when": point.place,
                 "run": point.who.run,
-                "score": point.entry.mean,
-                "low": point.entry.low,
-                "high": point.entry.high,
-                "range": None if point.entry.range is None else list(point.entry.range),
+                "score": overall.mean,
+                "low": overall.interval.low if overall.interval else None,
+                "high": overall.interval.high if overall.interval else None,
+                "range": None if overall.range is None else list(overall.range),
                 "score_with_misses": point.counted,
-                "trials": point.entry.trials,
-                "scored": point.entry.n,
+                "trials": overall.trials,
+                "scored": overall.n,
             }
             for point in series.points
+            for overall in [point.entry.overall]
         ],
         "changes": [{**asdict(each), "words": change_words(series, each)} for each in series.changes],
     }

@@ -16,9 +16,8 @@ from needlework.results.compare.collect import candidates_of, collect
 from needlework.results.files.csv_files import safe_cell
 from needlework.results.html.boards import board_html
 from needlework.results.pictures.comparison import write_score_lines
-from needlework.results.statistics.comparison.joining import weights_lines
-from needlework.results.statistics.comparison.many_runs import Against, RunScores
-from needlework.results.statistics.intervals import Interval
+from needlework.results.statistics.comparison.many_runs import ComparedRun
+from needlework.results.statistics.comparison.provenance import weights_lines
 from needlework.results.statistics.leaderboard.boards import Board, BoardRow, boards_of
 from needlework.results.style import one_line
 from needlework.results.tables.leaderboard import board_head, board_notes, board_row, board_title
@@ -166,19 +165,18 @@ def markdown_text(boards: Sequence[Board], title: str, notes: Sequence[str]) -> 
 
 
 def _values(number: int, board: Board, row: BoardRow, lengths: Sequence[int]) -> list[object]:
-    own = [board.task, number, row.who.name, row.who.run, *row.ranks, row.mean, row.low, row.high, row.counted]
-    own += row.range or (None, None)
-    entry, otherwise = row.entry, board.otherwise.get(row.who.name)
+    interval = (row.interval.low, row.interval.high) if row.interval else (None, None)
+    scores = [*row.ranks, row.mean, *interval, row.counted, *(row.range or (None, None))]
+    values = [board.task, number, row.who.name, row.who.run, *scores]
+    entry, differences = row.entry, board.differences.get(row.who.name)
     if entry is None:
-        return [*own, *[None] * (len(_PLAIN) - len(own) - 1), otherwise, *[None] * 3 * len(lengths)]
-    effective = entry.effective[:3] if entry.effective else (None, None, None)
-    means = {length: mean for length, _, _, mean, _, _ in entry.by_length}
-    ranges = {each[0]: ends for each, ends in zip(entry.by_length, entry.ranges, strict=True)}
-    within = [end for length in lengths for end in ranges.get(length) or (None, None)]
-    seconds = entry.latency or (None, None)
-    failed = [entry.outcomes.get(outcome, 0) for outcome in ("error", "invalid")]
-    told = (entry.trials, entry.n, *failed, *effective, entry.prompt_tokens, entry.answer_tokens, *seconds, otherwise)
-    return [*own, *told, *(means.get(length) for length in lengths), *within]
+        return [*values, *[None] * (len(_PLAIN) - len(values) - 1), differences, *[None] * 3 * len(lengths)]
+    overall, columns = entry.overall, [entry.by_length.get(length) for length in lengths]
+    values += [overall.trials, overall.n, overall.counts["error"], overall.counts["invalid"]]
+    values += [*(entry.effective[:3] if entry.effective else (None, None, None)), entry.prompt_tokens]
+    values += [entry.answer_tokens, *(entry.latency or (None, None)), differences]
+    ranges = [end for column in columns for end in (column and column.range) or (None, None)]
+    return [*values, *(column.mean if column else None for column in columns), *ranges]
 
 
 def _picture(board: Board, folder: Path, number: int, boards: Sequence[Board]) -> list[Path]:
@@ -193,10 +191,6 @@ def _picture(board: Board, folder: Path, number: int, boards: Sequence[Board]) -
     return write_score_lines(lines, stem, title=f"{board.task}: score over length{more}", below=below)
 
 
-def _line(row: BoardRow) -> Against:
+def _line(row: BoardRow) -> ComparedRun:
     assert row.entry is not None
-    lengths = {
-        length: RunScores(trials, n, mean, None if low is None or high is None else Interval(low, high, 0))
-        for length, trials, n, mean, low, high in row.entry.by_length
-    }
-    return Against(row.who.name, RunScores(row.entry.trials, row.entry.n, row.mean, None), lengths)
+    return ComparedRun(row.who.name, row.entry.overall, row.entry.by_length)

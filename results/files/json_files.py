@@ -17,8 +17,8 @@ from needlework.core.grid import depth_label
 from needlework.core.record import SCHEMA as RECORD_SCHEMA
 from needlework.core.record import UNSCORED, Record, encode_record, record_of
 from needlework.results.records.run_folder import read_run_json
-from needlework.results.statistics.comparison.comparison import FamilyDifference, Losses
-from needlework.results.statistics.comparison.many_runs import Against, RunScores
+from needlework.results.statistics.comparison.comparison import JudgedDifference, Losses
+from needlework.results.statistics.comparison.many_runs import ComparedRun
 from needlework.results.statistics.documents import documents_object, retrieval_object
 from needlework.results.statistics.effective_length import EffectiveLength
 from needlework.results.statistics.intervals import METHOD
@@ -173,30 +173,41 @@ COMPARISON = "comparison.json"
 SCHEMA = "needlework-comparison-1"
 
 
-def several_object(found: Sequence[Against], facts: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+def comparison_object(
+    runs: Sequence[ComparedRun], facts: Mapping[str, Mapping[str, Any]] | None = None
+) -> list[dict[str, Any]]:
     """One object for each run, in their order. `facts`: what else is known of each. Scores and differences in 0..1."""
     return [
         {
-            "configuration": each.name,
-            **facts.get(each.name, {}),
-            **_scores(each.scores),
-            "compared_with": each.base or None,
-            "difference": _difference(each.whole),
-            "verdict": each.verdict,
-            "worse_from": each.worse_from,
-            "not_compared": each.why or None,
-            "different_prompts": each.different_prompts,
-            "losses": [_losses(loss, each.base, each.name) for loss in each.losses],
+            "configuration": run.name,
+            **(facts or {}).get(run.name, {}),
+            **_scores(run.scores),
+            "compared_with": run.base or None,
+            "difference": _difference(run.pair.whole if run.pair else None),
+            "verdict": run.verdict,
+            "worse_from": run.worse_from,
+            "not_compared": run.why or None,
+            "different_prompts": run.pair.prompts_differ if run.pair else 0,
+            "losses": [_losses(loss, run.base, run.name) for loss in (run.pair.whole.losses if run.pair else ())],
             "lengths": [
-                {"length": length, **_scores(scores), "difference": _difference(each.at.get(length))}
-                for length, scores in each.lengths.items()
+                {"length": length, **_scores(scores), "difference": _difference(_at(run, length))}
+                for length, scores in run.lengths.items()
+            ],
+            "tasks": [
+                {"model": model or None, "task": task, "needle": needle, "difference": _difference(row)}
+                for row in (run.pair.tasks if run.pair else ())
+                for model, task, needle in [row.family]
             ],
         }
-        for each in found
+        for run in runs
     ]
 
 
-def _scores(scores: RunScores) -> dict[str, Any]:
+def _at(run: ComparedRun, length: int) -> JudgedDifference | None:
+    return run.pair.lengths.get(length) if run.pair else None
+
+
+def _scores(scores: Tally) -> dict[str, Any]:
     ends = scores.interval
     return {
         "trials": scores.trials,
@@ -208,16 +219,16 @@ def _scores(scores: RunScores) -> dict[str, Any]:
     }
 
 
-def _difference(found: FamilyDifference | None) -> dict[str, Any] | None:
-    if found is None:
+def _difference(test: JudgedDifference | None) -> dict[str, Any] | None:
+    if test is None:
         return None
     return {
-        "pairs": found.whole.n,
-        **_ends(found.difference),
-        "losses_as_misses": _ends(found.counted),
-        "p": found.p,
-        "p_adjusted": found.p_adjusted,
-        "verdict": found.verdict,
+        "pairs": test.n,
+        **_ends(test.difference),
+        "losses_as_misses": _ends(test.counted),
+        "p": test.p,
+        "p_adjusted": test.p_adjusted,
+        "verdict": test.verdict,
     }
 
 

@@ -1,6 +1,5 @@
 // The page of a comparison starts.
 document.querySelectorAll("table.heat").forEach(startHeatmap);
 startChanges();
-startCurves();
 startPane();
 startLinks();

@@ -1,205 +1,175 @@
-"""The page of a comparison of two runs."""
+"""The page of a comparison: a row for each run, and for each pair its tasks, heatmaps and both answers side by side."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import accumulate
 from typing import Any, Literal
 
-from needlework.core.files import write_whole
 from needlework.core.grid import depth_label
-from needlework.core.record import UNSCORED, Record
+from needlework.core.record import UNSCORED
 from needlework.results.html.charts import on_one_line, percent_number
 from needlework.results.html.details import TrialDetails, fit
 from needlework.results.html.page import page
-from needlework.results.html.panels import NO_SCORE, CellView, GridView, Stats, axes_data, grid_view, stat_of
+from needlework.results.html.panels import NO_SCORE, CellView, GridView, axes_data, grid_view
 from needlework.results.html.report import LIMIT_BYTES, NOTICE_BYTES
-from needlework.results.statistics.comparison.comparison import (
-    CellDifference,
-    Comparison,
-    FamilyDifference,
-    GroupDifference,
-    compared,
-    panel_of,
-)
-from needlework.results.statistics.comparison.joining import identity_order, joined
-from needlework.results.statistics.comparison.many_runs import Against
-from needlework.results.statistics.paired import Difference
-from needlework.results.statistics.panels import OUTCOMES, depth_order
+from needlework.results.statistics.comparison.comparison import Comparison, GroupDifference, Place, TaskDifference
+from needlework.results.statistics.comparison.many_runs import ComparedRun
+from needlework.results.statistics.panels import Tally, depth_order
 from needlework.results.style import length_labels, percent1
 from needlework.results.tables.comparison import (
     VERDICTS,
-    Windows,
+    adjusted_p,
     cautions,
-    family_name,
     interval_words,
     left_out,
-    loss_words,
+    losses_lines,
     outcomes_of_run,
     p_words,
     points,
     points1,
+    run_head,
+    run_notes,
+    run_rows,
+    task_name,
+    trials_words,
 )
 
-
-def write_comparison_html(
-    path: Path,
-    comparison: Comparison,
-    first: Sequence[Record],
-    second: Sequence[Record],
-    *,
-    title: str,
-    names: tuple[str, str],
-    parts: Sequence[str] = (),
-    windows: Windows = (None, None),
-) -> None:
-    """Write `path` atomically. See `comparison_html`."""
-    text = comparison_html(comparison, first, second, title=title, names=names, parts=parts, windows=windows)
-    write_whole(path, text.encode())
-
-
-def comparison_html(
-    comparison: Comparison,
-    first: Sequence[Record],
-    second: Sequence[Record],
-    *,
-    title: str,
-    names: tuple[str, str],
-    parts: Sequence[str] = (),
-    windows: Windows = (None, None),
-    limit_bytes: int = LIMIT_BYTES,
-) -> str:
-    """Return the page of a comparison of the records of A (`first`) and of B (`second`), called by `names`.
-
-    `parts`: what differs between the runs, `part: A / B`; `windows`: of A and B, in tokens. Scores and differences are
-    all in it; where `limit_bytes` has no room for all answers, those of trials that both runs judged alike are left out
-    first.
-    """
-    scores = comparison_data(comparison, names)
-    fields = {
-        "sentence": verdict_sentence(comparison.families, names),
-        "names": [on_one_line(name) for name in names],
-        "runs": [outcomes_of_run(comparison, side) for side in (0, 1)],
-        "pairs": comparison.pairs,
-        "left_out": left_out(comparison),
-        "losses": [loss_words(each, windows) for each in comparison.losses],
-        "cautions": cautions(comparison),
-        "parts": [on_one_line(part) for part in parts],
-        "families": [family_view(family) for family in comparison.families],
-        "changes": change_views(comparison),
-        "unscored": UNSCORED,
-    }
-
-    def with_details(details: str, notice: Sequence[str]) -> str:
-        return page("comparison", title, scores, details=details, colors="safe", notice=notice, fields=fields)
-
-    room = limit_bytes - len(with_details("", ()).encode()) - NOTICE_BYTES
-    kept = fit(pair_entries(comparison, first, second), room)
-    return with_details(kept.packed, kept.notice(limit_bytes))
-
-
+_LISTED = 200  # cells in a list of what improved or regressed; the rest is counted
 _NAMED = 3  # runs that a sentence names of one verdict
 
 
-def verdict_sentence(families: Sequence[FamilyDifference], names: tuple[str, str]) -> str:
-    """`new is worse than old: -33.3 points (95 % sure: -51.0..-15.6).`; of several tasks how many are which."""
-    first, second = (on_one_line(name, 80) for name in names)
-    if not families:
-        return f"{first} and {second} have no question in common."
-    if len(families) == 1:
-        return f"{_told(families[0], first, second)}{_points(families[0])}."
-    counts = Counter(family.verdict for family in families)
-    of = f" of {len(families)} tasks"
-    parts = [f"{word} on {counts[word]}{of}" for word in ("worse", "better") if counts[word]]
-    rest = counts["no difference shown"] + counts["undetermined"]
-    if not parts:
-        return f"No difference between {first} and {second} is shown on any{of}."
-    open_ = f"; no difference is shown on {rest}" if rest else ""
-    return f"{second} is {' and '.join(parts)} than {first}{open_}."
+def comparison_html(
+    runs: Sequence[ComparedRun],
+    *,
+    title: str,
+    labels: Mapping[str, str] | None = None,
+    windows: Mapping[str, int | None] | None = None,
+    parts: Mapping[str, Sequence[str]] | None = None,
+    links: Mapping[str, str] | None = None,
+    picture: bytes | None = None,
+    notes: Sequence[str] = (),
+    limit_bytes: int = LIMIT_BYTES,
+) -> str:
+    """Return the page of compared runs. It loads nothing.
+
+    By the run's name: `labels`, what to call it in its pair; `windows` in tokens; `parts`, what differs from its base
+    (`part: A / B`); `links` to its report. `picture`: a PNG of score over length. Scores and differences are all in the
+    page; where `limit_bytes` has no room for all answers, those of trials that both runs judged alike are left out
+    first.
+    """
+    pairs = [(run, run.pair) for run in runs if run.pair is not None]
+    offsets = [0, *accumulate(len(pair.tasks) for _, pair in pairs)]
+    anchors = {run.name: f"#pair-{number}" for number, (run, _) in enumerate(pairs)}
+    lengths = sorted({length for run in runs for length in run.lengths})
+    fields = {
+        "sentence": comparison_sentence(runs) or on_one_line(title),
+        "previous": len({run.base for run in runs[1:]}) > 1,
+        "first": on_one_line(runs[0].name) if runs else "",
+        "losses": [on_one_line(line) for line in losses_lines(runs, windows or {})],
+        "notes": [on_one_line(note) for note in (*run_notes(runs), *notes)],
+        "head": [on_one_line(text) for text in run_head(runs)] if runs else [],
+        "rows": [[on_one_line(text) for text in row] for row in run_rows(runs)],
+        "links": [(links or {}).get(run.name) or anchors.get(run.name, "") for run in runs],
+        "picture": b64encode(picture).decode() if picture else "",
+        "lengths": length_labels(lengths),
+        "by_length": [[on_one_line(run.name), *(_at_length(run.lengths.get(at)) for at in lengths)] for run in runs],
+        "pairs": [
+            _pair_view(run, pair, offset, labels or {}, (parts or {}).get(run.name, ()))
+            for (run, pair), offset in zip(pairs, offsets, strict=False)
+        ],
+        "unscored": UNSCORED,
+    }
+    data = {"families": [_task_data(task) for _, pair in pairs for task in pair.tasks]}
+
+    def with_details(details: str, notice: Sequence[str]) -> str:
+        return page("comparison", title, data, details=details, colors="safe", notice=notice, fields=fields)
+
+    room = limit_bytes - len(with_details("", ()).encode()) - NOTICE_BYTES
+    kept = fit(
+        [trial for (_, pair), offset in zip(pairs, offsets, strict=False) for trial in _details(pair, offset)], room
+    )
+    return with_details(kept.packed, kept.notice(limit_bytes))
 
 
-def several_sentence(found: Sequence[Against]) -> str:
-    """`Against base, b is worse (-28.0 points); no difference is shown for c.`; of several runs which is which."""
-    others = found[1:]
+def comparison_sentence(runs: Sequence[ComparedRun]) -> str:
+    """`Against base, b is worse (-28.0 points, 95 % sure: -35.1..-20.9); no difference is shown for c.`"""
+    others = runs[1:]
     if not others:
         return ""
-    bases = {each.base for each in others}
-    base = on_one_line(found[0].name, 80) if bases == {found[0].name} else "the run before it"
-    kinds = (
-        ("worse", [each for each in others if each.verdict == "worse"]),
-        ("better", [each for each in others if each.verdict == "better"]),
-    )
-    parts = [f"{_named(runs)} {_is(runs)} {word} ({_all_points(runs)} points)" for word, runs in kinds if runs]
-    same = [each for each in others if each.verdict == "no difference shown"]
-    few = [each for each in others if each.verdict == "undetermined"]
-    alone = [each for each in others if each.verdict is None]
-    parts += [f"no difference is shown for {_named(same)}"] if same else []
-    parts += [f"too few samples tell of {_named(few)}"] if few else []
-    parts += [f"{_named(alone)} {_is(alone)} not compared"] if alone else []
+    base = on_one_line(runs[0].name, 80) if {run.base for run in others} == {runs[0].name} else "the run before it"
+    groups = {verdict: [run for run in others if run.verdict == verdict] for verdict in (*VERDICTS, None)}
+    parts = [
+        f"{_named(groups[word])} {_is(groups[word])} {word} ({_points(groups[word])})"
+        for word in ("worse", "better")
+        if groups[word]
+    ]
+    for verdict, words in (
+        ("no difference shown", "no difference is shown for"),
+        ("undetermined", "too few samples tell of"),
+    ):
+        if groups[verdict]:
+            parts.append(f"{words} {_named(groups[verdict])}")
+    parts += [f"{_named(groups[None])} {_is(groups[None])} not compared"] if groups[None] else []
+    in_tasks = [run for run in others if run.is_worse and run.verdict != "worse"]
+    parts += [f"{_named(in_tasks)} {_is(in_tasks)} worse in some of the tasks"] if in_tasks else []
     return f"Against {base}, {'; '.join(parts)}."
 
 
-def _named(runs: Sequence[Against]) -> str:
-    names = [on_one_line(each.name, 80) for each in runs[:_NAMED]]
+def _named(runs: Sequence[ComparedRun]) -> str:
+    names = [on_one_line(run.name, 80) for run in runs[:_NAMED]]
     names += [f"{len(runs) - _NAMED} more"] if len(runs) > _NAMED else []
     return " and ".join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
 
 
-def _is(runs: Sequence[Against]) -> str:
+def _is(runs: Sequence[ComparedRun]) -> str:
     return "are" if len(runs) > 1 else "is"
 
 
-def _all_points(runs: Sequence[Against]) -> str:
+def _points(runs: Sequence[ComparedRun]) -> str:
     """The differences that the verdicts rest on; of many runs the first and the last of them by size."""
-    means = [_rests_on(each.whole) for each in runs if each.whole is not None]
-    points = [one.mean for one in means if one is not None]
-    if len(points) <= _NAMED:
-        return ", ".join(points1(mean) for mean in points)
-    return f"{points1(min(points))} to {points1(max(points))}"
+    wholes = [run.pair.whole for run in runs if run.pair]
+    tests = [(test.counted if test.losses and test.counted else test.difference) for test in wholes]
+    differences = [difference for difference in tests if difference is not None]
+    if len(differences) == 1 and (ends := interval_words(differences[0])):
+        return f"{points1(differences[0].mean)} points, 95 % sure: {ends}"
+    means = [difference.mean for difference in differences]
+    if len(means) <= _NAMED:
+        return f"{', '.join(map(points1, means))} points"
+    return f"{points1(min(means))} to {points1(max(means))} points"
 
 
-def _told(family: FamilyDifference, first: str, second: str) -> str:
-    if family.verdict in ("worse", "better"):
-        return f"{second} is {family.verdict} than {first}"
-    if family.verdict == "undetermined":
-        return f"Too few samples tell {first} and {second} apart"
-    return f"No difference between {first} and {second} is shown"
+def _at_length(scores: Tally | None) -> str:
+    return f"{NO_SCORE if scores.mean is None else percent1(scores.mean)} ({trials_words(scores)})" if scores else ""
 
 
-def _points(family: FamilyDifference) -> str:
-    """What the verdict rests on: losses count as misses where there are any."""
-    found = _rests_on(family)
-    if found is None:
-        return ""
-    ends = interval_words(found)
-    sure = f" (95 % sure: {ends})" if ends else ""
-    lost = ", what was not answered counted as wrong" if family.losses and found is family.counted else ""
-    return f": {points1(found.mean)} points{sure}{lost}"
-
-
-def _rests_on(family: FamilyDifference) -> Difference | None:
-    return family.counted if family.losses and family.counted is not None else family.difference
-
-
-_MOST_LISTED = 200  # cells in a list of what improved or regressed; the rest is counted
-_WORDS: dict[str, Literal[-1, 1]] = {"improved": 1, "regressed": -1}
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeView:
-    """A cell that changed: its family's number, column and row, and a sentence about it."""
-
-    family: int
-    column: int
-    row: int
-    text: str
+def _pair_view(
+    run: ComparedRun, pair: Comparison, offset: int, labels: Mapping[str, str], parts: Sequence[str]
+) -> dict[str, Any]:
+    """What the template needs of one pair; `offset`: the number of its first task in the page."""
+    return {
+        "name": on_one_line(run.name),
+        "base": on_one_line(run.base),
+        "sides": [
+            (on_one_line(labels.get(name, name)), outcomes_of_run(pair, side))
+            for side, name in enumerate((run.base, run.name))
+        ],
+        "pairs": pair.pairs,
+        "left_out": left_out(pair),
+        "cautions": [on_one_line(line) for line in cautions(pair)],
+        "parts": [on_one_line(part) for part in parts],
+        "offset": offset,
+        "has_losses": bool(pair.whole.losses),
+        "tasks": [task_view(task) for task in pair.tasks],
+        "changes": _changes(pair, offset),
+    }
 
 
 @dataclass(frozen=True, slots=True)
-class FamilyView:
-    """One family's section. `bar`: low, mean and high of B - A, 0..100 for -100..+100 points. `runs`: a row of a table
+class TaskView:
+    """One task's section. `bar`: low, mean and high of B - A, 0..100 for -100..+100 points. `runs`: a row of a table
     for A and for B. `counted`: B - A with losses as misses and its interval, where there are losses. `gaps`, `partly`:
     whether a cell has no pair; has trials without a pair beside others.
     """
@@ -210,7 +180,6 @@ class FamilyView:
     bar: tuple[float, float, float] | None
     n: int
     unscored: int
-    scores: tuple[tuple[str, str], ...]
     runs: tuple[tuple[str | int, ...], ...]
     p: str
     p_adjusted: str
@@ -224,109 +193,88 @@ class FamilyView:
     by_depth: tuple[tuple[str | int, ...], ...]
 
 
-def family_view(family: FamilyDifference) -> FamilyView:
-    """Return what the template needs of one family."""
-    lengths, depths = list(family.columns), list(family.rows)
-    cells = _table(family)
-    found = family.difference
-    bar = None
-    if found is not None and found.low is not None and found.high is not None:
-        low, mean, high = (50 + 50 * value for value in (found.low, found.mean, found.high))
+def task_view(task: TaskDifference) -> TaskView:
+    """Return what the template needs of one task."""
+    lengths, depths = list(task.columns), list(task.rows)
+    cells = [cell for row in task.table for cell in row]
+    difference, bar = task.difference, None
+    if difference is not None and difference.low is not None and difference.high is not None:
+        low, mean, high = (50 + 50 * value for value in (difference.low, difference.mean, difference.high))
         bar = (low, mean, high)
-    labels = zip(length_labels(lengths), family.columns.values(), strict=True)
-    rows = zip(map(depth_label, depths), family.rows.values(), strict=True)
-    return FamilyView(
-        name=on_one_line(family_name(family.family)),
-        points=NO_SCORE if found is None else points1(found.mean),
-        interval=(found and interval_words(found)) or NO_SCORE,
+    by_length = zip(length_labels(lengths), task.columns.values(), strict=True)
+    by_depth = zip(map(depth_label, depths), task.rows.values(), strict=True)
+    has_losses = task.losses and task.counted
+    return TaskView(
+        name=on_one_line(task_name(task.family)),
+        points=NO_SCORE if difference is None else points1(difference.mean),
+        interval=(difference and interval_words(difference)) or NO_SCORE,
         bar=bar,
-        n=family.whole.n,
-        unscored=family.whole.unscored,
-        scores=tuple(_score(family.whole, side) for side in (0, 1)),
+        n=task.n,
+        unscored=task.unscored,
         runs=tuple(
-            ("AB"[side], *_score(family.whole, side), *(family.outcomes[side][name] for name in UNSCORED))
-            for side in (0, 1)
+            ("AB"[side], *_score(task, side), *(task.outcomes[side][name] for name in UNSCORED)) for side in (0, 1)
         ),
-        p=NO_SCORE if family.p is None else p_words(family.p),
-        p_adjusted=NO_SCORE if family.p_adjusted is None else p_words(family.p_adjusted),
-        counted=_counted(family),
-        verdict=VERDICTS[family.verdict],
-        look={"better": "good", "worse": "bad"}.get(family.verdict, "void"),
-        grid=grid_view(lengths, depths, list(family.columns.values()), cells, _cell),
-        gaps=any(cell is None or cell.found is None for row in cells for cell in row),
-        partly=any(cell is not None and cell.n and cell.unscored for row in cells for cell in row),
-        by_length=tuple(_row(label, group) for label, group in labels),
-        by_depth=tuple(_row(label, group) for label, group in rows),
+        p=NO_SCORE if task.p is None else p_words(task.p),
+        p_adjusted=adjusted_p(task),
+        counted=(points1(has_losses.mean), interval_words(has_losses) or NO_SCORE) if has_losses else None,
+        verdict=VERDICTS[task.verdict],
+        look={"better": "good", "worse": "bad"}.get(task.verdict, "void"),
+        grid=grid_view(lengths, depths, list(task.columns.values()), task.table, _cell),
+        gaps=any(cell is None or cell.difference is None for cell in cells),
+        partly=any(cell is not None and cell.n and cell.unscored for cell in cells),
+        by_length=tuple(_row(label, group) for label, group in by_length),
+        by_depth=tuple(_row(label, group) for label, group in by_depth),
     )
 
 
-def _counted(family: FamilyDifference) -> tuple[str, str] | None:
-    found = family.counted
-    return (points1(found.mean), interval_words(found) or NO_SCORE) if family.losses and found is not None else None
+_WORDS: dict[str, Literal[-1, 1]] = {"improved": 1, "regressed": -1}
 
 
-def change_views(comparison: Comparison) -> dict[str, tuple[list[ChangeView], int]]:
-    """Return the cells that improved and regressed, the largest change first, and how many more there are."""
-    places = [
-        ({length: i for i, length in enumerate(family.columns)}, {depth: i for i, depth in enumerate(family.rows)})
-        for family in comparison.families
-    ]
-    numbers = {family.family: i for i, family in enumerate(comparison.families)}
-    several = len(comparison.families) > 1
-
-    def view(cell: CellDifference) -> ChangeView:
-        number = numbers[cell.family]
-        columns, rows = places[number]
-        return ChangeView(number, columns[cell.length], rows[cell.depth], _sentence(cell, several))
-
+def _changes(pair: Comparison, offset: int) -> dict[str, tuple[list[tuple[int, int, int, str]], int]]:
+    """The cells that improved and regressed, the largest change first: the numbers of task, column and row, and a
+    sentence; and how many more there are.
+    """
+    numbers = {task.family: number for number, task in enumerate(pair.tasks, start=offset)}
     changes = {}
     for word, sign in _WORDS.items():
-        cells = comparison.changed(sign)
-        changes[word] = ([view(cell) for cell in cells[:_MOST_LISTED]], max(0, len(cells) - _MOST_LISTED))
+        cells = pair.changed(sign)
+        rows = [
+            (
+                numbers[task.family],
+                list(task.columns).index(place[0]),
+                list(task.rows).index(place[1]),
+                _sentence(task if len(pair.tasks) > 1 else None, place, cell),
+            )
+            for task, place, cell in cells[:_LISTED]
+        ]
+        changes[word] = (rows, len(cells) - len(rows))
     return changes
 
 
-def comparison_data(comparison: Comparison, names: tuple[str, str]) -> dict[str, Any]:
-    """Return what the script needs: families with `[n, A, B, B - A, low, high, unscored]`, and both runs' curves."""
-    stats: Stats = {}
-    curves = [
-        {
-            "name": on_one_line(f"{side}: {name} · {family_name(family.family)}"),
-            **axes_data(list(family.columns), list(family.rows)),
-            "byLength": [_stat(group, at, stats) for group in family.columns.values()],
-            "byDepth": [_stat(group, at, stats) for group in family.rows.values()],
-        }
-        for family in comparison.families
-        for at, (side, name) in enumerate(zip("AB", names, strict=True))
-    ]
-    return {
-        "outcomes": list(OUTCOMES),
-        "panels": curves,
-        "stats": [list(stat) for stat in stats],
-        "families": [_family_data(family) for family in comparison.families],
-    }
+def _sentence(task: TaskDifference | None, place: Place, cell: GroupDifference) -> str:
+    (length,) = length_labels([place[0]])
+    name = f"{task_name(task.family)}, " if task else ""
+    before, after = (percent1(mean or 0.0) for mean in cell.means)
+    mean = points1(cell.difference.mean) if cell.difference else NO_SCORE
+    ends = interval_words(cell.difference) if cell.difference else ""
+    around = f", 95 % interval {ends}" if ends else ""
+    return on_one_line(
+        f"{name}length {length}, depth {depth_label(place[1])}: {before} → {after} ({mean}{around}, n = {cell.n})"
+    )
 
 
-def pair_entries(comparison: Comparison, first: Sequence[Record], second: Sequence[Record]) -> list[TrialDetails]:
-    """Return the trials with their records in both runs, in reading order. Pairs that differ tell the most."""
-    a, b, _ = joined(*compared(first, second))
-    numbers = {family.family: i for i, family in enumerate(comparison.families)}
-    columns = [{length: i for i, length in enumerate(family.columns)} for family in comparison.families]
-    rows = [{depth: i for i, depth in enumerate(family.rows)} for family in comparison.families]
+def _details(pair: Comparison, offset: int) -> list[TrialDetails]:
+    """The trials with their records in both runs, in reading order. Pairs that differ tell the most."""
+    numbers = {task.family: number for number, task in enumerate(pair.tasks, start=offset)}
+    columns = {task.family: {length: at for at, length in enumerate(task.columns)} for task in pair.tasks}
+    rows = {task.family: {depth: at for at, depth in enumerate(task.rows)} for task in pair.tasks}
     entries = []
-    for at in sorted(a.keys() | b.keys(), key=lambda at: (panel_of(at[0]), depth_order(at[2]), identity_order(at))):
-        family, length, depth, _, _ = at
-        records = (a.get(at), b.get(at))
-        number = numbers[panel_of(family)]
-        told = [None if record is None else (record.outcome, record.score) for record in records]
-        telling = 0 if told[0] != told[1] else 2 if told[0] is not None and told[0][0] == "found" else 1
-        entries.append(TrialDetails(records, number, columns[number][length], rows[number][depth], telling))
+    for trial in sorted(pair.trials, key=lambda trial: (trial.family, depth_order(trial.depth))):
+        first, second = (None if record is None else (record.outcome, record.score) for record in trial.records)
+        telling = 0 if first != second else 2 if first is not None and first[0] == "found" else 1
+        column, row = columns[trial.family][trial.length], rows[trial.family][trial.depth]
+        entries.append(TrialDetails(trial.records, numbers[trial.family], column, row, telling))
     return entries
-
-
-def _table(family: FamilyDifference) -> list[list[CellDifference | None]]:
-    cells = {(cell.length, cell.depth): cell for cell in family.cells}
-    return [[cells.get((length, depth)) for length in family.columns] for depth in family.rows]
 
 
 def _cell(group: GroupDifference | None, with_n: bool) -> CellView:
@@ -336,12 +284,12 @@ def _cell(group: GroupDifference | None, with_n: bool) -> CellView:
     if group.difference is None:
         return CellView("gap", "–")
     n = f"n={group.n}" if not group.unscored else f"n={group.n}/{trials}"
-    look = f"by{round(100 * group.difference)}" + (" part" if group.unscored else "")
-    return CellView(look, points(group.difference), n if with_n and trials > 1 else "")
+    look = f"by{round(100 * group.difference.mean)}" + (" part" if group.unscored else "")
+    return CellView(look, points(group.difference.mean), n if with_n and trials > 1 else "")
 
 
 def _score(group: GroupDifference, side: int) -> tuple[str, str]:
-    mean, interval = (group.first, group.second)[side], group.intervals[side]
+    mean, interval = group.means[side], group.intervals[side]
     if mean is None:
         return NO_SCORE, NO_SCORE
     return percent1(mean), f"{percent1(interval.low)}–{percent1(interval.high)}" if interval else NO_SCORE
@@ -349,51 +297,26 @@ def _score(group: GroupDifference, side: int) -> tuple[str, str]:
 
 def _row(label: str, group: GroupDifference) -> tuple[str | int, ...]:
     scores = [f"{mean} ({ends})" if mean != NO_SCORE else mean for mean, ends in (_score(group, 0), _score(group, 1))]
-    difference = NO_SCORE if group.difference is None else points1(group.difference)
-    return (
-        label,
-        *scores,
-        difference,
-        (group.found and interval_words(group.found)) or NO_SCORE,
-        group.n,
-        group.unscored,
-    )
+    difference = NO_SCORE if group.difference is None else points1(group.difference.mean)
+    ends = (group.difference and interval_words(group.difference)) or NO_SCORE
+    return (label, *scores, difference, ends, group.n, group.unscored)
 
 
-def _sentence(cell: CellDifference, several: bool) -> str:
-    (length,) = length_labels([cell.length])
-    place = f"{f'{family_name(cell.family)}, ' if several else ''}length {length}, depth {depth_label(cell.depth)}"
-    ends = interval_words(cell.found) if cell.found else ""
-    around = f", 95 % interval {ends}" if ends else ""
-    change = f"{percent1(cell.first or 0.0)} → {percent1(cell.second or 0.0)}"
-    return on_one_line(f"{place}: {change} ({points1(cell.difference or 0.0)}{around}, n = {cell.n})")
+def _task_data(task: TaskDifference) -> dict[str, Any]:
+    """What the script needs: of a cell `[n, A, B, B - A, low, high, unscored]`, percent and points."""
 
-
-def _family_data(family: FamilyDifference) -> dict[str, Any]:
     def numbers(group: GroupDifference | None) -> list[Any] | None:
         if group is None:
             return None
-        ends = (None, None) if group.found is None else (group.found.low, group.found.high)
-        values = (group.first, group.second)
-        return [
-            group.n,
-            *(None if value is None else percent_number(value) for value in values),
-            *(None if value is None else _comparison_view_points(value) for value in (group.difference, *ends)),
-            group.unscored,
-        ]
+        means = (None if mean is None else percent_number(mean) for mean in group.means)
+        difference = group.difference
+        shares = (difference.mean, difference.low, difference.high) if difference else (None, None, None)
+        in_points = (None if share is None else round(100 * share, 1) + 0.0 for share in shares)
+        return [group.n, *means, *in_points, group.unscored]
 
     return {
-        "name": on_one_line(family_name(family.family)),
-        **axes_data(list(family.columns), list(family.rows)),
-        "columns": [numbers(group) for group in family.columns.values()],
-        "cells": [[numbers(cell) for cell in row] for row in _table(family)],
+        "name": on_one_line(task_name(task.family)),
+        **axes_data(list(task.columns), list(task.rows)),
+        "columns": [numbers(group) for group in task.columns.values()],
+        "cells": [[numbers(cell) for cell in row] for row in task.table],
     }
-
-
-def _comparison_view_points(difference: float) -> float:
-    return round(100 * difference, 1) + 0.0
-
-
-def _stat(group: GroupDifference, side: int, stats: Stats) -> int:
-    stat = stat_of(group.n, (group.first, group.second)[side], group.intervals[side])
-    return stats.setdefault(stat, len(stats))

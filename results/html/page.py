@@ -21,9 +21,9 @@ from needlework.results.tables.documents import MEANINGS as RETRIEVAL
 from needlework.results.tables.panels import MEANINGS as TASKS
 
 # In this order they are one script. The functions of one may be called from any other.
-_SCRIPTS = ("base.js", "tip.js", "grid.js", "pane.js", "trial.js", "curves.js", "links.js")
+_SCRIPTS = ("base.js", "tip.js", "grid.js", "pane.js", "trial.js", "links.js")
 SCRIPTS = {
-    "report": (*_SCRIPTS, "cells.js", "filters.js", "report.js"),
+    "report": (*_SCRIPTS, "curves.js", "cells.js", "filters.js", "report.js"),
     "comparison": (*_SCRIPTS, "pairs.js", "comparison.js"),
 }
 
@@ -51,7 +51,7 @@ def page(
         environment()
         .get_template(f"{template}.html.j2")
         .render(
-            policy=policy(style, script),
+            policy=policy(style, script, images=template == "comparison"),
             style=trusted(style),
             script=trusted(script),
             data=trusted(script_json({**data, "shared": SHARED, "own": OWN})),
@@ -63,11 +63,14 @@ def page(
     )
 
 
-def policy(style: str, script: str) -> str:
-    """Return the Content-Security-Policy: nothing is loaded, and nothing runs but exactly our script."""
+def policy(style: str, script: str, *, images: bool = False) -> str:
+    """Return the Content-Security-Policy: nothing is loaded, and nothing runs but exactly our script.
+
+    `images`: whether the page has pictures in itself.
+    """
     return (
         f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; "
-        "base-uri 'none'; form-action 'none'"
+        f"{'img-src data:; ' if images else ''}base-uri 'none'; form-action 'none'"
     )
 
 

@@ -1,7 +1,6 @@
 // The view of two runs: what the cells of a difference say, and both answers of a trial side by side.
 const { families } = data;
 const SIDES = ["A", "B"];
-const visible = () => true;
 
 const signed = (value) => (value === 0 ? "0.0" : `${value > 0 ? "+" : ""}${value.toFixed(1)}`);
 

@@ -316,14 +316,6 @@ def write_merged(
     return finished
 
 
-def check_into(into: Path) -> None:
-    """Refuse a folder that is a file, or that cannot be made. Raises `InputError`."""
-    try:
-        into.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError("--into", into, f"cannot be written ({error.strerror})") from None
-
-
 def _write_told(part: RunPart) -> dict[str, Any]:
     """What the merged manifest says of a part."""
     names = ("started", "ended", "planned", "recorded", "platform", "commit")

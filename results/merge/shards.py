@@ -31,8 +31,6 @@ from needlework.results.statistics.comparison.provenance import check_dtypes, di
 from needlework.results.tables.comparison import differing_lines
 
 _SHARD = re.compile(r"([0-9]+)-of-([0-9]+)")
-PART = "part"
-"""In the `timing` of a record that a merge took from a part: the part's name."""
 
 
 @dataclass(frozen=True, slots=True)

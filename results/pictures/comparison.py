@@ -11,9 +11,8 @@ from needlework.core.files import write_whole
 from needlework.results.pictures.heatmap import FORMATS, Format, file_stem, image_of, look_of, untaken, write_painted
 from needlework.results.pictures.layout import PanelLayout, arrange
 from needlework.results.pictures.parts import FRAME, INK, SOFT, Canvas, Grid, HeatmapCell, Scale, draw
-from needlework.results.statistics.comparison.comparison import CellDifference, FamilyDifference, GroupDifference
-from needlework.results.statistics.intervals import Interval
-from needlework.results.statistics.panels import depth_order
+from needlework.results.statistics.comparison.comparison import GroupDifference, TaskDifference
+from needlework.results.statistics.panels import Tally
 from needlework.results.style import DIFFERENCES, Fonts, fonts_for, length_labels, one_line
 from needlework.results.tables.comparison import points
 
@@ -27,43 +26,42 @@ _NUMBER = 5.4  # `+100` in mean characters; the sign is a wide one
 
 
 def write_difference_heatmaps(
-    families: Sequence[FamilyDifference],
+    tasks: Sequence[TaskDifference],
     folder: Path,
     *,
     titles: Sequence[str],
     subtitles: Sequence[str],
+    name: str = "difference",
     formats: Sequence[Format] = FORMATS,
 ) -> list[Path]:
-    """Write `difference-{task}-{needle}` (and the model, where runs of several are compared) for each family."""
+    """Write `NAME-{task}-{needle}` (and the model, where runs of several are compared) for each task."""
     paths: list[Path] = []
     taken: set[str] = set()
-    for family, title, subtitle in zip(families, titles, subtitles, strict=True):
-        model, task, needle = family.family
-        stem = untaken(file_stem("difference", task, needle, *([model] if model else [])), taken)
-        layout = layout_of(family, title, subtitle)
+    for difference, title, subtitle in zip(tasks, titles, subtitles, strict=True):
+        model, task, needle = difference.family
+        stem = untaken(file_stem(name, task, needle, *([model] if model else [])), taken)
+        layout = layout_of(difference, title, subtitle)
 
         def paint(
-            canvas: Canvas, _: int, fonts: Fonts, family: FamilyDifference = family, layout: PanelLayout = layout
+            canvas: Canvas, _: int, fonts: Fonts, task: TaskDifference = difference, layout: PanelLayout = layout
         ) -> None:
-            draw(canvas, _grid_of(family), layout, fonts)
+            draw(canvas, _grid_of(task), layout, fonts)
 
         paths += write_painted([layout], paint, folder / stem, formats=formats)
     return paths
 
 
-def layout_of(family: FamilyDifference, title: str, subtitle: str) -> PanelLayout:
-    """Lay out the picture of one family, with room for a number in each cell."""
-    cells = {(cell.length, cell.depth): cell for cell in family.cells}
-    lengths, depths = _axes(cells)
-    gaps = any(cell is None or cell.difference is None for row in _rows(cells, lengths, depths) for cell in row)
+def layout_of(task: TaskDifference, title: str, subtitle: str) -> PanelLayout:
+    """Lay out the picture of one task, with room for a number in each cell."""
+    gaps = any(cell is None or cell.difference is None for row in task.table for cell in row)
     return arrange(
-        lengths,
-        depths,
+        tuple(task.columns),
+        tuple(task.rows),
         title,
         subtitle,
         legend=int(gaps),
-        cell_notes=[_notes(cell) for cell in family.cells],
-        mean_notes=[_notes(column) for column in family.columns.values()],
+        cell_notes=[_notes(cell) for cell in task.cells.values()],
+        mean_notes=[_notes(column) for column in task.columns.values()],
         characters=_NUMBER,
     )
 
@@ -71,20 +69,19 @@ def layout_of(family: FamilyDifference, title: str, subtitle: str) -> PanelLayou
 def _notes(group: GroupDifference) -> tuple[str, ...]:
     """What stands below a difference of several pairs: `-8..+21`, `n=4`, `n=3/4` where a trial has no pair."""
     trials = group.n + group.unscored
-    if group.found is None or trials < 2:
+    if group.difference is None or trials < 2:
         return ()
-    low, high = group.found.low, group.found.high
+    low, high = group.difference.low, group.difference.high
     ends = "" if low is None or high is None else f"{points(low)}..{points(high)}"
     return ends, f"n={group.n}" if not group.unscored else f"n={group.n}/{trials}"
 
 
-def _grid_of(family: FamilyDifference) -> Grid:
-    cells = {(cell.length, cell.depth): cell for cell in family.cells}
-    rows = [[_cell(cell) for cell in row] for row in _rows(cells, *_axes(cells))]
+def _grid_of(task: TaskDifference) -> Grid:
+    rows = [[_cell(cell) for cell in row] for row in task.table]
     gaps = any(cell.value is None for row in rows for cell in row)
     return Grid(
         rows=rows,
-        means=[_cell(column) for column in family.columns.values()],
+        means=[_cell(column) for column in task.columns.values()],
         # Fixed ends, so that pictures of different comparisons can be laid side by side.
         scale=Scale(DIFFERENCES, -100, 100, "B - A (points)", few=(-100, 0, 100), many=(-100, -50, 0, 50, 100)),
         legend=[(_HATCH, _MISSING)] if gaps else [],
@@ -94,22 +91,7 @@ def _grid_of(family: FamilyDifference) -> Grid:
 def _cell(group: GroupDifference | None) -> HeatmapCell:
     if group is None or group.difference is None:
         return HeatmapCell(None, hatch=_HATCH)
-    return HeatmapCell(100 * group.difference, (points(group.difference), *_notes(group)))
-
-
-def _axes(
-    cells: Mapping[tuple[int, float | None], CellDifference],
-) -> tuple[tuple[int, ...], tuple[float | None, ...]]:
-    lengths = tuple(sorted({length for length, _ in cells}))
-    return lengths, tuple(sorted({depth for _, depth in cells}, key=depth_order))
-
-
-def _rows(
-    cells: Mapping[tuple[int, float | None], CellDifference],
-    lengths: Sequence[int],
-    depths: Sequence[float | None],
-) -> list[list[CellDifference | None]]:
-    return [[cells.get((length, depth)) for length in lengths] for depth in depths]
+    return HeatmapCell(100 * group.difference.mean, (points(group.difference.mean), *_notes(group)))
 
 
 # Okabe and Ito (2008), without its yellow: told apart by colour-blind eyes; marks and dashes tell them apart in grey.
@@ -121,28 +103,15 @@ _LETTERS = 8.8  # of the title, in an inch
 _ASIDE = 0.055  # of the distance of two lengths: lines that lie on each other are seen
 
 
-class LineScores(Protocol):
-    """Of some trials: how many, how many have a score, their mean (0..1) and its 95 % interval."""
-
-    @property
-    def trials(self) -> int: ...
-    @property
-    def n(self) -> int: ...
-    @property
-    def mean(self) -> float | None: ...
-    @property
-    def interval(self) -> Interval | None: ...
-
-
 class ScoreLine(Protocol):
     """What one line shows: a run or a model, by its name; all of its trials, and those of each length (tokens)."""
 
     @property
     def name(self) -> str: ...
     @property
-    def scores(self) -> LineScores: ...
+    def scores(self) -> Tally: ...
     @property
-    def lengths(self) -> Mapping[int, LineScores]: ...
+    def lengths(self) -> Mapping[int, Tally]: ...
 
 
 def write_score_lines(found: Sequence[ScoreLine], stem: Path, *, title: str, below: str = "") -> list[Path]:

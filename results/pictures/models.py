@@ -343,10 +343,10 @@ def write_history(series: BoardSeries, stem: Path, *, title: str, below: str) ->
             color = _FALL if change.is_fall else _RISE
             axes.axvspan(change.first, change.last, color=color, alpha=0.14, linewidth=0)
             axes.axvline(change.at - 0.5, color=color, linewidth=1.4, linestyle="--")
-        told = [(at, point.entry) for at, point in enumerate(series.points) if point.entry.mean is not None]
+        told = [(at, point.entry.overall) for at, point in enumerate(series.points) if point.entry.overall.n]
         for at, entry in told:
-            if entry.low is not None and entry.high is not None:
-                axes.vlines(at, 100 * entry.low, 100 * entry.high, color=_LINE, linewidth=1.2, alpha=0.6)
+            if ends := entry.interval:
+                axes.vlines(at, 100 * ends.low, 100 * ends.high, color=_LINE, linewidth=1.2, alpha=0.6)
         means = [100 * (entry.mean or 0.0) for _, entry in told]
         axes.plot([at for at, _ in told], means, "-o", ms=5, color=_LINE, linewidth=1.8, clip_on=False)
         lower = [(at, point.counted) for at, point in enumerate(series.points) if _has_misses(point)]
@@ -394,7 +394,8 @@ def labels_of(names: Sequence[str]) -> list[str]:
 
 
 def _has_misses(point: SeriesPoint) -> bool:
-    return point.entry.mean is None or abs(point.counted - point.entry.mean) > 1e-9
+    mean = point.entry.overall.mean
+    return mean is None or abs(point.counted - mean) > 1e-9
 
 
 def _width(names: Sequence[str]) -> int:

@@ -15,12 +15,13 @@ from needlework.results.statistics.leaderboard.boards import (
     needed_samples,
 )
 from needlework.results.statistics.leaderboard.entries import BoardEntry
+from needlework.results.statistics.panels import Tally
 from needlework.results.style import counted, length_labels, percent1
 from needlework.results.tables.comparison import p_words, points1
 from needlework.results.tables.terminal import NONE, range_words
 
 _MOST = 6  # lengths that have a column of their own in a terminal
-_TOLD = 5  # models that were asked otherwise
+_NAMED = 5  # models of which settings differ
 RANK = "rank"
 SECONDS = "seconds an answer"
 SPENT = ("prompt tokens", "answer tokens", SECONDS, "seconds, slowest 5 %")  # of which less is better
@@ -58,7 +59,7 @@ def board_head(board: Board, *, every_length: bool = False) -> tuple[str, ...]:
 def board_row(board: Board, row: BoardRow, *, every_length: bool = False) -> tuple[str, ...]:
     """A row in the order of `board_head`: tokens and seconds are of a trial, on average and in the median."""
     entry = row.entry
-    name = f"{row.who.name} *" if row.who.name in board.otherwise else row.who.name
+    name = f"{row.who.name} *" if row.who.name in board.differences else row.who.name
     named = with_failed(name, row.who.entries.values() if entry is None else [entry])
     cells = [rank_words(row.ranks), named, score_cell(row)]
     if board.has_misses:
@@ -81,8 +82,8 @@ def with_failed(name: str, entries: Iterable[BoardEntry]) -> str:
 
 def failed_words(entries: Iterable[BoardEntry]) -> str:
     """`8 errors, 2 invalid`; empty where no trial failed."""
-    told = [entry.outcomes for entry in entries]
-    errors, invalid = (sum(outcomes.get(name, 0) for outcomes in told) for name in ("error", "invalid"))
+    counts = [entry.overall.counts for entry in entries]
+    errors, invalid = sum(count["error"] for count in counts), sum(count["invalid"] for count in counts)
     return ", ".join([*[counted(errors, "error")] * (errors > 0), *[f"{invalid:,} invalid"] * (invalid > 0)])
 
 
@@ -97,16 +98,16 @@ def effective_words(entry: BoardEntry) -> str:
         return NONE
     low, _, high, _ = entry.effective
     first, last = ("none" if each is None else length_labels([each])[0] for each in (low, high))
-    more = " or more" if high is not None and high == entry.by_length[-1][0] else ""
+    more = " or more" if high is not None and high == max(entry.by_length) else ""
     return f"{last}{more}" if first == last else f"{first} to {last}{more}"
 
 
 def board_notes(board: Board) -> list[str]:
-    """What its ranks rest on, and who was asked otherwise."""
+    """What its ranks rest on, and which models were asked with other settings."""
     count = len(board.rows)
     if count < 2:
         return []
-    return [*_ties(board, count), *_otherwise(board)]
+    return [*_ties(board, count), *_differences(board)]
 
 
 def _ties(board: Board, count: int) -> list[str]:
@@ -117,12 +118,12 @@ def _ties(board: Board, count: int) -> list[str]:
     return []
 
 
-def _otherwise(board: Board) -> list[str]:
-    if not board.otherwise:
+def _differences(board: Board) -> list[str]:
+    if not board.differences:
         return []
-    told = [f"{name} ({board.otherwise[name]})" for name in sorted(board.otherwise)]
-    more = [f"and {len(told) - _TOLD} more"] * (len(told) > _TOLD)
-    listed = "; ".join([*told[:_TOLD], *more])
+    models = [f"{name} ({board.differences[name]})" for name in sorted(board.differences)]
+    more = [f"and {len(models) - _NAMED} more"] * (len(models) > _NAMED)
+    listed = "; ".join([*models[:_NAMED], *more])
     return [f"* asked in another way than the others here, which may be what differs: {listed}"]
 
 
@@ -130,11 +131,11 @@ def _lengths(board: Board, every_length: bool) -> Sequence[str]:
     return length_labels(board.lengths) if every_length or 1 < len(board.lengths) <= _MOST else ()
 
 
-def score_cell(of: BoardRow | BoardEntry) -> str:
+def score_cell(of: BoardRow | Tally) -> str:
     """`87.5 (81.0–92.1)`; `50.4–100, scored 100 (97.0–100)` where answers are undecided: all missed to all hit."""
-    mean, low, high = of.mean, of.low, of.high
-    ends = "" if low is None or high is None else f" ({percent1(max(0.0, low))}–{percent1(min(1.0, high))})"
-    scored = NONE if mean is None else f"{percent1(mean)}{ends}"
+    mean, ends = of.mean, of.interval
+    interval = f" ({percent1(max(0.0, ends.low))}–{percent1(min(1.0, ends.high))})" if ends else ""
+    scored = NONE if mean is None else f"{percent1(mean)}{interval}"
     if of.range is None:
         return scored
     return range_words(of.range) if mean is None else f"{range_words(of.range)}, scored {scored}"
@@ -142,10 +143,9 @@ def score_cell(of: BoardRow | BoardEntry) -> str:
 
 def length_cells(entry: BoardEntry) -> list[str]:
     """The score at each length; a range where answers are undecided."""
-    means = (mean for _, _, _, mean, _, _ in entry.by_length)
     return [
-        range_words(ends) if ends is not None else NONE if mean is None else percent1(mean)
-        for mean, ends in zip(means, entry.ranges, strict=True)
+        range_words(at.range) if at.range is not None else NONE if at.mean is None else percent1(at.mean)
+        for at in entry.by_length.values()
     ]
 
 
@@ -161,7 +161,7 @@ def series_title(series: BoardSeries) -> str:
 def size_words(series: BoardSeries) -> str:
     """`4 runs of 36 trials of 12 samples`."""
     first = series.points[0].entry
-    trials, samples = counted(first.trials, "trial"), counted(series.samples, "sample")
+    trials, samples = counted(first.overall.trials, "trial"), counted(series.samples, "sample")
     return f"{counted(len(series.points), 'run')} of {trials} of {samples}"
 
 
@@ -187,7 +187,7 @@ def _where(series: BoardSeries, change: ScoreChange) -> tuple[str, str]:
 
 def series_head(series: BoardSeries) -> tuple[str, ...]:
     """The columns of a series."""
-    lengths = [length for length, *_ in series.points[0].entry.by_length]
+    lengths = list(series.points[0].entry.by_length)
     labels = length_labels(lengths) if 1 < len(lengths) <= _MOST else ()
     effective = ["effective length (95 %)"] if len(lengths) > 1 else []
     return ("when", "run", "score % (95 %)", *labels, *effective, SECONDS)
@@ -201,7 +201,7 @@ def series_row(point: SeriesPoint) -> tuple[str, ...]:
     seconds = NONE if entry.latency is None else seconds_words(entry.latency[0])
     effective = [effective_words(entry)] if count > 1 else []
     run = with_failed(point.who.run, [entry])
-    return (point.place, run, score_cell(entry), *(means if 1 < count <= _MOST else []), *effective, seconds)
+    return (point.place, run, score_cell(entry.overall), *(means if 1 < count <= _MOST else []), *effective, seconds)
 
 
 def change_words(series: BoardSeries, change: ScoreChange) -> str:

@@ -1,14 +1,13 @@
-"""Which records of two runs belong together, and what models they are of."""
+"""Joins the records of two runs: which trials are the same."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 from needlework.core.errors import InputError
 from needlework.core.record import Record
 from needlework.results.statistics.panels import depth_order
-from needlework.results.style import one_line
 
 Family = tuple[str, str, str]
 """Model, task, needle; the model is empty where the two runs are compared whatever their models are called."""
@@ -30,13 +29,6 @@ def joined(
     if not both:
         raise InputError("runs", "A and B", f"have no trial in common: {_why_disjoint(a, b)}")
     return a, b, both
-
-
-def differing_trial(first: Sequence[Record], second: Sequence[Record]) -> tuple[Record, Record]:
-    """Return the two records of the first trial, in order, whose prompts differ; there is one."""
-    a, b, both = joined(first, second)
-    pairs = ((a[at], b[at]) for at in both)
-    return next(pair for pair in pairs if prompts_match(*pair) is False)
 
 
 def prompts_match(first: Record, second: Record) -> bool | None:
@@ -88,41 +80,3 @@ def _words(value: object) -> str:
 
 def _prompt_hash(record: Record) -> str | None:
     return record.prompt.sha256 or None
-
-
-def weights_of(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Return model -> hash of its weights, of those that a manifest has one for."""
-    models = manifest.get("models")
-    told = {
-        name: model.get("weights_sha256")
-        for name, model in (models.items() if isinstance(models, Mapping) else ())
-        if isinstance(model, Mapping)
-    }
-    return {name: sha256 for name, sha256 in told.items() if isinstance(sha256, str)}
-
-
-def weights_lines(manifests: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Say which runs have the same weights under different names, and different weights under one name.
-
-    `manifests`: by the run's name. `step1000 and step2000 are the same weights (sha256 b179c9523d0e)`.
-    """
-    by_hash: dict[str, dict[str, str]] = {}
-    by_name: dict[str, dict[str, str]] = {}
-    for run, manifest in manifests.items():
-        for model, sha256 in weights_of(manifest).items():
-            by_hash.setdefault(sha256, {})[run] = model
-            by_name.setdefault(model, {})[run] = sha256
-    lines = [
-        f"{_listed(own)} are the same weights (sha256 {sha256[:12]})"
-        for sha256, own in by_hash.items()
-        if len(set(own.values())) > 1
-    ]
-    for model, own in by_name.items():
-        if len(set(own.values())) > 1:
-            lines.append(f"{_listed(own)} are different weights under one name, {one_line(model)}")
-    return lines
-
-
-def _listed(runs: Mapping[str, str]) -> str:
-    *names, last = map(one_line, runs)
-    return f"{', '.join(names)} and {last}"

@@ -8,8 +8,8 @@ from math import fsum, sqrt
 
 import numpy as np
 
-from needlework.results.statistics.intervals import Floats
-from needlework.results.statistics.leaderboard.entries import BoardEntry, Codes, alike, asked_otherwise
+from needlework.results.statistics.intervals import Floats, Interval
+from needlework.results.statistics.leaderboard.entries import BoardEntry, Codes, comparable_groups, settings_differences
 from needlework.results.statistics.paired import FEWEST_FOR_P, flip_tail, holm
 from needlework.results.statistics.panels import Range
 
@@ -35,7 +35,7 @@ class Candidate:
 @dataclass(frozen=True, slots=True)
 class BoardRow:
     """One line of a board. `counted`: the mean score with undecided answers, and what only others could answer, as
-    misses, 0..1; `low`, `high`: the 95 % interval of the mean of what was scored; `range`: the mean with all undecided
+    misses, 0..1; `interval`: the 95 % interval of the mean of what was scored; `range`: the mean with all undecided
     answers as misses, and as hits. `entry`: `None` on the board of all tasks.
     """
 
@@ -43,10 +43,9 @@ class BoardRow:
     ranks: Ranks
     counted: float
     mean: float | None
-    low: float | None
-    high: float | None
+    interval: Interval | None
+    range: Range | None
     entry: BoardEntry | None
-    range: Range | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class Board:
     """Models that were asked the same cells of one task, the best score first. `trials`, `samples`: of each model, also
     those that it did not answer.
 
-    `otherwise`: by name, in what a model was asked in another way than most.
+    `differences`: by name, which settings of a model differ from those of most.
     """
 
     task: str
@@ -63,7 +62,7 @@ class Board:
     trials: int
     samples: int
     scorer: str
-    otherwise: Mapping[str, str]
+    differences: Mapping[str, str]
 
     @property
     def has_misses(self) -> bool:
@@ -87,7 +86,7 @@ def boards_of(candidates: Sequence[Candidate]) -> tuple[Board, ...]:
 
 def _alike(who: Sequence[Candidate], tasks: Sequence[str]) -> list[list[Candidate]]:
     """The candidates in groups that were asked and scored alike in all of these tasks."""
-    return alike(who, lambda each: [each.entries[task] for task in tasks])
+    return comparable_groups(who, lambda each: [each.entries[task] for task in tasks])
 
 
 def _board(task: str, who: Sequence[Candidate]) -> Board:
@@ -95,14 +94,14 @@ def _board(task: str, who: Sequence[Candidate]) -> Board:
     filled, most, codes = filled_scores(entries)
     ranks, first = rank_ranges(sums_of(filled, codes), sums_of(most, codes)), entries[0]
     rows = [
-        BoardRow(each, rank, float(counted), entry.mean, entry.low, entry.high, entry, entry.range)
+        BoardRow(each, rank, float(counted), entry.overall.mean, entry.overall.interval, entry.overall.range, entry)
         for each, rank, counted, entry in zip(who, ranks, filled.mean(axis=1), entries, strict=True)
     ]
-    lengths = tuple(length for length, *_ in first.by_length)
+    lengths = tuple(first.by_length)
     samples = len(np.unique(first.samples))
     scorers = ", ".join(sorted({name for entry in entries for name in entry.scorers}))
-    otherwise = asked_otherwise({each.name: each.asked.get(task, {}) for each in who})
-    return Board(task, _ordered(rows), lengths, first.trials, samples, scorers, otherwise)
+    differences = settings_differences({each.name: each.asked.get(task, {}) for each in who})
+    return Board(task, _ordered(rows), lengths, first.overall.trials, samples, scorers, differences)
 
 
 def _of_all(who: Sequence[Candidate]) -> list[Board]:
@@ -128,8 +127,8 @@ def _of_all(who: Sequence[Candidate]) -> list[Board]:
         ]
         trials = sum(board.trials for board in boards)
         name = f"{ALL} ({', '.join(board.task for board in boards)})"
-        otherwise = {who: words for board in reversed(boards) for who, words in board.otherwise.items()}
-        found.append(Board(name, _ordered(rows), (), trials, sums.shape[1], "", otherwise))
+        differences = {who: words for board in reversed(boards) for who, words in board.differences.items()}
+        found.append(Board(name, _ordered(rows), (), trials, sums.shape[1], "", differences))
     return found
 
 
@@ -140,14 +139,13 @@ def _mean_row(who: Candidate, ranks: Ranks, rows: Sequence[BoardRow]) -> BoardRo
     counted = fsum(row.counted for row in rows) / len(rows)
     means, within = [row.mean for row in rows if row.mean is not None], _mean_range(rows)
     if len(means) < len(rows):
-        return BoardRow(who, ranks, counted, None, None, None, None, within)
+        return BoardRow(who, ranks, counted, None, None, within, None)
     mean = fsum(means) / len(rows)
-    ends = [(row.mean, row.low, row.high) for row in rows]
-    known = [(m - low, high - m) for m, low, high in ends if m is not None and low is not None and high is not None]
+    known = [(m - row.interval.low, row.interval.high - m) for m, row in zip(means, rows, strict=True) if row.interval]
     if len(known) < len(rows):
-        return BoardRow(who, ranks, counted, mean, None, None, None, within)
+        return BoardRow(who, ranks, counted, mean, None, within, None)
     below, above = (sqrt(fsum(side**2 for side in sides)) / len(rows) for sides in zip(*known, strict=True))
-    return BoardRow(who, ranks, counted, mean, mean - below, mean + above, None, within)
+    return BoardRow(who, ranks, counted, mean, Interval(mean - below, mean + above, 0), within, None)
 
 
 def _mean_range(rows: Sequence[BoardRow]) -> Range | None:
@@ -372,7 +370,7 @@ def series_of(ordered: Sequence[tuple[str, str, Candidate]]) -> tuple[BoardSerie
 
 
 def _series_alike(task: str, runs: Sequence[tuple[str, Candidate]]) -> list[list[tuple[str, Candidate]]]:
-    return alike(runs, lambda run: [run[1].entries[task]])
+    return comparable_groups(runs, lambda run: [run[1].entries[task]])
 
 
 def _series(task: str, model: str, own: Sequence[tuple[str, Candidate]]) -> BoardSeries:

@@ -17,22 +17,12 @@ from numpy.typing import NDArray
 from needlework.core.record import FINAL, SCORED, UNDECIDED, Record
 from needlework.results.statistics.effective_length import EffectiveLength, absolute_length
 from needlework.results.statistics.length_scores import length_scores
-from needlework.results.statistics.panels import (
-    OUTCOMES,
-    Range,
-    RecordInPanel,
-    ScoredTrial,
-    depth_order,
-    range_of,
-    tally,
-)
+from needlework.results.statistics.panels import RecordInPanel, ScoredTrial, Tally, depth_order, tally
 
 _json = JSONEncoder().encode
 Scores = NDArray[np.float32]
 Codes = NDArray[np.int32]
 Flags = NDArray[np.uint8]
-Length = tuple[int, int, int, float | None, float | None, float | None]
-"""Tokens; trials, and those with a score; their mean (0..1) and the ends of its 95 % interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +34,9 @@ class BoardEntry:
     those of the answers. `effective`: the absolute rule's last length that is certain, by the scores alone, and
     possible; and its words; `None` where there is none. `prompt_tokens`, `answer_tokens`: of a trial, on average;
     `latency`: median and 95th percentile.
-    `scores`, `samples`, `lengths`, `undecided`, `scored_by`: of each trial, in the order of `cells`; a score that is
-    missing is NaN, a sample a number, a length its place in `by_length`, an answer that is neither a hit nor a miss 1,
-    a scorer its place in `scorers`, and -1 where no answer was scored.
+    `scores`, `samples`, `undecided`, `scored_by`: of each trial, in the order of `cells`; a score that is missing is
+    NaN, a sample a number, an answer that is neither a hit nor a miss 1, a scorer its place in `scorers`, and -1 where
+    no answer was scored.
     """
 
     model: str
@@ -54,35 +44,16 @@ class BoardEntry:
     scorers: tuple[str, ...]
     cells: str
     questions: str
-    by_length: tuple[Length, ...]
-    trials: int
-    n: int
-    mean: float | None
-    low: float | None
-    high: float | None
-    outcomes: Mapping[str, int]
+    overall: Tally
+    by_length: Mapping[int, Tally]
     effective: tuple[int | None, int | None, int | None, str] | None
     prompt_tokens: float | None
     answer_tokens: float | None
     latency: tuple[float, float] | None
     scores: Scores = field(repr=False)
     samples: Codes = field(repr=False)
-    lengths: Codes = field(repr=False)
     undecided: Flags = field(repr=False)
     scored_by: Codes = field(repr=False)
-
-    @property
-    def range(self) -> Range | None:
-        """The mean with all undecided answers as misses, and as hits; `None` where there are none."""
-        return _range(self.mean, self.n, int(self.undecided.sum()))
-
-    @property
-    def ranges(self) -> tuple[Range | None, ...]:
-        """The same at each length."""
-        counts = np.bincount(self.lengths, self.undecided, minlength=len(self.by_length))
-        return tuple(
-            _range(mean, n, int(count)) for (_, _, n, mean, _, _), count in zip(self.by_length, counts, strict=True)
-        )
 
 
 def entries_of(asked: Iterable[RecordInPanel]) -> tuple[BoardEntry, ...]:
@@ -105,9 +76,6 @@ def _entry(model: str, task: str, asked: Sequence[RecordInPanel]) -> BoardEntry:
     columns: dict[int, list[ScoredTrial]] = {}
     for trial in trials:
         columns.setdefault(trial.length, []).append(trial)
-    tokens = sorted(columns)
-    column_of = {length: at for at, length in enumerate(tokens)}
-    whole = tally(trials)
     scorers = [_scorer(record) for record in records]
     names_of_scorers = sorted({name for name in scorers if name})
     return BoardEntry(
@@ -116,27 +84,17 @@ def _entry(model: str, task: str, asked: Sequence[RecordInPanel]) -> BoardEntry:
         scorers=tuple(names_of_scorers),
         cells=_hash(place[:-1] for place in places),
         questions=_questions(records),
-        by_length=tuple(_length(length, columns[length]) for length in tokens),
-        trials=len(trials),
-        n=whole.n,
-        mean=whole.mean,
-        low=whole.interval.low if whole.interval else None,
-        high=whole.interval.high if whole.interval else None,
-        outcomes={name: whole.counts[name] for name in OUTCOMES if whole.counts[name]},
-        effective=_effective(absolute_length(length_scores(trials))) if len(tokens) > 1 else None,
+        overall=tally(trials),
+        by_length={length: tally(columns[length]) for length in sorted(columns)},
+        effective=_effective(absolute_length(length_scores(trials))) if len(columns) > 1 else None,
         prompt_tokens=_mean(record.response.prompt_tokens for record in records),
         answer_tokens=_mean(record.response.completion_tokens for record in records),
         latency=_latency(records),
         scores=np.array([nan if each.score is None else each.score for each in trials], np.float32),
         samples=np.array([codes[name] for name in names], np.int32),
-        lengths=np.array([column_of[trial.length] for trial in trials], np.int32),
         undecided=np.array([trial.outcome in UNDECIDED for trial in trials], np.uint8),
         scored_by=np.array([names_of_scorers.index(name) if name else -1 for name in scorers], np.int32),
     )
-
-
-def _range(mean: float | None, n: int, undecided: int) -> Range | None:
-    return range_of(mean, n, {"censored": undecided})
 
 
 def _place(record: Record) -> tuple[object, ...]:
@@ -168,12 +126,6 @@ def _hash(parts: Iterable[object]) -> str:
     return sha256("".join(map(_json, parts)).encode()).hexdigest()
 
 
-def _length(length: int, trials: Sequence[ScoredTrial]) -> Length:
-    found = tally(trials)
-    ends = (found.interval.low, found.interval.high) if found.interval else (None, None)
-    return (length, found.trials, found.n, found.mean, *ends)
-
-
 def _effective(found: EffectiveLength) -> tuple[int | None, int | None, int | None, str]:
     return found.conservative, found.point, found.optimistic, found.words
 
@@ -193,9 +145,9 @@ def _latency(records: Sequence[Record]) -> tuple[float, float] | None:
 T = TypeVar("T")
 
 
-def alike(runs: Iterable[T], entries: Callable[[T], Sequence[BoardEntry]]) -> list[list[T]]:
-    """Return the runs in groups, each in the order given. `entries`: those of a run, of the same tasks and cells for
-    all of them.
+def comparable_groups(runs: Iterable[T], entries: Callable[[T], Sequence[BoardEntry]]) -> list[list[T]]:
+    """Return the runs in groups that can be compared, each in the order given. `entries`: those of a run, of the same
+    tasks and cells for all of them.
 
     Runs are together where they had the same questions, as far as those are known, and no trial has two scorers. A run
     that could be in several groups, as one with few scores, is in the largest one.
@@ -230,7 +182,7 @@ def _fit(known: Codes, other: Codes) -> bool:
 _SHOWN = 40  # characters of a value
 
 
-def asked_otherwise(asked: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
+def settings_differences(asked: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
     """Return in words what differs, by model, from how most of the models were asked.
 
     `asked`: by model, the options that address it (`template`, `system_prompt`, ...). Of two values as common as each

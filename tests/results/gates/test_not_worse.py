@@ -94,7 +94,7 @@ def test_a_run_without_a_pair_fails():
 def test_it_fails_exactly_where_compare_says_worse(pairs):
     before = [record(float(a), repeat=i) for i, (a, _) in enumerate(pairs)]
     now = [record(float(b), repeat=i) for i, (_, b) in enumerate(pairs)]
-    (family,) = compare(before, now).families
+    (family,) = compare(before, now).tasks
 
     assert (judged("not worse", now, before).state == "fail") == (family.verdict == "worse")
 

@@ -8,14 +8,14 @@ from collections.abc import Callable
 import pytest
 
 from needlework.core.record import Record
-from needlework.results.html.comparison import comparison_html
-from needlework.results.statistics.comparison.comparison import compare
+from needlework.results.html.comparison import comparison_html, comparison_sentence
+from needlework.results.statistics.comparison.many_runs import Base, compare_runs
 from needlework.results.style import difference_color
 from tests.results.changed import changed
 from tests.results.html.pages import EVIL, MakeRecord, Page, grid
 
 Run = Callable[..., list[Record]]
-NAMES = ("old (mock)", "new (mock)")
+LABELS = {"old": "old (mock)", "new": "new (mock)"}
 
 
 @pytest.fixture
@@ -44,10 +44,8 @@ def run(make_record: MakeRecord) -> Run:
 
 
 def page_of(first: list[Record], second: list[Record], parts: tuple[str, ...] = (), **options: int) -> Page:
-    text = comparison_html(
-        compare(first, second), first, second, title="new − old", names=NAMES, parts=parts, **options
-    )
-    return Page(text)
+    runs = compare_runs({"old": first, "new": second})
+    return Page(comparison_html(runs, title="new − old", labels=LABELS, parts={"new": parts}, **options))
 
 
 def test_the_headline_has_difference_interval_tests_and_denominators(run: Run) -> None:
@@ -61,10 +59,10 @@ def test_the_headline_has_difference_interval_tests_and_denominators(run: Run) -
     assert "p <0.001" in page.inside("p")
     assert "p <0.001 (Holm)" in page.inside("p")
     text = " ".join(page.inside("p"))
-    assert "from 70 pairs of trials" in text
+    assert "From 70 pairs of trials" in text
     assert "beside them 2 unscored in B only" in text
     assert ": 72 trials, 70 scored, 2 error." in page.inside("p")
-    cells = page.inside("td")
+    cells = page.inside("td")[page.inside("td").index("worse") + 5 :]  # behind the tables of runs and lengths
     assert cells[:7] == ["100", "73.5–100", "0", "0", "0", "0", "0"]  # A over the pairs
     assert (cells[7], cells[9:14]) == ("65.7", ["0", "0", "0", "0", "2"])  # B, with its errors
 
@@ -99,8 +97,8 @@ def test_lists_of_what_changed_lead_to_their_cells(run: Run) -> None:
     )
     buttons = [attributes for tag, attributes in page.elements if tag == "button" and "data-panel" in attributes]
 
-    assert "Improved: 1 cell" in page.inside("h3")
-    assert "Regressed: 2 cells" in page.inside("h3")
+    assert "Improved: 1 cell" in page.inside("h4")
+    assert "Regressed: 2 cells" in page.inside("h4")
     assert [(b["data-column"], b["data-row"]) for b in buttons] == [("1", "2"), ("0", "0"), ("1", "0")]
     assert any(text.startswith("length 8k, depth 100: 0 → 100 (+100.0, 95 % interval +") for text in page.inside("bdi"))
 
@@ -140,14 +138,13 @@ def test_trials_that_both_judge_alike_are_left_out_first(make_record: MakeRecord
     assert "Left out: details of " in " ".join(page.inside("div"))
 
 
-def test_curves_have_both_runs_with_intervals(run: Run) -> None:
-    data = page_of(run(), run(lambda length, depth, i: length == 8000 and i < 6)).data()
+def test_each_further_run_has_its_tasks_and_its_trials(run: Run) -> None:
+    runs = compare_runs({"a": run(), "b": run(lambda length, *_: length == 8000), "c": run()})
+    page = Page(comparison_html(runs, title="three"))
 
-    assert [panel["name"] for panel in data["panels"]] == ["A: old (mock) · niah · code", "B: new (mock) · niah · code"]
-    n, mean, low, high, _ = data["stats"][data["panels"][1]["byLength"][1]]
-    assert (n, mean) == (36, 50)
-    assert low < 50 < high
-    assert data["families"][0]["columns"][1][:4] == [36, 100, 50, -50.0]
+    assert [family["columns"][1][:4] for family in page.data()["families"]] == [[36, 100, 0, -100.0], [36, 100, 100, 0]]
+    assert [row[0] for row in page.details()["rows"]] == [0] * 72 + [1] * 72
+    assert {"#pair-0", "#pair-1"} <= {str(a["href"]) for tag, a in page.elements if tag == "a"}
 
 
 def test_several_families_have_an_overview(run: Run) -> None:
@@ -156,7 +153,7 @@ def test_several_families_have_an_overview(run: Run) -> None:
 
     page = page_of(two(run()), two(run(lambda length, depth, i: i < 8)))
 
-    assert "Differences" in page.inside("h2")
+    assert "Tasks" in page.inside("h3")
     assert page.inside("a").count("Skip to the scores") == 1
     assert {"#panel-0", "#panel-1"} <= {str(a["href"]) for tag, a in page.elements if tag == "a"}
     assert page.inside("span").count("B is worse") == 4
@@ -164,7 +161,7 @@ def test_several_families_have_an_overview(run: Run) -> None:
 
 def test_equal_runs_give_equal_bytes_in_any_order(run: Run) -> None:
     a, b = run(), run(lambda length, depth, i: depth == 50)
-    texts = [comparison_html(compare(x, y), x, y, title="t", names=NAMES) for x, y in ((a, b), (a[::-1], b[::-1]))]
+    texts = [comparison_html(compare_runs({"a": x, "b": y}), title="t") for x, y in ((a, b), (a[::-1], b[::-1]))]
 
     assert texts[0] == texts[1]
 
@@ -172,9 +169,27 @@ def test_equal_runs_give_equal_bytes_in_any_order(run: Run) -> None:
 def test_nothing_that_a_model_says_becomes_markup(make_record: MakeRecord) -> None:
     fields = dict.fromkeys(("model", "task", "needle", "why", "question", "answer", "scorer", "id"), EVIL)
     hostile = [make_record(**fields, response={"text": EVIL}, expected=[EVIL])]
-    text = comparison_html(compare(hostile, hostile), hostile, hostile, title=EVIL, names=(EVIL, EVIL), parts=[EVIL])
-    page = Page(text)
+    runs = compare_runs({EVIL: hostile, f"{EVIL} again": hostile})
+    page = Page(comparison_html(runs, title=EVIL, labels={EVIL: EVIL}, parts={f"{EVIL} again": [EVIL]}, notes=[EVIL]))
 
     assert page.tags().count("script") == 3
     assert "img" not in page.tags()
     assert all("<img src=x" in side["text"] for side in page.pairs()[0] if side is not None)
+
+
+def test_of_several_runs_it_says_which_is_which(make_record: MakeRecord) -> None:
+    right = [make_record(repeat=at) for at in range(12)]
+    wrong = [make_record(repeat=at, outcome="wrong") for at in range(12)]
+
+    def said(base: Base = "first", **runs: list[Record]) -> str:
+        return comparison_sentence(compare_runs({"a": right, **runs}, base))
+
+    assert (
+        said(b=wrong, c=right, d=wrong)
+        == "Against a, b and d are worse (-100.0, -100.0 points); no difference is shown for c."
+    )
+    assert said("previous", b=wrong, c=right).startswith(
+        "Against the run before it, b is worse (-100.0 points, 95 % sure"
+    )
+    assert said(**dict.fromkeys("bcdef", wrong)).startswith("Against a, b, c, d and 2 more are worse (-100.0 to -100.0")
+    assert said(b=wrong[:2], c=[]) == "Against a, too few samples tell of b; c is not compared."

@@ -10,11 +10,9 @@ import pytest
 import needlework
 from needlework.core.record import Record
 from needlework.results.files.json_files import write_json
-from needlework.results.html.boards import several_html
 from needlework.results.html.comparison import comparison_html
 from needlework.results.html.report import html_text
-from needlework.results.statistics.comparison.comparison import compare
-from needlework.results.statistics.comparison.many_runs import compare_several
+from needlework.results.statistics.comparison.many_runs import compare_runs
 from needlework.results.statistics.run_report import run_report
 from tests.results.changed import changed
 from tests.results.document_records import asked
@@ -53,14 +51,13 @@ def halves(make: MakeRecord) -> tuple[list[Record], list[Record]]:
 def two(make: MakeRecord) -> str:
     a, b = halves(make)
     tasks = [changed(record, task="chain", key=f"c{record.key}") for record in a]
-    both = [*a, *tasks], [*b, *tasks]
-    return comparison_html(compare(*both), *both, title="B - A", names=("old", "new"), parts=["seed: 0 / 1"])
+    runs = compare_runs({"old": [*a, *tasks], "new": [*b, *tasks]})
+    return comparison_html(runs, title="B - A", parts={"new": ["seed: 0 / 1"]}, picture=b"")
 
 
 def several(make: MakeRecord) -> str:
     a, b = halves(make)
-    found = compare_several({"a": a, "b": b, "c": a})
-    return several_html(found, title="Three", windows={}, parts={"b": ["seed: 0 / 1"]}, links={}, picture=b"")
+    return comparison_html(compare_runs({"a": a, "b": b, "c": a}), title="Three", parts={"b": ["seed: 0 / 1"]})
 
 
 PAGES: dict[str, Callable[[MakeRecord], str]] = {

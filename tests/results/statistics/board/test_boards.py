@@ -211,7 +211,8 @@ def test_an_entry_says_how_long(candidate: Callable[..., Candidate]) -> None:
     entry = candidate("a", lambda length, _: "found" if length < 4000 else "wrong").entries["niah"]
 
     assert effective_words(entry) == "none to 1k"
-    assert (entry.trials, entry.n, entry.mean, entry.outcomes) == (24, 24, 0.5, {"found": 12, "wrong": 12})
+    assert (entry.overall.trials, entry.overall.n, entry.overall.mean) == (24, 24, 0.5)
+    assert (entry.overall.counts["found"], entry.overall.counts["wrong"]) == (12, 12)
 
 
 def test_answers_that_are_cut_off_make_the_score_a_range_and_win_or_lose_no_rank(

@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 from needlework.core.errors import InputError
 from needlework.core.record import Record, record_of
 from needlework.results.statistics.comparison.comparison import compare
-from needlework.results.statistics.comparison.joining import differing_trial
 from needlework.results.statistics.comparison.provenance import (
     changed_parts,
     differing_dtypes,
     differing_facts,
     differing_parts,
 )
-from needlework.results.tables.comparison import comparison_lines, family_sentence, points, points1
+from needlework.results.tables.comparison import loss_words, pair_lines, points, points1, task_sentence
 
 
 def record(score: float | None = 1.0, **fields: Any) -> Record:
@@ -53,24 +52,23 @@ def grid(score: Callable[[int, float, int], float | None], repeats: int = 12, **
 def test_a_drop_at_one_depth_by_hand() -> None:
     """Each of twelve repeats fails at 50 % of both lengths: 24 of 72 pairs, all one way."""
     found = compare(grid(lambda *_: 1.0), grid(lambda length, depth, repeat: float(depth != 50)))
-    (family,) = found.families
+    (family,) = found.tasks
 
-    whole = family.whole
-    assert (whole.n, whole.first, whole.second, family.verdict) == (72, 1.0, pytest.approx(2 / 3), "worse")
+    assert (family.n, *family.means, family.verdict) == (72, 1.0, pytest.approx(2 / 3), "worse")
     assert family.difference is not None
     assert family.difference.mean == pytest.approx(-1 / 3)
     assert family.difference.clusters == 12
     assert family.p == pytest.approx(2 / 2**12)
     assert found.changed(1) == []
-    assert [(cell.length, cell.depth, cell.difference) for cell in found.changed(-1)] == [
-        (1000, 50.0, -1.0),
-        (4000, 50.0, -1.0),
+    assert [(place, cell.difference.mean) for _, place, cell in found.changed(-1)] == [
+        ((1000, 50.0), -1.0),
+        ((4000, 50.0), -1.0),
     ]
-    assert [(length, group.difference, group.n) for length, group in family.columns.items()] == [
+    assert [(length, group.difference.mean, group.n) for length, group in family.columns.items()] == [
         (1000, pytest.approx(-1 / 3), 36),
         (4000, pytest.approx(-1 / 3), 36),
     ]
-    assert [(depth, group.difference) for depth, group in family.rows.items()] == [
+    assert [(depth, group.difference.mean) for depth, group in family.rows.items()] == [
         (0.0, 0.0),
         (50.0, -1.0),
         (100.0, 0.0),
@@ -80,24 +78,15 @@ def test_a_drop_at_one_depth_by_hand() -> None:
 def test_every_mean_and_difference_has_its_interval() -> None:
     first = grid(lambda length, depth, repeat: float(repeat % 4 > 0))
     second = grid(lambda length, depth, repeat: float(repeat % 4 > 0 and not (depth == 50 and repeat % 2)))
-    (family,) = compare(first, second).families
-    cell = next(cell for cell in family.cells if (cell.length, cell.depth) == (4000, 50.0))
+    (family,) = compare(first, second).tasks
+    cell = family.cells[4000, 50.0]
 
-    for group in (family.whole, cell, *family.columns.values(), *family.rows.values()):
-        a, b = group.intervals
-        assert a is not None
-        assert b is not None
-        assert group.found is not None
-        assert group.first is not None
-        assert group.second is not None
-        assert a.low < group.first < a.high
-        assert b.low < group.second < b.high
-        assert group.found.low is not None
-        assert group.found.high is not None
-        assert group.found.low <= group.found.mean <= group.found.high
-    assert (cell.n, cell.first, cell.second, cell.found.mean if cell.found else None) == (12, 0.75, 0.25, -0.5)
-    text = "\n".join(comparison_lines(compare(first, second)))
-    assert "A % (95 %)" in text
+    for group in (family, cell, *family.columns.values(), *family.rows.values()):
+        for mean, interval in zip(group.means, group.intervals, strict=True):
+            assert interval.low < mean < interval.high
+        assert group.difference.low <= group.difference.mean <= group.difference.high
+    assert (cell.n, *cell.means, cell.difference.mean) == (12, 0.75, 0.25, -0.5)
+    text = "\n".join(pair_lines(compare(first, second)))
     assert "means of cells as seen: 2 cells regressed, 0 improved" in text
 
 
@@ -108,14 +97,13 @@ def test_what_is_not_scored_on_both_sides_is_counted_once_and_apart() -> None:
               record(1.0, repeat=5), record(1.0, repeat=6)]  # fmt: skip
     found = compare(first, second)
 
-    counts = (found.pairs, found.unscored_first, found.unscored_second, found.unscored_both)
-    assert (*counts, found.only_first, found.only_second) == (1, 1, 1, 1, 1, 2)
-    (cell,) = found.families[0].cells
-    assert (cell.family, cell.length, cell.depth) == (("", "niah", "code"), 1000, 50.0)
-    assert (cell.n, cell.first, cell.second, cell.unscored) == (1, 1.0, 0.0, 6)
-    assert found.families[0].outcomes[0]["error"] == 2
-    lines = comparison_lines(found)
-    assert lines[:2] == [
+    assert (found.pairs, *found.unscored, *found.only) == (1, 1, 1, 1, 1, 2)
+    ((place, cell),) = found.tasks[0].cells.items()
+    assert (found.tasks[0].family, place) == (("", "niah", "code"), (1000, 50.0))
+    assert (cell.n, *cell.means, cell.unscored) == (1, 1.0, 0.0, 6)
+    assert found.tasks[0].outcomes[0]["error"] == 2
+    lines = pair_lines(found)
+    assert [loss_words(loss) for loss in found.whole.losses] == [
         "A cannot answer 1 of 2 trials that B scored: 1 of 2 at 1k (1 error)",
         "B cannot answer 1 of 2 trials that A scored: 1 of 2 at 1k (1 error)",
     ]
@@ -130,7 +118,7 @@ def test_another_model_is_compared_and_several_go_by_name() -> None:
     assert compare([record(model="small")], [record(model="large")]).pairs == 1
 
     both = [record(model=model, repeat=repeat) for model in ("a", "b") for repeat in range(3)]
-    assert [family.family for family in compare(both, both).families] == [
+    assert [task.family for task in compare(both, both).tasks] == [
         ("a", "niah", "code"),
         ("b", "niah", "code"),
     ]
@@ -168,9 +156,8 @@ def test_prompts_and_scorers_that_differ_or_are_unknown_are_counted() -> None:
     found = compare(first, second)
 
     assert (found.prompts_differ, found.prompts_unknown, found.scorers_differ) == (1, 1, 1)
-    assert differing_trial(first, second) == (first[0], changed)
-    text = "\n".join(comparison_lines(found))
-    assert "different prompts" in text
+    assert found.reworded == (first[0], changed)
+    text = "\n".join(pair_lines(found))
     assert "different scorers" in text
     assert "without a prompt hash" in text
 
@@ -180,7 +167,7 @@ def test_holm_runs_over_the_families() -> None:
     worse = [0.0] * 7 + [1.0] * 5
     first = [record(1.0, needle=needle, repeat=i) for needle in ("x", "y") for i in range(12)]
     second = [record(worse[i], needle="x", repeat=i) for i in range(12)] + first[12:]
-    x, y = compare(first, second).families
+    x, y = compare(first, second).tasks
 
     assert x.p == pytest.approx(2 / 2**7, abs=0.006)  # of seeded flips
     assert x.p_adjusted == pytest.approx(2 * x.p)
@@ -191,7 +178,7 @@ def test_samples_too_few_for_any_p_with_so_many_families_are_undetermined() -> N
     """Six samples have no p below 2 / 2^6, and twice that is above 5 %."""
     first = [*grid(lambda *_: 1.0, 6, needle="x"), *grid(lambda *_: 1.0, 6, needle="y")]
     second = [*grid(lambda *_: 0.0, 6, needle="x"), *grid(lambda *_: 1.0, 6, needle="y")]
-    x, y = compare(first, second).families
+    x, y = compare(first, second).tasks
 
     assert x.p == pytest.approx(2 / 64)
     assert (x.verdict, y.verdict) == ("undetermined", "undetermined")
@@ -214,11 +201,9 @@ def test_order_does_not_matter_and_swapping_flips_the_sign(
     swapped = compare(sides[1], sides[0])
 
     assert compare(*shuffled) == found
-    assert (swapped.pairs, swapped.unscored_first) == (found.pairs, found.unscored_second)
-    a, b = found.families[0], swapped.families[0]
-    assert [cell.difference for cell in a.cells] == [
-        None if cell.difference is None else -cell.difference for cell in b.cells
-    ]
+    assert (swapped.pairs, swapped.unscored[0]) == (found.pairs, found.unscored[1])
+    a, b = found.tasks[0], swapped.tasks[0]
+    assert [cell.means for cell in a.cells.values()] == [cell.means[::-1] for cell in b.cells.values()]
     assert a.p == (None if b.p is None else pytest.approx(b.p))
     if a.difference is not None and b.difference is not None:
         assert a.difference.mean == pytest.approx(-b.difference.mean)
@@ -228,7 +213,7 @@ def test_order_does_not_matter_and_swapping_flips_the_sign(
 
 def test_a_run_is_no_different_from_itself() -> None:
     records = grid(lambda length, depth, repeat: float((repeat + depth) % 3 == 0))
-    (family,) = compare(records, records).families
+    (family,) = compare(records, records).tasks
 
     assert (family.p, family.verdict) == (1.0, "no difference shown")
     assert compare(records, records).changed(1) == []
@@ -237,8 +222,8 @@ def test_a_run_is_no_different_from_itself() -> None:
 def test_differences_in_words() -> None:
     assert [points(x) for x in (0.0, 0.004, -0.004, 0.05, -1.0)] == ["0", "+0", "-0", "+5", "-100"]
     assert [points1(x) for x in (0.0, -0.0001, 0.0533, -0.5)] == ["0.0", "0.0", "+5.3", "-50.0"]
-    (family,) = compare([record(1.0), record(None, repeat=1)], [record(0.0), record(1.0, repeat=1)]).families
-    assert family_sentence(family) == (
+    (family,) = compare([record(1.0), record(None, repeat=1)], [record(0.0), record(1.0, repeat=1)]).tasks
+    assert task_sentence(family) == (
         "B - A = -100.0 points (too few samples for an interval), n = 1 pair · undetermined · 1 trial without a pair"
         " · losses as misses: 0.0"
     )
@@ -247,7 +232,7 @@ def test_differences_in_words() -> None:
 def test_many_rows_are_cut_and_counted() -> None:
     first = [record(0.0, needle=f"n{i}") for i in range(25)]
     second = [record(1.0, needle=f"n{i}") for i in range(25)]
-    lines = comparison_lines(compare(first, second))
+    lines = pair_lines(compare(first, second))
 
     assert sum("+100.0" in line and "caution" not in line for line in lines) == 20
     assert "and 5 more" in lines
@@ -265,43 +250,43 @@ def lost(outcome: str, lengths: tuple[int, ...], **fields: Any) -> tuple[list[Re
 def test_what_does_not_fit_one_window_is_worse_for_certain_and_said_first() -> None:
     first, second = lost("skipped", (2000,))
     found, back = compare(first, second), compare(second, first)
-    (family,) = found.families
+    (family,) = found.tasks
 
-    assert comparison_lines(found, (8192, 1024))[0] == (
+    assert loss_words(found.whole.losses[0], (8192, 1024)) == (
         "B cannot answer 12 of 36 trials that A scored: all 12 at 2k (12 skipped); window 1024, A had 8192"
     )
     assert (family.difference and family.difference.mean, family.counted and family.counted.mean) == (0.0, -1 / 3)
-    assert (family.verdict, back.families[0].verdict) == ("worse", "better")
-    assert comparison_lines(back, (1024, 8192))[0].startswith("A cannot answer 12 of 36 trials that B scored")
+    assert (family.verdict, back.tasks[0].verdict) == ("worse", "better")
+    assert loss_words(back.whole.losses[0]).startswith("A cannot answer 12 of 36 trials that B scored")
 
 
 def test_two_lost_trials_of_one_sample_are_certain_too() -> None:
     first = [record(1.0, length=length) for length in (500, 2000)]
     second = [record(1.0, length=500), record(None, length=2000, outcome="skipped")]
 
-    assert compare(first, second).families[0].verdict == "worse"
+    assert compare(first, second).tasks[0].verdict == "worse"
 
 
 @pytest.mark.parametrize("outcome", ["censored", "error", "invalid"])
 def test_other_losses_count_as_misses_in_p_and_verdict(outcome: str) -> None:
-    (family,) = compare(*lost(outcome, (1000, 2000))).families
+    (family,) = compare(*lost(outcome, (1000, 2000))).tasks
 
     assert family.p is not None
     assert family.p < 0.05
     assert family.verdict == "worse"
-    (few,) = compare(*lost(outcome, ())).families
+    (few,) = compare(*lost(outcome, ())).tasks
     assert (few.losses, few.counted, few.verdict) == ((), few.difference, "no difference shown")
 
 
 def test_trials_that_neither_run_could_answer_are_no_loss() -> None:
     records = [record(1.0, repeat=0), record(None, repeat=1, outcome="skipped")]
 
-    assert compare(records, records).losses == ()
+    assert compare(records, records).whole.losses == ()
 
 
 def test_answers_of_nothing_are_counted_beside_the_score() -> None:
     second = [record(0.0, repeat=i, outcome="empty") for i in range(2)] + [record(0.0, repeat=2, outcome="refused")]
-    lines = comparison_lines(compare([record(1.0, repeat=i) for i in range(3)], second))
+    lines = pair_lines(compare([record(1.0, repeat=i) for i in range(3)], second))
 
     assert "B: 3 trials, 3 scored (1 refused, 2 empty)" in lines
 

@@ -6,13 +6,13 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from needlework.results.files.json_files import several_object
-from needlework.results.html.boards import several_html
+from needlework.results.files.json_files import comparison_object
+from needlework.results.html.comparison import comparison_html
 from needlework.results.pictures.comparison import write_score_lines
 from needlework.results.statistics.comparison.comparison import compare
-from needlework.results.statistics.comparison.many_runs import compare_several
+from needlework.results.statistics.comparison.many_runs import compare_runs
 from needlework.results.statistics.comparison.provenance import differing_parts
-from needlework.results.tables.comparison import several_lines
+from needlework.results.tables.comparison import comparison_lines
 from tests.results.changed import changed
 from tests.results.statistics.comparison.test_comparison import grid, record
 
@@ -26,7 +26,7 @@ def skipped_at_4k():
 
 
 def test_each_run_is_compared_with_the_first_in_the_order_given():
-    found = compare_several({"base": ALL, "worse": NONE_AT_4K, "same": ALL})
+    found = compare_runs({"base": ALL, "worse": NONE_AT_4K, "same": ALL})
 
     assert [each.name for each in found] == ["base", "worse", "same"]
     assert [each.verdict for each in found] == [None, "worse", "no difference shown"]
@@ -36,31 +36,38 @@ def test_each_run_is_compared_with_the_first_in_the_order_given():
 
 
 def test_holm_counts_the_configurations_and_one_against_one_is_what_compare_says():
-    (family,) = compare(ALL, NONE_AT_4K).families
-    _, alone = compare_several({"base": ALL, "worse": NONE_AT_4K})
-    _, first, second = compare_several({"base": ALL, "worse": NONE_AT_4K, "same": ALL})
+    (task,) = compare(ALL, NONE_AT_4K).tasks
+    _, alone = compare_runs({"base": ALL, "worse": NONE_AT_4K})
+    _, first, second = compare_runs({"base": ALL, "worse": NONE_AT_4K, "same": ALL})
 
-    assert alone.whole is not None
-    assert first.whole is not None
-    assert second.whole is not None
-    assert (alone.whole.p_adjusted, alone.whole.difference) == (family.p, family.difference)
-    assert first.whole.p_adjusted == 2 * family.p
-    assert second.whole.p_adjusted == 1.0
+    assert (alone.pair.whole.p_adjusted, alone.pair.whole.difference) == (task.p, task.difference)
+    assert first.pair.whole.p_adjusted == first.pair.tasks[0].p_adjusted == 2 * task.p
+    assert second.pair.whole.p_adjusted == 1.0
+
+
+def test_a_run_that_is_worse_in_one_task_alone_is_worse_and_says_where():
+    both = [*ALL, *grid(lambda *_: float(_[1] != 50), task="chain")]
+    mixed = [*NONE_AT_4K, *grid(lambda *_: 1.0, task="chain")]
+    base, run = compare_runs({"base": both, "mixed": mixed})
+
+    assert [task.verdict for task in run.pair.tasks] == ["better", "worse"]
+    assert (base.is_worse, run.is_worse, run.verdict) == (False, True, "no difference shown")
+    assert comparison_lines((base, run), {})[-1] == "mixed is worse in niah · code"
 
 
 def test_worse_everywhere_is_worse_from_the_shortest_length_on():
-    assert compare_several({"base": ALL, "broken": grid(lambda *_: 0.0)})[1].worse_from == 1000
+    assert compare_runs({"base": ALL, "broken": grid(lambda *_: 0.0)})[1].worse_from == 1000
 
 
 def test_worse_at_short_lengths_alone_is_worse_from_no_length_on():
-    found = compare_several({"base": ALL, "odd": grid(lambda length, *_: float(length > 1000))})[1]
+    found = compare_runs({"base": ALL, "odd": grid(lambda length, *_: float(length > 1000))})[1]
 
     assert (found.verdict, found.worse_from) == ("worse", None)
 
 
 def test_a_window_that_is_too_small_is_said_first_and_is_worse_without_a_sample():
-    found = compare_several({"base": ALL, "small": skipped_at_4k()})
-    lines = several_lines(found, {"base": 8192, "small": 1024})
+    found = compare_runs({"base": ALL, "small": skipped_at_4k()})
+    lines = comparison_lines(found, {"base": 8192, "small": 1024})
 
     assert lines[0] == (
         "small cannot answer 36 of 72 trials that base scored: all 36 at 4k (36 skipped); window 1024, base had 8192"
@@ -72,53 +79,51 @@ def test_a_window_that_is_too_small_is_said_first_and_is_worse_without_a_sample(
 
 def test_samples_of_several_tasks_are_samples_of_their_own():
     two = [*ALL, *grid(lambda *_: 1.0, task="chain")]
-    whole = compare_several({"base": two, "same": two})[1].whole
+    whole = compare_runs({"base": two, "same": two})[1].pair.whole
 
-    assert whole is not None
-    assert whole.difference is not None
     assert whole.difference.clusters == 24
 
 
 def test_few_samples_are_undetermined_and_say_so():
     few = grid(lambda *_: 1.0, repeats=3)
-    found = compare_several({"base": few, "other": grid(lambda *_: 0.0, repeats=3)})
+    found = compare_runs({"base": few, "other": grid(lambda *_: 0.0, repeats=3)})
 
     assert found[1].verdict == "undetermined"
-    assert several_lines(found, {})[-1].startswith("undetermined: too few samples for a verdict (other)")
+    assert comparison_lines(found, {})[-1].startswith("undetermined: too few samples for a verdict (other)")
 
 
 def test_samples_too_few_for_any_p_with_so_many_runs_are_undetermined():
     """Seven samples have no p below 2 / 2^7; times four that is above 5 %."""
     seven, wrong = grid(lambda *_: 1.0, repeats=7), grid(lambda *_: 0.0, repeats=7)
-    found = compare_several({"base": seven, "a": wrong, "b": seven, "c": seven, "d": seven})
+    found = compare_runs({"base": seven, "a": wrong, "b": seven, "c": seven, "d": seven})
 
     assert [each.verdict for each in found[1:]] == ["undetermined"] * 4
-    assert several_lines(found, {})[-1].endswith("(a, b, c, d); give --repeats 8 or more")
-    assert compare_several({"base": seven, "a": wrong})[1].verdict == "worse"
+    assert comparison_lines(found, {})[-1].endswith("(a, b, c, d); give --repeats 8 or more")
+    assert compare_runs({"base": seven, "a": wrong})[1].verdict == "worse"
 
 
 @pytest.mark.parametrize("runs", [{"base": []}, {"base": [], "other": ALL}, {"base": ALL, "other": []}])
 def test_runs_that_are_not_there_spoil_nothing(runs, tmp_path):
-    found = compare_several(runs)
+    found = compare_runs(runs)
 
-    several_lines(found, {})
-    several_object(found, {})
-    several_html(found, title="t", windows={}, parts={}, links={}, picture=None)
+    comparison_lines(found, {})
+    comparison_object(found, {})
+    comparison_html(found, title="t")
     assert all(each.verdict is None for each in found)
 
 
 def test_other_cells_are_not_compared_and_other_prompts_are_told():
     elsewhere = [record(length=77)]
     reworded = [changed(each, prompt={"sha256": "other"}) for each in ALL]
-    found = compare_several({"base": ALL, "elsewhere": elsewhere, "reworded": reworded})
-    lines = several_lines(found, {})
+    found = compare_runs({"base": ALL, "elsewhere": elsewhere, "reworded": reworded})
+    lines = comparison_lines(found, {})
 
     assert any("elsewhere is not compared" in line and "no trial in common" in line for line in lines)
     assert "caution: reworded was asked other prompts in 72 trials (another tokenizer?)" in lines
 
 
 def test_the_summary_is_small_and_has_what_a_dashboard_shows():
-    base, small = several_object(compare_several({"base": ALL, "small": skipped_at_4k()}), {"small": {"window": 1024}})
+    base, small = comparison_object(compare_runs({"base": ALL, "small": skipped_at_4k()}), {"small": {"window": 1024}})
 
     assert (base["score"], base["difference"], base["verdict"]) == (1.0, None, None)
     assert (small["window"], small["verdict"], small["worse_from"], small["scored"]) == (1024, "worse", 4000, 36)
@@ -133,20 +138,18 @@ def test_the_summary_is_small_and_has_what_a_dashboard_shows():
 
 
 def test_page_and_picture_name_every_configuration_and_load_nothing(tmp_path):
-    found = compare_several({"base": ALL, "<b>small</b>": skipped_at_4k()})
+    found = compare_runs({"base": ALL, "<b>small</b>": skipped_at_4k()})
     paths = write_score_lines(found, tmp_path / "scores", title="a matrix")
-    page = several_html(
-        found, title="a matrix", windows={}, parts={"<b>small</b>": ["window: 8192 / 1024"]}, links={}, picture=b"PNG"
-    )
+    page = comparison_html(found, title="a matrix", parts={"<b>small</b>": ["window: 8192 / 1024"]}, picture=b"PNG")
 
     assert [path.name for path in paths] == ["scores.png", "scores.svg"]
     said = "".join(ET.parse(paths[1]).getroot().itertext())
     assert "base" in said
     assert "small" in said
-    assert "<b>" not in page
+    assert "<b>small" not in page
     assert "&lt;b&gt;small" in page
-    assert "default-src 'none'" in page
-    assert "http" not in page.replace("http-equiv", "")
+    assert "default-src &#39;none&#39;" in page
+    assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
 
 
 def test_the_command_of_a_served_model_is_no_difference_beside_what_stands_for_the_server():
@@ -159,9 +162,9 @@ def test_the_command_of_a_served_model_is_no_difference_beside_what_stands_for_t
 def test_undecided_answers_make_a_score_a_range():
     lost = {"outcome": "censored", "score": None}
     half = [changed(each, **lost) if each.repeat % 2 else each for each in ALL]
-    found = compare_several({"base": ALL, "half": half})
-    rows = several_object(found, {})
+    found = compare_runs({"base": ALL, "half": half})
+    rows = comparison_object(found, {})
 
     assert (rows[0]["range"], rows[1]["range"]) == (None, [0.5, 1.0])
-    (line,) = [line for line in several_lines(found, {}) if line.startswith("half ") and "50.0..100" in line]
+    (line,) = [line for line in comparison_lines(found, {}) if line.startswith("half ") and "50.0..100" in line]
     assert "50.0..100, scored 100 (" in line

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.record import Record
-from needlework.results.statistics.leaderboard.entries import BoardEntry, alike, entries_of
+from needlework.results.statistics.leaderboard.entries import BoardEntry, comparable_groups, entries_of
 from needlework.results.statistics.panels import asked_of
 
 Make = Callable[..., Record]
@@ -27,7 +27,7 @@ def entry(make_record: Make, scorers: str, **fields: object) -> BoardEntry:
 
 
 def groups(runs: Sequence[BoardEntry]) -> list[list[int]]:
-    return alike(range(len(runs)), lambda at: [runs[at]])
+    return comparable_groups(range(len(runs)), lambda at: [runs[at]])
 
 
 def test_a_trial_that_failed_tells_no_runs_apart(make_record: Make) -> None:
