@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from asyncio import CancelledError
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from hmac import compare_digest
@@ -92,7 +94,8 @@ class Guard:
             await send(message)
 
         refusal = self._refusal(Request(scope)) if scope["type"] == "http" else None
-        await (refusal or self._app)(scope, receive, send_with_headers)
+        with suppress(CancelledError):  # the server ends; a browser that sends on is told by the closed connection
+            await (refusal or self._app)(scope, receive, send_with_headers)
 
     def _refusal(self, request: Request) -> Response | None:
         """A page of another site can make a browser ask us, also by a name that is made to point here."""
