@@ -179,8 +179,8 @@ class AnswerRating:
 def rating_tables(ratings: Sequence[AnswerRating]) -> dict[str, Any]:
     """Make the tables: `models`, the highest mean first; `pairs` of raters; `alpha` of the `doubly` rated answers."""
     by_answer: dict[str, dict[str, AnswerRating]] = {}
-    for each in ratings:
-        by_answer.setdefault(each.shown, {}).setdefault(each.rater, each)
+    for rating in ratings:
+        by_answer.setdefault(rating.shown, {}).setdefault(rating.rater, rating)
     several = [by_rater for by_rater in by_answer.values() if len(by_rater) > 1]
     groups = [next(iter(by_rater.values())).group for by_rater in several]
     models = [_model_row(model, ratings) for model in sorted({each.model for each in ratings})]
@@ -195,11 +195,11 @@ def rating_tables(ratings: Sequence[AnswerRating]) -> dict[str, Any]:
 
 def _model_row(model: str, ratings: Sequence[AnswerRating]) -> dict[str, Any]:
     """What a model got: its mean of 1..5, and how often each of them."""
-    given = [each for each in ratings if each.model == model]
-    scaled = share([(each.rating - 1) / (len(LEVELS) - 1) for each in given], [each.group for each in given])
+    marks = [each for each in ratings if each.model == model]
+    scaled = share([(each.rating - 1) / (len(LEVELS) - 1) for each in marks], [each.group for each in marks])
     ends = (None if end is None else 1 + end * (len(LEVELS) - 1) for end in (scaled.value, scaled.low, scaled.high))
-    counts = Counter(each.rating for each in given)
-    return {"model": model, "mean": Share(*ends), "counts": [counts[level] for level in LEVELS], "n": len(given)}
+    counts = Counter(each.rating for each in marks)
+    return {"model": model, "mean": Share(*ends), "counts": [counts[level] for level in LEVELS], "n": len(marks)}
 
 
 def _agreement_row(first: str, second: str, several: Sequence[Mapping[str, AnswerRating]]) -> dict[str, Any]:

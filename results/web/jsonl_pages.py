@@ -198,8 +198,8 @@ def _save(file: _EditedFile, request: Request, _person: str, form: FormFields) -
         lines, (raw, _) = _lines(file.current), file.line(request)
         if digest_of(raw) != form.text("seen"):
             raise StaleError(f"line {number + 1}")
-        places = [index for index, line in enumerate(lines) if line.strip()]
-        lines[places[number]] = with_pairs(raw, _pairs_of(form, read_line(raw)))
+        indexes = [index for index, line in enumerate(lines) if line.strip()]
+        lines[indexes[number]] = with_pairs(raw, _pairs_of(form, read_line(raw)))
         return b"".join(lines)
 
     change_record(file.cleaned, save)

@@ -71,7 +71,7 @@ class RatedItems:
 class _SourceAnswer:
     """One answer of a file. `question`, `references` and `id` (a record's) together tell which question it answers.
 
-    `asked`: question and reference as L-Eval's data has them. `group`, `plain`: as `RatedItem` has them.
+    `data_key`: question and reference as L-Eval's data has them. `group`, `plain`: as `RatedItem` has them.
     """
 
     file: Path
@@ -79,7 +79,7 @@ class _SourceAnswer:
     references: tuple[str, ...]
     model: str
     text: str
-    asked: tuple[str, str]
+    data_key: tuple[str, str]
     group: str = ""
     id: str = ""
     plain: bool = True
@@ -158,13 +158,13 @@ def _joined(answers: Sequence[_SourceAnswer], document_of: Mapping[tuple[str, st
     for key, answer in zip(keys, answers, strict=True):
         file = f" ({answer.file.parent.name}/{answer.file.name})" if answer.model in ambiguous else ""
         items[key][one_line(f"{answer.model}{file}")] = answer
-    for asked, by_model in items.items():
-        yield _item(_digest(*asked), dict(sorted(by_model.items())), document_of)
+    for key_parts, by_model in items.items():
+        yield _item(_digest(*key_parts), dict(sorted(by_model.items())), document_of)
 
 
 def _item(name: str, by_model: Mapping[str, _SourceAnswer], document_of: Mapping[tuple[str, str], int]) -> RatedItem:
     first = next(iter(by_model.values()))
-    number = document_of.get(first.asked)
+    number = document_of.get(first.data_key)
     by_text: dict[str, list[RatedAnswer]] = defaultdict(list)
     for model, answer in by_model.items():
         by_text[answer.text.strip()].append(RatedAnswer(_digest(name, model, answer.text), model, answer.text))
@@ -258,7 +258,7 @@ def _of_run(run: Path) -> Iterator[_SourceAnswer]:
                 references,
                 record.model,
                 record.response.text or record.answer,
-                asked=(str(record.reference.get("question") or question), references[0] if references else ""),
+                data_key=(str(record.reference.get("question") or question), references[0] if references else ""),
                 group=f"{record.task} {panel} {sample}",
                 id=record.id or record.key,
                 plain=id(record) in plain,
@@ -269,5 +269,5 @@ def _add_documents(read: RatedItems, rows: Sequence[dict[str, Any]]) -> None:
     for row in rows:
         if isinstance(row.get("input"), str) and _is_texts(row.get("instructions")) and _is_texts(row.get("outputs")):
             number = read.documents.setdefault(row["input"], len(read.documents))
-            for asked in zip(row["instructions"], row["outputs"], strict=False):
-                read.document_of.setdefault(asked, number)
+            for data_key in zip(row["instructions"], row["outputs"], strict=False):
+                read.document_of.setdefault(data_key, number)

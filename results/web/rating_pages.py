@@ -50,18 +50,18 @@ class _Rating:
         return read_ratings(self.context.state)
 
     def item(self, content: RatingsContent, request: Request, person: str) -> RatedItem:
-        """The item at the address's place in this person's order."""
+        """The item at the address's number in this person's order."""
         order = item_order(content.seed, person, self.items.items)
-        place: int = request.path_params["place"]
-        if place >= len(order):
+        number: int = request.path_params["number"]
+        if number >= len(order):
             raise HTTPException(404, "there is no such question")
-        return order[place]
+        return order[number]
 
-    def after(self, content: RatingsContent, rater: Rater, place: int) -> str:
+    def after(self, content: RatingsContent, rater: Rater, number: int) -> str:
         """The address of the next question that is not rated or skipped, of the list where there is none."""
         order = item_order(content.seed, rater.name, self.items.items)
-        places = [*range(place + 1, len(order)), *range(min(place + 1, len(order)))]
-        following = next((each for each in places if rater.state(order[each]) in ("open", "begun")), None)
+        numbers = [*range(number + 1, len(order)), *range(min(number + 1, len(order)))]
+        following = next((each for each in numbers if rater.state(order[each]) in ("open", "begun")), None)
         return _ADDRESS if following is None else f"{_ADDRESS}{following}"
 
     def state(self) -> str:
@@ -87,10 +87,10 @@ def open_pages(context: Context) -> list[Page]:
         context.reading("/results", partial(_show_results, rating)),
         context.changing("/show", partial(_show_names, rating)),
         context.changing("/write", partial(_write_files, rating)),
-        context.reading("/{place:int}", partial(_show_item, rating)),
-        context.reading("/{place:int}/document", partial(_show_document, rating)),
-        context.changing("/{place:int}/rate", partial(_rate, rating)),
-        context.changing("/{place:int}/skip", partial(_skip, rating)),
+        context.reading("/{number:int}", partial(_show_item, rating)),
+        context.reading("/{number:int}/document", partial(_show_document, rating)),
+        context.changing("/{number:int}/rate", partial(_rate, rating)),
+        context.changing("/{number:int}/skip", partial(_skip, rating)),
     ]
     about = "Give models' answers 1 to 5, without knowing whose they are."
     return [Page(_ADDRESS, "Rate answers", about, routes, rating.state)]
@@ -99,7 +99,7 @@ def open_pages(context: Context) -> list[Page]:
 def _show_list(rating: _Rating, request: Request, person: str) -> Response:
     content = rating.content()
     rater, order = content.rater(person), item_order(content.seed, person, rating.items.items)
-    rows = [ListRow(f"{_ADDRESS}{place}", item.question, rater.state(item)) for place, item in enumerate(order)]
+    rows = [ListRow(f"{_ADDRESS}{number}", item.question, rater.state(item)) for number, item in enumerate(order)]
     done = [sum(row.state == state for row in rows) for state in ("rated", "skipped")]
     return rating.context.show_list(
         request,
@@ -118,7 +118,7 @@ def _show_list(rating: _Rating, request: Request, person: str) -> Response:
 
 
 def _show_item(rating: _Rating, request: Request, person: str) -> Response:
-    content, place, total = rating.content(), request.path_params["place"], len(rating.items.items)
+    content, number, total = rating.content(), request.path_params["number"], len(rating.items.items)
     rater, item = content.rater(person), rating.item(content, request, person)
     order = answer_order(content.seed, person, item)
     marks = [rater.mark(item, same) for same in order]
@@ -129,9 +129,9 @@ def _show_item(rating: _Rating, request: Request, person: str) -> Response:
     return rating.context.show(
         request,
         "rate",
-        title=f"Question {place + 1} of {total}",
+        title=f"Question {number + 1} of {total}",
         list=_ADDRESS,
-        number=place,
+        number=number,
         total=total,
         item=item,
         answers=[(label(n), text, mark) for n, (text, mark) in enumerate(zip(texts, marks, strict=True))],
@@ -139,7 +139,7 @@ def _show_item(rating: _Rating, request: Request, person: str) -> Response:
         levels=LEVELS,
         skipped=rater.skipped.get(item.id),
         seen=_digest(rater, item),
-        next_open=rating.after(content, rater, place),
+        next_open=rating.after(content, rater, number),
     )
 
 
@@ -163,19 +163,19 @@ def _show_document(rating: _Rating, request: Request, person: str) -> Response:
 
 def _change_item(rating: _Rating, request: Request, person: str, form: FormFields, edit: _EditItem) -> str:
     """Change what a person gave an item; moves on to the next open question once all of it is rated or skipped."""
-    place = request.path_params["place"]
-    address = [f"{_ADDRESS}{place}"]
+    number = request.path_params["number"]
+    address = [f"{_ADDRESS}{number}"]
 
     def change(content: RatingsContent) -> None:
         rater, item = content.rater(person), rating.item(content, request, person)
         if form.text("seen") != _digest(rater, item):
-            raise StaleError(f"question {place + 1}")
+            raise StaleError(f"question {number + 1}")
         before = rater.state(item)
         edit(rater, item, content.seed)
         if all(each is not rater for each in content.raters):
             content.raters.append(rater)
         if before in ("open", "begun") and rater.state(item) in ("rated", "skipped"):
-            address.append(rating.after(content, rater, place))
+            address.append(rating.after(content, rater, number))
 
     change_ratings(rating.context.state, change)
     return address[-1]

@@ -103,8 +103,8 @@ def ratings_of(items: RatedItems, rater: Rater) -> Iterator[AnswerRating]:
 def counts_file(items: RatedItems, rater: Rater) -> bytes:
     """L-Eval's (cd34b05, `Evaluation/web_human_eval.py`): a key for each model, `5.0` for a rating of 5."""
     counts: dict[str, Counter[str]] = {}
-    for each in ratings_of(items, rater):
-        counts.setdefault(each.model, Counter())[str(float(each.rating))] += 1
+    for rating in ratings_of(items, rater):
+        counts.setdefault(rating.model, Counter())[str(float(rating.rating))] += 1
     return json.dumps(counts).encode("ascii")
 
 
@@ -114,8 +114,8 @@ def ratings_file(items: RatedItems, seed: str, rater: Rater) -> bytes:
 
 
 def _rating_rows(items: RatedItems, seed: str, rater: Rater) -> Iterator[dict[str, Any]]:
-    for place, item in enumerate(item_order(seed, rater.name, items.items), 1):
-        about = {"annotator": rater.name, "item": item.id, "place": place, "question": item.question}
+    for number, item in enumerate(item_order(seed, rater.name, items.items), 1):
+        about = {"annotator": rater.name, "item": item.id, "place": number, "question": item.question}
         if item.id in rater.skipped:
             yield {**about, "skipped": rater.skipped[item.id].comment, "time": rater.skipped[item.id].at}
         for index, same in enumerate(answer_order(seed, rater.name, item)):
