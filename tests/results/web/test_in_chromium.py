@@ -58,6 +58,12 @@ def violations(page: Chrome) -> list[tuple[Any, Any]]:
     return [(each["id"], node["target"]) for each in result["violations"] for node in each["nodes"]]
 
 
+def arrive(page: Chrome, title: str) -> None:
+    """Wait until a page is there, and its script has run."""
+    script = "return document.readyState === 'complete' && document.querySelector('h1')?.textContent === arguments[0]"
+    page.until(script, title)
+
+
 @pytest.mark.parametrize("path", PAGES)
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(page: Chrome, shared: str, path: str) -> None:
     for width, dark in ((1280, False), (1280, True), (400, False), (400, True), (320, False)):
@@ -84,10 +90,11 @@ def test_answers_are_rated_by_keys_alone(page: Chrome, serve: Serve, tmp_path: P
     page.open(f"{serve(*write_site(tmp_path))}rating/")
     page.driver.delete_cookie("needlework-name")
     page.driver.refresh()
+    arrive(page, "Your name")
     page.press("Zoë", ENTER)
-    page.until("return document.querySelector('h1').textContent === 'Rate answers'")
+    arrive(page, "Rate answers")
     page.press("o")
-    page.until("return document.querySelector('h1').textContent === 'Question 1 of 2'")
+    arrive(page, "Question 1 of 2")
     count = page.ask("return document.querySelectorAll('.answer').length")
     page.press("c", "a comment", ESCAPE, "5")
     page.until("return document.querySelectorAll('[aria-pressed=true]').length === 1")
@@ -97,9 +104,9 @@ def test_answers_are_rated_by_keys_alone(page: Chrome, serve: Serve, tmp_path: P
         page.press("2")
         if done + 1 < count:
             page.until("return document.querySelectorAll('[aria-pressed=true]').length === arguments[0]", done + 1)
-    page.until("return document.querySelector('h1').textContent === 'Question 2 of 2'")
+    arrive(page, "Question 2 of 2")
     page.press("x", "unclear", ENTER)
-    page.until("return document.querySelector('h1').textContent === 'Rate answers'")
+    arrive(page, "Rate answers")
     (rater,) = json.loads((tmp_path / "ratings.json").read_text("utf-8"))["raters"]
     assert rater["name"] == "Zoë"
     marks = [mark for by_answer in rater["marks"].values() for mark in by_answer.values()]
@@ -124,7 +131,7 @@ def test_a_question_is_edited_beside_its_document_and_accepted(page: Chrome, ser
     page.until("return /^not saved: reason/.test(document.getElementById('notice').textContent)")
     assert page.ask("return document.getElementById('answer').value") == quoted
     page.press("a")
-    page.until("return document.querySelector('h1').textContent.startsWith('Question 2')")
+    arrive(page, "Question 2 of 3 undecided")
     rows = json.loads((tmp_path / "q.reviewed.json").read_text("utf-8"))
     assert rows["0"]["answer"] == quoted
     assert rows["0"]["decision"]["edited"] == ["answers"]
