@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from math import fsum
+from typing import Any
 
 import numpy as np
 
@@ -153,6 +155,63 @@ def _rates_kappas(tables: Floats) -> Floats:
     found = np.full(len(tables), np.nan)
     np.divide(observed - chance, 1 - chance, out=found, where=chance < 1 - 1e-12)
     return found
+
+
+LEVELS = range(1, 6)  # that people rate answers by
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRating:
+    """One rating of one answer. `shown`: the same for answers of an item that say the same, and were rated once.
+
+    `late`: made after names were shown.
+    """
+
+    rater: str
+    model: str
+    group: Hashable
+    rating: int
+    late: bool
+    shown: str
+
+
+def rating_tables(ratings: Sequence[AnswerRating]) -> dict[str, Any]:
+    """Make the tables: `models`, the highest mean first; `pairs` of raters; `alpha` of the `doubly` rated answers."""
+    by_answer: dict[str, dict[str, AnswerRating]] = {}
+    for rating in ratings:
+        by_answer.setdefault(rating.shown, {}).setdefault(rating.rater, rating)
+    several = [by_rater for by_rater in by_answer.values() if len(by_rater) > 1]
+    groups = [next(iter(by_rater.values())).group for by_rater in several]
+    models = [_model_row(model, ratings) for model in sorted({each.model for each in ratings})]
+    pairs = combinations(dict.fromkeys(each.rater for each in ratings), 2)
+    return {
+        "models": sorted(models, key=lambda row: -row["mean"].value),
+        "pairs": [row for pair in pairs if (row := _agreement_row(*pair, several))["n"]],
+        "alpha": ordinal_alpha([[each.rating for each in rated.values()] for rated in several], groups, len(LEVELS)),
+        "doubly": len(several),
+    }
+
+
+def _model_row(model: str, ratings: Sequence[AnswerRating]) -> dict[str, Any]:
+    """What a model got: its mean of 1..5, and how often each of them."""
+    marks = [each for each in ratings if each.model == model]
+    scaled = share([(each.rating - 1) / (len(LEVELS) - 1) for each in marks], [each.group for each in marks])
+    ends = (None if end is None else 1 + end * (len(LEVELS) - 1) for end in (scaled.value, scaled.low, scaled.high))
+    counts = Counter(each.rating for each in marks)
+    return {"model": model, "mean": Share(*ends), "counts": [counts[level] for level in LEVELS], "n": len(marks)}
+
+
+def _agreement_row(first: str, second: str, several: Sequence[Mapping[str, AnswerRating]]) -> dict[str, Any]:
+    """Two raters on the `n` answers that both rated: shares that are equal, and at most 1 apart; their kappa."""
+    both = [(rated[first], rated[second]) for rated in several if first in rated and second in rated]
+    marks, groups = [(one.rating, other.rating) for one, other in both], [one.group for one, _ in both]
+    return {
+        "raters": (first, second),
+        "equal": share([float(one == other) for one, other in marks], groups),
+        "within_one": share([float(abs(one - other) <= 1) for one, other in marks], groups),
+        "kappa": weighted_kappa(marks, groups, len(LEVELS)),
+        "n": len(marks),
+    }
 
 
 _RIGHT = 0.9  # of a mark 0..1: found

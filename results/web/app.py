@@ -1,253 +1,215 @@
-"""The web application: routes, pages, replies."""
+"""The web application: its routes, its errors, and what all pages use."""
 
 from __future__ import annotations
 
-import json
-import re
-import sqlite3
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib import import_module
-from math import isfinite
+from itertools import pairwise
 from pathlib import Path
-from secrets import token_urlsafe
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, quote, unquote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from needlework.core.errors import InputError, printable
-from needlework.results.web import rating_marks
-from needlework.results.web import store as log
+from needlework.results.style import one_line
 from needlework.results.web.command import ServedFiles
 from needlework.results.web.guard import Guard, Login
-from needlework.results.web.store import Store, unusable
+from needlework.results.web.store import NotWrittenError, StaleError
 
-# In the order of the start page. Each is a module with `open_page(context) -> Page | None`: none where no path that
-# was given is of its kind. Raises `InputError`.
-PAGES: tuple[str, ...] = (
-    "needlework.results.web.question_routes",
-    "needlework.results.web.rating_pages",
-)
+if TYPE_CHECKING:
+    from needlework.pipeline.reconstruct import RebuiltPrompt
+
+# Each is a module with `open_pages(context) -> Sequence[Page]`, in the order of the start page. Raises `InputError`.
+_PAGES = ("question_pages", "rating_pages", "jsonl_pages")
 _STATIC = Path(__file__).parent / "static"
+_NAME_COOKIE = "needlework-name"
+_LONGEST_NAME = 60
+_BLOCK = 4000  # characters of a document that are laid out together
 
 
-def build_app(
-    sources: ServedFiles,
-    state: Path,
-    *,
-    rebuild: Rebuild,
-    hosts: Collection[str],
-    login: Login,
-    token: str | None = None,
-) -> ASGIApp:
-    """Make the app. `hosts`: addresses that it answers to. `token`: what changes carry. Raises `InputError`."""
-    modules = [import_module(name) for name in PAGES]
-    store = Store(state, [log.SCHEMA, rating_marks.SCHEMA])
-    context = Context(sources, store, token or token_urlsafe(24), templates(), rebuild)
-    try:
-        pages: list[Page] = [page for module in modules if (page := module.open_page(context)) is not None]
-    except sqlite3.Error as error:
-        raise unusable(state, error) from None
-    if not pages:
-        raise InputError("PATH", "", "the files are empty: there is nothing to show")
-    app = Starlette(
-        routes=[
-            Route("/", _start_page(context, pages)),
-            Mount("/static", StaticFiles(directory=_STATIC)),
-            *(Mount(f"/{page.name}", routes=list(page.routes), name=page.name) for page in pages),
-        ],
-        exception_handlers={
-            InputError: _refused(context),
-            sqlite3.Error: _not_kept(context),
-            HTTPException: _http_error(context),
-            Exception: _fault(context),
-        },
-    )
-    closed = context.templates.get_template("login.html.j2").render()
-    # Around all, also what answers for a fault of ours.
-    return Guard(app, token=context.token, hosts=hosts, login=login, closed=closed)
-
-
-def _start_page(context: Context, pages: Sequence[Page]) -> Callable[[Request], HTMLResponse]:
-    def start(request: Request) -> HTMLResponse:
-        shown = [(page, page.state()) for page in pages]
-        return context.show(request, "start", title="Needlework", pages=shown, kept=context.store.path)
-
-    return start
-
-
-def _refused(context: Context) -> Callable[[Request, Exception], Response]:
-    def shown(request: Request, error: Exception) -> Response:
-        return _problem(context, request, printable(error, 1000), 400)
-
-    return shown
-
-
-def _not_kept(context: Context) -> Callable[[Request, Exception], Response]:
-    def shown(request: Request, error: Exception) -> Response:
-        if _wants_page(request):
-            return _problem(context, request, str(unusable(context.store.path, error)), 507)
-        return _problem(context, request, f"not kept: {printable(error)}; what you entered is still here", 507)
-
-    return shown
-
-
-def _fault(context: Context) -> Callable[[Request, Exception], Response]:
-    def shown(request: Request, error: Exception) -> Response:
-        line = f"this is a fault of Needlework ({type(error).__name__}); what led to it is in the terminal"
-        return _problem(context, request, line, 500)
-
-    return shown
-
-
-def _http_error(context: Context) -> Callable[[Request, Exception], Response]:
-    def shown(request: Request, error: Exception) -> Response:
-        status = error.status_code if isinstance(error, HTTPException) else 500
-        detail = str(getattr(error, "detail", ""))
-        return _problem(context, request, detail, status)
-
-    return shown
-
-
-def _problem(context: Context, request: Request, line: str, status: int) -> Response:
-    """One line: as a page where a person asks, else for a script."""
-    if not _wants_page(request):
-        return JSONResponse({"error": line}, status_code=status)
-    return context.show(request, "problem", title="Needlework", problem=line, status=status)
-
-
-def _wants_page(request: Request) -> bool:
-    return "text/html" in request.headers.get("accept", "")
-
-
-class ShownPrompt(Protocol):
-    """A prompt's text; `context` (start, end) and `needles` (name, start, end) in characters of it."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def context(self) -> tuple[int, int]: ...
-    @property
-    def needles(self) -> tuple[tuple[str, int, int], ...]: ...
-
-
-# Builds the prompt of a trial again: (run folder, record's id). Raises `InputError`. Threads wait for each other.
-Rebuild = Callable[[Path, str], ShownPrompt]
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What pages share. `rebuild`: rebuilds prompts of recorded trials."""
-
-    sources: ServedFiles
-    store: Store
-    token: str
-    templates: Environment
-    rebuild: Rebuild
-
-    def show(self, request: Request, template: str, *, status: int = 200, **fields: Any) -> HTMLResponse:
-        """Render a template; everything that is put into it is escaped."""
-        found = self.templates.get_template(f"{template}.html.j2")
-        page = found.render(token=self.token, path=request.url.path, **fields)
-        return HTMLResponse(page.encode("utf-8", "replace"), status_code=status)  # half a surrogate pair has no UTF-8
+# Builds the prompt of a trial again: (run folder, record's id). Raises `InputError`.
+Rebuild = Callable[[Path, str], "RebuiltPrompt"]
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page. `name`: its part of the address. `about`: one line on the start page. `state`: what is there, and how
-    far people are, in lines; read anew each time.
+    """One entry of the start page. `address`: `/jsonl/0/`. `state`: how far people are; read anew each time."""
 
-    `routes`: paths below `/name`.
-    """
-
-    name: str
+    address: str
     title: str
     about: str
     routes: Sequence[BaseRoute]
-    state: Callable[[], Sequence[str]] = tuple
+    state: Callable[[], str]
 
 
-def templates() -> Environment:
-    """The templates of all pages: undefined names are errors, everything is escaped."""
-    return Environment(
+@dataclass(frozen=True, slots=True)
+class ListRow:
+    """One thing to do, in a list of them."""
+
+    address: str
+    title: str
+    state: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What pages share. `state`: the file of ratings. `rebuild`: rebuilds prompts of recorded trials."""
+
+    sources: ServedFiles
+    state: Path
+    rebuild: Rebuild
+    templates: Environment
+
+    def show(self, request: Request, template: str, *, status: int = 200, **fields: Any) -> HTMLResponse:
+        """Render a template; everything that is put into it is escaped."""
+        fields |= {"person": _person_of(request), "here": request.url.path, "longest": _LONGEST_NAME}
+        text = self.templates.get_template(f"{template}.html.j2").render(fields)
+        return HTMLResponse(text.encode("utf-8", "replace"), status)  # half a surrogate pair has no UTF-8
+
+    def show_list(
+        self, request: Request, template: str, rows: Iterable[ListRow], filters: Sequence[str], **fields: Any
+    ) -> Response:
+        """Show the rows that are in the state, and have the text, that the address names."""
+        show, find = (request.query_params.get(name, "") for name in ("show", "find"))
+        shown = [row for row in rows if show in ("", "all", row.state)]
+        shown = [row for row in shown if find.casefold() in f"{row.title}\n{row.detail}".casefold()]
+        return self.show(request, template, rows=shown, filters=filters, show=show, find=find, **fields)
+
+    def reading(self, path: str, show: Callable[[Request, str], Response]) -> Route:
+        """Make a route that shows something to a person, whose name is asked for first."""
+
+        def endpoint(request: Request) -> Response:
+            person = _person_of(request)
+            return show(request, person) if person else self.show(request, "name", title="Your name")
+
+        return Route(path, endpoint)
+
+    def changing(self, path: str, change: Callable[[Request, str, FormFields], str]) -> Route:
+        """Make a route that takes a form. `change`, in a thread, returns the address to look at next."""
+
+        async def endpoint(request: Request) -> Response:
+            form, person = await _form_of(request), _person_of(request)
+            if not person:
+                raise InputError("name", "", "is missing: load the page again, and give your name")
+            return RedirectResponse(await run_in_threadpool(change, request, person, form), 303)
+
+        return Route(path, endpoint, methods=["POST"])
+
+
+@dataclass(frozen=True, slots=True)
+class FormFields:
+    """The fields of a form, with line feeds alone."""
+
+    values: Mapping[str, Sequence[str]]
+
+    def text(self, name: str, longest: int = 20_000) -> str:
+        """Return a field's text; empty where there is none. Raises `InputError`."""
+        return next(iter(self.texts(name, longest)), "")
+
+    def texts(self, name: str, longest: int = 20_000) -> list[str]:
+        """Return the texts of all fields of a name. Raises `InputError`."""
+        texts = [text.replace("\r\n", "\n") for text in self.values.get(name, ())]
+        if any(len(text) > longest for text in texts):
+            raise InputError(name, "", f"give a text of up to {longest:,} characters")
+        return texts
+
+
+def build_app(sources: ServedFiles, state: Path, *, rebuild: Rebuild, hosts: Collection[str], login: Login) -> ASGIApp:
+    """Make the app. `state`: the file of ratings. `hosts`: addresses that it answers to. Raises `InputError`."""
+    templates = Environment(
         loader=PackageLoader("needlework.results.web"),
         autoescape=select_autoescape(default=True, default_for_string=True),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    context = Context(sources, state, rebuild, templates)
+    modules = [import_module(f"needlework.results.web.{name}") for name in _PAGES]
+    pages: list[Page] = [page for module in modules for page in module.open_pages(context)]
+    if not pages:
+        raise InputError("PATH", "", "the files are empty: there is nothing to show")
+
+    def show_start(request: Request) -> Response:
+        # A file that cannot be read does not hide the others.
+        return context.show(request, "start", title="Needlework", pages=[(page, _state_of(page)) for page in pages])
+
+    def show_problem(request: Request, error: Exception) -> Response:
+        line, status = _problem_of(error)
+        if "text/html" not in request.headers.get("accept", ""):
+            return PlainTextResponse(line.encode("utf-8", "replace"), status)
+        return context.show(request, "problem", title="Needlework", problem=line, status=status)
+
+    app = Starlette(
+        routes=[
+            Route("/", show_start),
+            Route("/name", _set_name, methods=["POST"]),
+            Mount("/static", StaticFiles(directory=_STATIC)),
+            *(Mount(page.address.rstrip("/"), routes=list(page.routes)) for page in pages),
+        ],
+        exception_handlers={InputError: show_problem, HTTPException: show_problem, Exception: show_problem},
+    )
+    # Around all, also what answers for a fault of ours.
+    return Guard(app, hosts=hosts, login=login, closed=templates.get_template("login.html.j2").render())
 
 
-Change = Callable[[Request, Mapping[str, Any]], Response]
-_SURROGATES = re.compile(r"[\ud800-\udfff]")
+def document_html(text: str, title: str = "Document", answers: Sequence[str] = ()) -> HTMLResponse:
+    """Show a document as a part of a page, in blocks that are laid out where they are seen; `answers` to mark in it."""
+    cuts = [0]
+    while cuts[-1] < len(text):
+        line_end = text.find("\n", cuts[-1] + _BLOCK, cuts[-1] + 4 * _BLOCK)
+        cuts.append(line_end + 1 or min(len(text), cuts[-1] + 4 * _BLOCK))
+    blocks = [Markup('<div class="block text">{}</div>').format(text[a:b]) for a, b in pairwise(cuts)]
+    marks = Markup("").join(Markup('<data value="{}"></data>').format(answer) for answer in answers)
+    head = Markup('<h2 class="plain">{}</h2><p class="soft">{:,} characters {}</p>').format(title, len(text), marks)
+    return HTMLResponse("".join([head, *blocks]).encode("utf-8", "replace"))
 
 
-def told(content: object, status: int = 200) -> Response:
-    """JSON in ASCII: half a surrogate pair, which some model sent, has no UTF-8."""
-    dump = partial(json.dumps, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+async def _form_of(request: Request) -> FormFields:
     try:
-        text = dump(content)
-    except ValueError:  # a file may have numbers that JSON has not
-        text = dump(_finite(content))
-    return Response(text, status, media_type="application/json")
+        body = (await request.body()).decode()
+        return FormFields(parse_qs(body, keep_blank_values=True, max_num_fields=100_000, errors="replace"))
+    except (ValueError, ClientDisconnect):
+        raise InputError("form", "", "is none, or more than a page may send") from None
 
 
-def changing(path: str, change: Change, *, as_sent: bool = False) -> Route:
-    """A route that takes a change: a POST of a JSON object. `change` runs in a thread; half a surrogate pair in the
-    object is U+FFFD, as SQLite takes no other text, but where it wants all `as_sent`."""
-
-    async def endpoint(request: Request) -> Response:
-        try:
-            body = json.loads(await request.body())
-            body = body if as_sent else _storable(body)
-        except (ValueError, RecursionError, ClientDisconnect):
-            raise InputError("change", "", "is no JSON, or more than a page may send") from None
-        if not isinstance(body, dict):
-            raise InputError("change", "", "is no JSON object")
-        return await run_in_threadpool(change, request, body)
-
-    return Route(path, endpoint, methods=["POST"])
+async def _set_name(request: Request) -> Response:
+    form = await _form_of(request)
+    name = one_line(form.text("name", _LONGEST_NAME))
+    if not name:
+        raise InputError("name", name, "give a name; it tells what you enter from what others do")
+    answer = RedirectResponse("/" + form.text("back").lstrip("/\\"), 303)  # two slashes would be another host's
+    answer.set_cookie(_NAME_COOKIE, quote(name), max_age=365 * 86_400, httponly=True, samesite="strict")
+    return answer
 
 
-def text_of(body: Mapping[str, Any], name: str, longest: int) -> str:
-    """A text of a change, of at most `longest` characters. Raises `InputError`."""
-    value = body.get(name)
-    if not isinstance(value, str) or len(value) > longest:
-        raise InputError(name, value, f"give a text of up to {longest:,} characters")
-    return value
+def _person_of(request: Request) -> str:
+    return one_line(unquote(request.cookies.get(_NAME_COOKIE, "")))[:_LONGEST_NAME]
 
 
-def number_of(body: Mapping[str, Any], name: str, least: int, most: int) -> int:
-    """A whole number of a change. Raises `InputError`."""
-    value = body.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise InputError(name, value, f"give a whole number from {least} to {most}")
-    return value
+def _state_of(page: Page) -> str:
+    try:
+        return page.state()
+    except InputError as error:
+        return str(error)
 
 
-def _finite(value: Any) -> Any:
-    """With NaN and infinities as texts."""
-    if isinstance(value, Mapping):
-        return {name: _finite(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    return str(value) if isinstance(value, float) and not isfinite(value) else value
-
-
-def _storable(value: Any) -> Any:
-    if isinstance(value, str):
-        return _SURROGATES.sub("\ufffd", value)
-    if isinstance(value, list):
-        return [_storable(each) for each in value]
-    if isinstance(value, dict):
-        return {_storable(name): _storable(each) for name, each in value.items()}
-    return value
+def _problem_of(error: Exception) -> tuple[str, int]:
+    """Say in one line what was wrong, and give HTTP's number for it."""
+    if isinstance(error, InputError):
+        status = 409 if isinstance(error, StaleError) else 507 if isinstance(error, NotWrittenError) else 400
+        return printable(error, 1000), status
+    if isinstance(error, HTTPException):
+        return str(error.detail), error.status_code
+    return f"this is a fault of Needlework ({type(error).__name__}); what led to it is in the terminal", 500

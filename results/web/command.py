@@ -6,13 +6,12 @@ PATH: run folders, a folder of runs, prediction files (*.pred.jsonl), a jsonl fi
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import socket
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.settings import READ, READ_HELP
@@ -40,13 +39,6 @@ def main(argv: Sequence[str], open_rebuild: Callable[[list[str]], Rebuild]) -> i
     return 0
 
 
-def _own_state(first: Path) -> Path:
-    place = state_place(first).absolute()
-    if place.exists() or place.is_symlink():
-        check_run_file(place)
-    return place
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = OneLineParser(prog="needlework serve", description=__doc__)
     parser.add_argument("paths", type=Path, nargs="+", metavar="PATH", help="what to show")
@@ -57,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
         "--state",
         type=Path,
         metavar="FILE",
-        help=f"file that keeps what people say [{STATE} in the first PATH, or beside it where that is a file]",
+        help=f"file of ratings [{STATE} in the first PATH, or beside it where that is a file]",
     )
     parser.add_argument("--rate-questions", type=int, metavar="N", help="rate N questions, drawn by chance [all]")
     parser.add_argument(
@@ -88,18 +80,18 @@ def _serve(options: argparse.Namespace, open_rebuild: Callable[[list[str]], Rebu
         rate_questions=options.rate_questions,
         rate_contexts=options.rate_contexts,
     )
-    with _listening(options.port) as place:
-        port = place.getsockname()[1]
-        login, given = login_for(port, os.environ)
+    with _listening(options.port) as listener:
+        port = listener.getsockname()[1]
+        login, is_chosen = login_for(port, os.environ)
         app = build_app(
             sources,
-            options.state.absolute() if options.state else _own_state(options.paths[0]),
+            options.state.absolute() if options.state else _state_beside(options.paths[0]),
             rebuild=open_rebuild(options.read),
-            hosts=[f"{name}{end}" for name in (_HOST, "localhost") for end in _ends(port)],
+            hosts=[f"{name}{end}" for name in (_HOST, "localhost") for end in (f":{port}", *[""] * (port == 80))],
             login=login,
         )
-        end = "" if given else f"?{PARAMETER}={login.token}"
-        how = f"with ?{PARAMETER}= and what {VARIABLE} says; " if given else ""
+        end = "" if is_chosen else f"?{PARAMETER}={login.token}"
+        how = f"with ?{PARAMETER}= and what {VARIABLE} says; " if is_chosen else ""
         print(f"http://{_HOST}:{port}/{end} ({how}this machine alone; Ctrl-C ends)", flush=True)
         config = uvicorn.Config(
             app,
@@ -109,33 +101,28 @@ def _serve(options: argparse.Namespace, open_rebuild: Callable[[list[str]], Rebu
             server_header=False,
             timeout_graceful_shutdown=_PATIENCE_S,
         )
-        uvicorn.Server(config).run(sockets=[place])
-
-
-def _ends(port: int) -> tuple[str, ...]:
-    """How addresses with this port may end: browsers leave out that of HTTP."""
-    return (f":{port}", "") if port == 80 else (f":{port}",)
+        uvicorn.Server(config).run(sockets=[listener])
 
 
 def _listening(port: int) -> socket.socket:
-    place = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        place.bind((_HOST, port))
-        place.listen()
+        listener.bind((_HOST, port))
+        listener.listen()
     except OSError as error:
-        place.close()
+        listener.close()
         raise InputError(
             "--port", port, f"cannot be listened on ({error.strerror}); --port 0 takes a free one"
         ) from None
-    return place
+    return listener
 
 
 # Nothing outside these paths is ever read for a page.
-STATE = "people.sqlite"
+STATE = "ratings.json"
 PREDICTIONS = ".pred.jsonl"
 REFERENCES = ".ref.jsonl"
-_KINDS = ("runs", "predictions", "annotated", "questions", "references")
+_KINDS = ("runs", "predictions", "annotated", "questions")
 _OF_A_RUN = ("journal.jsonl", "results.json")
 
 
@@ -152,39 +139,34 @@ class ServedFiles:
     predictions: tuple[Path, ...] = ()
     annotated: tuple[Path, ...] = ()
     questions: tuple[Path, ...] = ()
-    documents: Path | None = None
     references: tuple[Path, ...] = ()
+    documents: Path | None = None
     rate_questions: int | None = None
     rate_contexts: int = 1
 
 
 def find_sources(paths: Sequence[Path], documents: Path | None) -> ServedFiles:
-    """Tell the paths apart by what they hold. Raises `InputError` for a path that no page can show."""
-    found: dict[str, list[Path]] = {name: [] for name in _KINDS}
+    """Tell the paths apart by their names. Raises `InputError` for a path that no page can show."""
+    kinds: dict[str, dict[Path, None]] = {}  # resolved paths, each once
     for path in paths:
         try:
             for kind, each in _kinds(path):
-                if each.resolve() not in found[kind]:
-                    found[kind].append(each.resolve())
+                kinds.setdefault(kind, {})[each.resolve()] = None
         except OSError as error:
             raise InputError("PATH", error.filename or path, f"cannot be read ({error.strerror})") from None
     if documents is not None and not os.path.isdir(documents):  # noqa: PTH112 - no error where it may not be looked at
         raise InputError("--documents", documents, "is no folder; name the one that the questions are about")
-    references = [each for each in found.pop("references") if each not in found["annotated"]]
-    runs, predictions, annotated, questions = (tuple(each) for each in found.values())
-    folder = documents and documents.resolve()
-    return ServedFiles(runs, predictions, annotated, questions, folder, references=tuple(references))
+    runs, predictions, annotated, questions = (tuple(kinds.get(kind, ())) for kind in _KINDS)
+    references = tuple(path for path in kinds.get("references", ()) if path not in annotated)
+    return ServedFiles(runs, predictions, annotated, questions, references, documents and documents.resolve())
 
 
-def bytes_of(runs: Sequence[Path]) -> int:
-    """How many bytes of records so many runs have: of each, its larger file of them."""
-    files = [[run / name for name in _OF_A_RUN] for run in runs]
-    return sum(max((file.stat().st_size for file in each if file.is_file()), default=0) for each in files)
-
-
-def state_place(first: Path) -> Path:
-    """Where what people say is kept: in the folder that was given first, or beside the file."""
-    return (first if first.is_dir() else first.parent) / STATE
+def _state_beside(first: Path) -> Path:
+    """The file of ratings: in the folder that was given first, or beside the file. Raises `InputError` for a link."""
+    path = ((first if first.is_dir() else first.parent) / STATE).absolute()
+    if path.exists() or path.is_symlink():
+        check_run_file(path)
+    return path
 
 
 def _kinds(path: Path) -> Iterable[tuple[str, Path]]:
@@ -192,34 +174,20 @@ def _kinds(path: Path) -> Iterable[tuple[str, Path]]:
         raise InputError("PATH", path, "does not exist; give run folders, prediction files, jsonl documents, questions")
     if path.is_dir():
         return _in_folder(path)
-    if path.name.endswith(PREDICTIONS):
-        return [("predictions", path)]
-    if path.suffix == ".jsonl":
-        return [(_kind_of_rows(path), path)]
-    if path.suffix == ".json":
-        return [("questions", path)]
-    raise InputError("PATH", path, "is no run folder, .jsonl or .json file")
+    endings = {PREDICTIONS: "predictions", ".jsonl": "annotated", ".json": "questions"}
+    kind = next((kind for ending, kind in endings.items() if path.name.endswith(ending)), "")
+    if not kind:
+        raise InputError("PATH", path, "is no run folder, .jsonl or .json file")
+    return [(kind, path)]
 
 
 def _in_folder(path: Path) -> list[tuple[str, Path]]:
-    if any((path / name).is_file() for name in _OF_A_RUN):
+    runs = [each for each in (path, *sorted(path.iterdir())) if any((each / name).is_file() for name in _OF_A_RUN)]
+    if runs[:1] == [path]:
         return [("runs", path)]
-    runs = [each for each in sorted(path.iterdir()) if any((each / name).is_file() for name in _OF_A_RUN)]
     predictions = sorted(path.rglob(f"*{PREDICTIONS}"))
     if not runs and not predictions:
         raise InputError("PATH", path, f"holds no run and no *{PREDICTIONS}")
     references = sorted(path.rglob(f"*{REFERENCES}")) if predictions else []
-    found = {"runs": runs, "predictions": predictions, "references": references}
-    return [(kind, each) for kind, paths in found.items() for each in paths]
-
-
-def _kind_of_rows(path: Path) -> str:
-    """Rows of predictions have a key that ends in `_pred`; others are documents."""
-    try:
-        with path.open(encoding="utf-8-sig") as file:
-            first: Any = json.loads(next((line for line in file if line.strip()), "null"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError("PATH", path, f"is no jsonl file ({error})") from None
-    if not isinstance(first, dict):
-        raise InputError("PATH", path, "has no rows that are objects")
-    return "predictions" if "query" in first and any(key.endswith("_pred") for key in first) else "annotated"
+    kinds = {"runs": runs, "predictions": predictions, "references": references}
+    return [(kind, each) for kind, paths in kinds.items() for each in paths]

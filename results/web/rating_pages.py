@@ -1,332 +1,277 @@
-"""Pages of ratings."""
+"""Pages on which people rate answers from 1 to 5, without knowing whose they are."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
-from urllib.parse import quote
+from pathlib import Path
 
+import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from needlework.core.errors import InputError
-from needlework.results.style import counted, one_line
-from needlework.results.web import rating_marks
-from needlework.results.web.app import Context, Page, ShownPrompt, changing, number_of, text_of, told
-from needlework.results.web.command import ServedFiles, bytes_of
-from needlework.results.web.rating_items import Items, RatedItem, items_of, label, sampled
-from needlework.results.web.rating_marks import WHOLE_ITEM, Annotator, RatingMark, read_sources
-from needlework.results.web.rating_tables import (
-    KINDS,
-    LEVELS,
-    Rated,
-    RatingContext,
-    Results,
-    export,
-    file_name,
-    item_state,
-    mark_of,
+from needlework.core.grid import slug
+from needlework.results.statistics.agreement import LEVELS, rating_tables
+from needlework.results.style import counted
+from needlework.results.web.app import Context, FormFields, ListRow, Page, document_html
+from needlework.results.web.rated_answers import RatedItem, RatedItems, answer_order, item_order, read_items, sampled
+from needlework.results.web.ratings import (
+    Rater,
+    RatingMark,
+    RatingsContent,
+    change_ratings,
+    counts_file,
+    label,
+    ratings_file,
     ratings_of,
-    results_of,
-    states,
-    write,
+    read_ratings,
 )
+from needlework.results.web.store import StaleError, change_record, digest_of, read_record, utc_now
 
-_LONGEST_NAME = 60
-_AT_START, _MOST = 50_000_000, 2_000_000_000  # bytes of records: read when the server starts; at all
-_NAMED = 10  # annotators
-
-
-def open_page(context: Context) -> Page | None:
-    """The page, where there are answers to rate. Raises `InputError` for a file that cannot be read.
-
-    Many runs are read when the page is opened, and not when the server starts.
-    """
-    sources = context.sources
-    with context.store.writing() as connection:
-        seed = rating_marks.seed_of(connection)
-    desk = RatingContext(context, seed, partial(_read, sources))
-    if bytes_of(sources.runs) <= _AT_START and not desk.items.items:
-        return None
-    return Page(
-        name="rating",
-        title="Rate answers",
-        about="People rate models' answers from 1 to 5, without knowing whose they are.",
-        routes=[
-            Route("/", partial(_start, desk)),
-            changing("/begin", partial(_begin, desk)),
-            *work_routes(desk),
-            *outcome_routes(desk),
-            *file_routes(desk),
-        ],
-        state=partial(_how_far, desk),
-    )
+_ADDRESS = "/rating/"
+_STATES = ("all", "open", "begun", "rated", "skipped")
+_A_TEXT = 500  # characters of a needle that is a document, not a sentence put into one
+_LONGEST_COMMENT = 10_000
+_EditItem = Callable[[Rater, RatedItem, str], None]  # the last is the seed
 
 
-def _read(sources: ServedFiles) -> Rated:
-    size = bytes_of(sources.runs)
-    if size > _MOST:
-        named = f"{len(sources.runs):,} runs of {size / 1e9:.1f} GB"
-        raise InputError("PATH", named, "are too many to rate at once; name the runs that people are to rate")
-    found = items_of(read_sources(sources))
-    items = replace(found, items=sampled(found.items, sources.rate_questions, sources.rate_contexts))
-    return Rated(items, _left(found, items, sources.rate_contexts))
+@dataclass(frozen=True, slots=True)
+class _Rating:
+    """What all addresses share. `left_out`: how many trials are not rated."""
+
+    context: Context
+    items: RatedItems
+    left_out: int
+
+    def content(self) -> RatingsContent:
+        return read_ratings(self.context.state)
+
+    def item(self, content: RatingsContent, request: Request, person: str) -> RatedItem:
+        """The item at the address's number in this person's order."""
+        order = item_order(content.seed, person, self.items.items)
+        number: int = request.path_params["number"]
+        if number >= len(order):
+            raise HTTPException(404, "there is no such question")
+        return order[number]
+
+    def after(self, content: RatingsContent, rater: Rater, number: int) -> str:
+        """The address of the next question that is not rated or skipped, of the list where there is none."""
+        order = item_order(content.seed, rater.name, self.items.items)
+        numbers = [*range(number + 1, len(order)), *range(min(number + 1, len(order)))]
+        following = next((each for each in numbers if rater.state(order[each]) in ("open", "begun")), None)
+        return _ADDRESS if following is None else f"{_ADDRESS}{following}"
+
+    def state(self) -> str:
+        """What there is, and who has begun."""
+        models = counted(len(self.items.models), "model")
+        mock = ": mock models, to try the page with" * all(model.startswith("mock") for model in self.items.models)
+        names = ", ".join(rater.name for rater in self.content().raters) or "nobody"
+        return f"{counted(len(self.items.items), 'question')}, answers of {models}{mock}; begun by {names}"
 
 
-def _how_far(desk: RatingContext) -> list[str]:
-    if not desk.is_read:
-        return [f"answers of {counted(len(desk.context.sources.runs), 'run')}, read when this is opened"]
-    people = [each.annotator.name for each in desk.rows()]
-    told = f"{counted(len(desk.items.items), 'question')}, answers of {counted(len(desk.items.models), 'model')}"
-    if all(model.startswith("mock") for model in desk.items.models):
-        told += ": mock models, to try the page with"
-    return [told, f"rated by {', '.join(people[:_NAMED])}" if people else "nobody has begun"]
+def open_pages(context: Context) -> list[Page]:
+    """The page, where there are answers to rate. Raises `InputError` for a file that cannot be read."""
+    sources, items = context.sources, read_items(context.sources)
+    if not items.items:
+        return []
+    change_ratings(
+        context.state, lambda _content: None
+    )  # what cannot be written is refused now, not at the first click
+    drawn = sampled(items.items, sources.rate_questions, sources.rate_contexts)
+    rating = _Rating(context, replace(items, items=drawn), len(items.items) - len(drawn))
+    routes = [
+        context.reading("/", partial(_show_list, rating)),
+        context.reading("/results", partial(_show_results, rating)),
+        context.changing("/show", partial(_show_names, rating)),
+        context.changing("/write", partial(_write_files, rating)),
+        context.reading("/{number:int}", partial(_show_item, rating)),
+        context.reading("/{number:int}/document", partial(_show_document, rating)),
+        context.changing("/{number:int}/rate", partial(_rate, rating)),
+        context.changing("/{number:int}/skip", partial(_skip, rating)),
+    ]
+    about = "Give models' answers 1 to 5, without knowing whose they are."
+    return [Page(_ADDRESS, "Rate answers", about, routes, rating.state)]
 
 
-def _left(found: Items, items: Items, contexts: int) -> str:
-    """What of the answers is not rated, and how it would be."""
-    left = len(found.items) - len(items.items)
-    if not left:
-        return ""
-    each = f"{counted(contexts, 'context')} of each question; --rate-contexts and --rate-questions change that"
-    return f"Of the trials {left:,} are left out ({each})."
-
-
-def _start(desk: RatingContext, request: Request) -> Response:
-    return desk.context.show(
+def _show_list(rating: _Rating, request: Request, person: str) -> Response:
+    content = rating.content()
+    rater, order = content.rater(person), item_order(content.seed, person, rating.items.items)
+    rows = [ListRow(f"{_ADDRESS}{number}", item.question, rater.state(item)) for number, item in enumerate(order)]
+    done = [sum(row.state == state for row in rows) for state in ("rated", "skipped")]
+    return rating.context.show_list(
         request,
         "rating",
+        rows,
+        _STATES,
         title="Rate answers",
-        items=desk.items,
-        rows=desk.rows(),
-        longest=_LONGEST_NAME,
-        more=desk.rated.left,
+        items=rating.items,
+        left_out=rating.left_out,
+        counts=f"{len(order)} questions: {done[0]} rated, {done[1]} skipped",
+        done=sum(done),
+        total=len(order),
+        following=rating.after(content, rater, -1),
+        begun=bool(content.raters),
     )
 
 
-def _begin(desk: RatingContext, _request: Request, body: Mapping[str, Any]) -> Response:
-    name = one_line(text_of(body, "name", _LONGEST_NAME))
-    if not name:
-        raise InputError("name", name, "give a name; it tells your ratings from others'")
-    with desk.context.store.writing() as connection:
-        return told({"annotator": rating_marks.begin(connection, name)})
-
-
-_LONGEST_COMMENT = 10_000
-_WORK_MOST = 2**53
-
-
-def work_routes(desk: RatingContext) -> list[Route]:
-    """The page of an annotator, what it asks for, and the changes that it sends."""
-    of = "/of/{annotator:int}"
-    return [
-        Route(f"{of}/", partial(_page, desk)),
-        Route(f"{of}/items/{{place:int}}", partial(_item, desk)),
-        *document_routes(desk),
-        changing(f"{of}/rate", partial(_rate, desk)),
-        changing(f"{of}/skip", partial(_skip, desk)),
-        changing(f"{of}/undo", partial(_undo, desk)),
-        changing(f"{of}/done", partial(_done, desk)),
-    ]
-
-
-def _page(desk: RatingContext, request: Request) -> Response:
-    annotator = desk.annotator(request)
-    return desk.context.show(
+def _show_item(rating: _Rating, request: Request, person: str) -> Response:
+    content, number, total = rating.content(), request.path_params["number"], len(rating.items.items)
+    rater, item = content.rater(person), rating.item(content, request, person)
+    order = answer_order(content.seed, person, item)
+    marks = [rater.mark(item, same) for same in order]
+    chosen = request.query_params.get("answer", "")
+    first_open = next((index for index, mark in enumerate(marks) if mark.rating is None), 0)
+    # Without the blanks around it: how an answer begins tells one model from another.
+    texts = [same[0].text.strip() for same in order]
+    return rating.context.show(
         request,
-        "rating_work",
-        title=f"Rate answers: {annotator.name}",
-        annotator=annotator,
-        count=len(desk.items.items),
+        "rate",
+        title=f"Question {number + 1} of {total}",
+        list=_ADDRESS,
+        number=number,
+        total=total,
+        item=item,
+        answers=[(label(n), text, mark) for n, (text, mark) in enumerate(zip(texts, marks, strict=True))],
+        chosen=int(chosen) if chosen in map(str, range(len(order))) else first_open,
         levels=LEVELS,
-        longest=_LONGEST_COMMENT,
+        skipped=rater.skipped.get(item.id),
+        seen=_digest(rater, item),
+        next_open=rating.after(content, rater, number),
     )
 
 
-def _item(desk: RatingContext, request: Request) -> Response:
-    annotator, place = desk.annotator(request), request.path_params["place"]
-    order, said = desk.order(annotator), desk.marks(annotator)
-    if place >= len(order):
-        raise HTTPException(404, "there is no such question")
-    item, far = order[place], states(desk.items, said)
-    return told(
-        {
-            "place": place,
-            "states": [far[each.id] for each in order],
-            "question": item.question,
-            "references": item.references,
-            "document": document_address(annotator, item, place),
-            "item": _shown(said.get((item.id, WHOLE_ITEM), RatingMark())),
-            "answers": [
-                # Without the blanks around it: how an answer begins tells one model from another.
-                {"label": label(at), "text": same[0].text.strip(), **_shown(mark_of(item, same, said))}
-                for at, same in enumerate(desk.answers(annotator, item))
-            ],
-        }
-    )
+def _digest(rater: Rater, item: RatedItem) -> str:
+    return digest_of(msgspec.json.encode([rater.marks.get(item.id, {}), rater.skipped.get(item.id)]))
 
 
-def _rate(desk: RatingContext, request: Request, body: Mapping[str, Any]) -> Response:
-    annotator = desk.annotator(request)
-    item = _item_of(desk, annotator, body)
-    same = desk.answers(annotator, item)[number_of(body, "answer", 0, len(item.texts) - 1)]
-    answer = mark_of(item, same, desk.marks(annotator)).answer
-    rating = None if body.get("rating") is None else number_of(body, "rating", 1, LEVELS)
-    comment = text_of(body, "comment", _LONGEST_COMMENT)
-    return _say(
-        desk, annotator, item, RatingMark(number_of(body, "seen", 0, _WORK_MOST), item.id, answer, rating, comment)
-    )
-
-
-def _skip(desk: RatingContext, request: Request, body: Mapping[str, Any]) -> Response:
-    annotator = desk.annotator(request)
-    item = _item_of(desk, annotator, body)
-    reason, seen = text_of(body, "reason", _LONGEST_COMMENT), number_of(body, "seen", 0, _WORK_MOST)
-    return _say(desk, annotator, item, RatingMark(seen, item.id, comment=reason, skipped=body.get("skipped") is True))
-
-
-def _undo(desk: RatingContext, request: Request, _body: Mapping[str, Any]) -> Response:
-    annotator = desk.annotator(request)
-    with desk.context.store.writing() as connection:
-        undone = rating_marks.undo(connection, annotator.number)
-    places = {item.id: place for place, item in enumerate(desk.order(annotator))}
-    return told({"place": places.get(undone.item) if undone else None, "undone": undone is not None})
-
-
-def _done(desk: RatingContext, request: Request, body: Mapping[str, Any]) -> Response:
-    annotator = desk.annotator(request)
-    with desk.context.store.writing() as connection:
-        rating_marks.set_done(connection, annotator.number, done=body.get("done") is True)
-    return told({})
-
-
-def _say(desk: RatingContext, annotator: Annotator, item: RatedItem, mark: RatingMark) -> Response:
-    problem = ""
-    with desk.context.store.writing() as connection:
-        try:
-            kept = rating_marks.say(connection, annotator.number, mark)
-        except rating_marks.StaleError as error:
-            kept, problem = error.mark, "not kept: this was changed elsewhere, and is now shown as it stands there"
-        said = rating_marks.marks_of(connection, annotator.number, item.id)
-    whole = said.get((item.id, WHOLE_ITEM), RatingMark())
-    answer = {"mark": _shown(kept), "item": _shown(whole), "state": item_state(item, said)}
-    return told({**answer, "error": problem}, 409) if problem else told(answer)
-
-
-def _item_of(desk: RatingContext, annotator: Annotator, body: Mapping[str, Any]) -> RatedItem:
-    return desk.order(annotator)[number_of(body, "place", 0, len(desk.items.items) - 1)]
-
-
-def _shown(mark: RatingMark) -> dict[str, Any]:
-    return {"seen": mark.number, "rating": mark.rating, "comment": mark.comment, "skipped": mark.skipped}
-
-
-_A_TEXT = 500  # characters of a needle that is a document, not a sentence put into one
-
-
-def document_routes(desk: RatingContext) -> list[Route]:
-    """What the page fetches beside a question."""
-    return [
-        Route("/documents/{number:int}", partial(_of_data, desk)),
-        Route("/of/{annotator:int}/items/{place:int}/document", partial(_of_run, desk)),
-    ]
-
-
-def document_address(annotator: Annotator, item: RatedItem, place: int) -> str | None:
-    """Where the page fetches the document of an item; `None` where there is none."""
+def _show_document(rating: _Rating, request: Request, person: str) -> Response:
+    item = rating.item(rating.content(), request, person)
     if item.document is not None:
-        return f"/rating/documents/{item.document}"
-    return f"/rating/of/{annotator.number}/items/{place}/document" if item.trial else None
-
-
-def _of_data(desk: RatingContext, request: Request) -> Response:
-    number = request.path_params["number"]
-    if number >= len(desk.items.documents):
+        return document_html(list(rating.items.documents)[item.document])
+    if item.trial is None:
         raise HTTPException(404, "there is no such document")
-    return told({"name": "Document", "text": desk.items.documents[number]})
-
-
-def _of_run(desk: RatingContext, request: Request) -> Response:
-    order, place = desk.order(desk.annotator(request)), request.path_params["place"]
-    trial = order[place].trial if place < len(order) else None
-    if trial is None:
-        raise HTTPException(404, "there is no such document")
-    name, text = _documents_read(desk.context.rebuild(*trial))
-    return told({"name": name, "text": text})
-
-
-def _documents_read(prompt: ShownPrompt) -> tuple[str, str]:
-    """The documents that answer, where they are what was put in; else the whole context."""
+    prompt = rating.context.rebuild(*item.trial)
     documents = [each for each in prompt.needles if each[2] - each[1] >= _A_TEXT]
-    if documents:
-        return ", ".join(name for name, _, _ in documents), "\n\n".join(prompt.text[a:b] for _, a, b in documents)
-    first, last = prompt.context
-    return "Context", prompt.text[first:last]
+    if not documents:
+        return document_html(prompt.text[slice(*prompt.context)], "Context")
+    text = "\n\n".join(prompt.text[first:last] for _, first, last in documents)
+    return document_html(text, ", ".join(name for name, _, _ in documents))
 
 
-def file_routes(desk: RatingContext) -> list[Route]:
-    """Files of one annotator."""
-    path = "/of/{annotator:int}/files/{kind}"
-    return [Route(path, partial(_download, desk)), changing(path, partial(_write, desk))]
+def _change_item(rating: _Rating, request: Request, person: str, form: FormFields, edit: _EditItem) -> str:
+    """Change what a person gave an item; moves on to the next open question once all of it is rated or skipped."""
+    number = request.path_params["number"]
+    address = [f"{_ADDRESS}{number}"]
+
+    def change(content: RatingsContent) -> None:
+        rater, item = content.rater(person), rating.item(content, request, person)
+        if form.text("seen") != _digest(rater, item):
+            raise StaleError(f"question {number + 1}")
+        before = rater.state(item)
+        edit(rater, item, content.seed)
+        if all(each is not rater for each in content.raters):
+            content.raters.append(rater)
+        if before in ("open", "begun") and rater.state(item) in ("rated", "skipped"):
+            address.append(rating.after(content, rater, number))
+
+    change_ratings(rating.context.state, change)
+    return address[-1]
 
 
-def _download(desk: RatingContext, request: Request) -> Response:
-    name, content = _file(desk, request)
-    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
-    return Response(content, media_type="application/jsonl", headers=headers)
+def _rate(rating: _Rating, request: Request, person: str, form: FormFields) -> str:
+    """Keep a rating, and all comments. `rate`: answer and level, as `2:5`; the level that stands is taken back."""
+    comments, rate = form.texts("comment", _LONGEST_COMMENT), form.text("rate", 9)
+
+    def edit(rater: Rater, item: RatedItem, seed: str) -> None:
+        order = answer_order(seed, person, item)
+        levels = {f"{index}:{level}": (index, level) for index in range(len(order)) for level in LEVELS}
+        if len(comments) != len(order) or (rate and rate not in levels):
+            raise InputError("rate", rate, "give an answer and 1 to 5, as 0:5, and a comment for each answer")
+        chosen, level = levels.get(rate, (None, None))
+        for index, (same, comment) in enumerate(zip(order, comments, strict=True)):
+            mark = msgspec.structs.replace(rater.mark(item, same), comment=comment)
+            if index == chosen:
+                rating_now = None if mark.rating == level else level
+                mark = msgspec.structs.replace(mark, rating=rating_now, at=utc_now())
+                rater.skipped.pop(item.id, None)
+            if mark != RatingMark():
+                rater.marks.setdefault(item.id, {}).update({each.id: mark for each in same})
+
+    return _change_item(rating, request, person, form, edit)
 
 
-def _write(desk: RatingContext, request: Request, body: Mapping[str, Any]) -> Response:
-    name, content = _file(desk, request)
-    path = desk.folder() / name
-    if not write(path, content, over=body.get("over") is True):
-        return told({"error": f"{name} is there already, with other content", "exists": True}, 409)
-    return told({"path": str(path)})
+def _skip(rating: _Rating, request: Request, person: str, form: FormFields) -> str:
+    """Keep that an item cannot be rated, or take that back."""
+    reason = form.text("reason", _LONGEST_COMMENT)
+
+    def edit(rater: Rater, item: RatedItem, _seed: str) -> None:
+        if rater.skipped.pop(item.id, None) is None:
+            rater.skipped[item.id] = RatingMark(comment=reason, at=utc_now())
+
+    return _change_item(rating, request, person, form, edit)
 
 
-def _file(desk: RatingContext, request: Request) -> tuple[str, bytes]:
-    annotator = desk.annotator(request)
-    kind = KINDS.get(request.path_params["kind"])
-    if kind is None:
-        raise HTTPException(404, "there is no such file")
-    if annotator.shown is None:
-        raise HTTPException(403, "the files name the models: show the results first")
-    return file_name(kind, annotator), export(kind, desk.items, desk.seed, annotator, desk.marks(annotator))
-
-
-def outcome_routes(desk: RatingContext) -> list[Route]:
-    """The page of results, and what opens it."""
-    return [Route("/results", partial(_results, desk)), changing("/show", partial(_show, desk))]
-
-
-def _results(desk: RatingContext, request: Request) -> Response:
-    rows = desk.rows()
-    # Whoever begins later has not seen names: they are shown again once someone asks again.
-    shown = any(row.ratings for row in rows) and all(row.annotator.shown for row in rows)
-    return desk.context.show(
+def _show_results(rating: _Rating, request: Request, _person: str) -> Response:
+    """Tables, once they were asked for: whoever begins later closes them again."""
+    content, items, with_late = rating.content(), rating.items, request.query_params.get("late") == "1"
+    ratings = [each for rater in content.raters for each in ratings_of(items, rater)]
+    states = [(rater, [rater.state(item) for item in items.items]) for rater in content.raters]
+    return rating.context.show(
         request,
-        "rating_results",
+        "results",
         title="Ratings",
-        items=desk.items,
-        rows=rows,
-        found=_found(desk, with_late=request.query_params.get("late") == "1") if shown else None,
-        waiting=[row for row in rows if not row.annotator.done and not row.annotator.shown],
-        folder=desk.folder(),
-        levels=range(1, LEVELS + 1),
+        list=_ADDRESS,
+        items=items,
+        raters=[(rater, far.count("rated"), far.count("skipped")) for rater, far in states],
+        tables=rating_tables([each for each in ratings if with_late or not each.late]) if _is_shown(content) else None,
+        late=sum(each.late for each in ratings),
+        with_late=with_late,
+        folder=_folder(rating),
+        levels=LEVELS,
+        files=list(_files(rating)),
     )
 
 
-def _found(desk: RatingContext, *, with_late: bool) -> Results:
-    everyone = desk.everyone()
-    ratings = [each for annotator, said in everyone for each in ratings_of(desk.items, annotator, said)]
-    return results_of(ratings, with_late=with_late)
+def _is_shown(content: RatingsContent) -> bool:
+    return bool(content.raters) and all(rater.shown for rater in content.raters)
 
 
-def _show(desk: RatingContext, _request: Request, _body: Mapping[str, Any]) -> Response:
-    with desk.context.store.writing() as connection:
-        rating_marks.set_shown(connection)
-    return told({})
+def _show_names(rating: _Rating, _request: Request, _person: str, _form: FormFields) -> str:
+    def change(content: RatingsContent) -> None:
+        for rater in content.raters:
+            rater.shown = rater.shown or utc_now()
+
+    change_ratings(rating.context.state, change)
+    return f"{_ADDRESS}results"
+
+
+def _folder(rating: _Rating) -> Path:
+    """Where files are written: beside the first answers."""
+    sources = rating.context.sources
+    if len(sources.runs) == 1:
+        return sources.runs[0]
+    return (*sources.runs, *sources.predictions, *sources.annotated)[0].parent
+
+
+def _files(rating: _Rating) -> dict[str, bytes]:
+    """The files of all raters, which name the models: none before names are shown."""
+    content, items = rating.content(), rating.items
+    raters = content.raters if _is_shown(content) else []
+    counts = {f"results_from_{slug(rater.name)}.jsonl": counts_file(items, rater) for rater in raters}
+    return counts | {
+        f"ratings_from_{slug(each.name)}.jsonl": ratings_file(items, content.seed, each) for each in raters
+    }
+
+
+def _write_files(rating: _Rating, _request: Request, _person: str, form: FormFields) -> str:
+    """Write all files beside the answers; over ones of other content only where the form says so."""
+    files = {_folder(rating) / name: content for name, content in _files(rating).items()}
+    for path, content in files.items():
+        if form.text("replace") != "1" and read_record(path) not in (b"", content):
+            raise InputError("file", path, "is there already, with other content: tick that files are replaced")
+    for path, content in files.items():
+        change_record(path, partial(lambda new, _before: new, content))
+    return f"{_ADDRESS}results"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from needlework.results.web.guard import PARAMETER
 from tests.chromium import Page
-from tests.results.web.signed_in import TOKEN
+from tests.results.web.site import TOKEN
 
 _PATIENCE_S = 10.0
 
@@ -28,17 +27,8 @@ class Chrome(Page):
         if address.startswith("http:") and site not in self._known:
             self._known.add(site)
             self.driver.get(f"{site}/?{PARAMETER}={TOKEN}")  # the address that a server prints
+            self.driver.add_cookie({"name": "needlework-name", "value": "Ann"})
         self.driver.get(address)
-
-    def tell_name(self) -> None:
-        """Answer who edits, where the page asks."""
-        if self.ask("return document.getElementById('ask')?.open"):
-            self.press("Ann", "\ue007")
-            self.until("return !document.getElementById('ask').open")
-
-    def forget(self) -> None:
-        """Log in again where it goes next."""
-        self._known.clear()
 
     def until(self, script: str, *arguments: object) -> Any:
         """Wait until the script gives something, and return it; an `AssertionError` after ten seconds."""
@@ -47,10 +37,6 @@ class Chrome(Page):
     def log(self) -> list[str]:
         """What the console has said since the last call."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
-
-    def picture(self, path: Path) -> None:
-        """Save what the window shows as PNG."""
-        path.write_bytes(self.driver.get_screenshot_as_png())
 
 
 def patiently(look: Callable[[], Any], what: str) -> Any:

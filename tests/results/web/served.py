@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from needlework.results.web.guard import VARIABLE
-from tests.results.web.signed_in import TOKEN
+from tests.results.web.site import TOKEN
 
 ROOT = Path(__file__).parents[3]
 
 
 @contextmanager
-def served(*words: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def served(*words: object, port: str = "0") -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The process on these paths and options, and its address, `http://127.0.0.1:PORT/`; its token is the tests'."""
-    command = [sys.executable, "-m", "needlework", "serve", *map(str, words), "--port", "0"]
+    command = [sys.executable, "-m", "needlework", "serve", *map(str, words), "--port", port]
     with subprocess.Popen(
         command,
         cwd=ROOT,

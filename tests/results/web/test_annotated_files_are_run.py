@@ -25,16 +25,10 @@ ROW = {
 def test_from_the_page_to_the_numbers(chrome, serve, tmp_path, capsys):
     source = tmp_path / "harbour.jsonl"
     source.write_text(json.dumps(ROW) + "\n", encoding="utf-8")
-    address = f"{serve(source)}editing/0/"
-    chrome.open(f"{address}0/")
-    chrome.until("return document.body.dataset.ready")
-    chrome.tell_name()
-    chrome.press("+", "Where did the wind come from?")
-    chrome.driver.switch_to.active_element.send_keys("\ue004the west")  # Tab
-    chrome.until("return /^kept/.test(document.getElementById('kept').textContent)")
-    chrome.open(address)
-    chrome.click("#export")
-    chrome.until("return document.getElementById('exported').textContent")
+    chrome.open(f"{serve(source)}jsonl/0/0")
+    chrome.press("+", "Where did the wind come from?", "\ue004", "the west")  # Tab
+    chrome.driver.switch_to.active_element.send_keys("\ue009\ue007")  # Ctrl+Enter
+    chrome.until("return document.getElementById('notice').textContent === 'saved'")
     cleaned = tmp_path / "harbour.cleaned.jsonl"
     assert json.loads(cleaned.read_text("utf-8"))["outputs"] == ["Mette Holm", "the west"]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import time
@@ -19,10 +19,10 @@ from threading import Thread
 import pytest
 
 from needlework.results.web.guard import VARIABLE
-from tests.results.web.rating_site import predictions
 from tests.results.web.served import ROOT, served
-from tests.results.web.signed_in import TOKEN
+from tests.results.web.site import TOKEN, write_predictions
 
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 _AT_ONCE_S = 8.0  # the server's own patience is 2 s; the rest is for a busy machine
 
 
@@ -34,25 +34,25 @@ def server(*words: object) -> Iterator[tuple[subprocess.Popen[str], int]]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    predictions(tmp_path / "answers", {"alpha": ["yes"]})
-    return tmp_path / "answers"
+    return write_predictions(tmp_path / "answers", {"alpha": ["yes"]})
 
 
-def token_of(port: int) -> str:
-    found = re.search(r'name="token" content="([^"]+)"', _asked(port, "GET", "/rating/"))
-    assert found
-    return found[1]
+def rate(port: int, name: str) -> bool:
+    """Rate the only answer as somebody of this name; whether the server says that it is saved."""
+    headers = {"Origin": f"http://127.0.0.1:{port}", "Cookie": f"needlework-name={name}"}
+    seen = re.search(r'name="seen" value="(\w+)"', _asked(port, "GET", "/rating/0", headers=headers)[1])
+    assert seen
+    form = f"seen={seen[1]}&comment=&rate=0:5"
+    return _asked(port, "POST", "/rating/0/rate", form, {**headers, **FORM})[0] == 303
 
 
-def begin(port: int, token: str, name: str) -> str:
-    headers = {"Origin": f"http://127.0.0.1:{port}", "Content-Type": "application/json", "x-needlework-token": token}
-    return _asked(port, "POST", "/rating/begin", f'{{"name": "{name}"}}', headers)
-
-
-def _asked(port: int, method: str, path: str, body: str | None = None, headers: dict[str, str] | None = None) -> str:
+def _asked(
+    port: int, method: str, path: str, body: str | None = None, headers: dict[str, str] | None = None
+) -> tuple[int, str]:
     with closing(HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
         connection.request(method, path, body, {"Authorization": f"Bearer {TOKEN}", **(headers or {})})
-        return connection.getresponse().read().decode()
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT")
@@ -60,12 +60,11 @@ def _asked(port: int, method: str, path: str, body: str | None = None, headers: 
 def test_ctrl_c_ends_it_whatever_a_browser_has_open(folder: Path, open_: str) -> None:
     with server(folder) as (process, port):
         host = f"Host: 127.0.0.1:{port}\r\nAuthorization: Bearer {TOKEN}\r\n"
-        ours = f"Origin: http://127.0.0.1:{port}\r\nx-needlework-token: {token_of(port)}\r\n"
+        ours = f"Origin: http://127.0.0.1:{port}\r\n"
         sent = {
             "half a request": "GET / HT",
             "a page": f"GET / HTTP/1.1\r\n{host}\r\n",
-            "half a change": f"POST /rating/begin HTTP/1.1\r\n{host}{ours}Content-Type: application/json\r\n"
-            "Content-Length: 99\r\n\r\n{",
+            "half a change": f"POST /rating/show HTTP/1.1\r\n{host}{ours}Content-Length: 99\r\n\r\nseen=",
         }[open_]
         with socket.create_connection(("127.0.0.1", port)) as browser:
             browser.sendall(sent.encode())
@@ -76,36 +75,38 @@ def test_ctrl_c_ends_it_whatever_a_browser_has_open(folder: Path, open_: str) ->
     assert "Traceback" not in said
 
 
-def test_what_was_told_to_be_kept_outlives_a_kill(folder: Path) -> None:
-    kept: list[str] = []
+def test_what_was_told_to_be_saved_outlives_a_kill(folder: Path) -> None:
+    saved: list[str] = []
 
-    def save(who: int) -> None:
+    def save(rater: int) -> None:
         for at in range(10_000):
             try:
-                if "annotator" in begin(port, token, f"{who}-{at}"):
-                    kept.append(f"{who}-{at}")
+                if rate(port, f"{rater}-{at}"):
+                    saved.append(f"{rater}-{at}")
             except OSError:
                 return
 
     with server(folder) as (process, port):
-        token = token_of(port)
-        savers = [Thread(target=save, args=(who,)) for who in range(3)]
+        savers = [Thread(target=save, args=(rater,)) for rater in range(3)]
         for each in savers:
             each.start()
-        time.sleep(0.5)
+        time.sleep(1.5)
         process.kill()
         for each in savers:
             each.join()
-    with closing(sqlite3.connect(folder / "people.sqlite")) as connection:
-        there = {name for (name,) in connection.execute("SELECT name FROM rating_annotators")}
-    assert kept
-    assert set(kept) <= there
+    content = json.loads((folder / "ratings.json").read_text("utf-8"))
+    assert saved
+    assert set(saved) <= {rater["name"] for rater in content["raters"]}
 
 
-def test_two_servers_share_a_state_file(folder: Path) -> None:
+def test_two_servers_share_a_file_of_ratings(folder: Path) -> None:
     with server(folder) as (_, one), server(folder) as (_, two):
-        assert begin(one, token_of(one), "Ann") == begin(two, token_of(two), "ann") == '{"annotator":1}'
-        assert "earlier start" in begin(two, token_of(one), "Bob")
+        threads = [Thread(target=rate, args=(port, f"{port}-{at}")) for port in (one, two) for at in range(10)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+    assert len(json.loads((folder / "ratings.json").read_text("utf-8"))["raters"]) == 20
 
 
 @pytest.mark.parametrize("words", [("--port", "99999"), ("--state", "."), ("--state", "/dev/null/x")])
@@ -118,7 +119,7 @@ def test_what_cannot_be_served_is_refused_in_one_line(folder: Path, words: tuple
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT")
-def test_the_printed_address_opens_the_pages_and_a_websocket_is_told_no(folder: Path) -> None:
+def test_the_printed_address_opens_the_pages_and_no_websocket_does(folder: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
     command = [sys.executable, "-m", "needlework", "serve", str(folder), "--port", "0"]
     with subprocess.Popen(
@@ -137,7 +138,7 @@ def test_the_printed_address_opens_the_pages_and_a_websocket_is_told_no(folder: 
             with closing(HTTPConnection("127.0.0.1", int(found[1]), timeout=10)) as connection:
                 connection.request("GET", "/", headers={**upgrade, "Origin": origin, "Sec-WebSocket-Key": "a" * 24})
                 answer = connection.getresponse()
-                assert answer.status == 400
+                assert answer.status == 403
                 assert answer.headers["x-frame-options"] == "DENY"
         process.send_signal(signal.SIGINT)
         assert process.communicate(timeout=_AT_ONCE_S)[1] == ""  # the terminal is not filled by others

@@ -1,0 +1,117 @@
+"""The pages over files of a test, asked over HTTP on the loopback interface as a browser asks them."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from html import unescape
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import httpx2
+import uvicorn
+
+from needlework.results.web.app import Rebuild, build_app
+from needlework.results.web.command import find_sources
+from needlework.results.web.guard import Login
+
+TOKEN = "token-of-the-tests"
+DOCUMENTS = {
+    "harbour.txt": "The lighthouse of Port Elin was built in 1874.\n\nIts keeper, Mara Voss, kept a grey cat.",
+    "copy of harbour.txt": "The lighthouse of Port Elin was built in 1874. Its keeper, Mara Voss, kept a grey cat!",
+    "letters.txt": "In a letter the keeper of a lighthouse writes to Mara Voss about storms.",
+    "mills.txt": "The mill of Port Elin was built in 1874, too; no lighthouse.",
+}
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "0": {
+        "question": "When was the lighthouse of Port Elin built?", "answer": "1874", "answer_doc": "harbour.txt",
+        "status": "review", "reasons": ["ambiguous: mills.txt"], "mine": {"kept": [1.50, None]},
+    },
+    "1": {"question": "Who kept a cat?", "answer": ["Mara Voss", "Voss"], "answer_doc": "harbour.txt"},
+    "3": {"question": "What did the letter say?", "answer": "storms", "answer_doc": "lost.txt"},
+}  # fmt: skip
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="ascii")
+    return path
+
+
+def write_predictions(folder: Path, models: Mapping[str, Sequence[str]], **more: Any) -> Path:
+    """A prediction file for each model, with its answers to questions 0, 1, 2 ..."""
+    for name, answers in models.items():
+        rows = enumerate(answers)
+        about = [{"query": f"question {at}?", "gt": f"reference {at}", f"{name}_pred": text} for at, text in rows]
+        write_rows(folder / f"{name}.pred.jsonl", [row | more for row in about])
+    return folder
+
+
+def write_questions(folder: Path, rows: Mapping[str, Any] = QUESTIONS) -> tuple[Path, Path]:
+    """A questions file, and its documents."""
+    (folder / "documents").mkdir(parents=True, exist_ok=True)
+    for name, text in DOCUMENTS.items():
+        (folder / "documents" / name).write_text(text, encoding="utf-8")
+    path = folder / "q.checked.json"
+    path.write_text(json.dumps(rows), encoding="ascii")
+    return path, folder / "documents"
+
+
+def never(_run: Path, _id: str) -> Any:
+    raise AssertionError
+
+
+class Site:
+    """A browser that is logged in, and has told its person's name."""
+
+    def __init__(self, address: str, person: str = "Ann") -> None:
+        self.address = address
+        cookies = {"needlework-name": person}
+        self.client = httpx2.Client(base_url=address, cookies=cookies, headers={"origin": address}, trust_env=False)
+        self.client.get(f"/?token={TOKEN}")
+
+    def page(self, path: str, status: int = 200) -> str:
+        answer = self.client.get(path, headers={"accept": "text/html"})
+        assert answer.status_code == status, answer.text
+        return unescape(answer.text)
+
+    def post(self, path: str, fields: Mapping[str, Any], status: int = 303) -> str:
+        """Send a form; the address that it leads to, or the one line of what was wrong."""
+        answer = self.client.post(path, data=dict(fields))
+        assert answer.status_code == status, answer.text
+        return answer.headers.get("location") or answer.text
+
+    def form(self, path: str) -> dict[str, str]:
+        """The hidden fields of a page's form."""
+        return dict(re.findall(r'type="hidden" name="(\w+)" value="(.*?)"', self.page(path)))
+
+
+@contextmanager
+def opened(
+    *paths: Path, documents: Path | None = None, state: Path | None = None, rebuild: Rebuild = never
+) -> Iterator[Site]:
+    """Serve paths; `state`: beside the first unless it is named."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        sources = find_sources(paths, documents)
+        login = Login(TOKEN, "needlework-test")
+        state = state or paths[0].parent / "ratings.json"
+        app = build_app(sources, state, rebuild=rebuild, hosts=[address], login=login)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="critical", ws="none", lifespan="off"))
+        thread = Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        site = Site(f"http://{address}")
+        try:
+            yield site
+        finally:
+            site.client.close()
+            server.should_exit = True
+            thread.join()

@@ -1,0 +1,198 @@
+"""Questions about documents: accepted, edited, rejected, added; `q.reviewed.json` has it, and a run reads it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from needlework.core.errors import InputError
+from needlework.haystack_fixtures.documents.questions import question_of, read_question_set
+from needlework.results.web.question_pages import ReviewedPair, pair_of, with_pair
+from tests.results.web.site import QUESTIONS, Site, opened, write_questions
+
+
+@pytest.fixture
+def ann(tmp_path: Path) -> Iterator[Site]:
+    path, documents = write_questions(tmp_path)
+    with opened(path, documents=documents) as site:
+        yield site
+
+
+def decide(site: Site, key: str, status: str, code: int = 303, **more: str) -> str:
+    row = QUESTIONS.get(key, {})
+    pair = pair_of(row)
+    fields = {
+        **site.form(f"/questions/0/pair?key={key}"), "status": status, "question": pair.question,
+        "answer": "".join(pair.answers[:1]), "aliases": "\n".join(pair.answers[1:]), "document": pair.document,
+    }  # fmt: skip
+    return site.post("/questions/0/decide", {**fields, **more}, code)
+
+
+def reviewed(tmp_path: Path) -> dict[str, Any]:
+    rows: dict[str, Any] = json.loads((tmp_path / "q.reviewed.json").read_text("utf-8"))
+    return rows
+
+
+def test_a_decision_is_in_the_file_at_once_and_the_next_undecided_comes(ann: Site, tmp_path: Path) -> None:
+    before = (tmp_path / "q.checked.json").read_bytes()
+    assert decide(ann, "0", "accept") == "/questions/0/pair?key=1"
+    rows = reviewed(tmp_path)
+    assert (rows["0"]["status"], rows["0"]["decision"]["by"]) == ("accept", "Ann")
+    assert {**rows["0"], "status": "review", "decision": 0} == {**QUESTIONS["0"], "decision": 0}
+    assert (rows["1"], rows["3"]) == (QUESTIONS["1"], QUESTIONS["3"])
+    assert (tmp_path / "q.checked.json").read_bytes() == before
+    assert "3 questions, 1 decided" in ann.page("/")
+
+
+def test_an_edit_is_accepted_with_its_wording(ann: Site, tmp_path: Path) -> None:
+    decide(ann, "1", "accept", question="Who had a cat?\r\n", aliases="Voss\r\nMara", supporting="letters.txt")
+    row = reviewed(tmp_path)["1"]
+    assert (row["question"], row["answer"]) == ("Who had a cat?", ["Mara Voss", "Voss", "Mara"])
+    assert row["supporting_docs"] == ["letters.txt"]
+    assert row["decision"]["edited"] == ["answers", "question", "supporting"]
+    assert ">edited<" in ann.page("/questions/0/?show=edited")
+
+
+def test_a_rejected_question_has_a_reason_and_is_not_asked(ann: Site, tmp_path: Path) -> None:
+    assert "say why" in decide(ann, "3", "reject", 400)
+    decide(ann, "3", "reject", reason="no such document")
+    decide(ann, "0", "accept")
+    decide(ann, "1", "accept")
+    asked = read_question_set(str(tmp_path / "q.reviewed.json"))
+    assert [question.key for question in asked.questions] == ["0", "1"]
+    assert asked.reviewed
+    assert "no such document" in ann.page("/questions/0/pair?key=3")
+
+
+def test_a_question_is_added(ann: Site, tmp_path: Path) -> None:
+    about = {"question": "What was built in 1874, too?", "answer": "The mill", "document": "mills.txt"}
+    assert decide(ann, "", "accept", **about) == "/questions/0/"
+    (key,) = reviewed(tmp_path).keys() - QUESTIONS.keys()
+    assert question_of(key, reviewed(tmp_path)[key]).answers == ("The mill",)
+    assert "What was built in 1874, too?" in ann.page("/questions/0/?show=added")
+    decide(ann, key, "accept", question="What else was built?", answer="The mill", document="mills.txt")
+    assert ">added<" in ann.page("/questions/0/?find=what+else")
+
+
+@pytest.mark.parametrize(
+    ("key", "changed", "problem"),
+    [
+        ("0", {"question": " "}, "it has no question"),
+        ("0", {"answer": ""}, "it has no answer"),
+        ("3", {}, "there is no document 'lost.txt'"),
+        ("0", {"question": "q" * 20_001}, "up to 20,000 characters"),
+        ("0", {"status": "maybe"}, "status"),
+    ],
+)
+def test_what_a_run_cannot_ask_is_not_accepted(
+    ann: Site, tmp_path: Path, key: str, changed: dict[str, str], problem: str
+) -> None:
+    status = changed.pop("status", "accept")
+    assert problem in decide(ann, key, status, 400, **changed)
+    assert not (tmp_path / "q.reviewed.json").exists()
+
+
+def test_a_decision_is_taken_back_with_its_wording(ann: Site, tmp_path: Path) -> None:
+    decide(ann, "0", "accept", question="When?")
+    decide(ann, "0", "undecided")
+    assert reviewed(tmp_path) == QUESTIONS
+
+
+def test_a_decision_of_somebody_else_since_is_not_written_over(ann: Site, tmp_path: Path) -> None:
+    bob = Site(ann.address, "Bob")
+    form = {name: text for name, text in ann.form("/questions/0/pair?key=0").items() if name != "key"}
+    decide(bob, "0", "reject", reason="ambiguous")
+    assert "has changed since you opened it" in decide(ann, "0", "accept", 409, **form)
+    assert reviewed(tmp_path)["0"]["decision"]["by"] == "Bob"
+    decide(ann, "0", "accept")
+    assert reviewed(tmp_path)["0"]["decision"]["by"] == "Ann"
+
+
+def test_decisions_count_until_the_file_says_something_else(ann: Site, tmp_path: Path) -> None:
+    decide(ann, "0", "accept", question="When?")
+    decide(ann, "1", "accept")
+    changed = {**QUESTIONS, "0": {**QUESTIONS["0"], "support": 0.1}, "1": {**QUESTIONS["1"], "answer": "Mara"}}
+    (tmp_path / "q.checked.json").write_text(json.dumps(changed))
+    assert "3 questions, 1 decided" in ann.page("/questions/0/")
+    assert "When?" in ann.page("/questions/0/?show=edited")
+    with opened(tmp_path / "q.reviewed.json") as again:  # the reviewed file can be named itself
+        assert "2 decided" in again.page("/")
+
+
+def test_the_document_stands_beside_with_what_to_mark_and_others_that_might_answer(ann: Site) -> None:
+    page = ann.page("/questions/0/document?key=1")
+    assert "Its keeper, Mara Voss, kept a grey cat." in page
+    assert '<data value="Mara Voss"></data><data value="Voss"></data>' in page
+    assert "there is no document 'lost.txt'" in ann.page("/questions/0/document?key=3", 404)
+    others = ann.page("/questions/0/rivals?key=0")
+    for text in ("copy of the answer document", "has the answer too", "harbour.txt"):
+        assert text in others
+    assert "letters" in ann.page("/questions/0/document?key=0&name=letters.txt")
+    ann.page("/questions/0/pair?key=9", 404)
+
+
+def test_the_list_filters_and_names_the_command(ann: Site) -> None:
+    assert ann.page("/questions/0/?find=LETTER").count('<span class="title">') == 1
+    assert ann.page("/questions/0/?find=check:+review").count('<span class="title">') == 1
+    assert "cannot be asked: there is no document 'lost.txt'" in ann.page("/questions/0/")
+    decide(ann, "0", "accept")
+    assert ann.page("/questions/0/?show=undecided").count('<span class="title">') == 2
+    assert "pytest benchmarks --preset own-documents --documents" in ann.page("/questions/0/")
+
+
+def test_a_broken_reviewed_file_is_told_and_not_written_over(ann: Site, tmp_path: Path) -> None:
+    form = ann.form("/questions/0/pair?key=0")
+    (tmp_path / "q.reviewed.json").write_text('{"half')
+    assert "is not JSON" in ann.page("/questions/0/", 400)
+    assert "is not JSON" in ann.page("/")
+    fields = {**form, "status": "accept", "question": "q", "answer": "a", "document": "mills.txt"}
+    assert "is not JSON" in ann.post("/questions/0/decide", fields, 400)
+    assert (tmp_path / "q.reviewed.json").read_text() == '{"half'
+
+
+def test_files_with_nothing_in_them_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "m.pred.jsonl").write_text("\n")
+    with pytest.raises(InputError, match="there is nothing to show"), opened(tmp_path):
+        pass
+
+
+TEXTS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12).map(str.strip).filter(bool)
+ANSWERS = st.lists(TEXTS, min_size=1, max_size=4, unique=True)
+ROWS = st.fixed_dictionaries(
+    {"question": TEXTS, "answer": TEXTS | ANSWERS | st.integers(), "answer_doc": TEXTS},
+    optional={
+        "aliases": st.lists(TEXTS, max_size=3),
+        "supporting_docs": st.lists(TEXTS, max_size=3),
+        "anything": st.dictionaries(st.text(max_size=3), st.none() | st.floats(allow_nan=False), max_size=2),
+    },
+)
+PAIRS = st.builds(
+    ReviewedPair,
+    question=TEXTS,
+    answers=ANSWERS.map(tuple),
+    document=TEXTS,
+    supporting=st.lists(TEXTS, max_size=3, unique=True).map(tuple),
+)
+
+
+@given(ROWS, PAIRS)
+def test_an_edited_row_says_the_new_pair_and_keeps_every_other_field(row: dict[str, Any], pair: ReviewedPair) -> None:
+    edited = with_pair(row, pair)
+    of_the_pair = {"question", "answer", "aliases", "answer_doc", "supporting_docs"}
+    assert pair_of(edited) == pair
+    assert {k: v for k, v in edited.items() if k not in of_the_pair} == {
+        k: v for k, v in row.items() if k not in of_the_pair
+    }
+    assert with_pair(row, pair_of(row)) == row
+    asked = question_of("0", row)
+    assert (asked.question, asked.answers, asked.document) == (
+        pair_of(row).question,
+        pair_of(row).answers,
+        row["answer_doc"],
+    )

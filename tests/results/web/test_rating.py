@@ -1,0 +1,309 @@
+"""Rating answers: blind, in an order for each person, saved at every click; tables and files of what came out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from needlework.core.errors import InputError
+from needlework.results.files.json_files import write_json
+from needlework.results.records.journal import line_of
+from needlework.results.statistics.agreement import AnswerRating, rating_tables
+from needlework.results.statistics.run_report import run_report
+from needlework.results.web.command import find_sources
+from needlework.results.web.rated_answers import RatedItems, read_items, sampled
+from tests.results.web.site import Site, opened, write_predictions, write_rows
+
+
+def rate(site: Site, place: int, answer: int, level: int, *, status: int = 303, **more: Any) -> str:
+    page = site.page(f"/rating/{place}")
+    comments = re.findall(r'name="comment".*?>\n(.*?)</textarea>', page, re.DOTALL)
+    fields = {"seen": site.form(f"/rating/{place}")["seen"], "comment": comments, "rate": f"{answer}:{level}"}
+    return site.post(f"/rating/{place}/rate", {**fields, **more}, status)
+
+
+def answers(site: Site, place: int) -> list[str]:
+    return re.findall(r'<p class="text answer">(.*?)</p>', site.page(f"/rating/{place}"), re.DOTALL)
+
+
+def rate_all(site: Site, levels: Mapping[str, int]) -> None:
+    """Rate every answer by its text."""
+    for place in range(site.page("/rating/").count('<span class="title">')):
+        for index, text in enumerate(answers(site, place)):
+            rate(site, place, index, levels[text])
+
+
+def pressed(site: Site, place: int) -> list[str]:
+    return re.findall(r'value="(\d+:\d)" aria-pressed="true"', site.page(f"/rating/{place}"))
+
+
+def test_nobody_sees_whose_answer_it_is_and_each_has_an_order(tmp_path: Path) -> None:
+    models = {name: [f"{name[0]} says {at}" for at in range(12)] for name in ("alphamodel", "betamodel", "gammamodel")}
+    with opened(write_predictions(tmp_path / "p", models)) as ann:
+        bob = Site(ann.address, "Bob")
+        orders = [[(site.page(f"/rating/{at}"), answers(site, at)) for at in range(12)] for site in (ann, bob)]
+        assert "model" not in re.sub("mock models", "", "".join(page for page, _ in orders[0]))
+        assert [found for _, found in orders[0]] != [found for _, found in orders[1]]
+        assert sorted(text for _, found in orders[0] for text in found) == sorted(
+            text for texts in models.values() for text in texts
+        )
+        assert len({tuple(text[0] for text in found) for _, found in orders[0]}) > 1
+        assert [answers(Site(ann.address, "ANN"), at) for at in range(12)] == [found for _, found in orders[0]]
+
+
+def test_a_rating_is_saved_at_once_and_the_next_open_question_comes(tmp_path: Path) -> None:
+    folder = write_predictions(tmp_path / "p", {"one": ["a", "b"], "two": ["c", "d"]})
+    with opened(folder) as ann:
+        assert rate(ann, 0, 1, 4) == "/rating/0"
+        assert pressed(ann, 0) == ["1:4"]
+        assert rate(ann, 0, 0, 2, comment=["good", ""]) == "/rating/1"
+        assert "1 rated" in ann.page("/rating/")
+        assert pressed(Site(ann.address, "Bob"), 0) == []
+        rate(ann, 0, 1, 4)  # once more takes it back
+        assert pressed(ann, 0) == ["0:2"]
+    with opened(folder) as again:  # a new start
+        assert pressed(again, 0) == ["0:2"]
+        assert "good</textarea>" in again.page("/rating/0")
+
+
+def test_another_tab_does_not_write_over_what_was_said_since(tmp_path: Path) -> None:
+    with opened(write_predictions(tmp_path / "p", {"one": ["a"], "two": ["b"]})) as ann:
+        seen = ann.form("/rating/0")["seen"]
+        rate(ann, 0, 0, 5)
+        line = ann.post("/rating/0/rate", {"seen": seen, "comment": ["", ""], "rate": "0:1"}, 409)
+        assert "has changed since you opened it" in line
+        assert pressed(ann, 0) == ["0:5"]
+
+
+def test_a_question_is_skipped_with_a_reason_until_it_is_rated(tmp_path: Path) -> None:
+    with opened(write_predictions(tmp_path / "p", {"one": ["a", "b"]})) as ann:
+        seen = ann.form("/rating/0")["seen"]
+        assert ann.post("/rating/0/skip", {"seen": seen, "reason": "no <sense>"}) == "/rating/1"
+        assert "You skipped this question: no <sense>" in ann.page("/rating/0")
+        assert "1 skipped" in ann.page("/rating/")
+        rate(ann, 0, 0, 3)
+        assert "You skipped" not in ann.page("/rating/0")
+
+
+@pytest.mark.parametrize("wrong", [{"rate": "0:6"}, {"rate": "9:1"}, {"rate": "x"}, {"comment": []}])
+def test_what_is_no_rating_is_refused(tmp_path: Path, wrong: Mapping[str, Any]) -> None:
+    with opened(write_predictions(tmp_path / "p", {"one": ["a"]})) as ann:
+        assert rate(ann, 0, 0, 1, status=400, **wrong).startswith("rate:")
+        assert pressed(ann, 0) == []
+
+
+def test_results_wait_until_they_are_asked_for_and_what_comes_later_is_left_out(tmp_path: Path) -> None:
+    with opened(write_predictions(tmp_path / "p", {"one": ["a", "b"], "two": ["c", "d"]})) as ann:
+        bob = Site(ann.address, "Bob")
+        rate_all(ann, {"a": 5, "b": 5, "c": 1, "d": 2})
+        rate_all(bob, {"a": 4, "b": 5, "c": 1, "d": 2})
+        assert "one_pred" not in ann.page("/rating/results")
+        ann.post("/rating/show", {})
+        table = re.sub(r"<[^>]+>|\s+", " ", ann.page("/rating/results"))
+        assert re.search(r"one_pred +4.75 .* 0 +0 +0 +1 +3 +4 ", table)
+        assert re.search(r"Ann +Bob +4 +75 +100 ", table)
+        rate(bob, 0, 0, 3)
+        late = bob.page("/rating/results")
+        assert "1 ratings were made after names were shown, and are left out" in late
+        assert "counted above" in bob.page("/rating/results?late=1")
+        rate(Site(ann.address, "Cy"), 0, 0, 1)
+        assert "one_pred" not in ann.page("/rating/results")  # Cy has not seen names
+
+
+def test_files_have_levals_counts_and_every_rating(tmp_path: Path) -> None:
+    folder = write_predictions(tmp_path / "p", {"one": ["a", "same"], "two": ["c", "same"]})
+    with opened(folder) as ann:
+        rate_all(ann, {"a": 5, "c": 1, "same": 4})
+        ann.post("/rating/write", {})
+        assert not list(folder.glob("*_from_*"))  # they would name the models
+        ann.post("/rating/show", {})
+        ann.post("/rating/write", {})
+        counts = json.loads((folder / "results_from_Ann.jsonl").read_text())
+        assert counts == {"one_pred": {"5.0": 1, "4.0": 1}, "two_pred": {"1.0": 1, "4.0": 1}}
+        rows = [json.loads(line) for line in (folder / "ratings_from_Ann.jsonl").read_text().splitlines()]
+        assert {(row["question"], row["model"], row["rating"]) for row in rows} == {
+            ("question 0?", "one_pred", 5), ("question 0?", "two_pred", 1),
+            ("question 1?", "one_pred", 4), ("question 1?", "two_pred", 4),
+        }  # fmt: skip
+        assert not any(row["names_were_shown"] for row in rows)
+        (folder / "results_from_Ann.jsonl").write_text("mine")
+        assert "tick that files are replaced" in ann.post("/rating/write", {}, 400)
+        assert (folder / "results_from_Ann.jsonl").read_text() == "mine"
+        ann.post("/rating/write", {"replace": "1"})
+        assert json.loads((folder / "results_from_Ann.jsonl").read_text()) == counts
+
+
+def test_a_broken_file_of_ratings_is_told_and_not_written_over(tmp_path: Path) -> None:
+    folder = write_predictions(tmp_path / "p", {"one": ["a"]})
+    state = tmp_path / "state.json"
+    with opened(folder, state=state) as ann:
+        rate(ann, 0, 0, 1)
+        state.write_text('{"half')
+        assert "is no file of ratings" in ann.page("/rating/", 400)
+        assert "is no file of ratings" in ann.page("/")  # what else there is stays to be had
+    with pytest.raises(InputError, match="is no file of ratings"), opened(folder, state=state):
+        pass
+    assert state.read_text() == '{"half'
+
+
+def test_the_document_of_a_trial_is_built_again(tmp_path: Path, make_record: Callable[..., Any]) -> None:
+    write_json(tmp_path / "run" / "results.json", run_report([make_record(response={"text": "4711"})]))
+    text = "Intro. " + "Story <b>. " * 90 + "End."
+    prompt = SimpleNamespace(text=text, context=(7, len(text) - 4), needles=(("tale.txt", 7, len(text) - 4),))
+    with opened(tmp_path / "run", rebuild=lambda _run, _id: prompt) as ann:
+        page = ann.page("/rating/0/document")
+        assert "tale.txt" in page
+        assert "Story <b>" in page
+        assert "Intro" not in page
+
+
+def read(*paths: Path) -> RatedItems:
+    return read_items(find_sources(paths, None))
+
+
+def shown(items: RatedItems) -> list[tuple[str, dict[str, str]]]:
+    return [(item.question, {each.model: each.text for same in item.answers for each in same}) for item in items.items]
+
+
+def test_files_of_several_models_are_joined_by_question_and_reference(tmp_path: Path) -> None:
+    write_predictions(tmp_path, {"one": ["a", "b"], "two": ["c", "d", "e"]})
+    assert shown(read(tmp_path)) == [
+        ("question 0?", {"one_pred": "a", "two_pred": "c"}),
+        ("question 1?", {"one_pred": "b", "two_pred": "d"}),
+        ("question 2?", {"two_pred": "e"}),
+    ]
+
+
+def test_rows_for_people_are_taken_alone_where_a_file_has_such(tmp_path: Path) -> None:
+    rows = [{"query": kind, "gt": "g", "m_pred": "x", "evaluation": kind} for kind in ("f1", "human", "LLM")]
+    path = write_rows(tmp_path / "all.pred.jsonl", rows)
+    assert [item.question for item in read(path).items] == ["human"]
+    write_rows(path, rows[::2])
+    assert [item.question for item in read(path).items] == ["f1", "LLM"]
+
+
+def test_a_file_of_references_in_the_folder_has_models_more_and_the_documents(tmp_path: Path) -> None:
+    about = {"instructions": ["question 0?", "question 1?"], "outputs": ["reference 0", "reference 1"]}
+    row = {**about, "gpt4_outputs": ["g0", "g1"], "input": "The document.", "evaluation": "human"}
+    write_rows(tmp_path / "claude.gpt4.ref.jsonl", [row])
+    items = read(write_predictions(tmp_path, {"one": ["a", "b"]}))
+    assert shown(items)[1] == ("question 1?", {"one_pred": "b", "gpt4_outputs": "g1"})
+    assert items.is_grouped
+    with opened(tmp_path) as ann:
+        assert "The document." in ann.page("/rating/0/document")
+
+
+def test_a_question_that_comes_twice_is_two_items(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        rows = [{"query": "q", "gt": "g", f"{name}_pred": f"{name} {at}"} for at in range(2)]
+        write_rows(tmp_path / f"{name}.pred.jsonl", rows)
+    items = read(tmp_path)
+    assert shown(items) == [("q", {"one_pred": f"one {at}", "two_pred": f"two {at}"}) for at in range(2)]
+    assert len({item.id for item in items.items}) == 2
+
+
+def test_two_files_of_one_model_are_two_models_where_they_answer_the_same(tmp_path: Path) -> None:
+    write_predictions(tmp_path / "before", {"m": ["a"]})
+    write_predictions(tmp_path / "after", {"m": ["b"]})
+    assert read(tmp_path).models == ("m_pred (after/m.pred.jsonl)", "m_pred (before/m.pred.jsonl)")
+
+
+def test_broken_rows_and_runs_are_told_and_do_not_hide_others(tmp_path: Path) -> None:
+    path = write_predictions(tmp_path / "p", {"one": ["a"]}) / "one.pred.jsonl"
+    path.write_text(path.read_text() + "{half\n[]\n")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "results.json").write_text('{"half')
+    with opened(path, tmp_path / "run") as ann:
+        page = ann.page("/rating/")
+        for line in ("one.pred.jsonl, line 2: is no JSON object", "one.pred.jsonl, line 3", "run/results.json"):
+            assert line in page
+
+
+def test_trials_of_runs_are_joined_by_their_id(tmp_path: Path, make_record: Callable[..., Any]) -> None:
+    texts = {"a": "The code is 4711.", "b": "No idea."}
+    for model, text in texts.items():
+        records = [
+            make_record(model=model, response={"text": text}, depth=0.0),
+            make_record(model=model, response={"text": ""}, depth=100.0, outcome="empty", answer=""),
+            make_record(model=model, outcome="error", depth=50.0, response={"text": ""}),
+        ]
+        write_json(tmp_path / model / "results.json", run_report(records))
+    items = read(tmp_path)
+    assert shown(items) == [("What is the code?", texts), ("What is the code?", {"a": "", "b": ""})]
+    assert items.items[0].references == ("4711",)
+    assert items.items[0].group == items.items[1].group  # one needle and haystack
+
+
+def test_a_question_of_runs_is_rated_in_one_of_its_contexts(tmp_path: Path, make_record: Callable[..., Any]) -> None:
+    absent = {"control": "absent", "absent": True}
+    for model, depths in {"a": (0.0, 25.0, 50.0, 75.0), "b": (0.0, 50.0)}.items():
+        records = [make_record(model=model, depth=depth, response={"text": f"{model} {depth}"}) for depth in depths]
+        gone = {"reference": absent, "needle": "code_absent", "expected": ["NOT FOUND"]}
+        records.append(make_record(model=model, depth=100.0, response={"text": "no"}, **gone))
+        write_json(tmp_path / model / "results.json", run_report(records))
+    items = read(tmp_path).items
+    (once,) = sampled(items, None, 1)
+    assert once.plain
+    assert sum(map(len, once.answers)) == 2, "both models answered in it"
+    assert [each.id for each in sampled(items, None, 9)] == [each.id for each in items]
+
+
+def test_a_sample_of_questions_is_the_same_for_everyone(tmp_path: Path) -> None:
+    items = read(write_predictions(tmp_path, {"one": [f"text {at}" for at in range(9)]})).items
+    drawn = sampled(items, 4, 1)
+    assert len(drawn) == 4
+    assert drawn == sampled(items[::-1], 4, 1)[::-1]
+
+
+def test_a_run_that_is_not_finished_is_read_from_its_journal(tmp_path: Path, make_record: Callable[..., Any]) -> None:
+    (tmp_path / "journal.jsonl").write_text(f"{line_of(make_record(answer='4711', response={}))}\n")
+    assert shown(read(tmp_path)) == [("What is the code?", {"mock": "4711"})]
+
+
+def test_questions_of_a_document_belong_together_in_a_complete_file_of_leval(tmp_path: Path) -> None:
+    rows = [{"query": f"q{at}", "gt": "g", "m_pred": "x"} for at in range(60)]
+    items = read(write_rows(tmp_path / "paper_assistant.pred.jsonl", rows))
+    assert len({item.group for item in items.items}) == 20
+    assert not read(write_rows(tmp_path / "paper_assistant.pred.jsonl", rows[:59])).is_grouped
+
+
+def test_ratings_are_of_a_text(tmp_path: Path) -> None:
+    """Another answer under the same name is another answer, and is to be rated again."""
+    folder = write_predictions(tmp_path / "p", {"one": ["a", "b"]})
+    with opened(folder) as ann:
+        rate_all(ann, {"a": 5, "b": 5})
+    write_predictions(folder, {"one": ["a", "changed"]})
+    with opened(folder) as ann:
+        assert "1 rated" in ann.page("/rating/")
+
+
+def rating(rater: str, model: str, question: int, level: int) -> AnswerRating:
+    return AnswerRating(rater, model, f"document {question // 2}", level, False, f"{model} {question}")
+
+
+def test_questions_of_one_document_say_less_than_those_of_several() -> None:
+    """Ten ratings that go by the document are no better than two or three."""
+    levels = [5, 5, 1, 1, 5, 5, 1, 1, 5, 5]
+    together, apart = (
+        rating_tables([rating("Ann", "m", times * at, level) for at, level in enumerate(levels)])["models"][0]["mean"]
+        for times in (1, 2)
+    )
+    assert together.value == apart.value == pytest.approx(3.4)
+    assert together.high - together.low > apart.high - apart.low
+
+
+def test_agreement_is_of_the_answers_that_both_rated() -> None:
+    levels = {"Ann": (1, 2, 5, 4), "Bob": (1, 3, 3)}
+    tables = rating_tables([rating(name, "m", at, level) for name in levels for at, level in enumerate(levels[name])])
+    (pair,) = tables["pairs"]
+    assert (pair["raters"], pair["n"], tables["doubly"]) == (("Ann", "Bob"), 3, 3)
+    assert pair["equal"].value == pytest.approx(1 / 3)
+    assert pair["within_one"].value == pytest.approx(2 / 3)
+    # Weighted disagreement 0 + 1 + 4 of three; by chance 35 / 9, every mark of one with every mark of the other.
+    assert pair["kappa"].value == pytest.approx(1 - (5 / 3) / (35 / 9))
