@@ -17,7 +17,7 @@ def main() -> None:
     if not show:
         print(f"{'set':32}{'n':>6}{'agree':>8}{'false hits':>12}{'false misses':>14}{'unclear':>9}{'ms':>8}")
     for name, kind in SETS:
-        if show and name != show[0] or len(show) > 1 and kind != show[1]:
+        if (show and name != show[0]) or (len(show) > 1 and kind != show[1]):
             continue
         count: Counter[tuple[str, str]] = Counter()
         rows = list(labelled(name, kind=kind))

@@ -16,7 +16,7 @@ import regex
 
 from needlework.results.questions.evidence import DocumentIndex
 from needlework.results.web.store import Event, Log
-from needlework.scoring.match.polarity import content_words
+from needlework.scoring.content_words import content_words
 
 Row = Mapping[str, Any]
 _LONGEST = 20_000  # characters of a question, an answer or a name that a reviewer may write

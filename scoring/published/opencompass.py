@@ -10,8 +10,8 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cpdist
 
+from needlework.scoring.match.match import affirms
 from needlework.scoring.match.normalize import normalize_value
-from needlework.scoring.scorers.match import affirms
 from needlework.scoring.scores import Reference, Score, Scorer
 from needlework.scoring.verdicts import expected_keyword, expected_text, verdict_for
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import fsum
 
+from needlework.scoring.match.match import match_score
 from needlework.scoring.match.normalize import find_whole, normalize_lines, normalize_value
 from needlework.scoring.published import data_sets
-from needlework.scoring.scorers.match import match_score
 from needlework.scoring.scorers.sets import NODE_SET
 from needlework.scoring.scorers.values import CHOICE_LETTER, MRCR
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from needlework.scoring.match.claims import is_negated
-from needlework.scoring.match.mentions import CLOSING, LONG, first_sentence, weight
+from needlework.scoring.content_words import content_word_places, content_words
+from needlework.scoring.match.claims import CLOSING, LONG, first_sentence, is_negated, is_refusal, weight
+from needlework.scoring.match.match import match_score
 from needlework.scoring.match.normalize import Span, find_whole, flatten, normalize_lines, normalize_value
-from needlework.scoring.match.polarity import content_word_places, content_words, is_refusal
-from needlework.scoring.scorers.match import match_score
 from needlework.scoring.scores import Reference, Score, Scorer
 
 # It does where 0.3 of the reference's content words stand in the answer and the answer does not abstain: what agrees
