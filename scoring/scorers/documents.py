@@ -9,8 +9,9 @@ from typing import TypeVar
 
 from needlework.scoring.content_words import content_word_places, content_words
 from needlework.scoring.match.claims import CLOSING, LONG, first_sentence, is_negated, is_refusal, weight
-from needlework.scoring.match.match import match_score
+from needlework.scoring.match.match import folded_value, match_score
 from needlework.scoring.match.normalize import Span, find_whole, flatten, normalize_lines, normalize_value
+from needlework.scoring.match.values import fold_moments
 from needlework.scoring.scores import Reference, Score, Scorer
 
 # It does where 0.3 of the reference's content words stand in the answer and the answer does not abstain: what agrees
@@ -184,7 +185,8 @@ def confusion_score(answer: str, reference: Reference) -> Score:
 
 def _entry(table: Mapping[str, Entry], value: str) -> Entry | None:
     """What a table has for a normalised value."""
-    return next((entry for name, entry in table.items() if normalize_value(name) == value), None)
+    named = ((folded_value(name), entry) for name, entry in table.items())
+    return next((entry for name, entry in named if value in (name, fold_moments(name))), None)
 
 
 CONFUSION = Scorer("confusion", 3, confusion_score)
