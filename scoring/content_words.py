@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import regex
 
-from needlework.scoring.match.normalize import Span, normalize
+from needlework.scoring.plain_text import Span, normalize
 
 # Content-word recall is what agrees best with judges on questions about documents: of an answer, at least 0.3 of the
 # reference's (1,055 judged records of snorkel's long-context-eval: 92 % agreement, kappa 0.77). Substrings do not do.

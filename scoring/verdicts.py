@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from needlework.scoring.match.claims import is_refusal
-from needlework.scoring.match.normalize import normalize
+from needlework.scoring.plain_text import normalize
 from needlework.scoring.scores import Reference, Verdict
 
 _EXACT = 1 - 1e-9

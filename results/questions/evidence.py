@@ -15,7 +15,7 @@ from needlework.haystack_fixtures.documents.questions import DocumentQuestion, R
 from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument
 from needlework.results.questions.pairs import has_changed, too_long
 from needlework.scoring.content_words import content_words, words_to_look_up
-from needlework.scoring.match.normalize import find_whole, normalize, normalize_value
+from needlework.scoring.plain_text import find_whole, normalize, normalize_value
 
 Status = Literal["accept", "review", "reject"]
 SUPPORT = 0.6  # of the answer's content words: what stands in its document at least

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Literal
 
-from needlework.scoring.match.normalize import CJK, Span, find_whole, is_whole
+from needlework.scoring.plain_text import CJK, Span, find_whole, is_whole
 
 MONTHS = """
 january jan januar janvier janv enero января январь|february feb februar fevrier fevr febrero февраля февраль|march mar
@@ -64,7 +64,7 @@ def _time(found: re.Match[str]) -> str:
 
 # The first spelling names the unit.
 UNITS = """
-$ us$ usd dollar dollars bucks|€ eur euro euros|£ gbp pound pounds|¥ jpy yen 円|元 cny rmb yuan 人民币|chf franc francs
+$ us$ usd dollar dollars bucks|€ eur euro euros|£ gbp pound pounds|¥ jpy yen 円|元 cny rmb yuan|chf franc francs
 franken|₽ rub ruble rubles roubles|₹ inr rupee rupees|km kilometre kilometres kilometer kilometers kilometros километров
 公里 千米 キロ|m metre metres meter meters metros метров 米 メートル|cm centimetre centimetres centimeter centimeters 厘米|mm
 millimetre millimetres millimeter millimeters 毫米|mile miles mi 英里|nmi nautical|ft foot feet|inch inches|yd yard
@@ -125,6 +125,7 @@ def find_mentions(text: str, answers: Sequence[str], distractors: Sequence[str],
     others = [value for value in distractors if value not in answers]
     found += [Mention(span, value, "distractor") for value in others for span in _places(text, value, read)]
     shaped = {span for value in answers for span in _alike(text, value, read)}
+    shaped = {span for span in shaped if not re.match(r"\" ?:", text[span.end : span.end + 3])}  # a key of JSON
     found += [Mention(span, text[span.start : span.end], "alike") for span in shaped]
     return _without_overlaps(found)
 
@@ -171,7 +172,7 @@ def _readings(run: str) -> list[tuple[str, str]]:
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
     """Whether no letter, sign, fraction or time of day touches a number; units and Han may."""
-    before, after, further = text[max(0, start - 3) : start], text[end : end + 1], text[end + 1 : end + 2]
+    before, after, further = text[max(0, start - 4) : start], text[end : end + 1], text[end + 1 : end + 2]
     if re.search(r"(?:[-^×_]|[\d×x*] ?[×x*] ?|\d[./:]|(?:^|[^.\w])\.|[第几幾])$", before):
         return False
     if re.search(rf"{_LETTERS}$", before) and not _BEFORE.search(text[max(0, start - 8) : start]):
@@ -229,7 +230,8 @@ def _places(text: str, value: str, read: Sequence[Number]) -> list[Span]:
 @lru_cache(256)
 def _code_pattern(value: str) -> re.Pattern[str]:
     """A code with other signs between its letters and digits, or none."""
-    return re.compile(r"(?:[-_ /.]| - )?".join(map(re.escape, value.translate(_SEPARATORS))))
+    signs = re.escape(value.translate(_SEPARATORS))
+    return re.compile(re.sub(rf"(?<=[^\\])(?<!^)(?<![{CJK}](?=\d))(?=.)", r"(?:[-_ /.]| - )?", signs))
 
 
 def _goes_on(text: str, start: int, end: int) -> bool:

@@ -10,8 +10,8 @@ from typing import TypeVar
 from needlework.scoring.content_words import content_word_places, content_words
 from needlework.scoring.match.claims import CLOSING, LONG, first_sentence, is_negated, is_refusal, weight
 from needlework.scoring.match.match import folded_value, match_score
-from needlework.scoring.match.normalize import Span, find_whole, flatten, normalize_lines, normalize_value
 from needlework.scoring.match.values import fold_moments
+from needlework.scoring.plain_text import Span, find_whole, flatten, normalize_lines, normalize_value
 from needlework.scoring.scores import Reference, Score, Scorer
 
 # It does where 0.3 of the reference's content words stand in the answer and the answer does not abstain: what agrees
@@ -150,10 +150,10 @@ def _stated(lines: str, *, silent: bool) -> str:
     return " ; ".join(clause for clause in _CLAUSE.split(lines) if clause.strip() and not is_refusal(flatten(clause)))
 
 
-DOCUMENTS = Scorer("documents", 4, documents_score)
+DOCUMENTS = Scorer("documents", 5, documents_score)
 
 
-ABSTAIN = Scorer("abstain", 3, abstain_score)
+ABSTAIN = Scorer("abstain", 4, abstain_score)
 
 
 # For contexts whose distractors are all known: each wrong value has a place and, where it makes sense, a kind.
@@ -189,4 +189,4 @@ def _entry(table: Mapping[str, Entry], value: str) -> Entry | None:
     return next((entry for name, entry in named if value in (name, fold_moments(name))), None)
 
 
-CONFUSION = Scorer("confusion", 3, confusion_score)
+CONFUSION = Scorer("confusion", 4, confusion_score)

@@ -22,14 +22,8 @@ from needlework.scoring.match.claims import (
     without_next_turn,
 )
 from needlework.scoring.match.match import affirms, match_score
-from needlework.scoring.match.normalize import (
-    find_whole,
-    flatten,
-    normalize,
-    normalize_lines,
-    normalize_value,
-)
 from needlework.scoring.match.values import find_same_shape
+from needlework.scoring.plain_text import find_whole, flatten, normalize, normalize_lines, normalize_value
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 
 # Values are found as `match` finds them: whole, affirmed, not in a long copy of the text. Everything else in the answer
@@ -102,7 +96,7 @@ def _alike(lines: str, parts: Sequence[str]) -> list[str]:
     return [value for value in alike if value not in parts]
 
 
-SET_F1 = Scorer("set_f1", 3, set_f1_score)
+SET_F1 = Scorer("set_f1", 4, set_f1_score)
 
 
 # Known words (right and wrong ones) count wherever they are affirmed; any other word that is an item of its own is one
@@ -175,7 +169,7 @@ def _unknown(lines: str, known: re.Pattern[str]) -> dict[str, None]:
     return found
 
 
-WORD_LIST = Scorer("word_list", 3, word_list_score)
+WORD_LIST = Scorer("word_list", 4, word_list_score)
 """Words in any order, as F1."""
 
 

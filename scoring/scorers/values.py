@@ -20,7 +20,7 @@ from needlework.scoring.match.claims import (
     split_at_question,
     without_next_turn,
 )
-from needlework.scoring.match.normalize import Span, flatten, normalize, normalize_lines
+from needlework.scoring.plain_text import Span, flatten, normalize, normalize_lines
 from needlework.scoring.scorers.documents import documents_score
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 from needlework.scoring.verdicts import expected_text, verdict_for

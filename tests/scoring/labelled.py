@@ -17,6 +17,8 @@ SETS = (
     ("first_sight.txt", "hard"),
     ("fresh_answers.txt", "realistic"),
     ("fresh_answers.txt", "hard"),
+    ("unseen_answers.txt", "realistic"),
+    ("unseen_answers.txt", "hard"),
 )
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.scoring.match.match import match_score, spellings
-from needlework.scoring.match.normalize import flatten, normalize, normalize_lines
+from needlework.scoring.plain_text import flatten, normalize, normalize_lines
 from needlework.scoring.published.opencompass import edit_score, edit_scores, squeeze
 from needlework.scoring.registry import SCORERS
 from needlework.scoring.scores import Reference, Scorer

@@ -433,6 +433,6 @@ def test_what_is_not_available_to_others_is_no_refusal(answer: str) -> None:
     assert match_score(answer, CODE).verdict == "wrong"
 
 
-@pytest.mark.parametrize("answer", ["That information is not available to me."])
+@pytest.mark.parametrize("answer", ["That information is not available to me.", "Jag vet inte.", "Jeg ved ikke."])
 def test_what_the_model_does_not_have_is_one(answer: str) -> None:
     assert match_score(answer, CODE).verdict == "refused"

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.scoring.match.folding import fold
 from needlework.scoring.match.match import match_score
-from needlework.scoring.match.normalize import fold
 from needlework.scoring.scores import Reference
 from tests.scoring.labelled import LABELS, labelled
 
@@ -23,16 +23,18 @@ ROOT = Path(__file__).parents[3]
 @pytest.mark.parametrize(
     ("name", "kind", "right", "false_hits", "unclear"),
     [
-        ("answers.txt", "", 0.88, 0.02, 0.09),
-        ("more_answers.txt", "", 0.74, 0.04, 0.21),
-        ("first_sight.txt", "realistic", 0.95, 0.0, 0.04),
-        ("first_sight.txt", "hard", 0.6, 0.07, 0.33),
-        ("fresh_answers.txt", "realistic", 0.95, 0.0, 0.04),
-        ("fresh_answers.txt", "hard", 0.93, 0.0, 0.05),
+        ("answers.txt", "", 0.975, 0, 0.025),
+        ("more_answers.txt", "", 0.925, 1, 0.07),
+        ("first_sight.txt", "realistic", 0.96, 0, 0.04),
+        ("first_sight.txt", "hard", 0.7, 1, 0.3),
+        ("fresh_answers.txt", "realistic", 0.97, 0, 0.03),
+        ("fresh_answers.txt", "hard", 0.98, 0, 0.02),
+        ("unseen_answers.txt", "realistic", 0.97, 0, 0.03),
+        ("unseen_answers.txt", "hard", 0.87, 0, 0.13),
     ],
 )
 def test_answers_are_judged_as_a_careful_reader_labels_them(
-    name: str, kind: str, right: float, false_hits: float, unclear: float
+    name: str, kind: str, right: float, false_hits: int, unclear: float
 ) -> None:
     count = Counter(
         (label, LABELS.get(match_score(answer, reference).verdict, "-"))
@@ -41,7 +43,7 @@ def test_answers_are_judged_as_a_careful_reader_labels_them(
     agreed = sum(n for (label, verdict), n in count.items() if label == verdict or (label, verdict) == ("?", "-"))
     wrong = sum(n for (label, verdict), n in count.items() if label in "-?" and verdict in "+~")
     assert agreed >= right * count.total()
-    assert wrong <= false_hits * count.total()
+    assert wrong <= false_hits
     assert sum(n for (_, verdict), n in count.items() if verdict == "?") <= unclear * count.total()
 
 
@@ -105,9 +107,64 @@ def test_a_conclusion_refutes_and_rescues(n: int, conclusion: str) -> None:
     assert match_score(text.format(n) + conclusion.format(other), reference).value == 0
 
 
+@given(
+    st.from_regex(r"[A-Z]{1,3}[0-9]{3,6}|[0-9]{4,9}", fullmatch=True),
+    st.sampled_from([str.lower, str.upper, str.title]),
+)
+def test_a_code_alone_is_found_in_any_case_and_script(code: str, spell: Callable[[str], str]) -> None:
+    wide = code.translate({char: char + 0xFEE0 for char in range(0x21, 0x7F)})
+    for answer in (spell(code), f" {spell(code)}.\n", wide, f"**{code}**", code.translate(str.maketrans(ARABIC))):
+        assert match_score(answer, Reference((code,), question="What is the code for Bergen?")).verdict == "found"
+
+
+ARABIC = {str(digit): chr(0x660 + digit) for digit in range(10)}
+REFUSALS = ("The text does not say it.", "I'm sorry, I cannot help.", "Das steht nicht im Text.", "文中没有提到。")
+
+
+@given(st.sampled_from(REFUSALS), st.text(max_size=40))
+def test_a_refusal_is_no_hit_whatever_the_value(refusal: str, value: str) -> None:
+    if any(map(str.isalnum, value)) and fold(value) not in fold(refusal):
+        assert match_score(refusal, Reference((value,), question="What is the code for Bergen?")).value == 0
+
+
 @given(st.text(max_size=80))
 def test_folding_twice_is_folding_once(text: str) -> None:
     assert fold(fold(fold(text))) == fold(fold(text))
+
+
+FRAMES = (
+    "{}",
+    "**Answer:** {}",
+    "Sure! {}",
+    "{}\n",
+    "> {}",
+    "Here is what I found:\n{}",
+    "{} Let me know if you need anything else.",
+    "According to the text: {}",
+)
+
+
+# Not read alike yet: owners of a value that stand behind the colon of a frame.
+UNREAD = {
+    "Oslos Code ist 4712.",
+    "silver kettle: 5938264",
+    "银水壶：5938264",
+    "For the tin drum it's 5938264, but nothing is said about the copper lantern.",
+    "Pewter jug → 5938264. Copper lantern → not given.",
+    "The tin bucket: 5938264. The copper lantern: unknown.",
+}
+FRAMED = [
+    each
+    for each in (*labelled("answers.txt"), *labelled("more_answers.txt"))
+    if "\n" not in each[2] and each[0] != "?" and each[2] not in UNREAD
+]
+
+
+@given(st.sampled_from(FRAMED), st.sampled_from(FRAMES))
+def test_a_neutral_frame_changes_no_verdict(case: tuple[str, Reference, str], frame: str) -> None:
+    _, reference, answer = case
+    plain, framed = (match_score(text, reference) for text in (answer, frame.format(answer)))
+    assert (plain.verdict == "unclear", plain.value) == (framed.verdict == "unclear", framed.value)
 
 
 DENIALS = (
