@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import isnan, nan
@@ -19,7 +20,6 @@ from needlework.scoring.judges.judges import (
     ruling_key,
 )
 from needlework.scoring.judges.replies import JudgeReplyError
-from needlework.scoring.match.normalize import without_escapes
 from needlework.scoring.registry import SCORERS, label, scorer_named, scorer_of, version_of
 from needlework.scoring.scorers.documents import ABSTAIN, DOCUMENTS
 from needlework.scoring.scores import CUT_OFF, Reference, Score, Scorer, Verdict
@@ -275,3 +275,16 @@ def _checked(score: object) -> Score:
 
 def _one_line(prefix: str, error: Exception) -> str:
     return " ".join(f"{prefix}: {type(error).__name__}: {error}".split())[:_LONGEST]
+
+
+# ECMA-48: control sequences (colours, cursor), strings (titles, links) up to their end, and two-character escapes.
+_ESCAPES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
+    r"|\x1b[ -/]*[0-~]"
+)
+
+
+def without_escapes(text: str) -> str:
+    """The text as a terminal would show it: without the sequences that only control it."""
+    return text if text.isascii() and "\x1b" not in text else _ESCAPES.sub("", text)

@@ -12,14 +12,15 @@ from pathlib import Path
 from types import MappingProxyType
 
 from needlework.scoring.leval import overlap, tasks
+from needlework.scoring.match.match import MATCH
 from needlework.scoring.published import data_sets, opencompass, ruler
 from needlework.scoring.published import data_sets as published_mrcr
-from needlework.scoring.scorers import documents, match, sets, values
+from needlework.scoring.scorers import documents, sets, values
 from needlework.scoring.scores import Reference, Score, Scorer
 from needlework.scoring.verdicts import verdict_for
 
 _ALL = (
-    match.MATCH,
+    MATCH,
     documents.ABSTAIN,
     documents.DOCUMENTS,
     values.NEEDLE_WORDS,

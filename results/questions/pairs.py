@@ -18,7 +18,7 @@ from needlework.core.options import variable
 from needlework.haystack_fixtures.documents.questions import Rows
 from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument
 from needlework.results.judging.ask import JudgeModel, OpenJudge
-from needlework.scoring.match.normalize import normalize
+from needlework.scoring.plain_text import normalize
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

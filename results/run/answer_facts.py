@@ -10,7 +10,7 @@ import msgspec
 from needlework.core.record import NeedleFacts, PromptFacts, ResponseFacts, RetrievalFacts, Timing
 from needlework.haystack_fixtures.trials.builder import Trial
 from needlework.pipeline.exchange import Exchange
-from needlework.scoring.match.polarity import content_words
+from needlework.scoring.content_words import content_words
 
 
 def reference_of(exchange: Exchange) -> dict[str, Any]:

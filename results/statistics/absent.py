@@ -15,7 +15,7 @@ from needlework.results.records.samples import control_of, retriever_of
 from needlework.results.statistics.intervals import FEWEST_CLUSTERS, cluster_sums, score_interval
 from needlework.results.statistics.paired import Difference, mean_difference
 from needlework.results.statistics.panels import Tally, depth_order, tally, trial_of
-from needlework.scoring.match.polarity import content_words
+from needlework.scoring.content_words import content_words
 
 
 # A record of the absent arm says so in its reference: `"absent": true`. Where the twins' needles have different names,

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Literal, cast
 
 from needlework.scoring.leval.overlap import OPTIONS, exact_match, first_reply, gold_of, judged
-from needlework.scoring.scorers.match import match_score
+from needlework.scoring.match.match import match_score
 from needlework.scoring.scores import Reference, Score, Scorer
 
 # Facts of the data at cd34b05, of the rows that are scored by rule (`exam`, `f1`, `rouge`). Rows for judges (`LLM`,

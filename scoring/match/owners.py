@@ -1,372 +1,202 @@
-"""Which key a value belongs to."""
+"""Whose a value is, and whether every word beside it is known."""
 
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import pairwise, takewhile
-from types import MappingProxyType
 from typing import Literal
 
-from needlework.scoring.match.normalize import MARK, closed_up, spaced_alike, table
-from needlework.scoring.match.polarity import known_words
+from needlework.scoring.match.claims import clause_before, sentence_before, tables, words
+from needlework.scoring.match.folding import MARK
+from needlework.scoring.match.values import MONTHS, UNITS
+from needlework.scoring.plain_text import CJK
 
-_TOKEN = re.compile(r"[^\W_]+(?:-[^\W_]+)*(?:'s?(?!\w))?|[=:(),]|->|=>|[.;!?|\n]|" + MARK)
-_END = frozenset([".", ";", "!", "?", "|", "\n", MARK, "=", "->", "=>"])
-_SIGNS = frozenset([":", "=", "->", "=>"])
-_SENTENCE = re.compile(rf"[.!?](?=\s)|[\n;{MARK}]")
-_AHEAD = 160
-_BEHIND = 120
-
-
-@lru_cache(4096)
-def owner(sketch: str, place: int, asked: Asked) -> Owner:
-    """Say whose the value at `place` of a sketch is."""
-    if not asked.key:
-        return ""
-    if asked.unspaced:
-        return unspaced_owner(sketch, place, asked)
-    said = _named_behind(sketch, place, asked), _named_ahead(sketch, place, asked)
-    if "other" in said:
-        return "unread" if "asked" in said else "other"
-    return next((each for each in said if each), "")
-
-
-def _named_behind(sketch: str, place: int, asked: Asked) -> Owner:
-    """`M is the code for X`, `M belongs to X`, `M (X)`, `M is X's`."""
-    tokens = _TOKEN.findall(sketch, place + 1, place + _BEHIND)
-    words, heads = owner_words(), _heads()
-    for rank, word in enumerate(tokens):
-        if word in _END or (word == ")" and rank > 0):
-            return ""
-        if _opens_a_slot(tokens, rank):
-            return _whose(tokens, rank + 1, asked)
-        if word in words["for"] and rank > 0 and not (tokens[rank - 1] in heads or tokens[rank - 1] in asked.words):
-            return "unread" if _whose(tokens, rank + 1, asked) == "other" else ""
-        if is_possessive(word):
-            return _whose(tokens, start_of_name(tokens, rank), asked)
-        if word == "(" and rank < 2 and (named := _in_brackets(tokens, rank)):
-            return compare(named, asked, sure=shares_key(named, asked))
-        if rank and tokens[rank - 1] in words["belongs"] and word > "\u0400":
-            return compare(name_at(tokens, rank), asked, sure=True)
-        if word in heads or word in asked.words or word in ",(:)":
-            continue
-        if word == "and" and tokens[rank + 1 : rank + 2] and tokens[rank + 1] in ("it", "that", "this", "which"):
-            continue
-        if rank and tokens[rank - 1] in words["cyrillic_nouns"]:
-            return compare(name_at(tokens, rank), asked, sure=True)
-        return _possessive_soon(tokens, rank, asked)
-    return ""
-
-
-def _opens_a_slot(tokens: list[str], rank: int) -> bool:
-    """Whether a word is followed by an owner: all of what stands before it is a verb, a noun for values, or filler."""
-    words, word = owner_words(), tokens[rank]
-    if word == "with":
-        return rank > 0 and tokens[rank - 1] in ("goes", "connection", "belongs", "go")
-    if word in ("to", "zu", "a", "al", "к"):
-        return bool(words["belongs"].intersection(tokens[:rank]))
-    if word not in words["in_slot"]:
-        return False
-    return word not in words["for"] or rank == 0 or not tokens[rank - 1][0].isalnum() or tokens[rank - 1] in _heads()
+# Names are compared with the question's words, but for an ending; words that every answer uses are no name.
+_WORD = re.compile(r"[a-zа-я][a-zа-я'-]+")
+_FOR = r"(?:for|of|under|with|to(?= the | an? )|fur|von|zu[mr]?|des|pour|du|de|del|para|для|у|к)"
+_NAME = r"(?:(?:the|an?|der|die|das|den|le|la|les|el|los|las|your|its) |l')?((?:[a-zа-я][\w'-]* ?){1,4})"
+_EITHER_WORD = re.compile(rf"{_WORD.pattern}|[\u3400-\u9fff\u30a0-\u30ff]")
+_BEFORE = (
+    re.compile(rf"(?<!\w)(?:{_FOR} |d'(?!apres)){_NAME}"),
+    re.compile(
+        r"((?:[a-zа-я][\w-]* ){0,2}(?!it|that|there|here|what|who|she|he|let)[a-zа-я][\w-]*)'s "
+        r"(?:\w+ ){0,3}(?:is|was|ist)?\W*$"
+    ),
+    re.compile(rf"^\W*{_NAME}(?:has|had|got|uses?|gets?|reads|hat|tiene)(?: the| code| number| value)*\W*$"),
+)
+_LABEL = re.compile(r"(?:^|[|\n*]|- )((?:[a-zа-я][\w'-]* ?){1,3})\W*(?:[:=|(]|->|=>| - )[^\w\n]*$")
+_NAME_END = re.compile(r"\b(?:and|but|not|in|is|was|und|nicht|et|y|on|at|that|which)\b")
+_SIGNS = " \"'*$"
+_PUNCT = r"[\"')\]}*\s,，]*"
+_AFTER = re.compile(
+    rf"{_PUNCT}(?:\(|(?:which |that |it |and |and it )?(?:is|was|belongs|goes|ist|gehort|est|es|appartient"
+    rf"|pertenece|refers|applies|opens|относится|принадлежит)"
+    rf"(?: \w+){{0,4}}? )?(?<!\w)(?:(?:{_FOR}|to) |d'(?!apres)){_NAME}"
+    rf"|{_PUNCT}[(\[]{_NAME}[)\]]|{_PUNCT}\(?(?:is|was) (?:the )?{_NAME}'s?(?!\w)"
+)
+_OTHER = re.compile(r"\b(?:other|another|different|someone else|andere\w*|autre|otr[oa]|друг\w+)\b|[另别]|別の|他の")
+_CODE = re.compile(
+    r"(?<!\w)(?:\w*(?:code|number|nummer|schlussel)|key|pass(?:word|phrase)|pin|tag|label|id|uuid|numero|cle|codigo|clave"
+    r"|код|номер|пароль)(?!\w)|[码号號番]|コード"
+)
+_OF_HAN = re.compile(rf"([{CJK}]{{1,12}})[的の][^的の，。、{MARK}]{{0,10}}$|([{CJK}]{{1,12}}?)(?:さん)?(?:[:：是]|が)$")
+_HAN_OF = re.compile(rf"[^，。、{MARK}]{{0,6}}?(?:は|是|属于|属於)([{CJK}]{{1,12}}?)(?:さん)?(?:[的の]|$)()")
+_HAN_KEY = re.compile(rf"([{CJK}]{{2,12}})[的の]")
+_HAN_NEUTRAL = (
+    "多少什么哪里几谁她他共和与及也え書位置記載思確信え不而其在有由以可能現今写对应储物柜新旧现在目前我认觉以為代替案的の這个那你您我要找问所指述说提到及给出中文里本根据正确最终答案问题密码代"
+    "号编值数字是为了一关于应该该コードは質問回答番号文章上下前后没错就そこれ"
+)
 
 
 @cache
-def _heads() -> frozenset[str]:
-    words = owner_words()
-    return words["be"] | words["fillers"] | words["nouns"] | words["generic"] | words["says"]
+def neutral_words(*more: str) -> frozenset[str]:
+    """The words that every answer uses, and `more`; they name nothing."""
+    rows = [table["neutral"] for table in tables().values() if "neutral" in table]
+    return frozenset(_EITHER_WORD.findall(" ".join([*rows, *more, _HAN_NEUTRAL])))
 
 
 @cache
-def _leads() -> frozenset[str]:
-    """What may stand between an owner and the value."""
-    words = owner_words()
-    return words["be"] | words["fillers"] | words["nouns"] | _SIGNS
+def vocabulary() -> frozenset[str]:
+    """Every word of the tables: where one value is denied or replaced, they are about that one."""
+    return frozenset(_EITHER_WORD.findall(" ".join(row for table in tables().values() for row in table.values())))
 
 
-def _whose(tokens: list[str], start: int, asked: Asked) -> Owner:
-    """Compare the name that begins at `start`, unless it has a value of its own: `(the one for X is M)`."""
-    for word in tokens[start:]:
-        if word in (".", ";", ")", "\n", "!", "?"):
-            break
-        if word in owner_words()["be"] or word in (":", "=", MARK):
-            if MARK in tokens[start:]:
-                return ""
-            break
-    return compare(name_at(tokens, start), asked, sure=True)
+@lru_cache(1024)
+def known_words(text: str) -> frozenset[str]:
+    """The words of a folded question or needle, and those that may stand for them."""
+    given = frozenset(_EITHER_WORD.findall(text))
+    groups = (row.split() for table in tables().values() for row in table.get("alike", "").split("|"))
+    return given.union(*(group for group in groups if given.intersection(group)))
 
 
-def _in_brackets(tokens: list[str], rank: int) -> list[str]:
-    named = name_at(tokens, rank + 1)
-    return named if tokens[rank + 1 + len(named) : rank + 2 + len(named)] == [")"] else []
+def asks_for_code(question: str) -> bool:
+    """Whether a folded question asks for a code, whose key another one may be like."""
+    return _CODE.search(question) is not None
 
 
-def _possessive_soon(tokens: list[str], rank: int, asked: Asked) -> Owner:
-    """`M opens X's locker`."""
-    near = list(takewhile(lambda word: word not in _END and word != ",", tokens[rank + 1 : rank + 6]))
-    later = next((at for at, word in enumerate(near, rank + 1) if is_possessive(word)), None)
-    return "" if later is None else _whose(tokens, start_of_name(tokens, later), asked)
+@lru_cache(1024)
+def every_word(question: str) -> frozenset[str]:
+    """The words of a folded question."""
+    return frozenset(_WORD.findall(question))
 
 
-def _named_ahead(sketch: str, place: int, asked: Asked) -> Owner:
-    """`the code for X is M`, `X's code is M`, `X has M`, `X: M`, `for X it is M`."""
-    before = sketch[max(0, place - _AHEAD) : place]
-    ends = [found.end() for found in _SENTENCE.finditer(before)]
-    tokens = _TOKEN.findall(before[ends[-1] if ends else 0 :])
-    words = owner_words()
-    while tokens and tokens[-1] in ("(", ","):
-        tokens.pop()
-    if tokens[-2:-1] == [","] and tokens[-1] in ("namely", "namlich"):
-        tokens = tokens[:-2]
-    end = len(tokens)
-    leads, beside = _leads(), asked.words - asked.key
-    while end and (tokens[end - 1] in leads or tokens[end - 1] in beside):
-        end -= 1
-    start = end
-    while start and is_part_of_a_name(tokens[start - 1]):
-        start -= 1
-    if end and tokens[end - 1] == "whose":
-        named = plain(tokens[max(0, end - 4) : end - 1])
-        return "asked" if has_key(tokens, asked) else compare(named, asked, sure=True)
-    if _is_headed(tokens, start, asked) and shares_key(tokens[start:], asked) and has_key(tokens, asked):
-        return "asked"
-    named = _surely_named(tokens, start, end, asked)
-    if named:
-        return compare(named, asked, sure=True)
-    named = name_at(tokens[:end], start)
-    whose = compare(named, asked, sure=_is_entry(tokens, start, end, named, asked))
-    if not whose and words["has"].intersection(tokens[end:]):
-        whose = compare(named, asked, sure=True)
-        return "unread" if whose == "other" and len(named) == 1 else whose
-    return whose
+@lru_cache(1024)
+def asked_words(question: str) -> frozenset[str]:
+    """The words of a folded question that say whose value is asked for."""
+    return frozenset(_WORD.findall(question)) - neutral_words()
 
 
-def _surely_named(tokens: list[str], start: int, end: int, asked: Asked) -> list[str]:
-    """The name that stands where an owner does, in what precedes a value; it ends at `end`. Empty where none does."""
-    words = owner_words()
-    if end and is_possessive(tokens[end - 1]):
-        return plain(tokens[start:end])
-    named = name_at(tokens[:end], start)
-    if _is_headed(tokens, start, asked):
-        return [word for word in named if word not in words["nouns"]] or named
-    if named and tokens[start] in words["cyrillic_nouns"] and end - start > 1:
-        return named[1:]
-    if start == 0 and len(named) == 1 and named[0].endswith("s") and tokens[1:2] and tokens[1] in words["german_nouns"]:
-        return [named[0].removesuffix("s")]
-    opening = next((at for at, word in enumerate(tokens[:4]) if word in words["for"]), None)
-    if opening is not None and (opening == 0 or tokens[opening - 1] == ","):
-        return name_at(tokens, opening + 1)
-    for at, (word, following) in enumerate(pairwise(tokens)):
-        if is_possessive(word) and (following in words["nouns"] or following in asked.words):
-            return plain(tokens[start_of_name(tokens, at) : at + 1])
-    return []
+def owner(sketch: str, place: int, question: str, *, strict: bool) -> Literal["asked", "other", ""]:
+    """Whose a value is by the words beside it: the asked key's, another's, or not said.
 
-
-def _is_headed(tokens: list[str], start: int, asked: Asked) -> bool:
-    """Whether a name stands behind `for` or `of`, and that behind a noun for values or a colon's own line."""
-    if start == 0 or tokens[start - 1] not in owner_words()["in_slot"]:
-        return False
-    slot = tokens[start - 1]
-    if start == 1:
-        return slot not in ("to", "of")
-    head = tokens[start - 2]
-    return head in owner_words()["nouns"] or head in asked.words or (tokens[-1] == ":" and slot in owner_words()["for"])
-
-
-def _is_entry(tokens: list[str], start: int, end: int, named: list[str], asked: Asked) -> bool:
-    """Whether it is an entry of a list, `X: M`: a name at the start of a line, with as many words as the key."""
-    signed = bool(_SIGNS.intersection(tokens[end:]))
-    alone = start == 0 and named == plain(tokens[:end]) and not known_words().intersection(named)
-    return signed and alone and len(named) == len(asked.key) > 1
-
-
-_UNSPACED_END = re.compile(rf"[。！？；;!?\n,、{MARK}]")
-_UNSPACED_NAME = re.compile(
-    r"([^的の\s,。、？?「」“”\"]{2,16})[的の]|属于([^的,。]{2,12})|(?:^|は|が)([^的の\s,。、]{2,12})(?:用|のもの)(?:です|だ|$)"
-)
-_HEADING = re.compile(r"[是为為は]$|答|回|码|碼|结果|結果|输出|最终|编号|コード|番号|根据")
-_VAGUE = re.compile(
-    r"这|那|它|该|此|正确|错误|新|旧|当前|目前|如今|先前|现在|原来|文中|文章|文档|提到|所问|您|你|我|唯一|给出|要求"
-    r"|問|質問|正し|古|文書|本文|求め|以前|現在|最終"
-)
-
-
-def unspaced_owner(sketch: str, place: int, asked: Asked) -> Owner:
-    """Say whose the value at `place` of a sketch is."""
-    clauses = (
-        _UNSPACED_END.split(sketch[max(0, place - 60) : place])[-1],
-        _UNSPACED_END.split(sketch[place + 1 : place + 60])[0],
-    )
-    clauses = (closed_up(clauses[0]), closed_up(clauses[1]))
-    question = closed_up(asked.question)
-    named = [found[1] or found[2] or found[3] for clause in clauses for found in _UNSPACED_NAME.finditer(clause)]
-    entry = re.fullmatch(r"\W*([\u3040-\u9fff]{2,8}): *", clauses[0])
-    if entry and abs(len(entry[1]) - len(asked.unspaced)) <= 1 and not _HEADING.search(entry[1]):
-        named.append(entry[1])
-    named = [re.split(r"ではなく|じゃなく|不是|而是", name)[-1] for name in named]
-    named = [re.sub(r"^(?:是|为|属于|は|が|根据|文中)", "", name) for name in named]
-    named = [name for name in named if len(name) > 1]
-    if any(asked.unspaced in name or name in asked.unspaced for name in named):
-        return "asked"
-    return "other" if any(not _VAGUE.search(name) and name not in question for name in named) else ""
-
-
-# The key is what follows the last `for` or `of` of the question (`the code for the copper lantern`),
-# in Chinese and Japanese what stands before its 的 or の. Names are compared by their words, in
-# Cyrillic letters too.
-Owner = Literal["asked", "other", "unread", ""]
-"""`unread`: something is named that cannot be compared with what was asked; empty: nothing is named."""
-
-_OF = re.compile(
-    r"(?<!\w)(?:for|of|fur|von|de|del|du|des|para|pour|у|для)\s+"
-    r"(?:(?:the|la|le|el|los|las|der|die|das|den)\s+)?([^?.,;:!]+)|(?<!\w)d'([^?.,;:!]+)"
-)
-_UNSPACED = re.compile(r"([^的の\s,。、？?「」“”\"]{2,16})[的の]")
-_WORD = re.compile(r"[^\W_]+")
-_CYRILLIC = str.maketrans(
-    dict(zip("абвгдезиклмнопрстуфхцыэ", "abvgdeziklmnoprstufhcye", strict=True))
-    | {"ж": "zh", "ч": "ch", "ш": "sh", "щ": "sch", "ю": "yu", "я": "ya", "ь": "", "ъ": ""}
-)
-_STEM = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What was asked for: the words of its key, every word of the question, and the question.
-
-    `unspaced`: the key in a script that is written without spaces.
+    `strict`: a name that the question has only a part of is another one (`the copper kettle` for `the copper lantern`).
     """
+    clause, after = clause_before(sketch, place), sketch[place + 1 : place + 70].partition(MARK)[0]
+    after = after[:2] + re.split(r"[.;!?\n](?!\d)|[,，。、] ?(?!\()", after[2:])[0]
+    before = (
+        clause if clause.strip(_SIGNS) else words("back").sub("", sentence_before(sketch, place).rpartition(")")[2])
+    )
+    if sketch[max(0, place - len(before) - 1)] == MARK:
+        before = before[max((found.end() for found in _AND.finditer(before)), default=0) :]
+    han = _OF_HAN.search(before if before.strip(_SIGNS) else _label(sketch, place)) or _HAN_OF.match(after)
+    if han:
+        name = (han[1] or han[2]).lstrip(_HAN_NEUTRAL)
+        key = _HAN_KEY.search(question)
+        if not key or not name:
+            return ""
+        return "asked" if key[1] in name or name in question else "other" if strict else ""
+    asked = asked_words(question)
+    behind, labelled = _AFTER.match(after), _LABEL.search(_label(sketch, place)) if not clause.strip(_SIGNS) else None
+    named = [found[1] for pattern in _BEFORE for found in pattern.finditer(before)]
+    named += [name for name in behind.groups() if name] if behind else []
+    if labelled and len(_WORD.findall(labelled[1])) >= min(2, len(asked)):
+        named.append(labelled[1])
+    said: Literal["asked", "other", ""] = ""
+    for name in named:
+        spelled = [word for word in _WORD.findall(_NAME_END.split(name)[0]) if word not in neutral_words()]
+        known = [word for word in spelled if is_known(word, asked)]
+        if known and len(known) == len(spelled):
+            said = "asked"
+        elif spelled and strict and len(known) < 2:
+            return "other"
+    return "other" if _OTHER.search(sentence_before(sketch, place)) and not _OTHER.search(question) else said
 
-    key: frozenset[str]
-    words: frozenset[str]
-    unspaced: str = ""
-    question: str = ""
+
+def _label(sketch: str, place: int) -> str:
+    label = sketch[max(sketch.rfind(sign, 0, place) for sign in f"\n.;{MARK}") + 1 : place][-60:]
+    return label if re.search(r"[:=|(\[>-][^\w\n]*$", label) else ""
 
 
-@cache
-def owner_words() -> Mapping[str, frozenset[str]]:
-    """The tables of `data/owners.toml`."""
-    read = tomllib.loads(table("owners.toml"))
-    return MappingProxyType({name: frozenset(words.split()) for name, words in read.items()})
+def is_known(word: str, known: frozenset[str]) -> bool:
+    """Whether a word is one of those that are known, but for an ending."""
+    return word in known or any(_is_same(word, other) for other in known)
+
+
+def _is_same(word: str, other: str) -> bool:
+    word, other = word.removesuffix("'s"), other.removesuffix("'s")
+    same = min(len(word), len(other), max(4, min(len(word), len(other)) - 2))
+    return word == other or (same >= 4 and word[:same] == other[:same] and abs(len(word) - len(other)) <= 4)
+
+
+_LANGUAGE = {
+    "few": r"\b(?:il|di|che|da|het|een|voor|van|dla|jest|na|ar|det|er|och|av|icin|bir|ve|cua|este|az|egy|je|pro|codigo"
+    r"|codice|kod|kode|e|o)\b",
+    "en": r"\b(?:the|is|for|of|was|what|which|it|to|but)\b",
+    "de": r"\b(?:der|die|das|den|dem|nicht|ist|lautet|fur|und|wie)\b",
+    "fr": r"\b(?:le|la|est|du|des|pour|quel|quelle|c'est)\b", "es": r"\b(?:el|la|es|del|para|cual)\b",
+    "ru": r"[а-я]{2,}", "zh": rf"[{CJK}]{{2}}",
+}  # fmt: skip
+
+
+def is_foreign(text: str, question: str) -> bool:
+    """Whether a folded text is in another language than the question, by the commonest words of both."""
+    spoken = {_language_of(text[:600]), _language_of(question)}
+    return len(spoken) > 1 and "" not in spoken
 
 
 @lru_cache(1024)
-def asked_for(question: str) -> Asked:
-    """Read a folded question; the key is empty where it names none."""
-    words = frozenset(_content(question))
-    unspaced = None if question.isascii() else _UNSPACED.search(closed_up(question))
-    if unspaced is not None and not unspaced[1].isascii():
-        return Asked(frozenset([unspaced[1]]), words, unspaced[1], question)
-    for slot in [found[1] or found[2] for found in _OF.finditer(question)][::-1]:
-        for piece in filter(None, _OF.split(slot)):
-            key = frozenset(word for word in _content(piece) if word not in owner_words()["nouns"])
-            if key:
-                return Asked(key, words, question=question)
-    return Asked(frozenset(), words, question=question)
+def _language_of(text: str) -> str:
+    counts = {name: len(re.findall(pattern, text)) for name, pattern in _LANGUAGE.items()}
+    return max(counts, key=counts.__getitem__) if any(counts.values()) else ""
 
 
-def compare(named: Sequence[str], asked: Asked, *, sure: bool) -> Owner:
-    """Compare the words of a name with what was asked for; `sure`: they stand where an owner is named."""
-    words = [word for phrase in named for word in _content(phrase)]
-    if not words or owner_words()["generic"].intersection([*named, *words]):
-        return ""
-    if has_key(words, asked):
-        return "asked"
-    if all(any(is_same(word, known) for known in asked.words) for word in words):
-        return "asked" if shares_key(words, asked) else ""
-    if not sure:
-        return ""
-    alone = len(words) == 1 and len(asked.key) > 1
-    return "unread" if alone or _script(words) != _script(asked.key) else "other"
+_AND = re.compile(r"\s(?:and|und|et|y|и)\s")
+_RATE = re.compile(r"\W*(?:per|a|each|every|pro|par|por|im|al) ([^\W\d_]+)")
+_DASHED = re.compile(rf"[\"'*]*(?: -|:) ([^.!?;,\n{MARK}(]*)")
+_COMMENT = re.compile(
+    rf"[^\w{MARK}]*(?:(?:and|but|yet|hmm+|though|und|aber|et|mais|y|pero|и|но)[\s,]+)*(?:that|this|it|which|who|what|there"
+    rf"|c'est|das|dies\w*|esto|eso|это|там)(?: one| number| value| code)?(?:'s| is| was| has| goes| belongs"
+    rf"| refers)(?!\w)"
+    rf"(?! (?:\w+ly )?(?:in|at|near|on|found|mentioned|stated|located|hidden|given)\b)([^.!?;\n{MARK}]*)"
+)
+_CONTRAST = re.compile(
+    rf"[^.!?;\n{MARK}]{{0,70}}?(?:(?<!\w)(?:but|though|although|however|yet|aber|jedoch|mais|pero|но)(?!\w))([^.!?;\n{MARK}]*)"
+)
 
 
-def has_key(words: Iterable[str], asked: Asked) -> bool:
-    """Whether every word of the key is there."""
-    given = list(words)
-    return all(any(is_same(word, key) for word in given) for key in asked.key)
+def is_strange(sketch: str, place: int, known: frozenset[str]) -> bool:
+    """Whether words stand beside a value that are not known, nor used by every answer.
 
-
-def shares_key(words: Iterable[str], asked: Asked) -> bool:
-    """Whether a word of the key is there."""
-    return any(is_same(word, key) for word in words for key in asked.key)
-
-
-@lru_cache(1024)
-def without_key(sketch: str, asked: Asked) -> str:
-    """Blank out the key where it stands whole: `the old mill` says nothing of what is old. Every place stays."""
-    if asked.unspaced:
-        key = spaced_alike(asked.unspaced)
-        return sketch.replace(key, "~" * len(key))
-    if len(asked.key) < 2 or not all(word in sketch for word in asked.key):
-        return sketch
-    words = list(_WORD.finditer(sketch))
-    for first, last in zip(words, words[len(asked.key) - 1 :], strict=False):
-        if first[0] in asked.key and last[0] in asked.key:
-            start, end = first.start(), last.end()
-            if asked.key <= set(_WORD.findall(sketch, start, end)) and MARK not in sketch[start:end]:
-                sketch = f"{sketch[:start]}{'x' * (end - start)}{sketch[end:]}"
-    return sketch
-
-
-def is_same(word: str, other: str) -> bool:
-    """Whether two words are one, but for an ending or the alphabet."""
-    if word == other:
+    They may be another way to say what was asked, or something else (`he grew up in V`, `the joining fee is V`).
+    """
+    if known <= neutral_words():
+        return False
+    clause = clause_before(sketch, place)
+    clause = clause[max((found.end() for found in _AND.finditer(clause)), default=0) :]
+    after = re.split(rf"[.;!?()\n:,](?!\d)|[。、]|{_AND.pattern}", sketch[place + 1 : place + 90].partition(MARK)[0])[0]
+    at = place + 1 + len(after)
+    remarks = [
+        found[1]
+        for found in (_COMMENT.match(sketch, at), _CONTRAST.match(sketch, at), _DASHED.match(sketch, at))
+        if found
+    ]
+    text = f"{clause if clause.strip() else _label(sketch, place)} {after} {' '.join(remarks)}"
+    rate = _RATE.match(after)
+    if rate and rate[1] not in known:
         return True
-    if word > "\u0400" or other > "\u0400":
-        word, other = word.translate(_CYRILLIC), other.translate(_CYRILLIC)
-    if word.removesuffix("s") == other.removesuffix("s"):
-        return True
-    size = min(len(word), len(other))
-    return size >= _STEM and word[: max(_STEM, size - 2)] == other[: max(_STEM, size - 2)]
-
-
-def _content(text: str) -> Iterator[str]:
-    return (word for word in _WORD.findall(text) if word not in _passed() and not word.isdigit())
-
-
-@cache
-def _passed() -> frozenset[str]:
-    return owner_words()["fillers"] | known_words()
-
-
-def _script(words: Iterable[str]) -> bool:
-    return any(word[0] > "\u2e80" for word in words)
-
-
-LONGEST = 4
-"""Words of a name; what follows is no part of it."""
-
-
-def is_part_of_a_name(word: str) -> bool:
-    words = owner_words()
-    return word[0].isalnum() and word not in words["in_slot"] and word not in words["be"]
-
-
-def name_at(tokens: list[str], start: int) -> list[str]:
-    """The words of a name that begins at `start`: up to a sign, a verb, or four words."""
-    words = owner_words()
-    named: list[str] = []
-    for word in tokens[start : start + LONGEST + 3]:
-        if not is_part_of_a_name(word) or word in words["contracted"] or word in words["ends_a_name"]:
-            break
-        named.append(word)
-        if is_possessive(word):
-            break
-    return plain(named)[:LONGEST]
-
-
-def plain(words: list[str]) -> list[str]:
-    return [word.removesuffix("'s").removesuffix("'") for word in words if word not in owner_words()["fillers"]]
-
-
-def is_possessive(word: str) -> bool:
-    return len(word) > 2 and word.endswith(("'s", "'")) and word not in owner_words()["contracted"]
-
-
-def start_of_name(tokens: list[str], rank: int) -> int:
-    while rank and is_part_of_a_name(tokens[rank - 1]) and tokens[rank - 1] not in owner_words()["fillers"]:
-        rank -= 1
-    return rank
+    beside = _EITHER_WORD.findall(words("then").sub("", words("back").sub("", text)))
+    if all(word < "\u3000" for word in known):
+        beside = [word for word in beside if word < "\u3000"]
+    return any(
+        word.removesuffix("'s") not in neutral_words(UNITS, MONTHS) and not is_known(word, known) for word in beside
+    )

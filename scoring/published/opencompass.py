@@ -10,8 +10,8 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cpdist
 
-from needlework.scoring.match.normalize import normalize_value
-from needlework.scoring.scorers.match import affirms
+from needlework.scoring.match.match import affirms
+from needlework.scoring.plain_text import normalize_value
 from needlework.scoring.scores import Reference, Score, Scorer
 from needlework.scoring.verdicts import expected_keyword, expected_text, verdict_for
 
@@ -123,12 +123,12 @@ def trim_prediction(prediction: str, reference: str) -> str:
     return trimmed[: at + 1] if at >= 0 else trimmed
 
 
-KEYWORD = Scorer("keyword", 3, _keyword)
-CDME_MULTI = Scorer("cdme_multi", 3, _keyword)
-NEEDLEBENCH_V1 = Scorer("needlebench_v1", 3, _keyword)
-NEEDLEBENCH_V1_MULTI = Scorer("needlebench_v1_multi", 3, _words)
-NEEDLEBENCH_V2 = Scorer("needlebench_v2", 3, _binary)
-NEEDLEBENCH_PARALLEL = Scorer("needlebench_parallel", 3, _parallel)
+KEYWORD = Scorer("keyword", 4, _keyword)
+CDME_MULTI = Scorer("cdme_multi", 4, _keyword)
+NEEDLEBENCH_V1 = Scorer("needlebench_v1", 4, _keyword)
+NEEDLEBENCH_V1_MULTI = Scorer("needlebench_v1_multi", 4, _words)
+NEEDLEBENCH_V2 = Scorer("needlebench_v2", 4, _binary)
+NEEDLEBENCH_PARALLEL = Scorer("needlebench_parallel", 4, _parallel)
 
 
 def boxed_answer(text: str) -> str:

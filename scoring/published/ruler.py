@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import fsum
 
-from needlework.scoring.match.normalize import find_whole, normalize_lines, normalize_value
+from needlework.scoring.match.match import match_score
+from needlework.scoring.plain_text import find_whole, normalize_lines, normalize_value
 from needlework.scoring.published import data_sets
-from needlework.scoring.scorers.match import match_score
 from needlework.scoring.scorers.sets import NODE_SET
 from needlework.scoring.scorers.values import CHOICE_LETTER, MRCR
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
@@ -131,7 +131,7 @@ def _listed_beside(answer: str, parts: Sequence[str]) -> set[str]:
 
 RULER_ALL = Scorer("ruler_all", 1, _all)
 RULER_PART = Scorer("ruler_part", 1, _part)
-RULER_STRICT = Scorer("ruler_strict", 3, strict_score)
+RULER_STRICT = Scorer("ruler_strict", 4, strict_score)
 
 
 # EvalScope's rule wants the whole needle text: a correct short answer scores 0 (`exact_match_compat`). `exact_match`

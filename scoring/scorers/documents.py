@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from needlework.scoring.match.claims import is_negated
-from needlework.scoring.match.mentions import CLOSING, LONG, first_sentence, weight
-from needlework.scoring.match.normalize import Span, find_whole, flatten, normalize_lines, normalize_value
-from needlework.scoring.match.polarity import content_word_places, content_words, is_refusal
-from needlework.scoring.scorers.match import match_score
+from needlework.scoring.content_words import content_word_places, content_words
+from needlework.scoring.match.claims import CLOSING, LONG, first_sentence, is_negated, is_refusal, weight
+from needlework.scoring.match.match import folded_value, match_score
+from needlework.scoring.match.values import fold_moments
+from needlework.scoring.plain_text import Span, find_whole, flatten, normalize_lines, normalize_value
 from needlework.scoring.scores import Reference, Score, Scorer
 
 # It does where 0.3 of the reference's content words stand in the answer and the answer does not abstain: what agrees
@@ -150,10 +150,10 @@ def _stated(lines: str, *, silent: bool) -> str:
     return " ; ".join(clause for clause in _CLAUSE.split(lines) if clause.strip() and not is_refusal(flatten(clause)))
 
 
-DOCUMENTS = Scorer("documents", 4, documents_score)
+DOCUMENTS = Scorer("documents", 5, documents_score)
 
 
-ABSTAIN = Scorer("abstain", 3, abstain_score)
+ABSTAIN = Scorer("abstain", 4, abstain_score)
 
 
 # For contexts whose distractors are all known: each wrong value has a place and, where it makes sense, a kind.
@@ -185,7 +185,8 @@ def confusion_score(answer: str, reference: Reference) -> Score:
 
 def _entry(table: Mapping[str, Entry], value: str) -> Entry | None:
     """What a table has for a normalised value."""
-    return next((entry for name, entry in table.items() if normalize_value(name) == value), None)
+    named = ((folded_value(name), entry) for name, entry in table.items())
+    return next((entry for name, entry in named if value in (name, fold_moments(name))), None)
 
 
-CONFUSION = Scorer("confusion", 3, confusion_score)
+CONFUSION = Scorer("confusion", 4, confusion_score)

@@ -10,18 +10,20 @@ from dataclasses import replace
 from hashlib import sha256
 from types import MappingProxyType
 
-from needlework.scoring.match.claims import declined_until, is_negated
-from needlework.scoring.match.mentions import CLOSING, LONG, conclusion, split_at_question, weight
-from needlework.scoring.match.normalize import (
-    find_same_shape,
-    find_whole,
-    flatten,
-    normalize,
-    normalize_lines,
-    normalize_value,
+from needlework.scoring.match.claims import (
+    CLOSING,
+    LONG,
+    conclusion,
+    is_negated,
+    is_refusal,
+    refusal_end,
+    split_at_question,
+    weight,
+    without_next_turn,
 )
-from needlework.scoring.match.polarity import refusal_end
-from needlework.scoring.scorers.match import affirms, match_score
+from needlework.scoring.match.match import affirms, match_score
+from needlework.scoring.match.values import find_same_shape
+from needlework.scoring.plain_text import find_whole, flatten, normalize, normalize_lines, normalize_value
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 
 # Values are found as `match` finds them: whole, affirmed, not in a long copy of the text. Everything else in the answer
@@ -94,7 +96,7 @@ def _alike(lines: str, parts: Sequence[str]) -> list[str]:
     return [value for value in alike if value not in parts]
 
 
-SET_F1 = Scorer("set_f1", 3, set_f1_score)
+SET_F1 = Scorer("set_f1", 4, set_f1_score)
 
 
 # Known words (right and wrong ones) count wherever they are affirmed; any other word that is an item of its own is one
@@ -167,7 +169,7 @@ def _unknown(lines: str, known: re.Pattern[str]) -> dict[str, None]:
     return found
 
 
-WORD_LIST = Scorer("word_list", 3, word_list_score)
+WORD_LIST = Scorer("word_list", 4, word_list_score)
 """Words in any order, as F1."""
 
 
@@ -219,7 +221,7 @@ def node_set_score(answer: str, reference: Reference) -> Score:
     named = named_nodes(answer)
     if named is None:
         plain = normalize(answer[-4000:])
-        verdict: Verdict = "empty" if not plain else "refused" if declined_until(plain) is not None else "wrong"
+        verdict: Verdict = "empty" if not plain else "refused" if is_refusal(plain) else "wrong"
         return Score(0.0, verdict, answer[-_SHOWN:], "no list of nodes")
     hits, total = len(right & set(named)), len(right) + len(named)
     value = 2 * hits / total if total else 1.0
@@ -291,6 +293,7 @@ def labels_score(answer: str, reference: Reference) -> Score:
     lines = normalize_lines(answer)
     if not lines:
         return Score(0.0, "empty", why="no text")
+    lines = without_next_turn(lines)
     pieces = split_at_question(lines, normalize(reference.question)) if reference.question else None
     text = lines if pieces is None else pieces[1]
     named = _named(text, labels) - given
@@ -333,4 +336,4 @@ def _labels_of(text: str, labels: Sequence[str], *, polar: bool, spelled: bool) 
     return found
 
 
-LABELS = Scorer("labels", 3, labels_score)
+LABELS = Scorer("labels", 4, labels_score)

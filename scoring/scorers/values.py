@@ -10,10 +10,17 @@ from functools import lru_cache
 
 from rapidfuzz.distance import Indel, Levenshtein
 
-from needlework.scoring.match.claims import declined_until, is_negated
-from needlework.scoring.match.mentions import conclusion, first_sentence, split_at_question
-from needlework.scoring.match.normalize import Span, flatten, normalize, normalize_lines
-from needlework.scoring.match.polarity import content_word_places, content_words, refusal_end
+from needlework.scoring.content_words import content_word_places, content_words
+from needlework.scoring.match.claims import (
+    conclusion,
+    first_sentence,
+    is_negated,
+    is_refusal,
+    refusal_end,
+    split_at_question,
+    without_next_turn,
+)
+from needlework.scoring.plain_text import Span, flatten, normalize, normalize_lines
 from needlework.scoring.scorers.documents import documents_score
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 from needlework.scoring.verdicts import expected_text, verdict_for
@@ -73,12 +80,12 @@ def number_score(answer: str, reference: Reference) -> Score:
     lines = normalize_lines(answer)
     if not lines:
         return Score(0.0, "empty", why="no text")
-    said = _said(lines, reference)
+    said = _said(without_next_turn(lines), reference)
     if not any(char.isalnum() for char in said):
         return Score(0.0, "wrong", flatten(lines)[:_SHOWN], "only repeats the question")
     text = flatten(said)
     found = _numbers(text) or _in_words(text)
-    declined = refusal_end(text)
+    declined = None if found and _opens_alone(said, found) else refusal_end(text)
     if not found or (declined is not None and all(number.span.start < declined for number in found)):
         if declined is not None:
             return Score(0.0, "refused", text[:_SHOWN], "declines to answer or says that it is not there")
@@ -124,10 +131,17 @@ def _spelled(word: str) -> int:
     return 20 if word == "二十" else sum(_CHINESE.index(char) for char in word)
 
 
-def _chosen(lines: str, found: list[_Given], asked: set[float]) -> _Given:
-    """The number on a first line of its own; else the last of the conclusion; else the last."""
+def _opens_alone(lines: str, found: list[_Given]) -> bool:
+    """Whether the first sentence or line is the first number and no word more."""
     first = _ALONE.fullmatch(lines.partition("\n")[0])
-    if first and found[0].span.start == first.start(1):
+    if first is None and not re.search(r"\n\s*\d+[.)]", lines):
+        first = _ALONE.fullmatch(lines[: first_sentence(lines).end].rstrip())
+    return first is not None and found[0].span.start == first.start(1)
+
+
+def _chosen(lines: str, found: list[_Given], asked: set[float]) -> _Given:
+    """The number in a first sentence of its own; else the last of the conclusion; else the last."""
+    if _opens_alone(lines, found):
         return found[0]
     end = conclusion(lines)
     concluded = [number for number in found if end and number.span.start >= end.start]
@@ -148,7 +162,7 @@ def _hedged(text: str, chosen: _Given, others: list[_Given]) -> bool:
     return False
 
 
-NUMBER = Scorer("number", 3, number_score)
+NUMBER = Scorer("number", 4, number_score)
 """One number out of a longer text."""
 
 
@@ -202,7 +216,7 @@ def choice_letter_score(answer: str, reference: Reference) -> Score:
         verdict: Verdict = "found" if value else "wrong"
         return Score(value, verdict, letter, "the right letter" if value else f"{letter} is not {right[:20]}", details)
     plain = normalize(answer[-4000:])
-    verdict = "empty" if not plain else "refused" if declined_until(plain) is not None else "wrong"
+    verdict = "empty" if not plain else "refused" if is_refusal(plain) else "wrong"
     return Score(0.0, verdict, answer[-_SHOWN:], "gives no one letter", details)
 
 
@@ -338,7 +352,7 @@ def mrcr_score(answer: str, reference: Reference) -> Score:
     }
     shown = piece[:_SHOWN]
     if place != "first":
-        refused = name == "none" and declined_until(normalize(answer[:4000])) is not None
+        refused = name == "none" and is_refusal(normalize(answer[:4000]))
         why = "without the string at its start" + (f"; gives {name}" if name != "none" else "")
         # What begins with other words than the string will not begin with it later.
         begun = len(_flat(answer)) > 2 * len(string)

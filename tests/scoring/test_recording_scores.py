@@ -100,7 +100,7 @@ def test_what_the_rules_cannot_tell_goes_to_the_judge_where_there_is_one(
     exchange = replace(UNREAD, judging=Judging({"judge": _said(reply)}))
     score = score_exchange(exchange, "match").score
     assert score is not None
-    assert (score.verdict, score.value, score.scorer) == (verdict, value, "match v4")
+    assert (score.verdict, score.value, score.scorer) == (verdict, value, "match v5")
     assert "cannot be told" in score.why
 
 
@@ -200,7 +200,7 @@ def test_references_of_other_kinds() -> None:
 _SUITE = """
 from types import SimpleNamespace
 import pytest
-from needlework.scoring.scorers.match import MATCH
+from needlework.scoring.match.match import MATCH
 from needlework.pytest_plugin.run_state import run_state
 
 def exchange(answer, **more):

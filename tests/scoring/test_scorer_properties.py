@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.scoring.match.normalize import flatten, normalize, normalize_lines
+from needlework.scoring.match.match import match_score, spellings
+from needlework.scoring.plain_text import flatten, normalize, normalize_lines
 from needlework.scoring.published.opencompass import edit_score, edit_scores, squeeze
 from needlework.scoring.registry import SCORERS
-from needlework.scoring.scorers.match import match_score, spellings
 from needlework.scoring.scores import Reference, Scorer
 
 _ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=200)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.documents.readers import OwnDocument
 from needlework.results.questions.evidence import DocumentIndex
-from needlework.scoring.match.polarity import content_words
+from needlework.scoring.content_words import content_words
 
 TEXTS = ("The owl weighs 1,250 kg, not more.", "Owls weighed here", "一种GPT3大语言模型", "हिन्दी भाषा", "")
 INDEX = DocumentIndex([OwnDocument(f"d{number}", text) for number, text in enumerate(TEXTS)])

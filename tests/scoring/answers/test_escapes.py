@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.scoring.match.normalize import without_escapes
+from needlework.scoring.recording import without_escapes
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.scoring.match.match import match_score
 from needlework.scoring.recording import as_reference
 from needlework.scoring.scorers.documents import confusion_score
-from needlework.scoring.scorers.match import match_score
 from needlework.scoring.scores import Reference
 
 KEY = Reference(

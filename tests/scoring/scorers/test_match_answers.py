@@ -4,72 +4,47 @@ from __future__ import annotations
 
 import re
 import time
-import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.scoring.scorers.match import match_score
+from needlework.scoring.match.folding import fold
+from needlework.scoring.match.match import match_score
 from needlework.scoring.scores import Reference
+from tests.scoring.labelled import LABELS, labelled
 
 ROOT = Path(__file__).parents[3]
-DATA = ROOT / "tests/scoring/data"
-LABELS = {"found": "+", "partial": "~", "unclear": "?"}
-
-# What a careful reader calls a miss, and the rules a hit: known, and no more than these.
-FALSE_HITS = {"Only a similar key, quiet-haven, is there: 6083174."}
-
-
-def references() -> dict[str, Reference]:
-    read = tomllib.loads((DATA / "references.toml").read_text(encoding="utf-8"))
-    return {
-        name: Reference(**{key: tuple(value) if isinstance(value, list) else value for key, value in table.items()})
-        for name, table in read.items()
-    }
-
-
-def labelled(*names: str, kind: str = "") -> Iterator[tuple[str, Reference, str]]:
-    """Label, reference and answer of each line of files of answers, or of one `kind` of them."""
-    known = references()
-    for name in names:
-        reference, heading = Reference(()), ""
-        for line in (DATA / name).read_text(encoding="utf-8").splitlines():
-            if line.startswith("["):
-                heading, _, key = (part.strip() for part in line.strip("[]").split("|"))
-                reference = known[key]
-            elif line[:2] in ("+ ", "- ", "~ ", "? ") and kind in ("", heading):
-                yield line[0], reference, line[2:].replace("\\n", "\n")
-
-
-ANSWERS = list(labelled("answers.txt", "more_answers.txt"))
-REALISTIC = list(labelled("first_sight.txt", kind="realistic"))
-HARD = list(labelled("first_sight.txt", kind="hard"))
 
 
 @pytest.mark.parametrize(
-    ("answers", "least", "right", "unclear"),
-    [(ANSWERS, 1290, 0.945, 0.055), (REALISTIC, 320, 0.965, 0.03), (HARD, 320, 0.66, 0.34)],
-    ids=["mostly hard, tuned to", "realistic", "hard"],
+    ("name", "kind", "right", "false_hits", "unclear"),
+    [
+        ("answers.txt", "", 0.975, 0, 0.025),
+        ("more_answers.txt", "", 0.925, 1, 0.07),
+        ("first_sight.txt", "realistic", 0.96, 0, 0.04),
+        ("first_sight.txt", "hard", 0.7, 1, 0.3),
+        ("fresh_answers.txt", "realistic", 0.97, 0, 0.03),
+        ("fresh_answers.txt", "hard", 0.98, 0, 0.02),
+        ("unseen_answers.txt", "realistic", 0.97, 0, 0.03),
+        ("unseen_answers.txt", "hard", 0.87, 0, 0.13),
+    ],
 )
 def test_answers_are_judged_as_a_careful_reader_labels_them(
-    answers: list[tuple[str, Reference, str]], least: int, right: float, unclear: float
+    name: str, kind: str, right: float, false_hits: int, unclear: float
 ) -> None:
-    said = [(label, LABELS.get(match_score(answer, reference).verdict, "-")) for label, reference, answer in answers]
-    count = Counter(said)
-    assert len(said) >= least
+    count = Counter(
+        (label, LABELS.get(match_score(answer, reference).verdict, "-"))
+        for label, reference, answer in labelled(name, kind=kind)
+    )
     agreed = sum(n for (label, verdict), n in count.items() if label == verdict or (label, verdict) == ("?", "-"))
-    assert agreed >= right * len(said)
-    assert sum(n for (_, verdict), n in count.items() if verdict == "?") <= unclear * len(said)
-
-
-def test_no_miss_is_called_a_hit_but_those_that_are_known() -> None:
-    answers = [*ANSWERS, *REALISTIC, *HARD]
-    found = {answer for label, reference, answer in answers if label in "-?" and match_score(answer, reference).value}
-    assert found == FALSE_HITS
+    wrong = sum(n for (label, verdict), n in count.items() if label in "-?" and verdict in "+~")
+    assert agreed >= right * count.total()
+    assert wrong <= false_hits
+    assert sum(n for (_, verdict), n in count.items() if verdict == "?") <= unclear * count.total()
 
 
 BERGEN = Reference(
@@ -108,6 +83,55 @@ def test_the_table_of_the_docs_is_there() -> None:
     assert len(list(rows())) > 50
 
 
+BARE = (
+    "{}", "**Answer:** {}", "Sure! {}", "{}\n", "> {}", "According to the text: {}", "Final answer: {}",
+    "The code is {}.",
+    "{}. Don't forget this important information.", "{}\n\nQuestion: What is the code for Oslo?\nAnswer: 3906",
+    "{}\n\nI'm sorry, but there is no further information.", "The pass code you told me to remember is {}.",
+    "Der Code für Bergen lautet {}.", "Le code est {}.", "El código es {}.", "Код — {}.", "代码是{}。",
+    "コードは{}です。",
+)  # fmt: skip
+
+
+@given(st.integers(1000, 9_999_999), st.sampled_from(BARE))
+def test_a_value_that_is_plainly_stated_is_found(n: int, frame: str) -> None:
+    reference = Reference((str(n),), question="What is the code for Bergen?")
+    assert match_score(frame.format(n), reference).verdict == "found"
+
+
+@given(st.integers(1000, 9_000_000), st.sampled_from(["So the answer is {}.", "Final answer: {}", "\\boxed{{{}}}"]))
+def test_a_conclusion_refutes_and_rescues(n: int, conclusion: str) -> None:
+    reference = Reference((str(n),), question="What is the code for Bergen?")
+    text, other = "The text names the code {}. ", n + 1 if n % 10 < 9 else n - 1
+    assert match_score(text.format(other) + conclusion.format(n), reference).verdict == "found"
+    assert match_score(text.format(n) + conclusion.format(other), reference).value == 0
+
+
+@given(
+    st.from_regex(r"[A-Z]{1,3}[0-9]{3,6}|[0-9]{4,9}", fullmatch=True),
+    st.sampled_from([str.lower, str.upper, str.title]),
+)
+def test_a_code_alone_is_found_in_any_case_and_script(code: str, spell: Callable[[str], str]) -> None:
+    wide = code.translate({char: char + 0xFEE0 for char in range(0x21, 0x7F)})
+    for answer in (spell(code), f" {spell(code)}.\n", wide, f"**{code}**", code.translate(str.maketrans(ARABIC))):
+        assert match_score(answer, Reference((code,), question="What is the code for Bergen?")).verdict == "found"
+
+
+ARABIC = {str(digit): chr(0x660 + digit) for digit in range(10)}
+REFUSALS = ("The text does not say it.", "I'm sorry, I cannot help.", "Das steht nicht im Text.", "文中没有提到。")
+
+
+@given(st.sampled_from(REFUSALS), st.text(max_size=40))
+def test_a_refusal_is_no_hit_whatever_the_value(refusal: str, value: str) -> None:
+    if any(map(str.isalnum, value)) and fold(value) not in fold(refusal):
+        assert match_score(refusal, Reference((value,), question="What is the code for Bergen?")).value == 0
+
+
+@given(st.text(max_size=80))
+def test_folding_twice_is_folding_once(text: str) -> None:
+    assert fold(fold(fold(text))) == fold(fold(text))
+
+
 FRAMES = (
     "{}",
     "**Answer:** {}",
@@ -129,7 +153,11 @@ UNREAD = {
     "Pewter jug → 5938264. Copper lantern → not given.",
     "The tin bucket: 5938264. The copper lantern: unknown.",
 }
-FRAMED = [each for each in ANSWERS if "\n" not in each[2] and each[0] != "?" and each[2] not in UNREAD]
+FRAMED = [
+    each
+    for each in (*labelled("answers.txt"), *labelled("more_answers.txt"))
+    if "\n" not in each[2] and each[0] != "?" and each[2] not in UNREAD
+]
 
 
 @given(st.sampled_from(FRAMED), st.sampled_from(FRAMES))

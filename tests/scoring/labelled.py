@@ -1,0 +1,38 @@
+"""Answers with the label of a careful reader, from `data`."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+from needlework.scoring.scores import Reference
+
+DATA = Path(__file__).parent / "data"
+LABELS = {"found": "+", "partial": "~", "unclear": "?"}
+SETS = (
+    ("answers.txt", ""),
+    ("more_answers.txt", ""),
+    ("first_sight.txt", "realistic"),
+    ("first_sight.txt", "hard"),
+    ("fresh_answers.txt", "realistic"),
+    ("fresh_answers.txt", "hard"),
+    ("unseen_answers.txt", "realistic"),
+    ("unseen_answers.txt", "hard"),
+)
+
+
+def labelled(name: str, *, kind: str = "") -> Iterator[tuple[str, Reference, str]]:
+    """Label, reference and answer of each line of a file, or of one `kind` of them."""
+    tables = tomllib.loads((DATA / "references.toml").read_text(encoding="utf-8"))
+    known = {
+        key: Reference(**{field: tuple(value) if isinstance(value, list) else value for field, value in table.items()})
+        for key, table in tables.items()
+    }
+    reference, heading = Reference(()), ""
+    for line in (DATA / name).read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            heading, _, key = (part.strip() for part in line.strip("[]").split("|"))
+            reference = known[key]
+        elif line[:2] in ("+ ", "- ", "~ ", "? ") and kind in ("", heading):
+            yield line[0], reference, line[2:].replace("\\n", "\n")
