@@ -23,9 +23,9 @@ import numpy as np
 from needlework.core.errors import InputError
 from needlework.core.prompts import Prompt, RenderedForms
 from needlework.models.local import memory
-from needlework.models.local.load import choose_runner
+from needlework.models.local.decoder import decoder_for
+from needlework.models.local.memory import Limits
 from needlework.models.local.model import LocalModel
-from needlework.models.local.runners import Limits
 from needlework.models.model import Request
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 
@@ -113,8 +113,8 @@ def equality(shape: Shape, device: str) -> Iterator[str]:
 
     model, prompts = build(shape, device, torch.float32), prompts_of(shape.lengths[0])
     expected, _ = alone(model, prompts, device)
-    runner, sharing = choose_runner(model, (), None)
-    found = runner.run(prompts, [BUDGET] * len(prompts), Limits(CHUNK, len(prompts), sum(map(len, prompts)) * 2))
+    decoder, sharing = decoder_for(model, (), None)
+    found = decoder.run(prompts, [BUDGET] * len(prompts), Limits(CHUNK, len(prompts), 0))
     equal = sum(list(each.ids) == wanted for each, wanted in zip(found, expected, strict=True))
     yield f"{shape.name}: {equal} of {len(prompts)} answers are those of generate (float32, {sharing})"
 
@@ -137,23 +137,22 @@ def speed(shape: Shape, device: str) -> Iterator[str]:
             yield _row(shape.name, f"{length:,}", str(error), *[""] * (len(COLUMNS) - 3))
             continue
         limits = memory.plan(memory.token_bytes(sizes, 2), longest, CHUNK, free - passing, device)
-        model.set_attn_implementation("sdpa")
         _, before_s = alone(model, prompts, device)
-        runner, _ = choose_runner(model, (), None)
+        decoder, _ = decoder_for(model, (), None)
         if cuda:
             torch.cuda.reset_peak_memory_stats()
         begun = time.perf_counter()
-        found = runner.run(prompts, [BUDGET] * len(prompts), limits)
+        found = decoder.run(prompts, [BUDGET] * len(prompts), limits)
         shared_s = time.perf_counter() - begun
         total = sum(map(len, prompts))
         computed = total - sum(each.cached for each in found)
-        kept = min(limits.tokens, computed + len(prompts) * BUDGET) * memory.token_bytes(sizes, 2)
+        kept = min(2 * limits.rows, len(prompts)) * longest * memory.token_bytes(sizes, 2)
         peak = f"{torch.cuda.max_memory_allocated() / 2**30:.2f}" if cuda else "-"
         planned = (weights + kept + passing) / 2**30
         tokens = (f"{length:,}", len(prompts), f"{total:,}", f"{computed:,}")
         times = (f"{before_s:.2f}", f"{shared_s:.2f}", f"{before_s / shared_s:.1f}x", f"{total / shared_s:,.0f}")
         yield _row(shape.name, *tokens, *times, peak, f"{planned:.2f}")
-        runner.forget()
+        decoder.forget()
 
 
 def _row(*cells: object) -> str:
@@ -174,11 +173,11 @@ def out_of_memory(shape: Shape, device: str) -> Iterator[str]:
     import torch
 
     model = build(shape, device, torch.bfloat16)
-    runner, _ = choose_runner(model, (), None)
+    decoder, _ = decoder_for(model, (), None)
     tokenizer = load_tokenizer("tiktoken:cl100k_base")
-    limits = Limits(10**9, 1, 10**9)
+    limits = Limits(10**9, 1, 0)
     answering = LocalModel(
-        runner, tokenizer=tokenizer, window=None, vocabulary=VOCABULARY, limits=limits, identity={"spec": shape.name}
+        decoder, tokenizer=tokenizer, window=None, vocabulary=VOCABULARY, limits=limits, identity={"spec": shape.name}
     )
     free, _ = memory.available_bytes(device, spread=False)
     # So many that the activations of one pass alone are more than there is, and the retry in pieces is, too.

@@ -19,19 +19,16 @@ import time
 
 import numpy as np
 import pytest
+import torch
+from transformers import AutoModelForCausalLM
 
 from needlework.core.files import default_cache_dir
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
-from needlework.models.checkpoints import weight_files
-from needlework.models.local.attention import faster_attention, use_fast_linears
-from needlework.models.local.load import choose_runner
-from needlework.models.local.memory import LocalOptions
-from needlework.models.local.plain_llama import Placement, plain_config, read_model, shape_of
-from needlework.models.local.runners import GenerateRunner, GreedyRunner, Limits
-from needlework.models.local.token_tree import ordered, tree_size
-from needlework.models.local.tree_runner import TreeRunner
+from needlework.models.local.decoder import GreedyDecoder
+from needlework.models.local.linears import use_fast_linears
+from needlework.models.local.memory import Limits
 from needlework.models.specs import prepare, resolve_tokenizer
 
 LENGTHS = os.environ.get("NEEDLEWORK_PERF_LENGTHS", "300,600,900")
@@ -42,55 +39,38 @@ THREADS = int(os.environ.get("NEEDLEWORK_PERF_THREADS", "1"))
 BUDGET = 12  # tokens of each answer
 STOPS = (2,)
 BATCH = 16
-TOGETHER = Limits(chunk=2048, rows=BATCH, tokens=10**6)
-ONE_BY_ONE = Limits(chunk=2048, rows=1, tokens=10**6)
+TOGETHER = Limits(chunk=2048, rows=BATCH, tokens=0)
 UNIT = "CPU s" if THREADS == 1 else f"s, {THREADS} threads"
 clock = time.process_time if THREADS == 1 else time.perf_counter
 
 
 class Arm:
-    """One way to answer all prompts: its model, its runner, its answers and its seconds."""
+    """One way to answer all prompts: its model, its decoder, its answers and its seconds."""
 
-    def __init__(self, name, target=None, *, plain=False, tree=True, kernels=False, limits=TOGETHER):
-        import torch
-        from transformers import AutoModelForCausalLM
-
+    def __init__(self, name, target=None, *, sharing="batched", kernels="auto"):
         torch.set_num_threads(THREADS)
-        folder = prepare(default_cache_dir())
-        if kernels:  # as a run loads it
-            config = plain_config(folder, LocalOptions(), Placement("cpu", "float32"))
-            model = read_model(weight_files(folder), shape_of(config), torch.float32)
-        else:
-            model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
-        self.name, self.target, self.limits, self.batch = name, target, limits, BATCH
-        self.kernels = use_fast_linears(model, 2**34) if kernels else "plain"
-        if plain:
-            self.runner, self.batch = GenerateRunner(model, STOPS), 1
-        elif kernels:
-            self.runner = TreeRunner(model, STOPS, attend_whole=faster_attention())
-        elif tree:
-            self.runner, sharing = choose_runner(model, STOPS, None)
-            assert sharing == "batched"
-        else:
-            self.runner = GreedyRunner(model, STOPS)
+        model = AutoModelForCausalLM.from_pretrained(prepare(default_cache_dir()), dtype=torch.float32).eval()
+        self.name, self.target, self.batch = name, target, 1 if sharing == "none" else BATCH
+        self.kernels = use_fast_linears(model, 2**34) if kernels == "auto" else "plain"
+        self.decoder = GreedyDecoder(model, STOPS, sharing=sharing)
         self.answers, self.computed, self.seconds = {}, 0, 0.0
 
-    def answer(self, prompts, places, budget=BUDGET):
-        for first in range(0, len(places), self.batch):
-            part = places[first : first + self.batch]
+    def answer(self, prompts, numbers, budget=BUDGET):
+        for first in range(0, len(numbers), self.batch):
+            part = numbers[first : first + self.batch]
             begun = clock()
-            found = self.runner.run([prompts[each] for each in part], [budget] * len(part), self.limits)
+            generated = self.decoder.run([prompts[number] for number in part], [budget] * len(part), TOGETHER)
             self.seconds += clock() - begun
-            self.answers.update(zip(part, (each.ids for each in found), strict=True))
-            self.computed += sum(len(prompts[each]) - one.cached for each, one in zip(part, found, strict=True))
+            self.answers.update(zip(part, (one.ids for one in generated), strict=True))
+            self.computed += sum(len(prompts[number]) - one.cached for number, one in zip(part, generated, strict=True))
 
 
 def compare(plain, arms, prompts, perf_row, what):
     """All arms on all prompts; the answers of each must be those of `plain`."""
-    order = ordered(prompts)
+    order = sorted(range(len(prompts)), key=lambda number: prompts[number].astype(">u4").tobytes())
     for each in (plain, *arms):
         each.answer([prompts[0][:64]], [0], 2)  # first calls set things up
-        each.runner.forget()
+        each.decoder.forget()
         each.answers, each.computed, each.seconds = {}, 0, 0.0
     for turn in range(len(arms) + 1):
         plain.answer(prompts, order[turn :: len(arms) + 1])
@@ -109,8 +89,6 @@ def compare(plain, arms, prompts, perf_row, what):
             f"linear layers: {arm.kernels}",
         )
         assert same == len(order)
-        if arm.limits.rows > 1:
-            assert arm.computed == tree_size(prompts)
 
 
 @pytest.fixture(scope="module")
@@ -127,12 +105,11 @@ def build(tokenizer, folder, **options):
 def test_a_grid(tokenizer, tmp_path, perf_row):
     prompts = [prompt.ids for prompt in build(tokenizer, tmp_path, lengths=LENGTHS, depths=DEPTHS)]
     arms = [
-        Arm("transformers, shared prefix", 1.8, tree=False, limits=ONE_BY_ONE),
-        Arm("token tree, one by one", limits=ONE_BY_ONE),
-        Arm("token tree, answers together"),
-        Arm("all, with kernels", 3.5, kernels=True),
+        Arm("shared beginnings, one answer at a time", sharing="prefix", kernels="plain"),
+        Arm("answers together", kernels="plain"),
+        Arm("all, with kernels", 2.5),
     ]
-    compare(Arm("", plain=True), arms, prompts, perf_row, f"grid {LENGTHS} x {DEPTHS}")
+    compare(Arm("", sharing="none", kernels="plain"), arms, prompts, perf_row, f"grid {LENGTHS} x {DEPTHS}")
 
 
 @pytest.mark.parametrize("needle", ["each its own", "one for all"])
@@ -141,9 +118,8 @@ def test_a_grid_of_121_cells(needle, tokenizer, tmp_path, perf_row, request):
         pytest.skip("takes a quarter of an hour: pytest perf --long")
     one = {"needle_set": "san_francisco"} if needle == "one for all" else {}  # as LLMTest and EvalScope ask
     prompts = [prompt.ids for prompt in build(tokenizer, tmp_path, lengths="200:2200:11", depths="0:100:11", **one)]
-    shared = sum(map(len, prompts)) / tree_size(prompts)
-    what = f"121 cells up to 2,200, needle {needle} (tokens / tokens of their tree: {shared:.1f})"
-    compare(Arm("", plain=True), [Arm("all, with kernels", 4.5, kernels=True)], prompts, perf_row, what)
+    what = f"121 cells up to 2,200, needle {needle}"
+    compare(Arm("", sharing="none", kernels="plain"), [Arm("all, with kernels")], prompts, perf_row, what)
 
 
 def test_questions_on_one_document(tokenizer, tmp_path, perf_row):
@@ -152,24 +128,19 @@ def test_questions_on_one_document(tokenizer, tmp_path, perf_row):
     asked += ["Which city is named?", "What does the author advise?", "Name one person."]
     ends = [tokenizer.encode(f" {question}<|im_end|>\n<|im_start|>assistant\n").ids for question in asked]
     prompts = [np.concatenate([prompt.ids, end]).astype(np.int32) for end in ends]
-    arms = [
-        Arm("transformers, shared prefix", tree=False, limits=ONE_BY_ONE),
-        Arm("all, with kernels", 6, kernels=True),
-    ]
-    compare(Arm("", plain=True), arms, prompts, perf_row, f"8 questions on {DOCUMENT} tokens")
+    arms = [Arm("shared beginnings, one answer at a time", sharing="prefix"), Arm("all, with kernels", 8)]
+    compare(Arm("", sharing="none", kernels="plain"), arms, prompts, perf_row, f"8 questions on {DOCUMENT} tokens")
 
 
 def test_one_long_prompt(perf_row):
-    import torch
-
-    arm, plain = Arm("all", kernels=True), Arm("", plain=True)
+    arm, plain = Arm("all"), Arm("", sharing="none", kernels="plain")
     ids = np.random.default_rng(0).integers(3, 49152, PROMPT).astype(np.int32)
     times = {"ours": [], "plain": []}
     for _ in range(3):
         for name, each in (("ours", arm), ("plain", plain)):
-            each.runner.forget()
+            each.decoder.forget()
             begun = clock()
-            each.runner.run([ids], [1], TOGETHER)
+            each.decoder.run([ids], [1], TOGETHER)
             times[name].append(clock() - begun)
     best = {name: PROMPT / min(found) for name, found in times.items()}
     square = torch.randn(2048, 2048)

@@ -1,4 +1,8 @@
-"""GGUF files, converted once to a folder of the cache."""
+"""GGUF files, converted once to a folder of the cache.
+
+`python -m` and this module's name converts one: in a process of its own the parent needs no torch to count tokens,
+gets its memory back, and survives whatever a broken file does to the readers.
+"""
 
 from __future__ import annotations
 
@@ -111,7 +115,7 @@ def convert_once(source: Path, sha256: str, folder: Path, *, weights: bool = Tru
 
 def _convert(source: Path, target: Path, weights: bool) -> None:
     require_packages(source)
-    module, part = "needlework.models.local.gguf_convert", "model" if weights else "tokenizer"
+    module, part = "needlework.models.local.gguf", "model" if weights else "tokenizer"
     _LOG.info("converting the %s of %s (once, some seconds)", part, source)
     paths = os.pathsep.join(filter(None, sys.path))  # as this process imports, so does that one
     done = subprocess.run(
@@ -204,3 +208,39 @@ def _named(source: Path) -> tuple[str | None, str | None]:
     fields = GGUFReader(source).fields
     kind, rule = fields.get("tokenizer.ggml.model"), fields.get("tokenizer.ggml.pre")
     return (None if kind is None else str(kind.contents())), (None if rule is None else str(rule.contents()))
+
+
+def convert_model(source: Path, target: Path) -> None:
+    """Write weights (fp32), configuration, tokenizer and chat template of a GGUF file into the folder `target`."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    # Without weights in the file, from_pretrained makes them up at random: it must say so instead.
+    loader: Any = AutoModelForCausalLM
+    model, info = loader.from_pretrained(
+        source.parent, gguf_file=source.name, dtype=torch.float32, output_loading_info=True
+    )
+    missing = sorted(info.get("missing_keys", ()))
+    if missing:
+        raise ValueError(f"the file lacks weights: {', '.join(missing[:3])}")
+    # save_pretrained refuses quantized models; these weights are plain fp32 by now.
+    model.hf_quantizer = None
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config
+    model.save_pretrained(target)
+    convert_tokenizer(source, target)
+
+
+def convert_tokenizer(source: Path, target: Path) -> None:
+    """Write tokenizer and chat template of a GGUF file into the folder `target`."""
+    from transformers import AutoTokenizer
+
+    tokenizer: Any = AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name)
+    tokenizer.save_pretrained(target)
+    apply_word_rule(source, target)
+
+
+if __name__ == "__main__":  # `model|tokenizer SOURCE TARGET`; the last line on stderr says what went wrong
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")  # a local file; nothing may be fetched for it
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    (convert_model if sys.argv[1] == "model" else convert_tokenizer)(Path(sys.argv[2]), Path(sys.argv[3]))

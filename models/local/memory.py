@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from needlework.core.errors import InputError, nearest
-from needlework.models.local.runners import Limits
 from needlework.models.model import bool_arg, check_known, choice_arg, float_arg, int_arg, json_arg
 from needlework.models.specs import ModelSpec, checkpoint, parse_spec, runs_here
 
@@ -20,6 +19,16 @@ MOST_ROWS_GPU = 64
 BATCH_TOKENS = 16_384
 _SHARE_OF_RAM = 0.5  # other programs run here as well
 _SHARE_OF_GPU = 0.85
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a decoder may use: `chunk` prompt tokens in a forward pass, `rows` answers written at once, each of up to
+    `tokens` tokens with its prompt (more only where a prompt needs it)."""
+
+    chunk: int
+    rows: int
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +63,13 @@ def token_bytes(sizes: Dimensions, number_bytes: int) -> int:
 
 
 def plan(token: int, longest: int, chunk: int, room: int, device: str) -> Limits:
-    """What a runner may keep in `room` bytes of a device, when prompt and answer have up to `longest` tokens.
+    """What a decoder may keep in `room` bytes of a device, when prompt and answer have up to `longest` tokens.
 
-    `token`: bytes of one token's keys and values. As many answers together as fit with their prompts, sharing not
-    counted on: the run's longest cells may share nothing. At least one, whose memory `require` has checked.
+    `token`: bytes of one token's keys and values. As many answers together as fit beside those before them, whose
+    prompts are kept. At least one, whose memory `require` has checked.
     """
     most, share = (MOST_ROWS_GPU, _SHARE_OF_GPU) if device.startswith("cuda") else (MOST_ROWS, _SHARE_OF_RAM)
-    rows = max(1, min(most, int(room * share) // (token * longest)))
-    return Limits(chunk, rows, rows * longest)
+    return Limits(chunk, max(1, min(most, int(room * share) // (2 * token * longest))), longest)
 
 
 def passing_bytes(sizes: Dimensions, number_bytes: int, tokens: int, chunk: int, attention: str) -> int:

@@ -6,24 +6,17 @@ import gc
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from needlework.models.local.memory import BATCH_TOKENS
-from needlework.models.local.runners import Generated, Limits
-from needlework.models.local.token_tree import Ids
+from needlework.models.local.memory import BATCH_TOKENS, Limits
 from needlework.models.model import ErrorKind, ModelError, Request, Response, part_reasoning
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
+if TYPE_CHECKING:
+    from needlework.models.local.decoder import Generated, GreedyDecoder
+
 _RETRY_CHUNK = 8  # after memory ran out, chunks are this many times smaller
 _SMALLEST_CHUNK = 64
-
-
-class Runner(Protocol):
-    """What computes answers: `TreeRunner`, or `GreedyRunner` for models that it cannot run."""
-
-    def run(self, prompts: Sequence[Ids], budgets: Sequence[int], limits: Limits) -> list[Generated]: ...
-
-    def forget(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +36,7 @@ class LocalModel:
 
     def __init__(
         self,
-        runner: Runner,
+        decoder: GreedyDecoder,
         *,
         tokenizer: Tokenizer,
         window: int | None,
@@ -53,7 +46,7 @@ class LocalModel:
         batch_size: int = 1,
         batch_tokens: int = BATCH_TOKENS,
     ) -> None:
-        self._runner: Runner | None = runner
+        self._decoder: GreedyDecoder | None = decoder
         self._tokenizer = tokenizer
         self._window = window
         self._vocabulary = vocabulary
@@ -96,13 +89,13 @@ class LocalModel:
     def forget(self) -> None:
         """Drop what is kept of earlier prompts: the next request is computed from its first token on."""
         with self._lock:
-            if self._runner is not None:
-                self._runner.forget()
+            if self._decoder is not None:
+                self._decoder.forget()
 
     def close(self) -> None:
         """Free the model's memory; it answers no more."""
         with self._lock:
-            self._runner = None
+            self._decoder = None
             _free_memory()
 
     def _refusal(self, request: Request) -> str | None:
@@ -117,11 +110,11 @@ class LocalModel:
 
     def _answer(self, requests: Sequence[Request]) -> list[Response]:
         """Together; if that fails, one by one in smaller pieces, so that a failure is that of one request."""
-        found = self._generate(requests, self._limits)
-        if not isinstance(found, ModelError):
-            return [self._response(*each, attempts=1) for each in zip(requests, found, strict=True)]
-        if len(requests) == 1 and found.kind != "oom":
-            return [Response(error=found)]
+        generated = self._generate(requests, self._limits)
+        if not isinstance(generated, ModelError):
+            return [self._response(*pair, attempts=1) for pair in zip(requests, generated, strict=True)]
+        if len(requests) == 1 and generated.kind != "oom":
+            return [Response(error=generated)]
         alone = Limits(max(_SMALLEST_CHUNK, self._limits.chunk // _RETRY_CHUNK), 1, 0)
         answers = []
         for request in requests:
@@ -133,14 +126,14 @@ class LocalModel:
         return answers
 
     def _generate(self, requests: Sequence[Request], limits: Limits) -> list[Generated] | ModelError:
-        if self._runner is None:
+        if self._decoder is None:
             return ModelError("client", "the model is closed")
         try:
             prompts = [request.prompt.ids for request in requests]
-            return self._runner.run(prompts, [_budget(request) for request in requests], limits)
+            return self._decoder.run(prompts, [_budget(request) for request in requests], limits)
         except (RuntimeError, MemoryError, ValueError, IndexError) as error:
             failure = ModelError(_kind(error), f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
-        self._runner.forget()
+        self._decoder.forget()
         _free_memory()
         return failure
 

@@ -15,6 +15,7 @@ from needlework.core.files import default_cache_dir
 from needlework.models import specs
 from needlework.models.local.memory import (
     Dimensions,
+    Limits,
     dimensions,
     local_options,
     passing_bytes,
@@ -26,7 +27,6 @@ from needlework.models.local.memory import (
     window_of,
     window_source,
 )
-from needlework.models.local.runners import Limits
 from needlework.models.served.connection import ServerOptions, is_loopback, served_options
 from needlework.models.specs import ModelSpec, load_model, parse_spec, resolve_tokenizer
 
@@ -281,8 +281,8 @@ def test_memory_grows_with_length_and_eager_attention() -> None:
 
 def test_answers_are_written_together_as_memory_allows() -> None:
     token, prompt = 1000, 2000
-    assert plan(token, prompt, 512, 2 * 5 * token * prompt, "cpu") == Limits(512, 5, 5 * prompt)
-    assert plan(token, prompt, 512, 2**40, "cpu") == Limits(512, 16, 16 * prompt)
+    assert plan(token, prompt, 512, 2 * 2 * 5 * token * prompt, "cpu") == Limits(512, 5, prompt)
+    assert plan(token, prompt, 512, 2**40, "cpu") == Limits(512, 16, prompt)
     assert plan(token, prompt, 512, 2**40, "cuda:1").rows > 16
     assert plan(token, prompt, 512, 0, "cpu") == Limits(512, 1, prompt)  # whether one fits is asked before
 

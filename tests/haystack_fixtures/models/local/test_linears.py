@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from needlework.models.local import attention
-from needlework.models.local.attention import use_fast_linears
-from tests.haystack_fixtures.models.local.test_tree_equals_generate import tiny
+from needlework.models.local import linears
+from needlework.models.local.linears import use_fast_linears
+from tests.haystack_fixtures.models.local.test_decoder import tiny
 
 PLENTY = 2**30
 
 
 @pytest.fixture
 def always_faster(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention, "_KERNELS_GAIN", 0.0)
+    monkeypatch.setattr(linears, "_GAIN", 0.0)
 
 
 @pytest.mark.usefixtures("always_faster")
@@ -56,7 +56,7 @@ def test_wrong_numbers_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(rows: Any, weight: Any, bias: Any) -> Any:
         return torch.nn.functional.linear(rows, weight, bias) * 1.001
 
-    monkeypatch.setattr(attention, "operators", lambda: (wrong, lambda weight, _rows: weight))
+    monkeypatch.setattr(linears, "operators", lambda: (wrong, lambda weight, _rows: weight))
     assert left_alone(tiny("Llama"))
 
 
@@ -66,7 +66,7 @@ def test_a_kernel_that_fails_is_not_used(error: Exception, monkeypatch: pytest.M
     def fails(rows: Any, weight: Any, bias: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(attention, "operators", lambda: (fails, lambda weight, _rows: weight))
+    monkeypatch.setattr(linears, "operators", lambda: (fails, lambda weight, _rows: weight))
     assert left_alone(tiny("Llama"))
 
 
@@ -78,7 +78,7 @@ def test_only_float32_layers_of_torch_itself() -> None:
 
 
 def test_what_is_not_faster_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention, "_KERNELS_GAIN", float("inf"))
+    monkeypatch.setattr(linears, "_GAIN", float("inf"))
     assert left_alone(tiny("Llama"))
 
 

@@ -1,0 +1,330 @@
+"""Greedy decoding of a transformers model: shared beginnings are computed once, answers are written together."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from needlework.core.errors import InputError
+from needlework.models.local.memory import Limits
+from needlework.models.local.prompt_rows import Ids, PromptRows, common_prefix
+
+Processors = Callable[[Any, Any], Any]
+Sharing = Literal["batched", "prefix", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """What one prompt gave. `ids` include the stop token, if one came; `cached`: prompt tokens not computed again.
+
+    `ttft_s`, `latency_s`: seconds to the first and the last token. Where answers are written together, each one's
+    share of the time: they add up to the time of all.
+    """
+
+    ids: tuple[int, ...]
+    stopped: bool
+    cached: int
+    ttft_s: float
+    latency_s: float
+
+
+@dataclass(slots=True)
+class _GrowingAnswer:
+    """An answer on its way. `seconds`: its share of the time so far."""
+
+    prompt: Ids
+    budget: int
+    cached: int = 0
+    seconds: float = 0.0
+    ttft_s: float = 0.0
+    ids: list[int] = field(default_factory=list)
+
+
+class GreedyDecoder:
+    """Continues prompts by the likeliest tokens, as transformers' `generate(do_sample=False)` does.
+
+    Keys and values of the prompts read last are kept: a prompt is computed from where it leaves the one that it shares
+    most with. `sharing`: `batched` writes answers together, `prefix` one at a time, `none` leaves every prompt to
+    `generate`, with `new_cache` for each where the cache is not the usual one. `store`: the device that keeps keys and
+    values, where that is not the model's.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        stop_ids: Sequence[int],
+        processors: Processors | None = None,
+        *,
+        sharing: Sharing = "batched",
+        store: str | None = None,
+        new_cache: Callable[[], Any] | None = None,
+    ) -> None:
+        self.model = model
+        self._stops = frozenset(stop_ids)
+        self._processors = processors
+        self._sharing = sharing
+        self._store = store
+        self._new_cache = new_cache
+        self._accepted = inspect.signature(model.forward).parameters
+        self._rows: PromptRows | None = None
+
+    def run(self, prompts: Sequence[Ids], budgets: Sequence[int], limits: Limits) -> list[Generated]:
+        """Continue each prompt by at most its budget of tokens. No prompt may be empty."""
+        import torch
+
+        rows = limits.rows if self._sharing == "batched" else 1
+        order = sorted(range(len(prompts)), key=lambda number: prompts[number].astype(">u4").tobytes())
+        generated: dict[int, Generated] = {}
+        try:
+            with torch.inference_mode():
+                for first in range(0, len(order), rows):
+                    numbers = order[first : first + rows]
+                    answers = [_GrowingAnswer(prompts[number], budgets[number]) for number in numbers]
+                    if self._sharing == "none":
+                        self._leave_to_generate(answers[0])
+                    else:
+                        self._answer(answers, limits)
+                    generated.update(zip(numbers, map(self._generated, answers), strict=True))
+        except BaseException:
+            self.forget()  # a row may be half filled
+            raise
+        return [generated[number] for number in range(len(prompts))]
+
+    def forget(self) -> None:
+        """Drop what is kept of earlier prompts."""
+        self._rows = None
+
+    def _generated(self, answer: _GrowingAnswer) -> Generated:
+        stopped = answer.ids[-1] in self._stops
+        return Generated(tuple(answer.ids), stopped, answer.cached, answer.ttft_s, answer.seconds)
+
+    def _answer(self, answers: Sequence[_GrowingAnswer], limits: Limits) -> None:
+        import torch
+
+        rows = self._rows_for(answers, limits)
+        logits = []
+        for row, answer in enumerate(answers):
+            begun = time.perf_counter()
+            answer.cached = self._copy_beginning(rows, row)
+            ids = torch.from_numpy(answer.prompt.astype(np.int64))[None].to(self.model.device)
+            for start in range(answer.cached, ids.shape[1], limits.chunk):
+                rows.open_row(row, start)
+                last = self._step(rows, ids[:, start : start + limits.chunk])
+            logits.append(last)
+            answer.seconds = time.perf_counter() - begun
+        self._rows = rows
+        self._write(list(answers), torch.cat(logits), rows)
+
+    def _rows_for(self, answers: Sequence[_GrowingAnswer], limits: Limits) -> PromptRows:
+        prompts = [answer.prompt for answer in answers]
+        room = max(map(len, prompts)) + max(answer.budget for answer in answers)
+        if limits.rows > 1:
+            return PromptRows(prompts, room, self._store)
+        # Memory may not do for two: the one row there is becomes that of the next prompt.
+        return PromptRows(prompts, max(room, limits.tokens), self._store, self._rows)
+
+    def _copy_beginning(self, rows: PromptRows, row: int) -> int:
+        """Copy what a prompt shares with an earlier one to its row; gives the number of tokens."""
+        prompt = rows.prompts[row]
+        sources = [(rows, other) for other in range(row)]
+        if self._rows is not None:
+            sources += [(self._rows, other) for other in range(len(self._rows.prompts))]
+        shared = [common_prefix(source.prompts[other], prompt) for source, other in sources]
+        tokens = min(max(shared, default=0), len(prompt) - 1)  # the last one is always computed, for its logits
+        if tokens:
+            rows.copy_prefix(tokens, row, *sources[shared.index(max(shared))])
+        return tokens
+
+    def _write(self, answers: list[_GrowingAnswer], logits: Any, rows: PromptRows) -> None:
+        """Write answers to their ends; `answers` and `logits` [answers, vocabulary] are in the order of the rows."""
+        import torch
+
+        begun, written = time.perf_counter(), 0
+        while True:
+            for answer, token in zip(answers, self._likeliest(answers, logits), strict=True):
+                answer.ids.append(token)
+            written += 1
+            share = (time.perf_counter() - begun) / len(answers)
+            begun = time.perf_counter()
+            for row, answer in reversed(list(enumerate(answers))):
+                answer.seconds += share
+                answer.ttft_s = answer.ttft_s or answer.seconds
+                if answer.ids[-1] in self._stops or len(answer.ids) == answer.budget:
+                    rows.swap(row, len(answers) - 1)
+                    answers[row] = answers[-1]
+                    answers.pop()
+            if not answers:
+                return
+            rows.open_first(len(answers), written - 1)
+            new = torch.tensor([[answer.ids[-1]] for answer in answers], device=self.model.device)
+            logits = self._step(rows, new, **self._padding(rows, answers, written))
+
+    def _padding(self, rows: PromptRows, answers: Sequence[_GrowingAnswer], written: int) -> dict[str, Any]:
+        """What tells a model where the rows of a batch begin; one prompt alone needs nothing."""
+        import torch
+
+        if len(rows.prompts) == 1:
+            return {}
+        lengths = torch.tensor([[len(answer.prompt)] for answer in answers], device=self.model.device)
+        columns = torch.arange(rows.longest + written, device=self.model.device)
+        mask = (columns >= rows.longest - lengths).long()
+        return {"attention_mask": mask, "position_ids": lengths + written - 1}
+
+    def _likeliest(self, answers: Sequence[_GrowingAnswer], logits: Any) -> list[int]:
+        import torch
+
+        scores = logits.float()
+        if self._processors is not None:
+            processed = []
+            for answer, row in zip(answers, scores, strict=True):
+                ids = torch.from_numpy(np.concatenate([answer.prompt, answer.ids]).astype(np.int64))
+                processed.append(self._processors(ids[None].to(row.device), row[None]))
+            scores = torch.cat(processed)
+        return [int(token) for token in scores.argmax(-1).tolist()]
+
+    def _step(self, rows: PromptRows, ids: Any, **padding: Any) -> Any:
+        """Logits [rows, vocabulary] behind some tokens of the open rows."""
+        # Full logits of a long prompt would take more memory than everything else together.
+        given = {"input_ids": ids, "past_key_values": rows.cache, "use_cache": True, "logits_to_keep": 1, **padding}
+        accepted = {name: value for name, value in given.items() if name in self._accepted}
+        return self.model(**accepted).logits[:, -1]
+
+    def _leave_to_generate(self, answer: _GrowingAnswer) -> None:
+        import torch
+
+        begun = time.perf_counter()
+
+        def note(_ids: Any, _scores: Any, **_more: Any) -> Any:
+            answer.ttft_s = answer.ttft_s or time.perf_counter() - begun
+            return torch.zeros(1, dtype=torch.bool, device=self.model.device)
+
+        _reset_rope(self.model)
+        prompt = torch.from_numpy(answer.prompt.astype(np.int64))[None].to(self.model.device)
+        stops = sorted(self._stops)
+        given: dict[str, Any] = {
+            "attention_mask": torch.ones_like(prompt),
+            "max_new_tokens": answer.budget,
+            "do_sample": False,
+            "num_beams": 1,
+            "temperature": None,
+            "top_p": None,
+            "top_k": None,
+            "eos_token_id": stops or None,
+            "pad_token_id": stops[0] if stops else 0,
+            "stopping_criteria": [note],
+        }
+        if self._processors is not None:  # they stand for the checkpoint's own settings, which are not applied twice
+            neutral = {"repetition_penalty": 1.0, "no_repeat_ngram_size": 0, "suppress_tokens": None}
+            given |= {"logits_processor": self._processors, **neutral}
+        if self._new_cache is not None:
+            given["past_key_values"] = self._new_cache()
+        answer.ids = self.model.generate(prompt, **given)[0, prompt.shape[1] :].tolist()
+        answer.seconds = time.perf_counter() - begun
+
+
+def _reset_rope(model: Any) -> None:
+    """Dynamic rope remembers the longest prompt so far; an answer must not depend on what was asked before."""
+    for module in model.modules():
+        original = getattr(module, "original_inv_freq", None)
+        if original is not None and hasattr(module, "max_seq_len_cached"):
+            module.max_seq_len_cached = module.original_max_seq_len
+            module.inv_freq = original.to(module.inv_freq.device).clone()
+
+
+# These turn positions by an angle that depends on the whole prompt's length: a shorter prompt's keys are other keys.
+_ROPE_BY_LENGTH = ("dynamic", "longrope")
+# Largest difference of logits, as a share of their own spread, that the order of additions explains.
+_TOLERANCE = 2e-3
+_TOLERANCE_16_BIT = 0.25
+
+
+def decoder_for(
+    model: Any, stop_ids: Sequence[int], processors: Processors | None, cache: str = "plain"
+) -> tuple[GreedyDecoder, str]:
+    """The decoder of a model, and how it shares work between prompts.
+
+    `batched`: equal beginnings computed once, answers written together; `prefix: WHY`: equal beginnings computed once;
+    `none: WHY`: each prompt by `generate`. `cache`: `plain`, `offloaded` or `quantized`. A cache that the model cannot
+    have raises `InputError`.
+    """
+    if cache == "quantized":
+        make = partial(_quantized_cache, model)
+        make()
+        decoder = GreedyDecoder(model, stop_ids, processors, sharing="none", new_cache=make)
+        return decoder, "none: the cache is quantized"
+    if why := _why_not_shared(model):
+        return GreedyDecoder(model, stop_ids, processors, sharing="none"), f"none: {why}"
+    store = "cpu" if cache == "offloaded" else None
+    if why := _why_not_batched(model):
+        return GreedyDecoder(model, stop_ids, processors, sharing="prefix", store=store), f"prefix: {why}"
+    return GreedyDecoder(model, stop_ids, processors, store=store), "batched"
+
+
+def _quantized_cache(model: Any) -> Any:
+    from transformers import QuantizedCache
+
+    try:
+        return QuantizedCache("fp8", model.config)
+    except ValueError as error:
+        why = " ".join(str(error).split())[:160]
+        raise InputError("--model-arg cache", "quantized", f"not for this model ({why}); leave it away") from None
+
+
+def _why_not_shared(model: Any) -> str | None:
+    """Why what was computed for one prompt cannot serve another one."""
+    from transformers import DynamicCache
+
+    config = model.config.get_text_config(decoder=True)
+    if model.config.is_encoder_decoder:
+        return "an encoder-decoder model"
+    if "past_key_values" not in inspect.signature(model.forward).parameters:
+        return "it keeps a state of another kind than keys and values"
+    if "chunked_attention" in (getattr(config, "layer_types", None) or ()):
+        return "chunked attention"
+    kinds = {type(layer).__name__ for layer in DynamicCache(config=model.config).layers}
+    if not kinds <= {"DynamicLayer", "DynamicSlidingWindowLayer"}:
+        return f"its cache has layers of another kind ({', '.join(sorted(kinds))})"
+    parameters = getattr(config, "rope_parameters", None) or {}
+    for each in (parameters, *parameters.values()):
+        kind = each.get("rope_type") if isinstance(each, dict) else None
+        if kind in _ROPE_BY_LENGTH:
+            return f"rope type {kind} depends on the prompt's length"
+    return None
+
+
+def _why_not_batched(model: Any) -> str | None:
+    """Write answers to two short prompts together, and compare what the model says, number by number."""
+    import torch
+
+    scored: list[tuple[list[int], Any]] = []
+
+    def note(ids: Any, scores: Any) -> Any:
+        scored.append((ids[0].tolist(), scores[0]))
+        return scores
+
+    vocabulary = int(model.get_input_embeddings().weight.shape[0])
+    ids = np.random.default_rng(0).integers(0, vocabulary, 29).astype(np.int32)
+    prompts = [ids[:13], np.concatenate([ids[:9], ids[13:]])]
+    differences: list[float] = []
+    try:
+        GreedyDecoder(model, (), note).run(prompts, [2, 2], Limits(16, 2, 0))
+        with torch.inference_mode():
+            for written, _ in scored[len(prompts) :]:
+                plain = model(input_ids=torch.tensor([written], device=model.device), use_cache=False).logits[0].float()
+                for seen, scores in scored:
+                    if seen == written[: len(seen)]:
+                        difference = (plain[len(seen) - 1] - scores.to(plain.device)).abs().max()
+                        differences.append(float(difference / plain.std()))
+    except (RuntimeError, ValueError, TypeError, KeyError, IndexError, AttributeError, NotImplementedError) as error:
+        why = " ".join(str(error).split())[:100]
+        return f"tried out, it failed ({type(error).__name__}: {why})"
+    allowed = _TOLERANCE if model.dtype in (torch.float32, torch.float64) else _TOLERANCE_16_BIT
+    if all(difference <= allowed for difference in differences):  # NaN is not
+        return None
+    return f"tried out, its answers came out differently (by {max(differences):.2g} of their spread)"
