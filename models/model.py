@@ -139,7 +139,7 @@ class DistantModel(Protocol):
     """A model that is reached over a network: nobody has to wait while it answers."""
 
     def begin(self, request: Request) -> Callable[[], Coroutine[Any, Any, Response]]:
-        """Make a request ready, which may wait for the server; what comes back asks it, in the reader."""
+        """Make a request ready, which may wait for the server; what comes back asks it, in the event loop."""
         ...
 
     def stop(self) -> None:

@@ -48,7 +48,7 @@ def ask(engine: Engine, cell: Cell) -> Exchange:
 
 
 def begin(engine: Engine, cell: Cell) -> Callable[[], Coroutine[Any, Any, Exchange]]:
-    """Make one cell ready, and return what asks it in the reader. Neither raises for a fault of model or server, as
+    """Make one cell ready, and return what asks it in the event loop. Neither raises for a fault of model or server, as
     `ask`.
     """
     ready = make_ready(engine, cell)

@@ -10,7 +10,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
-from needlework.models.event_loop import reader
+from needlework.models.event_loop import event_loop
 from needlework.models.model import BatchModel
 from needlework.models.specs import is_served, runs_here
 from needlework.pipeline.ask import ask, ask_many, begin, known, probe, probed_cells
@@ -49,8 +49,15 @@ class Queue:
         self._width = max(1, engine.settings.concurrency // engine.workers)
         self._judged_ahead = engine.judged_at_once > 1
         self._room = _HELD // engine.workers
+        self._changed = threading.Condition()
         self._replays = LookAhead[Cell, Exchange](
-            (), self._replay_ahead, self._width, self._is_stored, size=_size, room=self._room
+            (),
+            self._replay_ahead,
+            self._width,
+            self._is_stored,
+            size=_size,
+            room=self._room,
+            changed=self._changed,
         )
         self._announced: set[Cell] = set()
         self._ahead: dict[str, LookAhead[Cell, Exchange] | Batches[Cell, Exchange]] = {}
@@ -92,9 +99,23 @@ class Queue:
 
     def go_on(self, unless: Callable[[], bool]) -> None:
         """Ask further cells while a test waits for something else than its answer, `unless` it is there: its judges
-        would else stop all that is asked. Who makes it come calls the reader's `pause`.
+        would else stop all that is asked. Who makes it come calls `wake`.
         """
-        go_on([self._replays, *(ahead for ahead in self._ahead.values() if isinstance(ahead, LookAhead))], unless)
+        several = [self._replays, *(ahead for ahead in self._ahead.values() if isinstance(ahead, LookAhead))]
+        for ahead in several:
+            ahead.is_waited_beside(True)
+        while not unless():
+            for ahead in several:
+                ahead.fill()
+            with self._changed:
+                self._changed.wait_for(lambda: unless() or any(ahead.may_begin for ahead in several))
+        for ahead in several:
+            ahead.is_waited_beside(False)
+
+    def wake(self) -> None:
+        """Let who waits in `go_on` look again. From any thread."""
+        with self._changed:
+            self._changed.notify_all()
 
     def _ahead_of(self, cell: Cell) -> LookAhead[Cell, Exchange] | Batches[Cell, Exchange] | None:
         spec, settings, width = self._engine.series_of(cell).model, self._engine.settings, self._width
@@ -111,9 +132,11 @@ class Queue:
                 queue=served,
                 size=_size,
                 room=self._room,
+                changed=self._changed,
             )
         if self._judged_ahead and (settings.batch_in or spec.startswith("mock:")):
-            return LookAhead((), self._answer_ahead, width, self._wanted)  # it is there at once, its score is not
+            # Its answer is there at once, its score is not.
+            return LookAhead((), self._answer_ahead, width, self._wanted, changed=self._changed)
         return None
 
     def _ask_ahead(self, cell: Cell) -> Callable[[], Coroutine[Any, Any, Exchange]]:
@@ -224,7 +247,7 @@ class LookAhead(Generic[Key, Value]):
 
     `begin` makes ready what is asked for a key and returns the rest of the work. Who takes answers begins keys first,
     in their order, as long as there is room: what needs the processor and no server would only wait for its turn in a
-    thread of its own. The rest runs in the reader. Neither may raise.
+    thread of its own. The rest runs in the event loop. Neither may raise.
 
     At most `width` keys are being worked on at once, and a few more where they `queue` for a place of their own; for
     each that only pauses, as `pausing` is told, one of up to `spare` more takes its place. At most four times `width`
@@ -244,7 +267,9 @@ class LookAhead(Generic[Key, Value]):
         queue: bool = False,
         size: Callable[[Value], int] = lambda _value: 0,
         room: int = 0,
+        changed: threading.Condition | None = None,
     ) -> None:
+        """`changed`: is notified when who takes answers can go on; several that are filled together share one."""
         self._order = list(order)
         self._begin_one = begin
         self._wanted = wanted
@@ -253,7 +278,7 @@ class LookAhead(Generic[Key, Value]):
         self._awaited: dict[Key, _PendingAnswer[Value]] = {}
         self._early: set[Key] = set()
         self._sought: _PendingAnswer[Value] | None = None  # what is waited for
-        self._counting = threading.Lock()
+        self._changed = changed or threading.Condition()  # its lock is for the counts
         self._paused = self._working = 0
         self._size, self._room, self._held = size, room, 0
         self._closed = False
@@ -268,19 +293,18 @@ class LookAhead(Generic[Key, Value]):
 
     def take(self, key: Key) -> Value:
         """The answer for `key`; waits for it. Keys that were not in the order are worked on at once."""
-        many_wait = len(self._awaited) > 3 * self._width  # then many are begun in a row, which is faster
-        if many_wait or not self.fill():
-            reader().look()
+        self.fill()
         if key not in self._awaited:
             self._early.add(key)
             self._begin(key)
         answer = self._sought = self._awaited[key]
         while not answer.has_come:
             self.fill()
-            reader().carry_on(unless=lambda: answer.has_come or self.may_begin)
+            with self._changed:
+                self._changed.wait_for(lambda: answer.has_come or self.may_begin)
         self._sought = None
         del self._awaited[key]
-        with self._counting:
+        with self._changed:
             self._held -= answer.size
         return answer.result()
 
@@ -290,20 +314,17 @@ class LookAhead(Generic[Key, Value]):
 
     def pausing(self, change: int) -> None:
         """So many keys more, or less, pause before they go on."""
-        with self._counting:
+        with self._changed:
             self._paused += change
-        self._tell_of_room()
+            self._tell_of_room()
 
-    def fill(self) -> bool:
-        """Begin keys, until there are enough; says whether there was one to begin."""
-        some = False
+    def fill(self) -> None:
+        """Begin keys, until there are enough."""
         while self.may_begin:
             key = self._order[self._next]
             self._next += 1
             if key not in self._early and self._wanted(key):
                 self._begin(key)
-                some = True
-        return some
 
     def _begin(self, key: Key) -> None:
         answer = self._awaited[key] = _PendingAnswer[Value]()
@@ -312,9 +333,9 @@ class LookAhead(Generic[Key, Value]):
         except Exception as error:  # noqa: BLE001 - raised again where the answer is taken
             answer.come(partial(_raise, error))
             return
-        with self._counting:
+        with self._changed:
             self._working += 1
-        reader().begin(self._work_out(answer, rest))
+        event_loop().begin(self._work_out(answer, rest))
 
     @property
     def may_begin(self) -> bool:
@@ -329,7 +350,7 @@ class LookAhead(Generic[Key, Value]):
 
     def _tell_of_room(self) -> None:
         if self._sought is not None and self.may_begin:
-            reader().pause()
+            self._changed.notify_all()
 
     async def _work_out(self, answer: _PendingAnswer[Value], rest: Callable[[], Coroutine[Any, Any, Value]]) -> None:
         if self._closed:
@@ -337,42 +358,25 @@ class LookAhead(Generic[Key, Value]):
         try:
             value = await rest()
             answer.size = self._size(value)
-            with self._counting:
-                self._held += answer.size
-            answer.come(lambda: value)
-        except BaseException as error:
-            answer.come(partial(_raise, error))
-            if isinstance(error, KeyboardInterrupt):  # meant for the thread that drives, and now
-                raise
-        with self._counting:
+            result: Callable[[], Value] = lambda: value  # noqa: E731
+        except BaseException as error:  # noqa: BLE001 - raised again where the answer is taken
+            result = partial(_raise, error)
+        with self._changed:
+            self._held += answer.size
             self._working -= 1
-        if answer is self._sought:
-            reader().pause()
-        else:
-            self._tell_of_room()
+            answer.come(result)
+            if answer is self._sought:
+                self._changed.notify_all()
+            else:
+                self._tell_of_room()
 
     def close(self) -> None:
         """Drop what has not begun; what is in flight ends by itself, or with the process."""
         self._closed = True
 
 
-def go_on(several: Sequence[LookAhead[Key, Value]], unless: Callable[[], bool]) -> None:
-    """Begin keys of `several` while who takes their answers waits for something else, `unless` it is there.
-
-    Returns when it is: who makes it come calls the reader's `pause`.
-    """
-    for ahead in several:
-        ahead.is_waited_beside(True)
-    while not unless():
-        for ahead in several:
-            ahead.fill()
-        reader().carry_on(unless=lambda: unless() or any(ahead.may_begin for ahead in several))
-    for ahead in several:
-        ahead.is_waited_beside(False)
-
-
 class _PendingAnswer(Generic[Value]):
-    """A place for what the reader works out. Less than a `Future`, and a tenth of its time."""
+    """What the event loop works out. Less than a `Future`, and a tenth of its time."""
 
     __slots__ = ("has_come", "result", "size")
 

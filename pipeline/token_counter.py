@@ -17,7 +17,7 @@ from needlework.core.errors import InputError
 from needlework.core.files import cache_key, folder_of_run, learnt_once
 from needlework.core.prompts import Message, bare_prompt
 from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
-from needlework.models.event_loop import reader
+from needlework.models.event_loop import event_loop
 from needlework.models.model import Request
 from needlework.models.served.connection import ServerOptions, is_loopback
 from needlework.models.served.http_client import Allowed
@@ -167,7 +167,9 @@ def _by_usage(transport: Transport, text: str) -> int:
     fault = "the answer has no usage"
     for left in range(_TRIES, -1, -1):
         request = Request(bare_prompt(messages, text, ids), "chat", answer_budget=16)
-        outcome = reader().wait(transport.attempt(request, transport.dialect, Allowed(120, 240), time.perf_counter()))
+        outcome = event_loop().wait(
+            transport.attempt(request, transport.dialect, Allowed(120, 240), time.perf_counter())
+        )
         if isinstance(outcome, Reply):
             if outcome.prompt_tokens is not None:
                 return outcome.prompt_tokens

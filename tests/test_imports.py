@@ -98,12 +98,12 @@ def test_collecting_cells_loads_no_model_library(tmp_path):
 # What a run needs only later: loaded with the first answer, it would hold up those that come with it.
 LATER = {
     *(HEAVY - {"tiktoken"}),
-    *("jinja2", "rapidfuzz", "scipy", "sqlite3", "urllib3"),
+    *("aiohttp", "jinja2", "rapidfuzz", "scipy", "sqlite3", "urllib3"),
     *(f"needlework.results.{room}" for room in ("adaptive", "html", "pictures", "questions", "tables", "files")),
     *("needlework.scoring.registry", "needlework.haystack_fixtures.documents.readers"),
     *(f"needlework.models.{room}" for room in ("local.memory", "served.http_client")),
 }
-OF_A_SERVER = {"needlework.models.served.http_client"}
+OF_A_SERVER = {"aiohttp", "needlework.models.served.http_client"}
 
 
 @pytest.mark.parametrize(

@@ -16,14 +16,12 @@ from needlework.haystack_fixtures.haystacks.cuts import Cut, Cuts, cuts_near, fi
 from needlework.haystack_fixtures.haystacks.frame import (
     Places,
     PromptFrame,
-    count_of,
     head_of,
     place_for,
     rest_of,
-    spliced_in_parts,
 )
 from needlework.haystack_fixtures.haystacks.pieces import Piece, Spliced, text_of
-from needlework.haystack_fixtures.haystacks.splice import Seams, splice
+from needlework.haystack_fixtures.haystacks.splice import splice
 
 # How many cuts of a kind to try, and how far (in tokens) around where the exact one is expected.
 _TRIES = 6
@@ -40,7 +38,7 @@ def search(frame: PromptFrame, budget: int, reserved: int, least: str) -> Draft:
     # The same for all lengths.
     key = ("shortest", frame.before, frame.after, frame.needles, frame.depths, frame.bos, frame.memo, frame.of_context)
     first = first_cut(frame.source)
-    shortest = frame.source.remember(key, lambda: counted(frame, first)[0])
+    shortest = frame.source.remember(key, lambda: draft_of(frame, first).count)
     if shortest > budget:
         raise TooShortError(budget + reserved, f"{least} need more", shortest + reserved)
     best = _Best(shortest, first, None)
@@ -86,10 +84,10 @@ def _try(frame: PromptFrame, budget: int, found: Cuts, tries: int, best: _Best, 
         number = int(np.abs(untried + (extra - budget)).argmin())
         untried[number] = np.inf
         cut = found.cut(number)
-        count, draft = counted(frame, cut)
-        extra += (count - cut.tokens - extra) / 2
-        if best.tokens < count <= budget:
-            best = _Best(count, cut, draft)
+        draft = draft_of(frame, cut)
+        extra += (draft.count - cut.tokens - extra) / 2
+        if best.tokens < draft.count <= budget:
+            best = _Best(draft.count, cut, draft)
         if best.tokens == budget:
             break
     return best, extra
@@ -134,13 +132,10 @@ class Draft:
 
 def draft_of(frame: PromptFrame, cut: Cut) -> Draft:
     """Put template, haystack and needles together and count them."""
-    source, memo = frame.source, frame.memo
-    places = _places(frame, cut)
+    places = tuple([place_for(frame.source, depth, cut) for depth in frame.depths])
     head = head_of(frame, cut, places)
     pieces = (*head.pieces, *rest_of(frame, cut, head))
-    spliced = spliced_in_parts(frame, cut, places)
-    if spliced is None:
-        spliced = splice(pieces, memo, source.remember(("seams", memo), Seams))
+    spliced = splice(pieces, frame.memo)
     begin, end = len(frame.before), head.end + cut.chars - head.char
     if frame.of_context is None:
         count = spliced.count + frame.bos
@@ -148,19 +143,6 @@ def draft_of(frame: PromptFrame, cut: Cut) -> Draft:
         ahead_of_it, behind_it = frame.of_context
         count = spliced.tokens_before(end + behind_it) - covering(spliced, begin - ahead_of_it)
     return Draft(cut, places, pieces, head.spans, head.counted, (begin, end), spliced, count)
-
-
-def counted(frame: PromptFrame, cut: Cut) -> tuple[int, Draft | None]:
-    """The count of a cut's draft, and the draft where that has to be made for it."""
-    count = count_of(frame, cut, _places(frame, cut))
-    if count is not None:
-        return count, None
-    draft = draft_of(frame, cut)
-    return draft.count, draft
-
-
-def _places(frame: PromptFrame, cut: Cut) -> Places:
-    return tuple([place_for(frame.source, depth, cut) for depth in frame.depths])
 
 
 def covering(spliced: Spliced, place: int) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from needlework.haystack_fixtures.haystacks.pieces import Counted, Piece, Range, Segment, Spliced, WindowMemo
+from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, Segment, Spliced, WindowMemo
 from needlework.models.tokenizers.tokenizer import Encoded
 
 # A token depends on its neighbourhood only. So the tokens of an already encoded source are right again wherever the
@@ -18,7 +18,6 @@ _REACH = 32
 _IN_STEP = 8
 # A longer text is encoded once by itself and is a source then, so that a search does not encode it at every step.
 _LONG = 1000
-_SEAMS_KEPT = 4000
 
 
 class _TextPart(NamedTuple):
@@ -48,15 +47,8 @@ class _Core(NamedTuple):
         return (int(starts[token]) if token < len(starts) else len(self.source.text)) + self.shift
 
 
-def splice(pieces: Sequence[Piece], memo: WindowMemo, seams: Seams | None = None) -> Spliced:
-    """The canonical tokens of the pieces' concatenation: those of encoding it at once.
-
-    What `seams` already holds is not looked at again; it keeps its sources alive.
-    """
-    found = splice_at_words(pieces, memo.encode) if memo.words_apart else None
-    found = found or _seam_by_seam(pieces, memo, {} if seams is None else seams)
-    if found is not None:
-        return found
+def splice(pieces: Sequence[Piece], memo: WindowMemo) -> Spliced:
+    """The canonical tokens of the pieces' concatenation: those of encoding it at once."""
     parts = _lay_out(pieces, memo)
     length = parts[-1].end if parts else 0
     sources = [part for part in parts if part.source is not None]
@@ -122,97 +114,6 @@ class _Seam(NamedTuple):
     high: int
     joined: int
     begin: int
-
-
-class _Between(NamedTuple):
-    """A seam between the ends of two ranges. `after`, `before`: tokens of the left and right source beside the window.
-
-    `back`: characters from where the window begins to the end of the left range.
-    """
-
-    seam: _Seam
-    after: int
-    before: int
-    back: int
-
-
-_UNSEEN = _Between(_Seam(Encoded("", np.empty(0, np.int32), np.empty(0, np.int64)), 0, 0, 0, 0), 0, 0, 0)
-Seams = dict[tuple[object, ...], _Between | None]
-"""Seams by all that they depend on, for a caller who splices the same sources again and again."""
-
-
-def _seam_by_seam(pieces: Sequence[Piece], memo: WindowMemo, seams: Seams) -> Spliced | None:
-    """What `splice` finds when every seam is in step at once and no range is too short for its two seams."""
-    segments: list[Segment] = []
-    left: Range | None = None
-    shift = begin = low = place = 0
-    between: list[str] = []
-    for each in (*pieces, None):
-        if isinstance(each, str) and len(each) <= _LONG:
-            between.append(each)
-            continue
-        piece = Range(memo.encode(each), 0, len(each)) if isinstance(each, str) else each
-        if piece is not None and _is_short(piece):  # the seams on both sides are one
-            between.append(piece.source.text[piece.start : piece.end])
-            continue
-        text = "".join(between)
-        key = (text, left and (left.source, left.end), piece and (piece.source, piece.start))
-        found = seams.get(key, _UNSEEN)
-        if found is _UNSEEN:
-            found = _seam_of(text, left, piece, memo)
-            if len(seams) > _SEAMS_KEPT:
-                seams.clear()
-            if len(text) <= _LONG:
-                seams[key] = found
-        if found is None or (left and low >= found.after):
-            return None
-        if left:
-            segments.append((left.source, begin, found.seam.joined, shift))
-        segments.append((found.seam.window, found.seam.low, found.seam.high, place - found.back))
-        begin, low = found.seam.begin, found.before
-        if piece is not None:
-            shift = place + len(text) - piece.start
-            place = shift + piece.end
-        left = piece
-        between = []
-    return Spliced(tuple(segments))
-
-
-def _is_short(piece: Range) -> bool:
-    """Whether a range has not many more tokens than its two seams take."""
-    if piece.end - piece.start > _LONG:  # told without a search; rarely wrong, and then it is found out later
-        return False
-    low, high = piece.source.starts.searchsorted((piece.start, piece.end)).tolist()
-    return bool(high - low <= 2 * (_REACH + _IN_STEP))
-
-
-def _seam_of(text: str, left: Range | None, right: Range | None, memo: WindowMemo) -> _Between | None:
-    """The seam between the ends of two ranges with a text between them; `None` where a wider window is needed."""
-    before = after = None
-    start = end = 0
-    if left:
-        starts = left.source.starts
-        whole = not right and not text and left.end == len(left.source.text)
-        token = _between_chars(starts, int(starts.searchsorted(left.end)) - (0 if whole else _REACH))
-        if token < 0:
-            return None
-        start = int(starts[token]) if token < len(starts) else len(left.source.text)
-        before = _Core(0, left.start, left.end, 0, left.source, 0, token)
-    shift = left.end + len(text) - right.start if left and right else len(text) - right.start if right else 0
-    if right:
-        starts = right.source.starts
-        whole = not left and not text and right.start == 0
-        token = _between_chars(starts, int(starts.searchsorted(right.start)) + (0 if whole else _REACH))
-        if token > len(starts):
-            return None
-        end = int(starts[token]) if token < len(starts) else len(right.source.text)
-        after = _Core(0, right.start + shift, right.end + shift, shift, right.source, token, len(starts))
-    head = left.source.text[start : left.end] if left else ""
-    tail = right.source.text[right.start : end] if right else ""
-    seam = _seam(head + text + tail, start, before, after, memo)
-    if seam is None:
-        return None
-    return _Between(seam, before.high if before else 0, after.low if after else 0, len(head))
 
 
 def _join(
@@ -299,85 +200,3 @@ def _in_step(
         if run == _IN_STEP:
             return first + number, places[number]
     return None
-
-
-# Byte-level tokenizers cut text into words first and then each word into tokens. The patterns that cut, of those that
-# say `words_apart`, begin a new word at every space behind a printable ASCII character, and never look back from there
-# or look ahead over it. So a text between two such spaces has the same tokens wherever it stands.
-
-# Characters: how far from a seam such a space is looked for, and from which length on a text's middle is encoded by
-# itself, because what stands beside it changes while it stays.
-_WORD_SPLICE_REACH = 400
-_WORD_SPLICE_LONG = 20
-
-
-def splice_at_words(pieces: Sequence[Piece], encode: Callable[[str], Encoded | Counted]) -> Spliced | None:
-    """The tokens of the pieces' concatenation; `None` where no space is near a seam.
-
-    `encode`: that of a `WindowMemo`, or its `counted`, where the tokens themselves may never be asked for.
-    """
-    segments: list[Segment] = []
-    shown: list[tuple[str, int, int, Encoded | None]] = [
-        (each, 0, len(each), None) if isinstance(each, str) else (each[0].text, each[1], each[2], each[0])
-        for each in pieces
-        if each and (isinstance(each, str) or each[1] < each[2])
-    ]
-    waiting, begin, place = "", 0, 0  # text that is not encoded yet, and where it begins; where the next piece does
-    apart, last = True, len(shown) - 1  # whether a word begins with the piece
-    for number, (text, start, end, source) in enumerate(shown):
-        if apart and waiting:
-            segments.append(_encoded(waiting, begin, encode))
-            waiting = ""
-        begin = begin if waiting else place
-        begun, size = apart, end - start
-        apart = number < last and shown[number + 1][0][shown[number + 1][1]] == " " and "!" <= text[end - 1] <= "~"
-        first = stop = -1
-        if source is not None or size > _WORD_SPLICE_LONG:
-            first = start if begun and _parts(text, start) else next_word(text, start, end)
-            stop = end if apart and _parts(text, end) else last_word(text, start, end)
-        if not start <= first < stop:
-            if size > _WORD_SPLICE_REACH:
-                return None
-            waiting += text[start:end]
-        else:
-            shift = place - start
-            if waiting or first > start:
-                segments.append(_encoded(waiting + text[start:first], begin, encode))
-            if source is None:
-                segments.append(_encoded(text[first:stop], shift + first, encode))
-            else:
-                low, high = source.starts.searchsorted((first, stop)).tolist()
-                segments.append((source, low, high, shift))
-            begin, waiting = shift + stop, text[stop:end]
-        place += size
-    if waiting:
-        segments.append(_encoded(waiting, begin, encode))
-    return Spliced(tuple(segments))
-
-
-def _encoded(text: str, begin: int, encode: Callable[[str], Encoded | Counted]) -> Segment:
-    found = encode(text)
-    return found, 0, found.count, begin
-
-
-def _parts(text: str, place: int) -> bool:
-    """Whether a word of a text begins at a place, or the text begins or ends there."""
-    return place in (0, len(text)) or (text[place] == " " and "!" <= text[place - 1] <= "~")
-
-
-def next_word(text: str, start: int, end: int) -> int:
-    """The first place behind the start of a stretch of text at which a word begins; -1 where none is near."""
-    stop = min(end, start + _WORD_SPLICE_REACH)
-    place = text.find(" ", start + 1, stop)
-    while place > 0 and not "!" <= text[place - 1] <= "~":
-        place = text.find(" ", place + 1, stop)
-    return place
-
-
-def last_word(text: str, start: int, end: int) -> int:
-    """The last one before its end; -1 where none is near."""
-    stop = max(start + 1, end - _WORD_SPLICE_REACH)
-    place = text.rfind(" ", stop, end)
-    while place > 0 and not "!" <= text[place - 1] <= "~":
-        place = text.rfind(" ", stop, place)
-    return place

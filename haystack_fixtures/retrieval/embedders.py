@@ -257,24 +257,19 @@ class ServedEmbedder:
 
     def _attempt(self, body: bytes, count: int) -> list[Embedded] | AttemptFault:
         allowed = Allowed(self._connection.timeout_s, self._connection.timeout_s)
-        page = bytearray()
         try:
-            with self._http.send("POST", self._url, body, allowed) as answer:
-                for chunk in answer.chunks():
-                    page += chunk
-                    if len(page) > _LARGEST:
-                        return AttemptFault("protocol", f"the reply is over {_LARGEST:,} bytes")
-                status, headers = answer.status, answer.headers
+            reply = self._http.send("POST", self._url, body, allowed, _LARGEST)
         except TimeoutError:
             return AttemptFault("timeout", f"no answer in {self._connection.timeout_s:g} s", retry=True, sign="slow")
         except Exception as error:  # noqa: BLE001 - whatever a server thinks of is one line
             return fault_of(error) or AttemptFault("protocol", f"{type(error).__name__}: {error}")
         try:
-            told: Any = json.loads(page)
+            told: Any = json.loads(reply.body)
         except (ValueError, RecursionError):
             told = None
-        if status != 200:
-            return fault_of_status(HttpError(status, told, page[:65_536].decode("utf-8", "replace"), headers))
+        if reply.status != 200:
+            text = reply.body[:65_536].decode("utf-8", "replace")
+            return fault_of_status(HttpError(reply.status, told, text, reply.headers))
         if told is None:
             return AttemptFault("protocol", "the reply is not JSON", retry=True, sign="broken")
         return _vectors(told, count)

@@ -20,9 +20,9 @@ from needlework.core.redact import Redactor, named_secrets, redactor, url_secret
 from needlework.models.event_loop import in_thread
 from needlework.models.model import Request, check_known, choice_arg, float_arg, int_arg, json_arg
 from needlework.models.served.connection import ServerOptions, header_value, is_loopback, is_usable, shown_url, table_of
-from needlework.models.served.errors import AttemptFault, HttpError, fault_of, fault_of_status
+from needlework.models.served.errors import AttemptFault, HttpError, TooSlowError, fault_of, fault_of_status
 from needlework.models.served.http_client import Allowed
-from needlework.models.served.reply import Reply, TooSlowError
+from needlework.models.served.reply import Reply
 
 Event = TypeVar("Event")
 

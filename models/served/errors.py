@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import math
-import os
 import random
 import re
-import ssl
-from base64 import b64encode
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from http.client import HTTPConnection, HTTPSConnection
 from typing import Any
-from urllib.parse import unquote, urlsplit
-from urllib.request import getproxies, proxy_bypass
 
-from needlework.core.errors import InputError
 from needlework.models.model import ErrorKind
 from needlework.models.served.connection import says_too_long
 from needlework.models.served.limiter import REFUSED_S, Sign
-from needlework.models.served.reply import DroppedError, MalformedError, ServerSaidError, TooSlowError
+from needlework.models.served.reply import DroppedError, MalformedError, ServerSaidError
 
 FIRST_DELAY_S = 1.0
 LONGEST_DELAY_S = 30.0
@@ -221,6 +213,10 @@ def _said(error: HttpError) -> str:
     return " ".join(text.split())[:300]
 
 
+class TooSlowError(TimeoutError):
+    """The answer had begun and took longer than the time allowed for it."""
+
+
 class UnreachableError(Exception):
     """Nobody takes connections there, or not with this encryption."""
 
@@ -235,111 +231,3 @@ class HangUpError(Exception):
 
 class UnreadableError(Exception):
     """What came back is no HTTP answer, or is packed in a way that cannot be undone."""
-
-
-def reason(error: Exception) -> str:
-    """What a socket or `http.client` raised, in words."""
-    if isinstance(error, TimeoutError):
-        return "no connection in time"
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """One end of a connection. `root`: its address up to the path, without user and password.
-
-    `headers`: the user and password, as the header that carries them.
-    """
-
-    root: str
-    headers: Mapping[str, str] = field(repr=False)
-
-    @property
-    def secure(self) -> bool:
-        return self.root.startswith("https:")
-
-    @property
-    def at(self) -> tuple[str, int]:
-        """Its name and its port."""
-        parts = urlsplit(self.root)
-        return parts.hostname or "", parts.port or self.default_port
-
-    @property
-    def default_port(self) -> int:
-        return HTTPSConnection.default_port if self.secure else HTTPConnection.default_port
-
-
-def place_of(url: str, header: str = "Authorization") -> Endpoint:
-    """The place that an address names."""
-    parts = urlsplit(url)
-    login, _, host = parts.netloc.rpartition("@")
-    user, _, password = login.partition(":")
-    pair = f"{unquote(user)}:{unquote(password)}".encode()
-    return Endpoint(f"{parts.scheme}://{host}", {header: f"Basic {b64encode(pair).decode()}"} if login else {})
-
-
-def proxy_for(url: str, given: str | None, environment: bool) -> Endpoint | None:
-    """The proxy before a server: the given one, or by `environment` that of `HTTPS_PROXY`, `NO_PROXY` and so on."""
-    server = urlsplit(url)
-    address = given
-    if address is None and environment and not proxy_bypass(server.hostname or ""):
-        found = getproxies()
-        address = found.get(server.scheme) or found.get("all")
-    if not address:
-        return None
-    parts = urlsplit(address if "://" in address else f"http://{address}")
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InputError("proxy", parts.scheme, "use an http:// proxy (environment variables, or --model-arg proxy=)")
-    if parts.scheme == server.scheme == "https":
-        raise InputError("proxy", "https://...", "an https server is reached through an http:// proxy only")
-    return place_of(parts.geturl(), "Proxy-Authorization")
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """How a server is reached: at once, through a tunnel of a proxy, or by a proxy that is told the whole address."""
-
-    server: Endpoint
-    proxy: Endpoint | None
-    tls: ssl.SSLContext | None
-
-    @property
-    def prefix(self) -> str:
-        """What stands before the path of a request."""
-        return self.server.root if self.proxy is not None and not self.server.secure else ""
-
-    @property
-    def tunnels(self) -> bool:
-        """Whether a proxy passes on what it cannot read."""
-        return self.proxy is not None and self.server.secure
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """What the proxy wants of each request; of a tunnel it is told when it is made."""
-        return self.proxy.headers if self.proxy is not None and self.prefix else {}
-
-    def connection(self) -> HTTPConnection:
-        """A connection that is not open yet."""
-        first = self.proxy or self.server
-        if self.proxy is not None and self.tunnels:
-            tunnel = HTTPSConnection(*first.at, context=self.tls)
-            tunnel.set_tunnel(*self.server.at, headers=self.proxy.headers)
-            return tunnel
-        return HTTPSConnection(*first.at, context=self.tls) if first.secure else HTTPConnection(*first.at)
-
-
-def way_to(server: Endpoint, proxy: Endpoint | None) -> Way:
-    """The way to a server, and to a proxy before it, if there is one."""
-    return Way(server, proxy, trusted() if server.secure or (proxy is not None and proxy.secure) else None)
-
-
-def trusted() -> ssl.SSLContext:
-    """The machine's certificates and those of `certifi`; only your own where `SSL_CERT_FILE` or `_DIR` names them."""
-    context = ssl.create_default_context()
-    context.set_alpn_protocols(["http/1.1"])
-    if not os.environ.get("SSL_CERT_FILE") and not os.environ.get("SSL_CERT_DIR"):
-        with suppress(ImportError):
-            import certifi
-
-            context.load_verify_locations(certifi.where())
-    return context

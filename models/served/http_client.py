@@ -1,17 +1,35 @@
-"""HTTP client: a pool of connections."""
+"""HTTP client of one server, over aiohttp: time limits, proxies, certificates, faults in our own words."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
-from typing import Protocol
-from urllib.parse import urlsplit
+import asyncio
+import os
+import ssl
+import zlib
+from base64 import b64encode
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
-from needlework.models.event_loop import reader
-from needlework.models.served.errors import HangUpError, UnreadableError, place_of, proxy_for, way_to
-from needlework.models.served.http_connection import HttpConnection, Incoming, connected, head_of, unpacked
+import aiohttp
+from aiohttp.http_exceptions import BadStatusLine, PayloadEncodingError
+from multidict import CIMultiDict
+from yarl import URL
+
+from needlework.core.errors import InputError
+from needlework.models.event_loop import event_loop
+from needlework.models.served.errors import HangUpError, TooSlowError, UnreachableError, UnreadableError
+
+LARGEST = 64 * 2**20  # bytes of a body, unpacked; the longest answers have some hundred thousand
+_CONNECT_S = 20.0
+_IDLE_S = 4.0  # uvicorn, which most model servers run on, hangs up after 5 s
+_TAIL_S = 0.2  # for what comes after the part of an answer that matters, so that its connection can be used again
+_HEADERS, _HEADER = 100, 65_536  # the most headers of an answer, and bytes of one
+_PLAIN = "%/:=&?~#+!$,;'@()*[]"  # signs of an address that are not written otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +40,19 @@ class Allowed:
     total_s: float
 
 
-class HttpClient:
-    """Exchanges with one server, as many at once as are asked for. Headers and addresses are never shown.
+@dataclass(frozen=True, slots=True)
+class HttpReply:
+    """A whole reply; names of `headers` in any case."""
 
-    A connection is kept when its answer has been read, and used again; there are as many as exchanges at once.
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = field(repr=False)
+
+
+class HttpClient:
+    """Exchanges with one server, as many at once as are asked for; connections are used again.
+
+    Redirects are replies like any other: a key never follows one. Headers and addresses are never shown.
     """
 
     def __init__(
@@ -35,178 +62,321 @@ class HttpClient:
 
         `environment`: whether proxies may come from environment variables (`HTTPS_PROXY`, `NO_PROXY`, ...).
         """
-        server = place_of(url)
-        self._way = way_to(server, proxy_for(url, proxy, environment))
-        self._headers = {"User-Agent": "needlework", **headers, **server.headers, **self._way.headers}
-        self._query = urlsplit(url).query
-        self._heads: dict[tuple[str, str], bytes] = {}
-        self._idle: list[HttpConnection] = []
-        self._open: set[HttpConnection] = set()
+        parts = urlsplit(url)
+        self._root, login = _without_login(url)
+        self._query = parts.query
+        self._proxy: str | None
+        self._proxy, proxy_login = proxy_for(url, proxy, environment) or (None, None)
+        self._headers: CIMultiDict[str] = CIMultiDict({"User-Agent": "needlework", "Accept-Encoding": "identity"})
+        for name, value in (*headers.items(), *({"Authorization": login} if login else {}).items()):
+            self._headers.pop(name, None)
+            self._headers[name] = value
+        self._proxy_headers = {"Proxy-Authorization": proxy_login} if proxy_login else None
+        if self._proxy_headers and parts.scheme == "http":  # no tunnel: the proxy reads the request itself
+            self._headers.update(self._proxy_headers)
+        self._addresses: dict[str, URL] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._session: aiohttp.ClientSession | None = None
+        self._loop: asyncio.AbstractEventLoop
         self._closed = False
 
-    def send(self, method: str, url: str, body: bytes | None, allowed: Allowed) -> BlockingReply:
-        """As `exchange`, for a thread that waits."""
-        return BlockingReply(reader().wait(self.exchange(method, url, body, allowed)))
+    def send(self, method: str, url: str, body: bytes | None, allowed: Allowed, most: int = LARGEST) -> HttpReply:
+        """Send a request and wait for all of its reply, for a thread that waits. Raises as `exchange`.
 
-    async def exchange(self, method: str, url: str, body: bytes | None, allowed: Allowed) -> Exchanged:
+        A body of more than `most` bytes raises `UnreadableError`.
+        """
+        return event_loop().wait(self._whole(method, url, body, allowed, most))
+
+    async def _whole(self, method: str, url: str, body: bytes | None, allowed: Allowed, most: int) -> HttpReply:
+        page = bytearray()
+        async with self.exchange(method, url, body, allowed) as answer:
+            await answer.read(page.extend, most)
+            return HttpReply(answer.status, answer.headers, bytes(page))
+
+    @asynccontextmanager
+    async def exchange(
+        self, method: str, url: str, body: bytes | None, allowed: Allowed
+    ) -> AsyncIterator[HttpExchange]:
         """Send a request and wait for the head of the answer. Of `url` only path and query count.
 
-        Raises `UnreachableError`, `HangUpError`, `UnreadableError` or `TimeoutError`. Redirects are answers like any
-        other. A kept connection that the server has closed meanwhile costs no attempt: the next one is taken.
+        Raises `UnreachableError`, `HangUpError`, `UnreadableError`, `TimeoutError` (`TooSlowError` where the answer had
+        begun).
         """
-        end = time.perf_counter() + allowed.total_s
-        silence_s = min(allowed.silence_s, allowed.total_s)
-        head = self._heads.get((method, url)) or self._head(method, url)
-        message = head + (b"\r\n" if body is None else b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
-        while True:
-            kept = self._kept()
-            connection = kept or await self._connected(silence_s, end)
-            try:
-                incoming = await connection.exchange(message, silence_s, end)
-            except BaseException as error:
-                self.drop(connection)
-                if isinstance(error, HangUpError) and kept and not self._closed and connection.is_stale:
-                    continue
+        task = asyncio.current_task()
+        answer: HttpExchange | None = None
+        if task is None or self._closed:
+            raise HangUpError("the connection was closed on this side")
+        self._tasks.add(task)
+        try:
+            async with asyncio.timeout(allowed.total_s):
+                answer = HttpExchange(await self._sent(method, url, body, allowed))
+                try:
+                    yield answer
+                    await answer.read_tail()
+                finally:
+                    answer.close()
+        except asyncio.CancelledError:
+            if not self._closed:
                 raise
-            return Exchanged(incoming, connection, self)
+            task.uncancel()
+            raise HangUpError("the connection was closed on this side", begun=answer is not None) from None
+        except (TimeoutError, aiohttp.ClientError) as error:
+            raise _in_our_words(error, answer) from None
+        finally:
+            self._tasks.discard(task)
 
-    def _head(self, method: str, url: str) -> bytes:
+    async def _sent(self, method: str, url: str, body: bytes | None, allowed: Allowed) -> aiohttp.ClientResponse:
+        """The head of the answer. A kept connection that the server has closed meanwhile costs no attempt."""
+        silence_s = min(allowed.silence_s, allowed.total_s)
+        limits = aiohttp.ClientTimeout(connect=min(silence_s, _CONNECT_S), sock_read=silence_s)
+        address = self._addresses.get(url) or self._address(url)
+        self._session = self._session or self._new_session()
+        while True:
+            connection = SimpleNamespace(was_kept=False)
+            try:
+                return await self._session.request(
+                    method,
+                    address,
+                    data=body,
+                    headers=self._headers,  # those of a session would be sent to a proxy too, the key with them
+                    timeout=limits,
+                    allow_redirects=False,
+                    proxy=self._proxy,
+                    proxy_headers=self._proxy_headers,
+                    trace_request_ctx=connection,
+                )
+            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
+                some_came = isinstance(error, aiohttp.ServerDisconnectedError) and not isinstance(error.message, str)
+                if not connection.was_kept or some_came or self._closed:
+                    raise
+
+    def _address(self, url: str) -> URL:
         parts = urlsplit(url)
         query = "&".join(part for part in (parts.query, self._query) if part)
-        target = (parts.path or "/") + (f"?{query}" if query else "")
-        found = self._heads[method, url] = head_of(method, self._way, target, self._headers)
-        return found
+        target = quote((parts.path or "/") + (f"?{query}" if query else ""), _PLAIN)
+        return self._addresses.setdefault(url, URL(self._root + target, encoded=True))
 
-    def _kept(self) -> HttpConnection | None:
-        """The connection that was used last, if it can be used again."""
-        while self._idle:
-            connection = self._idle.pop()
-            if connection.is_usable:
-                return connection
-            self.drop(connection)
-        return None
+    def _new_session(self) -> aiohttp.ClientSession:
+        async def note(_session: object, context: SimpleNamespace, _params: object) -> None:
+            context.trace_request_ctx.was_kept = True
 
-    async def _connected(self, silence_s: float, end: float) -> HttpConnection:
-        connection = None if self._closed else await connected(self._way, silence_s, end)
-        if connection is not None and not self._closed:
-            self._open.add(connection)
-            return connection
-        if connection is not None:
-            connection.close()
-        raise HangUpError("the connection was closed on this side")
-
-    def keep(self, connection: HttpConnection) -> None:
-        """Use a connection again: its answer has been read to the end."""
-        if self._closed:
-            self.drop(connection)
-            return
-        connection.rest()
-        self._idle.append(connection)
-
-    def drop(self, connection: HttpConnection) -> None:
-        """Use a connection no longer."""
-        self._open.discard(connection)
-        connection.close()
+        self._loop = asyncio.get_running_loop()
+        tracing = aiohttp.TraceConfig()
+        tracing.on_connection_reuseconn.append(note)
+        encrypted = self._root.startswith("https:") or str(self._proxy).startswith("https:")
+        # No limit here: how many requests are in flight, the limiter decides.
+        connector = _Connector(limit=0, keepalive_timeout=_IDLE_S, ssl=trusted() if encrypted else True)
+        return aiohttp.ClientSession(
+            connector=connector,
+            skip_auto_headers=("Content-Type", "Accept"),
+            auto_decompress=False,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trace_configs=[tracing],
+            max_line_size=_HEADER,
+            max_field_size=_HEADER,
+            max_headers=_HEADERS,
+        )
 
     def abort(self) -> None:
         """Take no more requests, and end those in flight: each raises `HangUpError`. From any thread."""
         self._closed = True
-        reader().call(self._end_all)
+        event_loop().call(self._end_all)
 
     def _end_all(self) -> None:
-        for connection in tuple(self._open):
-            self.drop(connection)
-        self._idle.clear()
+        for task in tuple(self._tasks):
+            task.cancel()
+        if self._session is not None:
+            event_loop().begin(self._session.close())
+
+    def __del__(self) -> None:
+        session = getattr(self, "_session", None)
+        if session is not None and not session.closed and self._loop.is_running():
+            self._loop.call_soon_threadsafe(_close_later, session)
 
 
-class BlockingReply:
-    """An `Exchanged` for a thread that waits."""
-
-    def __init__(self, exchanged: Exchanged) -> None:
-        self._exchanged = exchanged
-        self.status = exchanged.status
-        self.headers = exchanged.headers
-
-    def chunks(self) -> Iterator[bytes]:
-        """As `Exchanged.chunks`."""
-        chunks = self._exchanged.chunks()
-
-        async def following() -> bytes | None:
-            return await anext(chunks, None)
-
-        while (chunk := reader().wait(following())) is not None:
-            yield chunk
-
-    def __enter__(self) -> BlockingReply:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        reader().wait(self._exchanged.__aexit__(*raised))
+def _close_later(session: aiohttp.ClientSession) -> None:
+    event_loop().begin(session.close())
 
 
-_TAIL_S = 0.2  # for what comes after the part of an answer that matters, so that its connection can be used again
+class _Connector(aiohttp.TCPConnector):
+    """Uses no connection again on which something came that nobody asked for: it would be the next request's answer."""
+
+    async def _get(self, key: Any, traces: Any) -> Any:
+        while (connection := await super()._get(key, traces)) is not None:
+            if connection.protocol is not None and not connection.protocol.should_close:
+                return connection
+            connection.close()
+        return None
 
 
-class Keeper(Protocol):
-    """Whose the connections are."""
+class HttpExchange:
+    """An answer whose head has come; names of `headers` in any case."""
 
-    def keep(self, connection: HttpConnection) -> None:
-        """Use it again."""
-        ...
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+        protocol = response.connection and response.connection.protocol
+        # Where a chunk cannot be read aiohttp closes the connection, and tells nobody who waits for the body.
+        self._lost = protocol.closed if protocol else None
+        if self._lost is not None:
+            self._lost.add_done_callback(self._end_body)
+        self.status = response.status
+        self.headers: Mapping[str, str] = response.headers
+        self.has_begun = False
 
-    def drop(self, connection: HttpConnection) -> None:
-        """Use it no longer."""
-        ...
+    async def read(self, take: Callable[[bytes], object], most: int = LARGEST) -> None:
+        """Give the body to `take` as it comes, unpacked, until that returns true.
 
-
-class Exchanged:
-    """An answer whose head has come. A context manager: leaving it gives the connection back.
-
-    `headers`: their names in small letters.
-    """
-
-    def __init__(self, incoming: Incoming, connection: HttpConnection, keeper: Keeper) -> None:
-        self._incoming = incoming
-        self._connection = connection
-        self._keeper = keeper
-        self._over = False
-        self.status = incoming.status
-        self.headers = incoming.headers
-
-    @property
-    def packed(self) -> bool:
-        """Whether the body has a checksum at its end, which nothing before it can stand in for."""
-        return self.headers.get("content-encoding", "").strip().lower() not in ("", "identity")
-
-    def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it comes, unpacked.
-
-        Raises `TimeoutError` when its time is over, `HangUpError` when it ends too early, `UnreadableError` when it is
-        packed and cannot be unpacked.
+        A packed body is read to its end, whose checksum nothing before it can stand in for.
         """
-        return unpacked(self, self.headers["content-encoding"]) if self.packed else self
+        packing = self.headers.get("content-encoding", "").strip().lower()
+        unpacker = Unpacker(packing) if packing not in ("", "identity") else None
+        size = 0
+        while chunk := await self._response.content.readany():
+            self.has_begun = True
+            for piece in unpacker.pieces(chunk) if unpacker else (chunk,):
+                size += len(piece)
+                if size > most:
+                    raise UnreadableError(f"the answer is longer than {most >> 20} MiB")
+                if take(piece) and unpacker is None:
+                    return
+        if unpacker is not None:
+            unpacker.end()
 
-    def __aiter__(self) -> Exchanged:
-        return self
+    def _end_body(self, lost: asyncio.Future[None]) -> None:
+        lost.exception()  # it counts as looked at
+        body = self._response.content
+        if not body.is_eof() and body.exception() is None:
+            body.set_exception(aiohttp.ClientPayloadError("the connection was closed"))
 
-    async def __anext__(self) -> bytes:
-        """The next piece of the body, as it was sent. A generator that is left halfway would cost the reader a task."""
-        piece = await self._connection.piece()
-        if not piece:
-            self._over = True
-            raise StopAsyncIteration
-        return piece
+    async def read_tail(self) -> None:
+        """Read what comes behind the part that mattered, for a moment: its connection can then be used again."""
+        if not self._response.content.at_eof():
+            with suppress(TimeoutError, aiohttp.ClientError):
+                async with asyncio.timeout(_TAIL_S):
+                    while await self._response.content.readany():
+                        pass
 
-    async def __aenter__(self) -> Exchanged:
-        return self
+    def close(self) -> None:
+        """Give the connection back where the answer was read to its end, else end it."""
+        if self._lost is not None:
+            self._lost.remove_done_callback(self._end_body)
+        self._response.close()
 
-    async def __aexit__(self, *raised: object) -> None:
-        if raised[0] is None and not self._over:
-            self._connection.end_at(time.perf_counter() + _TAIL_S)
-            with suppress(TimeoutError, HangUpError, UnreadableError):
-                async for _ in self:
-                    pass
-        if self._over and self._incoming.reusable:
-            self._keeper.keep(self._connection)
-        else:
-            self._keeper.drop(self._connection)
+
+def _in_our_words(error: Exception, answer: HttpExchange | None) -> Exception:
+    """What aiohttp raised, as one of our errors."""
+    match error:
+        case aiohttp.ConnectionTimeoutError():
+            return UnreachableError("no connection in time")
+        case TimeoutError():
+            if answer is None or not answer.has_begun:
+                return TimeoutError()
+            return TooSlowError("the answer had begun and was not over when its time was (see --timeout)")
+        case aiohttp.ClientHttpProxyError():
+            return UnreachableError(f"the proxy opens no tunnel: {error.status} {error.message}")
+        case aiohttp.ClientConnectorCertificateError():
+            return UnreachableError(_reason(error.certificate_error))
+        case aiohttp.ClientConnectorError():
+            return UnreachableError(_reason(error.os_error))
+        case aiohttp.ClientResponseError():
+            return _of_parsing(error)
+        case aiohttp.ClientPayloadError():
+            return HangUpError("the connection was closed in the middle of the answer", begun=True)
+        case aiohttp.ServerDisconnectedError():
+            return HangUpError("the server closed the connection without an answer", begun=answer is not None)
+    return HangUpError(_reason(error), begun=answer is not None)
+
+
+def _of_parsing(error: aiohttp.ClientResponseError) -> Exception:
+    """What came is no HTTP (a server of another kind), or a head or a first chunk that cannot be read."""
+    cause, words = error.__cause__, " ".join(error.message.split())
+    while cause is not None:
+        if isinstance(cause, BadStatusLine):
+            return HangUpError(f"no HTTP answer: {words}")
+        if isinstance(cause, PayloadEncodingError) or "chunk size" in words:
+            return HangUpError("the connection was closed in the middle of the answer", begun=True)
+        cause = cause.__cause__
+    return UnreadableError(f"the head of the answer cannot be read: {words}")
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "no connection in time"
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+_PIECE = 2**20  # bytes that one packed chunk is unpacked to at a time: a small chunk may hold gigabytes
+_ANY_HEADER = 32 + zlib.MAX_WBITS  # gzip's or zlib's, whichever comes
+
+
+class Unpacker:
+    """Unpacks a body as it comes. aiohttp's own takes a gzip body without its end and checksum for a whole one."""
+
+    def __init__(self, packing: str) -> None:
+        if packing not in ("gzip", "x-gzip", "deflate"):
+            raise UnreadableError(f"the answer is packed as {packing[:40]!r}, which was not asked for")
+        self._raw_may_come = packing == "deflate"  # some send deflate without zlib's header
+        self._reader, self._begun = zlib.decompressobj(_ANY_HEADER), False
+
+    def pieces(self, chunk: bytes) -> Iterator[bytes]:
+        """What a chunk holds, `_PIECE` bytes at most at a time. Raises `UnreadableError` where it is damaged."""
+        while chunk:
+            if self._reader.eof:  # gzip may come in members, one behind the other
+                self._reader = zlib.decompressobj(_ANY_HEADER)
+            try:
+                piece = self._reader.decompress(chunk, _PIECE)
+            except zlib.error as error:
+                if self._begun or not self._raw_may_come:
+                    raise UnreadableError(f"the packed answer is damaged: {error}") from None
+                self._reader, self._raw_may_come = zlib.decompressobj(-zlib.MAX_WBITS), False
+                continue
+            self._begun = True
+            chunk = self._reader.unconsumed_tail or self._reader.unused_data
+            if piece:
+                yield piece
+
+    def end(self) -> None:
+        """Raise `UnreadableError` for a body without its end, whatever its first part says."""
+        if self._begun and not self._reader.eof:
+            raise UnreadableError("the packed answer was cut off: its end and checksum are missing")
+
+
+def proxy_for(url: str, given: str | None, environment: bool) -> tuple[str, str | None] | None:
+    """The proxy before a server: its address and the header value of its login; `None` where there is none.
+
+    The given one, or by `environment` that of `HTTPS_PROXY`, `NO_PROXY` and so on. Raises `InputError`.
+    """
+    server = urlsplit(url)
+    address = given
+    if address is None and environment and not proxy_bypass(server.hostname or ""):
+        proxies = getproxies()
+        address = proxies.get(server.scheme) or proxies.get("all")
+    if not address:
+        return None
+    address = address if "://" in address else f"http://{address}"
+    parts = urlsplit(address)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InputError("proxy", parts.scheme, "use an http:// proxy (environment variables, or --model-arg proxy=)")
+    if parts.scheme == server.scheme == "https":
+        raise InputError("proxy", "https://...", "an https server is reached through an http:// proxy only")
+    return _without_login(address)
+
+
+def _without_login(url: str) -> tuple[str, str | None]:
+    """An address up to its path, and the header value of the user and password that stood in it."""
+    parts = urlsplit(url)
+    login, _, host = parts.netloc.rpartition("@")
+    user, _, password = login.partition(":")
+    pair = f"{unquote(user)}:{unquote(password)}".encode()
+    return f"{parts.scheme}://{host}", f"Basic {b64encode(pair).decode()}" if login else None
+
+
+def trusted() -> ssl.SSLContext:
+    """The machine's certificates and those of `certifi`; only your own where `SSL_CERT_FILE` or `_DIR` names them."""
+    context = ssl.create_default_context()
+    if not os.environ.get("SSL_CERT_FILE") and not os.environ.get("SSL_CERT_DIR"):
+        with suppress(ImportError):
+            import certifi
+
+            context.load_verify_locations(certifi.where())
+    return context

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from needlework.models.event_loop import in_thread, reader
+from needlework.models.event_loop import event_loop, in_thread
 from needlework.models.model import ModelError
 
 # The limit follows the server as TCP's window follows a network (additive increase, multiplicative decrease), with the
@@ -297,7 +297,7 @@ class Turnstile:
         """Let nothing more through, and wake all who wait. The first reason stays, and is returned."""
         with self._turn:
             self._why = self._why or why
-        reader().call(self._wake_all)
+        event_loop().call(self._wake_all)
         return self._why
 
     def _wake_all(self) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from needlework.core.errors import printable
 from needlework.core.files import folder_of_run
 from needlework.core.redact import without_credentials
-from needlework.models.event_loop import reader
+from needlework.models.event_loop import event_loop
 from needlework.models.model import Model, ModelError, Request, Response
 from needlework.models.providers.transport import (
     ANTHROPIC,
@@ -76,7 +76,7 @@ class PacedModel:
             name=" ".join(str(fact) for fact in transport.identity.values()),
             asked=transport.asked,
             strict=connection.strict_model,
-            ask=lambda request: reader().wait(self._respond(request)),
+            ask=lambda request: event_loop().wait(self._respond(request)),
             discover=transport.discover,
             identify=self._identify,
             tokenizer=tokenizer,
@@ -110,10 +110,10 @@ class PacedModel:
 
     def respond(self, request: Request) -> Response:
         """Ask, and ask again where that can help. Two short requests go before the first trial of each layout."""
-        return reader().wait(self.begin(request)())
+        return event_loop().wait(self.begin(request)())
 
     def begin(self, request: Request) -> Callable[[], Coroutine[Any, Any, Response]]:
-        """Learn what has to be known before, and wait for that; what comes back asks the request, in the reader."""
+        """Learn what has to be known before, and wait for that; what comes back asks the request, in the event loop."""
         expected = self._facts.before(request)
 
         async def asked() -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,8 +22,6 @@ from needlework.models.served.connection import (
 )
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
-_LARGEST = 64 * 2**20  # bytes; the longest answers have some hundred thousand
-
 
 class MalformedError(Exception):
     """A successful status with a body that is no answer."""
@@ -31,10 +29,6 @@ class MalformedError(Exception):
 
 class DroppedError(Exception):
     """The answer ended before its end."""
-
-
-class TooSlowError(Exception):
-    """The answer took longer than the time allowed for it."""
 
 
 class ServerSaidError(Exception):
@@ -68,32 +62,6 @@ class Reply:
     model: str = ""
     fingerprint: str = ""
     flags: tuple[str, ...] = ()
-
-
-class Within:
-    """The same chunks, until `deadline` (a `time.perf_counter()` time): a trickle must not last for ever."""
-
-    def __init__(self, chunks: AsyncIterator[bytes], deadline: float) -> None:
-        self._chunks = chunks
-        self._deadline = deadline
-        self._size = 0
-
-    def __aiter__(self) -> Within:
-        return self
-
-    async def __anext__(self) -> bytes:
-        try:
-            chunk = await anext(self._chunks)
-            self._size += len(chunk)
-            if self._size > _LARGEST:
-                raise MalformedError(f"the answer is longer than {_LARGEST >> 20} MiB")
-            if time.perf_counter() > self._deadline:
-                raise TimeoutError
-        except TimeoutError:
-            if not self._size:
-                raise
-            raise TooSlowError("the answer had begun and was not over when its time was (see --timeout)") from None
-        return chunk
 
 
 class Body:

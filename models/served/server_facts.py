@@ -253,17 +253,10 @@ def json_fetch(http: HttpClient) -> Fetch:
     def fetch(url: str, body: Mapping[str, Any] | None = None, wait_s: float = QUICK_S) -> Any:
         sent = None if body is None else json.dumps(body).encode()
         try:
-            with http.send("GET" if sent is None else "POST", url, sent, Allowed(wait_s, wait_s)) as answer:
-                if answer.status in _NOT_READY:
-                    raise UnreachableError(f"HTTP {answer.status}")
-                if answer.status != 200:
-                    return None
-                found = bytearray()
-                for chunk in answer.chunks():
-                    found += chunk
-                    if len(found) > _LARGEST:
-                        return None
-            return json.loads(found)
+            reply = http.send("GET" if sent is None else "POST", url, sent, Allowed(wait_s, wait_s), _LARGEST)
+            if reply.status in _NOT_READY:
+                raise UnreachableError(f"HTTP {reply.status}")
+            return json.loads(reply.body) if reply.status == 200 else None
         except TimeoutError:
             raise UnreachableError("no answer in time") from None
         except (HangUpError, UnreadableError, ValueError, RecursionError):

@@ -6,7 +6,7 @@ import json
 import re
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -20,12 +20,13 @@ from needlework.models.served.errors import (
     AttemptFault,
     HangUpError,
     HttpError,
+    TooSlowError,
     UnreadableError,
     fault_of,
     fault_of_status,
 )
-from needlework.models.served.http_client import Allowed, Exchanged, HttpClient
-from needlework.models.served.reply import Body, Events, Reply, Within
+from needlework.models.served.http_client import Allowed, HttpClient, HttpExchange
+from needlework.models.served.reply import Body, Events, Reply
 from needlework.models.served.server_facts import json_fetch, who_answers
 
 
@@ -53,7 +54,7 @@ class Transport(Protocol):
         ...
 
     async def attempt(self, request: Request, dialect: Any, allowed: Allowed, begun: float) -> Reply | AttemptFault:
-        """Ask once, in the reader. Never raises. `begun`: the `time.perf_counter()` time."""
+        """Ask once, in the event loop. Never raises. `begun`: the `time.perf_counter()` time."""
         ...
 
     def learn(self, fault: AttemptFault, dialect: Any) -> bool:
@@ -107,12 +108,12 @@ class Sender:
         """The address that the endpoints are below."""
         return self._base.geturl()
 
-    async def send(self, request: Request, dialect: Dialect, allowed: Allowed) -> Exchanged:
-        """Send a request; the answer, a context manager, is still to be read."""
+    def send(self, request: Request, dialect: Dialect, allowed: Allowed) -> AbstractAsyncContextManager[HttpExchange]:
+        """Send a request; the answer is still to be read."""
         stream = {"stream": True, "stream_options": {"include_usage": True}} if dialect.stream else {}
         sent = body_of(self._name, self._options, request, dialect.max_tokens_field, stream)
         body = _encode(sent).encode()
-        return await self.http.exchange("POST", self._endpoints[request.template], body, allowed)
+        return self.http.exchange("POST", self._endpoints[request.template], body, allowed)
 
     def learn(self, fault: AttemptFault, dialect: Dialect) -> bool:
         """Whether to ask again in another way: the server refused the way we asked, and not what we asked."""
@@ -258,15 +259,15 @@ class OpenAITransport:
         # Who does not stream says nothing before the whole answer is there.
         waited = allowed if dialect.stream else Allowed(allowed.total_s, allowed.total_s)
         try:
-            async with await self._sender.send(request, dialect, waited) as answer:
+            async with self._sender.send(request, dialect, waited) as answer:
                 if answer.status != 200:
                     return self._explained(fault_of_status(await _http_error(answer), self._too_long))
                 streamed = "event-stream" in answer.headers.get("content-type", "")
                 reading = Events(request.prompt.text, begun) if streamed else Body(request.prompt.text)
-                async for chunk in Within(answer.chunks(), begun + allowed.total_s):
-                    if reading.take(chunk) and not answer.packed:  # behind the last event stands the checksum of all
-                        break
+                await answer.read(reading.take)
                 return reading.reply()
+        except TooSlowError as error:
+            return AttemptFault("timeout", str(error), retry=True, sign="late")
         except TimeoutError:
             waited_s = time.perf_counter() - begun
             return AttemptFault("timeout", f"no answer in {waited_s:.3g} s (see --timeout)", retry=True, sign="slow")
@@ -284,13 +285,15 @@ class OpenAITransport:
         return fault
 
 
-async def _http_error(answer: Exchanged) -> HttpError:
+async def _http_error(answer: HttpExchange) -> HttpError:
     page = bytearray()
+
+    def take(chunk: bytes) -> bool:
+        page.extend(chunk)
+        return len(page) >= _ERROR_BYTES
+
     with suppress(HangUpError, UnreadableError, TimeoutError):
-        async for chunk in answer.chunks():
-            page += chunk
-            if len(page) >= _ERROR_BYTES:
-                break
+        await answer.read(take)
     text = page[:_ERROR_BYTES].decode("utf-8", "replace")
     body: object = None
     with suppress(ValueError, RecursionError):

@@ -35,9 +35,6 @@ _LLAMA3 = (
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 _QWEN = _LLAMA3.replace("{1,3}", "")
-# Patterns that match a space at the beginning of a word, or among white space, and look ahead over white space only:
-# where one stands behind another character, a word begins, whatever stands before and after (see `words_apart`).
-_WORDS_APART = (_GPT2, _GPT2_DIGITS, _LLAMA3, _QWEN)
 _SHORT = 1000  # characters of a text whose ids are faster had as a list
 # Every kind of neighbour that a pattern tells apart.
 _TRIAL = "a{c}a {c} {c}{c}1{c}1!{c}!\n{c}\n\t{c}  {c}'s'{c} '{c}e '{c}{c}\r{c}A{c}Z"
@@ -54,13 +51,8 @@ class ByteBpe:
         sizes: NDArray[np.int64],
         *,
         composed: bool,
-        words_apart: bool,
     ) -> None:
-        """`ids`, `sizes`: int32, int64 [ranks], id (-1: none) and bytes of each rank. `composed`: text must be NFC.
-
-        `words_apart`: see `tokenizer.words_apart`.
-        """
-        self.words_apart = words_apart
+        """`ids`, `sizes`: int32, int64 [ranks], id (-1: none) and bytes of each rank. `composed`: text must be NFC."""
         self._inner = inner
         self._encoding = encoding
         self._marks = set(encoding.special_tokens_set)
@@ -73,7 +65,6 @@ class ByteBpe:
         self._trusted: set[str] = set()
         self._refused: set[str] = set()
         self._plain = b""  # the trusted characters of ASCII
-        self._counted = b""  # those of them that are tokens by themselves, if the pattern passes over nothing
 
     def encode(self, text: str) -> Encoded | None:
         """The tokens of a text; `None` where it is not covered."""
@@ -85,16 +76,9 @@ class ByteBpe:
         if not used <= self._trusted:
             self._try(used - self._trusted - self._refused)
             self._plain = "".join(filter(str.isascii, self._trusted)).encode()
-            self._counted = self._plain.translate(None, self._lacking) if self.words_apart else b""
         if not self._refused.isdisjoint(used) or (self._composed and not unicodedata.is_normalized("NFC", text)):
             return None
         return self._encode(text, data, marked=len(text) > _SHORT or self._mark_start.search(text) is not None)
-
-    def count(self, text: str) -> int | None:
-        """How many tokens a text has, where that can be told without making them."""
-        if not text.isascii() or text.encode().translate(None, self._counted) or self._mark_start.search(text):
-            return None
-        return len(self._encoding.encode_ordinary(text))
 
     def _encode(self, text: str, data: bytes, *, marked: bool = True) -> Encoded | None:
         """`marked`: marks may be in the text."""
@@ -166,7 +150,6 @@ def byte_bpe(described: Mapping[str, Any], inner: tokenizers.Tokenizer) -> ByteB
         np.asarray([*ids, *marks.values()], np.int32),
         np.asarray(sizes, np.int64),
         composed=composed,
-        words_apart=pattern in _WORDS_APART and not any(" " in mark for mark in marks),
     )
 
 

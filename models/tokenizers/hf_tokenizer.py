@@ -62,11 +62,6 @@ class FolderTokenizer:
         """Whether the folder has one."""
         return self._template is not None
 
-    @property
-    def words_apart(self) -> bool:
-        """See `tokenizer.words_apart`; known of a tokenizer once it has a fast twin."""
-        return self._twin is not None and self._twin.words_apart
-
     def encode(self, text: str) -> Encoded:
         """See `Tokenizer.encode`."""
         if self._vocabulary:
@@ -79,11 +74,6 @@ class FolderTokenizer:
         starts = np.fromiter((start for start, _ in found.offsets), np.int64)
         # A normaliser may reorder characters; where a token begins never goes back.
         return Encoded(text, ids, np.maximum.accumulate(starts) if len(starts) else starts)
-
-    def count(self, text: str) -> int:
-        """The tokens of a text."""
-        found = self._twin.count(text) if self._twin is not None else None
-        return self.encode(text).count if found is None else found
 
     def _make_twin(self, chars: int) -> None:
         """A twin takes time to make and to prove: it is made once that would have been worth it."""

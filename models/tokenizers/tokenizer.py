@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 from binascii import a2b_base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -53,18 +53,6 @@ def char_starts(places: NDArray[np.int64], text: str, data: bytes) -> NDArray[np
 def approximation(tokenizer: object) -> float:
     """The share, 0..1, by which a tokenizer's counts may be off: 0 for the model's own."""
     return float(getattr(tokenizer, "error", 0.0))
-
-
-def words_apart(tokenizer: object) -> bool:
-    """Whether a new word begins at every space behind a printable ASCII character, whatever stands before and after:
-    two texts that are parted there have the tokens together that each has by itself."""
-    return bool(getattr(tokenizer, "words_apart", False))
-
-
-def counting(tokenizer: Tokenizer) -> Callable[[str], int]:
-    """What counts the tokens of short texts: the tokenizer's own `count`, which need not make them, or `encode`."""
-    found = getattr(tokenizer, "count", None)
-    return found if callable(found) else lambda text: tokenizer.encode(text).count
 
 
 class Tokenizer(Protocol):
@@ -116,7 +104,6 @@ class TiktokenTokenizer:
 
     bos: tuple[int, ...] = ()
     has_chat_template = True
-    words_apart = True
 
     def __init__(self, name: str, encoding: tiktoken.Encoding, lengths: NDArray[np.int64], fingerprint: str) -> None:
         self.name = name

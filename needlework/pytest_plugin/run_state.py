@@ -24,7 +24,6 @@ from needlework.haystack_fixtures.tasks.published import leval
 from needlework.haystack_fixtures.tasks.published.leval import own_tasks
 from needlework.haystack_fixtures.tasks.published.leval_files import LevalOptions
 from needlework.models.engines.serve import ServedRun, served_run, with_server
-from needlework.models.event_loop import reader
 from needlework.pipeline.engine import Engine
 from needlework.pipeline.exchange import Exchange, StoredAnswer
 from needlework.pipeline.queue import Queue
@@ -239,7 +238,7 @@ class RunState:
 
     def ask_while_judging(self, ruling: Future[Any]) -> None:
         """Ask the cells to come while a test waits for its judges; returns when they have ruled, or before."""
-        ruling.add_done_callback(lambda _ruling: reader().pause())
+        ruling.add_done_callback(lambda _ruling: self.queue.wake())
         self.queue.go_on(unless=ruling.done)
 
     def more_cells(self) -> Sequence[Cell] | None:

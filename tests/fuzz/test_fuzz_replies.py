@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from needlework.models.event_loop import reader
+from needlework.models.event_loop import event_loop
 from needlework.models.model import Request, Response
 from needlework.models.served.connection import ServerOptions, served_options
 from needlework.models.served.model import ServedModel
@@ -125,7 +125,7 @@ def ask(replies: list[bytes], request: Request) -> None:
                     "m", options, load_tokenizer("tiktoken:cl100k_base"), ServerOptions(url, timeout_s=1, retries=0)
                 )
                 with bounded(30):
-                    check(reader().wait(model._respond(request)))
+                    check(event_loop().wait(model._respond(request)))
                 model.close()
 
 

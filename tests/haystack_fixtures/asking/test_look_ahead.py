@@ -128,21 +128,6 @@ def test_what_goes_wrong_is_told_where_the_answer_is_taken():
     assert ahead.take(2) == 2
 
 
-def test_an_interrupt_is_not_kept_until_its_answer_is_taken():
-    def begin(n):
-        async def rest():
-            if n == 2:
-                raise KeyboardInterrupt
-            await asyncio.sleep(60 if n == 0 else 0)
-
-        return rest
-
-    ahead = LookAhead(range(3), begin, width=3)
-    with pytest.raises(KeyboardInterrupt):
-        ahead.take(0)
-    ahead.close()
-
-
 def test_closing_drops_what_has_not_begun():
     begun, go_on = [], threading.Event()
     ahead = LookAhead(range(8), blocking(lambda n: (begun.append(n), go_on.wait(5))), width=2)

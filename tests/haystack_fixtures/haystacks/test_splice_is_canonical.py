@@ -15,9 +15,9 @@ from needlework.haystack_fixtures.corpora.files import Corpus, documents_sha256
 from needlework.haystack_fixtures.haystacks.cuts import cuts_near, patched_cuts
 from needlework.haystack_fixtures.haystacks.frame import PromptFrame
 from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, WindowMemo, text_of
-from needlework.haystack_fixtures.haystacks.search import counted, draft_of
+from needlework.haystack_fixtures.haystacks.search import draft_of
 from needlework.haystack_fixtures.haystacks.source import open_source
-from needlework.haystack_fixtures.haystacks.splice import Seams, splice
+from needlework.haystack_fixtures.haystacks.splice import splice
 from needlework.models.tokenizers.hf_tokenizer import FolderTokenizer
 from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
 from tests.strategies import scraps, texts
@@ -76,19 +76,6 @@ def test_short_ranges_between_long_ones(tokenizer: Tokenizer) -> None:
             pieces += [Range(source, 17 * number, 17 * number + size), " A needle."]
         for shown in (pieces, pieces[:-1], ["Read: ", *pieces]):
             assert_canonical(tokenizer, shown)
-
-
-def test_remembered_seams_are_those_of_their_own_neighbours(tokenizer: Tokenizer) -> None:
-    sources = [
-        tokenizer.encode(f"{word} rained in the harbour town, and nobody went out. " * 60) for word in ("It", "雨")
-    ]
-    memo, seams = WindowMemo(tokenizer), Seams()
-    for first in sources:
-        for second in sources:
-            for place in (600, 611, 640):
-                pieces = ["Read: ", Range(first, 0, place), "x", Range(second, place, 1500), "?"]
-                spliced = splice(pieces, memo, seams)
-                assert spliced.ids().tolist() == tokenizer.encode(text_of(pieces)).ids.tolist()
 
 
 def test_nothing_and_a_whole_source(tokenizer: Tokenizer) -> None:
@@ -163,7 +150,6 @@ def test_a_cut_is_counted_as_its_whole_prompt_is_encoded(tokenizer: Tokenizer, t
     corpus = Corpus("test", "en", "none", "none", (text,), documents_sha256((text,)))
     source = open_source(corpus, tokenizer, seed=0, repeat=0, min_tokens=2000, cache_dir=tmp_path)
     needles = (("a", "The pilot's code is 7319."), ("b", "The cook's code is 4402."))
-    unmade = 0
     for depths in ((0.0, 100.0), (30.0, 31.0), (60.0, 60.0)):
         frame = PromptFrame("Read this.\n", "\nWhat are the codes?", source, needles, depths, 0, WindowMemo(tokenizer))
         for cuts in (
@@ -173,21 +159,5 @@ def test_a_cut_is_counted_as_its_whole_prompt_is_encoded(tokenizer: Tokenizer, t
         ):
             for number in range(len(cuts.tokens)):
                 cut = cuts.cut(number)
-                draft, (count, made) = draft_of(frame, cut), counted(frame, cut)
-                assert count == draft.count
+                draft = draft_of(frame, cut)
                 assert draft.count == len(tokenizer.encode(text_of(draft.pieces)).ids)
-                unmade += made is None
-    assert bool(unmade) == WindowMemo(tokenizer).words_apart
-
-
-@given(
-    text=st.lists(
-        st.sampled_from(["a", " ", "  ", "\n", "it's", "12", "\u00e9", "\u4f60", "\u201c", "!", "<|im_end|>", " the"])
-    )
-)
-def test_a_text_is_counted_by_its_words(tokenizer: Tokenizer, text: list[str]) -> None:
-    memo, shown = WindowMemo(tokenizer), "".join(text)
-    counted, encoded = memo.counted(shown), tokenizer.encode(shown)
-    assert counted.count == encoded.count or not memo.words_apart
-    assert counted.ids.tolist() == encoded.ids.tolist()
-    assert counted.starts.tolist() == encoded.starts.tolist()

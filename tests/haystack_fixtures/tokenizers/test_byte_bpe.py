@@ -185,22 +185,3 @@ def test_a_folder_gets_its_twin_when_there_is_much_to_encode(tmp_path: Path, mon
     assert len(made) == 1
     assert made[0] is not None
     assert tokenizer.encode(LINES[0]).starts.tolist() == before.starts.tolist()
-
-
-@given(left=st.lists(WORDS, max_size=8).map("".join), right=st.lists(WORDS, max_size=8).map("".join))
-def test_a_word_begins_at_a_space_behind_any_other_character(pair, tokenizers, left, right):
-    twin, slow = pair
-    assert twin.words_apart
-    for printable in "a7.'>~!":
-        for tokenizer in (slow, tokenizers["cl100k"], tokenizers["o200k"]):
-            first, second = f"{left}{printable}", f" {right}"
-            together = tokenizer.encode(first + second).ids.tolist()
-            assert together == [*tokenizer.encode(first).ids.tolist(), *tokenizer.encode(second).ids.tolist()]
-
-
-def test_words_do_not_stand_apart_where_a_mark_has_a_space():
-    tokenizer = trained("gpt2")
-    tokenizer.add_special_tokens(["<the end>"])
-    twin = byte_bpe(described(tokenizer), tokenizer)
-    assert twin is not None
-    assert not twin.words_apart

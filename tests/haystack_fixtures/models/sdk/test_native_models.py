@@ -12,7 +12,7 @@ import pytest
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.core.prompts import Message, Needle, Prompt
-from needlework.models.event_loop import reader
+from needlework.models.event_loop import event_loop
 from needlework.models.model import Model, Request, Response
 from needlework.models.providers.transport import GOOGLE, native_options
 from needlework.models.served.connection import ServerOptions
@@ -204,7 +204,7 @@ def test_silence_and_nobody_there(kind: str, mock_tokenizer: Tokenizer) -> None:
     connection = ServerOptions(base_url="http://127.0.0.1:9", retries=0)
     gone = PacedModel(transport_of(kind, "mm", {}, connection), mock_tokenizer, connection)
     request = asked(mock_tokenizer)
-    attempt = reader().wait(gone._transport.attempt(request, None, gone._allowed(request), 0.0))
+    attempt = event_loop().wait(gone._transport.attempt(request, None, gone._allowed(request), 0.0))
     assert "no connection" in str(attempt) or "over when its time" in str(attempt)
     gone.close()
 

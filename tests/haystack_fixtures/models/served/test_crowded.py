@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from needlework.core.grid import Cell
-from needlework.models.event_loop import reader
+from needlework.models.event_loop import event_loop
 from needlework.models.model import ModelError, Request
 from needlework.models.served.connection import ServerOptions, served_options
 from needlework.models.served.limiter import RequestLimiter, Turnstile
@@ -89,7 +89,7 @@ def test_who_is_asked_alone_waits_for_all_and_all_wait_for_it() -> None:
         gate.leave(first, "answered")
         await asyncio.wait_for(asyncio.gather(*others), 5)
 
-    reader().wait(all_of_them())
+    event_loop().wait(all_of_them())
     assert order == ["alone", "other"]
 
 
@@ -98,5 +98,5 @@ def test_a_server_that_tells_its_slots_is_not_asked_for_more(planted: PlantedSer
     connection, gate = ServerOptions(planted.url, "NO_SUCH_KEY", workers=2), Turnstile(8)
     model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection, gate)
     assert model.window == 4096
-    assert [reader().wait(gate.enter()) is not None for _ in range(2)] == [True, True]
+    assert [event_loop().wait(gate.enter()) is not None for _ in range(2)] == [True, True]
     assert gate._pace.slots == 2  # of two workers, each its part

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from needlework.models.served.http_client import Allowed, HttpClient
-from tests.haystack_fixtures.models.served.http.scripted import SOON, Script, Scripted, body_of
+from tests.haystack_fixtures.models.served.http.scripted import SOON, Script, Scripted
 
 
 @pytest.fixture
@@ -26,9 +26,9 @@ def ask(server: Scripted) -> Iterator[Callable[..., bytes]]:
         server.scripts = list(scripts)
         body = b""
         for _ in scripts:
-            with client.send("POST", server.url + "/x?y=1", b"{}", allowed) as answer:
-                assert answer.status == 200
-                body = body_of(answer)
+            reply = client.send("POST", server.url + "/x?y=1", b"{}", allowed)
+            assert reply.status == 200
+            body = reply.body
         return body
 
     yield send

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pytest
 
 from needlework.models.served.errors import HangUpError
-from needlework.models.served.http_client import Allowed, Exchanged, HttpClient
+from needlework.models.served.http_client import Allowed, HttpClient
 
 SOON = Allowed(silence_s=5, total_s=5)
 HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
@@ -103,10 +103,6 @@ class Scripted:
         socket.create_connection(("127.0.0.1", self.port), timeout=10).close()
         self._accepting.join(10)
         self._listening.close()
-
-
-def body_of(answer: Exchanged) -> bytes:
-    return b"".join(answer.chunks())
 
 
 def abort_in_flight(

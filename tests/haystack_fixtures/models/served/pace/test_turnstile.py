@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from needlework.models.event_loop import reader
+from needlework.models.event_loop import event_loop
 from needlework.models.model import ModelError
 from needlework.models.served.limiter import Sign, Turnstile
 from tests.haystack_fixtures.models.served.slept_time import SleptTime
@@ -23,7 +23,7 @@ def read(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
 
     @wraps(test)
     def run(**given: object) -> None:
-        reader().wait(asyncio.wait_for(test(**given), 20))
+        event_loop().wait(asyncio.wait_for(test(**given), 20))
 
     return run
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from needlework.models.event_loop import reader
 from needlework.models.served.connection import (
     cached_count,
     completion_count,
@@ -20,7 +18,7 @@ from needlework.models.served.connection import (
     reasoning_count,
     said_and_thought,
 )
-from needlework.models.served.reply import DroppedError, Events, MalformedError, Reply, TooSlowError, Within, read_body
+from needlework.models.served.reply import DroppedError, Events, MalformedError, Reply, read_body
 
 MESSAGES: list[tuple[dict[str, Any], str, str]] = [
     ({"content": "Paris"}, "Paris", ""),
@@ -195,34 +193,3 @@ def test_bodies_that_no_reader_survives(body: bytes) -> None:
 def test_an_event_that_is_no_utf8() -> None:
     with pytest.raises(MalformedError, match="UTF-8"):
         Events("", 0.0).take(b'data: {"choices": [{"delta": {"content": "\xe7\xba"}}]}\n\ndata: [DONE]\n\n')
-
-
-async def coming(*chunks: bytes) -> AsyncIterator[bytes]:
-    for chunk in chunks:
-        yield chunk
-
-
-def taken(chunks: AsyncIterator[bytes]) -> list[bytes]:
-    async def all_of_them() -> list[bytes]:
-        return [chunk async for chunk in chunks]
-
-    return reader().wait(all_of_them())
-
-
-def test_an_endless_body_is_no_answer() -> None:
-    with pytest.raises(MalformedError, match="longer than"):
-        taken(Within(coming(*[b"x" * 2**20] * 100), float("inf")))
-
-
-def test_an_answer_that_had_begun_is_late_and_not_missing() -> None:
-    async def stalls(*said: bytes) -> AsyncIterator[bytes]:
-        for chunk in said:
-            yield chunk
-        raise TimeoutError
-
-    with pytest.raises(TooSlowError, match="had begun"):
-        taken(Within(stalls(b"Pa"), float("inf")))
-    with pytest.raises(TooSlowError, match="had begun"):
-        taken(Within(coming(b"Pa", b"ris"), 0.0))
-    with pytest.raises(TimeoutError):
-        taken(Within(stalls(), float("inf")))

@@ -1,0 +1,97 @@
+"""The event loop: work from many threads and from itself, what blocks, and after a fork."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from needlework.models.event_loop import event_loop, in_thread
+
+
+async def doubled(number: int) -> int:
+    await asyncio.sleep(0)
+    return 2 * number
+
+
+def test_many_threads_wait_for_it_at_once() -> None:
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda n: event_loop().wait(doubled(n)), range(500))) == [2 * n for n in range(500)]
+
+
+_FIRST = """
+import sys, threading
+from needlework.models.event_loop import event_loop
+sys.setswitchinterval(1e-6)
+together, seen = threading.Barrier(8), set()
+def ask():
+    together.wait()
+    seen.add(id(event_loop()))
+threads = [threading.Thread(target=ask) for _ in range(8)]
+[each.start() for each in threads], [each.join() for each in threads]
+print(len(seen))
+"""
+
+
+def test_threads_that_ask_first_at_the_same_moment_have_one() -> None:
+    done = subprocess.run([sys.executable, "-c", _FIRST], capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n"
+
+
+def test_all_that_is_begun_is_done_whoever_begins_it_and_never_by_two_at_once() -> None:
+    seen: list[int] = []
+    alone, whole = threading.Lock(), threading.Event()
+
+    async def note(number: int) -> None:
+        assert alone.acquire(blocking=False)
+        seen.append(number)
+        alone.release()
+        if len(seen) == 4000:
+            whole.set()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda n: [event_loop().begin(note(1000 * n + i)) for i in range(1000)], range(4)))
+    assert whole.wait(10)
+    assert sorted(seen) == list(range(4000))
+
+
+def test_beside_another_loop_as_in_a_notebook() -> None:
+    async def cell() -> int:
+        return event_loop().wait(doubled(2))
+
+    assert asyncio.run(cell()) == 4
+
+
+def test_what_blocks_is_done_elsewhere_and_what_it_raises_comes_back() -> None:
+    async def both() -> int:
+        with pytest.raises(ZeroDivisionError):
+            await in_thread(lambda: 1 // 0)
+        return await in_thread(threading.get_ident)
+
+    async def here() -> int:
+        return threading.get_ident()
+
+    assert event_loop().wait(both()) not in (event_loop().wait(here()), threading.get_ident())
+
+
+def test_it_does_not_wait_for_itself() -> None:
+    async def waits() -> None:
+        event_loop().wait(doubled(1))
+
+    with pytest.raises(RuntimeError, match="itself"):
+        event_loop().wait(waits())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # Python 3.12: it has threads
+def test_a_forked_child_has_an_event_loop_of_its_own() -> None:
+    assert event_loop().wait(doubled(2)) == 4
+    child = os.fork()
+    if child == 0:
+        os._exit(event_loop().wait(doubled(3)))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 6
