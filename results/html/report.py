@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from pathlib import Path
 
 from needlework.core.files import write_whole
-from needlework.core.grid import depth_label
 from needlework.core.record import UNSCORED, Record
-from needlework.results.adaptive.survey import LengthFound, LengthStatement
 from needlework.results.html.charts import on_one_line, percent_number, picture_of
 from needlework.results.html.details import fit
 from needlework.results.html.page import page
 from needlework.results.html.panels import entries, missed_of, panel_views, panels_data
 from needlework.results.records.samples import OWN_DOCUMENTS, task_of
-from needlework.results.report.adaptive import MEANINGS, adaptive_lines, bar_words, length_words, series_name
-from needlework.results.report.section import NONE, Section, Table
+from needlework.results.report.adaptive import adaptive_sections
+from needlework.results.report.section import Section, Table
 from needlework.results.report.sections import run_sections
 from needlework.results.report.suites import latency_sections
 from needlework.results.report.tasks import gate_sections, twins_sections
-from needlework.results.statistics.panels import Panel, depth_order
+from needlework.results.statistics.panels import Panel
 from needlework.results.statistics.run_facts import RunFacts, command_words
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.sentence.sentence import InShort, Surer, in_short
-from needlework.results.style import ColorsName, length_labels, natural, percent1
+from needlework.results.style import ColorsName, natural
 
 LIMIT_BYTES = 3_000_000
 NOTICE_BYTES = 1_000  # kept free for what is said about things left out
@@ -214,40 +211,3 @@ def _cost(wanted: Surer, records: Sequence[Record], facts: RunFacts | None) -> s
     return (
         f"about {round(seconds / 60):,} minutes more" if seconds < 5400 else f"about {seconds / 3600:,.0f} hours more"
     )
-
-
-def adaptive_sections(statements: Sequence[LengthStatement]) -> list[Section]:
-    """A section for each series: how often each length was asked, and how it came out."""
-    return [
-        _adaptive_section(number, name, list(found))
-        for number, (name, found) in enumerate(groupby(statements, key=series_name))
-    ]
-
-
-def _adaptive_section(number: int, name: str, found: Sequence[LengthStatement]) -> Section:
-    head = ("trials at depth", *length_labels([each.length for each in found[0].lengths]))
-    return Section(
-        f"Effective length: {name}",
-        tables=(Table("", head, tuple(tuple(row) for row in _rows(found))),),
-        notes=(*adaptive_lines(found, lengths=False), *MEANINGS),
-        name=f"adaptive-{number}",
-    )
-
-
-def _rows(found: Sequence[LengthStatement]) -> Iterator[list[str]]:
-    first = found[0]
-    depths = sorted({depth for each in first.lengths for depth in each.per_depth}, key=depth_order)
-    for depth in depths:
-        label = "all" if depth is None else f"{depth_label(depth)} %"
-        yield [label, *(str(each.per_depth.get(depth, 0)) for each in first.lengths)]
-    yield ["trials", *(str(each.asked) for each in first.lengths)]
-    for statement in found:
-        base = statement.base.length if statement.base else None
-        yield [bar_words(statement), *(length_words(each, base) for each in statement.lengths)]
-        yield ["score % (95 % interval as stopped)", *(_score(each) for each in statement.lengths)]
-
-
-def _score(each: LengthFound) -> str:
-    if not each.n or each.low is None or each.high is None:
-        return NONE
-    return f"{percent1(each.total / each.n)} ({percent1(each.low)}–{percent1(each.high)})"
