@@ -12,10 +12,11 @@ from msgspec import structs
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.record import Record, RecordedError
 from needlework.results.files.read_run import read_run, report_of
+from needlework.results.report.section import section_lines
+from needlework.results.report.suites import needlebench_sections
 from needlework.results.run.finish import write_files
 from needlework.results.statistics.absent import is_absent
 from needlework.results.style import one_line
-from needlework.results.tables.suites import needlebench_lines
 from needlework.results.tables.terminal import headline
 from needlework.scoring.judges.judges import JUDGE, OWN, judged
 from needlework.scoring.recording import knows_absence, score_exchange
@@ -63,7 +64,7 @@ def main(argv: Sequence[str]) -> int:
         return refuse("rescore", InputError("RUN", options.run, f"cannot be read or written ({problem})"))
     for old, new in zip(run.panels, report.panels, strict=True):
         print(f"{new.name}\n  before: {headline(old)}\n  {options.scorer}: {headline(new)}")
-    for line in needlebench_lines(report.suites):
+    for line in section_lines(needlebench_sections(report.suites)):
         print(line)
     print(f"written to {out}")
     failed = [record for record in after if record.outcome == "error" and record.scorer == options.scorer]

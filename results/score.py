@@ -21,6 +21,8 @@ from needlework.haystack_fixtures.tasks.published.data_sets import LAYOUT as LON
 from needlework.haystack_fixtures.tasks.published.data_sets import LETTERS, groups_of
 from needlework.haystack_fixtures.tasks.published.mrcr_sets import Pieces, reference_of
 from needlework.results.leval import scores as leval
+from needlework.results.report.section import section_lines
+from needlework.results.report.suites import data_set_sections
 from needlework.results.statistics.panels import ScoredTrial
 from needlework.results.statistics.suites.data_sets import (
     DataSetAnswer,
@@ -36,7 +38,6 @@ from needlework.results.statistics.suites.data_sets import (
     others_of,
     unread,
 )
-from needlework.results.tables.suites import field_lines
 from needlework.scoring.recording import as_reference
 from needlework.scoring.registry import scorer_named
 from needlework.scoring.scores import Score
@@ -98,7 +99,7 @@ class PredictionTask:
             )
             tables.append(table)
             told.append(_object(path, table, scored))
-        for line in field_lines(tables):
+        for line in section_lines(data_set_sections(tables)):
             print(line)
         if options.out is not None:
             _write(options.out, {"schema": SCHEMA, "answers": told})

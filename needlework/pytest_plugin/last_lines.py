@@ -22,14 +22,16 @@ from needlework.results.gates.decide import gate_lines
 from needlework.results.gates.gate import State, Verdict
 from needlework.results.gates.gatekeeper import Gatekeeper
 from needlework.results.records.run_folder import MANIFEST
+from needlework.results.report.adaptive import kept_lines, left_lines, replayed_lines
+from needlework.results.report.section import section_lines
+from needlework.results.report.suites import latency_sections
+from needlework.results.report.tasks import panel_sections, twins_sections
 from needlework.results.run.finish import Finished
 from needlework.results.run.open_folder import OpenFolder, SessionPace
 from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.tasks import selection_words
 from needlework.results.style import ColorsName, can_encode, encodable, folded, relative
-from needlework.results.tables.adaptive import kept_lines, left_lines, replayed_lines
-from needlework.results.tables.panels import shared_lines, statistics_lines, unscored_lines
-from needlework.results.tables.suites import latency_lines
+from needlework.results.tables.panels import shared_lines, unscored_lines
 from needlework.results.tables.summary import ending, next_line, run_lines
 
 Color = Literal["red", "yellow", "green", ""]
@@ -78,7 +80,7 @@ def report_lines(finished: Finished, screen: Screen) -> Iterator[Line]:
     yield "", ""
     lines = run_lines(report, color=screen.color, encoding=screen.encoding, width=screen.width, colors=screen.colors)
     if screen.verbose > 1:
-        lines += statistics_lines(report.statistics, report.twins)
+        lines += section_lines([*panel_sections(report.statistics), *twins_sections(report.twins)])
     yield from ((line, "") for line in lines)
 
 
@@ -105,7 +107,7 @@ def latency_of(finished: Finished, screen: Screen) -> list[Line]:
     if not screen.timed:
         return []
     report = finished.report
-    lines = latency_lines(report.latency, report.sending, ascii_only=not can_encode(screen.encoding))
+    lines = section_lines(latency_sections(report.latency, report.sending), ascii_only=not can_encode(screen.encoding))
     return [(line, "") for line in ("", *lines)]
 
 

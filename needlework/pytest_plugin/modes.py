@@ -86,8 +86,8 @@ def _lengths(engine: Engine, cells: Sequence[Cell]) -> list[int]:
 
 def _adaptive_lines(state: RunState, cells: Sequence[Cell]) -> Iterator[str]:
     from needlework.results.adaptive import survey as forecast
+    from needlework.results.report.adaptive import plan_lines
     from needlework.results.statistics.adaptive import axes_of, rules_of
-    from needlework.results.tables.adaptive import plan_lines
 
     rules, chosen = rules_of(state.settings), set(cells)
     for series in state.grid:

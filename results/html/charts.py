@@ -12,13 +12,13 @@ from typing import Literal
 from markupsafe import Markup
 
 from needlework.core.grid import depth_label
+from needlework.results.report.documents import ARMS
 from needlework.results.statistics.documents import FOCUSED, WHOLE, DocumentScores
 from needlework.results.statistics.documents import ArmAtPlace as Asked
 from needlework.results.statistics.panels import Panel, Tally
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.summary_sentence import place_sentence, size_sentence
 from needlework.results.style import display_width, fit, length_labels, one_line, percent1
-from needlework.results.tables.documents import ARMS
 
 Place = tuple[int, int, int]
 """Number of the heatmap, column, row: where the trials of a point are."""

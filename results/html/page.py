@@ -15,10 +15,10 @@ from needlework.core.grid import slug
 from needlework.results.html.charts import on_one_line, script_json, trusted
 from needlework.results.html.details import OWN, SHARED
 from needlework.results.records.samples import task_of
+from needlework.results.report.documents import MEANINGS as RETRIEVAL
+from needlework.results.report.tasks import MEANINGS as TASKS
 from needlework.results.statistics.panels import Panel
 from needlework.results.style import COLORS, DIFFERENCES, ColorsName, color_of, dark, difference_color
-from needlework.results.tables.documents import MEANINGS as RETRIEVAL
-from needlework.results.tables.panels import MEANINGS as TASKS
 
 # In this order they are one script. The functions of one may be called from any other.
 _SCRIPTS = ("base.js", "tip.js", "grid.js", "pane.js", "trial.js", "links.js")

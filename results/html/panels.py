@@ -14,13 +14,14 @@ from needlework.results.adaptive.survey import LengthStatement
 from needlework.results.html.charts import on_one_line, percent_number
 from needlework.results.html.details import TrialDetails
 from needlework.results.html.page import asked_title, panel_title, task_title
+from needlework.results.report.adaptive import answer, bar_words
+from needlework.results.report.section import Finding
+from needlework.results.report.tasks import panel_findings
 from needlework.results.statistics.intervals import Interval
 from needlework.results.statistics.panels import OUTCOMES, Panel, RecordInPanel, Tally, trial_of
 from needlework.results.statistics.run_followup import FAULTS, reason_of
 from needlework.results.statistics.tasks import PanelStatistics
 from needlework.results.style import MARKS, UnscoredMark, display_width, length_labels, mark_of, percent
-from needlework.results.tables.adaptive import answer, bar_words
-from needlework.results.tables.panels import StatisticRow, panel_rows
 from needlework.results.tables.terminal import UNEVEN, range_notes, range_words, score_and_interval, scored_of
 
 NO_SCORE = "–"
@@ -79,7 +80,7 @@ class PanelView:
     lost: list[str]
     by_length: tuple[tuple[str | int, ...], ...]
     by_depth: tuple[tuple[str | int, ...], ...]
-    statistics: tuple[StatisticRow, ...]
+    statistics: tuple[Finding, ...]
 
 
 def panel_views(
@@ -138,7 +139,7 @@ def _panel_view(
         lost=lost,
         by_length=tuple(_rate(label, column).row(lost) for label, column in columns),
         by_depth=tuple(_rate(label, row).row(lost) for label, row in rows),
-        statistics=() if found is None else tuple(panel_rows(found)),
+        statistics=() if found is None else tuple(panel_findings(found)),
     )
 
 

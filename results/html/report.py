@@ -2,47 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from pathlib import Path
 
 from needlework.core.files import write_whole
-from needlework.core.grid import depth_label
 from needlework.core.labels import OWN_DOCUMENTS
 from needlework.core.record import UNSCORED, Record
-from needlework.results.adaptive.survey import LengthFound, LengthStatement
 from needlework.results.html.charts import on_one_line, percent_number, picture_of
 from needlework.results.html.details import fit
 from needlework.results.html.page import page
-from needlework.results.html.panels import NO_SCORE, entries, missed_of, panel_views, panels_data
+from needlework.results.html.panels import entries, missed_of, panel_views, panels_data
 from needlework.results.records.samples import task_of
-from needlework.results.statistics.documents import ArmScore
-from needlework.results.statistics.panels import Panel, depth_order
+from needlework.results.report.adaptive import adaptive_sections
+from needlework.results.report.section import Section, Table
+from needlework.results.report.sections import run_sections
+from needlework.results.report.suites import latency_sections
+from needlework.results.report.tasks import gate_sections, twins_sections
+from needlework.results.statistics.panels import Panel
 from needlework.results.statistics.run_facts import RunFacts, command_words
 from needlework.results.statistics.run_followup import NextRun
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.summary_sentence import Headline, headline_of
-from needlework.results.statistics.tasks import GateRow, Macro, TaskScore, selection_words
-from needlework.results.style import ColorsName, length_labels, natural, percent1
-from needlework.results.tables.adaptive import MEANINGS, adaptive_lines, bar_words, length_words, series_name
-from needlework.results.tables.documents import document_rows, document_tables, documents_name, retrieval_columns
-from needlework.results.tables.documents import notes as notes_on
-from needlework.results.tables.panels import missing_lines, task_columns, twins_name, twins_rows
-from needlework.results.tables.suites import (
-    field_group_table,
-    field_name,
-    latency_notes,
-    latency_table,
-    leval_name,
-    leval_notes,
-    leval_table,
-    needlebench_name,
-    needlebench_rows,
-    ruler_name,
-    ruler_notes,
-    ruler_table,
-)
+from needlework.results.style import ColorsName, natural
 
 LIMIT_BYTES = 3_000_000
 NOTICE_BYTES = 1_000  # kept free for what is said about things left out
@@ -68,7 +50,7 @@ def html_text(
     records = [each.record for each in asked]
     scores = panels_data(panels)
     views = panel_views(panels, report.statistics, report.adaptive)
-    others = [row for row in report.tasks if task_of(row.task) not in OWN_DOCUMENTS]
+    others = tuple(row for row in report.tasks if task_of(row.task) not in OWN_DOCUMENTS)
     missed = missed_of(records, panels)
     fields = {
         "head": head_of(report),
@@ -79,34 +61,15 @@ def html_text(
         "lengths": any(view.effective and view.effective.telling for view in views),
         "missed": missed,
         "missed_all": sum(each.trial.outcome != "found" for each in asked),
-        "gates": gate_tables(report.gates, len(report.records)),
-        "tasks": task_tables(others, report.macros, panels),
+        "gates": _shown(gate_sections(report.gates, len(report.records)), panels),
+        "sections": _shown([*run_sections(replace(report, tasks=others)), *adaptive_sections(report.adaptive)], panels),
         "own_alone": all(task_of(panel.task) in OWN_DOCUMENTS for panel in panels),
-        "twins": [
-            (on_one_line(twins_name(each)), twins_rows(each))
-            for each in report.twins
-            if task_of(each.task) not in OWN_DOCUMENTS
-        ],
-        "tables": [
-            *retrieval_tables(report.retrieval),
-            *adaptive_tables(report.adaptive),
-        ],
-        "suites": [(on_one_line(needlebench_name(each)), needlebench_rows(each)) for each in report.suites],
-        "documents": [
-            (on_one_line(documents_name(each)), document_tables(each), document_rows(each)) for each in report.documents
-        ],
-        "field": [
-            *(
-                (on_one_line(ruler_name(each)), ruler_table(each), ruler_notes(each))
-                for each in report.ruler
-                if any(length.mean is not None for length in each.lengths)
-            ),
-            *((on_one_line(leval_name(each)), leval_table(each), leval_notes(each)) for each in report.leval),
-            *((on_one_line(field_name(each)), field_group_table(each), each.notes) for each in report.field),
-        ],
+        "twins": _shown(
+            twins_sections([each for each in report.twins if task_of(each.task) not in OWN_DOCUMENTS]), panels
+        ),
         "mixed": bool(report.macros),
         "facts": facts_tables(report.facts),
-        "latency": _latency(report),
+        "latency": _shown(latency_sections(report.latency, report.sending), panels),
         "interrupted": report.interrupted,
         "notes": [on_one_line(note, 2_000) for note in report.notes if note != report.interrupted],
         "unscored": UNSCORED,
@@ -126,10 +89,31 @@ def _as_people_sort(panel: Panel) -> tuple[object, ...]:
     return panel.model, panel.task, natural(panel.needle)
 
 
-def _latency(report: RunReport) -> dict[str, object] | None:
-    if not report.latency:
-        return None
-    return {"table": latency_table(report.latency), "notes": latency_notes(report.latency, report.sending)}
+def _shown(sections: Sequence[Section], panels: Sequence[Panel]) -> list[dict[str, object]]:
+    """The sections as the template draws them: texts on one line, links as numbers of panels, bars in percent."""
+    first = {(panel.model, panel.task): at for at, panel in reversed(list(enumerate(panels)))}
+    return [
+        {
+            "title": on_one_line(each.title),
+            "name": each.name,
+            "open": each.open,
+            "tables": [_table(table, first) for table in each.tables],
+            "findings": each.findings,
+            "notes": [on_one_line(note, 600) for note in each.notes],
+        }
+        for each in sections
+    ]
+
+
+def _table(table: Table, first: Mapping[tuple[str, str], int]) -> dict[str, object]:
+    return {
+        "caption": on_one_line(table.caption),
+        "head": table.head,
+        "rows": [[on_one_line(text) for text in row] for row in table.rows],
+        "names": table.names,
+        "bars": [bar and [percent_number(end) for end in bar] for bar in table.bars],
+        "links": [first.get(key) if key else None for key in table.panels],
+    }
 
 
 _FAULTS = 5  # reasons that are told at the top; the rest are counted
@@ -229,121 +213,3 @@ def _cost(wanted: NextRun, records: Sequence[Record], facts: RunFacts | None) ->
     return (
         f"about {round(seconds / 60):,} minutes more" if seconds < 5400 else f"about {seconds / 3600:,.0f} hours more"
     )
-
-
-_NAMES = ("model", "task", "retriever", "gate", "cells")
-Bar = tuple[float, float, float]
-"""Low end, score and high end, percent."""
-
-
-def gate_tables(rows: Sequence[GateRow], recorded: int) -> list[dict[str, object]]:
-    """What the gates decided; nothing of a run without. `recorded`: the run's trials."""
-    head = ("gate", "cells", "verdict", "value", "interval", "n", "")
-    cells = [
-        (
-            row.gate,
-            row.group,
-            row.verdict,
-            NO_SCORE if row.value is None else f"{row.value:.3f}",
-            NO_SCORE if row.low is None or row.high is None else f"{row.low:.3f}–{row.high:.3f} ({row.level:.4g} %)",
-            str(row.n),
-            row.remark,
-        )
-        for row in rows
-    ]
-    selection = selection_words(rows, recorded)
-    return [_table("Gates", head, cells, [selection] if selection else [])] if rows else []
-
-
-def task_tables(
-    tasks: Sequence[TaskScore], macros: Sequence[Macro], panels: Sequence[Panel]
-) -> list[dict[str, object]]:
-    """The table of tasks; none where each model has one task and no control: the rest of the page says it all.
-
-    `bars`: the interval of each row; `links`: the number of its first heatmap, or `None`.
-    """
-    several = any(len(list(rows)) > 1 for _, rows in groupby(tasks, key=lambda row: row.model))
-    if not several and not any(row.focused.trials or row.twins for row in tasks):
-        return []
-    head, rows = task_columns(tasks, macros)
-    first = {(panel.model, panel.task): at for at, panel in reversed(list(enumerate(panels)))}
-    bars: list[Bar | None] = []
-    links: list[int | None] = []
-    for model in dict.fromkeys(row.model for row in tasks):
-        for row in (row for row in tasks if row.model == model):
-            ends = row.overall.interval
-            bars.append(_bar(ends.low if ends else None, row.overall.mean, ends.high if ends else None))
-            links.append(first.get((row.model, row.task)))
-        for macro in (each for each in macros if each.model == model):
-            bars.append(_bar(macro.score.low, macro.score.value, macro.score.high))
-            links.append(None)
-    return [{**_table("Tasks", head, rows, missing_lines(macros)), "bars": bars, "links": links}]
-
-
-def retrieval_tables(rows: Sequence[ArmScore]) -> list[dict[str, object]]:
-    """What search found; nothing of a run without."""
-    return [_table("Search in place of reading everything", *retrieval_columns(rows), notes_on(rows))] if rows else []
-
-
-def _bar(low: float | None, mean: float | None, high: float | None) -> Bar | None:
-    if low is None or mean is None or high is None:
-        return None
-    first, middle, last = (percent_number(min(1.0, max(0.0, each))) for each in (low, mean, high))
-    return first, middle, last
-
-
-def _table(name: str, head: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> dict[str, object]:
-    return {
-        "id": name.lower().replace(" ", "-"),
-        "name": name,
-        "head": head,
-        "rows": [[on_one_line(text) for text in row] for row in rows],
-        "notes": [on_one_line(note) for note in notes],
-        "names": sum(column in _NAMES for column in head),
-        "bars": (),
-        "links": (),
-    }
-
-
-def adaptive_tables(statements: Sequence[LengthStatement]) -> list[dict[str, object]]:
-    """Return the tables, as `report.html.j2` takes them."""
-    return [
-        _adaptive_table(number, name, list(found))
-        for number, (name, found) in enumerate(groupby(statements, key=series_name))
-    ]
-
-
-def _adaptive_table(number: int, name: str, found: Sequence[LengthStatement]) -> dict[str, object]:
-    first = found[0]
-    return {
-        "id": f"adaptive-{number}",
-        "name": on_one_line(f"Effective length: {name}"),
-        "head": [
-            "trials at depth",
-            *length_labels([each.length for each in first.lengths]),
-        ],
-        "rows": [[on_one_line(text) for text in row] for row in _rows(found)],
-        "notes": [on_one_line(line) for line in (*adaptive_lines(found, lengths=False), *MEANINGS)],
-        "names": 1,
-        "bars": (),
-        "links": (),
-    }
-
-
-def _rows(found: Sequence[LengthStatement]) -> Iterator[list[str]]:
-    first = found[0]
-    depths = sorted({depth for each in first.lengths for depth in each.per_depth}, key=depth_order)
-    for depth in depths:
-        label = "all" if depth is None else f"{depth_label(depth)} %"
-        yield [label, *(str(each.per_depth.get(depth, 0)) for each in first.lengths)]
-    yield ["trials", *(str(each.asked) for each in first.lengths)]
-    for statement in found:
-        base = statement.base.length if statement.base else None
-        yield [bar_words(statement), *(length_words(each, base) for each in statement.lengths)]
-        yield ["score % (95 % interval as stopped)", *(_score(each) for each in statement.lengths)]
-
-
-def _score(each: LengthFound) -> str:
-    if not each.n or each.low is None or each.high is None:
-        return "–"
-    return f"{percent1(each.total / each.n)} ({percent1(each.low)}–{percent1(each.high)})"

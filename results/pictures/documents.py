@@ -15,13 +15,13 @@ from needlework.core.grid import depth_label
 from needlework.results.adaptive.survey import LengthStatement
 from needlework.results.pictures.heatmap import FORMATS, Format, file_stem, image_of, look_of, untaken
 from needlework.results.pictures.parts import FRAME, INK, SOFT, ink_on
+from needlework.results.report.adaptive import answer, bar_words, cost_words, length_words, series_name
+from needlework.results.report.documents import ARMS, size_depth_words
 from needlework.results.statistics.documents import FOCUSED, WHOLE, ArmAtPlace, DocumentScores
 from needlework.results.statistics.panels import depth_order
 from needlework.results.statistics.summary_sentence import place_sentence, size_sentence
 from needlework.results.statistics.wording import adaptive_clause
 from needlework.results.style import fit, fonts_for, length_labels, one_line
-from needlework.results.tables.adaptive import answer, bar_words, cost_words, length_words, series_name
-from needlework.results.tables.documents import ARMS, size_depth_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

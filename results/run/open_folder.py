@@ -202,9 +202,9 @@ class OpenFolder:
 
     def early_lines(self) -> Iterator[str]:
         """What a session says that was ended before its first record."""
+        from needlework.results.report.adaptive import kept_lines
         from needlework.results.statistics.run_followup import asks_the_rest
         from needlework.results.statistics.run_report import interrupted
-        from needlework.results.tables.adaptive import kept_lines
 
         records = self.whole([])
         early = interrupted(len(records), self._selected.planned(records))

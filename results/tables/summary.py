@@ -6,16 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Literal
 
+from needlework.results.report.adaptive import adaptive_lines
+from needlework.results.report.section import section_lines
+from needlework.results.report.sections import run_sections
 from needlework.results.statistics.panels import Tally
 from needlework.results.statistics.run_followup import asks_again
 from needlework.results.statistics.run_report import RunReport
-from needlework.results.statistics.suites.ruler import ruler_lines
 from needlework.results.statistics.summary_sentence import Headline, headline_of
 from needlework.results.style import ColorsName, can_encode, fit, folded, folded_table, one_line
-from needlework.results.tables.adaptive import adaptive_lines
-from needlework.results.tables.documents import document_lines, retrieval_lines
-from needlework.results.tables.panels import task_lines
-from needlework.results.tables.suites import field_lines, leval_lines, needlebench_lines
 from needlework.results.tables.terminal import panel_table, score_and_interval, terminal_grid, terminal_heatmaps
 
 _MOST_PANELS = 12  # heatmaps in a terminal; a run with more shows its table
@@ -31,14 +29,19 @@ def run_lines(
     """
     shown = report.panels if len(report.panels) <= _MOST_PANELS else ()
     lines = terminal_heatmaps(shown, color=color, encoding=encoding, width=width, colors=colors)
-    for block in _tables(report, ascii_only=not can_encode(encoding), width=width):
+    ascii_only = not can_encode(encoding)
+    for block in (
+        section_lines(run_sections(report), ascii_only=ascii_only, width=width),
+        adaptive_lines(report.adaptive, ascii_only=ascii_only),
+    ):
         lines += [*([""] if lines and block else []), *block]
     return [*lines, *report.notes]
 
 
 def markdown_lines(report: RunReport) -> list[str]:
     """A table with a row for each panel, and summaries of suites."""
-    summary = [line for block in _tables(report)[1:] for line in block]
+    sections = [each for each in run_sections(report) if each.name != "tasks"]
+    summary = [*section_lines(sections), *adaptive_lines(report.adaptive)]
     block = ["", "```", *summary, "```"] if summary else []
     notes = ["", *(f"- {escape(note, quote=False)}" for note in report.notes)] if report.notes else []
     return [*panel_table(report.panels, report.statistics, report.adaptive), *block, *notes]
@@ -55,19 +58,6 @@ def next_line(report: RunReport, folder: str) -> str:
 def first_miss(report: RunReport) -> str | None:
     """The first trial that a model answered, and not rightly: one that was not answered shows nothing it saw."""
     return next((record.id for record in report.records if record.outcome not in _NO_MISS), None)
-
-
-def _tables(report: RunReport, *, ascii_only: bool = False, width: int = 1000) -> tuple[list[str], ...]:
-    return (
-        task_lines(report.tasks, report.macros, ascii_only=ascii_only, width=width),
-        retrieval_lines(report.retrieval, ascii_only=ascii_only),
-        needlebench_lines(report.suites, ascii_only=ascii_only),
-        ruler_lines(report.ruler, ascii_only=ascii_only),
-        document_lines(report.documents, ascii_only=ascii_only),
-        adaptive_lines(report.adaptive, ascii_only=ascii_only),
-        field_lines(report.field, ascii_only=ascii_only),
-        leval_lines(report.leval, ascii_only=ascii_only),
-    )
 
 
 _LONGEST_NAME = 32  # columns of a task's name, or of a model's as the head of a column
@@ -91,13 +81,10 @@ def brief_lines(
 def _suite_lines(report: RunReport, room: int, width: int, *, ascii_only: bool) -> list[str]:
     """The tables that published suites are known for, whole or not at all."""
     found: list[str] = []
+    sections = [each for each in run_sections(report) if each.brief]
     for block in (
         adaptive_lines(report.adaptive, ascii_only=ascii_only),
-        needlebench_lines(report.suites, ascii_only=ascii_only),
-        ruler_lines(report.ruler, ascii_only=ascii_only),
-        leval_lines(report.leval, ascii_only=ascii_only),
-        field_lines(report.field, ascii_only=ascii_only),
-        document_lines(report.documents, ascii_only=ascii_only),
+        *(section_lines([each], ascii_only=ascii_only, width=width) for each in sections),
     ):
         lines = [part for line in block for part in (folded(line, width) if len(line) > width else [line])]
         if lines and len(found) + bool(found) + len(lines) <= room - _FEWEST:

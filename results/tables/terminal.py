@@ -9,6 +9,7 @@ from textwrap import wrap
 from needlework.core.grid import depth_label
 from needlework.core.record import NOTHING_SAID, UNDECIDED, UNSCORED, OutcomeName
 from needlework.results.adaptive.survey import LengthStatement
+from needlework.results.report.adaptive import answer
 from needlework.results.statistics.agreement import Agreement
 from needlework.results.statistics.effective_length import EffectiveLength
 from needlework.results.statistics.intervals import FEW
@@ -30,7 +31,6 @@ from needlework.results.style import (
     percent1,
     score_glyph,
 )
-from needlework.results.tables.adaptive import answer
 
 _CELL = 5  # terminal columns of the narrowest cell: a space, three digits, a glyph or space
 PARTLY = "*"  # after a cell whose score leaves trials out

@@ -12,7 +12,6 @@ from needlework.results.records.samples import by_test, without_controls
 from needlework.results.statistics.effective_length import EffectiveLength, absolute_length
 from needlework.results.statistics.length_scores import LengthScore
 from needlework.results.statistics.panels import ScoredTrial, Tally, tally, trial_of
-from needlework.results.style import length_labels, one_line, percent1
 
 TASKS = (
     "ruler_niah_single_1",
@@ -30,7 +29,6 @@ TASKS = (
     "ruler_qa_2",
 )
 _SCORERS = ("ruler_all", "ruler_part")
-_PLAIN = str.maketrans({"·": "|", "–": "-"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,40 +90,6 @@ def weighted(scores: Sequence[float], *, increasing: bool) -> float:
     """The mean of scores by ascending length with weights 1, 2, 3, ..., or the same weights from the other end."""
     weights = range(1, len(scores) + 1) if increasing else range(len(scores), 0, -1)
     return fsum(weight * score for weight, score in zip(weights, scores, strict=True)) / sum(weights)
-
-
-def ruler_lines(tables: Sequence[RulerTable], *, ascii_only: bool = False) -> list[str]:
-    """The tables in lines: one for each length, then the means over lengths and the effective length."""
-    lines: list[str] = []
-    for table in tables:
-        lines += ["", one_line(f"RULER · {table.model} · {table.language}"), *map(_length_line, _labelled(table))]
-        if table.increasing is not None and table.decreasing is not None:
-            lines.append(f"  wAvg(inc) {percent1(table.increasing)}, wAvg(dec) {percent1(table.decreasing)}")
-        if any(each.mean is not None for each in table.lengths):
-            lines.append(f"  effective length, {table.effective.text}")
-        if table.scorers:
-            lines.append(f"  scored by {', '.join(table.scorers)}, not as RULER does")
-    return [line.translate(_PLAIN) if ascii_only else line for line in lines[1:]]
-
-
-def _labelled(table: RulerTable) -> list[tuple[str, RulerLength]]:
-    labels = length_labels([each.length for each in table.lengths])
-    width = max(map(len, labels))
-    return [(label.rjust(width), each) for label, each in zip(labels, table.lengths, strict=True)]
-
-
-def _length_line(at: tuple[str, RulerLength]) -> str:
-    label, each = at
-    cut = f", {each.cut} cut off count as 0" if each.cut else ""
-    unscored = f", {each.unscored} without a score" if each.unscored else ""
-    if each.mean is None:
-        missing = f"no score for {', '.join(name.removeprefix('ruler_') for name in each.missing)}"
-        return f"  {label}  no mean of {len(TASKS)} tasks: {missing}{unscored}"
-    interval = "" if each.low is None or each.high is None else f" ({percent1(each.low)}–{percent1(each.high)})"
-    strict = "" if each.strict is None else f", strict {percent1(each.strict)} %"
-    return (
-        f"  {label}  mean of {len(TASKS)} tasks {percent1(each.mean)} %{interval}{strict}, n = {each.n}{cut}{unscored}"
-    )
 
 
 def _table(model: str, language: str, records: Sequence[Record]) -> RulerTable:

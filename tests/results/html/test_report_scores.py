@@ -194,7 +194,7 @@ def test_rulers_means_by_length_stand_open(make_record: MakeRecord) -> None:
     page = Page(text)
     assert "RULER · mock · en" in page.inside("bdi")
     assert any("score: the mean of 13 tasks, each weighing the same" in each for each in page.inside("caption"))
-    assert "wAvg(inc) 100, wAvg(dec) 100" in " ".join(page.inside("p"))
+    assert "wAvg(inc) 100, wAvg(dec) 100" in " ".join(page.inside("bdi"))
     assert '<details class="more" open>' in text
 
 

@@ -11,9 +11,10 @@ import pytest
 
 from needlework.core.record import OutcomeName, Record
 from needlework.results.files.json_files import json_text
+from needlework.results.report.section import section_lines
+from needlework.results.report.tasks import twins_sections
 from needlework.results.statistics.absent import AbsentTwins, absent_twins
 from needlework.results.statistics.run_report import run_report
-from needlework.results.tables.panels import statistics_lines, twins_rows
 from tests.results.clopper_pearson import clopper_pearson
 
 Make = Callable[..., Record]
@@ -83,7 +84,7 @@ def test_trials_without_a_score_are_counted_beside_the_rates(twins: Callable[...
 
     assert (found.hallucination.n, found.needless.n, found.discriminates.n) == (1, 1, 1)
     assert (found.present.unscored, found.absent.unscored) == ({"error": 1}, {"censored": 1, "invalid": 1})
-    assert twins_rows(found)[-1].text == "1 error (present), 1 censored (absent), 1 invalid (absent)"
+    assert twins_sections([found])[0].findings[-1].text == "1 error (present), 1 censored (absent), 1 invalid (absent)"
 
 
 def test_an_arm_without_scores_has_no_rate(twins: Callable[..., list[Record]]) -> None:
@@ -91,7 +92,11 @@ def test_an_arm_without_scores_has_no_rate(twins: Callable[..., list[Record]]) -
 
     assert (found.hallucination.value, found.hallucination.n) == (0.5, 2)
     assert (found.needless.value, found.balanced.value, found.discriminates.value) == (None, None, None)
-    assert [row.term.strip() for row in twins_rows(found)] == ["hallucination rate", "without a score"]
+    (section,) = twins_sections([found])
+    assert [row.term.strip() for row in section.findings] == [
+        "hallucination rate",
+        "without a score",
+    ]
 
 
 def test_only_tasks_with_an_absent_arm_have_statistics(make_record: Make, twins: Callable[..., list[Record]]) -> None:
@@ -103,7 +108,7 @@ def test_only_tasks_with_an_absent_arm_have_statistics(make_record: Make, twins:
 
 def test_they_are_printed_and_written(twins: Callable[..., list[Record]]) -> None:
     records = twins(("found", "refused"), ("found", "wrong"))
-    lines = statistics_lines((), absent_twins(records))
+    lines = section_lines(twins_sections(absent_twins(records)))
 
     assert lines[0] == "mock · niah · answers that are not there"
     assert lines[1] == "  hallucination rate: 50.0 % (95 % interval 1.3–98.7), n = 2"

@@ -13,13 +13,14 @@ from needlework.core.labels import label_parts
 from needlework.core.record import Record
 from needlework.results.files.json_files import json_text
 from needlework.results.html.comparison import pair_entries
+from needlework.results.report.documents import document_sections
+from needlework.results.report.section import section_lines
 from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.statistics.documents import ArmAtPlace, DocumentScores, document_statistics
 from needlework.results.statistics.intervals import score_interval
 from needlework.results.statistics.paired import mean_difference
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.tasks import task_scores
-from needlework.results.tables.documents import document_lines, document_rows, document_tables
 from tests.results.changed import changed
 from tests.results.clopper_pearson import clopper_pearson
 from tests.results.document_records import asked
@@ -186,26 +187,28 @@ def test_they_are_printed_and_written_alike_whatever_the_order_of_the_records() 
     records = [asked(q, o, depth=d) for q, o in enumerate(["found", "wrong", "refused"]) for d in (0.0, 100.0)]
     records += [asked(q, task="doc_size", arm=arm) for q in range(3) for arm in ("", "bm25", "focused")]
     records += [asked(q, task="doc_absent", arm="near") for q in range(3)]
-    lines = document_lines(document_statistics(records))
+    lines = section_lines(document_sections(document_statistics(records)))
 
-    assert lines == document_lines(document_statistics(records[::-1]))
+    assert lines == section_lines(document_sections(document_statistics(records[::-1])))
     assert lines[0] == "mock · your documents · 3 questions"
     shown = [line.split() for line in lines]
     rates = ["33.3", "(0.8–90.6)"]
     assert ["all", "documents", "8k", "0", "33.3", "0.8–90.6", "3", *rates, *rates] in shown
     assert ["answer", "document", "alone", "–", "800", "100", "29.2–100", "3", *["0", "(0–70.8)"] * 2] in shown
-    assert any(line.startswith("    the most similar one instead") for line in lines)
+    assert any(line.startswith("  the most similar one instead") for line in lines)
     written = [json.loads(json_text(run_report(each)))["documents"] for each in (records, records[::-1])]
     assert written[0] == written[1]
     assert written[0][0]["by_depth"][0]["abstains"]["value"] == pytest.approx(1 / 3)
-    assert all(line.isascii() for line in document_lines(document_statistics(records), ascii_only=True))
+    plain = section_lines(document_sections(document_statistics(records)), ascii_only=True)
+    assert all(map(str.isascii, plain))
 
 
 def test_an_arm_without_scores_has_no_rate() -> None:
     found = only([asked(0, "error"), asked(0, "error", task="doc_size")])
+    (section,) = document_sections([found])
 
-    assert [row[3:] for row in document_tables(found)[0].rows] == [("–", "–", "0", "–", "–", "1 error")]
-    assert document_rows(found) == []
+    assert [row[3:] for row in section.tables[0].rows] == [("–", "–", "0", "–", "–", "1 error")]
+    assert section.findings == ()
 
 
 @given(st.lists(st.sampled_from(["found", "wrong", "refused", "empty", "error"]), min_size=1, max_size=12))

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.results.report.section import section_lines
+from needlework.results.report.suites import latency_sections
 from needlework.results.statistics.run_facts import latency_rows
-from needlework.results.tables.suites import latency_lines, latency_notes, latency_table
 
 
 def times(**told):
@@ -40,7 +41,7 @@ def test_failures_and_what_nobody_measured_are_in_no_row(make_record):
     ]
 
     assert latency_rows(records) == ()
-    assert latency_lines(()) == []
+    assert latency_sections(()) == []
 
 
 def test_earlier_answers_and_cached_tokens_are_told(make_record):
@@ -51,17 +52,18 @@ def test_earlier_answers_and_cached_tokens_are_told(make_record):
     (row,) = latency_rows(records)
 
     assert (row.n, row.earlier, row.cached) == (2, 1, 0.25)
-    assert latency_notes([row], ["one at a time"])[:2] == [
+    assert latency_sections([row], ["one at a time"])[0].notes[:2] == (
         "one at a time",
         "1 of 2 answers were measured in an earlier session",
-    ]
+    )
 
 
 def test_columns_that_nothing_fills_are_left_out(make_record):
     plain = latency_rows([make_record(timing={"latency_s": 0.0501})])
-    assert latency_table(plain).head == ("length", "n", "latency s", "p95")
-    assert latency_table(plain).rows == (("1k", "1", "0.0501", "0.0501"),)
-    assert "\n".join(latency_lines(plain, ascii_only=True)).isascii()
+    (section,) = latency_sections(plain)
+    assert section.tables[0].head == ("length", "n", "latency s", "p95")
+    assert section.tables[0].rows == (("1k", "1", "0.0501", "0.0501"),)
+    assert "\n".join(section_lines([section], ascii_only=True)).isascii()
 
 
 @given(st.lists(st.floats(0.001, 1e6), min_size=1, max_size=30))

@@ -10,12 +10,13 @@ from needlework.core.record import Record
 from needlework.results.files.json_files import json_text
 from needlework.results.gates.gate import groups_of, parse_gate
 from needlework.results.html.report import html_text
+from needlework.results.report.documents import retrieval_sections
+from needlework.results.report.section import section_lines
 from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.statistics.documents import arm_scores, retrieval_object
 from needlework.results.statistics.panels import summarise
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.tasks import task_scores
-from needlework.results.tables.documents import retrieval_columns, retrieval_lines
 from tests.results.clopper_pearson import clopper_pearson
 from tests.results.html.pages import EVIL, Page
 
@@ -120,26 +121,24 @@ def test_runs_are_compared_on_the_documents_as_they_are_where_both_have_them(ask
 
 def test_the_table_says_what_its_words_mean(ask):
     records = ask([1.0] * 12) + ask([1.0, 0.0] * 6, arm="bm25", ranks=[1, None] * 6, answer_recall=0.5)
-    lines = retrieval_lines(arm_scores(records))
-    head, row = lines[:2]
-    assert head.split("  ")[0] == "task"
+    lines = section_lines(retrieval_sections(arm_scores(records)))
+    head, row = lines[1:3]
+    assert head.split()[0] == "task"
     for word in ("retriever", "score %", "whole %", "vs whole", "recall %", "MRR", "words %", "if found %", "tokens"):
         assert word in head
     assert "bm25, 4" in row
     assert "-50.0 (" in row
     assert "1,000 / 9,000" in row
-    assert any(line.startswith("recall %: of questions") for line in lines)
-    assert all(line.isascii() for line in retrieval_lines(arm_scores(records), ascii_only=True))
-    assert retrieval_lines(()) == []
+    assert any(line.startswith("  recall %: of questions") for line in lines)
+    assert all(line.isascii() for line in section_lines(retrieval_sections(arm_scores(records)), ascii_only=True))
+    assert retrieval_sections(()) == []
 
 
 def test_columns_that_nothing_fills_are_left_out_and_cut_chunks_are_told(ask):
     rows = arm_scores(ask([1.0, 1.0], arm="dense", cut_chunks=3))
-    head, _ = retrieval_columns(rows)
-    assert head == ("task", "retriever", "score %", "95 %", "n")
-    assert retrieval_lines(rows)[-1].startswith(
-        "leval_tpo, dense: the embedder read only the beginning of some chunks in 2"
-    )
+    (section,) = retrieval_sections(rows)
+    assert section.tables[0].head == ("task", "retriever", "score %", "95 %", "n")
+    assert section.notes[-1].startswith("leval_tpo, dense: the embedder read only the beginning of some chunks in 2")
 
 
 def test_reports_have_it_and_stay_pages_whatever_names_say(ask):

@@ -6,8 +6,9 @@ import json
 from collections.abc import Callable
 
 from needlework.core.record import Record
+from needlework.results.report.section import section_lines
+from needlework.results.report.tasks import panel_findings, panel_sections
 from needlework.results.statistics.tasks import run_statistics, statistics_object
-from needlework.results.tables.panels import panel_rows, statistics_lines
 
 Make = Callable[..., Record]
 
@@ -25,7 +26,7 @@ def records(make_record: Make) -> list[Record]:
 
 
 def test_lines_of_every_panel(make_record: Make) -> None:
-    lines = statistics_lines(run_statistics(records(make_record), threshold=0.7))
+    lines = section_lines(panel_sections(run_statistics(records(make_record), threshold=0.7)))
     start = "  effective length (score >= 70.0 %):"
 
     assert lines[:2] == [
@@ -39,12 +40,12 @@ def test_lines_of_every_panel(make_record: Make) -> None:
         "  depth effect: lost in the middle (12 samples, 1 left out), p <0.001",
     ]
     assert lines[7] == "    best and worst depth: 0 % (100) and 50 % (50), p (Holm) <0.001"
-    assert lines[8:] == ["mock · qa · code"], "one length has no effective length"
+    assert lines[8:] == ["", "mock · qa · code"], "one length has no effective length"
 
 
 def test_every_row_says_what_its_words_mean(make_record: Make) -> None:
     for panel in run_statistics(records(make_record)):
-        for row in panel_rows(panel):
+        for row in panel_findings(panel):
             assert row.meaning.endswith(".")
 
 
@@ -67,4 +68,4 @@ def test_the_object_is_json_and_independent_of_order(make_record: Make) -> None:
 
 def test_a_run_without_records_has_none() -> None:
     assert run_statistics([]) == ()
-    assert statistics_lines(()) == []
+    assert panel_sections(()) == []

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from needlework.core.record import OutcomeName, Record
 from needlework.results.gates.gate import groups_of, parse_gate
 from needlework.results.pictures.models import write_task_charts
+from needlework.results.report.section import section_lines
+from needlework.results.report.tasks import task_sections
 from needlework.results.statistics.panels import summarise
 from needlework.results.statistics.tasks import macros, task_scores
-from needlework.results.tables.panels import task_lines
 
 Make = Callable[..., Record]
 FAMILIES = {"niah": "niah", "vt": "ruler", "cwe": "ruler"}
@@ -86,7 +87,7 @@ def test_no_macro_score_where_a_task_has_none_and_the_table_says_so(trials):
     (macro,) = macros(rows)
 
     assert macro.score.value is None
-    assert "no macro score of mock: nothing scored for vt" in task_lines(rows, (macro,))
+    assert "no macro score of mock: nothing scored for vt" in task_sections(rows, (macro,))[0].notes
 
 
 def test_one_family_has_no_macro_score(trials):
@@ -95,7 +96,7 @@ def test_one_family_has_no_macro_score(trials):
 
 
 def test_a_run_of_one_task_without_controls_has_no_table(trials):
-    assert task_lines(task_scores(trials("niah", ["found"]), str), ()) == []
+    assert task_sections(task_scores(trials("niah", ["found"]), str), ()) == []
 
 
 def test_the_table_has_columns_for_what_there_is(trials):
@@ -103,13 +104,15 @@ def test_the_table_has_columns_for_what_there_is(trials):
         trials("niah", ["found", "censored"]) + trials("vt", ["found"]) + trials("vt", ["found"], control="focused")
     )
     rows = task_scores(records, FAMILIES.__getitem__)
-    lines = task_lines(rows, macros(rows))
+    lines = section_lines(task_sections(rows, macros(rows)))[1:]
 
-    assert lines[0].split("  ")[0] == "task"
+    assert lines[0].split()[0] == "task"
     assert "focused %" in lines[0]
     assert "invents %" not in lines[0]
     assert "1 censored" in lines[1]
-    assert all(ord(char) < 128 for line in task_lines(rows, macros(rows), ascii_only=True) for char in line)
+    assert all(
+        ord(char) < 128 for line in section_lines(task_sections(rows, macros(rows)), ascii_only=True) for char in line
+    )
 
 
 @given(st.lists(st.sampled_from(["found", "wrong", "partial"]), min_size=12, max_size=30))

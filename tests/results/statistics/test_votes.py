@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from needlework.core.record import Record
 from needlework.results.records.journal import AnswerVectors, read_vectors, write_vectors
+from needlework.results.report.documents import document_sections
+from needlework.results.report.section import section_lines
 from needlework.results.statistics.absent import Vote, medoid, votes
 from needlework.results.statistics.documents import document_statistics
-from needlework.results.tables.documents import document_lines
 from tests.results.document_records import asked
 
 
@@ -108,7 +109,8 @@ def test_nothing_votes_unless_it_is_asked_for() -> None:
 
 
 def test_the_table_tells_gain_and_cost() -> None:
-    lines = document_lines(document_statistics(series("++-", question=0) + series("+++", question=1), 3))
+    found = document_statistics(series("++-", question=0) + series("+++", question=1), 3)
+    lines = section_lines(document_sections(found))
 
     (row,) = [line.split() for line in lines if line.strip().startswith("doc_position")]
     assert row[-2:] == ["6", "47,640"]

@@ -4,7 +4,7 @@ import pytest
 
 from needlework.results.adaptive.design import BaseScore
 from needlework.results.adaptive.survey import LengthFound, LengthStatement, Rules, costs, most
-from needlework.results.tables.adaptive import adaptive_lines, answer, bar_words, plan_lines, short_number
+from needlework.results.report.adaptive import adaptive_lines, answer, bar_words, plan_lines, short_number
 
 LENGTHS = (4_000, 8_000, 16_000)
 

@@ -67,8 +67,8 @@ def test_tasks_and_macro_are_ranges(report: RunReport) -> None:
     lines = run_lines(report, color=False, encoding="utf-8", width=100)
 
     assert macro.range == pytest.approx((0.8, 0.9))
-    assert next(line for line in lines if line.startswith("niah ")).split()[1:4] == ["60.0–80.0", "scored", "75.0"]
-    assert next(line for line in lines if line.startswith("macro ")).split()[5:8] == ["80.0–90.0", "scored", "87.5"]
+    assert next(line for line in lines if line.startswith("  niah ")).split()[1:4] == ["60.0–80.0", "scored", "75.0"]
+    assert next(line for line in lines if line.startswith("  macro ")).split()[5:8] == ["80.0–90.0", "scored", "87.5"]
 
 
 def test_files_have_it(report: RunReport) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from needlework.results.report.section import section_lines
+from needlework.results.report.suites import leval_sections
 from needlework.results.statistics.suites.data_sets import leval_summaries
-from needlework.results.tables.suites import leval_lines
 from needlework.scoring.leval.tasks import CLOSED, TASKS
 from tests.results.changed import changed
 
@@ -54,7 +55,7 @@ def test_whole_tasks_are_the_published_average(answered):
     (found,) = leval_summaries(records)
     assert found.averages[0].missing == ()
     assert found.rule == "compat"
-    assert not any("not the published average" in line for line in leval_lines([found]))
+    assert not any("not the published average" in line for line in section_lines(leval_sections([found])))
 
 
 def test_rouge_has_three_averages_of_the_answers_details(answered):
@@ -70,7 +71,9 @@ def test_what_has_no_score_is_counted_and_in_no_mean(answered):
     )
     assert (found["closed average"].n, found["closed average"].unscored) == (2, 1)
     assert "unscored" in "\n".join(
-        leval_lines(leval_summaries(answered("tpo", [None], outcome="error") + answered("quality", [1.0])))
+        section_lines(
+            leval_sections(leval_summaries(answered("tpo", [None], outcome="error") + answered("quality", [1.0])))
+        )
     )
 
 
@@ -83,7 +86,8 @@ def test_files_of_ones_own_are_in_the_mean_of_all_and_lengths_stand_apart(answer
 
 def test_one_task_has_no_average_and_the_terminal_may_have_ascii_alone(answered):
     assert leval_summaries(answered("tpo", [1.0])) == ()
-    lines = leval_lines(leval_summaries(answered("tpo", [1.0]) + answered("quality", [0.0])), ascii_only=True)
+    found = leval_summaries(answered("tpo", [1.0]) + answered("quality", [0.0]))
+    lines = section_lines(leval_sections(found), ascii_only=True)
     assert lines[0] == "L-Eval | mock | 16k"
     assert "\n".join(lines).isascii()
     assert any(line.strip().startswith("closed: not the published average, without tpo 1 of 269") for line in lines)

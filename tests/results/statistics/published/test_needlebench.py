@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from needlework.core.record import Record
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
+from needlework.results.report.section import section_lines
+from needlework.results.report.suites import needlebench_sections
 from needlework.results.statistics.intervals import Counts, exact_ends
 from needlework.results.statistics.suites.needlebench import (
     NeedleBench,
@@ -22,7 +24,6 @@ from needlework.results.statistics.suites.needlebench import (
     design_of,
     needlebench,
 )
-from needlework.results.tables.suites import needlebench_lines, needlebench_rows
 from tests.results.changed import changed
 
 Make = Callable[..., Record]
@@ -110,7 +111,7 @@ def test_a_part_that_was_not_asked_is_missing_from_what_it_belongs_to(run):
     assert rows["M-RT"].missing == ("M-RT-EN", "M-RT-ZH")
     assert rows["Overall"].score.value is None
     assert {"S-RT-ZH", "M-RT-EN", "M-RT-ZH", "5-Needle-ZH"} <= set(rows["Overall"].missing)
-    assert "missing: S-RT-ZH" in "\n".join(needlebench_lines(needlebench(records, design)))
+    assert "missing: S-RT-ZH" in "\n".join(section_lines(needlebench_sections(needlebench(records, design))))
 
 
 def test_a_run_that_was_stopped_has_no_number_yet(run):
@@ -167,13 +168,15 @@ def test_another_preset_has_no_such_rows(run, tmp_path):
 
     assert design_of(resolve_settings({}, {}, tmp_path)) is None
     assert needlebench(records, None) == ()
-    assert needlebench_lines(()) == []
+    assert needlebench_sections(()) == []
 
 
 def test_what_is_not_as_published_is_told(run, tmp_path):
     design, records = run(scorer="match")
     assert design.changed == ("lengths", "depths", "repeats", "scorer")
-    assert "(not as published: lengths, depths, repeats, scorer)" in needlebench_lines(needlebench(records, design))[0]
+    assert "(not as published: lengths, depths, repeats, scorer)" in (
+        needlebench_sections(needlebench(records, design))[0].title
+    )
 
     published = design_of(resolve_settings({"preset": "needlebench-v2-4k"}, {}, tmp_path))
     assert published is not None
@@ -231,7 +234,7 @@ def test_trace_rows_by_hand(run):
     assert rows["ATC-EN"].score.value == pytest.approx(4 / 9)
     assert rows["ATC-EN by needles"].score.value == pytest.approx((2 + 4 + 8 + 16) / 1022)
     assert rows["ATC-16-EN"].score.value == 1
-    texts = {row.term.strip(): row.text for row in needlebench_rows(found)}
+    texts = {row.term.strip(): row.text for row in needlebench_sections([found])[0].findings}
     assert texts["ATC-EN max needles"] == "16 (below 60 % at 32)"
     assert texts["ATC-ZH max needles"] == "undetermined, missing: ATC-2-ZH"
 

@@ -6,8 +6,10 @@ import pytest
 
 from needlework.core.record import record_of
 from needlework.results.files.json_files import json_text
+from needlework.results.report.section import section_lines
+from needlework.results.report.suites import ruler_sections
 from needlework.results.statistics.run_report import run_report
-from needlework.results.statistics.suites.ruler import TASKS, ruler_lines, ruler_object, ruler_tables, weighted
+from needlework.results.statistics.suites.ruler import TASKS, ruler_object, ruler_tables, weighted
 from tests.parity.cases import cases
 from tests.results.changed import changed
 
@@ -55,9 +57,12 @@ def test_a_length_without_all_13_tasks_has_no_mean_and_says_which_are_missing():
     (table,) = ruler_tables(records(some))
     (at,) = table.lengths
     assert (at.mean, at.strict, at.missing, at.unscored) == (None, None, ("ruler_fwe", "ruler_qa_2"), 1)
-    assert ruler_lines([table]) == [
+    assert section_lines(ruler_sections([table])) == [
         "RULER · m · en",
-        "  4.1k  no mean of 13 tasks: no score for fwe, qa_2, 1 without a score",
+        "  score: the mean of 13 tasks, each weighing the same",
+        "  length  score %   n  unscored",
+        "  4.1k          –  11         1",
+        "  4.1k: no mean, as there is no score for fwe, qa_2",
     ]
 
 
@@ -80,10 +85,12 @@ def test_controls_and_other_tasks_are_left_out():
 
 def test_lines_of_a_whole_table():
     (table,) = ruler_tables(records(1.0, length=4000, repeats=40) + records(0.5, length=8000, repeats=40))
-    assert ruler_lines([table], ascii_only=True) == [
+    assert section_lines(ruler_sections([table]), ascii_only=True) == [
         "RULER | m | en",
-        "  4k  mean of 13 tasks 100 % (97.6-100), strict 50.0 %, n = 520",
-        "  8k  mean of 13 tasks 50.0 % (48.8-51.2), strict 25.0 %, n = 520",
+        "  score: the mean of 13 tasks, each weighing the same",
+        "  length  score %  95 % interval  strict %    n",
+        "  4k          100       97.6-100      50.0  520",
+        "  8k         50.0      48.8-51.2      25.0  520",
         "  wAvg(inc) 66.7, wAvg(dec) 83.3",
         "  effective length, score >= 85.6 %: 4k, 95 % interval 4k",
     ]
@@ -92,7 +99,7 @@ def test_lines_of_a_whole_table():
 def test_languages_have_tables_of_their_own_and_scorers_are_named():
     tables = ruler_tables(records(1.0) + records(1.0, language="zh", scorer="match"))
     assert [(table.language, table.scorers) for table in tables] == [("en", ()), ("zh", ("match",))]
-    assert ruler_lines(tables)[-1] == "  scored by match, not as RULER does"
+    assert section_lines(ruler_sections(tables))[-1] == "  scored by match, not as RULER does"
 
 
 def test_the_table_is_in_results_json():

@@ -1,53 +1,44 @@
-"""Tables of published suites and latency."""
+"""Sections of published suites and data sets, and of latency."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from needlework.results.report.section import NONE, Finding, Section, Table, filled_table
 from needlework.results.statistics.run_facts import LatencyRow, Times
 from needlework.results.statistics.suites.data_sets import MRCR, DataSetGroup, FieldTable, LevalSummary
 from needlework.results.statistics.suites.needlebench import HELD, NeedleBench, NeedleBenchRow, Reach
 from needlework.results.statistics.suites.ruler import TASKS, RulerTable
 from needlework.results.style import length_labels, one_line, percent, percent1
-from needlework.results.tables.documents import Table
-from needlework.results.tables.panels import StatisticRow
-from needlework.results.tables.terminal import NONE, aligned, ends, percent2, range_words, score_and_interval
+from needlework.results.tables.terminal import ends, percent2, range_words, score_and_interval
 
-_PLAIN = str.maketrans({"·": "|", "–": "-"})
 _UNREAD = {"graphwalks": "no list"}
 
 
-def field_lines(found: Sequence[FieldTable], *, ascii_only: bool = False) -> list[str]:
-    """The lines of every table; none for a run of other tasks."""
-    lines: list[str] = []
-    for each in found:
-        table = field_group_table(each)
-        lines += [*([""] if lines else []), field_name(each)]
-        lines += [f"  {line}" for line in aligned((table.head, *table.rows), table.names)]
-        lines += [f"  {one_line(note)}" for note in each.notes]
-    return [line.translate(_PLAIN) if ascii_only else line for line in lines]
+def data_set_sections(found: Sequence[FieldTable]) -> list[Section]:
+    """A section for each data set and model: a row for each group of its rows."""
+    return [
+        Section(
+            f"{each.model} · {each.task} · {each.groups[0].score.trials:,} answers",
+            tables=(_data_set_table(each),),
+            notes=tuple(each.notes),
+            brief=True,
+            open=True,
+        )
+        for each in found
+    ]
 
 
-def field_name(found: FieldTable) -> str:
-    """`model · openai_mrcr · 240 answers`."""
-    return one_line(f"{found.model} · {found.task} · {found.groups[0].score.trials:,} answers")
-
-
-def field_group_table(found: FieldTable) -> Table:
-    """A row for each group; columns that nothing fills are left out."""
+def _data_set_table(found: FieldTable) -> Table:
     whose = list(dict.fromkeys(who for group in found.groups for who in group.others))
     mrcr = found.task in MRCR
     missing = "no string" if mrcr else _UNREAD.get(found.task, "no letter")
     head = ["group", "score %", "95 %", "n", "chance %", "corrected %", *(f"{who} %" for who in whose)]
     head += ["noise %", missing, *(["another piece"] if mrcr else []), "unscored"]
-    rows = [_cells(group, whose, mrcr=mrcr) for group in found.groups]
-    kept = [at for at in range(len(head)) if at < 4 or any(row[at] not in (NONE, "") for row in rows)]
-    return Table(
-        "score: ours; the other columns: what each published rule gives the same answers"
-        + ("; noise: what it gives for any piece of the ask" if any(each.noise for each in found.groups) else ""),
-        tuple(head[at] for at in kept),
-        tuple(tuple(row[at] for at in kept) for row in rows),
-    )
+    caption = "score: ours; the other columns: what each published rule gives the same answers"
+    if any(each.noise for each in found.groups):
+        caption += "; noise: what it gives for any piece of the ask"
+    return filled_table(caption, head, [_cells(group, whose, mrcr=mrcr) for group in found.groups], 1, range(4))
 
 
 def _cells(group: DataSetGroup, whose: Sequence[str], *, mrcr: bool) -> list[str]:
@@ -81,26 +72,22 @@ _RULES = {
 }
 
 
-def leval_lines(found: Sequence[LevalSummary], *, ascii_only: bool = False) -> list[str]:
-    """The averages of each model, length and retriever; none for a run with fewer than two tasks of L-Eval."""
-    lines: list[str] = []
-    for each in found:
-        table = leval_table(each)
-        lines += [*([""] if lines else []), leval_name(each)]
-        lines += [f"  {line}" for line in aligned((table.head, *table.rows), table.names)]
-        lines += [f"  {note}" for note in leval_notes(each)]
-    return [line.translate(_PLAIN) if ascii_only else line for line in lines]
+def leval_sections(found: Sequence[LevalSummary]) -> list[Section]:
+    """A section for each model, length and retriever; none for a run with fewer than two tasks of L-Eval."""
+    return [
+        Section(
+            " · ".join(filter(None, ("L-Eval", each.model, length_labels([each.length])[0], each.retriever))),
+            tables=(_leval_table(each),),
+            notes=tuple(_leval_notes(each)),
+            brief=True,
+            open=True,
+        )
+        for each in found
+    ]
 
 
-def leval_name(found: LevalSummary) -> str:
-    """`L-Eval · model · 16k`, with the retriever where there is one."""
-    parts = ("L-Eval", found.model, length_labels([found.length])[0], found.retriever)
-    return one_line(" · ".join(filter(None, parts)))
-
-
-def leval_table(found: LevalSummary) -> Table:
-    """A row for each average."""
-    rows = tuple(
+def _leval_table(found: LevalSummary) -> Table:
+    rows = [
         (
             each.name,
             percent2(each.score.value),
@@ -110,17 +97,12 @@ def leval_table(found: LevalSummary) -> Table:
             str(each.unscored) if each.unscored else NONE,
         )
         for each in found.averages
-    )
+    ]
     head = ("average", "score %", "95 %", "tasks", "n", "unscored")
-    kept = [at for at in range(len(head)) if head[at] != "unscored" or any(row[at] != NONE for row in rows)]
-    return Table(
-        "each task weighs the same",
-        tuple(head[at] for at in kept),
-        tuple(tuple(row[at] for at in kept) for row in rows),
-    )
+    return filled_table("each task weighs the same", head, rows, 1, range(5))
 
 
-def leval_notes(found: LevalSummary) -> list[str]:
+def _leval_notes(found: LevalSummary) -> list[str]:
     """By which rule, and which averages are not the published ones because something is missing."""
     lacking: dict[tuple[str, ...], list[str]] = {}
     for each in found.averages:
@@ -146,26 +128,21 @@ _MEANINGS = {
 }
 
 
-def needlebench_lines(found: Sequence[NeedleBench], *, ascii_only: bool = False) -> list[str]:
-    """The lines of every model: its name, then a row for each score; none for a run of another preset."""
-    lines: list[str] = []
-    for each in found:
-        rows = needlebench_rows(each)
-        width = max(len(row.term) for row in rows)
-        lines += ["", needlebench_name(each), *(f"  {row.term.strip():<{width}}  {row.text}" for row in rows)]
-    return [line.translate(_PLAIN) if ascii_only else line for line in lines[1:]]
+def needlebench_sections(found: Sequence[NeedleBench]) -> list[Section]:
+    """A section for each model: what each row of the published summary tells; none for a run of another preset."""
+    return [
+        Section(_needlebench_title(each), findings=tuple(_needlebench_findings(each)), brief=True) for each in found
+    ]
 
 
-def needlebench_name(found: NeedleBench) -> str:
-    """`model · needlebench-v2-4k`, and what of the preset was changed."""
+def _needlebench_title(found: NeedleBench) -> str:
     changed = f" (not as published: {', '.join(found.design.changed)})" if found.design.changed else ""
-    return one_line(f"{found.model} · {found.design.preset}{changed}")
+    return f"{found.model} · {found.design.preset}{changed}"
 
 
-def needlebench_rows(found: NeedleBench) -> list[StatisticRow]:
-    """Return what each row tells."""
-    rows = [StatisticRow(_term(row.name), _text(row), _meaning(row.name, found)) for row in found.rows]
-    return rows + [StatisticRow(reach.name, _reach(reach), _MEANINGS["max needles"]) for reach in found.reaches]
+def _needlebench_findings(found: NeedleBench) -> list[Finding]:
+    rows = [Finding(_term(row.name), _text(row), _meaning(row.name, found)) for row in found.rows]
+    return rows + [Finding(reach.name, _reach(reach), _MEANINGS["max needles"]) for reach in found.reaches]
 
 
 def _term(name: str) -> str:
@@ -212,13 +189,21 @@ def _reach(reach: Reach) -> str:
 _RULER_SHOWN = 4  # tasks without a score that are named
 
 
-def ruler_name(found: RulerTable) -> str:
-    """`RULER · model · en`."""
-    return one_line(f"RULER · {found.model} · {found.language}")
+def ruler_sections(found: Sequence[RulerTable]) -> list[Section]:
+    """A section for each model and language: a row for each length, the means over lengths, the effective length."""
+    return [
+        Section(
+            f"RULER · {each.model} · {each.language}",
+            tables=(_ruler_table(each),),
+            notes=tuple(_ruler_notes(each)),
+            brief=True,
+            open=any(length.mean is not None for length in each.lengths),
+        )
+        for each in found
+    ]
 
 
-def ruler_table(found: RulerTable) -> Table:
-    """A row for each length: columns that nothing fills are left out."""
+def _ruler_table(found: RulerTable) -> Table:
     labels = length_labels([each.length for each in found.lengths])
     head = ("length", "score %", "95 % interval", "strict %", "n", "cut off (count as 0)", "unscored")
     rows = [
@@ -233,15 +218,10 @@ def ruler_table(found: RulerTable) -> Table:
         )
         for label, each in zip(labels, found.lengths, strict=True)
     ]
-    kept = [at for at in range(len(head)) if at < 2 or any(row[at] != NONE for row in rows)]
-    return Table(
-        f"score: the mean of {len(TASKS)} tasks, each weighing the same",
-        tuple(head[at] for at in kept),
-        tuple(tuple(row[at] for at in kept) for row in rows),
-    )
+    return filled_table(f"score: the mean of {len(TASKS)} tasks, each weighing the same", head, rows, 1, range(2))
 
 
-def ruler_notes(found: RulerTable) -> list[str]:
+def _ruler_notes(found: RulerTable) -> list[str]:
     """The published means over lengths, the effective length, and why a length has no mean."""
     labels = length_labels([each.length for each in found.lengths])
     notes = []
@@ -263,7 +243,7 @@ def _percent(value: float | None) -> str:
     return NONE if value is None else percent1(value)
 
 
-CAPTION = "median and 95th percentile of answered requests: to the last token, to the first, of each further token"
+_CAPTION = "median and 95th percentile of answered requests: to the last token, to the first, of each further token"
 _HEAD = (
     "model",
     "length",
@@ -277,41 +257,29 @@ _HEAD = (
     "tokens/s",
     "cached %",
 )
-_ALWAYS = 5  # columns from the left that every table has
 
 
-def latency_table(rows: Sequence[LatencyRow]) -> Table:
-    """A row for each model and length; columns that nothing fills are left out."""
-    labels = dict(zip([row.length for row in rows], length_labels([row.length for row in rows]), strict=True))
-    cells = [_latency_cells(row, labels[row.length]) for row in rows]
-    kept = [at for at in range(len(_HEAD)) if at < _ALWAYS or any(row[at] != NONE for row in cells)]
-    several = len({row.model for row in rows}) > 1
-    kept = kept if several else kept[1:]
-    return Table(
-        CAPTION,
-        tuple(_HEAD[at] for at in kept),
-        tuple(tuple(row[at] for at in kept) for row in cells),
-        names=2 if several else 1,
-    )
+def latency_sections(rows: Sequence[LatencyRow], at_once: Sequence[str] = ()) -> list[Section]:
+    """A row for each model and length; no section where nothing was measured.
 
-
-def latency_notes(rows: Sequence[LatencyRow], at_once: Sequence[str] = ()) -> list[str]:
-    """What is to be known of the numbers. `at_once`: how requests were sent, as the run knows it."""
-    earlier, n = sum(row.earlier for row in rows), sum(row.n for row in rows)
-    told = [f"{earlier} of {n} answers were measured in an earlier session"] if earlier else []
-    if any(row.cached for row in rows):
-        told.append("cached %: prompt tokens that a cache held, which are faster than the model")
-    return [*at_once, *told]
-
-
-def latency_lines(rows: Sequence[LatencyRow], at_once: Sequence[str] = (), *, ascii_only: bool = False) -> list[str]:
-    """The table for a terminal; nothing where nothing was measured."""
+    `at_once`: how requests were sent, as the run knows it.
+    """
     if not rows:
         return []
-    table = latency_table(rows)
-    lines = ["Latency by length", *(f"  {line}" for line in aligned((table.head, *table.rows), table.names))]
-    lines += [f"  {table.caption}", *(f"  {one_line(note)}" for note in latency_notes(rows, at_once))]
-    return [line.replace("–", "-") for line in lines] if ascii_only else lines
+    labels = dict(zip([row.length for row in rows], length_labels([row.length for row in rows]), strict=True))
+    cells = [_latency_cells(row, labels[row.length]) for row in rows]
+    several = len({row.model for row in rows}) > 1
+    if not several:
+        cells = [row[1:] for row in cells]
+    head, names = (_HEAD, 2) if several else (_HEAD[1:], 1)
+    earlier, n = sum(row.earlier for row in rows), sum(row.n for row in rows)
+    notes = [*at_once]
+    if earlier:
+        notes.append(f"{earlier} of {n} answers were measured in an earlier session")
+    if any(row.cached for row in rows):
+        notes.append("cached %: prompt tokens that a cache held, which are faster than the model")
+    table = filled_table(_CAPTION, head, cells, names, range(names + 3))
+    return [Section("Latency by length", tables=(table,), notes=tuple(notes), name="latency")]
 
 
 def _latency_cells(row: LatencyRow, label: str) -> tuple[str, ...]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from math import ceil
 
+from needlework.core.grid import depth_label
 from needlework.core.record import FINAL, Record
 from needlework.results.adaptive.design import SHARE
 from needlework.results.adaptive.survey import Cost, LengthFound, LengthStatement
 from needlework.results.records.samples import identity
+from needlework.results.report.section import NONE, Section, Table
 from needlework.results.statistics.comparison.provenance import differing_facts
+from needlework.results.statistics.panels import depth_order
 from needlework.results.style import counted, fit, length_labels, one_line, percent1
 
 _UNKNOWN = "unknown"
@@ -34,6 +38,43 @@ def adaptive_lines(
             lines.append(f"{one_line(series_name(found))}: {cost_words(found, turns)}")
         lines += [f"  {line}" for line in _block(found, lengths)]
     return [line.translate(_PLAIN) for line in lines] if ascii_only else lines
+
+
+def adaptive_sections(statements: Sequence[LengthStatement]) -> list[Section]:
+    """A section for each series: how often each length was asked, and how it came out."""
+    return [
+        _adaptive_section(number, name, list(found))
+        for number, (name, found) in enumerate(groupby(statements, key=series_name))
+    ]
+
+
+def _adaptive_section(number: int, name: str, found: Sequence[LengthStatement]) -> Section:
+    head = ("trials at depth", *length_labels([each.length for each in found[0].lengths]))
+    return Section(
+        f"Effective length: {name}",
+        tables=(Table("", head, tuple(tuple(row) for row in _table_rows(found))),),
+        notes=(*adaptive_lines(found, lengths=False), *MEANINGS),
+        name=f"adaptive-{number}",
+    )
+
+
+def _table_rows(found: Sequence[LengthStatement]) -> Iterator[list[str]]:
+    first = found[0]
+    depths = sorted({depth for each in first.lengths for depth in each.per_depth}, key=depth_order)
+    for depth in depths:
+        label = "all" if depth is None else f"{depth_label(depth)} %"
+        yield [label, *(str(each.per_depth.get(depth, 0)) for each in first.lengths)]
+    yield ["trials", *(str(each.asked) for each in first.lengths)]
+    for statement in found:
+        base = statement.base.length if statement.base else None
+        yield [bar_words(statement), *(length_words(each, base) for each in statement.lengths)]
+        yield ["score % (95 % interval as stopped)", *(_score_words(each) for each in statement.lengths)]
+
+
+def _score_words(each: LengthFound) -> str:
+    if not each.n or each.low is None or each.high is None:
+        return NONE
+    return f"{percent1(each.total / each.n)} ({percent1(each.low)}–{percent1(each.high)})"
 
 
 def plan_lines(name: str, mode: str, costs: Sequence[Cost], most: Cost) -> list[str]:

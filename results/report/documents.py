@@ -1,21 +1,20 @@
-"""Tables of own documents and search."""
+"""Sections of own documents and of search in them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from needlework.core.grid import depth_label
+from needlework.results.report.section import NONE, Finding, Section, Table, filled_table
+from needlework.results.report.tasks import extremes_words
 from needlework.results.statistics.absent import WORDS, Rate, Vote
 from needlework.results.statistics.documents import FOCUSED, ArmAtPlace, ArmScore, DocumentScores, Paired
 from needlework.results.statistics.panels import Tally, range_of
-from needlework.results.style import length_labels, one_line, percent1
+from needlework.results.style import counted, length_labels, one_line, percent1
 from needlework.results.tables.comparison import interval_words, points1
-from needlework.results.tables.panels import StatisticRow, extremes_words
-from needlework.results.tables.terminal import NONE, aligned, range_words, score_and_interval
+from needlework.results.tables.terminal import range_words, score_and_interval
 
 ARMS = {"whole": "all documents", FOCUSED: "answer document alone"}
-_PLAIN = str.maketrans({"·": "|", "–": "-"})
 _RATES = ("score %", "95 %", "n", "abstains % (95 %)", "wrong content % (95 %)", "unscored")
 _ABSENT = {"absent": "taken out", "near": "the most similar one instead"}
 _MEANINGS = {
@@ -29,32 +28,17 @@ _MEANINGS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table of texts; the first `names` columns are names, the others numbers."""
-
-    caption: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    names: int = 1
-
-
-def document_lines(found: Sequence[DocumentScores], *, ascii_only: bool = False) -> list[str]:
-    """The lines of every model: its tables, then what they come to; none for a run without documents."""
-    lines: list[str] = []
-    for each in found:
-        lines += [*([""] if lines else []), documents_name(each)]
-        for table in document_tables(each):
-            lines += [f"  {table.caption}"]
-            lines += [f"    {line}" for line in aligned((table.head, *table.rows), table.names)]
-        lines += [f"  {row.term}: {row.text}" for row in document_rows(each)]
-    return [line.translate(_PLAIN) if ascii_only else line for line in lines]
-
-
-def documents_name(found: DocumentScores) -> str:
-    """`model · your documents · 19 questions`."""
-    count = "1 question" if found.questions == 1 else f"{found.questions} questions"
-    return one_line(f"{found.model} · your documents · {count}")
+def document_sections(found: Sequence[DocumentScores]) -> list[Section]:
+    """A section for each model: its tables, then what they come to; none for a run without documents."""
+    return [
+        Section(
+            f"{each.model} · your documents · {counted(each.questions, 'question')}",
+            tables=tuple(_document_tables(each)),
+            findings=tuple(_document_findings(each)),
+            brief=True,
+        )
+        for each in found
+    ]
 
 
 def size_depth_words(found: DocumentScores) -> str:
@@ -66,8 +50,7 @@ def size_depth_words(found: DocumentScores) -> str:
     return f"answer document at depth{'s' if len(found.size_depths) > 1 else ''} {depths} %"
 
 
-def document_tables(found: DocumentScores) -> list[Table]:
-    """The tables that a run fills: by depth, by size, without the answer document, by vote."""
+def _document_tables(found: DocumentScores) -> list[Table]:
     tables = []
     if found.by_depth:
         head = ("context", "length", "depth %", *_RATES)
@@ -84,8 +67,7 @@ def document_tables(found: DocumentScores) -> list[Table]:
     return tables
 
 
-def document_rows(found: DocumentScores) -> list[StatisticRow]:
-    """What the tables come to."""
+def _document_findings(found: DocumentScores) -> list[Finding]:
     rows = []
     ends = found.depth.extremes if found.depth else None
     if found.depth and ends is not None and ends.best_score > ends.worst_score:
@@ -108,8 +90,8 @@ def document_rows(found: DocumentScores) -> list[StatisticRow]:
     return rows
 
 
-def _row(term: str, text: str) -> StatisticRow:
-    return StatisticRow(term, text, _MEANINGS[term])
+def _row(term: str, text: str) -> Finding:
+    return Finding(term, text, _MEANINGS[term])
 
 
 def _absent_table(found: DocumentScores) -> Table:
@@ -206,38 +188,29 @@ MEANINGS = {
     "if missed %": "the score where none was",
     "tokens": "of the prompt, on average, and of that with the documents as they are",
 }
-_ALWAYS = ("task", "retriever", "score %", "n")
 _NAMES = ("model", "task", "retriever")
+_ALWAYS = ("task", "retriever", "score %", "n")
 
 
-def retrieval_columns(rows: Sequence[ArmScore]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """The head and the rows of the table. Columns that nothing fills are left out; where there are several models
-    their name is the first column."""
-    table = [_cells(row) for row in rows]
-    always = (*_ALWAYS, *(("model",) if len({row.model for row in rows}) > 1 else ()))
-    filled = {name for row in table for name, text in row.items() if text != NONE} - {"model"}
-    head = [name for name in (table[0] if table else ()) if name in always or name in filled]
-    return tuple(head), [tuple(row[name] for name in head) for row in table]
-
-
-def retrieval_lines(rows: Sequence[ArmScore], *, ascii_only: bool = False) -> list[str]:
-    """The table for a terminal, and what its words mean; nothing for a run without retrievers."""
+def retrieval_sections(rows: Sequence[ArmScore]) -> list[Section]:
+    """A row for each way to retrieve, the model's name first where there are several; none without retrievers."""
     if not rows:
         return []
-    head, table = retrieval_columns(rows)
-    lines = [*aligned([head, *table], sum(name in _NAMES for name in head))]
-    lines += [f"{name}: {MEANINGS[name]}" for name in head if name in MEANINGS]
-    lines += notes(rows)
-    return [line.replace("–", "-").replace("−", "-") for line in lines] if ascii_only else lines
-
-
-def notes(rows: Sequence[ArmScore]) -> list[str]:
-    """What a reader of the rows must know: chunks that an embedder did not read to their end."""
-    return [
-        f"{one_line(row.task)}, {one_line(row.retriever)}: the embedder read only the beginning of some chunks in "
+    cells = [_cells(row) for row in rows]
+    head = [name for name in cells[0] if name != "model" or len({row.model for row in rows}) > 1]
+    always = {at for at, name in enumerate(head) if name in (*_ALWAYS, "model")}
+    table = filled_table(
+        "", head, [[row[name] for name in head] for row in cells], sum(name in _NAMES for name in head), always
+    )
+    meanings = tuple((name, MEANINGS[name]) for name in table.head if name in MEANINGS)
+    notes = [
+        f"{row.task}, {row.retriever}: the embedder read only the beginning of some chunks in "
         f"{row.cut} trials; use a smaller --chunk-size"
         for row in rows
         if row.cut
+    ]
+    return [
+        Section("Search in place of reading everything", (table,), notes=tuple(notes), name="search", meanings=meanings)
     ]
 
 
