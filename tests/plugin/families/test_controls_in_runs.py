@@ -24,7 +24,7 @@ def test_controls_have_cells_and_a_table_of_their_own(project, controlled):
         "code": 2, "code_absent": 1, "code_focused": 1
     }  # fmt: skip
     assert {record["outcome"] for record in project.records()} == {"found"}
-    result.stdout.fnmatch_lines(["score 100 %*n = 2*", "task*focused %*invents %*abstains %*", "niah*100 (n 1)*"])
+    result.stdout.fnmatch_lines(["score 100 %*n = 2*", "  task*focused %*invents %*abstains %*", "  niah*100 (n 1)*"])
 
     (absent,), (focused,) = by_needle["code_absent"], by_needle["code_focused"]
     value = by_needle["code"][0]["expected"][0]
@@ -44,7 +44,7 @@ def test_controls_have_cells_and_a_table_of_their_own(project, controlled):
 def test_a_model_that_makes_answers_up_is_found_out(project, controlled):
     result = controlled(model="mock:wrong")
 
-    (row,) = [line.split() for line in result.outlines if line.startswith("niah ")]
+    (row,) = [line.split() for line in result.outlines if line.startswith("  niah ")]
     assert row[-2:] == ["100", "0"]  # invents, abstains
 
 

@@ -22,10 +22,10 @@ def test_rows_are_told_everywhere(run, project, capsys):
     result.stdout.fnmatch_lines(
         [
             "mock:perfect · needlebench-v2-4k (not as published: lengths, depths, corpus, repeats)",
-            "  Overall * no score, missing: S-RT-ZH; M-RT-ZH; 2-Needle-ZH and 3 more",
-            "  S-RT-EN * 100 % (no interval), n = 2",
-            "  M-RT-EN * 100 % (no interval), n = 1",
-            "  3-Needle-EN * 100 % (no interval), n = 2",
+            "  Overall: no score, missing: S-RT-ZH; M-RT-ZH; 2-Needle-ZH and 3 more",
+            "    S-RT-EN: 100 % (no interval), n = 2",
+            "    M-RT-EN: 100 % (no interval), n = 1",
+            "    3-Needle-EN: 100 % (no interval), n = 2",
         ]
     )
     (found,) = json.loads(project.file("results.json"))["needlebench"]
@@ -35,7 +35,7 @@ def test_rows_are_told_everywhere(run, project, capsys):
     assert "no score, missing: S-RT-ZH" in project.file("report.html")
 
     assert rescore([str(project.runs / "r"), "--scorer", "match"]) == 0
-    assert "  3-Needle-EN " in capsys.readouterr().out
+    assert "    3-Needle-EN: " in capsys.readouterr().out
 
 
 def test_a_run_that_stopped_and_went_on_has_all_of_it(run, project):

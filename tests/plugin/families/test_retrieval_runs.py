@@ -62,7 +62,7 @@ def without_timing(records):
 def test_each_retriever_is_asked_beside_the_documents_and_told_in_a_table(run, project, server):
     result = run(*dense(server))
     result.stdout.fnmatch_lines(
-        ["mock:perfect · leval_tpo · questions_bm25", "task * retriever * score % * whole % * words % * tokens"]
+        ["mock:perfect · leval_tpo · questions_bm25", "  task * retriever * score % * whole % * words % * tokens"]
     )
     records = {record["needle"]: record for record in project.records()}
     assert len(records) == 9

@@ -103,7 +103,7 @@ def test_several_judges_decide_by_majority_and_their_agreement_is_told(project):
 
     assert {record["score"] for record in project.records()} == {1.0}
     result.stdout.fnmatch_lines(
-        ["judges: all 3 agree on 0 % of 2 answers*", "judges openai:a (1) and openai:b agree on 100 %*"]
+        ["judges: all 3 agree on 0 % * of 2 answers*", "judges openai:a (1) and openai:b agree on 100 %*"]
     )
 
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from needlework.core.labels import label_parts
 from needlework.core.record import Record
 from needlework.results.files.json_files import json_text
-from needlework.results.html.comparison import pair_entries
 from needlework.results.report.documents import document_sections
 from needlework.results.report.section import section_lines
 from needlework.results.statistics.comparison.comparison import compare
@@ -225,13 +224,12 @@ def test_shares_of_a_point_sum_up(outcomes: list[str]) -> None:
 def test_two_runs_are_compared_over_all_questions_and_not_one_by_one() -> None:
     first = [asked(q, "found" if q < 6 else "wrong", depth=d) for q in range(12) for d in (0.0, 100.0)]
     second = [asked(q, "found", depth=d) for q in range(12) for d in (0.0, 100.0)]
-    (family,) = compare(first, second).families
+    (task,) = compare(first, second).tasks
 
-    assert family.family == ("", "doc_position", "questions")
-    assert (family.whole.n, family.whole.first, family.whole.second) == (24, 0.5, 1.0)
-    assert family.whole.found is not None
-    assert family.whole.found.clusters == 12
-    assert len(pair_entries(compare(first, second), first, second)) == 24
+    assert task.family == ("", "doc_position", "questions")
+    assert (task.n, *task.means) == (24, 0.5, 1.0)
+    assert task.difference is not None
+    assert task.difference.clusters == 12
 
 
 def test_the_focused_control_is_compared_by_question() -> None:
