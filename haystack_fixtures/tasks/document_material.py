@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -117,7 +118,7 @@ def material_of(suite: Suite) -> Material:
     if own.documents is None:
         remedy = f"{suite.task} asks about documents of yours: name their folder, {DOCUMENTS} DIR"
         raise InputError(DOCUMENTS, "", remedy)
-    return _found(own.documents, own.questions)
+    return _found(own.documents, own.questions, Path.cwd())  # a folder may be named from where one stands
 
 
 def look_again() -> None:
@@ -126,7 +127,7 @@ def look_again() -> None:
 
 
 @lru_cache(4)
-def _found(folder: str, path: str | None) -> Material:
+def _found(folder: str, path: str | None, _here: Path) -> Material:
     from needlework.haystack_fixtures.documents.readers import read_documents
 
     return _material(folder, path, read_documents(folder).sha256, read_question_set(path).sha256 if path else "")
