@@ -46,7 +46,13 @@ def records(make_record: MakeRecord) -> list[Record]:
                         "slack": 1,
                         "sha256": "f" * 64,
                         "needles": [
-                            {"name": "n", "before": f"before {PLANTED}", "text": "The code.", "after": "after"}
+                            {
+                                "name": "n",
+                                "depth": depth,
+                                "before": f"before {PLANTED}",
+                                "text": "The code.",
+                                "after": "after",
+                            }
                         ],
                     },
                 )
@@ -216,11 +222,11 @@ def test_hostile_texts_of_every_size_in_every_field_run_nothing(
     """Markup, scripts, terminal escapes, NUL, halves of surrogates and ten megabytes, in each field that is shown."""
     evil = PLANTED + EVIL.replace("alert(1)", "document.title='pwned'")
     names = ("model", "task", "needle", "why", "question", "answer", "scorer", "id", "nodeid", "key")
-    needle = {"name": evil, "before": evil, "text": evil, "after": evil}
+    needle = {"name": evil, "depth": 50.0, "before": evil, "text": evil, "after": evil}
     fields: dict[str, Any] = dict.fromkeys(names, evil) | {
         "expected": [evil],
         "error": {"kind": evil, "message": evil},
-        "details": {evil: [evil]},
+        "details": {"flags": [evil]},
         "reference": {evil: evil},
         "prompt": {"tokens": 1, "template": evil, "sha256": evil, "needles": [needle]},
         "timing": {"worker": evil},
