@@ -144,7 +144,7 @@ _FIRST_LIST = (
     Fault(19, "echoes_prompt", "the whole prompt comes back, as with `echo` of the completions API",
           Behaviour(say=say.worded(say.echo)), _NOT_FOUND),
     Fault(20, "lists_candidates", "every candidate value at once (inspect_evals#2338)",
-          Behaviour(say=say.worded(say.listing)), _NOT_FOUND, _TWELVE),
+          Behaviour(say=say.worded(say.listing)), Expect(("wrong", "distractor", "unclear")), _TWELVE),
     Fault(21, "longer_number", "the right digits inside a longer number (inspect_evals#2338)",
           Behaviour(say=say.worded(say.longer_number)), _NOT_FOUND, _TWELVE),
     Fault(22, "negation", "'it is not 1234567'",
