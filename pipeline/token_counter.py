@@ -18,11 +18,10 @@ from needlework.core.files import cache_key, folder_of_run, learnt_once
 from needlework.core.prompts import Message, bare_prompt
 from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
 from needlework.models.event_loop import event_loop
-from needlework.models.model import Request
+from needlework.models.model import Request, Response
 from needlework.models.served.connection import ServerOptions, is_loopback
 from needlework.models.served.http_client import Allowed
 from needlework.models.served.model import check_served, transport_of
-from needlework.models.served.reply import Reply
 from needlework.models.served.transport import Transport
 from needlework.models.specs import is_served, parse_spec
 from needlework.models.tokenizers.tokenizer import (
@@ -170,7 +169,7 @@ def _by_usage(transport: Transport, text: str) -> int:
         outcome = event_loop().wait(
             transport.attempt(request, transport.dialect, Allowed(120, 240), time.perf_counter())
         )
-        if isinstance(outcome, Reply):
+        if isinstance(outcome, Response):
             if outcome.prompt_tokens is not None:
                 return outcome.prompt_tokens
             break

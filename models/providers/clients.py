@@ -8,7 +8,7 @@ from typing import Any
 
 from needlework.core.prompts import Message
 from needlework.models.event_loop import in_thread
-from needlework.models.model import Request, starts_answer
+from needlework.models.model import Request, Response, starts_answer
 from needlework.models.providers.transport import (
     ANTHROPIC,
     GOOGLE,
@@ -21,9 +21,9 @@ from needlework.models.providers.transport import (
 )
 from needlework.models.served.calibration import Window
 from needlework.models.served.connection import ServedOptions, ServerOptions, address
-from needlework.models.served.errors import AttemptFault
+from needlework.models.served.errors import AttemptFault, AttemptResult
 from needlework.models.served.http_client import Allowed
-from needlework.models.served.reply import DroppedError, Reply, reply_of, reply_of_pieces
+from needlework.models.served.reply import DroppedError, reply_of, reply_of_pieces
 from needlework.models.served.transport import Dialect, OpenAITransport, body_of
 
 LEAST_THINKING = 1024  # tokens; what Anthropic takes
@@ -74,7 +74,7 @@ class AnthropicTransport(SdkTransport):
             return "--answer-prefix true: Claude goes on with no started answer while it thinks; leave one of them out"
         return ""
 
-    def _ask(self, request: Request, allowed: Allowed, clock: Clock) -> Reply | AttemptFault:
+    def _ask(self, request: Request, allowed: Allowed, clock: Clock) -> AttemptResult:
         sent = self.fields(request)
         with self._client.messages.stream(**sent, timeout=allowed.silence_s) as stream, clock.ending(stream.close):
             for _ in clock.timed(stream, lambda event: event.type == "content_block_delta"):
@@ -199,7 +199,7 @@ class GoogleTransport(SdkTransport):
             return "--answer-prefix true: Gemini goes on with no started answer; give --answer-prefix false"
         return ""
 
-    def _ask(self, request: Request, allowed: Allowed, clock: Clock) -> Reply | AttemptFault:
+    def _ask(self, request: Request, allowed: Allowed, clock: Clock) -> AttemptResult:
         turns = [each for each in request.prompt.messages if each.role != "system"]
         events = self._client.models.generate_content_stream(
             model=self._name, contents=self._contents(turns), config=self._config(request, allowed)
@@ -317,10 +317,10 @@ class OpenAISdkTransport(OpenAITransport):
         super().abort()
         self._client.close()
 
-    async def attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> Reply | AttemptFault:
+    async def attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> AttemptResult:
         return await in_thread(lambda: self._attempt(request, dialect, allowed, begun))
 
-    def _attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> Reply | AttemptFault:
+    def _attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> AttemptResult:
         if (refused := self.refused(request)) is not None:
             return refused
         clock = Clock(begun, allowed.total_s)
@@ -332,7 +332,7 @@ class OpenAISdkTransport(OpenAITransport):
                 return AttemptFault("timeout", message, retry=True, sign="late")
             return fault_of_client(error, self._too_long, begun=clock.answered)
 
-    def _asked_once(self, request: Request, dialect: Dialect, allowed: Allowed, clock: Clock) -> Reply:
+    def _asked_once(self, request: Request, dialect: Dialect, allowed: Allowed, clock: Clock) -> Response:
         stream = {"stream": True, "stream_options": {"include_usage": True}} if dialect.stream else {}
         body = body_of(self._name, self._options, request, dialect.max_tokens_field, stream)
         fields = {key: value for key, value in body.items() if key in _OF_THE_CLIENT}

@@ -20,9 +20,15 @@ from needlework.core.redact import Redactor, named_secrets, redactor, url_secret
 from needlework.models.event_loop import in_thread
 from needlework.models.model import Request, check_known, choice_arg, float_arg, int_arg, json_arg
 from needlework.models.served.connection import ServerOptions, header_value, is_loopback, is_usable, shown_url, table_of
-from needlework.models.served.errors import AttemptFault, HttpError, TooSlowError, fault_of, fault_of_status
+from needlework.models.served.errors import (
+    AttemptFault,
+    AttemptResult,
+    HttpError,
+    TooSlowError,
+    fault_of,
+    fault_of_status,
+)
 from needlework.models.served.http_client import Allowed
-from needlework.models.served.reply import Reply
 
 Event = TypeVar("Event")
 
@@ -98,10 +104,10 @@ class SdkTransport(ABC):
     def identify(self) -> dict[str, str]:
         return {}
 
-    async def attempt(self, request: Request, _dialect: None, allowed: Allowed, begun: float) -> Reply | AttemptFault:
+    async def attempt(self, request: Request, _dialect: None, allowed: Allowed, begun: float) -> AttemptResult:
         return await in_thread(lambda: self._attempt(request, allowed, begun))
 
-    def _attempt(self, request: Request, allowed: Allowed, begun: float) -> Reply | AttemptFault:
+    def _attempt(self, request: Request, allowed: Allowed, begun: float) -> AttemptResult:
         if request.template != "chat":
             words = f"--template raw: {self._provider.kind}: takes chat messages alone; give --template chat"
             return AttemptFault("client", words, fatal=True)
@@ -122,7 +128,7 @@ class SdkTransport(ABC):
         return ""
 
     @abstractmethod
-    def _ask(self, request: Request, allowed: Allowed, clock: Clock) -> Reply | AttemptFault:
+    def _ask(self, request: Request, allowed: Allowed, clock: Clock) -> AttemptResult:
         """Ask the provider once."""
 
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from needlework.models.model import ErrorKind
+from needlework.models.model import ErrorKind, Response
 from needlework.models.served.connection import says_too_long
 from needlework.models.served.limiter import REFUSED_S, Sign
 from needlework.models.served.reply import DroppedError, MalformedError, ServerSaidError
@@ -46,6 +46,10 @@ class AttemptFault:
     alone: bool = False
     retry_after_s: float | None = None
     status: int | None = None
+
+
+AttemptResult = Response | AttemptFault
+"""What came of one attempt: the answer, or why there is none."""
 
 
 @dataclass(frozen=True, slots=True)

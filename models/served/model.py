@@ -35,10 +35,18 @@ from needlework.models.served.batch_files import (
 )
 from needlework.models.served.calibration import Window, layout_of, new_short_requests
 from needlework.models.served.connection import ServedOptions, ServerOptions, address, check_for_batch, served_options
-from needlework.models.served.errors import AttemptFault, HttpError, Retries, crowded, fault_of, fault_of_status
+from needlework.models.served.errors import (
+    AttemptFault,
+    AttemptResult,
+    HttpError,
+    Retries,
+    crowded,
+    fault_of,
+    fault_of_status,
+)
 from needlework.models.served.http_client import Allowed
 from needlework.models.served.limiter import News, Passage, Sign, Turnstile, farewell, news_line
-from needlework.models.served.reply import Reply, read_body, within_budget
+from needlework.models.served.reply import read_body, within_budget
 from needlework.models.served.server_facts import ServerFacts
 from needlework.models.served.transport import OpenAITransport, Transport
 from needlework.models.tokenizers.tokenizer import Tokenizer
@@ -132,10 +140,10 @@ class PacedModel:
             begun = time.perf_counter()
             outcome = await self._passing(passage, request, dialect, begun)
             latency = time.perf_counter() - begun
-            if isinstance(outcome, Reply):
+            if isinstance(outcome, Response):
                 if request.cell is not None:
                     self._longest = max(self._longest, request.prompt.tokens)
-                return response_of(self._hidden(outcome), attempts, latency)
+                return replace(self._hidden(outcome), attempts=attempts, latency_s=latency)
             if outcome.filtered:
                 return Response(finish_reason="content_filter", attempts=attempts, latency_s=latency)
             if self._transport.learn(outcome, dialect):
@@ -164,12 +172,12 @@ class PacedModel:
         hide = self._transport.redactor.hide
         return {name: printable(hide(value), 300) for name, value in self._transport.identify().items()}
 
-    async def _passing(self, passage: Passage, request: Request, dialect: object, begun: float) -> Reply | AttemptFault:
+    async def _passing(self, passage: Passage, request: Request, dialect: object, begun: float) -> AttemptResult:
         """One attempt of a request that the gate has let through, and what the gate learns from it."""
-        outcome: Reply | AttemptFault | None = None
+        outcome: AttemptResult | None = None
         try:
             outcome = await self._transport.attempt(request, dialect, self._allowed(request), begun)
-            if isinstance(outcome, Reply):
+            if isinstance(outcome, Response):
                 outcome = within_budget(outcome, request, self._tokenizer)
             elif outcome.too_long and (room := self._has_room(request)):
                 outcome = crowded(outcome, room)
@@ -189,7 +197,7 @@ class PacedModel:
                 self._gate.end_pauses()
         return outcome
 
-    def _news(self, news: News, outcome: Reply | AttemptFault | None) -> str:
+    def _news(self, news: News, outcome: AttemptResult | None) -> str:
         why = self._transport.redactor.clean(outcome.message) if isinstance(outcome, AttemptFault) else ""
         server = str(self._transport.identity["server"])
         return news_line(news, server, printable(why), heard=self._gate.silent is not None)
@@ -215,14 +223,14 @@ class PacedModel:
         error = ModelError(fault.kind, message, fault.fatal or hopeless, fault.too_long)
         return self._gate.close(error) if error.fatal else error
 
-    def _hidden(self, reply: Reply) -> Reply:
+    def _hidden(self, reply: Response) -> Response:
         """The answer of a server that says again what it was sent."""
         hide = self._transport.redactor.hide
         return replace(
             reply,
             text=hide(reply.text),
             reasoning=hide(reply.reasoning),
-            finish_reason=printable(hide(reply.finish_reason), 60),
+            finish_reason=printable(hide(reply.finish_reason or ""), 60),
             id=hide(reply.id),
             model=printable(hide(reply.model), 200),
             fingerprint=printable(hide(reply.fingerprint), 200),
@@ -250,31 +258,11 @@ PREFILL_PER_S = 1000
 DECODE_PER_S = 10
 
 
-def _told(outcome: Reply | AttemptFault | None) -> tuple[Sign, float | None]:
+def _told(outcome: AttemptResult | None) -> tuple[Sign, float | None]:
     """What an attempt tells the gate: how the server is, and for how many seconds it wants to be left alone."""
     if isinstance(outcome, AttemptFault):
         return outcome.sign, outcome.retry_after_s if outcome.sign == "busy" and outcome.retry else None
     return ("broken" if outcome is None else "answered"), None
-
-
-def response_of(reply: Reply, attempts: int = 1, latency_s: float | None = None) -> Response:
-    """The response of a reply; `latency_s`: `None` where nobody measured it."""
-    return Response(
-        text=reply.text,
-        reasoning=reply.reasoning,
-        finish_reason=reply.finish_reason,
-        prompt_tokens=reply.prompt_tokens,
-        completion_tokens=reply.completion_tokens,
-        reasoning_tokens=reply.reasoning_tokens,
-        cached_tokens=reply.cached_tokens,
-        latency_s=latency_s,
-        ttft_s=reply.ttft_s,
-        attempts=attempts,
-        id=reply.id,
-        model=reply.model,
-        fingerprint=reply.fingerprint,
-        flags=reply.flags,
-    )
 
 
 _NO_ANSWER = (
@@ -362,9 +350,9 @@ class BatchServiceModel:
         if found is None:
             return Response(error=ModelError("client", _NO_ANSWER))
         outcome = _read(found, request.prompt.text, self._too_long)
-        if isinstance(outcome, Reply):
+        if isinstance(outcome, Response):
             self._longest = max(self._longest, request.prompt.tokens)
-            return response_of(_printable(within_budget(outcome, request, self._tokenizer)))
+            return _printable(within_budget(outcome, request, self._tokenizer))
         if outcome.filtered:
             return Response(finish_reason="content_filter")
         if outcome.too_long and (room := self._has_room(request)):
@@ -388,7 +376,7 @@ class BatchServiceModel:
         return counts, [_short_response(_read(answer, "", self._too_long)) for answer in answers]
 
 
-def _read(answer: BatchAnswer, prompt: str, too_long: re.Pattern[str] | None) -> Reply | AttemptFault:
+def _read(answer: BatchAnswer, prompt: str, too_long: re.Pattern[str] | None) -> AttemptResult:
     """What a line says, in the words of a server's answers."""
     if answer.whole:
         try:
@@ -403,13 +391,13 @@ def _read(answer: BatchAnswer, prompt: str, too_long: re.Pattern[str] | None) ->
     return replace(fault_of_status(said, too_long), message=f"the batch has no answer: {said.shown.partition(': ')[2]}")
 
 
-def _short_response(outcome: Reply | AttemptFault) -> Response:
-    if isinstance(outcome, Reply):
-        return response_of(outcome)
+def _short_response(outcome: AttemptResult) -> Response:
+    if isinstance(outcome, Response):
+        return outcome
     return Response(error=ModelError(outcome.kind, printable(outcome.message)))
 
 
-def _printable(reply: Reply) -> Reply:
+def _printable(reply: Response) -> Response:
     return replace(
         reply,
         finish_reason=printable(reply.finish_reason, 60),

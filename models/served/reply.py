@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from needlework.models.model import Request, part_reasoning
+from needlework.models.model import Request, Response, part_reasoning
 from needlework.models.served.connection import (
     cached_count,
     completion_count,
@@ -41,29 +41,6 @@ class ServerSaidError(Exception):
         self.body = dict(error)
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A whole answer. Counts are `None` where the server gives none.
-
-    `finish_reason`: see `finish_of`. `id`: the server's name for this answer, empty without one. `model` and
-    `fingerprint`: who has answered, as the server says (`system_fingerprint`). `flags`: `unclosed_reasoning` where the
-    text ended inside the reasoning, `reasoning_only` where nothing else came, `no_finish_reason`.
-    """
-
-    text: str = field(repr=False)
-    reasoning: str = field(repr=False)
-    finish_reason: str
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    cached_tokens: int | None = None
-    ttft_s: float | None = None
-    id: str = ""
-    model: str = ""
-    fingerprint: str = ""
-    flags: tuple[str, ...] = ()
-
-
 class Body:
     """An answer that comes as one JSON object."""
 
@@ -76,7 +53,7 @@ class Body:
         self._chunks.append(chunk)
         return False
 
-    def reply(self) -> Reply:
+    def reply(self) -> Response:
         """The answer, when all has come."""
         body = b"".join(self._chunks)
         try:
@@ -87,20 +64,20 @@ class Body:
         return _Gathered().add(data).reply(self._prompt)
 
 
-def read_body(body: bytes, prompt: str) -> Reply:
+def read_body(body: bytes, prompt: str) -> Response:
     """An answer that is one JSON object."""
     taking = Body(prompt)
     taking.take(body)
     return taking.reply()
 
 
-def reply_of(data: Mapping[str, Any], prompt: str = "", ttft_s: float | None = None) -> Reply:
+def reply_of(data: Mapping[str, Any], prompt: str = "", ttft_s: float | None = None) -> Response:
     """An answer that a client library has read, as one object."""
     gathered = _Gathered(ttft_s=ttft_s)
     return gathered.add(dict(data)).reply(prompt)
 
 
-def reply_of_pieces(pieces: Iterable[Any], prompt: str, ttft_s: Callable[[], float | None]) -> Reply:
+def reply_of_pieces(pieces: Iterable[Any], prompt: str, ttft_s: Callable[[], float | None]) -> Response:
     """An answer whose pieces a client library reads; `ttft_s` is asked when all are there."""
     gathered = _Gathered()
     for piece in pieces:
@@ -155,7 +132,7 @@ class Events:
         if gathered.ttft_s is None and gathered.texts:
             gathered.ttft_s = time.perf_counter() - self._begun
 
-    def reply(self) -> Reply:
+    def reply(self) -> Response:
         """The answer, when all has come."""
         if self._rest:
             self._add(self._rest)
@@ -241,7 +218,7 @@ class _Gathered:
         self.texts += bool(text or thought)
         into.finish_reason = choice.get("finish_reason") or into.finish_reason
 
-    def reply(self, prompt: str) -> Reply:
+    def reply(self, prompt: str) -> Response:
         if not self.choices:
             raise MalformedError("the answer has no choices")
         judged = self._judged
@@ -257,7 +234,7 @@ class _Gathered:
         flags += ["reasoning_only"] if reasoning or reasoning_tokens else []
         flags = [] if parted.answer.strip() else flags
         flags += ["no_finish_reason"] if finish == "missing" else []
-        return Reply(
+        return Response(
             text=parted.answer,
             reasoning=reasoning,
             finish_reason=finish,
@@ -293,7 +270,7 @@ _SPARE_TOKENS = 16  # the server's tokenizer may part the same text otherwise
 FLAG = "over_budget"
 
 
-def within_budget(reply: Reply, request: Request, tokenizer: Tokenizer) -> Reply:
+def within_budget(reply: Response, request: Request, tokenizer: Tokenizer) -> Response:
     """The reply with the flag `over_budget` where it has more tokens than were asked for, whatever `usage` says.
 
     Of one that is far longer the beginning is kept, `_CHARS_A_TOKEN` characters for each token of the budget: such

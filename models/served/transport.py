@@ -18,6 +18,7 @@ from needlework.models.served.calibration import Window, discover_window
 from needlework.models.served.connection import Address, ServedOptions, ServerOptions, address, count, table_of
 from needlework.models.served.errors import (
     AttemptFault,
+    AttemptResult,
     HangUpError,
     HttpError,
     TooSlowError,
@@ -26,7 +27,7 @@ from needlework.models.served.errors import (
     fault_of_status,
 )
 from needlework.models.served.http_client import Allowed, HttpClient, HttpExchange
-from needlework.models.served.reply import Body, Events, Reply
+from needlework.models.served.reply import Body, Events
 from needlework.models.served.server_facts import json_fetch, who_answers
 
 
@@ -53,7 +54,7 @@ class Transport(Protocol):
         """What the server has taught us about itself, as one value."""
         ...
 
-    async def attempt(self, request: Request, dialect: Any, allowed: Allowed, begun: float) -> Reply | AttemptFault:
+    async def attempt(self, request: Request, dialect: Any, allowed: Allowed, begun: float) -> AttemptResult:
         """Ask once, in the event loop. Never raises. `begun`: the `time.perf_counter()` time."""
         ...
 
@@ -253,7 +254,7 @@ class OpenAITransport:
             return AttemptFault("client", why, fatal=True)
         return None
 
-    async def attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> Reply | AttemptFault:
+    async def attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> AttemptResult:
         if (refused := self.refused(request)) is not None:
             return refused
         # Who does not stream says nothing before the whole answer is there.

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from needlework.models.model import Response
 from needlework.models.served.connection import (
     cached_count,
     completion_count,
@@ -18,7 +19,7 @@ from needlework.models.served.connection import (
     reasoning_count,
     said_and_thought,
 )
-from needlework.models.served.reply import DroppedError, Events, MalformedError, Reply, read_body
+from needlework.models.served.reply import DroppedError, Events, MalformedError, read_body
 
 MESSAGES: list[tuple[dict[str, Any], str, str]] = [
     ({"content": "Paris"}, "Paris", ""),
@@ -123,7 +124,7 @@ def test_a_server_that_gave_up_is_asked_again() -> None:
         read_body(json.dumps(body).encode(), "")
 
 
-def stream(*choices: dict[str, Any], **more: Any) -> Reply:
+def stream(*choices: dict[str, Any], **more: Any) -> Response:
     lines = [json.dumps({"choices": [choice], **more}) for choice in choices]
     said = "".join(f"data: {line}\n\n" for line in [*lines, "[DONE]"]).encode()
     whole, in_bytes = Events("", 0.0), Events("", 0.0)
