@@ -20,6 +20,10 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
 
 
+NONE = "–"
+"""A cell of a table without a value."""
+
+
 def clean(text: str) -> str:
     """Remove terminal escapes and control characters but tab and newline; half a surrogate pair becomes U+FFFD."""
     if text.isascii() and text.isprintable():

@@ -18,18 +18,15 @@ from needlework.results.html.report import LIMIT_BYTES, NOTICE_BYTES
 from needlework.results.statistics.comparison.comparison import Comparison, GroupDifference, Place, TaskDifference
 from needlework.results.statistics.comparison.many_runs import ComparedRun
 from needlework.results.statistics.panels import Tally, depth_order
+from needlework.results.statistics.wording import interval_words, p_words, points, points1
 from needlework.results.style import length_labels, percent1
 from needlework.results.tables.comparison import (
     VERDICTS,
     adjusted_p,
     cautions,
-    interval_words,
     left_out,
     losses_lines,
     outcomes_of_run,
-    p_words,
-    points,
-    points1,
     run_head,
     run_notes,
     run_rows,

@@ -21,8 +21,9 @@ from needlework.results.statistics.intervals import Interval
 from needlework.results.statistics.panels import OUTCOMES, Panel, RecordInPanel, Tally, trial_of
 from needlework.results.statistics.run_followup import FAULTS, reason_of
 from needlework.results.statistics.tasks import PanelStatistics
+from needlework.results.statistics.wording import range_words, score_and_interval
 from needlework.results.style import MARKS, UnscoredMark, display_width, length_labels, mark_of, percent
-from needlework.results.tables.terminal import UNEVEN, range_notes, range_words, score_and_interval, scored_of
+from needlework.results.tables.terminal import UNEVEN, range_notes, scored_of
 
 NO_SCORE = "–"
 

@@ -22,8 +22,9 @@ from needlework.results.files.json_files import read_json
 from needlework.results.statistics.agreement import Agreement, agreement, share
 from needlework.results.statistics.documents import right_or_wrong, rule_of
 from needlework.results.statistics.tasks import Share
-from needlework.results.style import one_line
-from needlework.results.tables.terminal import NONE, agreement_lines, aligned, ends, percent2
+from needlework.results.statistics.wording import ends, percent2
+from needlework.results.style import NONE, one_line
+from needlework.results.tables.terminal import agreement_lines, aligned
 from needlework.scoring.judges.judges import JUDGE
 from needlework.scoring.scorers.documents import documents_score
 from needlework.scoring.scores import Reference

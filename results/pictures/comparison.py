@@ -13,8 +13,8 @@ from needlework.results.pictures.layout import PanelLayout, arrange
 from needlework.results.pictures.parts import FRAME, INK, SOFT, Canvas, Grid, HeatmapCell, Scale, draw
 from needlework.results.statistics.comparison.comparison import GroupDifference, TaskDifference
 from needlework.results.statistics.panels import Tally
+from needlework.results.statistics.wording import points
 from needlework.results.style import DIFFERENCES, Fonts, fonts_for, length_labels, one_line
-from needlework.results.tables.comparison import points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

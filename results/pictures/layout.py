@@ -8,8 +8,9 @@ from math import ceil, inf
 
 from needlework.core.grid import depth_label
 from needlework.results.statistics.panels import Panel, Tally
+from needlework.results.statistics.wording import range_words
 from needlework.results.style import MARKS, UnscoredMark, display_width, fit, length_labels, mark_of, one_line, percent
-from needlework.results.tables.terminal import headline, range_words, scored_of
+from needlework.results.tables.terminal import headline, scored_of
 
 POINTS = 72.0  # in an inch
 TITLE_SIZE, SUBTITLE_SIZE, LEGEND_SIZE = 12.0, 8.5, 8.0

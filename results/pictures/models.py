@@ -16,8 +16,8 @@ from needlework.results.statistics.panels import Panel, Tally
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.summary_sentence import task_clauses
 from needlework.results.statistics.tasks import Macro, Share, TaskScore
+from needlework.results.statistics.wording import range_words
 from needlework.results.style import display_width, fit, fonts_for, length_labels, one_line, percent
-from needlework.results.tables.terminal import range_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

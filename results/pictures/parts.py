@@ -23,6 +23,7 @@ from needlework.results.pictures.layout import (
 )
 from needlework.results.records.samples import task_of
 from needlework.results.statistics.panels import Panel, Tally
+from needlework.results.statistics.wording import range_words
 from needlework.results.style import (
     COLORS,
     ColorsName,
@@ -36,7 +37,6 @@ from needlework.results.style import (
     percent,
     percent1,
 )
-from needlework.results.tables.terminal import range_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,10 +11,10 @@ from needlework.core.record import FINAL, Record
 from needlework.results.adaptive.design import SHARE
 from needlework.results.adaptive.survey import Cost, LengthFound, LengthStatement
 from needlework.results.records.samples import identity
-from needlework.results.report.section import NONE, Section, Table
+from needlework.results.report.section import Section, Table
 from needlework.results.statistics.comparison.provenance import differing_facts
 from needlework.results.statistics.panels import depth_order
-from needlework.results.style import counted, fit, length_labels, one_line, percent1
+from needlework.results.style import NONE, counted, fit, length_labels, one_line, percent1
 
 _UNKNOWN = "unknown"
 _PLAIN = str.maketrans({"·": "|"})

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from needlework.core.grid import depth_label
-from needlework.results.report.section import NONE, Finding, Section, Table, filled_table
+from needlework.results.report.section import Finding, Section, Table, filled_table
 from needlework.results.report.tasks import extremes_words
 from needlework.results.statistics.absent import WORDS, Rate, Vote
 from needlework.results.statistics.documents import FOCUSED, ArmAtPlace, ArmScore, DocumentScores, Paired
 from needlework.results.statistics.panels import Tally, range_of
-from needlework.results.style import counted, length_labels, one_line, percent1
-from needlework.results.tables.comparison import interval_words, points1
-from needlework.results.tables.terminal import range_words, score_and_interval
+from needlework.results.statistics.wording import interval_words, points1, range_words, score_and_interval
+from needlework.results.style import NONE, counted, length_labels, one_line, percent1
 
 ARMS = {"whole": "all documents", FOCUSED: "answer document alone"}
 _RATES = ("score %", "95 %", "n", "abstains % (95 %)", "wrong content % (95 %)", "unscored")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from needlework.results.style import folded_table, one_line
+from needlework.results.style import NONE, folded_table, one_line
 
-NONE = "–"  # a cell of a table without a value
 _WIDE = 1000  # columns of what is no terminal: a table stays in one piece
 _PLAIN = str.maketrans({"·": "|", "–": "-", "−": "-"})
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from needlework.results.report.section import NONE, Finding, Section, Table, filled_table
+from needlework.results.report.section import Finding, Section, Table, filled_table
 from needlework.results.statistics.run_facts import LatencyRow, Times
 from needlework.results.statistics.suites.data_sets import MRCR, DataSetGroup, FieldTable, LevalSummary
 from needlework.results.statistics.suites.needlebench import HELD, NeedleBench, NeedleBenchRow, Reach
 from needlework.results.statistics.suites.ruler import TASKS, RulerTable
-from needlework.results.style import length_labels, one_line, percent, percent1
-from needlework.results.tables.terminal import ends, percent2, range_words, score_and_interval
+from needlework.results.statistics.wording import ends, percent2, range_words, score_and_interval
+from needlework.results.style import NONE, length_labels, one_line, percent, percent1
 
 _UNREAD = {"graphwalks": "no list"}
 

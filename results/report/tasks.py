@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from needlework.results.report.section import NONE, Finding, IntervalBar, Section, Table, filled_table
+from needlework.results.report.section import Finding, IntervalBar, Section, Table, filled_table
 from needlework.results.statistics.absent import AbsentTwins, Rate
 from needlework.results.statistics.depth import DepthEffect, Extremes
 from needlework.results.statistics.depth_tables import place_words
 from needlework.results.statistics.effective_length import EffectiveLength, Trend
 from needlework.results.statistics.tasks import GateRow, Macro, PanelStatistics, Share, TaskScore, selection_words
-from needlework.results.style import length_labels, one_line, percent, percent1
-from needlework.results.tables.comparison import p_words
-from needlework.results.tables.terminal import range_words, score_and_interval
+from needlework.results.statistics.wording import p_words, range_words, score_and_interval
+from needlework.results.style import NONE, length_labels, one_line, percent, percent1
 
 # One sentence each, for the report; docs/statistics.md has them with their sources.
 _MEANINGS = {

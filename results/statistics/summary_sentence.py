@@ -30,7 +30,6 @@ from needlework.results.statistics.wording import (
     LISTED,
     ModelScore,
     adaptive_clause,
-    bar_words,
     depth_clause,
     few_clause,
     length_clause,
@@ -40,6 +39,7 @@ from needlework.results.statistics.wording import (
     share_words,
     spread_clauses,
     tally_words,
+    threshold_words,
     token_words,
 )
 from needlework.results.style import length_labels, one_line, percent, percent1
@@ -93,14 +93,16 @@ def _model_clauses(report: RunReport, model: str) -> list[str]:
     """The clauses about one model; the first has its name."""
     rows = [row for row in report.tasks if row.model == model]
     others = [row for row in rows if task_of(row.task) not in OWN_DOCUMENTS]
-    clauses = _walk_clauses(report, model) or _published_clauses(report, model, others) or _task_clauses(report, others)
+    published = _published_clauses(report, model, others)
+    clauses = _walk_clauses(report, model) or published or _task_clauses(report, others)
     if not clauses and not others:
         clauses = _retrieval_clauses(report, model)
     for scores in report.documents:
         if scores.model == model:
             position = next((row.overall for row in rows if task_of(row.task) == "doc_position"), None)
             clauses = [*_document_clauses(scores, position), *clauses]
-    lost = lost_clauses([_tally_of(panel) for panel in report.panels if panel.model == model], _open(report, rows))
+    then = "" if published else _open(report, rows)
+    lost = lost_clauses([_tally_of(panel) for panel in report.panels if panel.model == model], then)
     if clauses:
         return [f"{one_line(model)} {clauses[0]}", *clauses[1:], *lost]
     return [f"{one_line(model)} has no score{': ' if lost else ''}{lost[0] if lost else ''}", *lost[1:]]
@@ -283,7 +285,7 @@ def _ruler_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) -> 
     if len(means) > 1:
         effective = tables[0].effective
         limit = f"up to {token_words(effective.point)} tokens" if effective.point else "at no length"
-        clauses.append(f"by the means alone it holds {bar_words(effective.threshold)} {limit}")
+        clauses.append(f"by the means alone it holds {threshold_words(effective.threshold)} {limit}")
     return [*clauses, *spread_clauses([(f"on {row.task}", row.overall) for row in rows], "task by task")]
 
 
@@ -435,7 +437,7 @@ def _tally_of(panel: Panel) -> Tally:
 
 def _open(report: RunReport, rows: Sequence[TaskScore]) -> str:
     """What undecided answers leave open of the effective length, where a run of one task would tell it."""
-    if len(rows) != 1 or _published_clauses(report, rows[0].model, rows):
+    if len(rows) != 1:
         return ""
     length = length_of(report, panels_of_task(report, rows[0].model, rows[0].task))
     if length is None or not length.hangs:

@@ -1,4 +1,4 @@
-"""Clauses of sentences about a run; none says more than the intervals."""
+"""Words for scores, lengths, depths and differences: clauses of sentences, and cells of tables."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from needlework.results.adaptive.survey import LengthStatement
 from needlework.results.statistics.depth import DepthEffect
 from needlework.results.statistics.depth_tables import place_words
 from needlework.results.statistics.effective_length import RELATIVE, RULER_THRESHOLD, EffectiveLength
+from needlework.results.statistics.paired import Difference
 from needlework.results.statistics.panels import Range, Tally
-from needlework.results.style import length_labels, one_line, percent1
+from needlework.results.statistics.tasks import Share
+from needlework.results.style import NONE, length_labels, one_line, percent, percent1
 
 LISTED = 4  # scores or models, of which each is named
 _CHANCE = 0.05  # what is said of depth may be chance in at most so many runs
@@ -104,13 +106,15 @@ def token_words(length: int | None) -> str:
     return "none" if length is None else length_labels([length])[0]
 
 
-def bar_words(threshold: float) -> str:
+def threshold_words(threshold: float) -> str:
     """`RULER's 85.6 %`: whose bar it is, where it is theirs."""
     return f"RULER's {percent1(threshold)} %" if threshold == RULER_THRESHOLD else f"{percent1(threshold)} %"
 
 
 def _bar_of(length: EffectiveLength) -> str:
-    return bar_words(length.threshold) if length.rule == "absolute" else f"{100 * RELATIVE:.0f} % of its base score"
+    return (
+        threshold_words(length.threshold) if length.rule == "absolute" else f"{100 * RELATIVE:.0f} % of its base score"
+    )
 
 
 def length_clause(length: EffectiveLength) -> str:
@@ -164,7 +168,7 @@ def adaptive_clause(statement: LengthStatement) -> str:
     """`holds RULER's 85.6 % up to 32k to 64k tokens (95 % sure)`; empty where the bar is not known."""
     if statement.bar is None:
         return ""
-    bar = bar_words(statement.bar) if statement.rule == "absolute" else f"{100 * SHARE:.0f} % of its base score"
+    bar = threshold_words(statement.bar) if statement.rule == "absolute" else f"{100 * SHARE:.0f} % of its base score"
     low, high, or_more = statement.low, statement.high, statement.or_more
     if high is None:
         return f"does not hold {bar} even at {token_words(statement.lengths[0].length)} tokens (95 % sure)"
@@ -262,3 +266,58 @@ def lost_clauses(tallies: Sequence[Tally], then: str = "") -> list[str]:
         *clauses,
         *(f"{counts[name]:,} of {trials:,} questions {words}" for name, words in _MISSING.items() if counts[name]),
     ]
+
+
+# Cells of tables
+
+
+def score_and_interval(found: Tally, none: str = NONE) -> tuple[str, str]:
+    """The score and its interval in two cells of a table, percent: `87.5`, `81.0–92.1`.
+
+    Where answers are undecided: `70.0–80.0`, `scored 77.8 (68.3–85.1)`.
+    """
+    interval = none if found.interval is None else f"{percent1(found.interval.low)}–{percent1(found.interval.high)}"
+    score = none if found.mean is None else percent1(found.mean)
+    if found.range is None:
+        return score, interval
+    ends = f" ({interval})" if found.interval is not None else ""
+    return range_words(found.range), f"scored {score}{ends}" if found.n else none
+
+
+def range_words(ends: Range, *, whole: bool = False) -> str:
+    """`70.0–80.0`, percent; in `whole` percents `70–80`."""
+    low, high = (percent(each) if whole else percent1(each) for each in ends)
+    return f"{low}–{high}"
+
+
+def percent2(value: float | None) -> str:
+    """A share of 0..1 as percent with two decimals, as published tables have it."""
+    return NONE if value is None else f"{100 * value:.2f}"
+
+
+def ends(share: Share) -> str:
+    """The interval of a share of 0..1, in percent."""
+    return NONE if share.low is None or share.high is None else f"{100 * share.low:.1f}–{100 * share.high:.1f}"
+
+
+def points(difference: float) -> str:
+    """A difference of scores as whole points: `+5`, `-12`; `+0` is a rise of less than half a point, `0` is none."""
+    return f"{100 * difference:+.0f}" if difference else "0"
+
+
+def points1(difference: float) -> str:
+    """A difference of scores as points with one decimal and its sign."""
+    text = f"{100 * difference:+.1f}"
+    return "0.0" if text in ("+0.0", "-0.0") else text
+
+
+def interval_words(difference: Difference) -> str:
+    """Both ends of the interval in points, `-1.2..+11.8`; empty where there is none."""
+    if difference.low is None or difference.high is None:
+        return ""
+    return f"{points1(difference.low)}..{points1(difference.high)}"
+
+
+def p_words(value: float) -> str:
+    """A p value with three decimals."""
+    return "<0.001" if value < 0.001 else f"{value:.3f}"

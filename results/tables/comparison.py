@@ -12,8 +12,9 @@ from needlework.results.statistics.comparison.many_runs import ComparedRun, need
 from needlework.results.statistics.intervals import Interval
 from needlework.results.statistics.paired import FEWEST_FOR_P, Difference
 from needlework.results.statistics.panels import Tally
-from needlework.results.style import counted, length_labels, one_line, percent1
-from needlework.results.tables.terminal import NONE, aligned
+from needlework.results.statistics.wording import interval_words, p_words, points1
+from needlework.results.style import NONE, counted, length_labels, one_line, percent1
+from needlework.results.tables.terminal import aligned
 
 LOSSES = "losses as misses"
 VERDICTS = {
@@ -246,35 +247,12 @@ def _with_ends(difference: Difference | None) -> str:
     return f"{points1(difference.mean)} ({ends})" if ends else points1(difference.mean)
 
 
-def points(difference: float) -> str:
-    """A difference of scores as whole points: `+5`, `-12`; `+0` is a rise of less than half a point, `0` is none."""
-    return f"{100 * difference:+.0f}" if difference else "0"
-
-
-def points1(difference: float) -> str:
-    """A difference of scores as points with one decimal and its sign."""
-    text = f"{100 * difference:+.1f}"
-    return "0.0" if text in ("+0.0", "-0.0") else text
-
-
 def score_words(mean: float | None, interval: Interval | None) -> str:
     """`80.0 (70.0..87.3)`, percent."""
     if mean is None:
         return NONE
     ends = f" ({percent1(interval.low)}..{percent1(interval.high)})" if interval else ""
     return f"{percent1(mean)}{ends}"
-
-
-def interval_words(difference: Difference) -> str:
-    """Both ends of the interval in points, `-1.2..+11.8`; empty where there is none."""
-    if difference.low is None or difference.high is None:
-        return ""
-    return f"{points1(difference.low)}..{points1(difference.high)}"
-
-
-def p_words(value: float) -> str:
-    """A p value with three decimals."""
-    return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def trials_words(scores: Tally) -> str:

@@ -16,9 +16,8 @@ from needlework.results.statistics.leaderboard.boards import (
 )
 from needlework.results.statistics.leaderboard.entries import BoardEntry
 from needlework.results.statistics.panels import Tally
-from needlework.results.style import counted, length_labels, percent1
-from needlework.results.tables.comparison import p_words, points1
-from needlework.results.tables.terminal import NONE, range_words
+from needlework.results.statistics.wording import p_words, points1, range_words
+from needlework.results.style import NONE, counted, length_labels, percent1
 
 _MOST = 6  # lengths that have a column of their own in a terminal
 _NAMED = 5  # models of which settings differ

@@ -13,8 +13,9 @@ from needlework.results.statistics.panels import Tally
 from needlework.results.statistics.run_followup import asks_again
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.summary_sentence import Headline, headline_of
+from needlework.results.statistics.wording import score_and_interval
 from needlework.results.style import ColorsName, can_encode, fit, folded, folded_table, one_line
-from needlework.results.tables.terminal import panel_table, score_and_interval, terminal_grid, terminal_heatmaps
+from needlework.results.tables.terminal import panel_table, terminal_grid, terminal_heatmaps
 
 _MOST_PANELS = 12  # heatmaps in a terminal; a run with more shows its table
 _NO_MISS = ("found", "error", "skipped")

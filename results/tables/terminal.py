@@ -13,10 +13,12 @@ from needlework.results.report.adaptive import answer
 from needlework.results.statistics.agreement import Agreement
 from needlework.results.statistics.effective_length import EffectiveLength
 from needlework.results.statistics.intervals import FEW
-from needlework.results.statistics.panels import OWN, Panel, Range, Tally
-from needlework.results.statistics.tasks import PanelStatistics, Share
+from needlework.results.statistics.panels import OWN, Panel, Tally
+from needlework.results.statistics.tasks import PanelStatistics
+from needlework.results.statistics.wording import ends, percent2, range_words, score_and_interval
 from needlework.results.style import (
     MARKS,
+    NONE,
     NOT_RUN,
     ColorsName,
     can_encode,
@@ -237,25 +239,6 @@ def range_notes(found: Tally) -> tuple[str, str]:
     return f"{undecided} of {trials}: all missed to all hit", scored
 
 
-def score_and_interval(found: Tally, none: str = "–") -> tuple[str, str]:
-    """The score and its interval in two cells of a table, percent: `87.5`, `81.0–92.1`.
-
-    Where answers are undecided: `70.0–80.0`, `scored 77.8 (68.3–85.1)`.
-    """
-    interval = none if found.interval is None else f"{percent1(found.interval.low)}–{percent1(found.interval.high)}"
-    score = none if found.mean is None else percent1(found.mean)
-    if found.range is None:
-        return score, interval
-    ends = f" ({interval})" if found.interval is not None else ""
-    return range_words(found.range), f"scored {score}{ends}" if found.n else none
-
-
-def range_words(ends: Range, *, whole: bool = False) -> str:
-    """`70.0–80.0`, percent; in `whole` percents `70–80`."""
-    low, high = (percent(each) if whole else percent1(each) for each in ends)
-    return f"{low}–{high}"
-
-
 def _mean_words(found: Tally) -> str:
     text = f"{percent1(found.mean or 0.0)} %"
     if found.interval is not None:
@@ -289,9 +272,6 @@ def _counts(overall: Tally) -> list[str]:
     return [*(parts if overall.unscored else ["every trial scored"]), *nothing]
 
 
-NONE = "–"
-
-
 def aligned(rows: Sequence[Sequence[str]], names: int) -> Iterator[str]:
     """Columns of one width; the first `names` are names, to the left, the others numbers, to the right."""
     widths = [max(display_width(cell) for cell in column) for column in zip(*rows, strict=True)]
@@ -301,16 +281,6 @@ def aligned(rows: Sequence[Sequence[str]], names: int) -> Iterator[str]:
             cell + pad if at < names else pad + cell for at, (cell, pad) in enumerate(zip(row, padding, strict=True))
         ]
         yield "  ".join(cells).rstrip()
-
-
-def percent2(value: float | None) -> str:
-    """A share of 0..1 as percent with two decimals, as published tables have it."""
-    return NONE if value is None else f"{100 * value:.2f}"
-
-
-def ends(share: Share) -> str:
-    """The interval of a share of 0..1, in percent."""
-    return NONE if share.low is None or share.high is None else f"{100 * share.low:.1f}–{100 * share.high:.1f}"
 
 
 def agreement_lines(found: Agreement, rows: str, columns: str) -> Iterator[str]:

@@ -17,8 +17,9 @@ from needlework.results.files.json_files import json_text
 from needlework.results.html.report import html_text
 from needlework.results.statistics.panels import range_of, summarise
 from needlework.results.statistics.run_report import RunReport, run_report
+from needlework.results.statistics.wording import range_words, score_and_interval
 from needlework.results.tables.summary import markdown_lines, run_lines
-from needlework.results.tables.terminal import headline, range_words, score_and_interval
+from needlework.results.tables.terminal import headline
 
 Make = Callable[..., Record]
 

@@ -19,7 +19,8 @@ from needlework.results.statistics.comparison.provenance import (
     differing_facts,
     differing_parts,
 )
-from needlework.results.tables.comparison import loss_words, pair_lines, points, points1, task_sentence
+from needlework.results.statistics.wording import points, points1
+from needlework.results.tables.comparison import loss_words, pair_lines, task_sentence
 
 
 def record(score: float | None = 1.0, **fields: Any) -> Record:
