@@ -218,11 +218,10 @@ def _judge_one(lines: str, read: Sequence[_StatedValue]) -> Score:
     last = decides[-1]
     right = {each.mention.kind == "right" for each in decides}
     known = [each.mention.value for each in decides if each.mention.kind == "distractor"]
-    if (last.mention.kind == "distractor" and not (last.strange and len(right) > 1)) or (
-        known and _in_one_list(lines, stated)
-    ):
-        return Score(0.0, "distractor", known[-1], "gives a known wrong value")
     beside = _in_one_list(lines, stated)
+    decoyed = last.mention.kind == "distractor" and not (last.strange and len(right) > 1)
+    if decoyed or (known and beside):
+        return Score(0.0, "distractor", known[-1], "gives a known wrong value")
     if beside or (last.mention.kind == "right" and is_one_of_two(_without_others(text, decides), *last.mention.span)):
         return Score(0.0, "wrong", text[:_SHOWN], "gives the value or another one")
     if last.strange and len(right) > 1:
