@@ -63,16 +63,19 @@ def _time(found: re.Match[str]) -> str:
 
 # The first spelling names the unit.
 UNITS = """
-$ us$ usd dollar dollars bucks|€ eur euro euros|£ gbp pound pounds|¥ jpy yen 円|元 cny rmb yuan|chf franc francs
-franken|₽ rub ruble rubles roubles|₹ inr rupee rupees|km kilometre kilometres kilometer kilometers kilometros километров
-公里 千米 キロ|m metre metres meter meters metros метров 米 メートル|cm centimetre centimetres centimeter centimeters
-厘米|mm millimetre millimetres millimeter millimeters 毫米|mile miles mi 英里|nmi nautical|ft foot feet|inch inches
-|yd yard yards|kg kilogram kilograms kilogramm kilogrammes kilogramos kilo kilos килограмм 公斤 千克|g gram grams gramm grammes
-克|t ton tons tonne tonnes tonnen 吨|lb lbs|oz ounce ounces|l litre litres liter liters 升|ml millilitre millilitres
-milliliter milliliters 毫升|s sec second seconds secs 秒|min minute minutes mins minuten 分钟 分|h hour hours hr hrs
-stunden heures horas 小时 時間|day days tage jours dias 天 日|week weeks 周|month months 个月|year years yr yrs
-|% percent pct prozent|°c celsius|°f fahrenheit|kb kilobyte kilobytes|mb megabyte megabytes|gb gigabyte gigabytes
-|tb terabyte terabytes|hz hertz|khz kilohertz|mhz megahertz|ghz gigahertz|w watt watts|kw kilowatt kilowatts|v volt volts
+$ us$ usd dollar dollars bucks|€ eur euro euros|£ gbp pound pounds|¥ jpy yen 円|元 cny rmb yuan
+|chf franc francs franken|₽ rub ruble rubles roubles|₹ inr rupee rupees
+|km kilometre kilometres kilometer kilometers kilometros километров 公里 千米 キロ
+|m metre metres meter meters metros метров 米 メートル|cm centimetre centimetres centimeter centimeters 厘米
+|mm millimetre millimetres millimeter millimeters 毫米|mile miles mi 英里|nmi nautical|ft foot feet|inch inches
+|yd yard yards|kg kilogram kilograms kilogramm kilogrammes kilogramos kilo kilos килограмм 公斤 千克
+|g gram grams gramm grammes 克|t ton tons tonne tonnes tonnen 吨|lb lbs|oz ounce ounces
+|l litre litres liter liters 升|ml millilitre millilitres milliliter milliliters 毫升
+|s sec second seconds secs 秒|min minute minutes mins minuten 分钟 分
+|h hour hours hr hrs stunden heures horas 小时 時間|day days tage jours dias 天 日|week weeks 周
+|month months 个月|year years yr yrs|% percent pct prozent|°c celsius|°f fahrenheit|kb kilobyte kilobytes
+|mb megabyte megabytes|gb gigabyte gigabytes|tb terabyte terabytes|hz hertz|khz kilohertz|mhz megahertz
+|ghz gigahertz|w watt watts|kw kilowatt kilowatts|v volt volts
 """
 _UNIT_OF = {name: row.split()[0] for row in UNITS.split("|") for name in row.split()}
 _SCALES = re.compile(
