@@ -53,7 +53,7 @@ MODEL_OPTIONS: tuple[Option, ...] = (
     Option(
         "model",
         WHO,
-        "smollm2 (embedded), hf:ID_OR_PATH, gguf:PATH, openai:NAME, anthropic:NAME, google:NAME, openai-sdk:NAME,"
+        "smollm2 (embedded), hf:ID_OR_PATH, gguf:PATH, openai:NAME, anthropic:NAME, google:NAME,"
         " mock:BEHAVIOUR; may be given several times",
         text,
         "smollm2",

@@ -56,15 +56,21 @@ class HttpClient:
     """
 
     def __init__(
-        self, url: str, headers: Mapping[str, str], *, proxy: str | None = None, environment: bool = True
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        *,
+        proxy: str | None = None,
+        environment: bool = True,
+        query: str = "",
     ) -> None:
-        """`url`: any address of the server; its user, password and query are sent with every request.
+        """`url`: any address of the server; its user, password and query are sent with every request, as is `query`.
 
         `environment`: whether proxies may come from environment variables (`HTTPS_PROXY`, `NO_PROXY`, ...).
         """
         parts = urlsplit(url)
         self._root, login = _without_login(url)
-        self._query = parts.query
+        self._query = "&".join(part for part in (parts.query, query) if part)
         self._proxy: str | None
         self._proxy, proxy_login = proxy_for(url, proxy, environment) or (None, None)
         self._headers: CIMultiDict[str] = CIMultiDict({"User-Agent": "needlework", "Accept-Encoding": "identity"})

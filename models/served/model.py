@@ -17,14 +17,6 @@ from needlework.core.files import folder_of_run
 from needlework.core.redact import without_credentials
 from needlework.models.event_loop import event_loop
 from needlework.models.model import Model, ModelError, Request, Response
-from needlework.models.providers.transport import (
-    ANTHROPIC,
-    GOOGLE,
-    PROVIDERS,
-    client_package,
-    native_address,
-    native_options,
-)
 from needlework.models.served.batch_files import (
     AnswerFiles,
     BatchAnswer,
@@ -46,13 +38,14 @@ from needlework.models.served.errors import (
 )
 from needlework.models.served.http_client import Allowed
 from needlework.models.served.limiter import News, Passage, Sign, Turnstile, farewell, news_line
+from needlework.models.served.providers import AnthropicTransport, GoogleTransport
 from needlework.models.served.reply import read_body, within_budget
 from needlework.models.served.server_facts import ServerFacts
-from needlework.models.served.transport import OpenAITransport, Transport
+from needlework.models.served.transport import Dialect, HttpTransport, OpenAITransport, Transport
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
 
-class PacedModel:
+class ServedModel:
     """A model behind a `Transport`. It may be asked from many threads at once.
 
     The server may be silent for `connection.timeout_s` plus a second for each 1000 prompt tokens, and may send for a
@@ -74,7 +67,6 @@ class PacedModel:
         self._timeout_s = connection.timeout_s
         self._ended = connection.ended or (lambda: "")
         self._tell = connection.tell or (lambda _line: None)
-        self._pausing = connection.pausing or (lambda _change: None)
         self._retries = connection.retries
         self._workers = connection.workers
         self._longest = 0  # prompt tokens that it has answered
@@ -155,9 +147,7 @@ class PacedModel:
                 # A server that refuses all, for so long, will refuse the rest too.
                 hopeless = outcome.sign == "busy" and outcome.retry and not self._gate.answered_since(since)
                 return Response(error=self._error(outcome, hopeless), attempts=attempts, latency_s=latency)
-            self._pausing(1)
             await self._gate.wait(pause_s)
-            self._pausing(-1)
 
     def stop(self) -> None:
         """Send nothing more; what is in flight may still be answered."""
@@ -172,7 +162,7 @@ class PacedModel:
         hide = self._transport.redactor.hide
         return {name: printable(hide(value), 300) for name, value in self._transport.identify().items()}
 
-    async def _passing(self, passage: Passage, request: Request, dialect: object, begun: float) -> AttemptResult:
+    async def _passing(self, passage: Passage, request: Request, dialect: Dialect, begun: float) -> AttemptResult:
         """One attempt of a request that the gate has let through, and what the gate learns from it."""
         outcome: AttemptResult | None = None
         try:
@@ -235,22 +225,6 @@ class PacedModel:
             model=printable(hide(reply.model), 200),
             fingerprint=printable(hide(reply.fingerprint), 200),
         )
-
-
-class ServedModel(PacedModel):
-    """A model behind an OpenAI-compatible server, over HTTP."""
-
-    def __init__(
-        self,
-        name: str,
-        options: ServedOptions,
-        tokenizer: Tokenizer,
-        connection: ServerOptions,
-        gate: Turnstile | None = None,
-        shared: Path | None = None,
-    ) -> None:
-        """`shared`: where the workers of one run keep what they learn of the server."""
-        super().__init__(OpenAITransport(name, options, connection), tokenizer, connection, gate, shared)
 
 
 # The slowest reading and writing that the growing time-out allows for, in tokens per second.
@@ -382,7 +356,7 @@ def _read(answer: BatchAnswer, prompt: str, too_long: re.Pattern[str] | None) ->
         try:
             return read_body(json.dumps(answer.body).encode(), prompt)
         except Exception as error:  # noqa: BLE001 - a bad line never ends the run, whatever a service thinks of
-            return fault_of(error, too_long) or AttemptFault("protocol", f"{type(error).__name__}: {error}")
+            return fault_of(error, too_long)
     body = answer.error or answer.body
     if answer.status is not None and answer.status != 200:
         shown = answer.body or answer.error
@@ -406,22 +380,13 @@ def _printable(reply: Response) -> Response:
     )
 
 
-_PACKAGES = {"anthropic": "anthropic", "google": "google-genai", "openai-sdk": "openai"}
-
-
 def check_served(kind: str, model_args: Mapping[str, str], connection: ServerOptions) -> None:
-    """Refuse before the first cell: misspelt arguments, a missing key, a missing package. Raises `InputError`."""
-    if kind in _PACKAGES:
-        client_package(_PACKAGES[kind])
-    if kind in PROVIDERS:
-        native_options(PROVIDERS[kind], model_args)
-        native_address(PROVIDERS[kind], connection)
-        return
-    options = served_options(model_args, connection)
-    if connection.batch:
+    """Refuse before the first cell: misspelt arguments, a missing key. Raises `InputError`."""
+    options = served_options(model_args, kind)
+    if connection.batch and kind == "openai":
         check_for_batch(options)
     else:
-        address(connection, azure=options.azure_api_version is not None)
+        address(connection, options, kind)
 
 
 def load_served(
@@ -433,30 +398,18 @@ def load_served(
     cache_dir: Path,
 ) -> Model:
     """The model, ready to be asked; nobody is spoken to before its first request. Raises `InputError`."""
+    if kind == "openai" and connection.batch:
+        return BatchServiceModel(name, served_options(model_args), tokenizer, connection, connection.answers)
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID")  # pytest-xdist names its run to every worker
     shared = folder_of_run(cache_dir / "servers", run) if run else None
-    if kind == "openai":
-        options = served_options(model_args, connection)
-        if connection.batch:
-            return BatchServiceModel(name, options, tokenizer, connection, connection.answers)
-        return ServedModel(name, options, tokenizer, connection, shared=shared)
-    return PacedModel(transport_of(kind, name, model_args, connection), tokenizer, connection, shared=shared)
+    return ServedModel(transport_of(kind, name, model_args, connection), tokenizer, connection, shared=shared)
 
 
-def transport_of(kind: str, name: str, model_args: Mapping[str, str], connection: ServerOptions) -> Transport:
-    """HTTP in OpenAI's form, or a provider's own client. Raises `InputError`."""
-    match kind:
-        case "anthropic":
-            from needlework.models.providers.clients import AnthropicTransport
+_TRANSPORTS: Mapping[str, type[HttpTransport]] = {
+    transport.kind: transport for transport in (OpenAITransport, AnthropicTransport, GoogleTransport)
+}
 
-            return AnthropicTransport(name, native_options(ANTHROPIC, model_args), connection)
-        case "google":
-            from needlework.models.providers.clients import GoogleTransport
 
-            return GoogleTransport(name, native_options(GOOGLE, model_args), connection)
-        case "openai":
-            return OpenAITransport(name, served_options(model_args, connection), connection)
-        case _:
-            from needlework.models.providers.clients import OpenAISdkTransport
-
-            return OpenAISdkTransport(name, served_options(model_args, connection), connection)
+def transport_of(kind: str, name: str, model_args: Mapping[str, str], connection: ServerOptions) -> HttpTransport:
+    """What speaks to the server in the provider's own API. Raises `InputError`."""
+    return _TRANSPORTS[kind](name, served_options(model_args, kind), connection)

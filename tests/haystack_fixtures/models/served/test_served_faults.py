@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from needlework.models.model import Request
-from needlework.models.served.connection import ServerOptions, served_options
+from needlework.models.served.connection import ServerOptions
 from needlework.models.served.errors import AttemptFault, delay_s, retry_after
 from needlework.models.served.limiter import ROW, Turnstile
-from needlework.models.served.model import ServedModel
+from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import Answer, PlantedServer, error, events, good
 from tests.haystack_fixtures.models.served.slept_time import SleptTime
@@ -109,7 +109,7 @@ def test_an_address_without_a_path_is_told_the_usual_one(
 ) -> None:
     connection = ServerOptions(planted.url.removesuffix("/v1"))
     planted.plant(error(404, "Not Found"))
-    response = ServedModel("m", served_options({}, connection), mock_tokenizer, connection).respond(question)
+    response = ServedModel(transport_of("openai", "m", {}, connection), mock_tokenizer, connection).respond(question)
     assert response.error is not None
     assert response.error.message.endswith("HTTP 404: Not Found; most servers are asked below /v1: --base-url .../v1")
 
@@ -178,7 +178,9 @@ def test_retry_after_as_seconds_or_date() -> None:
     later = (now + timedelta(seconds=30)).strftime("%a, %d %b %Y %H:%M:%S GMT")
     assert retry_after({"Retry-After": "2.5"}) == 2.5
     assert retry_after({"retry-after-ms": "250"}) == 0.25
-    assert retry_after({"RETRY-AFTER": later}, now) == 30
+    assert retry_after({"Retry-After": str(now.timestamp() + 40)}, now=now) == 40
+    assert retry_after({}, '{"retryDelay": "3.5s"}') == 3.5
+    assert retry_after({"RETRY-AFTER": later}, now=now) == 30
     assert retry_after({"Retry-After": "soon"}) is None
     assert retry_after({}) is None
 
@@ -187,7 +189,7 @@ def test_a_connection_refused_is_the_servers_fault(mock_tokenizer: Tokenizer, qu
     connection = ServerOptions("http://127.0.0.1:9/v1", retries=1)
     time = SleptTime()
     gate = Turnstile(8, now=time.now, sleep=time.sleep)
-    model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection, gate)
+    model = ServedModel(transport_of("openai", "m", {}, connection), mock_tokenizer, connection, gate)
     response = model.respond(question)
     assert response.error is not None
     assert response.error.kind == "server"

@@ -16,8 +16,8 @@ from needlework.core.files import folder_of_run
 from needlework.core.grid import Cell
 from needlework.core.prompts import Message, Needle
 from needlework.models.model import Request, Response
-from needlework.models.served.connection import ServerOptions, served_options
-from needlework.models.served.model import ServedModel
+from needlework.models.served.connection import ServerOptions
+from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from needlework.pipeline.exchange import check_answer
 from tests.haystack_fixtures.models.conftest import make_prompt
@@ -31,7 +31,7 @@ Make = Callable[..., ServedModel]
 def model(planted: PlantedServer, smol_tokenizer: Tokenizer) -> Make:
     def make(shared: Path | None = None, **args: str) -> ServedModel:
         connection = ServerOptions(planted.url, "NO_SUCH_KEY", 5.0, 0)
-        return ServedModel("m", served_options(args, connection), smol_tokenizer, connection, shared=shared)
+        return ServedModel(transport_of("openai", "m", args, connection), smol_tokenizer, connection, shared=shared)
 
     return make
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from needlework.models.model import Request, part_reasoning
-from needlework.models.served.connection import ServerOptions, served_options
-from needlework.models.served.model import ServedModel
+from needlework.models.served.connection import ServerOptions
+from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import PlantedServer, error, events, good
 
@@ -94,6 +94,7 @@ def test_of_several_choices_the_first_by_index_is_judged(
         {"choices": [{"index": i, "delta": {"content": text}}]}
         for i, text in ((1, "Ly"), (0, "Pa"), (1, "on"), (0, "ris"))
     ]
+    pieces[-1]["choices"][0]["finish_reason"] = "stop"
     planted.plant(events(*pieces))
     assert model().respond(question).text == "Paris"
 
@@ -129,8 +130,8 @@ def test_a_server_that_wants_max_completion_tokens_gets_it(
 def test_azure_addresses(planted: PlantedServer, mock_tokenizer: Tokenizer, question: Request) -> None:
     planted.plant(good())
     connection = ServerOptions(planted.url.removesuffix("/v1"), "NO_SUCH_KEY")
-    options = served_options({"azure_api_version": "2024-10-21", "azure_deployment": "dep"}, connection)
-    model = ServedModel("m", options, mock_tokenizer, connection)
+    args = {"azure_api_version": "2024-10-21", "azure_deployment": "dep"}
+    model = ServedModel(transport_of("openai", "m", args, connection), mock_tokenizer, connection)
     assert model.respond(question).text == "Paris"
     assert planted.paths == ["/openai/deployments/dep/chat/completions?api-version=2024-10-21"]
     assert model.identity["azure_deployment"] == "dep"

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from needlework.models.model import Request, Response
-from needlework.models.served.connection import ServerOptions, served_options
+from needlework.models.served.connection import ServerOptions
 from needlework.models.served.limiter import NEVER_HEARD_S, PATIENCE_S, REFUSED_S, Turnstile
-from needlework.models.served.model import ServedModel
+from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import Answer, PlantedServer, good
 from tests.haystack_fixtures.models.served.slept_time import SleptTime
@@ -40,11 +40,10 @@ def make(mock_tokenizer: Tokenizer, clock: SleptTime) -> Callable[..., ServedMod
         timeout_s: float = 5.0,
         width: int = 8,
         tell: Callable[[str], object] | None = None,
-        pausing: Callable[[int], object] | None = None,
     ) -> ServedModel:
-        connection = ServerOptions(url, "NO_SUCH_KEY", timeout_s, retries, tell=tell, pausing=pausing)
+        connection = ServerOptions(url, "NO_SUCH_KEY", timeout_s, retries, tell=tell)
         gate = Turnstile(width, now=clock.now, sleep=clock.sleep)
-        model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection, gate)
+        model = ServedModel(transport_of("openai", "m", {}, connection), mock_tokenizer, connection, gate)
         model._jitter = random.Random(0)
         return model
 
@@ -63,13 +62,6 @@ def ask_until_fatal(model: ServedModel, question: Request, at_most: int = 50) ->
         if found[-1].error is not None and found[-1].error.fatal:
             break
     return found
-
-
-def test_who_pauses_says_so(planted: PlantedServer, make: Callable[..., ServedModel], question: Request) -> None:
-    changes: list[int] = []
-    planted.plant(*[NOT_NOW] * 2, good())
-    assert make(planted.url, pausing=changes.append).respond(question).text == "Paris"
-    assert changes == [1, -1, 1, -1]
 
 
 def test_a_storm_costs_no_request(
@@ -259,7 +251,7 @@ def test_closing_ends_requests_in_flight_and_pauses(
 def test_the_allowed_time_grows_with_prompt_and_answer(mock_tokenizer: Tokenizer, chat: Ask) -> None:
     listening = socket.create_server(("127.0.0.1", 0))
     connection = ServerOptions(f"http://127.0.0.1:{listening.getsockname()[1]}/v1", timeout_s=0.1, retries=0)
-    model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection)
+    model = ServedModel(transport_of("openai", "m", {}, connection), mock_tokenizer, connection)
     request = chat(mock_tokenizer, "word " * 300, 16)
     response = model.respond(request)
     assert response.error is not None

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from needlework.models.served.connection import says_too_long
+from needlework.models.served.errors import says_too_long
 
 TOO_LONG = [
     "Range of input length should be [1, 30720]",
