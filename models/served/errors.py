@@ -13,7 +13,7 @@ from typing import Any
 
 from needlework.core.redact import without_credentials
 from needlework.models.model import ErrorKind, Response
-from needlework.models.served.limiter import REFUSED_S, Sign
+from needlework.models.served.limiter import REFUSED_S, UNANSWERED_S, Sign
 from needlework.models.served.reply import DroppedError, MalformedError, ServerSaidError
 
 FIRST_DELAY_S = 1.0
@@ -188,8 +188,8 @@ class Retries:
     """What one request has spent of its further tries.
 
     Refusals ("too many requests", "not now") are no faults: they are waited out, for `REFUSED_S` seconds of this
-    request's own waiting. Nor is it the request's fault when nobody is there at all. Everything else counts against
-    `allowed`.
+    request's own waiting (`UNANSWERED_S` where a server does nothing but refuse). Nor is it the request's fault when
+    nobody is there at all. Everything else counts against `allowed`.
     """
 
     allowed: int
@@ -198,10 +198,16 @@ class Retries:
     refused_s: float = 0.0
 
     def pause_s(
-        self, fault: AttemptFault, *, outage: bool, jitter: random.Random, never_heard: bool = False
+        self,
+        fault: AttemptFault,
+        *,
+        outage: bool,
+        jitter: random.Random,
+        never_heard: bool = False,
+        has_answered: bool = True,
     ) -> float | None:
         """Seconds to wait before the next try; `None` when there is none. `never_heard`: the server has not shown a
-        sign of life yet. It is soon given up, and pauses that grow would outlast that.
+        sign of life yet. It is soon given up, and pauses that grow would outlast that. `has_answered`: any request.
         """
         if not fault.retry:
             return None
@@ -211,7 +217,8 @@ class Retries:
         pause_s = delay_s(fault, self.failures, jitter)
         if fault.sign == "busy":
             self.refused_s += pause_s
-            return pause_s if self.refused_s <= REFUSED_S else None
+            patience_s = REFUSED_S if has_answered or fault.retry_after_s else UNANSWERED_S
+            return pause_s if self.refused_s <= patience_s else None
         self.counted += not (outage and fault.sign in ("down", "gone"))
         return pause_s if self.counted <= self.allowed else None
 

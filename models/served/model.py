@@ -36,7 +36,7 @@ from needlework.models.served.errors import (
     fault_of,
     fault_of_status,
 )
-from needlework.models.served.http_client import Allowed
+from needlework.models.served.http_client import Allowed, allow_open_files
 from needlework.models.served.limiter import News, Passage, Sign, Turnstile, farewell, news_line
 from needlework.models.served.providers import AnthropicTransport, GoogleTransport
 from needlework.models.served.reply import read_body, within_budget
@@ -141,8 +141,13 @@ class ServedModel:
             if self._transport.learn(outcome, dialect):
                 continue
             alone |= outcome.alone
-            outage, never_heard = self._gate.outage, self._gate.silent is None
-            pause_s = spent.pause_s(outcome, outage=outage, jitter=self._jitter, never_heard=never_heard)
+            pause_s = spent.pause_s(
+                outcome,
+                outage=self._gate.outage,
+                jitter=self._jitter,
+                never_heard=self._gate.silent is None,
+                has_answered=self._gate.has_answered,
+            )
             if pause_s is None:
                 # A server that refuses all, for so long, will refuse the rest too.
                 hopeless = outcome.sign == "busy" and outcome.retry and not self._gate.answered_since(since)
@@ -387,6 +392,7 @@ def check_served(kind: str, model_args: Mapping[str, str], connection: ServerOpt
         check_for_batch(options)
     else:
         address(connection, options, kind)
+        allow_open_files(connection.concurrency)
 
 
 def load_served(
@@ -400,6 +406,7 @@ def load_served(
     """The model, ready to be asked; nobody is spoken to before its first request. Raises `InputError`."""
     if kind == "openai" and connection.batch:
         return BatchServiceModel(name, served_options(model_args), tokenizer, connection, connection.answers)
+    allow_open_files(connection.concurrency)
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID")  # pytest-xdist names its run to every worker
     shared = folder_of_run(cache_dir / "servers", run) if run else None
     return ServedModel(transport_of(kind, name, model_args, connection), tokenizer, connection, shared=shared)
