@@ -12,7 +12,7 @@ import pytest
 
 import needlework
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 SHARED = (
     'lengths = "300,400"\ndepths = "50"\ncorpus = "pydoc"\ntask = "niah"\npytest = ["-n0", "-p", "no:cacheprovider"]\n'
 )
