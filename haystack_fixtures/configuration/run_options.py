@@ -374,8 +374,8 @@ RUN_OPTIONS: tuple[Option, ...] = (
     Option(
         "adaptive",
         ADAPTIVE,
-        "bracket the effective length to one doubling, 95 % sure, and ask no more than that takes: at most 10, 20 or 40"
-        " rounds of the depths a length; without a word: normal",
+        "bracket the effective length to one doubling, 95 % sure, and ask no more than that takes: at most 5, 10 or 20"
+        " rounds of the depths at the longest length, four times as many at short ones; without a word: normal",
         one_of("quick", "normal", "careful"),
         shown_default="the whole grid is asked",
         metavar="quick|normal|careful",

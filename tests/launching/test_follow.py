@@ -93,7 +93,7 @@ def test_a_later_launcher_starts_the_shards_that_are_not_done(tmp_path):
     follow(plan, engine, messages.append, lambda _: None, 0.0)
 
     assert engine.started == [2, 3]
-    assert messages[0] == "1 of 4 shards are done, 1 are running, 2 are started"
+    assert messages[0] == "1 of 4 shards are done, 1 are queued or running, 2 are started"
 
 
 def test_a_shard_with_other_words_is_started(tmp_path):
