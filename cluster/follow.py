@@ -86,7 +86,8 @@ def shards_to_start(plan: Plan, active: Mapping[int, str], message: Callable[[st
     start = [number for number in endings if number not in done]
     plan.remove_endings(start)
     if done or active:
-        message(f"{len(done)} of {plan.shards} shards are done, {len(active)} are queued or running, {len(start)} are started")
+        counts = f"{len(active)} are queued or running, {len(start)} are started"
+        message(f"{len(done)} of {plan.shards} shards are done, {counts}")
     return start
 
 
