@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -25,6 +25,7 @@ from needlework.models.engines.serve import last_lines
 from needlework.results.compare.command import RunsComparison, compare_named, write_comparison
 from needlework.results.files.read_run import Run, read_run
 from needlework.results.merge.status import clock
+from needlework.results.records.manifest import settings_of
 from needlework.results.style import relative
 
 INTERRUPTED, MISSING = 2, 3
@@ -131,10 +132,21 @@ def _compare(matrix: Matrix, ended: Mapping[str, EndedRun]) -> RunsComparison:
     runs: dict[str, Run | None] = {}
     for configuration in matrix.configurations:
         try:
-            runs[configuration.label] = read_run(matrix.run_folder(configuration))
+            runs[configuration.label] = _without_earlier_lengths(read_run(matrix.run_folder(configuration)))
         except InputError:
             runs[configuration.label] = None
     return compare_named(runs, {label: run.error for label, run in ended.items()})
+
+
+def _without_earlier_lengths(run: Run) -> Run:
+    """Drop records of lengths and depths that the file named once and names no longer: a run's folder keeps them."""
+    suites = settings_of(run.manifest).suites
+    if any(suite.window for suite in suites):  # its length is known to the run alone
+        return run
+    lengths = {length for suite in suites for length in suite.lengths}
+    depths = {depth for suite in suites for depth in suite.depths} | {None}
+    records = tuple(record for record in run.records if record.length in lengths and record.depth in depths)
+    return replace(run, records=records, planned=run.planned - len(run.records) + len(records)) if records else run
 
 
 def _write(matrix: Matrix, comparison: RunsComparison, ended: Mapping[str, EndedRun]) -> list[Path]:

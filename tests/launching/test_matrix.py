@@ -64,6 +64,16 @@ def test_worse_configurations_are_told_and_fail_and_one_that_cannot_start_stops_
 
 
 @pytest.mark.slow
+def test_a_length_that_the_file_names_no_longer_is_not_compared(place, capsys):
+    both = [configuration("a", "mock:perfect"), configuration("b", "mock:wrong")]
+    assert needlework.main(written(place, *both)) == 0
+    needlework.main(written(place, *both, shared=SHARED.replace("300,400", "300")))
+
+    assert capsys.readouterr().out.count("pairs: 2") == 1
+    assert json.loads((place / "results/runs/m/comparison/comparison.json").read_text())["configurations"][1]["trials"] == 1
+
+
+@pytest.mark.slow
 def test_a_plan_tells_the_commands_and_runs_nothing(place, capsys):
     assert needlework.main([*written(place, configuration("a", "mock:perfect")), "--plan"]) == 0
     out = capsys.readouterr().out
