@@ -70,7 +70,8 @@ def test_a_length_that_the_file_names_no_longer_is_not_compared(place, capsys):
     needlework.main(written(place, *both, shared=SHARED.replace("300,400", "300")))
 
     assert capsys.readouterr().out.count("pairs: 2") == 1
-    assert json.loads((place / "results/runs/m/comparison/comparison.json").read_text())["configurations"][1]["trials"] == 1
+    comparison = json.loads((place / "results/runs/m/comparison/comparison.json").read_text())
+    assert comparison["configurations"][1]["trials"] == 1
 
 
 @pytest.mark.slow
