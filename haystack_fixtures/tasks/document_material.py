@@ -17,8 +17,8 @@ from needlework.core.grid import slug
 from needlework.core.options import OUT, WHAT, WHO, FileIn, Option, never, one_of, path, text, variable, whole
 from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.documents.questions import DocumentQuestion, QuestionSet, read_question_set
-from needlework.haystack_fixtures.haystacks.builder import occurs
 from needlework.haystack_fixtures.haystacks.documents import separator_for
+from needlework.haystack_fixtures.haystacks.uniqueness import occurs
 
 if TYPE_CHECKING:
     from needlework.haystack_fixtures.documents.readers import DocumentSet
