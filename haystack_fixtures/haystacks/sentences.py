@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -55,9 +56,9 @@ def sentence_ends(text: str) -> NDArray[np.int64]:
         return np.empty(0, np.int64)
     ends = sorted({visible, *_terminated(text), *_matches(_PARAGRAPH_END, text, 0, visible)})
     for pattern, limit in ((_LINE_END, _LINE_LIMIT), (_WORD_END, _SPACE_LIMIT)):
-        ends = _refined(ends, limit, lambda start, end, pattern=pattern: _matches(pattern, text, start, end))
+        ends = _refined(ends, limit, partial(_matches, pattern, text))
     ends = [end for end in ends if not splits_grapheme(text, end)]
-    return np.asarray(_refined(ends, _SPACE_LIMIT, lambda start, end: _graphemes(text, start, end)), np.int64)
+    return np.asarray(_refined(ends, _SPACE_LIMIT, partial(_graphemes, text)), np.int64)
 
 
 def splits_grapheme(text: str, offset: int) -> bool:

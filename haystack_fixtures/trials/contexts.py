@@ -86,7 +86,9 @@ class ContextBuilder:
     ) -> Built:
         """Build a cell's prompt. `ends`: canaries at both ends of the text. Raises `InputError`."""
         if ends is not None and not isinstance(asked.context, Prose | Listing):
-            raise InputError("--canary", "true", f"{suite.task} asks about documents as they are: leave it out")
+            raise InputError(
+                "--canary", "true", f"{suite.task} asks about documents or turns as they are: leave it out"
+            )
         if isinstance(frame, AroundTurns):
             built = self._of_turns(suite, cell, asked, frame)
         else:
