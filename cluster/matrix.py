@@ -21,7 +21,8 @@ from typing import Any, TextIO
 
 from needlework.core.errors import InputError, OneLineParser, printable, refuse
 from needlework.core.files import read_toml
-from needlework.haystack_fixtures.configuration.presets import BY_KEY, as_written
+from needlework.haystack_fixtures.configuration.option_table import BY_KEY
+from needlework.haystack_fixtures.configuration.presets import as_written
 from needlework.models.engines.keeper import die_with_parent
 from needlework.models.engines.recipes import find_recipe, parse_args
 from needlework.models.engines.serve import last_lines

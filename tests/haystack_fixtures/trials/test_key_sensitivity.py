@@ -15,7 +15,7 @@ from msgspec import structs
 from needlework.core.grid import Cell
 from needlework.core.prompts import Needle, Turn
 from needlework.core.settings import FamilyValues, Suite
-from needlework.haystack_fixtures.configuration.presets import FAMILY_OPTIONS
+from needlework.haystack_fixtures.configuration.option_table import FAMILY_OPTIONS
 from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
 from needlework.haystack_fixtures.haystacks.conversations import Conversation
 from needlework.haystack_fixtures.tasks.task import Question
