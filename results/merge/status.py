@@ -31,7 +31,7 @@ def main(argv: Sequence[str]) -> int:
     if options.json:
         total = {name: sum(getattr(each, name) for each in found) for name in ("done", "expected", "errors")}
         parts = [asdict(each) for each in found]
-        print(json.dumps({"run": str(options.run), **total, "left_s": left_of_all(found), "parts": parts}))
+        print(json.dumps({"run": str(options.run), **total, "left_s": time_left(found), "parts": parts}))
     else:
         print(*status_lines(found), sep="\n")
     return 0
@@ -59,7 +59,7 @@ def status_lines(found: Sequence[PartProgress]) -> Iterator[str]:
     if len(found) > 1:
         done, expected, errors = (sum(getattr(each, name) for each in found) for name in ("done", "expected", "errors"))
         speeds = [each.per_minute for each in found if each.per_minute is not None]
-        rows.append(("all", _done(done, expected), str(errors), _speed(sum(speeds)), clock(left_of_all(found)), ""))
+        rows.append(("all", _done(done, expected), str(errors), _speed(sum(speeds)), clock(time_left(found)), ""))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -122,7 +122,7 @@ def progress_of_run(run: Path, now: float) -> list[PartProgress]:
     return [*(_progress(part, now) for part in parts), *map(_not_begun, absent_shards(parts))]
 
 
-def left_of_all(found: Sequence[PartProgress]) -> float | None:
+def time_left(found: Sequence[PartProgress]) -> float | None:
     """Seconds until the slowest part ends, as long as nothing changes; `None` where one cannot be told."""
     still = [each.left_s for each in found if each.state != "ended"]
     return None if None in still else max((left for left in still if left is not None), default=0.0)
