@@ -11,7 +11,8 @@ from typing import Any
 
 from needlework.core.errors import InputError
 from needlework.core.files import read_toml
-from needlework.haystack_fixtures.configuration.presets import BY_KEY, as_written
+from needlework.haystack_fixtures.configuration.option_table import BY_KEY
+from needlework.haystack_fixtures.configuration.presets import as_written
 from needlework.models.engines.recipes import find_recipe, parse_args
 
 # Options that the matrix sets itself, or that make a run that cannot be compared with the others.

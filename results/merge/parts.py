@@ -16,7 +16,7 @@ from needlework.core.errors import InputError
 from needlework.core.grid import parse_id
 from needlework.core.record import Record
 from needlework.core.settings import Places, Settings, Suite, check_tree
-from needlework.haystack_fixtures.configuration.presets import BY_KEY
+from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from needlework.haystack_fixtures.configuration.stored_settings import safe_value
 from needlework.results.files.read_run import manifest_at
 from needlework.results.records.journal import read_journal
