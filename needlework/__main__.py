@@ -91,6 +91,9 @@ def _run(argv: Sequence[str] | None) -> int:
     if words[0] not in COMMANDS:
         near = get_close_matches(words[0], COMMANDS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else "`needlework --help` lists the commands"
+        scripts = import_module("needlework.haystack_fixtures.configuration.peer_names").SCRIPTS
+        if (script := words[0].removesuffix(".py")) in scripts:
+            hint = f"L-Eval's script; here: {scripts[script]}"
         print(f"needlework: there is no command {words[0]!r}; {hint}", file=sys.stderr)
         return 2
     run = import_module(COMMANDS[words[0]][0]).main

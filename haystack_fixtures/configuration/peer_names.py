@@ -107,6 +107,11 @@ _ROWS = (
     PeerName("models", _OC, "", here="--model SPEC, once for each"),
     PeerName("hf_path", _OC, "", here="--model hf:ID_OR_PATH"),
     PeerName("max_seq_len", _OC, "", here="--model-arg window=32k"),
+    PeerName("session_len", _OC, "", here="--serve-arg window=32k"),
+    PeerName("max_batch_size", _OC, "", here="--concurrency N"),
+    PeerName("tensor_parallel_size", _OC, "", here="--serve-arg tensor-parallel=N"),
+    PeerName("tp", _OC, "", here="--serve-arg tensor-parallel=N"),
+    PeerName("torch_dtype", _OC, "", here="--model-arg dtype=bfloat16"),
     PeerName("batch_size", _OC, "", here="--concurrency N"),
     PeerName("num_gpus", _OC, "", here="--gpus-per-worker K, or --model-arg device_map=auto"),
     PeerName("temperature", _ES, "", here="--model-arg temperature=VALUE; top_p, top_k and penalties likewise"),
@@ -143,6 +148,8 @@ _ROWS = (
     PeerName("mc_tasks", _LE, "", here="--task leval_mc"),
     PeerName("metric", _LE, "", here="--preset leval-closed or leval-open; with --judge SPEC a model compares"),
     PeerName("flash", _LE, "", here="--model-arg attn_implementation=flash_attention_2"),
+    PeerName("ntk_dyn", _LE, "", here='--model-arg rope_scaling={"rope_type":"dynamic","factor":2}'),
+    PeerName("max_length", _LE, "", here="--lengths 16k"),
     PeerName("gpu", _LE, "", here="--model-arg device=cuda:0"),
     PeerName("pred_file", _LE, "", here="needlework score leval FILE (docs/leval.md)"),
     PeerName("battle_with", _LE, "", here="needlework judge (docs/leval.md)"),
@@ -156,6 +163,13 @@ _ROWS = (
     PeerName("document_depth_percents_list", _LC, "", here="--depths"),
 )  # fmt: skip
 NAMES = {row.name: row for row in _ROWS}
+# Scripts of L-Eval, and the command that does the same.
+SCRIPTS = {
+    "auto_eval": "needlework score leval FILE",
+    "llm_eval": "needlework judge",
+    "web_human_eval": "needlework serve",
+    "web_annotate_jsonl": "needlework serve",
+}
 
 
 _LENGTHS = ("context_lengths_min", "context_lengths_max", "context_lengths_num_intervals")

@@ -114,6 +114,7 @@ def test_an_empty_system_prompt_is_not_the_same_as_none(tmp_path):
         ({"max_errors": "101"}, "--max-errors"),
         ({"model": [""]}, "--model"),
         ({"config": "nowhere.toml"}, "cannot be read"),
+        ({"retriever": "AdaEmbedding"}, "is --retriever dense --embedder openai:text-embedding-ada-002"),
     ],
 )
 def test_a_wrong_value_is_one_line_with_option_and_remedy(tmp_path, given, said):
