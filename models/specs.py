@@ -158,7 +158,7 @@ def resolve_tokenizer(spec: str, model_args: Mapping[str, str], tokenizer: str |
             try:
                 return load_tokenizer(f"tiktoken:{parsed.name}")
             except InputError:
-                remedy = "its tokenizer is not known here: give --tokenizer FOLDER, tiktoken:NAME, or server (its own counter)"
+                remedy = "its tokenizer is unknown: give --tokenizer FOLDER, tiktoken:NAME, or server (its own counter)"
                 raise InputError("--model", spec, remedy) from None
         case _:
             return _plugin(parsed.kind).resolve_tokenizer(parsed.name, model_args, cache_dir)
