@@ -117,9 +117,3 @@ def test_compat_is_the_published_rule(tokenizers, words, most, keep):
     document = Document(text, keep, "compat")
     span = compat_span(document, tokenizer.encode(text), most=most, encode=tokenizer.encode)
     assert text[slice(*span)] == upstream(text, most, keep, lambda part: len(tokenizer.encode(part).ids))
-
-
-def test_compat_leaves_nothing_of_a_document_without_spaces(tokenizers):
-    prompt = built(tokenizers["cl100k"], Document("ferry_" * 900, truncation="compat"), 500)
-    assert kept(prompt) == ""
-    assert prompt.truncated == 1

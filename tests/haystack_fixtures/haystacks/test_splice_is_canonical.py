@@ -65,16 +65,6 @@ def test_long_runs_that_hold_no_landmark(tokenizer: Tokenizer, unit: str) -> Non
     assert_canonical(tokenizer, ["x", Range(source, size, 1000 * size), "7", Range(source, 0, 900 * size)])
 
 
-def test_short_ranges_between_long_ones(tokenizer: Tokenizer) -> None:
-    source = tokenizer.encode("It rained in the harbour town, and nobody went out before noon. " * 60)
-    for sizes in ((900, 3, 700), (900, 150, 200, 700), (2, 900), (900, 2), (40,), (300, 310)):
-        pieces: list[Piece] = []
-        for number, size in enumerate(sizes):
-            pieces += [Range(source, 17 * number, 17 * number + size), " A needle."]
-        for shown in (pieces, pieces[:-1], ["Read: ", *pieces]):
-            assert_canonical(tokenizer, shown)
-
-
 def test_nothing_and_a_whole_source(tokenizer: Tokenizer) -> None:
     assert splice([], tokenizer.encode).count == 0
     assert splice(["", ""], tokenizer.encode).encoded("").ids.tolist() == []

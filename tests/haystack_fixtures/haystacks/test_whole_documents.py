@@ -121,12 +121,6 @@ def test_without_the_document_the_following_ones_take_its_place(bench: Bench) ->
     assert sum(len(each.text) for each in built[1]) > sum(len(each.text) for each in with_it[1]) - len(ASKED[1])
 
 
-def test_the_last_one_is_closed_by_a_full_stop(bench: Bench) -> None:
-    for budget in range(800, 840, 3):
-        _, shown = bench.build(budget, 0)
-        assert shown[-1].text.endswith(".")
-
-
 @given(
     texts=documents(of=st.one_of(sentences, scraps)),
     depth=st.floats(0, 100),
