@@ -128,9 +128,11 @@ def _read_file(path: Path) -> tuple[Mapping[str, Any], Sequence[str]]:
         suites, notes = published.suites_of_python(path, _short_text("--preset", path))
         return {path.stem: {"suite": suites}}, notes
     table = read_table("--preset", path)
-    if not table or any(isinstance(each, dict) and "suite" in each for each in table.values()):
-        return table, ()
     keys = {key.replace("-", "_"): value for key, value in table.items()}
+    tables = [each for each in table.values() if isinstance(each, dict)]
+    has_suites = any("suite" in each for each in tables)
+    if not table or has_suites or (tables and not keys.keys() & NAMES.keys()):
+        return table, ()
     if is_task(keys):
         suites, notes = published.suites_of_task(path, keys)
         return {path.stem: {"suite": suites}}, notes

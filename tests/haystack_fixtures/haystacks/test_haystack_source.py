@@ -10,17 +10,14 @@ import numpy as np
 import pytest
 
 from needlework.core.errors import InputError
-from needlework.haystack_fixtures.corpora.files import Corpus, documents_sha256
+from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.haystacks import source
 from needlework.haystack_fixtures.haystacks.sentences import sentence_ends
 from needlework.haystack_fixtures.haystacks.source import HaystackSource, open_source
 from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
+from tests.haystack_fixtures.haystacks.around import corpus_of
 
 Open = Callable[..., HaystackSource]
-
-
-def corpus_of(*documents: str) -> Corpus:
-    return Corpus("test", "en", "none", "none", documents, documents_sha256(documents))
 
 
 def story(number: int, sentences: int = 60) -> str:

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from needlework.core.draws import draws, pick
 from needlework.core.errors import InputError
-from needlework.core.prompts import Message, Prompt
+from needlework.core.prompts import Prompt
 from needlework.haystack_fixtures.haystacks.builder import verify_prompt
-from needlework.haystack_fixtures.haystacks.frame import Surroundings
 from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
 from needlework.models.tokenizers.tokenizer import Tokenizer
+from tests.haystack_fixtures.haystacks.around import around
 
 PROSE = (
     "The ferry left before dawn, and nobody waved. Egon mended an oar. "
@@ -57,12 +57,10 @@ class Bench:
         unique: Sequence[str] = (),
         reserved: int = 0,
     ) -> tuple[Prompt, int]:
-        encode, bos = self.tokenizer.encode, self.tokenizer.bos
-        around = Surroundings(
-            HEAD, TAIL, bos, lambda text: (Message("user", f"{HEAD}{text}{TAIL}"),), budget, encode, reserved
-        )
         sources = sources or ListSources(self.listing, self.tokenizer)
-        return build_listing(around, self.listing, sources, PROSE, needles, depths, unique)
+        return build_listing(
+            around(self.tokenizer, HEAD, TAIL, budget, reserved), self.listing, sources, PROSE, needles, depths, unique
+        )
 
     def tokens(self, text: str) -> int:
         return len(self.tokenizer.encode(text).ids) + len(self.tokenizer.bos)
