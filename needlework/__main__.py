@@ -13,7 +13,6 @@ from io import TextIOWrapper
 
 # name: (module with `main(argv) -> exit code`, one line of help). Imported only when asked for.
 COMMANDS = {
-    "batch-in": ("needlework.pytest_plugin.batch_in", "record, score and judge what a batch service has answered"),
     "compare": ("needlework.results.compare.command", "compare two runs or more, trial by trial"),
     "export": ("needlework.results.files.export", "a run as inspect_ai logs, or as a Parquet table"),
     "history": (
@@ -37,6 +36,7 @@ COMMANDS = {
     "prompt": ("needlework.results.prompt", "print a recorded trial's prompt, byte for byte"),
     "questions": ("needlework.results.questions.command", "make questions about your documents, and check them"),
     "rescore": ("needlework.results.rescore", "judge a run's stored answers by another scorer, without a model"),
+    "run": ("needlework.pytest_plugin.run_command", "run the benchmarks; --help lists their options"),
     "schema": ("needlework.results.files.schema", "print the JSON Schema of a run's files, or hold files against it"),
     "score": ("needlework.results.score", "score answers made elsewhere: L-Eval, MRCR, GraphWalks, LongBench v2"),
     "serve": (
@@ -107,8 +107,8 @@ def usage() -> str:
     return (
         "usage: needlework COMMAND ...\n\n"
         f"commands:\n{rows}\n\n"
-        "`needlework COMMAND --help` explains one. pytest runs the benchmarks: `pytest --pyargs needlework.benchmarks`,"
-        " in a checkout `pytest benchmarks`; `--help` beside either tells the options."
+        "`needlework COMMAND --help` explains one. `needlework run` is `pytest --pyargs needlework.benchmarks`;"
+        " in a checkout `pytest benchmarks` does the same."
     )
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import needlework
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.core.settings import Settings
@@ -21,15 +17,11 @@ from needlework.pipeline.engine import Engine
 from needlework.pytest_plugin.further_cells import cell_of
 from needlework.pytest_plugin.run_state import SERVER, RunState, run_state
 from needlework.pytest_plugin.workers import cells_to_come, has_workers, refuse
-from needlework.results.records.run_folder import write_batch_cells
 from needlework.results.run.open_folder import time_lines
 
 if TYPE_CHECKING:
     from needlework.models.engines.serve import Serving
     from needlework.models.served.batch_files import AnswerFiles
-
-
-_BENCHMARKS = (Path(needlework.__file__).parent / "benchmarks").resolve()  # a link in a checkout
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -126,10 +118,7 @@ def _write_requests(session: pytest.Session, cells: Mapping[pytest.Item, Cell]) 
         state.write_line(line, red="no prompt" in line)
     session.testsfailed += len(written.failed)
     if written.files:
-        packaged = all(item.path.resolve().is_relative_to(_BENCHMARKS) for item in cells)
-        write_batch_cells(state.folder, (cell.id for cell in cells.values()), packaged=packaged)
-        folder = shlex.quote(os.path.relpath(state.folder))
-        state.write_line(f"when they are answered: needlework batch-in {folder} ANSWERS.jsonl ...")
+        state.write_line("when they are answered: the same command with --batch-in ANSWERS.jsonl, not --batch-out")
 
 
 def _leave_out_unanswered(session: pytest.Session, answers: AnswerFiles) -> None:

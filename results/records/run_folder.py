@@ -7,7 +7,7 @@ import json
 import os
 import stat
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import FileIO
@@ -206,29 +206,3 @@ def read_run_file(path: Path) -> bytes:
 def read_run_json(path: Path) -> Any:
     """The JSON of a whole file. Raises as `read_run_file` does, and `ValueError` or `RecursionError` for no JSON."""
     return json.loads(read_run_file(path).decode("utf-8-sig"))
-
-
-BATCH_CELLS = "batch_cells.json"
-_AGAIN = "give the pytest command again, with --batch-in in place of --batch-out"
-
-
-def write_batch_cells(folder: Path, cells: Iterable[str], *, packaged: bool) -> None:
-    """Write the ids of the cells that were selected. `packaged`: all their tests are needlework's own."""
-    content = {"schema": 1, "packaged": packaged, "cells": sorted(set(cells))}
-    write_whole(folder / BATCH_CELLS, f"{json.dumps(content, indent=0)}\n".encode())
-
-
-def read_batch_cells(folder: Path) -> frozenset[str]:
-    """The ids of the cells that requests were written of. Raises `InputError` where they are not known, or were asked
-    by the user's own tests, which no data can run again."""
-    try:
-        told = read_run_json(folder / BATCH_CELLS)
-        cells, packaged = frozenset(map(str, told["cells"])), told["packaged"] is True
-    except OSError:
-        remedy = f"has no {BATCH_CELLS}, which --batch-out writes: {_AGAIN}"
-        raise InputError("RUN", folder, remedy) from None
-    except (ValueError, RecursionError, KeyError, TypeError):
-        raise InputError("RUN", folder, f"its {BATCH_CELLS} is damaged: {_AGAIN}") from None
-    if not packaged:
-        raise InputError("RUN", folder, f"was asked by test files of your own, which this does not run: {_AGAIN}")
-    return cells
