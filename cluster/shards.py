@@ -20,7 +20,7 @@ from needlework.core.errors import InputError
 from needlework.core.files import write_whole
 from needlework.core.redact import Redactor, named_secrets
 from needlework.core.settings import check_tree
-from needlework.results.records.run_folder import Claim, read_run_json
+from needlework.results.records.run_folder import claim, read_run_json
 
 JOB = "needlework.cluster.job"
 
@@ -88,13 +88,10 @@ class Plan:
         except OSError as error:
             raise InputError("--results-dir", self.folder.parent, f"cannot be written ({error.strerror})") from None
         with file:
-            claim = Claim(file, path, ("--run-name", self.folder))
-            try:
-                noted = {"shards": self.shards, "words": self.words}
-                write_whole(self.notes / "launch.json", json.dumps(noted, indent=1).encode())
-                yield
-            finally:
-                claim.release()
+            claim(file, path, ("--run-name", self.folder))
+            noted = {"shards": self.shards, "words": self.words}
+            write_whole(self.notes / "launch.json", json.dumps(noted, indent=1).encode())
+            yield
 
     def drop_endings(self, numbers: Iterable[int]) -> None:
         """Forget how these shards ended, before they are started again."""
