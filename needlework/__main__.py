@@ -59,7 +59,7 @@ _PLAIN = {"·": "|", "–": "-", "−": "-", "…": "...", "→": "->"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one sub-command and return its exit code; 2 when there is no such command."""
+    """Run one sub-command and return its exit code; 2 when there is no such command, and at Ctrl-C, after a line."""
     codecs.register_error("needlework-plain", _plain)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -67,6 +67,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = _run(argv)
         sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("needlework: stopped", file=sys.stderr)
+        return 2
     except BrokenPipeError:  # as `| head` closes it
         # What is left is flushed once more when Python ends: to nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -113,6 +116,4 @@ def usage() -> str:
 
 
 if __name__ == "__main__":
-    from needlework import main as run
-
-    sys.exit(run())
+    sys.exit(main())
