@@ -14,9 +14,8 @@ from needlework.core.settings import Settings
 from needlework.haystack_fixtures.needles.needle_sets import EACH
 from needlework.models.specs import parse_spec
 from needlework.pipeline.engine import Engine
-from needlework.pytest_plugin.further_cells import cell_of
 from needlework.pytest_plugin.run_state import SERVER, RunState, run_state
-from needlework.pytest_plugin.workers import cells_to_come, has_workers, refuse
+from needlework.pytest_plugin.workers import cell_of, cells_to_come, has_workers, refuse
 from needlework.results.run.open_folder import time_lines
 
 if TYPE_CHECKING:
@@ -180,8 +179,7 @@ class ServerOfRun:
         config = self._config
         if has_workers(config) and not config.option.collectonly and cells_to_come(config):
             cells = [cell for series in run_state(config).grid for cell in series.cells]
-            settings = run_state(config).settings
-            self._start(session, cells, always=bool(settings.top_up or settings.adaptive))
+            self._start(session, cells)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -202,12 +200,12 @@ class ServerOfRun:
     def pytest_unconfigure(self) -> None:
         self._serving.stop()
 
-    def _start(self, session: pytest.Session, cells: Iterable[Cell], *, always: bool = False) -> None:
+    def _start(self, session: pytest.Session, cells: Iterable[Cell]) -> None:
         if run_state(self._config).settings.plan:
             return
         try:
             self._serving.check()
-            if always or not all(run_state(self._config).is_stored(cell) for cell in cells):
+            if not all(run_state(self._config).is_stored(cell) for cell in cells):
                 begun = time.monotonic()
                 self._serving.address()
                 self._write(f"{self._serving.name} is up after {time.monotonic() - begun:.0f} s", end=True)

@@ -158,10 +158,6 @@ class RunState:
         """This process's queue of cells."""
         return Queue(self.engine, stored=self.stored_answer, keep=self.store_answer, waits=self.judge_early)
 
-    def queue_cells(self, cells: Sequence[Cell]) -> None:
-        """Say which cells are asked next, in this order."""
-        self.queue.announce(cells)
-
     def close_queue(self) -> None:
         """Ask nothing more."""
         if "queue" in vars(self):
