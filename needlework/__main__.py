@@ -11,10 +11,12 @@ from functools import partial
 from importlib import import_module, metadata
 from io import TextIOWrapper
 
+from needlework.core.files import replace_closed_streams
+
 # name: (module with `main(argv) -> exit code`, one line of help). Imported only when asked for.
 COMMANDS = {
     "compare": ("needlework.results.compare.command", "compare two runs or more, trial by trial"),
-    "export": ("needlework.results.files.export", "a run as inspect_ai logs, or as a Parquet table"),
+    "export": ("needlework.results.files.export", "a run as logs of inspect_ai"),
     "history": (
         "needlework.results.compare.history",
         "runs in order, by date or step, and their changes",
@@ -37,7 +39,7 @@ COMMANDS = {
     "questions": ("needlework.results.questions.command", "make questions about your documents, and check them"),
     "rescore": ("needlework.results.rescore", "judge a run's stored answers by another scorer, without a model"),
     "run": ("needlework.pytest_plugin.run_command", "run the benchmarks; --help lists their options"),
-    "schema": ("needlework.results.files.schema", "print the JSON Schema of a run's files, or hold files against it"),
+    "schema": ("needlework.results.files.schema", "print the JSON Schema of a record"),
     "score": ("needlework.results.score", "score answers made elsewhere: L-Eval, MRCR, GraphWalks, LongBench v2"),
     "serve": (
         "needlework.results.web.command",
@@ -60,6 +62,7 @@ _PLAIN = {"·": "|", "–": "-", "−": "-", "…": "...", "→": "->"}
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one sub-command and return its exit code; 2 when there is no such command, and at Ctrl-C, after a line."""
+    replace_closed_streams()
     codecs.register_error("needlework-plain", _plain)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

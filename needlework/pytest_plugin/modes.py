@@ -33,7 +33,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     if state.settings.plan:
         if state.reporter is None:
             return None
-        _show_plan(state, list(cells.values()))
+        _show_plan(state, list(cells.values()), session.config.option.verbose)
         return True
     try:
         if state.settings.batch_out:
@@ -46,14 +46,14 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     return None
 
 
-def _show_plan(state: RunState, cells: Sequence[Cell]) -> None:
+def _show_plan(state: RunState, cells: Sequence[Cell], verbose: int) -> None:
     """The requests and tokens, then the time that a run takes, the trials that a finding needs (`--power`), and what an
     adaptive run may cost."""
     from needlework.pipeline.plan import plan_lines
 
     if state.window is not None:
         state.write_line(str(state.window))
-    for line in plan_lines(state.engine, cells):
+    for line in plan_lines(state.engine, cells, whole=verbose > 0):
         state.write_line(line)
     if not cells:
         return

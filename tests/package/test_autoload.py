@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -99,6 +102,15 @@ def test_needlework_run_is_the_same_run(pytester: pytest.Pytester):
 
     run.stdout.fnmatch_lines(["*2 scored*"])
     assert (pytester.path / "results" / "runs" / "r" / "results.json").is_file()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell closes the output")
+def test_a_run_whose_output_is_closed_writes_its_files(pytester: pytest.Pytester):
+    words = [sys.executable, "-m", "needlework", "run", *CELLS[2:], "--corpus=pydoc", "--run-name=r"]
+    done = subprocess.run(f"{shlex.join(words)} >&- 2>&-", shell=True, check=False)
+
+    assert done.returncode == 0
+    assert (pytester.path / "results" / "runs" / "r" / "report.html").is_file()
 
 
 def test_the_help_of_run_has_our_options_alone(capsys: pytest.CaptureFixture[str]):

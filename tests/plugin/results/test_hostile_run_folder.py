@@ -195,7 +195,6 @@ OTHERS: dict[str, Words] = {
     "plot": lambda trap: ("plot", str(trap.run)),
     "questions": lambda trap: ("questions", "check", str(trap.run), str(trap.run / "results.json")),
     "rescore": lambda trap: ("rescore", str(trap.run), "--scorer", "keyword"),
-    "schema": lambda trap: ("schema", "results", str(trap.run / "results.json")),
     "score": lambda trap: ("score", "leval", str(trap.run / "results.json")),
     "status": lambda trap: ("status", str(trap.run)),
 }  # fmt: skip
