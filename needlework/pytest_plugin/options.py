@@ -11,17 +11,21 @@ import pytest
 
 from needlework.core.errors import nearest
 from needlework.core.options import Option
+from needlework.haystack_fixtures.configuration.option_table import BY_KEY, OPTIONS
 from needlework.haystack_fixtures.configuration.peer_names import NAMES
-from needlework.haystack_fixtures.configuration.presets import BY_KEY, OPTIONS
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     config = pluginmanager.get_plugin("pytestconfig")
-    words = [str(word) for word in config.invocation_params.args] if isinstance(config, pytest.Config) else []
-    parser.extra_info["needlework"] = UnknownOptions(parser, words)
+    typed = [str(word) for word in config.invocation_params.args] if isinstance(config, pytest.Config) else []
+    parser.extra_info["needlework"] = UnknownOptions(parser, typed)
+    after = "general"
     for option in OPTIONS:
+        # pytest's own general options come first; ours follow, most used ones at their head.
+        group = parser.getgroup(option.words.group.replace(":", "").replace(" ", "-"), option.words.group, after=after)
+        after = group.name
         try:
-            add_option(parser.getgroup(option.group).addoption, option)
+            add_option(group.addoption, option)
         except (ArgumentError, ValueError):
             remedy = "rename it, or leave it out with --noconftest or -p no:PLUGIN"
             raise pytest.UsageError(
@@ -33,16 +37,17 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 def add_option(add: Callable[..., Any], option: Option) -> None:
     """Add the option by `add`, of pytest's parser or of one of argparse."""
-    shown = option.shown_default or option.default
+    words = option.words
+    shown = words.default or option.default
     default = f" [{shown}{', or as the preset says' if option.suite else ''}]" if shown and not option.flag else ""
-    how: dict[str, Any] = {"action": "append" if option.repeatable or option.once else "store"}
-    how["metavar"] = option.metavar
+    how: dict[str, Any] = {"action": "append" if option.repeatable or words.once else "store"}
+    how["metavar"] = words.metavar or "VALUE"
     if option.flag:
         how = {"action": "store_const", "const": "true"}
-    if option.bare:
-        how |= {"nargs": "?", "const": option.bare}
-    names = [f"--{name}" for name in (option.name, *option.aliases)]
-    add(*names, dest=option.key, help=(option.help + default).replace("%", "%%"), **how)
+    if words.bare:
+        how |= {"nargs": "?", "const": words.bare}
+    names = [f"--{name}" for name in (option.name, *words.aliases)]
+    add(*names, dest=option.key, help=(words.help + default).replace("%", "%%"), **how)
     if option.flag and option.suite and not option.name.startswith("no-"):
         add(f"--no-{option.name}", dest=option.key, action="store_const", const="false", help=SUPPRESS)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from needlework.haystack_fixtures.configuration.presets import OPTIONS
+from needlework.haystack_fixtures.configuration.option_table import OPTIONS
 from needlework.pytest_plugin.options import add_option
 
 BENCHMARKS = ("-p", "needlework.plugin", "--pyargs", "needlework.benchmarks")
@@ -27,7 +27,9 @@ def _help_parser() -> argparse.ArgumentParser:
         description="Run needlework's benchmarks, as `pytest --pyargs needlework.benchmarks` does. Options of"
         " pytest (-n, -k, -q, ...: `pytest --help`) may stand among these.",
     )
-    groups = {title: parser.add_argument_group(title) for title in dict.fromkeys(option.group for option in OPTIONS)}
+    groups = {
+        title: parser.add_argument_group(title) for title in dict.fromkeys(option.words.group for option in OPTIONS)
+    }
     for option in OPTIONS:
-        add_option(groups[option.group].add_argument, option)
+        add_option(groups[option.words.group].add_argument, option)
     return parser
