@@ -20,9 +20,3 @@ def test_help_describes_the_command(words: tuple[str, ...], capsys: pytest.Captu
     ]
     assert about, "no description stands below the usage"
     assert len(about[0].partition("`: ")[2] or about[0]) > 25
-
-
-def test_scripts_of_l_eval_are_answered_with_a_command(capsys: pytest.CaptureFixture[str]) -> None:
-    for script, command in {"auto_eval": "score leval FILE", "llm_eval.py": "judge", "web_human_eval": "serve"}.items():
-        assert needlework.main([script]) == 2
-        assert capsys.readouterr().err.endswith(f"L-Eval's script; here: needlework {command}\n")

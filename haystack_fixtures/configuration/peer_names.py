@@ -47,13 +47,6 @@ def _read_names() -> dict[str, PeerName]:
 
 
 NAMES = _read_names()
-# Scripts of L-Eval, and the command that does the same.
-SCRIPTS = {
-    "auto_eval": "needlework score leval FILE",
-    "llm_eval": "needlework judge",
-    "web_human_eval": "needlework serve",
-    "web_annotate_jsonl": "needlework serve",
-}
 
 
 _LENGTHS = ("context_lengths_min", "context_lengths_max", "context_lengths_num_intervals")

@@ -47,4 +47,4 @@ def test_pytests_own_complaint_has_the_hint(pytester: pytest.Pytester) -> None:
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*unrecognized arguments: --needel*", "*--needel: did you mean --needle?"])
     other = pytester.runpytest_inprocess("--lengths")
-    other.stderr.fnmatch_lines(["*expected one argument*", "*pytest --help lists all options"])
+    other.stderr.fnmatch_lines(["*expected one argument*", "*needlework run --help lists its options"])
