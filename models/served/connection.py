@@ -230,7 +230,7 @@ def address(connection: ServerOptions, options: ServedOptions, kind: str = "open
     key = next((key for name in names if (key := os.environ.get(name, "").strip())), "")
     loopback = is_loopback(url)
     if not key and not loopback:
-        remedy = "the environment variable with the server's key is not set; set it or name another"
+        remedy = f"no key for {shown_url(url)}: set this variable, name another, or another server: --base-url URL"
         raise InputError("--api-key-env", names[0], remedy)
     return Address(url, key, loopback)
 

@@ -275,8 +275,8 @@ def test_the_key_is_the_environments_and_is_shown_nowhere(
         ("anthropic", {"cache": "7m"}, "use one of 5m, 1h, off"),
         ("google", {"cache": "5m"}, "unknown for this kind of model"),
         ("google", {"thinking": "adaptive"}, "use one of budget, auto, off"),
-        ("anthropic", {}, "'ANTHROPIC_API_KEY': the environment variable with the server's key is not set"),
-        ("google", {}, "'GEMINI_API_KEY': the environment variable with the server's key is not set"),
+        ("anthropic", {}, "'ANTHROPIC_API_KEY': no key for https://api.anthropic.com"),
+        ("google", {}, "'GEMINI_API_KEY': no key for https://generativelanguage"),
     ],
 )
 def test_wrong_arguments_and_missing_keys_are_one_line(

@@ -292,5 +292,5 @@ def test_more_connections_than_open_files_are_refused_before_the_first(monkeypat
         raise ValueError
 
     monkeypatch.setattr(resource, "setrlimit", refuse)
-    with pytest.raises(InputError, match="may open 500 files: .*ulimit -n 900.*, or give --concurrency 400"):
+    with pytest.raises(InputError, match=r"may open 500 files: .*ulimit -n 900.*, or give --concurrency 400"):
         allow_open_files(800)
