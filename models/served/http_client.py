@@ -222,9 +222,11 @@ class HttpExchange:
         self._response = response
         protocol = response.connection and response.connection.protocol
         # Where a chunk cannot be read aiohttp closes the connection, and tells nobody who waits for the body.
-        self._lost = protocol.closed if protocol else None
+        self._lost = protocol.closed if protocol is not None else None
         if self._lost is not None:
             self._lost.add_done_callback(self._end_body)
+        elif protocol is not None:  # it is closed already
+            self._end_body()
         self.status = response.status
         self.headers: Mapping[str, str] = response.headers
         self.has_begun = False
@@ -248,8 +250,9 @@ class HttpExchange:
         if unpacker is not None:
             unpacker.end()
 
-    def _end_body(self, lost: asyncio.Future[None]) -> None:
-        lost.exception()  # it counts as looked at
+    def _end_body(self, lost: asyncio.Future[None] | None = None) -> None:
+        if lost is not None:
+            lost.exception()  # it counts as looked at
         body = self._response.content
         if not body.is_eof() and body.exception() is None:
             body.set_exception(aiohttp.ClientPayloadError("the connection was closed"))

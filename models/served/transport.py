@@ -61,6 +61,11 @@ class Transport(Protocol):
     @property
     def dialect(self) -> Dialect: ...
 
+    @property
+    def live(self) -> bool:
+        """Whether somebody is asked, so that times say something."""
+        ...
+
     async def attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> AttemptResult:
         """Ask once, in the event loop. Never raises. `begun`: the `time.perf_counter()` time."""
         ...
@@ -90,6 +95,7 @@ class HttpTransport(ABC):
     """A `Transport` over HTTP; the API of each provider is a subclass."""
 
     kind: str
+    live = True
 
     def __init__(self, name: str, options: ServedOptions, connection: ServerOptions) -> None:
         self.name = name

@@ -40,22 +40,12 @@ def ask(planted: PlantedServer, chat: Callable[..., Request], mock_tokenizer: To
     return respond
 
 
-def test_a_prompt_that_fits_the_window_is_asked_again_alone(ask: Callable[..., object]) -> None:
-    response = ask(FULL, good())
-    assert (response.error, response.attempts, response.text) == (None, 2, "Paris")
-
-
 def test_one_that_has_no_room_alone_either_is_an_error_that_names_the_slots(ask: Callable[..., object]) -> None:
     error = ask(FULL).error
     assert isinstance(error, ModelError)
     assert (error.kind, error.too_long) == ("server", False)
     assert "4 slots share: ask with --concurrency 1" in error.message
     assert "Context size has been exceeded" in error.message
-
-
-def test_one_that_is_longer_than_the_window_is_too_long(ask: Callable[..., object]) -> None:
-    response = ask(FULL, length=5000)
-    assert (response.error.too_long, response.attempts) == (True, 1)
 
 
 def test_a_crowded_server_is_never_asked_for_so_much_again() -> None:

@@ -200,7 +200,7 @@ def test_silence_and_nobody_there(kind: str, mock_tokenizer: Tokenizer) -> None:
     connection = ServerOptions(base_url="http://127.0.0.1:9", retries=0)
     gone = ServedModel(transport_of(kind, "mm", {}, connection), mock_tokenizer, connection)
     request = asked(mock_tokenizer)
-    attempt = event_loop().wait(gone._transport.attempt(request, gone._transport.dialect, gone._allowed(request), 0.0))
+    attempt = event_loop().wait(gone.transport.attempt(request, gone.transport.dialect, gone._allowed(request), 0.0))
     assert "no connection" in str(attempt) or "over when its time" in str(attempt)
     gone.close()
 

@@ -73,35 +73,6 @@ def test_a_storm_costs_no_request(
     assert clock.now() < PATIENCE_S
 
 
-def test_who_waits_is_told_once_that_a_server_has_fallen_silent_and_once_that_it_is_back(
-    planted: PlantedServer, make: Callable[..., ServedModel], question: Request, clock: SleptTime
-) -> None:
-    said: list[tuple[float, str]] = []
-    planted.plant(good(), good(), *[BAD_GATEWAY] * 8, good(), BAD_GATEWAY, good())
-    model = make(planted.url, retries=9, tell=lambda line: said.append((clock.now(), line)))
-    assert [model.respond(question).text for _ in range(3)] == ["Paris"] * 3
-    (at, silent), (_, back) = said
-    assert 1 <= at <= 7, "after three attempts or four, with pauses of up to 1, 2, 4 seconds"
-    assert silent.startswith(f"{planted.url} does not answer any more (HTTP 502: <html>Bad Gateway")
-    assert "Ctrl-C" in silent
-    assert back == f"{planted.url} answers again: the run goes on"
-
-
-def test_who_waits_is_told_that_a_server_does_nothing_but_refuse_until_when_and_that_it_is_back(
-    planted: PlantedServer, make: Callable[..., ServedModel], question: Request, clock: SleptTime
-) -> None:
-    said: list[tuple[float, str]] = []
-    planted.plant(*[Answer(429, {"error": {"message": "slow down"}}, {"Retry-After": "1"})] * 12, good())
-    model = make(planted.url, tell=lambda line: said.append((clock.now(), line)))
-    assert model.respond(question).text == "Paris"
-    (at, refuses), (_, back) = said
-    assert at < 10
-    assert refuses.startswith(f"{planted.url} refuses every request (HTTP 429: slow down): the run waits for it until ")
-    assert "no answer is lost" in refuses
-    assert "--concurrency" in refuses
-    assert back == f"{planted.url} answers again: the run goes on"
-
-
 def test_a_server_that_hangs_from_the_start_is_told(
     planted: PlantedServer, make: Callable[..., ServedModel], question: Request, clock: SleptTime
 ) -> None:
@@ -116,12 +87,6 @@ def test_a_server_that_hangs_from_the_start_is_told(
     make(planted.url, timeout_s=0.1, tell=said.append, retries=3).respond(question)
     (line,) = said
     assert line.startswith(f"{planted.url} has not answered yet (")
-
-
-def test_a_wrong_address_is_told_only_by_the_error(make: Callable[..., ServedModel], question: Request) -> None:
-    said: list[str] = []
-    ask_until_fatal(make(NOBODY, retries=4, tell=said.append), question)
-    assert not said
 
 
 def test_refusals_are_waited_out_beyond_the_retries(
@@ -160,27 +125,6 @@ def test_a_server_that_has_gone_ends_the_run_and_leaves_the_rest_unasked(
     after = model.respond(question)
     assert (after.error, after.attempts) == (last.error, 0)
     assert len(planted.requests) == asked
-
-
-def test_time_outs_in_a_row_end_the_run(
-    planted: PlantedServer, make: Callable[..., ServedModel], question: Request
-) -> None:
-    planted.plant(Answer(body=good(), wait_s=1))
-    model = make(planted.url, timeout_s=0.02, retries=4)
-    *errors, last = ask_until_fatal(model, question)
-    assert last.error is not None
-    assert (last.error.kind, last.error.fatal) == ("timeout", True)
-    assert errors
-    assert all(each.error is not None and each.attempts == 5 for each in errors), "time-outs are paid by the request"
-
-
-def test_prompts_that_break_the_server_do_not_end_the_run(
-    planted: PlantedServer, make: Callable[..., ServedModel], question: Request
-) -> None:
-    planted.plant(Answer(500, {"error": {"message": "CUDA out of memory"}}))
-    found = ask_until_fatal(make(planted.url), question, at_most=15)
-    assert len(found) == 15
-    assert all(each.error is not None and each.error.kind == "server" and each.attempts == 3 for each in found)
 
 
 def test_a_server_that_refuses_all_for_ever_ends_the_run(
