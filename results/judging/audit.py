@@ -21,7 +21,7 @@ from needlework.core.record import Record
 from needlework.results.files.json_files import read_json
 from needlework.results.statistics.agreement import Agreement, agreement, share
 from needlework.results.statistics.documents import right_or_wrong, rule_of
-from needlework.results.statistics.tasks import Share
+from needlework.results.statistics.panels import Share
 from needlework.results.statistics.wording import ends, percent2
 from needlework.results.style import NONE, one_line
 from needlework.results.tables.terminal import agreement_lines, aligned

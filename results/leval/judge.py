@@ -36,7 +36,7 @@ from needlework.results.leval.judged_pairs import (
 )
 from needlework.results.leval.predictions import SUFFIX, Answers, Broken, read_answers
 from needlework.results.leval.scores import Rule
-from needlework.results.statistics.tasks import Share
+from needlework.results.statistics.panels import Share
 from needlework.results.statistics.wording import ends, percent2
 from needlework.results.style import one_line
 from needlework.results.tables.terminal import aligned

@@ -27,7 +27,7 @@ from needlework.results.leval.predictions import SUFFIX, read_predictions
 from needlework.results.leval.scores import Rule, TaskScores, averages, lines, main_metric, report_object, score_task
 from needlework.results.records.run_folder import read_run_json
 from needlework.results.records.samples import by_test
-from needlework.results.statistics.tasks import Share
+from needlework.results.statistics.panels import Share
 from needlework.results.style import one_line
 from needlework.scoring.leval.overlap import MissingPackageError
 from needlework.scoring.leval.tasks import BY_JUDGES, CLOSED, TASKS, WITH_F1, WITH_ROUGE, LevalTask, own_task

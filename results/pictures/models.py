@@ -11,11 +11,11 @@ from needlework.core.files import write_whole
 from needlework.results.pictures.comparison import write_score_lines
 from needlework.results.pictures.heatmap import FORMATS, Format, file_stem, image_of, look_of, untaken
 from needlework.results.pictures.parts import FRAME, INK, SOFT
-from needlework.results.statistics.leaderboard.boards import BoardSeries, SeriesPoint
-from needlework.results.statistics.panels import Panel, Tally
+from needlework.results.statistics.leaderboard.boards import BoardSeries, SeriesPoint, has_misses
+from needlework.results.statistics.panels import Panel, Share, Tally
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.summary_sentence import task_clauses
-from needlework.results.statistics.tasks import Macro, Share, TaskScore
+from needlework.results.statistics.tasks import Macro, TaskScore
 from needlework.results.statistics.wording import range_words
 from needlework.results.style import display_width, fit, fonts_for, length_labels, one_line, percent
 
@@ -349,7 +349,7 @@ def write_history(series: BoardSeries, stem: Path, *, title: str, below: str) ->
                 axes.vlines(at, 100 * ends.low, 100 * ends.high, color=_LINE, linewidth=1.2, alpha=0.6)
         means = [100 * (entry.mean or 0.0) for _, entry in told]
         axes.plot([at for at, _ in told], means, "-o", ms=5, color=_LINE, linewidth=1.8, clip_on=False)
-        lower = [(at, point.counted) for at, point in enumerate(series.points) if _has_misses(point)]
+        lower = [(at, point.entry.counted) for at, point in enumerate(series.points) if _has_misses(point)]
         axes.plot(
             [at for at, _ in lower], [100 * counted for _, counted in lower], "o", ms=6, mfc="white", color=_LINE,
             clip_on=False,
@@ -394,8 +394,7 @@ def labels_of(names: Sequence[str]) -> list[str]:
 
 
 def _has_misses(point: SeriesPoint) -> bool:
-    mean = point.entry.overall.mean
-    return mean is None or abs(point.counted - mean) > 1e-9
+    return has_misses(point.entry)
 
 
 def _width(names: Sequence[str]) -> int:

@@ -28,7 +28,6 @@ from needlework.results.statistics.suites.ruler import TASKS
 from needlework.results.statistics.tasks import Macro, TaskScore
 from needlework.results.statistics.wording import (
     LISTED,
-    ModelScore,
     adaptive_clause,
     depth_clause,
     few_clause,
@@ -74,7 +73,7 @@ def headline_of(report: RunReport) -> Headline:
     if not by_model:
         lead, rest = "Nothing was recorded: no question has an answer yet", list[str]()
     elif len(by_model) > 1:
-        lead, *rest = models_clauses({model: _one_score(report, model) for model in by_model})
+        lead, *rest = models_clauses({model: report.overall(model) for model in by_model})
     else:
         lead, *rest = next(iter(by_model.values()))
     if report.interrupted and by_model:
@@ -402,29 +401,6 @@ def _search_clauses(scores: DocumentScores) -> Iterator[str]:
         low, high, other_low, other_high = (end or 0.0 for end in ends)
         if high < other_low or other_high < low:
             yield f"{name} gives it {percent1(other.score.value or 0.0)} %"
-
-
-# Several models
-
-
-def _one_score(report: RunReport, model: str) -> ModelScore | None:
-    """A model's one score: a published one, the macro score of families, the score of a single task; else `None`."""
-    for row in (row for suite in report.suites if suite.model == model for row in suite.rows):
-        if row.name == "Overall" and row.score.value is not None and not row.missing:
-            return ModelScore(row.score.value, row.score.low, row.score.high, row.range)
-    tasks = {row.task for row in report.tasks if row.model == model}
-    for table in (each for each in report.ruler if each.model == model and tasks <= set(TASKS)):
-        if len(table.lengths) == 1 and table.lengths[0].mean is not None:
-            return ModelScore(table.lengths[0].mean, table.lengths[0].low, table.lengths[0].high)
-    macro = next((each for each in report.macros if each.model == model), None)
-    if macro is not None:
-        score = macro.score
-        return None if score.value is None else ModelScore(score.value, score.low, score.high, macro.range)
-    rows = [row.overall for row in report.tasks if row.model == model and task_of(row.task) != "doc_absent"]
-    if len(rows) != 1 or rows[0].mean is None:
-        return None
-    low, high = (rows[0].interval.low, rows[0].interval.high) if rows[0].interval else (None, None)
-    return ModelScore(rows[0].mean, low, high, rows[0].range)
 
 
 def _tally_of(panel: Panel) -> Tally:
