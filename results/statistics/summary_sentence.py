@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from needlework.core.labels import OWN_DOCUMENTS
 from needlework.core.record import NOTHING_SAID, UNDECIDED
+from needlework.haystack_fixtures.tasks.arms import NOT_FOUND
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.records.samples import task_of
 from needlework.results.statistics.documents import FOCUSED, WHOLE, ArmAtPlace, DocumentScores
@@ -101,7 +102,9 @@ def _model_clauses(report: RunReport, model: str) -> list[str]:
             position = next((row.overall for row in rows if task_of(row.task) == "doc_position"), None)
             clauses = [*_document_clauses(scores, position), *clauses]
     then = "" if published else _open(report, rows)
-    lost = lost_clauses([_tally_of(panel) for panel in report.panels if panel.model == model], then)
+    lost = lost_clauses(
+        [_tally_of(panel) for panel in report.panels if panel.model == model], then, _not_there(report, model)
+    )
     if clauses:
         return [f"{one_line(model)} {clauses[0]}", *clauses[1:], *lost]
     return [f"{one_line(model)} has no score{': ' if lost else ''}{lost[0] if lost else ''}", *lost[1:]]
@@ -389,7 +392,7 @@ def _size_clause(scores: DocumentScores) -> str:
 
 
 def _search_clauses(scores: DocumentScores) -> Iterator[str]:
-    """Search in place of reading everything, where the intervals of both lie apart."""
+    """Search in place of reading everything, and whether the intervals of both lie apart."""
     whole = _largest(scores, WHOLE)
     for arm, name in SEARCH_NAMES.items():
         other = _largest(scores, arm)
@@ -399,8 +402,15 @@ def _search_clauses(scores: DocumentScores) -> Iterator[str]:
         if None in ends or range_of(other.score.value, other.score.n, other.unscored) is not None:
             continue
         low, high, other_low, other_high = (end or 0.0 for end in ends)
-        if high < other_low or other_high < low:
-            yield f"{name} gives it {percent1(other.score.value or 0.0)} %"
+        share = f"{name} gives it {percent1(other.score.value or 0.0)} %"
+        if other.tokens and whole.tokens and other.tokens < whole.tokens:
+            share += f" with {_token_share(other.tokens / whole.tokens)} % of the tokens"
+        apart = high < other_low or other_high < low
+        yield share if apart else f"{share}, no difference shown"
+
+
+def _token_share(share: float) -> str:
+    return f"{100 * share:.2g}" if share < 0.1 else f"{100 * share:.0f}"
 
 
 def _tally_of(panel: Panel) -> Tally:
@@ -409,6 +419,16 @@ def _tally_of(panel: Panel) -> Tally:
         return panel.overall
     counts = {name: 0 if name in NOTHING_SAID else count for name, count in panel.overall.counts.items()}
     return replace(panel.overall, counts=counts | {"found": panel.overall.trials - sum(counts.values())})
+
+
+def _not_there(report: RunReport, model: str) -> int:
+    """How many refusals are the words that a question orders for an answer that its text does not have."""
+    return sum(
+        any(phrase.casefold() in each.record.response.text.casefold() for phrase in NOT_FOUND.values())
+        for each in report.asked
+        if each.trial.model == model and each.trial.outcome == "refused" and not each.control
+        and task_of(each.trial.task) != "doc_absent"
+    )  # fmt: skip
 
 
 def _open(report: RunReport, rows: Sequence[TaskScore]) -> str:

@@ -167,8 +167,9 @@ def adaptive_clause(statement: LengthStatement) -> str:
     if low == high and or_more:
         return f"holds {bar} at every length, up to {token_words(high)} tokens (95 % sure)"
     if low is not None and or_more:
-        most = f"perhaps up to {token_words(high)} or more"
-        return f"holds {bar} up to {token_words(low)} tokens at least, {most} (95 % sure)"
+        return (
+            f"holds {bar} up to a length between {token_words(low)} and {token_words(high)} or more tokens (95 % sure)"
+        )
     return _within(bar, low, high)
 
 
@@ -226,8 +227,9 @@ _LOST: dict[OutcomeName, tuple[str, str]] = {
     "censored": ("was cut off", "were cut off"),
     "unclear": ("is neither right nor wrong by the rule", "are neither right nor wrong by the rule"),
     "empty": ("was empty", "were empty"),
-    "refused": ("was a refusal", "were refusals"),
+    "refused": ("declines to answer", "decline to answer"),
 }
+_NOT_THERE = ("says that it is not there", "say that it is not there")
 _MISSING: dict[OutcomeName, str] = {
     "skipped": "did not fit the model's window",
     "invalid": "were not read as they were sent",
@@ -235,22 +237,24 @@ _MISSING: dict[OutcomeName, str] = {
 }
 
 
-def lost_clauses(tallies: Sequence[Tally], then: str = "") -> list[str]:
+def lost_clauses(tallies: Sequence[Tally], then: str = "", not_there: int = 0) -> list[str]:
     """`4 of 25 answers were cut off`, `6 of 36 questions did not fit the model's window`.
 
-    `then`: what follows from the undecided ones, which stands behind them.
+    `then`: what follows from the undecided ones, which stands behind them; `not_there`: refusals in the words that the
+    questions order.
     """
     trials = sum(each.trials for each in tallies)
     counts = Counter[OutcomeName]()
     for tally in tallies:
         counts.update(tally.counts)
     answers = trials - sum(counts[name] for name in _MISSING)
-    last = next((name for name in reversed(UNDECIDED) if counts[name]), None)
+    last = next((_LOST[name] for name in reversed(UNDECIDED) if counts[name]), None)
     clauses = []
-    for name, words in _LOST.items():
-        if counts[name]:
-            clause = f"{counts[name]:,} of {answers:,} answers {words[counts[name] != 1]}"
-            clauses.append(f"{clause}: {then}" if then and name == last else clause)
+    said = [(words, counts[name] - (not_there if name == "refused" else 0)) for name, words in _LOST.items()]
+    for words, count in (*said, (_NOT_THERE, not_there)):
+        if count:
+            clause = f"{count:,} of {answers:,} answers {words[count != 1]}"
+            clauses.append(f"{clause}: {then}" if then and words == last else clause)
     return [
         *clauses,
         *(f"{counts[name]:,} of {trials:,} questions {words}" for name, words in _MISSING.items() if counts[name]),

@@ -12,7 +12,7 @@ from matplotlib.image import imread
 
 from needlework.core.record import Record
 from needlework.results.pictures.models import labels_of, write_history
-from needlework.results.statistics.leaderboard.boards import BoardSeries, Candidate, series_of
+from needlework.results.statistics.leaderboard.boards import BoardSeries, ModelRun, series_of
 from needlework.results.statistics.leaderboard.entries import entries_of
 from needlework.results.statistics.panels import asked_of
 
@@ -27,9 +27,9 @@ def series(make_record: Make) -> Callable[..., BoardSeries]:
         made = []
         for at, (place, name) in enumerate(runs):
             records = [make_record(repeat=each, outcome="found" if at or each else "error") for each in range(4)]
-            entries = {entry.task: entry for entry in entries_of(asked_of(records))}
-            made.append((place, "mock", Candidate(name, name, "", entries, dict.fromkeys(entries, ""))))
-        (found,) = series_of(made)
+            entries = {entry.task: entry for entry in entries_of(asked_of(records), {})}
+            made.append((place, ModelRun(name, name, "mock", "", entries)))
+        (found,) = series_of(made, by_model=True)
         return found
 
     return build
