@@ -53,6 +53,9 @@ HANDED = {
     "serve": ("open_rebuild", "needlework.results.prompt", "PromptsOfRuns"),
 }
 
+# Scripts of L-Eval's README, and the command that does the same here.
+_SCRIPTS = {"auto_eval": "score leval", "llm_eval": "judge", "web_human_eval": "serve", "web_annotate_jsonl": "serve"}
+
 
 # What our texts have beyond ASCII, for a stream that cannot show it; anything else becomes a question mark.
 _PLAIN = {"·": "|", "–": "-", "−": "-", "…": "...", "→": "->"}
@@ -91,6 +94,8 @@ def _run(argv: Sequence[str] | None) -> int:
     if words[0] not in COMMANDS:
         near = get_close_matches(words[0], COMMANDS, n=1)
         hint = f"did you mean {near[0]!r}?" if near else "`needlework --help` lists the commands"
+        if script := _SCRIPTS.get(words[0].removesuffix(".py")):
+            hint = f"L-Eval's script of that name is `needlework {script}` here (docs/leval.md)"
         print(f"needlework: there is no command {words[0]!r}; {hint}", file=sys.stderr)
         return 2
     run = import_module(COMMANDS[words[0]][0]).main

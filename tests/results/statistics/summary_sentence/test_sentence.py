@@ -129,7 +129,7 @@ def test_answers_that_were_cut_off_make_the_score_a_range(make_record: MakeRecor
 def test_not_there_in_the_words_of_the_question_is_no_refusal_to_answer(make_record: MakeRecord) -> None:
     texts = ["NOT FOUND", "Not found.", "I cannot help with that.", "4711"]
     records = [
-        make_record(repeat=at, answer=text, outcome="found" if text == "4711" else "refused")
+        make_record(repeat=at, response={"text": text}, outcome="found" if text == "4711" else "refused")
         for at, text in enumerate(texts)
     ]
     told = said(records).sentence
@@ -151,7 +151,7 @@ def test_a_limit_is_what_stands_in_the_way_of_a_surer_score(make_record: MakeRec
 )
 def test_search_is_told_with_what_it_saves_where_it_ties_too(wrong: int, words: str) -> None:
     records = [asked(question, task="doc_size") for question in range(20)]
-    small = {"prompt": {"context_tokens": 184}}
+    small = {"prompt": {"tokens": 300, "context_tokens": 180, "needles": []}}
     records += [
         changed(asked(question, "wrong" if question < wrong else "found", task="doc_size", arm="bm25"), **small)
         for question in range(20)
