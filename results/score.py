@@ -14,12 +14,10 @@ from zlib import crc32
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.files import write_whole
 from needlework.core.record import OutcomeName
-from needlework.haystack_fixtures.documents.data_set import DataSet, open_data
-from needlework.haystack_fixtures.documents.data_set_files import DataSetLayout, RowSummary
+from needlework.haystack_fixtures.documents.data_set import DataSet, DataSetLayout, RowSummary, open_data
 from needlework.haystack_fixtures.tasks.published import data_sets, mrcr_sets
-from needlework.haystack_fixtures.tasks.published.data_sets import LAYOUT as LONGBENCH
-from needlework.haystack_fixtures.tasks.published.data_sets import LETTERS, groups_of
-from needlework.haystack_fixtures.tasks.published.mrcr_sets import Pieces, reference_of
+from needlework.haystack_fixtures.tasks.published.data_sets import LETTERS
+from needlework.haystack_fixtures.tasks.published.mrcr_sets import MrcrPieces, mrcr_reference
 from needlework.results.leval import scores as leval
 from needlework.results.report.section import section_lines
 from needlework.results.report.suites import data_set_sections
@@ -243,9 +241,9 @@ def _openai(columns: Mapping[str, Any]) -> dict[str, Any] | None:
     string = told if isinstance(told, str) else found[0] if found else ""
     row = {**columns, "random_string_to_prepend": string, "desired_msg_index": columns.get("desired_msg_index")}
     try:
-        return mrcr_sets.scored_with(str(columns["prompt"]), RowSummary(0, 0, row))
+        return mrcr_sets.openai_mrcr_reference(str(columns["prompt"]), RowSummary(0, 0, row))
     except (KeyError, InputError):  # without the conversation its other pieces are not known
-        reference = reference_of(answer, string, Pieces((answer.removeprefix(string),), 0))
+        reference = mrcr_reference(answer, string, MrcrPieces((answer.removeprefix(string),), 0))
         needles = columns.get("n_needles")
         return reference | {"chance": 1 / needles if isinstance(needles, int) and needles else 0.0}
 
@@ -261,14 +259,14 @@ def _deepmind(columns: Mapping[str, Any]) -> dict[str, Any] | None:
     if not isinstance(answer, str):
         return None
     if isinstance(columns.get("queries"), str):
-        return mrcr_sets.deepmind_mrcr_scored_with(columns["queries"], RowSummary(0, 0, columns))
+        return mrcr_sets.deepmind_mrcr_reference(columns["queries"], RowSummary(0, 0, columns))
     answer = answer.strip()
-    return reference_of(answer, answer[:_STRING_V2], Pieces((answer[_STRING_V2:].strip(),), 0)) | {"chance": 0.0}
+    return mrcr_reference(answer, answer[:_STRING_V2], MrcrPieces((answer[_STRING_V2:].strip(),), 0)) | {"chance": 0.0}
 
 
 def _graphwalks(columns: Mapping[str, Any]) -> dict[str, Any] | None:
     try:
-        return data_sets.reference_of(RowSummary(0, 0, columns))
+        return {"parts": data_sets.graph_nodes(RowSummary(0, 0, columns))}
     except InputError:
         return None
 
@@ -291,17 +289,17 @@ def _longbench(columns: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 BENCHMARKS = {
-    "openai-mrcr": Benchmark("openai_mrcr", mrcr_sets.LAYOUT, "openai_mrcr", _openai, _openai_groups),
+    "openai-mrcr": Benchmark("openai_mrcr", mrcr_sets.OPENAI_MRCR_LAYOUT, "openai_mrcr", _openai, _openai_groups),
     "deepmind-mrcr": Benchmark(
         "deepmind_mrcr", mrcr_sets.DEEPMIND_MRCR_LAYOUT, "deepmind_mrcr", _deepmind, lambda _columns: ()
     ),
     "graphwalks": Benchmark("graphwalks", data_sets.GRAPHWALKS_LAYOUT, "graphwalks", _graphwalks, _graphwalks_groups),
     "longbench-v2": Benchmark(
         "longbench_v2",
-        LONGBENCH,
+        data_sets.LONGBENCH_V2_LAYOUT,
         "longbench_v2",
         _longbench,
-        lambda columns: longbench_groups(groups_of(columns)),
+        lambda columns: longbench_groups(data_sets.longbench_groups(columns)),
     ),
 }
 

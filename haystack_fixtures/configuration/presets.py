@@ -19,7 +19,7 @@ from needlework.core.options import Option, Parser, switch, text, whole, words
 from needlework.haystack_fixtures.configuration.cell_options import CELL_OPTIONS
 from needlework.haystack_fixtures.configuration.peer_names import NAMES, our_names
 from needlework.haystack_fixtures.configuration.run_options import MODEL_OPTIONS, RUN_OPTIONS
-from needlework.haystack_fixtures.documents import data_set_files as data_sets
+from needlework.haystack_fixtures.documents import data_set as data_sets
 from needlework.haystack_fixtures.retrieval import options as retrieval
 from needlework.haystack_fixtures.tasks import document_material as documents
 from needlework.haystack_fixtures.tasks.published import leval_files as leval
