@@ -150,7 +150,7 @@ def _other_rounds(language: str, kind: PieceFormat, topic: str, recipe: Recipe) 
 
 
 @dataclass(frozen=True, slots=True)
-class _Conversation:
+class _DrawnPieces:
     """Wanted format and topic, the string to prepend, the wanted pieces, and rounds like theirs with their likeness."""
 
     kind: PieceFormat
@@ -161,13 +161,13 @@ class _Conversation:
 
 
 @lru_cache(256)
-def _drawn(language: str, count: int, recipe: Recipe) -> _Conversation:
+def _drawn(language: str, count: int, recipe: Recipe) -> _DrawnPieces:
     rng, grammar = draws(*recipe), _grammar(language)
     kind, topic = pick(rng, grammar.formats), pick(rng, grammar.topics)
     string = "".join(pick(rng, _LETTERS) for _ in range(_STRING))
     others = islice(_other_rounds(language, kind, topic, recipe), 4 * count * _NEAR)
     near = [(each, why) for each, why in others if why][: 2 * count]
-    return _Conversation(kind, topic, string, _different_pieces(language, kind, topic, recipe, count), near)
+    return _DrawnPieces(kind, topic, string, _different_pieces(language, kind, topic, recipe, count), near)
 
 
 def _wanted_number(seed: int, repeat: int, count: int) -> int:
