@@ -1,4 +1,4 @@
-"""The option table; presets: named, complete configurations, of files."""
+"""Presets: named, complete configurations, of files."""
 
 from __future__ import annotations
 
@@ -15,14 +15,8 @@ from typing import Any
 
 from needlework.core.errors import InputError, nearest
 from needlework.core.files import parse_toml, read_text
-from needlework.core.options import Option, Parser, switch, text, whole, words
-from needlework.haystack_fixtures.configuration.cell_options import CELL_OPTIONS
+from needlework.haystack_fixtures.configuration.option_table import BY_KEY, SUITE_KEYS
 from needlework.haystack_fixtures.configuration.peer_names import NAMES, our_names
-from needlework.haystack_fixtures.configuration.run_options import MODEL_OPTIONS, RUN_OPTIONS
-from needlework.haystack_fixtures.documents import data_set as data_sets
-from needlework.haystack_fixtures.retrieval import options as retrieval
-from needlework.haystack_fixtures.tasks import document_material as documents
-from needlework.haystack_fixtures.tasks.published import leval_files as leval
 from needlework.haystack_fixtures.tasks.published.leval import own_sources, own_suite
 from needlework.haystack_fixtures.tasks.published.leval_files import OPTION, SOURCES, find_file
 
@@ -259,24 +253,6 @@ def with_files(preset: Preset, data: str | None, tasks: Sequence[str]) -> Preset
     if not suites:
         raise InputError(OPTION, data, "has no jsonl file of L-Eval's form (input, instructions, outputs, evaluation)")
     return replace(preset, suites=suites)
-
-
-# Options of one family of tasks; their values are in `Suite.family`.
-FAMILY_OPTIONS = {
-    option.key: option for option in (*documents.OPTIONS, *leval.OPTIONS, *data_sets.OPTIONS, *retrieval.OPTIONS)
-}
-OPTIONS: tuple[Option, ...] = (*MODEL_OPTIONS, *CELL_OPTIONS, *RUN_OPTIONS, *FAMILY_OPTIONS.values())
-BY_KEY = {option.key: option for option in OPTIONS}
-
-# What only a preset's suite says (each under the name that OpenCompass's documents use, where it has one).
-SUITE_KEYS: dict[str, Parser] = {
-    "task": text,
-    "num_repeats_per_file": whole(1),
-    "judge_by_default": switch,
-    "tokenizer_model": text,
-    "keyword": text,
-    "variants": words,
-}
 
 
 Written = Mapping[str, str | Sequence[str]]

@@ -14,8 +14,8 @@ import simpleeval
 from needlework.core.errors import InputError
 from needlework.core.grid import parse_depths
 from needlework.core.redact import without_credentials
+from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from needlework.haystack_fixtures.configuration.peer_names import EVALSCOPE, NAMES, OPENCOMPASS, translated
-from needlework.haystack_fixtures.configuration.presets import BY_KEY
 from needlework.haystack_fixtures.needles.needle_sets import load_needle_set, set_with
 
 Table = Mapping[str, Any]

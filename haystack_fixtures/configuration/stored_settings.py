@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,8 +15,11 @@ from msgspec import structs
 from needlework.core.errors import InputError
 from needlework.core.options import Option, key_value
 from needlework.core.settings import READ, FamilyValues, Places, Settings, Suite
-from needlework.haystack_fixtures.configuration.presets import BY_KEY, FAMILY_OPTIONS, OPTIONS, as_written
+from needlework.haystack_fixtures.configuration.option_table import BY_KEY, FAMILY_OPTIONS
+from needlework.haystack_fixtures.configuration.presets import as_written
 from needlework.haystack_fixtures.configuration.resolve import without_defaults
+from needlework.haystack_fixtures.corpora.corpus_named import NAMES
+from needlework.haystack_fixtures.needles.needle_sets import is_inline, is_own
 
 # A manifest is data. Whatever it says of addresses and environment variables is dropped; a path that it names must lie
 # in the run's folder, or in a file or folder that the user names now (`--read`).
@@ -24,7 +28,55 @@ _OF_SERVERS = (
     "questions_model", "questions_model_base_url", "questions_model_api_key_env",
 )  # fmt: skip
 _Table = TypeVar("_Table", Settings, Suite)
-_OF_OPTIONS = {option.key: option for option in OPTIONS} | {"tokenizer_model": BY_KEY["tokenizer"]}
+_OF_OPTIONS = BY_KEY | {"tokenizer_model": BY_KEY["tokenizer"]}
+
+
+@dataclass(frozen=True, slots=True)
+class FileIn:
+    """The file or folder that an option's value names. `prefix`: the part of the value before it, such as `gguf:`.
+    `or_name`: where there is no such path, the value is a name, such as one of the hub's."""
+
+    path: str
+    prefix: str = ""
+    or_name: bool = False
+
+
+def _tokenizer_file(value: str) -> FileIn | None:
+    kind, colon, name = value.partition(":")
+    if colon and kind in ("gguf", "hf"):
+        return FileIn(name, f"{kind}:", or_name=kind == "hf")
+    return None if kind == "tiktoken" or value in ("smollm2", "server") else FileIn(value, or_name=True)
+
+
+def _corpus_file(value: str) -> FileIn | None:
+    kind, colon, path = value.partition(":")
+    if colon and kind in ("cdme", "hf"):
+        return FileIn(path, f"{kind}:", or_name=kind == "hf")
+    return None if value in NAMES else FileIn(value)
+
+
+def _file_or_hub(value: str) -> FileIn | None:
+    return None if value.startswith("hf:") else FileIn(value)
+
+
+# The path in a value, by the option's key; `None` for a value that names no file.
+_FILES: Mapping[str, Callable[[str], FileIn | None]] = {
+    "tokenizer": _tokenizer_file,
+    "judge_prompt": FileIn,
+    "baseline": FileIn,
+    "corpus": _corpus_file,
+    "needle_set": lambda value: FileIn(value) if is_own(value) and not is_inline(value) else None,
+    "prompt": lambda value: FileIn(value) if value.endswith(".toml") else None,
+    "questions": FileIn,
+    "documents": FileIn,
+    "leval_data": _file_or_hub,
+    "data": _file_or_hub,
+    "embedder": lambda value: FileIn(value[3:], "st:", or_name=True) if value.startswith("st:") else None,
+}
+
+
+def _file_in(option: Option, value: str) -> FileIn | None:
+    return _FILES[option.key](value) if option.key in _FILES else None
 
 
 def without_servers(settings: Settings) -> Settings:
@@ -88,7 +140,7 @@ def _changed(values: Mapping[str, Any], places: Places, moved: bool) -> dict[str
 
 def safe_value(option: Option, value: str, places: Places, *, moved: bool = True) -> str:
     """The value of an option that may name a file, see `confined`. Raises `InputError`."""
-    file, name = option.file(value), f"--{option.name}"
+    file, name = _file_in(option, value), f"--{option.name}"
     option.parse(name, value)
     if file is not None and not (file.or_name and _is_name(file.path, places)):
         path = Path(file.path).expanduser()
@@ -134,7 +186,7 @@ def _cached(option: Option, value: str) -> str | None:
 
 
 def _check_files(suite: Suite, places: Places) -> None:
-    file = BY_KEY["corpus"].file(suite.corpus)
+    file = _corpus_file(suite.corpus)
     if file is None:
         return
     for name in suite.file_list:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 import needlework
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.settings import READ, READ_HELP, FamilyValues, Places, Settings, check_tree
-from needlework.haystack_fixtures.configuration.presets import BY_KEY
+from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from needlework.haystack_fixtures.configuration.stored_settings import confined, reads_secret, without_servers
 from needlework.pytest_plugin.further_cells import cell_of
 from needlework.pytest_plugin.run_state import run_state

@@ -10,29 +10,33 @@ from typing import Any
 import pytest
 
 from needlework.core.errors import nearest
+from needlework.haystack_fixtures.configuration.option_table import BY_KEY, OPTIONS
 from needlework.haystack_fixtures.configuration.peer_names import NAMES
-from needlework.haystack_fixtures.configuration.presets import BY_KEY, OPTIONS
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     config = pluginmanager.get_plugin("pytestconfig")
-    words = [str(word) for word in config.invocation_params.args] if isinstance(config, pytest.Config) else []
-    parser.extra_info["needlework"] = UnknownOptions(parser, words)
+    typed = [str(word) for word in config.invocation_params.args] if isinstance(config, pytest.Config) else []
+    parser.extra_info["needlework"] = UnknownOptions(parser, typed)
+    after = "general"
     for option in OPTIONS:
-        shown = option.shown_default or option.default
+        words = option.words
+        shown = words.default or option.default
         default = f" [{shown}{', or as the preset says' if option.suite else ''}]" if shown and not option.flag else ""
-        group = parser.getgroup(option.group.split(":")[0] + option.group.split(":")[1].replace(" ", "-"), option.group)
-        text = (option.help + default).replace("%", "%%")
+        # pytest's own general options come first; ours follow, most used ones at their head.
+        group = parser.getgroup(words.group.replace(":", "").replace(" ", "-"), words.group, after=after)
+        after = group.name
+        text = (words.help + default).replace("%", "%%")
         how: dict[str, Any] = {
-            "action": "append" if option.repeatable or option.once else "store",
-            "metavar": option.metavar,
+            "action": "append" if option.repeatable or words.once else "store",
+            "metavar": words.metavar or "VALUE",
         }
         if option.flag:
             how = {"action": "store_const", "const": "true"}
-        if option.bare:
-            how |= {"nargs": "?", "const": option.bare}
+        if words.bare:
+            how |= {"nargs": "?", "const": words.bare}
         try:
-            names = [f"--{name}" for name in (option.name, *option.aliases)]
+            names = [f"--{name}" for name in (option.name, *words.aliases)]
             group.addoption(*names, dest=option.key, help=text, **how)
             if option.flag and option.suite and not option.name.startswith("no-"):
                 group.addoption(

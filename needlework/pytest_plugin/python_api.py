@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from needlework.core.errors import InputError, nearest
+from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from needlework.haystack_fixtures.configuration.peer_names import NAMES, translated
-from needlework.haystack_fixtures.configuration.presets import BY_KEY
 from needlework.results.files.read_run import Run, read_run
 
 _FOLDER_FILE = "NEEDLEWORK_TELL_FOLDER"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from needlework.core.draws import draws, pick
 from needlework.core.errors import InputError
 from needlework.core.prompts import Message, Prompt, Turn, parted, plain_turns
-from needlework.haystack_fixtures.haystacks.builder import verify_prompt
+from needlework.haystack_fixtures.haystacks.builder import near_enough, verify_prompt
 from needlework.haystack_fixtures.haystacks.conversations import (
     AroundTurns,
     Conversation,
@@ -24,7 +24,6 @@ from needlework.haystack_fixtures.haystacks.conversations import (
     list_of_rounds,
 )
 from needlework.haystack_fixtures.haystacks.listing import ListSources
-from needlework.haystack_fixtures.haystacks.search import near_enough
 from needlework.models.tokenizers.tokenizer import Tokenizer, load_tokenizer
 from tests.chat_templates import IRREGULAR, REGULAR, templated
 
@@ -57,15 +56,15 @@ def build(
     conversation = GrowingConversation(partial(rounds, seed=seed), Round("And now?", "A note."))
     stage, joints = joints_of(stage)
     prompt = build_conversation(
-        tokenizer,
-        conversation,
         stage,
         joints,
-        sources=ListSources(list_of_rounds(conversation, joints), tokenizer),
-        prose=PROSE,
-        needles=[(f"wanted{k}", Round(f"{WANTED.ask} ({k})", f"{WANTED.reply} {k}!")) for k in range(needles)],
-        depths=[depth] * needles,
-        token_budget=budget,
+        conversation,
+        ListSources(list_of_rounds(conversation, joints), tokenizer),
+        PROSE,
+        [(f"wanted{k}", Round(f"{WANTED.ask} ({k})", f"{WANTED.reply} {k}!")) for k in range(needles)],
+        [depth] * needles,
+        budget=budget,
+        encode=tokenizer.encode,
     )
     verify_prompt(tokenizer, prompt)
     return prompt
@@ -128,7 +127,7 @@ def test_neighbours_of_one_role_are_merged_only_where_the_template_refuses_them(
     turns = (Turn("user", "Some examples."), Turn("user", "Hello?"), Turn("assistant", "Hello."))
     for name, source in REGULAR.items():
         tokenizer = templated(inner, source)
-        prompt = build_given(tokenizer, Conversation(turns, wanted=2), around(tokenizer), token_budget=500)
+        prompt = build_given(tokenizer, Conversation(turns, wanted=2), around(tokenizer), budget=500)
         verify_prompt(tokenizer, prompt)
         merged = "alternating" in name
         assert prompt.flags == (("merged_roles",) if merged else ())
@@ -162,7 +161,7 @@ def test_a_template_that_changes_a_turn_is_refused() -> None:
         build(tokenizer, around(tokenizer), 800)
     lantern = Conversation((Turn("user", "A lantern?"), Turn("assistant", "No.")))
     with pytest.raises(InputError, match="changes the text of turn 0"):
-        build_given(tokenizer, lantern, around(tokenizer), token_budget=800)
+        build_given(tokenizer, lantern, around(tokenizer), budget=800)
 
 
 def test_what_is_too_short_names_the_length_that_would_do() -> None:

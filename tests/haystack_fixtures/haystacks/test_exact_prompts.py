@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +15,7 @@ from needlework.core.errors import InputError
 from needlework.core.prompts import Message, Prompt, RenderedForms
 from needlework.haystack_fixtures.corpora.files import Corpus, documents_sha256
 from needlework.haystack_fixtures.haystacks.builder import build_prompt, verify_prompt
+from needlework.haystack_fixtures.haystacks.frame import Surroundings
 from needlework.haystack_fixtures.haystacks.source import HaystackSource, open_source
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.strategies import documents, scraps
@@ -78,24 +78,23 @@ class Bench:
         document = f"Read the document.\n<document>\n{context}\n</document>\nWhat is the code?"
         return (Message("system", "Answer briefly."), Message("user", document))
 
-    def build(self, needles: Needles, depths: Sequence[float], budget: int, **options: object) -> Prompt:
+    def build(
+        self,
+        needles: Needles,
+        depths: Sequence[float],
+        budget: int,
+        *,
+        reserved: int = 0,
+        unique: Sequence[str] = (),
+    ) -> Prompt:
         if self.chat:
             rendered = self.tokenizer.render_chat(self.messages("\ue000"))
         else:
             rendered = "\n\n".join(message.content for message in self.messages("\ue000"))
         before, after = rendered.split("\ue000")
-        return build_prompt(
-            self.tokenizer,
-            before=before,
-            after=after,
-            source=self.source,
-            needles=needles,
-            depths=depths,
-            token_budget=budget,
-            messages=self.messages,
-            bos=() if self.chat else self.tokenizer.bos,
-            **options,  # type: ignore[arg-type]
-        )
+        bos = () if self.chat else self.tokenizer.bos
+        around = Surroundings(before, after, bos, self.messages, budget, self.tokenizer.encode, reserved)
+        return build_prompt(around, self.source, needles, depths, unique=unique)
 
 
 def bench_of(tokenizer: Tokenizer, folder: Path, *texts: str, seed: int = 0, tokens: int = 5000) -> Bench:
@@ -189,14 +188,6 @@ def test_paragraphs_stay_as_they_were(bench: Bench) -> None:
         assert without[:kept] == text[:kept]
 
 
-def test_chinese_needles_stand_without_spaces(bench_for: MakeBench, tokenizers: dict[str, Tokenizer]) -> None:
-    bench = bench_for(tokenizers["o200k"], "chinese")
-    for depth in (0, 50, 100):
-        prompt = bench.build([TEA], [depth], 1000)
-        assert f" {TEA[1]}" not in prompt.text
-        assert f"{TEA[1]} " not in prompt.text
-
-
 def test_the_haystack_ends_like_a_sentence(bench_for: MakeBench, tokenizer: Tokenizer) -> None:
     for text, ends in (("english", (".", "!", ").")), ("chinese", ("。", "！"))):
         for budget in range(900, 930, 7):
@@ -234,11 +225,6 @@ def test_the_same_seed_gives_the_same_prompt(bench_for: MakeBench, tokenizers: d
     assert one.text == same.text
     assert one.text_sha256 == same.text_sha256
     assert one.filler_sha256 != other.filler_sha256
-
-
-def test_the_depth_does_not_change_the_filler_before_its_end(bench: Bench) -> None:
-    prompts = [bench.build([LIGHTHOUSE], [depth], 1500) for depth in range(0, 101, 10)]
-    assert len({prompt.filler_sha256 for prompt in prompts}) <= 3  # a token more or less at a seam may move the cut
 
 
 def test_shorter_haystacks_begin_longer_ones(bench: Bench) -> None:
@@ -335,18 +321,12 @@ def test_any_corpus_needle_and_depth(tokenizer: Tokenizer, tmp_path: Path, data:
     check(bench, prompt, needles, budget)
 
 
-def test_ids_are_int32(bench: Bench) -> None:
-    assert bench.build([LIGHTHOUSE], [50], 900).ids.dtype == np.int32
-
-
 @pytest.mark.parametrize("text", ["<u>Read: {} Why?</u>", "<u>READ: {} Why?</u>", "{} Why?", "Read: {}"])
 def test_messages_are_whole_however_the_template_shows_them(bench: Bench, text: str) -> None:
     def around(context: str) -> tuple[Message, ...]:
         return (Message("system", "Be brief."), Message("user", f"Read: {context} Why?"))
 
     before, after = text.split("{}")
-    prompt = build_prompt(
-        bench.tokenizer, before=before, after=after, source=bench.source, needles=[LIGHTHOUSE], depths=[50],
-        token_budget=900, messages=around, bos=(),
-    )  # fmt: skip
+    surroundings = Surroundings(before, after, (), around, 900, bench.tokenizer.encode)
+    prompt = build_prompt(surroundings, bench.source, [LIGHTHOUSE], [50])
     assert prompt.messages == around(prompt.text[slice(*prompt.context)])

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.corpora.files import Corpus, documents_sha256
 from needlework.haystack_fixtures.haystacks import source
-from needlework.haystack_fixtures.haystacks.sentences import sentence_ends_of
+from needlework.haystack_fixtures.haystacks.sentences import sentence_ends
 from needlework.haystack_fixtures.haystacks.source import HaystackSource, open_source
 from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
 
@@ -85,8 +84,6 @@ def test_nothing_repeats_before_all_is_used(opened: Open, corpus: Corpus) -> Non
     source = opened(corpus, min_tokens=25_000)
     sentences = [line for line in source.text[: source.corpus_chars].split(" the keeper saw ")[1:] if line]
     assert len(sentences) == len(set(sentences)) == sum(text.count(" the keeper saw ") for text in corpus.documents)
-    assert source.passes(source.corpus_chars) == 1.0
-    assert source.passes(len(source.text)) > 1
     assert source.text[source.corpus_chars :].startswith(source.text[:1000])
 
 
@@ -99,12 +96,7 @@ def test_order_does_not_depend_on_library_shuffles(opened: Open) -> None:
 
 def test_only_what_is_needed_is_encoded(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
-
-    def noted(texts: Sequence[str]) -> list[NDArray[np.int64]]:
-        seen.extend(texts)
-        return sentence_ends_of(texts)
-
-    monkeypatch.setattr(source, "sentence_ends_of", noted)
+    monkeypatch.setattr(source, "sentence_ends", lambda text: seen.append(text) or sentence_ends(text))
     opened(MANY, min_tokens=300)
     assert 1 <= len(seen) < 6
 
@@ -121,13 +113,6 @@ class Refusing:
     def encode(self, text: str) -> Encoded:
         assert len(text) < 1400, "a cached document was encoded again"
         return self._inner.encode(text)
-
-
-def test_blocks_are_the_text(opened: Open) -> None:
-    source = opened(ONE, min_tokens=4000)
-    size = len(source.text)
-    for start, end in ((0, 0), (0, size), (10, 20), (4096, 8192), (4095, 8193), (5000, 9000), (size, size)):
-        assert "".join(source.blocks(start, end)) == source.text[start:end]
 
 
 def test_a_document_is_encoded_once(tokenizers: dict[str, Tokenizer], tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from needlework.haystack_fixtures.haystacks.documents import (
     document_source,
     separator_for,
 )
-from needlework.haystack_fixtures.haystacks.pieces import WindowMemo
+from needlework.haystack_fixtures.haystacks.frame import Surroundings
 from needlework.haystack_fixtures.haystacks.source import EncodedDocuments
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.strategies import documents, scraps, sentences
@@ -54,20 +54,18 @@ class Bench:
     def build(self, budget: int, *depths: float, longest: int | None = None) -> Built:
         corpus = Corpus("test", "en", "none", "none", tuple(self.texts), documents_sha256(self.texts))
         encoded = EncodedDocuments(corpus, self.tokenizer, self.folder)
-        return build_of_documents(
-            self.others,
-            document_source(encoded, self.others, min_tokens=longest or budget),
-            before=BEFORE,
-            after=AFTER,
-            needles=[ASKED] * len(depths),
-            depths=depths,
-            token_budget=budget,
-            longest=longest or budget,
-            messages=lambda context: (Message("user", f"{BEFORE}{context}{AFTER}"),),
-            bos=(),
+        around = Surroundings(
+            BEFORE,
+            AFTER,
+            (),
+            lambda context: (Message("user", f"{BEFORE}{context}{AFTER}"),),
+            budget,
+            self.tokenizer.encode,
             reserved=100,
-            memo=WindowMemo(self.tokenizer),
         )
+        source = document_source(encoded, self.others, min_tokens=longest or budget)
+        needles = [ASKED] * len(depths)
+        return build_of_documents(around, self.others, source, needles, depths, longest=longest or budget)
 
 
 def check(bench: Bench, built: Built, budget: int) -> None:

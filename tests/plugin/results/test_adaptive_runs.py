@@ -140,7 +140,7 @@ def test_the_plan_tells_the_range(project):
         [
             "  wrong everywhere                     12 trials,   4.8k tokens",
             "  right everywhere                    108 trials,  64.8k tokens",
-            "  never more than                     720 trials,   432k tokens, for a model near the bar everywhere",
+            "  never more than                     504 trials,   278k tokens, for a model near the bar everywhere",
         ]
     )
 

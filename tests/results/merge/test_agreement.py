@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.results.merge.shards import differing_facts
+from needlework.results.merge.parts import differing_facts
 
 MODEL = {
     "spec": "openai:m",

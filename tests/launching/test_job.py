@@ -1,4 +1,4 @@
-"""The process that runs one shard: tried again where pytest dies, stopped in order, its ending noted."""
+"""The process that runs one shard: restarts pytest if it dies, stops in order, writes its ending."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import time
 import pytest
 
 from needlework.cluster import job
-from needlework.cluster.job import STOPPED, Stop, run_shard
-from needlework.cluster.shards import ending_of
+from needlework.cluster.job import STOPPED, StopRequest, run_shard
+from needlework.cluster.plan import read_ending
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(autouse=True)
-def at_once(monkeypatch):
-    monkeypatch.setattr(job, "BREATH_S", 0.0)
+def no_pause(monkeypatch):
+    monkeypatch.setattr(job, "RETRY_PAUSE_S", 0.0)
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ ONCE = "first = not Path('ran').exists(); Path('ran').touch()\n"
 
 
 def run(folder, retries=2, stop=None):
-    return run_shard(folder, "1/2", ["--model", "m"], retries, stop or Stop())
+    return run_shard(folder, "1/2", ["--model", "m"], retries, stop or StopRequest())
 
 
 def test_pytest_that_was_killed_is_started_again(pytest_that, tmp_path, monkeypatch):
@@ -46,7 +46,7 @@ def test_pytest_that_was_killed_is_started_again(pytest_that, tmp_path, monkeypa
     folder = pytest_that(f"{ONCE}if first: os.kill(os.getpid(), signal.SIGKILL)\nsys.exit(1)")
 
     assert run(folder) == 0, "1 says that some cells ended in errors: that shard is done"
-    ending = ending_of(folder / "launch", "1-of-2")
+    ending = read_ending(folder / "launch", "1-of-2")
     assert (ending.exit, ending.tries, ending.done) == (1, 2, True)
 
 
@@ -54,7 +54,7 @@ def test_tries_are_counted(pytest_that):
     folder = pytest_that("os.kill(os.getpid(), signal.SIGKILL)")
 
     assert run(folder, retries=1) == 1
-    assert ending_of(folder / "launch", "1-of-2").tries == 2
+    assert read_ending(folder / "launch", "1-of-2").tries == 2
 
 
 @pytest.mark.parametrize("code", [2, 4, 5])
@@ -62,7 +62,7 @@ def test_wrong_use_is_not_tried_again(pytest_that, code):
     folder = pytest_that(f"sys.exit({code})")
 
     assert run(folder) == code
-    assert ending_of(folder / "launch", "1-of-2").tries == 1
+    assert read_ending(folder / "launch", "1-of-2").tries == 1
 
 
 def test_what_pytest_leaves_behind_is_ended(pytest_that, tmp_path, monkeypatch):
@@ -93,19 +93,19 @@ def test_a_signal_stops_it_and_it_leaves_no_ending(pytest_that, tmp_path, number
 
     assert process.wait(30) == STOPPED
     assert "stopped (SIG" in process.stdout.read()
-    assert ending_of(folder / "launch", "1-of-2") is None
+    assert read_ending(folder / "launch", "1-of-2") is None
 
 
 def test_a_time_limit_that_is_too_short_for_one_cell_is_told(pytest_that):
-    folder, stop = pytest_that("time.sleep(60)"), Stop()
-    stop.by = "SIGUSR1"
+    folder, stop = pytest_that("time.sleep(60)"), StopRequest()
+    stop.reason = "SIGUSR1"
 
     assert run(folder, stop=stop) == 1
-    assert "give it more --time" in ending_of(folder / "launch", "1-of-2").why
+    assert "give it more --time" in read_ending(folder / "launch", "1-of-2").why
 
 
 def test_it_stops_when_its_parent_is_gone():
-    stop = Stop(parent=1 if os.getppid() != 1 else 2)
+    stop = StopRequest(parent=1 if os.getppid() != 1 else 2)
 
-    assert stop.asked()
-    assert stop.by == "parent is gone"
+    assert stop.is_set()
+    assert stop.reason == "parent is gone"

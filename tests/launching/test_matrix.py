@@ -12,7 +12,7 @@ import pytest
 
 import needlework
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 SHARED = (
     'lengths = "300,400"\ndepths = "50"\ncorpus = "pydoc"\ntask = "niah"\npytest = ["-n0", "-p", "no:cacheprovider"]\n'
 )
@@ -61,6 +61,17 @@ def test_worse_configurations_are_told_and_fail_and_one_that_cannot_start_stops_
     capsys.readouterr()
     assert needlework.main([*argv, "--only", "whole"]) == 0
     assert "whole: done" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_length_that_the_file_names_no_longer_is_not_compared(place, capsys):
+    both = [configuration("a", "mock:perfect"), configuration("b", "mock:wrong")]
+    assert needlework.main(written(place, *both)) == 0
+    needlework.main(written(place, *both, shared=SHARED.replace("300,400", "300")))
+
+    assert capsys.readouterr().out.count("pairs: 2") == 1
+    comparison = json.loads((place / "results/runs/m/comparison/comparison.json").read_text())
+    assert comparison["configurations"][1]["trials"] == 1
 
 
 @pytest.mark.slow
