@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from needlework.scoring.match.claims import is_refusal
+from needlework.scoring.match.reading import is_refusal
 from needlework.scoring.plain_text import normalize
 from needlework.scoring.scores import Reference, Verdict
 

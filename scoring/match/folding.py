@@ -1,82 +1,76 @@
-"""All spellings of one thing folded to one."""
+"""All spellings of one thing folded to one: letters, signs, numbers in words, Chinese numerals, dates and times."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from functools import cache
+from functools import cache, partial
+from unicodedata import numeric
 
+from needlework.scoring.match.words import MARK, names, strip_accents, tables
 from needlework.scoring.plain_text import CJK, HAN_NUMERALS, normalize_lines
 
-MARK = "\ue000"
-"""What stands for a value in a sketch (`claims`); no folded text has it."""
-MEASURES = (
-    "只個个条張张本輛辆座栋層层楼樓名位人件把支枝颗粒台艘架头匹棵箱瓶杯碗盒对套间家所篇页章册次岁歲块"
-    "种步级倍羽軒階番年月日号時时分秒天周公千米厘毫克升吨英元円度"
-)
-"""Chinese and Japanese words that may follow a number."""
-_STROKES = str.maketrans(
-    dict(zip("øłđıð،→⇒➜➔", ["o", "l", "d", "i", "d", ",", "->", "=>", "->", "->"], strict=True))
-    | {"æ": "ae", "œ": "oe", "þ": "th"}
-)
 _DASHES = re.compile(r"(?<=\w)[‐‑‒–−](?=\w)")
 _PAUSES = re.compile(r" *[–—―⸺⸻‒]+ *")
 _LATEX_SPACE = re.compile(r"(?<=\d)(?:\\[,;: !]|~|\{,\}|\\thinspace|\\ )(?=\d)")
-_LATEX_TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf|operatorname|mathit|texttt|textit)\s*\{([^{}]*)\}")
+_LATEX_TEXT = re.compile(r"\\(?:text|math|operatorname)[a-z]*\s*\{([^{}]*)\}")
 _STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
-_ACCENTS = re.compile("[\u0300-\u036f]+")
 _HAN = rf"\u3005-\u3007{CJK}\uac00-\ud7a3"
 _BESIDE_LETTERS = re.compile(rf"(?<=[{_HAN}])(?=[a-z])|(?<=[a-z])(?=[{_HAN}])")
 _BESIDE_DIGITS = re.compile(rf"(?<=[{_HAN}]) (?=\d)|(?<=\d) (?=[{_HAN}])")
 _IN_HAN = re.compile(
     rf"(?<![{HAN_NUMERALS}第几幾数\d])(?:[{HAN_NUMERALS}]+(?=千[米克])|[{HAN_NUMERALS}]+(?![{HAN_NUMERALS}几幾多]))"
 )
-_NUMBER_WORDS = """
-zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety
-"""
-_ENGLISH = _NUMBER_WORDS.split()
-_NUMBERS = {word: rank if rank < 20 else 10 * (rank - 18) for rank, word in enumerate(_ENGLISH)}
-_SPELLED = re.compile(
-    rf"(?<![\w-])({'|'.join(_ENGLISH[20:])})(?:[- ]({'|'.join(_ENGLISH[1:10])}))?(?![\w-])|"
-    rf"(?<![\w-])({'|'.join(sorted(_ENGLISH[2:20], key=len, reverse=True))})(?![\w-])"
-)
-# Said digit by digit, three or more, in English, German, French, Spanish and Russian.
-_DIGITS = {
-    word: str(digit)
-    for digit, words in enumerate((
-        "zero oh null cero ноль", "one eins un uno один", "two zwei zwo deux dos два", "three drei trois tres три",
-        "four vier quatre cuatro четыре", "five funf cinq cinco пять", "six sechs seis шесть",
-        "seven sieben sept siete семь", "eight acht huit ocho восемь", "nine neun neuf nueve девять",
-    ))
-    for word in words.split()
-}  # fmt: skip
+_UNITS = "一二三四五六七八九兩"
+_BELOW_MYRIAD = rf"(?:[{_UNITS}]千)?(?:〇?[{_UNITS}]百)?(?:〇?[{_UNITS}]?十[{_UNITS}]?|〇[{_UNITS}])?"
+_MYRIADS = rf"(?:(?:{_BELOW_MYRIAD}|[{_UNITS}])(?<=[{_UNITS}十百千])"
+_HAN_NUMBER = re.compile(rf"[{_UNITS}]|{_MYRIADS}[亿億])?〇?{_MYRIADS}[万萬])?{_BELOW_MYRIAD}")
+_ENGLISH = [name for row in names("numbers") for name in row]
+_TENS, _TEENS = "|".join(_ENGLISH[20:]), "|".join(sorted(_ENGLISH[2:20], key=len, reverse=True))
+_SPELLED = re.compile(rf"(?<![\w-])(?:({_TENS})(?:[- ]({'|'.join(_ENGLISH[1:10])}))?|({_TEENS}))(?![\w-])")
+_DIGITS = {word: str(digit) for digit, row in enumerate(names("digits")) for word in row}
 _DIGIT = f"(?:{'|'.join(sorted(_DIGITS, key=len, reverse=True))})"
 _ONE_BY_ONE = re.compile(rf"(?<!\w){_DIGIT}(?:[ ,-]{{1,2}}{_DIGIT}){{2,}}(?!\w)")
 
+_MONTH_OF = {name: rank for rank, row in enumerate(names("months"), 1) for name in row}
+_MONTH = rf"({'|'.join(sorted(_MONTH_OF, key=len, reverse=True))})\.?"
+_OF = r"(?:,|\s|of|de|del|den|the)*"
+_DATES = (
+    (
+        re.compile(rf"(?<![\d.])(\d{{1,2}})(?:st|nd|rd|th|er|\.)?{_OF}{_MONTH}{_OF}(\d{{4}})(?!\d)(?: года?| г\.)?"),
+        "dmy",
+    ),
+    (re.compile(rf"(?<!\w){_MONTH}\s(?:the )?(\d{{1,2}})(?:st|nd|rd|th)?{_OF}(\d{{4}})(?!\d)"), "mdy"),
+    (re.compile(r"(?<!\d)(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)"), "ymd"),
+    (re.compile(r"(?<!\d)(\d{4})[年년] ?(\d{1,2})[月월] ?(\d{1,2})(?!\d)[日号號일]?"), "ymd"),
+    (re.compile(r"(?<!\d)(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})(?!\d)"), "dmy"),
+    (re.compile(r"(?<!\d)(1[3-9]|2\d|3[01])[-/](\d{1,2})[-/](\d{4})(?!\d)"), "dmy"),
+    (re.compile(r"(?<!\d)(\d{1,2})[-/](1[3-9]|2\d|3[01])[-/](\d{4})(?!\d)"), "mdy"),
+)
+_HALF_DAY = re.compile(r"(?<![\d:.])(\d{1,2})(?:[:.](\d\d))? ?([ap])\.? ?m\b\.?")
+_EARLY = re.compile(r"(?<![\d:.-])(\d:\d\d)(?![\d:]| ?[ap]\.? ?m\b)")
+_DATE, _TIME, _AT = r"(\d{4}-\d\d-\d\d)", r"(\d\d:\d\d)", r"(?:,? ?\(?(?:(?:on|at|the|um|am|den|le|a|el|las) )*|t)"
+
 
 def fold_lines(text: str) -> str:
-    """Fold all spellings of one thing to one, and keep line breaks: `normalize_lines`, accents, dashes, numerals."""
+    """Fold all spellings of one thing to one, and keep line breaks.
+
+    `normalize_lines`, accents, dashes, numbers in words; dates become `2024-03-05`, times `15:30`, the date first.
+    """
     if "\\" in text or "{,}" in text:
         text = _LATEX_TEXT.sub(r" \1 ", _LATEX_SPACE.sub("\u202f", text).replace("\\$", "$").replace("\\%", "%"))
     if not text.isascii():
         text = _PAUSES.sub(" - ", _DASHES.sub("-", text.replace(MARK, " ")))
-    if "~~" in text:
-        text = _STRUCK.sub(" ", text)
-    lines = normalize_lines(text)
+    lines = normalize_lines(_STRUCK.sub(" ", text))
     if not lines.isascii():
         lines = _IN_HAN.sub(_to_digits, strip_accents(lines))
-        lines = re.sub(
-            r"(\d+)([万萬亿億])", lambda said: str(int(said[1]) * (10**4 if said[2] in "万萬" else 10**8)), lines
-        )
+        lines = re.sub(r"(\d+)([万萬亿億])", lambda said: str(int(said[1]) * int(numeric(said[2]))), lines)
         lines = _BESIDE_LETTERS.sub(" ", _BESIDE_DIGITS.sub("", lines))
     lines = _ONE_BY_ONE.sub(lambda said: "".join(_DIGITS[word] for word in re.split(r"[ ,-]+", said[0])), lines)
-    return _SPELLED.sub(lambda said: str(_NUMBERS[said[1] or said[3]] + _NUMBERS.get(said[2] or "", 0)), lines)
-
-
-def strip_accents(text: str) -> str:
-    """A text without accents and strokes, and with signs as in ASCII."""
-    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text))).translate(_STROKES)
+    lines = _SPELLED.sub(lambda said: str(sum(_number_of(word) for word in said.groups() if word)), lines)
+    for pattern, order in _DATES:
+        lines = pattern.sub(partial(_date, order=order), lines)
+    lines = _EARLY.sub(r"0\1", _HALF_DAY.sub(_time, lines))
+    return re.sub(rf"{_TIME}{_AT}{_DATE}", r"\2 \1", re.sub(rf"{_DATE}{_AT}{_TIME}", r"\1 \2", lines))
 
 
 def fold(text: str) -> str:
@@ -84,41 +78,46 @@ def fold(text: str) -> str:
     return fold_lines(text).replace("\n", " ")
 
 
+def _number_of(word: str) -> int:
+    rank = _ENGLISH.index(word)
+    return rank if rank < 20 else 10 * (rank - 18)
+
+
 def _to_digits(run: re.Match[str]) -> str:
     """A Chinese numeral in digits where it is one, and not a part of a word (`一起`, `万一`)."""
     said, after = run[0], run.string[run.end() : run.end() + 1]
     number = read_han(said)
-    if number is None or (len(said) == 1 and (after not in MEASURES or (said == "一" and after in ("个", "個", "")))):
-        return said if number is None or run.span() != (0, len(run.string)) else str(number)
-    return number
+    measured = after in tables()["values"]["measures"] and not (said == "一" and after in ("个", "個", ""))
+    if number is None or len(said) > 1 or measured or said == run.string:
+        return number or said
+    return said
 
 
 @cache
 def read_han(run: str) -> str | None:
     """Read a Chinese numeral, as digits; `None` where it may say several numbers (`三四`, `一百五`), or none."""
-    digits = {char: rank for rank, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
-    if not run or not all(char in digits or char in "十百千万萬亿億" for char in run):
+    run = run.replace("零", "〇").replace("两", "兩")
+    if re.fullmatch(rf"[〇{_UNITS}]+", run):
+        return None if re.fullmatch(rf"[{_UNITS}]{{2}}", run) else "".join(str(int(numeric(sign))) for sign in run)
+    if not run or not _HAN_NUMBER.fullmatch(run):
         return None
-    if all(char in digits for char in run):
-        alone = len(run) == 1 or len(run) > 2 or digits[run[0]] == 0 or digits[run[1]] == 0
-        return "".join(str(digits[char]) for char in run) if alone else None
-    scales = {"十": 10, "百": 100, "千": 1000, "万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8}
-    total, section, digit, last, gap = 0, 0, -1, 10**9, False
-    for char in run:
-        if char in digits:
-            if digit > 0:
-                return None
-            digit, gap = digits[char], gap or digits[char] == 0
-        elif scales[char] >= 10**4:
-            section = (section + max(digit, 0)) * scales[char]
-            if not section:
-                return None
-            total, section, digit, last, gap = total + section, 0, -1, 10**4, False
-        elif scales[char] >= last or (digit < 0 and scales[char] > 10):
-            return None
+    total = below = digit = 0
+    for value in map(int, map(numeric, run)):
+        if value >= 10**4:
+            total, below, digit = total + (below + digit) * value, 0, 0
+        elif value >= 10:
+            below, digit = below + (digit or 1) * value, 0
         else:
-            section, last = section + (1 if digit < 0 else digit) * scales[char], scales[char]
-            digit, gap = -1, False
-    if digit > 0 and last > 10 and not gap:
-        return None
-    return str(total + section + max(digit, 0))
+            digit = value
+    return str(total + below + digit)
+
+
+def _date(found: re.Match[str], order: str) -> str:
+    year, month, day = (found[order.index(part) + 1] for part in "ymd")
+    rank = _MONTH_OF.get(month) or int(month)
+    return f"{year}-{rank:02}-{int(day):02}" if 1 <= rank <= 12 and 1 <= int(day) <= 31 else found[0]
+
+
+def _time(found: re.Match[str]) -> str:
+    hour = int(found[1])
+    return f"{hour % 12 + 12 * (found[3] == 'p'):02}:{found[2] or '00'}" if 1 <= hour <= 12 else found[0]

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from needlework.scoring.content_words import content_word_places, content_words
-from needlework.scoring.match.claims import CLOSING, LONG, first_sentence, is_negated, is_refusal, weight
+from needlework.scoring.match.claims import is_negated
 from needlework.scoring.match.match import folded_value, match_score
-from needlework.scoring.match.values import fold_moments
+from needlework.scoring.match.reading import is_refusal, outside_copies
 from needlework.scoring.plain_text import Span, find_whole, flatten, normalize_lines, normalize_value
 from needlework.scoring.scores import Reference, Score, Scorer
 
@@ -99,7 +99,7 @@ def _spellings(value: str) -> list[str]:
 
 def _compare(lines: str, value: str, asked: frozenset[str]) -> _Compared:
     """Compare an answer (from `normalize_lines`) with an accepted one; `asked`: the question's content words."""
-    text = _stated(_outside_copies(lines), silent=is_refusal(value))
+    text = _stated(outside_copies(lines), silent=is_refusal(value))
     wanted = content_words(value)
     places = [(word, span) for word, span in content_word_places(text) if word in wanted]
     if next(content_word_places(value), None) is None:  # `no`, `both`: the words that every text has
@@ -134,13 +134,6 @@ def _denied(text: str, span: Span) -> bool:
 
 def _figures(words: Iterable[str]) -> set[str]:
     return {word for word in words if any(char.isdigit() for char in word)}
-
-
-def _outside_copies(lines: str) -> str:
-    if weight(lines) <= LONG:
-        return lines
-    first = first_sentence(lines).end
-    return f"{lines[: min(first, CLOSING)]}\n{lines[max(first, len(lines) - CLOSING) :]}"
 
 
 def _stated(lines: str, *, silent: bool) -> str:
@@ -185,8 +178,7 @@ def confusion_score(answer: str, reference: Reference) -> Score:
 
 def _entry(table: Mapping[str, Entry], value: str) -> Entry | None:
     """What a table has for a normalised value."""
-    named = ((folded_value(name), entry) for name, entry in table.items())
-    return next((entry for name, entry in named if value in (name, fold_moments(name))), None)
+    return next((entry for name, entry in table.items() if folded_value(name) == value), None)
 
 
 CONFUSION = Scorer("confusion", 4, confusion_score)

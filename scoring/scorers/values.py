@@ -11,15 +11,8 @@ from functools import lru_cache
 from rapidfuzz.distance import Indel, Levenshtein
 
 from needlework.scoring.content_words import content_word_places, content_words
-from needlework.scoring.match.claims import (
-    conclusion,
-    first_sentence,
-    is_negated,
-    is_refusal,
-    refusal_end,
-    split_at_question,
-    without_next_turn,
-)
+from needlework.scoring.match.claims import is_negated
+from needlework.scoring.match.reading import conclusion, first_sentence, is_refusal, own_words, refusal_end
 from needlework.scoring.plain_text import Span, flatten, normalize, normalize_lines
 from needlework.scoring.scorers.documents import documents_score
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
@@ -80,7 +73,7 @@ def number_score(answer: str, reference: Reference) -> Score:
     lines = normalize_lines(answer)
     if not lines:
         return Score(0.0, "empty", why="no text")
-    said = _said(without_next_turn(lines), reference)
+    said = own_words(lines, normalize(reference.question))
     if not any(char.isalnum() for char in said):
         return Score(0.0, "wrong", flatten(lines)[:_SHOWN], "only repeats the question")
     text = flatten(said)
@@ -101,15 +94,6 @@ def number_score(answer: str, reference: Reference) -> Score:
         return Score(1.0, "found", shown, f"gives {shown}", details)
     known = shown in reference.distractors
     return Score(0.0, "distractor" if known else "wrong", shown, f"gives {shown}", details)
-
-
-def _said(lines: str, reference: Reference) -> str:
-    """What an answer says beside a repetition of the question: behind it, or else in a sentence before it."""
-    pieces = split_at_question(lines, normalize(reference.question)) if reference.question else None
-    if pieces is None:
-        return lines
-    before, after = pieces
-    return after if any(char.isalnum() for char in after) else before[: first_sentence(before).end]
 
 
 def _numbers(text: str) -> list[_Given]:
