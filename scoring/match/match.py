@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from needlework.scoring.folding import fold, fold_lines
 from needlework.scoring.match.claims import read_claims
-from needlework.scoring.match.folding import fold, fold_lines
-from needlework.scoring.match.reading import conclusion, outside_copies, own_words, refusal_end
 from needlework.scoring.match.values import Mention, find_mentions
+from needlework.scoring.reading import conclusion, outside_copies, own_words, refusal_end
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 
 # 1. Spellings are folded (`folding`). 2. A next turn, a repetition of the question and a long copy are cut off
-# (`reading`). 3. Found are the accepted values, the known wrong ones, and others of the same shape (`values`). 4. Values
-# that are denied, corrected, replaced, supposed or another key's are out (`claims`). 5. A concluding sentence decides, if
-# it gives a value; else the last value that is given. 6. One of two in a list (`A or B`) is no answer, a known wrong
-# value is `distractor`, no value and a refusal is `refused`, a value beside words that are not known is `unclear`.
+# (`reading`). 3. Found are the accepted values, the known wrong ones, and others of the same shape (`values`). 4. Out
+# are values that are denied, corrected, replaced, supposed or another key's (`claims`). 5. A concluding sentence
+# decides, if it gives a value; else the last value that is given. 6. One of two in a list (`A or B`) is no answer, a
+# known wrong value is `distractor`, no value and a refusal is `refused`; beside words that are not known it is
+# `unclear`.
 _SHOWN = 160
 _OUT = {"denied": "denied, old or only supposed", "withdrawn": "taken back", "other": "given as another's"}
 _UMLAUTS = {ord(letter): f"{base}e" for letter, base in zip("äöüÄÖÜ", "aouAOU", strict=True)}

@@ -12,10 +12,6 @@ from needlework.scoring.match.words import names
 from needlework.scoring.plain_text import CJK, Span, find_whole, is_whole
 
 _UNIT_OF = {name: row[0] for row in names("units") for name in row}
-_SCALES = re.compile(
-    r" ?(?:(?:hundred|thousand|millions?|billions?|trillion|mio|mrd|dozen|millionen|milliarden|tausend|mille|milliards"
-    r"|mil|millones|тысяч|миллионов)(?!\w)|[万萬亿億百])"
-)
 _MONEY = r"(?:us\$|[$€£¥₽₹]|(?<![a-z])(?:usd|eur|gbp|chf|jpy))"
 _BEFORE = re.compile(rf"{_MONEY} ?$")
 _UNIT = f"(?:degrees )?({'|'.join(map(re.escape, sorted(_UNIT_OF, key=len, reverse=True)))})"
@@ -147,10 +143,9 @@ def _states(text: str, number: Number, wanted: tuple[str, str, str]) -> bool:
         or re.search(r"\d[到至~]$", text[max(0, start - 2) : start])
     ):
         return False
-    if _SCALES.match(text, end) and not behind:
-        return False
     units = {_UNIT_OF[each.strip()] for each in (behind and behind[1], before and before[0]) if each}
-    return (not units or wanted[2] in units) if wanted[2] else "%" not in units
+    scaled = "hundred" in units - {wanted[2]}
+    return not scaled and ((not units or wanted[2] in units) if wanted[2] else "%" not in units)
 
 
 def find_value(text: str, value: str) -> list[Span]:

@@ -10,8 +10,8 @@ from typing import TypeVar
 from needlework.scoring.content_words import content_word_places, content_words
 from needlework.scoring.match.claims import is_negated
 from needlework.scoring.match.match import folded_value, match_score
-from needlework.scoring.match.reading import is_refusal, outside_copies
 from needlework.scoring.plain_text import Span, find_whole, flatten, normalize_lines, normalize_value
+from needlework.scoring.reading import is_refusal, outside_copies
 from needlework.scoring.scores import Reference, Score, Scorer
 
 # It does where 0.3 of the reference's content words stand in the answer and the answer does not abstain: what agrees

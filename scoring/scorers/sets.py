@@ -12,9 +12,9 @@ from types import MappingProxyType
 
 from needlework.scoring.match.claims import is_negated
 from needlework.scoring.match.match import affirms, match_score
-from needlework.scoring.match.reading import conclusion, is_refusal, outside_copies, own_words, refusal_end, weight
 from needlework.scoring.match.values import find_same_shape
 from needlework.scoring.plain_text import find_whole, flatten, normalize, normalize_lines, normalize_value
+from needlework.scoring.reading import conclusion, is_refusal, outside_copies, own_words, refusal_end, weight
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 
 # Values are found as `match` finds them: whole, affirmed, not in a long copy of the text. Everything else in the answer

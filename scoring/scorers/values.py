@@ -12,8 +12,8 @@ from rapidfuzz.distance import Indel, Levenshtein
 
 from needlework.scoring.content_words import content_word_places, content_words
 from needlework.scoring.match.claims import is_negated
-from needlework.scoring.match.reading import conclusion, first_sentence, is_refusal, own_words, refusal_end
 from needlework.scoring.plain_text import Span, flatten, normalize, normalize_lines
+from needlework.scoring.reading import conclusion, first_sentence, is_refusal, own_words, refusal_end
 from needlework.scoring.scorers.documents import documents_score
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 from needlework.scoring.verdicts import expected_text, verdict_for
@@ -77,7 +77,7 @@ def number_score(answer: str, reference: Reference) -> Score:
     if not any(char.isalnum() for char in said):
         return Score(0.0, "wrong", flatten(lines)[:_SHOWN], "only repeats the question")
     text = flatten(said)
-    found = _numbers(text) or _in_words(text)
+    found = _numbers(said) or _in_words(said)
     declined = None if found and _opens_alone(said, found) else refusal_end(text)
     if not found or (declined is not None and all(number.span.start < declined for number in found)):
         if declined is not None:

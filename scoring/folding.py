@@ -13,7 +13,6 @@ _DASHES = re.compile(r"(?<=\w)[‐‑‒–−](?=\w)")
 _PAUSES = re.compile(r" *[–—―⸺⸻‒]+ *")
 _LATEX_SPACE = re.compile(r"(?<=\d)(?:\\[,;: !]|~|\{,\}|\\thinspace|\\ )(?=\d)")
 _LATEX_TEXT = re.compile(r"\\(?:text|math|operatorname)[a-z]*\s*\{([^{}]*)\}")
-_STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 _HAN = rf"\u3005-\u3007{CJK}\uac00-\ud7a3"
 _BESIDE_LETTERS = re.compile(rf"(?<=[{_HAN}])(?=[a-z])|(?<=[a-z])(?=[{_HAN}])")
 _BESIDE_DIGITS = re.compile(rf"(?<=[{_HAN}]) (?=\d)|(?<=\d) (?=[{_HAN}])")
@@ -60,7 +59,7 @@ def fold_lines(text: str) -> str:
         text = _LATEX_TEXT.sub(r" \1 ", _LATEX_SPACE.sub("\u202f", text).replace("\\$", "$").replace("\\%", "%"))
     if not text.isascii():
         text = _PAUSES.sub(" - ", _DASHES.sub("-", text.replace(MARK, " ")))
-    lines = normalize_lines(_STRUCK.sub(" ", text))
+    lines = normalize_lines(text)
     if not lines.isascii():
         lines = _IN_HAN.sub(_to_digits, strip_accents(lines))
         lines = re.sub(r"(\d+)([万萬亿億])", lambda said: str(int(said[1]) * int(numeric(said[2]))), lines)
