@@ -143,10 +143,10 @@ def _stated(lines: str, *, silent: bool) -> str:
     return " ; ".join(clause for clause in _CLAUSE.split(lines) if clause.strip() and not is_refusal(flatten(clause)))
 
 
-DOCUMENTS = Scorer("documents", 5, documents_score)
+DOCUMENTS = Scorer("documents", 6, documents_score)
 
 
-ABSTAIN = Scorer("abstain", 4, abstain_score)
+ABSTAIN = Scorer("abstain", 5, abstain_score)
 
 
 # For contexts whose distractors are all known: each wrong value has a place and, where it makes sense, a kind.
@@ -181,4 +181,4 @@ def _entry(table: Mapping[str, Entry], value: str) -> Entry | None:
     return next((entry for name, entry in table.items() if folded_value(name) == value), None)
 
 
-CONFUSION = Scorer("confusion", 4, confusion_score)
+CONFUSION = Scorer("confusion", 5, confusion_score)

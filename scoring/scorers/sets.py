@@ -85,7 +85,7 @@ def _alike(lines: str, parts: Sequence[str]) -> list[str]:
     return [value for value in alike if value not in parts]
 
 
-SET_F1 = Scorer("set_f1", 4, set_f1_score)
+SET_F1 = Scorer("set_f1", 5, set_f1_score)
 
 
 # Known words (right and wrong ones) count wherever they are affirmed; any other word that is an item of its own is one
@@ -156,7 +156,7 @@ def _unknown(lines: str, known: re.Pattern[str]) -> dict[str, None]:
     return found
 
 
-WORD_LIST = Scorer("word_list", 4, word_list_score)
+WORD_LIST = Scorer("word_list", 5, word_list_score)
 """Words in any order, as F1."""
 
 
@@ -321,4 +321,4 @@ def _labels_of(text: str, labels: Sequence[str], *, polar: bool, spelled: bool) 
     return found
 
 
-LABELS = Scorer("labels", 4, labels_score)
+LABELS = Scorer("labels", 5, labels_score)

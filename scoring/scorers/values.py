@@ -146,7 +146,7 @@ def _hedged(text: str, chosen: _Given, others: list[_Given]) -> bool:
     return False
 
 
-NUMBER = Scorer("number", 4, number_score)
+NUMBER = Scorer("number", 5, number_score)
 """One number out of a longer text."""
 
 
@@ -293,7 +293,7 @@ def _told(needle: str, others: tuple[str, ...]) -> str:
     return " ".join(plain[start:end] for start, end in runs) or needle
 
 
-NEEDLE_WORDS = Scorer("needle_words", 1, needle_words_score, whole=True)
+NEEDLE_WORDS = Scorer("needle_words", 2, needle_words_score, whole=True)
 
 
 # The answer has to begin with the string that the question asks to prepend; white space, bold, quotes and fences around
