@@ -226,10 +226,11 @@ file_limits = pair(
 )
 
 
-def one_of(*choices: str) -> Parser:
-    """One word of a list."""
+def one_of(*choices: str, former: Mapping[str, str] | None = None) -> Parser:
+    """One word of a list; `former`: earlier names of some."""
 
     def parse(option: str, value: str) -> str:
+        value = (former or {}).get(value, value)
         if value not in choices:
             raise InputError(option, value, f"use one of {', '.join(choices)}")
         return value

@@ -124,7 +124,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     plan: bool
     power: str | None
     save_prompts: bool
-    heatmap_colors: Literal["safe", "field"]
+    heatmap_colors: Literal["viridis", "red-yellow-green", "safe", "field"]
     heatmap_numbers: bool
     max_errors: Amount
     gate: tuple[str, ...]

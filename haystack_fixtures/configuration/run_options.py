@@ -316,9 +316,9 @@ RUN_OPTIONS: tuple[Option, ...] = (
     Option(
         "heatmap-colors",
         OUT,
-        "safe: for colour-blind eyes too; field: red, yellow, green",
-        one_of("safe", "field"),
-        "safe",
+        "colours of scores: viridis, for colour-blind eyes too, or red-yellow-green",
+        one_of("viridis", "red-yellow-green", former={"safe": "viridis", "field": "red-yellow-green"}),
+        "viridis",
     ),
     Option(
         "heatmap-numbers",

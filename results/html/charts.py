@@ -12,7 +12,7 @@ from typing import Literal
 from markupsafe import Markup
 
 from needlework.core.grid import depth_label
-from needlework.results.report.documents import ARMS
+from needlework.results.report.charts import ARMS
 from needlework.results.statistics.documents import FOCUSED, WHOLE, DocumentScores
 from needlework.results.statistics.documents import ArmAtPlace as Asked
 from needlework.results.statistics.panels import Panel, Tally
