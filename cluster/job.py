@@ -1,12 +1,11 @@
-"""The process that runs one shard wherever it was started: `python -m needlework.cluster.job`.
+"""The process that runs one shard on any engine: `python -m needlework.cluster.job`.
 
-It starts pytest, again where pytest died, and notes how the shard ended. A signal to stop goes on to pytest, which
-writes its journal first. Where its parent is gone (a launcher or a node's daemon that was killed) it stops too.
+It starts pytest, again if pytest dies, and writes how the shard ended. A signal to stop is passed on to pytest, which
+writes its journal first. If its parent is gone (a launcher or a node's daemon that was killed) it stops too.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import socket
@@ -16,119 +15,119 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
-from needlework.cluster.shards import DIED, DONE, INTERRUPTED, WRONG_USE, Ending, digest_of, write_ending
+from needlework.cluster.plan import DIED, DONE, INTERRUPTED, WRONG_USE, Ending, words_digest, write_ending
 from needlework.core.errors import InputError, OneLineParser
+from needlework.models.engines.keeper import die_with_parent
 from needlework.results.records.journal import Journal
 
-STOPPED = 143  # as a shell says SIGTERM
-_TIME_LIMIT_SIGNAL = "SIGUSR1"  # as cluster/slurm.py asks Slurm to send it
-_PR_SET_PDEATHSIG = 1
-BREATH_S = 15.0  # before another try: a server that pytest had started may hold its card for 10 seconds
-_LOOK_S, _GRACE_S = 0.5, 40.0
+STOPPED = 143  # the exit code that a shell gives for SIGTERM
+_TIME_LIMIT_SIGNAL = "SIGUSR1"  # cluster/slurm.py asks Slurm to send it
+RETRY_PAUSE_S = 15.0  # a server that pytest had started may hold its card for 10 seconds
+_POLL_S, _STOP_S = 0.5, 40.0
 
 
 @dataclass
-class Stop:
-    """What has asked this process to stop: a signal's name, or nothing yet."""
+class StopRequest:
+    """A request to stop this process."""
 
-    by: str = ""
+    reason: str = ""  # the signal's name; empty while there is no request
     parent: int = field(default_factory=os.getppid)
 
-    def hear(self, number: int, _: FrameType | None) -> None:
-        self.by = self.by or signal.Signals(number).name
+    def handle_signal(self, number: int, _: FrameType | None) -> None:
+        self.reason = self.reason or signal.Signals(number).name
 
-    def asked(self) -> bool:
+    def is_set(self) -> bool:
         if os.getppid() != self.parent:
-            self.by = self.by or "parent is gone"
-        return bool(self.by)
+            self.reason = self.reason or "parent is gone"
+        return bool(self.reason)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one shard. Returns 0 where it is done, `STOPPED` where it was stopped, else pytest's exit code."""
+    """Run one shard. Returns 0 if it is done, `STOPPED` if it was stopped, else pytest's exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     parser = OneLineParser(prog="needlework.cluster.job", description=__doc__)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--retries", type=int, required=True)
     parser.add_argument("--shard", required=True)
     options = parser.parse_args(words[: words.index("--")])
-    stop = Stop()
-    for each in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
-        signal.signal(each, stop.hear)
+    stop = StopRequest()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
+        signal.signal(number, stop.handle_signal)
     return run_shard(options.folder, options.shard, words[words.index("--") + 1 :], options.retries, stop)
 
 
-def run_shard(folder: Path, shard: str, words: Sequence[str], retries: int, stop: Stop) -> int:
-    """Run pytest until it ends by itself, at most `retries` times again."""
+def run_shard(folder: Path, shard: str, words: Sequence[str], retries: int, stop: StopRequest) -> int:
+    """Run pytest until it ends by itself, with at most `retries` further starts."""
     name = shard.replace("/", "-of-")
     journal = folder / "shards" / name / "journal.jsonl"
     run = ["--results-dir", str(folder.parent), "--run-name", folder.name, "--shard", shard]
-    before, code, tries, why = _size(journal), DIED, 0, ""
+    size_before, code, tries, why = _size(journal), DIED, 0, ""
     while code not in (*DONE, *WRONG_USE) and tries <= retries and not why:
         if tries:
-            _breathe(stop)
+            _pause(stop)
         tries += 1
-        _wait_for(journal)
-        _say(f"shard {name} on {socket.gethostname()}, try {tries}")
-        code = _pytest([*words, *run], stop)
-        if code in DONE or not stop.by:
+        _wait_for_lock(journal)
+        _print(f"shard {name} on {socket.gethostname()}, try {tries}")
+        code = _run_pytest([*words, *run], stop)
+        if code in DONE or not stop.reason:
             continue
-        if stop.by != _TIME_LIMIT_SIGNAL or _size(journal) > before:
-            return _stopped(name, stop.by)
+        if stop.reason != _TIME_LIMIT_SIGNAL or _size(journal) > size_before:
+            return _stop(name, stop.reason)
         why = "no cell was finished within the time limit: give it more --time"
-    write_ending(folder / "launch", name, Ending(code, digest_of(words), tries, socket.gethostname(), why))
-    _say(f"shard {name}: pytest ended with {code}{why and f'; {why}'}")
+    write_ending(folder / "launch", name, Ending(code, words_digest(words), tries, socket.gethostname(), why))
+    _print(f"shard {name}: pytest ended with {code}{why and f'; {why}'}")
     return 0 if code in DONE else code if 0 < code < 128 else 1
 
 
-def _breathe(stop: Stop) -> None:
-    until = time.monotonic() + BREATH_S
-    while time.monotonic() < until and not stop.asked():
-        time.sleep(_LOOK_S)
+def _pause(stop: StopRequest) -> None:
+    until = time.monotonic() + RETRY_PAUSE_S
+    while time.monotonic() < until and not stop.is_set():
+        time.sleep(_POLL_S)
 
 
-def _wait_for(journal: Path) -> None:
-    """Wait until the process that had this shard before, and is just ending, has let go of its journal."""
-    until = time.monotonic() + _GRACE_S
+def _wait_for_lock(journal: Path) -> None:
+    """Wait until an earlier process of this shard, which is just ending, has released its journal."""
+    until = time.monotonic() + _STOP_S
     while journal.exists() and time.monotonic() < until:
         try:
             Journal(journal, fresh=False).close()
             return
         except InputError:
-            time.sleep(_LOOK_S)
+            time.sleep(_POLL_S)
 
 
-def _end_with_parent() -> None:
-    """Have the system stop pytest where this process is killed (Linux; elsewhere it goes on to its end)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
-def _stopped(name: str, by: str) -> int:
-    """Say so. Before a time limit Slurm queues the job again: the journal has what was answered."""
-    _say(f"shard {name}: stopped ({by})")
-    if by == _TIME_LIMIT_SIGNAL and "SLURM_JOB_ID" in os.environ:
+def _stop(name: str, reason: str) -> int:
+    """Report the stop. Before a time limit Slurm queues the job again: the journal has what was answered."""
+    _print(f"shard {name}: stopped ({reason})")
+    if reason == _TIME_LIMIT_SIGNAL and "SLURM_JOB_ID" in os.environ:
         subprocess.run(["scontrol", "requeue", os.environ["SLURM_JOB_ID"]], check=False, timeout=60)
     return STOPPED
 
 
-def _pytest(words: Sequence[str], stop: Stop) -> int:
+def _run_pytest(words: Sequence[str], stop: StopRequest) -> int:
     """Run pytest to its end and return its exit code, negative for a signal."""
-    command = [sys.executable, "-m", "pytest", *words]
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=_end_with_parent)
+    # If this process is killed, Linux stops pytest too; on other systems it runs to its end.
+    child = subprocess.Popen(
+        [sys.executable, "-m", "pytest", *words],
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+        preexec_fn=partial(die_with_parent, signal.SIGTERM),
+    )
     code = None
-    while code is None and not stop.asked():
+    while code is None and not stop.is_set():
         with suppress(subprocess.TimeoutExpired):
-            code = child.wait(_LOOK_S)
+            code = child.wait(_POLL_S)
     if code == INTERRUPTED:  # maybe by the signal that comes to us as well
-        time.sleep(_LOOK_S)
-        stop.asked()
+        time.sleep(_POLL_S)
+        stop.is_set()
     if code is None:
         child.terminate()
         with suppress(subprocess.TimeoutExpired):
-            code = child.wait(_GRACE_S)
+            code = child.wait(_STOP_S)
     with suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)  # what it leaves behind would hold a card, or the run's folder
     return child.wait() if code is None else code
@@ -141,7 +140,7 @@ def _size(path: Path) -> int:
         return 0
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     print(f"needlework: {text}", flush=True)
 
 

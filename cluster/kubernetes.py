@@ -8,30 +8,32 @@ import shlex
 from dataclasses import dataclass, replace
 from typing import Any
 
-from needlework.cluster.shards import WRONG_USE, Plan
+import yaml
+
+from needlework.cluster.plan import WRONG_USE, Plan
 from needlework.core.errors import InputError
 
-_LONGEST = 50  # of a Job's name, which Kubernetes lengthens for each pod to 63 at most
+_MAX_NAME = 50  # characters of a Job's name, which Kubernetes lengthens for each pod to 63 at most
 
 
 @dataclass(frozen=True)
 class Pods:
-    """What each pod is given. `claim`: the PersistentVolumeClaim that all of them write to, seen at `mount`."""
+    """Image, volume and resources of each pod."""
 
     image: str
-    claim: str
-    mount: str
-    secret: str | None = None
+    claim: str  # the PersistentVolumeClaim that all pods write to
+    mount: str  # the folder that it is mounted at
+    secret: str | None = None  # its entries become environment variables
     gpus: int = 0
     cpus: str | None = None
     memory: str | None = None
-    at_once: int | None = None
+    max_pods: int | None = None  # most pods at once
 
 
 def indexed_job(plan: Plan, pods: Pods) -> str:
-    """Return YAML for `kubectl apply`. Its scalars are written as JSON, which YAML reads. `plan`: as a pod sees it.
+    """Return YAML for `kubectl apply`. The paths of `plan` are those that a pod sees.
 
-    A shard is an index of the Job (from Kubernetes 1.33, in 1.29 to 1.32 as beta). What is wrong use fails its index at
+    A shard is an index of the Job (from Kubernetes 1.33, in 1.29 to 1.32 as beta). Wrong options fail its index at
     once; an eviction or a lost node counts no try.
     """
     if not pods.mount.startswith("/"):
@@ -46,7 +48,7 @@ def indexed_job(plan: Plan, pods: Pods) -> str:
         "spec": {
             "completionMode": "Indexed",
             "completions": plan.shards,
-            "parallelism": min(pods.at_once or plan.shards, plan.shards),
+            "parallelism": min(pods.max_pods or plan.shards, plan.shards),
             "backoffLimitPerIndex": plan.retries,
             "maxFailedIndexes": plan.shards,
             "podFailurePolicy": {
@@ -68,12 +70,13 @@ def indexed_job(plan: Plan, pods: Pods) -> str:
             },
         },
     }
-    return "\n".join(_yaml(job)) + "\n" + _commands(name, str(plan.folder), plan.shards, pods)
+    text: str = yaml.safe_dump(job, sort_keys=False, width=1000)
+    return text + _comments(name, str(plan.folder), plan.shards, pods)
 
 
 def kubernetes_name(text: str) -> str:
-    """The run's name as Kubernetes allows one: small letters, digits and dashes."""
-    return f"needlework-{re.sub('[^a-z0-9]+', '-', text.lower())}"[:_LONGEST].strip("-")
+    """A run's name as Kubernetes allows it: lower-case letters, digits and dashes."""
+    return f"needlework-{re.sub('[^a-z0-9]+', '-', text.lower())}"[:_MAX_NAME].strip("-")
 
 
 def _container(pods: Pods, command: list[str], name: str = "shard") -> dict[str, Any]:
@@ -87,8 +90,8 @@ def _container(pods: Pods, command: list[str], name: str = "shard") -> dict[str,
     return {**container, "volumeMounts": [{"name": "runs", "mountPath": pods.mount}]}
 
 
-def _commands(name: str, folder: str, shards: int, pods: Pods) -> str:
-    """What to do with the file, as comments below it."""
+def _comments(name: str, folder: str, shards: int, pods: Pods) -> str:
+    """The commands that start, follow and merge the Job, as comments."""
     merge = {
         "spec": {
             "containers": [_container(replace(pods, gpus=0), ["needlework", "merge", folder], "merge")],
@@ -97,7 +100,7 @@ def _commands(name: str, folder: str, shards: int, pods: Pods) -> str:
     }
     run = f"kubectl run {name}-merge --rm --attach --quiet --restart=Never --image={shlex.quote(pods.image)}"
     lines = [
-        "Start it (this file is job.yaml), follow it, see what the first shard said:",
+        "Start it (this file is job.yaml), follow it, see the first shard's log:",
         "  kubectl apply -f job.yaml",
         f"  kubectl get job {name} --watch",
         f"  kubectl logs -l job-name={name},batch.kubernetes.io/job-completion-index=0 --tail=20",
@@ -108,18 +111,3 @@ def _commands(name: str, folder: str, shards: int, pods: Pods) -> str:
         "Its exit code is that of the gates.",
     ]
     return "".join(f"# {line}\n" for line in lines)
-
-
-def _yaml(value: dict[str, Any] | list[Any], indent: str = "") -> list[str]:
-    lines: list[str] = []
-    if isinstance(value, list):
-        for each in value:
-            inner = _yaml(each, f"{indent}  ") if isinstance(each, (dict, list)) else [f"{indent}  {json.dumps(each)}"]
-            lines += [f"{indent}- {inner[0].strip()}", *inner[1:]]
-        return lines
-    for key, each in value.items():
-        if isinstance(each, (dict, list)):
-            lines += [f"{indent}{key}:", *_yaml(each, f"{indent}  ")]
-        else:
-            lines.append(f"{indent}{key}: {json.dumps(each)}")
-    return lines

@@ -1,4 +1,4 @@
-"""Shards as tasks of Ray: a cluster that is there, or one on this machine, bound to 127.0.0.1."""
+"""Shards as tasks of Ray: a running cluster, or one on this machine, bound to 127.0.0.1."""
 
 from __future__ import annotations
 
@@ -7,124 +7,122 @@ import socket
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from needlework.cluster.shards import Plan
+from needlework.cluster.plan import Plan
 from needlework.core.errors import InputError
 
-_REACH_S = 10.0
-_OTHER_MACHINES = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # read as Ray is imported, on every system
-
-
-def ray_module() -> Any:
-    """Import Ray. Raises `InputError` where it is not installed."""
-    try:
-        import ray
-    except ImportError:
-        raise InputError(
-            "launch ray", "ray", "is not installed: pip install 'needlework[ray]', on every node"
-        ) from None
-    return ray
+_CONNECT_TIMEOUT_S = 10.0
+_OTHER_MACHINES = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # read when Ray is imported, on every system
 
 
 class RayTasks:
-    """A task for each shard. Where a node is lost, Ray runs its tasks again; they go on from their journals."""
+    """A task for each shard. If a node is lost, Ray runs its tasks again; they go on from their journals."""
 
     settle_s = 5.0
 
     def __init__(self, plan: Plan, address: str | None, gpus: float, cpus: float) -> None:
-        if address is None:  # else Ray takes 127.0.0.1 for this machine's address in its network, and listens there
+        if address is None:  # else Ray takes this machine's address in its network for 127.0.0.1, and listens there
             os.environ[_OTHER_MACHINES] = "0"
-        self._ray = ray_module()
+        self._ray = import_ray()
         self._plan = plan
         self._connect(address)
-        self._wanted: dict[str, Any] = {"num_cpus": cpus, "num_gpus": gpus, "max_retries": plan.retries}
-        self._check(cpus, gpus)
-        self._given: dict[int, Any] = {}
-        self._why: dict[int, str] = {}
-        self._before: dict[int, int] = {}  # bytes of each shard's log when it was given: more of them say that it runs
+        self._options: dict[str, Any] = {"num_cpus": cpus, "num_gpus": gpus, "max_retries": plan.retries}
+        # A task that no node can hold would wait for ever.
+        nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+        if not any(node.get("GPU", 0) >= gpus and node.get("CPU", 0) >= cpus for node in nodes):
+            remedy = f"no node of this cluster has {gpus:g} GPUs and {cpus:g} cores for a shard"
+            raise InputError("--gpus-per-job", f"{gpus:g}", remedy)
+        self._tasks: dict[int, Any] = {}
+        self._deaths: dict[int, str] = {}
+        self._log_sizes: dict[int, int] = {}  # bytes of each shard's log at its start: a longer log is a running shard
 
     def _connect(self, address: str | None) -> None:
         if address not in (None, "auto"):
-            _reach(address)
-        options: dict[str, Any] = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}
+            _check_address(address)
+        options: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
         if address is None:
-            options = {**options, "_node_ip_address": "127.0.0.1"}
+            options |= {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
         else:
-            options = {"log_to_driver": False, "configure_logging": False, "address": address}
+            options["address"] = address
         try:
             self._ray.init(**options)
         except (ConnectionError, RuntimeError, ValueError, TimeoutError, self._ray.exceptions.RayError) as error:
             raise InputError("--address", address, f"Ray cannot be reached ({str(error).splitlines()[0]})") from None
 
-    def _check(self, cpus: float, gpus: float) -> None:
-        """A task that no node can hold would wait for ever."""
-        nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
-        if not any(node.get("GPU", 0) >= gpus and node.get("CPU", 0) >= cpus for node in nodes):
-            asked = f"{gpus:g} GPUs and {cpus:g} cores"
-            raise InputError("--gpus-per-job", f"{gpus:g}", f"no node of this cluster has {asked} for a shard")
-
     def start(self, shards: Sequence[int]) -> str:
-        task = self._ray.remote(**self._wanted)(_task())
+        task = self._ray.remote(**self._options)(_shard_function())
         for number in shards:
-            self._before[number] = self._size(number)
+            self._log_sizes[number] = self._log_size(number)
             command = self._plan.command(f"{number}/{self._plan.shards}")
-            self._given[number] = task.remote(command, str(self._plan.here), str(self._plan.log(number)))
+            self._tasks[number] = task.remote(command, str(self._plan.cwd), str(self._plan.log(number)))
         return ""
 
-    def look(self) -> Mapping[int, str]:
-        if self._given:
-            ended, _ = self._ray.wait(list(self._given.values()), num_returns=len(self._given), timeout=0)
-            for number in [number for number, given in self._given.items() if given in ended]:
-                self._why[number] = self._end_of(self._given.pop(number))
-        sizes = [(number, self._before[number]) for number in self._given]
-        return {number: "running" if self._size(number) != size else "waiting" for number, size in sizes}
+    def poll(self) -> Mapping[int, str]:
+        if self._tasks:
+            ended, _ = self._ray.wait(list(self._tasks.values()), num_returns=len(self._tasks), timeout=0)
+            for number in [number for number, task in self._tasks.items() if task in ended]:
+                self._deaths[number] = self._end_of(self._tasks.pop(number))
+        return {
+            number: "waiting" if self._log_size(number) == self._log_sizes[number] else "running"
+            for number in self._tasks
+        }
 
-    def _size(self, number: int) -> int:
+    def _log_size(self, number: int) -> int:
         log = self._plan.log(number)
         return log.stat().st_size if log.exists() else 0
 
-    def _end_of(self, given: Any) -> str:
+    def _end_of(self, task: Any) -> str:
         try:
-            return f"exit code {self._ray.get(given)}"
+            return f"exit code {self._ray.get(task)}"
         except self._ray.exceptions.RayError as error:
             return str(error).strip().splitlines()[0][:200]
 
-    def why(self, shard: int) -> tuple[str, bool]:
-        return self._why.get(shard, ""), False
+    def death_of(self, shard: int) -> tuple[str, bool]:
+        return self._deaths.get(shard, ""), False
 
-    def waits_for(self) -> str:
+    def waiting_reason(self) -> str:
         return ""
 
     def leave(self) -> str:
-        """Take the tasks back; each shard writes its files first."""
-        for given in self._given.values():
-            self._ray.cancel(given, force=False)
+        """Cancel the tasks; each shard writes its files first."""
+        for task in self._tasks.values():
+            self._ray.cancel(task, force=False)
         self._ray.shutdown()
         return "the shards were stopped; the same command goes on"
 
 
-def _reach(address: str) -> None:
-    """Ray itself tries for minutes before it says that nobody is there. Raises `InputError`."""
+def import_ray() -> Any:
+    """Import Ray. Raises `InputError` if it is not installed."""
+    try:
+        import ray
+    except ImportError:
+        remedy = "is not installed: pip install 'needlework[ray]', on every node"
+        raise InputError("launch ray", "ray", remedy) from None
+    return ray
+
+
+def _check_address(address: str) -> None:
+    """Try to connect: Ray itself tries for minutes before it reports a failure. Raises `InputError`."""
     host, _, port = address.rpartition(":")
     try:
-        socket.create_connection((host, int(port)), timeout=_REACH_S).close()
+        socket.create_connection((host, int(port)), timeout=_CONNECT_TIMEOUT_S).close()
     except (OSError, ValueError, OverflowError) as error:
         raise InputError("--address", address, f"give auto, or HOST:PORT of a cluster that runs ({error})") from None
 
 
-def _task() -> Any:
-    """The task's function. Made inside a function, so that Ray sends it whole and a node need not find this module."""
+def _shard_function() -> Any:
+    """The task's function. Made inside a function, so that Ray sends its code and a node need not find this module."""
 
-    def shard(command: list[str], here: str, log: str) -> int:
+    def run_shard(command: list[str], cwd: str, log: str) -> int:
         import subprocess
         from pathlib import Path
 
         with Path(log).open("ab") as out:
-            job = subprocess.Popen(command, cwd=here, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+            job = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
             try:
                 return job.wait()
-            finally:  # taken back: it writes its files first
+            finally:  # cancelled: it writes its files first
                 if job.poll() is None:
                     job.terminate()
                     job.wait()
 
-    return shard
+    return run_shard

@@ -1,102 +1,128 @@
-"""An option: one row of the table, and parsers of values."""
+"""Options: derived from the fields of Structs, with the words of `options.toml`; how values are read."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
 from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from msgspec import NODEFAULT, Meta, Struct, structs
 
 from needlework.core.errors import InputError
 from needlework.core.grid import parse_tokens
 
-
-def always(_family: Mapping[str, Parsed]) -> bool:
-    """Of an option that is a part of what is asked."""
-    return True
-
-
-def never(_family: Mapping[str, Parsed]) -> bool:
-    """Of an option whose effect a trial's key knows by other means, such as a file's hash, or that has none on it."""
-    return False
+Parsed = str | int | float | bool | tuple[str, ...] | None
+Parser = Callable[[str, str], Parsed]
 
 
 @dataclass(frozen=True, slots=True)
-class FileIn:
-    """The file or folder that an option's value names. `prefix`: the part of the value before it, such as `gguf:`.
-    `or_name`: where there is no such path, the value is a name, such as one of the hub's."""
+class Each:
+    """Marks a field whose option may be given several times, and how each value is read."""
 
-    path: str
-    prefix: str = ""
-    or_name: bool = False
+    parse: Parser
 
 
-def no_file(_value: str) -> FileIn | None:
-    """Of an option whose value is never a path."""
-    return None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionWords:
+    """What `options.toml` says of an option: words for people, and how the command line takes it.
 
+    `default`: shown in place of the field's. `bare`: the value of an option that is given without one. `aliases`:
+    further names on the command line. `once`: a second one there is refused; of other options that take one value the
+    last one counts. `of_run`: of a family's option that is one of the run, not of what is asked.
+    """
 
-def file_or_hub(value: str) -> FileIn | None:
-    """Of an option whose value is a path, or `hf:NAME`."""
-    return None if value.startswith("hf:") else FileIn(value)
-
-
-Parsed = str | int | float | bool | tuple[str, ...] | None
+    group: str
+    help: str
+    metavar: str = ""
+    default: str = ""
+    bare: str = ""
+    once: bool = False
+    aliases: tuple[str, ...] = ()
+    of_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option. `suite`: it describes what is asked (a preset's suite may set it), not how the run is made. `once`: a
-    second one on the command line is refused; of other options that take one value the last one counts.
+    """One option: the field `key` of a Struct. `default`: as it would be written. `suite`: it describes what is asked
+    (a preset's suite may set it), not how the run is made. A `flag` of a suite has `--no-NAME` beside it."""
 
-    `aliases`: further names on the command line. A `flag` of a `suite` has `--no-NAME` beside it.
-
-    `bare`: the value of an option that is given without one.
-
-    `counts(family)`: of a family's option, whether a value other than the default is part of a trial's key, beside
-    the family's other values that are no defaults.
-
-    `file(value)`: the path in a value, `None` for a value that names no file.
-    """
-
-    name: str
-    group: str
-    help: str
+    key: str
     parse: Parser
-    default: str | None = None
-    shown_default: str = ""
-    metavar: str = "VALUE"
-    repeatable: bool = False
-    once: bool = False
-    flag: bool = False
-    bare: str = ""
-    suite: bool = False
-    aliases: tuple[str, ...] = ()
-    counts: Callable[[Mapping[str, Parsed]], bool] = always
-    file: Callable[[str], FileIn | None] = no_file
+    default: str | None
+    repeatable: bool
+    flag: bool
+    suite: bool
+    words: OptionWords = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """The name on the command line: `answer-budget` for `answer_budget`."""
+        return self.key.replace("_", "-")
 
     @property
     def usual(self) -> Parsed:
         """The default, parsed; `None` where there is none."""
         return None if self.default is None else self.parse(f"--{self.name}", self.default)
 
-    @property
-    def key(self) -> str:
-        """The name in ini and TOML files: `answer_budget` for `--answer-budget`."""
-        return self.name.replace("-", "_")
+
+@cache
+def option_words() -> dict[str, OptionWords]:
+    """The words of all options by key, in the order in which help shows them."""
+    tables = tomllib.loads((resources.files(__package__) / "options.toml").read_text(encoding="utf-8"))
+    titles = tables.pop("groups")
+    return {
+        key: OptionWords(**{"group": titles[group], **row, "aliases": tuple(row.get("aliases", ()))})
+        for group, rows in tables.items()
+        for key, row in rows.items()
+    }
 
 
-WHAT = "needlework: what is asked"
-HOW = "needlework: how the prompt is made"
-WHO = "needlework: the model under test"
-SEND = "needlework: how requests are sent"
-OUT = "needlework: results and gates"
-ADAPTIVE = "needlework: adaptive effective length"
-CONFIGURATION = "needlework: configuration"
+def options_of(kind: type[Struct], *, suite: bool) -> Iterator[Option]:
+    """The options that are fields of a Struct: those that have words."""
+    hints = get_type_hints(kind, include_extras=True)
+    for each in structs.fields(kind):
+        words = option_words().get(each.name)
+        if words is not None:
+            parser = _parser(hints[each.name])
+            is_flag = hints[each.name] is bool and not words.metavar
+            repeatable = isinstance(parser, Each)
+            parse = parser.parse if isinstance(parser, Each) else parser
+            default = None if each.default is NODEFAULT else _as_text(each.default)
+            yield Option(each.name, parse, default, repeatable, is_flag, suite and not words.of_run, words)
 
 
-Parser = Callable[[str, str], Parsed]
+def _parser(hint: Any) -> Parser | Each:
+    """What reads the values of a field: what its annotation names, else what its type says."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        named = [extra for extra in arguments[1:] if isinstance(extra, Each) or callable(extra)]
+        if named:
+            reader: Parser | Each = named[0]
+            return reader
+        least = next((extra.ge for extra in arguments[1:] if isinstance(extra, Meta)), None)
+        return whole(int(least or 0))
+    if origin in (Union, UnionType):
+        return _parser(arguments[0])
+    if origin is Literal:
+        return one_of(*arguments)
+    return {bool: switch, int: whole(0), Path: path}.get(hint, text)
+
+
+def _as_text(value: Any) -> str | None:
+    """A default as the command line would have it."""
+    if value is None or value == ():
+        return None
+    if isinstance(value, tuple):
+        return ",".join(value)
+    return f"{value:g}" if isinstance(value, float) else str(value).lower() if isinstance(value, bool) else str(value)
+
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _MOST_SHARDS = 10_000
@@ -226,11 +252,10 @@ file_limits = pair(
 )
 
 
-def one_of(*choices: str, former: Mapping[str, str] | None = None) -> Parser:
-    """One word of a list; `former`: earlier names of some."""
+def one_of(*choices: str) -> Parser:
+    """One word of a list."""
 
     def parse(option: str, value: str) -> str:
-        value = (former or {}).get(value, value)
         if value not in choices:
             raise InputError(option, value, f"use one of {', '.join(choices)}")
         return value
@@ -238,27 +263,15 @@ def one_of(*choices: str, former: Mapping[str, str] | None = None) -> Parser:
     return parse
 
 
-def words_of(*choices: str) -> Parser:
-    """Words of a list; `none` for none of them."""
+def some_of(*choices: str, or_none: bool = False) -> Parser:
+    """Words of a list; `or_none`: the word `none` stands for an empty one."""
 
     def parse(option: str, value: str) -> tuple[str, ...]:
         chosen = words(option, value)
-        if chosen == ("none",):
+        if or_none and chosen == ("none",):
             return ()
         if not set(chosen) <= set(choices):
-            raise InputError(option, value, f"use none, or some of {', '.join(choices)}")
-        return chosen
-
-    return parse
-
-
-def some_of(*choices: str) -> Parser:
-    """Words of a list, at least one."""
-
-    def parse(option: str, value: str) -> tuple[str, ...]:
-        chosen = words(option, value)
-        if not set(chosen) <= set(choices):
-            raise InputError(option, value, f"use some of {', '.join(choices)}")
+            raise InputError(option, value, f"use {'none, or ' if or_none else ''}some of {', '.join(choices)}")
         return chosen
 
     return parse
@@ -289,3 +302,18 @@ def switch(option: str, value: str) -> bool:
     if word not in ("true", "yes", "1", "on", "false", "no", "0", "off"):
         raise InputError(option, value, "use true or false")
     return word in ("true", "yes", "1", "on")
+
+
+RELATIVE = "relative"
+
+
+def bars(option: str, value: str) -> tuple[str, ...]:
+    """`85.6`, `relative`, or both: percents above 0 and below 100."""
+    for word in (chosen := words(option, value)):
+        try:
+            is_bar = word == RELATIVE or 1 < float(word.removesuffix("%")) < 100
+        except ValueError:
+            is_bar = False
+        if not is_bar:
+            raise InputError(option, value, "give a score in percent, such as 85.6 or 90%, or relative, or both")
+    return chosen

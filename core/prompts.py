@@ -120,6 +120,11 @@ class Prompt:
         return self.forms.tokens
 
 
+def text_sha256(text: str) -> str:
+    """Hash of a text, half surrogate pairs too."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def bare_prompt(messages: tuple[Message, ...], text: str, ids: Sequence[int] | NDArray[np.int32]) -> Prompt:
     """The prompt of a question without a context: no needles, nothing to prove but its own text."""
     return Prompt(
@@ -129,7 +134,7 @@ def bare_prompt(messages: tuple[Message, ...], text: str, ids: Sequence[int] | N
         placed=(),
         slack=0,
         corpus_passes=0.0,
-        text_sha256=sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+        text_sha256=text_sha256(text),
         filler_sha256="",
     )
 

@@ -13,12 +13,39 @@ from typing import Annotated, Any, Literal, TypeVar
 from msgspec import Meta, Struct
 
 from needlework.core.errors import InputError
-from needlework.core.options import Parsed
+from needlework.core.grid import DEPTH_SPACINGS, LENGTH_SPACINGS
+from needlework.core.options import (
+    Each,
+    Parsed,
+    any_text,
+    bars,
+    file_limits,
+    key_value,
+    one_of,
+    path,
+    pattern,
+    percent,
+    positive,
+    prices,
+    seconds,
+    shard,
+    some_of,
+    some_tokens,
+    text,
+    tokens,
+    trials_or_share,
+    variable,
+    words,
+)
 
-LengthMeans = Literal["total", "context"]
 # Checked where settings are read from a file. A grid has at least one length and one depth.
 Count = Annotated[int, Meta(ge=0, lt=10**12)]
+Positive = Annotated[int, Meta(ge=1, lt=10**12)]
+Tokens = Annotated[int, Meta(ge=0, lt=10**12), tokens]
+Percent = Annotated[float, Meta(ge=0, lt=1e12), percent]
 Amount = Annotated[float, Meta(ge=0, lt=1e12)]
+Texts = Annotated[tuple[str, ...], Each(text)]
+Text = Annotated[str, any_text]
 
 
 class FamilyValues(Mapping[str, Parsed]):
@@ -45,42 +72,62 @@ class FamilyValues(Mapping[str, Parsed]):
         return f"FamilyValues({', '.join(self)})"
 
 
+class WrittenOptions(Struct, frozen=True, kw_only=True):
+    """Options of a run that decide other fields than those of their names."""
+
+    config: str | None = None
+    task: Annotated[tuple[str, ...], words] = ()
+    resume: bool = True
+
+
+class WrittenSuite(Struct, frozen=True, kw_only=True):
+    """Options of what is asked that decide other fields of `Suite` than those of their names."""
+
+    length_spacing: Annotated[str, one_of(*LENGTH_SPACINGS)] = "linear"
+    depth_spacing: Annotated[str, one_of(*DEPTH_SPACINGS)] = "linear"
+    needle: Text | None = None
+    needles: Annotated[tuple[str, ...], Each(any_text)] = ()
+    question: Text | None = None
+    answer: Text | None = None
+
+
 class Suite(Struct, frozen=True, kw_only=True):
     """What is asked: one task with its grid, text, needles and prompt.
 
-    A field that is no option of the same name says what it is. Lengths and budgets are in tokens, depths in percent.
+    A field is the option of its name, where `options.toml` has words for it; others say what they are. Lengths and
+    budgets are in tokens, depths in percent.
     """
 
     task: str
-    lengths: Annotated[tuple[Count, ...], Meta(min_length=1)]
-    depths: Annotated[tuple[Amount, ...], Meta(min_length=1)]
-    language: str
-    needle_set: str  # a name, a file, or needles of the command line as text
-    corpus: str
-    text_field: str
-    file_list: tuple[str, ...]
-    repeats: Annotated[int, Meta(ge=1, lt=10**12)]
-    scorer: str | None  # `None`: the task's
-    prompt: str
-    template: Literal["chat", "raw"]
-    system_prompt: str | None
-    question_position: Literal["start", "end", "both"]
-    answer_budget: Count
-    thinking_budget: Count
-    length_buffer: Count  # tokens of each length that stay unused beside prompt and answer
-    guide: bool
-    diff: Amount | None  # overrides the needle set's
-    keyword: str | None  # key of a preset: overrides the needle set's
-    tokenizer_model: str | None  # key of a preset: counts tokens in place of the model's own tokenizer
-    controls: tuple[str, ...] = ()
-    variants: tuple[str, ...] = ()  # key of a preset: those of the task's variants that are asked
+    lengths: Annotated[tuple[Count, ...], Meta(min_length=1), text]
+    length_means: Literal["total", "context"] = "total"  # prompt and answer, or the haystack with its needles alone
+    depths: Annotated[tuple[Amount, ...], Meta(min_length=1), text]
+    language: Annotated[str, words] = "en"
+    needle_set: str = "codes"  # a name, a file, or needles of the command line as text
+    corpus: str = "default"
+    text_field: str = "text"
+    file_list: Annotated[tuple[str, ...], words] = ()
+    repeats: Positive = 1
+    controls: Annotated[tuple[str, ...], some_of("absent", "focused", or_none=True)] = ()
+    scorer: str | None = None  # `None`: the task's
+    diff: Percent | None = None  # overrides the needle set's
+    prompt: str = "plain"
+    template: Literal["chat", "raw"] = "chat"
+    system_prompt: Text | None = None
+    question_position: Literal["start", "end", "both"] = "end"
+    answer_budget: Annotated[int, Meta(ge=0, lt=10**12), some_tokens] = 64
+    thinking_budget: Tokens = 0
+    length_buffer: Tokens = 0  # tokens of each length that stay unused beside prompt and answer
+    guide: bool = False
     answer_prefix: bool = False  # the prompt ends with the beginning of the answer, where the task has one
+    keyword: str | None = None  # key of a preset: overrides the needle set's
+    tokenizer_model: str | None = None  # key of a preset: counts tokens in place of the model's own tokenizer
+    variants: tuple[str, ...] = ()  # key of a preset: those of the task's variants that are asked
+    judge_by_default: bool = False  # key of a preset: as published, a judge scores where the run has one
     family: FamilyValues = FamilyValues()  # options of one family of tasks, read with `family_options`
     spread: bool = False  # of --depths: each sample is asked at one of the depths
     repeats_per_file: Count = 0  # trials on each file of `file_list`, one file a haystack; 0: haystacks are of all
     window: bool = False  # of --lengths: one is the model's window; until that is known, it is none of `lengths`
-    judge_by_default: bool = False  # key of a preset: as published, a judge scores where the run has one
-    length_means: LengthMeans = "total"  # prompt and answer, or `context`: the haystack with its needles alone
 
     @property
     def answer_tokens(self) -> int:
@@ -99,58 +146,58 @@ class Settings(Struct, frozen=True, kw_only=True):
     Times in seconds, `max_errors` in percent. What may be secret (headers, addresses, a command) is not shown.
     """
 
-    preset: str
+    preset: str = "quick"
     suites: Annotated[tuple[Suite, ...], Meta(min_length=1)]  # of the preset, as the other options change them
-    model: tuple[str, ...]
-    model_arg: tuple[str, ...]
-    tokenizer: str | None
-    base_url: str | None
-    api_key_env: str
-    judge: tuple[str, ...]
-    judge_base_url: tuple[str, ...]
-    seed: Count
-    canary: bool
-    strict_model: bool
-    too_long_pattern: str | None
-    verify_prompts: bool
-    concurrency: Count
-    cache_policy: Literal["shared", "isolated"]
-    stability: Count
-    timeout: Amount
-    retries: Count
-    results_dir: Path
-    run_name: str | None
-    fresh: bool
-    plan: bool
-    power: str | None
-    save_prompts: bool
-    heatmap_colors: Literal["viridis", "red-yellow-green", "safe", "field"]
-    heatmap_numbers: bool
-    max_errors: Amount
-    gate: tuple[str, ...]
-    baseline: str | None
-    top_up: Count
-    limit: Amount | None = None
-    price: tuple[str, ...] | None = None
-    gpus_per_worker: Count = 1
-    gpu_memory: Amount | None = None
-    tokens_per_s: Amount | None = None
-    relative_to: str | None = None
-    allow_different_dtypes: bool = False
-    adaptive: Literal["quick", "normal", "careful"] | None = None
-    adaptive_bar: tuple[str, ...] = ("85.6",)
-    adaptive_tokens: Count | None = None
-    censored_is_wrong: bool = False
-    shard: str | None = None
-    batch_out: str | None = None
-    batch_in: tuple[str, ...] = ()
-    batch_limits: tuple[str, ...] = ("50000", "200")
-    serve: str | None = None
-    serve_arg: tuple[str, ...] = ()
+    model: Texts = ("smollm2",)
+    model_arg: Annotated[tuple[str, ...], Each(key_value)] = ()
+    tokenizer: str | None = None
+    base_url: str | None = None
+    api_key_env: Annotated[str, variable] = "OPENAI_API_KEY"
     server_id: str | None = None  # stands for the server in keys, in place of its address
+    serve: str | None = None
+    serve_arg: Texts = ()
+    judge: Texts = ()
+    judge_base_url: Texts = ()
     judge_strategy: Literal["auto", "rule", "llm", "llm_recall"] = "auto"
-    judge_prompt: str | None = None
+    judge_prompt: Annotated[str, path] | None = None
     judge_prompt_sha256: str | None = None  # of the file that --judge-prompt names
+    limit: Annotated[float, Meta(ge=0, lt=1e12), trials_or_share] | None = None
+    seed: Count = 0
+    canary: bool = False
+    verify_prompts: bool = False
+    strict_model: bool = False
+    too_long_pattern: Annotated[str, pattern] | None = None
+    concurrency: Positive = 8
+    gpus_per_worker: Positive = 1
+    cache_policy: Literal["shared", "isolated"] = "shared"
+    stability: Count = 0
+    timeout: Annotated[float, Meta(ge=0, lt=1e12), seconds] = 120.0
+    retries: Count = 4
+    batch_out: Annotated[str, path] | None = None
+    batch_in: Annotated[tuple[str, ...], Each(path)] = ()
+    batch_limits: Annotated[tuple[str, ...], file_limits] = ("50000", "200")
+    results_dir: Path = Path("results/runs")
+    run_name: str | None = None
+    fresh: bool = False
+    shard: Annotated[str, shard] | None = None
+    plan: bool = False
+    power: str | None = None
+    price: Annotated[tuple[str, ...], prices] | None = None
+    gpu_memory: Annotated[float, Meta(ge=0, lt=1e12), positive] | None = None
+    tokens_per_s: Annotated[float, Meta(ge=0, lt=1e12), positive] | None = None
+    relative_to: str | None = None
+    save_prompts: bool = False
+    heatmap_colors: Literal["viridis", "red-yellow-green", "safe", "field"] = "viridis"
+    heatmap_numbers: bool = False
+    max_errors: Percent = 5.0
+    gate: Texts = ()
+    baseline: str | None = None
+    allow_different_dtypes: bool = False
+    top_up: Count = 0
+    adaptive: Literal["quick", "normal", "careful"] | None = None
+    adaptive_bar: Annotated[tuple[str, ...], bars] = ("85.6",)
+    adaptive_tokens: Tokens | None = None
+    censored_is_wrong: bool = False
 
     @property
     def server(self) -> str | None:

@@ -110,8 +110,7 @@ def _reaches(pool: ModelPool, settings: Settings, tasks: Tasks, cache_dir: Path)
             at = (corpus.sha256, tokenizer.fingerprint)
             if at not in counts:
                 documents = EncodedDocuments(corpus, tokenizer, cache_dir)
-                found = documents.several(range(len(documents.texts)))
-                counts[at] = [len(each.encoded.ids) for each in found]
+                counts[at] = [len(documents[number].encoded.ids) for number in range(len(documents.texts))]
             tokens = task.reach(suite, counts[at]) + suite.kept_free
             yield max(1, tokens - tokens % _EVEN)
 

@@ -100,7 +100,7 @@ def rescored(record: Record, scorer: str) -> Record:
         scorer=scored.scorer,
         scorer_version=scored.version,
         why=scored.score.why if scored.score else scored.message,
-        answer=scored.score.answer if scored.score else "",
+        read_as=scored.score.answer if scored.score else "",
         details=structs.replace(record.details, score=dict(scored.score.details) if scored.score else {}),
         error=RecordedError(kind=scored.error_kind, message=scored.message) if scored.error_kind else None,
     )

@@ -9,8 +9,8 @@ from needlework.core.errors import InputError
 from needlework.core.grid import limit_note
 from needlework.core.prompts import Needle
 from needlework.core.settings import Settings, family_options
-from needlework.haystack_fixtures.configuration.presets import BY_KEY
-from needlework.haystack_fixtures.haystacks.builder import occurs
+from needlework.haystack_fixtures.configuration.option_table import BY_KEY
+from needlework.haystack_fixtures.haystacks.uniqueness import occurs
 from needlework.haystack_fixtures.needles.needle_sets import has_answer, is_own, load_needle_set
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.haystack_fixtures.tasks.document_material import DocumentOptions
@@ -22,7 +22,7 @@ _SHOWN = 60  # characters
 
 def notes(settings: Settings) -> Iterator[str]:
     """A sentence for each."""
-    if settings.limit is not None and settings.adaptive is None:
+    if settings.limit is not None:
         yield limit_note(settings.limit)
     for corpus, files, each in dict.fromkeys((s.corpus, s.file_list, s.repeats_per_file) for s in settings.suites):
         if each:
@@ -147,7 +147,7 @@ _RULES: dict[str, tuple[Used, str]] = {
         lambda settings: not all(map(runs_here, settings.model)),
         "the model runs here; it names a server",
     ),
-    **dict.fromkeys(("repeats", "controls", "limit"), (_whole_grid, "--adaptive asks as many samples as it takes")),
+    **dict.fromkeys(("repeats", "controls"), (_whole_grid, "--adaptive asks as many samples as it takes")),
     **{
         key: (lambda settings: settings.adaptive is not None, "there is no --adaptive")
         for key in ("adaptive_bar", "adaptive_tokens", "censored_is_wrong")

@@ -12,22 +12,20 @@ from typing import Any, cast
 from msgspec import structs
 
 from needlework.core.errors import InputError, nearest
-from needlework.core.files import prompt_sha256, read_toml
+from needlework.core.files import prompt_sha256
 from needlework.core.grid import SPREAD, parse_depths, parse_lengths, without_window
 from needlework.core.options import Option, Parsed, text
 from needlework.core.settings import FamilyValues, Settings, Suite
 from needlework.haystack_fixtures.configuration import presets
+from needlework.haystack_fixtures.configuration.option_table import BY_KEY, FAMILY_OPTIONS, OPTIONS, SUITE_KEYS
 from needlework.haystack_fixtures.configuration.peer_names import NAMES, our_names
 from needlework.haystack_fixtures.configuration.presets import (
-    BY_KEY,
-    FAMILY_OPTIONS,
-    OPTIONS,
-    SUITE_KEYS,
     Preset,
     Written,
     as_words,
     built_in_presets,
     first,
+    is_task,
     load_preset,
 )
 from needlework.haystack_fixtures.corpora.files import presets_files
@@ -124,14 +122,20 @@ def _default_preset(tasks: Sequence[str], user_tasks: set[str], leval_data: obje
 
 
 def _read_config(path: str | None) -> Written:
+    """The options of a configuration file; of one that holds suites, or a configuration of another harness, that it is
+    the preset."""
     if path is None:
         return {}
     where = f"--config {path}"
-    table = {name.replace("-", "_"): value for name, value in read_toml("--config", text("--config", path)).items()}
+    file = Path(text("--config", path))
+    if file.suffix.lower() == ".py":
+        return {"preset": path}
+    table = {name.replace("-", "_"): value for name, value in presets.read_table("--config", file).items()}
+    has_suites = any(isinstance(value, dict) and "suite" in value for value in table.values())
+    if has_suites or is_task(table) or (SUITE_KEYS.keys() - {"task"}) & table.keys():
+        return {"preset": path}
     values: dict[str, str | Sequence[str]] = {}
     for key, value in our_names(where, table).items():
-        if key in SUITE_KEYS and key != "task":
-            raise InputError(where, key, "stands in a suite of a preset file (docs/presets.md)")
         if key not in BY_KEY or key == "config":
             near = nearest(key, BY_KEY, NAMES)
             raise InputError(where, key, f"did you mean {near}?" if near else "no such option")
@@ -363,16 +367,26 @@ def without_defaults(values: Mapping[str, Parsed]) -> FamilyValues:
     return FamilyValues({key: value for key, value in values.items() if value != FAMILY_OPTIONS[key].usual})
 
 
-# A cell names them, or they change no prompt. Options of families count one by one.
+# A cell names them, or they change no prompt.
 _OF_CELLS = ("controls", "variants", "spread", "window", "judge_by_default", "family")
+# What came later counts only where it differs from its default: keys of older runs stay what they were.
+_CAME_LATER = ("answer_prefix", "repeats_per_file", "length_means")
+# Options of families that a key knows by other means, such as a file's hash or the needle's name, or that change none.
+_IN_OTHER_PARTS = (
+    "documents", "questions_model", "questions_model_base_url", "questions_model_api_key_env", "vote", "vote_by",
+    "leval_data", "data", "data_where", "data_limit", "retriever", "embedder_base_url", "embedder_api_key_env",
+)  # fmt: skip
+_OF_RETRIEVED = ("chunk_size", "chunk_overlap", "retrieve", "embedder")
 
 
 def recipe_fields(suite: Suite) -> dict[str, object]:
-    """The suite as a mapping of what shapes each trial: the grid's axes are left out, and what its questions say.
-
-    What came later has a default, and counts only where it differs from that: keys of older runs stay what they were.
-    """
+    """The suite as a mapping of what shapes each trial: the grid's axes are left out, and what its questions say."""
     values = structs.asdict(suite) | {"lengths": (), "depths": (), "repeats": 0}
     usual = {field.name: field.default for field in structs.fields(Suite)}
-    shapes = {key: value for key, value in values.items() if key not in _OF_CELLS and value != usual[key]}
-    return shapes | {key: value for key, value in suite.family.items() if FAMILY_OPTIONS[key].counts(suite.family)}
+    unchanged = {key for key in _CAME_LATER if values[key] == usual[key]}
+    passed_over = {*_OF_CELLS, *unchanged, *_IN_OTHER_PARTS}
+    if "documents" in suite.family:
+        passed_over.add("questions")
+    if "retriever" not in suite.family:
+        passed_over.update(_OF_RETRIEVED)
+    return {key: value for key, value in {**values, **suite.family}.items() if key not in passed_over}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,8 +15,11 @@ from msgspec import structs
 from needlework.core.errors import InputError
 from needlework.core.options import Option, key_value
 from needlework.core.settings import READ, FamilyValues, Places, Settings, Suite
-from needlework.haystack_fixtures.configuration.presets import BY_KEY, FAMILY_OPTIONS, OPTIONS, as_written
+from needlework.haystack_fixtures.configuration.option_table import BY_KEY, FAMILY_OPTIONS
+from needlework.haystack_fixtures.configuration.presets import as_written
 from needlework.haystack_fixtures.configuration.resolve import without_defaults
+from needlework.haystack_fixtures.corpora.corpus_named import NAMES
+from needlework.haystack_fixtures.needles.needle_sets import is_inline, is_own
 
 # A manifest is data. Whatever it says of addresses and environment variables is dropped; a path that it names must lie
 # in the run's folder, or in a file or folder that the user names now (`--read`).
@@ -24,7 +28,55 @@ _OF_SERVERS = (
     "questions_model", "questions_model_base_url", "questions_model_api_key_env",
 )  # fmt: skip
 _Table = TypeVar("_Table", Settings, Suite)
-_OF_OPTIONS = {option.key: option for option in OPTIONS} | {"tokenizer_model": BY_KEY["tokenizer"]}
+_OF_OPTIONS = BY_KEY | {"tokenizer_model": BY_KEY["tokenizer"]}
+
+
+@dataclass(frozen=True, slots=True)
+class FileIn:
+    """The file or folder that an option's value names. `prefix`: the part of the value before it, such as `gguf:`.
+    `or_name`: where there is no such path, the value is a name, such as one of the hub's."""
+
+    path: str
+    prefix: str = ""
+    or_name: bool = False
+
+
+def _tokenizer_file(value: str) -> FileIn | None:
+    kind, colon, name = value.partition(":")
+    if colon and kind in ("gguf", "hf"):
+        return FileIn(name, f"{kind}:", or_name=kind == "hf")
+    return None if kind == "tiktoken" or value in ("smollm2", "server") else FileIn(value, or_name=True)
+
+
+def _corpus_file(value: str) -> FileIn | None:
+    kind, colon, path = value.partition(":")
+    if colon and kind in ("cdme", "hf"):
+        return FileIn(path, f"{kind}:", or_name=kind == "hf")
+    return None if value in NAMES else FileIn(value)
+
+
+def _file_or_hub(value: str) -> FileIn | None:
+    return None if value.startswith("hf:") else FileIn(value)
+
+
+# The path in a value, by the option's key; `None` for a value that names no file.
+_FILES: Mapping[str, Callable[[str], FileIn | None]] = {
+    "tokenizer": _tokenizer_file,
+    "judge_prompt": FileIn,
+    "baseline": FileIn,
+    "corpus": _corpus_file,
+    "needle_set": lambda value: FileIn(value) if is_own(value) and not is_inline(value) else None,
+    "prompt": lambda value: FileIn(value) if value.endswith(".toml") else None,
+    "questions": FileIn,
+    "documents": FileIn,
+    "leval_data": _file_or_hub,
+    "data": _file_or_hub,
+    "embedder": lambda value: FileIn(value[3:], "st:", or_name=True) if value.startswith("st:") else None,
+}
+
+
+def _file_in(option: Option, value: str) -> FileIn | None:
+    return _FILES[option.key](value) if option.key in _FILES else None
 
 
 def without_servers(settings: Settings) -> Settings:
@@ -61,47 +113,41 @@ def reads_secret(word: str) -> bool:
     return name.strip().lower().startswith("header.") or value.strip().startswith("ENV:") or value == "..."
 
 
-def confined(settings: Settings, places: Places, *, moved: bool = True) -> Settings:
+def confined(settings: Settings, places: Places) -> Settings:
     """The settings with absolute paths, each of which lies where `places` allows it; names of data sets become the
-    folders of the hub's cache. Raises `InputError`.
-
-    Without `moved` no value may change, since answers are identified by some of them: a relative path must then be
-    meant from the current folder, and a name be one that the user names now.
-    """
-    suites = tuple(_confined(suite, places, moved) for suite in settings.suites)
-    return _confined(structs.replace(settings, suites=suites), places, moved)
+    folders of the hub's cache. Raises `InputError`."""
+    suites = tuple(_confined(suite, places) for suite in settings.suites)
+    return _confined(structs.replace(settings, suites=suites), places)
 
 
-def _confined(table: _Table, places: Places, moved: bool) -> _Table:
-    changed = _changed(structs.asdict(table), places, moved)
+def _confined(table: _Table, places: Places) -> _Table:
+    changed = _changed(structs.asdict(table), places)
     if isinstance(table, Suite):
         _check_files(table, places)
-        changed["family"] = FamilyValues({**table.family, **_changed(table.family, places, moved)})
+        changed["family"] = FamilyValues({**table.family, **_changed(table.family, places)})
     return structs.replace(table, **changed)
 
 
-def _changed(values: Mapping[str, Any], places: Places, moved: bool) -> dict[str, Any]:
+def _changed(values: Mapping[str, Any], places: Places) -> dict[str, Any]:
     """Those of the values that may name files, made safe."""
     texts = {key: value for key in values.keys() & _OF_OPTIONS.keys() if isinstance(value := values[key], str)}
-    return {key: safe_value(_OF_OPTIONS[key], value, places, moved=moved) for key, value in texts.items()}
+    return {key: safe_value(_OF_OPTIONS[key], value, places) for key, value in texts.items()}
 
 
-def safe_value(option: Option, value: str, places: Places, *, moved: bool = True) -> str:
+def safe_value(option: Option, value: str, places: Places) -> str:
     """The value of an option that may name a file, see `confined`. Raises `InputError`."""
-    file, name = option.file(value), f"--{option.name}"
+    file, name = _file_in(option, value), f"--{option.name}"
     option.parse(name, value)
     if file is not None and not (file.or_name and _is_name(file.path, places)):
         path = Path(file.path).expanduser()
         full = places.path(name, file.path)
         if full == Path.cwd() / path:
             return value
-        if not moved:
-            raise InputError(name, value, f"is meant from {places.start}: start this command there")
         return f"{file.prefix}{full}"
     hub = value.startswith("hf:") or (file is not None and file.prefix == "st:")
     if not hub or value in places.named:
         return value
-    folder = _cached(option, value) if moved else None
+    folder = _cached(option, value)
     if folder is None:
         raise InputError(name, value, f"is on no disk here: if it may be fetched, give {READ} {value}")
     return folder
@@ -134,7 +180,7 @@ def _cached(option: Option, value: str) -> str | None:
 
 
 def _check_files(suite: Suite, places: Places) -> None:
-    file = BY_KEY["corpus"].file(suite.corpus)
+    file = _corpus_file(suite.corpus)
     if file is None:
         return
     for name in suite.file_list:

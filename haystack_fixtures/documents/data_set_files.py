@@ -13,12 +13,12 @@ from functools import lru_cache
 from io import StringIO
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Struct
 
 from needlework.core.errors import InputError
-from needlework.core.options import HOW, WHAT, Option, file_or_hub, never, one_of, path, text, tokens, whole
+from needlework.core.options import path, text, tokens
 
 OPTION = "--data"
 
@@ -188,16 +188,6 @@ def _opened(path: Path) -> Any:
         raise InputError(OPTION, path, f"is no parquet file ({error})") from None
 
 
-class DataOptions(Struct, frozen=True):
-    """The options of tasks of published data sets."""
-
-    data: str | None = None  # file, folder or `hf:NAME` of the user's copy
-    data_where: tuple[str, ...] = ()  # `COLUMN=VALUE|VALUE` conditions that a row has to meet
-    data_limit: int = 0  # rows of each group, 0 for all
-    data_cut: Literal["exact", "compat", "none"] = "exact"  # how LongBench v2's documents are cut
-    data_window: int = 120_000  # tokens of a whole prompt that is cut by `compat`
-
-
 def conditions(option: str, value: str) -> tuple[str, ...]:
     """`n_needles=8,difficulty=hard|easy` as a tuple of conditions."""
     found = tuple(part.strip() for part in text(option, value).split(","))
@@ -207,58 +197,16 @@ def conditions(option: str, value: str) -> tuple[str, ...]:
     return found
 
 
-def _file_or_hub(option: str, value: str) -> str:
+def file_or_hub(option: str, value: str) -> str:
+    """A path, or `hf:NAME` as it is."""
     return value if value.startswith("hf:") else str(path(option, value))
 
 
-OPTIONS = (
-    Option(
-        "data",
-        WHAT,
-        "your copy of the data of openai_mrcr, deepmind_mrcr, graphwalks or longbench_v2: a file (parquet, jsonl, json,"
-        " csv), a folder, or hf:NAME[@REVISION]",
-        _file_or_hub,
-        metavar="PATH",
-        suite=True,
-        counts=never,
-        file=file_or_hub,
-    ),
-    Option(
-        "data-where",
-        WHAT,
-        "rows of --data to ask, by their columns: n_needles=8,difficulty=hard|easy",
-        conditions,
-        shown_default="all",
-        metavar="COLUMN=VALUE",
-        suite=True,
-        counts=never,
-    ),
-    Option(
-        "data-limit",
-        WHAT,
-        "ask this many rows of each kind and length of --data: a smaller number asks a part of what a larger one does",
-        whole(0),
-        "0",
-        shown_default="all",
-        metavar="N",
-        suite=True,
-        counts=never,
-    ),
-    Option(
-        "data-cut",
-        HOW,
-        "LongBench v2's long documents: exact (the middle goes, to the token; question and template stay), compat (the"
-        " middle of the whole prompt, as the authors), none (skip the question)",
-        one_of("exact", "compat", "none"),
-        "exact",
-        suite=True,
-    ),
-    Option(
-        "data-window",
-        HOW,
-        "tokens of a whole prompt with --data-cut compat",
-        tokens,
-        "120000",
-        suite=True,
-    ),
-)
+class DataOptions(Struct, frozen=True):
+    """The options of tasks of published data sets."""
+
+    data: Annotated[str, file_or_hub] | None = None  # file, folder or `hf:NAME` of the user's copy
+    data_where: Annotated[tuple[str, ...], conditions] = ()  # `COLUMN=VALUE|VALUE` conditions that a row has to meet
+    data_limit: int = 0  # rows of each group, 0 for all
+    data_cut: Literal["exact", "compat", "none"] = "exact"  # how LongBench v2's documents are cut
+    data_window: Annotated[int, tokens] = 120_000  # tokens of a whole prompt that is cut by `compat`

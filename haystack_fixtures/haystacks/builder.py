@@ -1,20 +1,29 @@
-"""Builds a haystack of an exact length; needle texts stand nowhere else in it."""
+"""Builds the prompt of an exact length around a haystack, and proves prompts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from hashlib import sha256
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
-import regex
+from numpy.typing import NDArray
 
-from needlework.core.errors import InputError
-from needlework.core.prompts import Message, PlacedNeedle, Prompt
-from needlework.haystack_fixtures.haystacks.cuts import Cut
-from needlework.haystack_fixtures.haystacks.frame import PromptFrame, filler_sha256, longer_beside, text_sha256
-from needlework.haystack_fixtures.haystacks.pieces import Piece, WindowMemo, text_of
-from needlework.haystack_fixtures.haystacks.search import Draft, Pieced, covering, search
+from needlework.core.errors import InputError, TooShortError
+from needlework.core.prompts import Message, PlacedNeedle, Prompt, text_sha256
+from needlework.haystack_fixtures.haystacks.cuts import Cut, Cuts, cuts_near, first_cut, padded_cut, patched_cuts
+from needlework.haystack_fixtures.haystacks.frame import (
+    Draft,
+    PromptFrame,
+    Surroundings,
+    covering,
+    draft_of,
+    longer_beside,
+)
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
+from needlework.haystack_fixtures.haystacks.splice import text_of
+from needlework.haystack_fixtures.haystacks.uniqueness import check_unique, stands_elsewhere
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
 # Tokens by which seams may change a count that placement relies on.
@@ -22,32 +31,21 @@ _SEAMS = 3
 
 
 def build_prompt(
-    tokenizer: Tokenizer,
-    *,
-    before: str,
-    after: str,
+    around: Surroundings,
     source: HaystackSource,
     needles: Sequence[tuple[str, str]],
     depths: Sequence[float],
-    token_budget: int,
-    messages: Callable[[str], tuple[Message, ...]],
-    bos: tuple[int, ...],
-    reserved: int = 0,
+    *,
     unique: Sequence[str] = (),
     answers: Sequence[str] = (),
-    memo: WindowMemo | None = None,
-    of_context: bool = False,
 ) -> Prompt:
-    """Build the prompt `bos + before + context + after` of token_budget tokens; or, `of_context`, with a context of so
-    many: its tokens as they are in the prompt, one that spans an edge included.
+    """Build the prompt `bos + before + context + after` of as many tokens as the budget has.
 
     The context is the source's text from its start, cut to fit (its last sentence is shortened; where that cannot give
     the exact count, some sentences before it are left out), with each needle (name, text) verbatim at the sentence end
     nearest to its depth (percent of the haystack's tokens). At most max(2, 0.05 %) tokens of the budget stay free,
-    almost always none. `messages` makes the messages around a context, which they hold as it is. `reserved` (answer
-    budget) is added to lengths in errors. `unique` texts must not occur in the haystack; where one of `answers` stands
-    outside the needles, the prompt has the flag `answer_elsewhere`. A `memo` may be shared by calls with the same
-    tokenizer.
+    almost always none. `unique` texts must not occur in the haystack; where one of `answers` stands outside the
+    needles, the prompt has the flag `answer_elsewhere`.
 
     Raises `InputError` when the budget cannot hold template, needles and one sentence (naming the smallest length), or
     when the haystack holds a needle's text already.
@@ -59,31 +57,12 @@ def build_prompt(
             raise InputError("needle", name, "has no text")
         if not 0 <= depth <= 100:
             raise InputError("--depths", depth, "a depth is a percentage from 0 to 100")
-    frame = PromptFrame(
-        before,
-        after,
-        source,
-        tuple(needles),
-        tuple(depths),
-        len(bos),
-        memo or WindowMemo(tokenizer),
-        of_context=(0, 0) if of_context else None,
-    )
-    least = "needles and one sentence" if of_context else "template, question, needles and one sentence"
-    draft = search(frame, token_budget, reserved, least)
-    return finish(frame, draft, token_budget=token_budget, messages=messages, bos=bos, unique=unique, answers=answers)
+    frame = PromptFrame(around, source, tuple(needles), tuple(depths))
+    least = "needles and one sentence" if around.edges else "template, question, needles and one sentence"
+    return finish(frame, search(frame, least), unique=unique, answers=answers)
 
 
-def finish(
-    frame: PromptFrame,
-    draft: Draft,
-    *,
-    token_budget: int,
-    messages: Callable[[str], tuple[Message, ...]],
-    bos: tuple[int, ...],
-    unique: Sequence[str],
-    answers: Sequence[str] = (),
-) -> Prompt:
+def finish(frame: PromptFrame, draft: Draft, *, unique: Sequence[str] = (), answers: Sequence[str] = ()) -> Prompt:
     """The prompt of a draft, with its facts (see `build_prompt`).
 
     Raises `InputError` where a needle or a `unique` text stands twice.
@@ -96,18 +75,46 @@ def finish(
         abs(needle.requested - needle.depth) / 100 * haystack_tokens > longer_beside(source, draft.cut, place) + _SEAMS
         for needle, place in zip(placed, draft.places, strict=True)
     )
-    elsewhere = any(stands_elsewhere(answer, source, draft) for answer in answers)
+    elsewhere = any(stands_elsewhere(answer, draft) for answer in answers)
     return Prompt(
-        forms=Pieced(frame, draft, bos, messages),
+        forms=DraftForms(frame.around, draft),
         context=draft.context,
         context_tokens=context_tokens,
         placed=placed,
-        slack=token_budget - draft.count,
-        corpus_passes=source.passes(draft.cut.used),
-        text_sha256=text_sha256(source, draft.pieces),
-        filler_sha256=filler_sha256(source, draft.cut),
+        slack=frame.around.budget - draft.count,
+        corpus_passes=draft.cut.used / source.corpus_chars,
+        text_sha256=text_sha256(text_of(draft.pieces)),
+        filler_sha256=text_sha256(draft.cut.text(source)),
         flags=(("depth_off",) if off else ()) + (("answer_elsewhere",) if elsewhere else ()),
     )
+
+
+@dataclass(frozen=True)
+class DraftForms:
+    """See `Forms`. A form is made when it is first asked for: a server is sent messages, a model here takes ids."""
+
+    around: Surroundings
+    draft: Draft
+
+    @property
+    def tokens(self) -> int:
+        """See `Forms`."""
+        return len(self.around.bos) + self.draft.spliced.count
+
+    @cached_property
+    def text(self) -> str:
+        """The whole rendered request."""
+        return text_of(self.draft.pieces)
+
+    @cached_property
+    def ids(self) -> NDArray[np.int32]:
+        """The text's tokens."""
+        return self.draft.spliced.ids(self.around.bos)
+
+    @cached_property
+    def messages(self) -> tuple[Message, ...]:
+        """What a chat is asked."""
+        return self.around.messages(self.text[slice(*self.draft.context)])
 
 
 def verify_prompt(tokenizer: Tokenizer, prompt: Prompt, needles: Sequence[tuple[str, str]] = ()) -> None:
@@ -121,7 +128,7 @@ def verify_prompt(tokenizer: Tokenizer, prompt: Prompt, needles: Sequence[tuple[
     bos = np.asarray(tokenizer.bos, np.int32)
     if not (np.array_equal(prompt.ids, full) or np.array_equal(prompt.ids, np.concatenate((bos, full)))):
         raise InputError("prompt", prompt.text_sha256, f"{prompt.tokens} tokens are not its {len(full)} canonical ones")
-    if _sha256(prompt.text) != prompt.text_sha256:
+    if text_sha256(prompt.text) != prompt.text_sha256:
         raise InputError("prompt", prompt.text_sha256, "its text is not the one that was hashed")
     wanted = dict(needles)
     for needle in prompt.placed:
@@ -168,190 +175,93 @@ def _placed(frame: PromptFrame, draft: Draft) -> tuple[tuple[PlacedNeedle, ...],
     return tuple(placed), last - first
 
 
-def _sha256(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+# How many cuts of a kind to try, and how far (in tokens) around where the exact one is expected.
+_TRIES = 6
+_TRIES_PATCHED = 40
+_AROUND = 24
+_MOST_DOTS = 128
 
 
-_WORDS = regex.compile(
-    r"[\p{L}\p{M}\p{N}--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]", regex.V1
-)
+def search(frame: PromptFrame, least: str) -> Draft:
+    """The draft with the most tokens within the budget, exact where one of the cuts tried is.
 
-# The letter whose lower case depends on its neighbours, and those beyond ASCII whose lower case is in it.
-_NOT_BY_ITSELF = "\u03a3\u0130\u212a"
-_SENTENCE = 4096  # characters; no sentence and its closing is longer, nor a term that is searched for quickly
-_FOUR, _FOURS_BITS = 4, 20
-_SHORT = 20_000  # characters that are searched in no time
-_FEW = 5  # texts that are searched for in less time than looking through all of it takes
-_SPREAD = 2654435761  # multiplying by a prime near the golden ratio's share spreads numbers evenly
-
-
-def check_unique(
-    source: HaystackSource, draft: Draft, needles: Sequence[tuple[str, str]], terms: Sequence[str]
-) -> None:
-    """Raise `InputError` unless every needle stands in the prompt's text once and no term stands in the haystack."""
-    for name, needle in needles:
-        if _holds(source, draft.cut, needle.strip()):
-            raise InputError("needle", name, "the haystack has this text already: use another corpus or needle")
-    # It is not in the haystack, so all that can have it again is beside the haystack or reaches into it.
-    near = max((len(needle) for _, needle in needles), default=0) + 2
-    beside = _without_middles(draft.pieces, near)
-    for name, needle in needles:
-        if beside.count(needle) != 1:
-            raise InputError("needle", name, "its text stands in the prompt more than once: give every needle its own")
-    for term in terms:
-        if _holds_word(source, draft.cut, term):
-            raise InputError(
-                "needle", term, "the haystack has this key or answer already: use another corpus or needle"
-            )
-
-
-def stands_elsewhere(answer: str, source: HaystackSource, draft: Draft) -> bool:
-    """Whether an answer stands by itself in a prompt's context outside its needles."""
-    answer = answer.strip()
-    rest = list(_filler(draft))
-    # If not in the source, it can only have come about where needles were taken out, or where the haystack was cut: not
-    # further from its end than one sentence.
-    if _find(source, answer) < 0 and answer not in _without_middles(rest, len(answer) + _SENTENCE):
-        return False
-    return occurs(answer, text_of(rest))
-
-
-def _filler(draft: Draft) -> Iterator[Piece]:
-    """The pieces of the context without its needles."""
-    begin, end = draft.context
-    needles, place = {*draft.spans}, 0
-    for piece in draft.pieces:
-        start = place
-        place += len(piece) if isinstance(piece, str) else piece.end - piece.start
-        if begin <= start and place <= end and (start, place) not in needles:
-            yield piece
-
-
-def _without_middles(pieces: Sequence[Piece], near: int) -> str:
-    """The text of pieces; of a long stretch of the source no more than some characters at both ends."""
-    parts = []
-    for piece in pieces:
-        if isinstance(piece, str):
-            parts.append(piece)
-        elif piece.end - piece.start <= 2 * near:
-            parts.append(piece.source.text[piece.start : piece.end])
-        else:
-            text = piece.source.text
-            parts += (text[piece.start : piece.start + near], "\0", text[piece.end - near : piece.end])
-    return "".join(parts)
-
-
-def occurs(term: str, text: str) -> bool:
-    """Whether a term stands in text by itself, not inside a longer word or number."""
-    term = term.strip()
-    start = text.find(term) if term else -1
-    while start >= 0:
-        end = start + len(term)
-        if not _inside_word(text, start) and not _inside_word(text, end):
-            return True
-        start = text.find(term, start + 1)
-    return False
-
-
-def _inside_word(text: str, offset: int) -> bool:
-    """Whether a word or number goes on over an offset."""
-    if not 0 < offset < len(text):
-        return False
-    left, right = text[offset - 1], text[offset]
-    return _WORDS.match(left) is not None and _WORDS.match(right) is not None
-
-
-def _holds(source: HaystackSource, cut: Cut, text: str) -> bool:
-    """Whether a haystack has a text; haystacks of one source begin alike, so the source is searched once for all."""
-    first = _find(source, text)
-    return 0 <= first <= cut.end - len(text) or text in _end(source, cut, len(text))
-
-
-def _find(source: HaystackSource, text: str) -> int:
-    """Where a source has a text first, or -1. Behind one pass over the corpus everything comes again."""
-    if len(source.text) < _SHORT:
-        return source.text.find(text)
-    if len(text) <= _SENTENCE and not _has_all(source, text.encode("utf-8", "surrogatepass").lower()):
-        return -1
-    return source.remember(("find", text), lambda: source.text.find(text, 0, source.corpus_chars + len(text)))
-
-
-def _holds_word(source: HaystackSource, cut: Cut, word: str) -> bool:
-    """Whether a word stands in a haystack by itself, in capitals or not (see `occurs`)."""
-    lowered = word.lower().strip()
-    may = source.remember(("word", lowered), lambda: _may_hold(source, lowered))
-    if not may and lowered not in _end(source, cut, len(lowered)).lower():
-        return False
-    return occurs(lowered, cut.text(source).lower())
-
-
-def _may_hold(source: HaystackSource, lowered: str) -> bool:
-    """Whether a source in lower case has a text in lower case; sometimes just "perhaps"."""
-    if len(lowered) > _SENTENCE or source.remember("hard to lower", lambda: _hard_to_lower(source)):
-        return True
-    if lowered.isascii():  # bytes are lowered much faster, and without those letters it is the same
-        data = lowered.encode()
-        return _has_all(source, data) and data in _lowered_bytes(source)
-    return lowered in source.remember("lowered", lambda: _once(source).lower())
-
-
-def _has_all(source: HaystackSource, lowered: bytes) -> bool:
-    """Whether a source may have a text, both in lower case: false where its longest word, which others may share, is
-    not there, or something of it."""
-    if len(source.text) < _SHORT:
-        return True
-    searched = source.remember("searched", set[bytes])
-    if len(searched) < _FEW:
-        searched.add(lowered)
-        return True
-    longest = max(lowered.split(), key=len, default=lowered)
-    if longest != lowered and not source.remember(("has", longest), lambda: _has_fours(source, longest)):
-        return False
-    return _has_fours(source, lowered)
-
-
-def _has_fours(source: HaystackSource, lowered: bytes) -> bool:
-    """The same, told by four bytes that stand nowhere.
-
-    Where there are more than a few texts, a source is looked through once for all, in steps of two bytes: what it has,
-    it has from the first byte or from the second one on in such steps. Nearly always four bytes are missing, and
-    nothing has to be searched.
+    Raises `InputError` where none comes near, or where the shortest is too long; `least` says in words what that has.
     """
-
-    def make() -> bytes:
-        data = _lowered_bytes(source)
-        table = np.zeros(1 << _FOURS_BITS, np.bool_)
-        for part in (data, data[_FOUR // 2 :]):
-            spread = np.frombuffer(part, "<u4", len(part) // _FOUR) * np.uint32(_SPREAD) >> (32 - _FOURS_BITS)
-            table[spread.astype(np.int64)] = True
-        return table.tobytes()
-
-    table = source.remember("fours", make)
-    last = len(lowered) - _FOUR + 1
-    for first in range(_FOUR // 2):
-        for at in range(first, last, _FOUR // 2):
-            number = int.from_bytes(lowered[at : at + _FOUR], "little") * _SPREAD
-            if not table[(number & 0xFFFFFFFF) >> (32 - _FOURS_BITS)]:
-                break
-        else:
-            return True
-    return False
-
-
-def _lowered_bytes(source: HaystackSource) -> bytes:
-    return source.remember("lowered bytes", lambda: _once(source).encode("utf-8", "surrogatepass").lower())
-
-
-def _hard_to_lower(source: HaystackSource) -> bool:
-    once = _once(source)
-    return any(letter in once for letter in _NOT_BY_ITSELF)
-
-
-def _once(source: HaystackSource) -> str:
-    """One pass over the corpus, and enough of the next to hold what stands in both."""
-    return source.text[: source.corpus_chars + _SENTENCE]
+    around = frame.around
+    budget, reserved = around.budget, around.reserved
+    # The same for all lengths.
+    key = ("shortest", around.before, around.after, around.bos, around.edges, frame.needles, frame.depths)
+    first = first_cut(frame.source)
+    shortest = frame.source.remember(key, lambda: draft_of(frame, first).count)
+    if shortest > budget:
+        raise TooShortError(budget + reserved, f"{least} need more", shortest + reserved)
+    best = _Best(shortest, first, None)
+    # What the template, needles and seams add; nearly the same for neighbouring cuts.
+    extra = float(shortest - first.tokens)
+    available = len(frame.source.encoded.ids)
+    if budget - extra > available and frame.source.closing is None:
+        raise InputError("haystack", budget + reserved, f"the source that was opened holds {available} tokens only")
+    for tries, cuts_of in (
+        (_TRIES, partial(cuts_near, around=_AROUND, any_grapheme=False)),
+        (_TRIES_PATCHED, patched_cuts),
+        (_TRIES, partial(cuts_near, around=4 * _AROUND, any_grapheme=True)),
+    ):
+        # Sentences are left out for a token or two, whole documents are not.
+        content = cuts_of is not patched_cuts or frame.source.closing is not None
+        if best.tokens == budget or (content and near_enough(best.tokens, budget)):
+            break
+        best, extra = _try(frame, budget, cuts_of(frame.source, round(budget - extra)), tries, best, extra)
+    found = _padded(frame, budget, best.draft or draft_of(frame, best.cut), extra)
+    if not near_enough(found.count, budget):
+        remedy = f"no cut of the haystack comes near enough: try {found.count + reserved}"
+        raise InputError("--lengths", budget + reserved, remedy)
+    return found
 
 
-def _end(source: HaystackSource, cut: Cut, chars: int) -> str:
-    """The haystack from some characters before where it leaves the source."""
-    return source.text[max(0, cut.end - chars) : cut.end] + source.text[cut.tail[0] : cut.tail[1]] + cut.closer
+def near_enough(count: int, budget: int) -> bool:
+    """Whether a prompt may have so many tokens of its budget."""
+    return budget - count <= max(2, budget // 2000)
+
+
+class _Best(NamedTuple):
+    """The longest of the cuts tried that fits: its tokens, and its draft where that is made already."""
+
+    tokens: int
+    cut: Cut
+    draft: Draft | None
+
+
+def _try(frame: PromptFrame, budget: int, found: Cuts, tries: int, best: _Best, extra: float) -> tuple[_Best, float]:
+    """The best after some more tries, nearest first, and what is then known to be added to a cut's tokens."""
+    untried = found.tokens.astype(float)
+    for _ in range(min(tries, len(untried))):
+        number = int(np.abs(untried + (extra - budget)).argmin())
+        untried[number] = np.inf
+        cut = found.cut(number)
+        draft = draft_of(frame, cut)
+        extra += (draft.count - cut.tokens - extra) / 2
+        if best.tokens < draft.count <= budget:
+            best = _Best(draft.count, cut, draft)
+        if best.tokens == budget:
+            break
+    return best, extra
+
+
+def _padded(frame: PromptFrame, budget: int, best: Draft, extra: float) -> Draft:
+    """The draft; of one that is not near enough the same with an ellipsis, where that is nearer."""
+    if budget - best.count > _MOST_DOTS:  # all that were tried were over it, as where a table's rules follow a word
+        best = _largest_below(frame, budget, extra, best)
+    for dots in range(budget - best.count, 0, -1):
+        if near_enough(best.count, budget) or dots > _MOST_DOTS:
+            break
+        padded = draft_of(frame, padded_cut(frame.source, best.cut, dots))
+        best = padded if best.count < padded.count <= budget else best
+    return best
+
+
+def _largest_below(frame: PromptFrame, budget: int, extra: float, best: Draft) -> Draft:
+    """The longest draft within the budget, of cuts that are estimated below it; `best` where none is longer."""
+    found = cuts_near(frame.source, round(budget - extra), around=4 * _AROUND, any_grapheme=True)
+    below = np.flatnonzero(found.tokens + extra <= budget)[-_TRIES:]
+    drafts = [draft_of(frame, found.cut(number)) for number in below.tolist()]
+    return max((draft for draft in (best, *drafts) if draft.count <= budget), key=lambda draft: draft.count)

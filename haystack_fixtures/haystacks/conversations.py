@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 
 import numpy as np
 
 from needlework.core.errors import InputError
-from needlework.core.prompts import Message, PlacedNeedle, Prompt, RenderedForms, Turn, merge_roles
-from needlework.haystack_fixtures.haystacks.frame import gap
+from needlework.core.prompts import Message, PlacedNeedle, Prompt, RenderedForms, Turn, merge_roles, text_sha256
+from needlework.haystack_fixtures.haystacks.frame import Surroundings, gap
 from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
-from needlework.haystack_fixtures.haystacks.pieces import WindowMemo
+from needlework.haystack_fixtures.haystacks.splice import Encode
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
 
@@ -55,39 +54,32 @@ def list_of_rounds(conversation: GrowingConversation, joints: Joints) -> Listing
 
 
 def build_conversation(
-    tokenizer: Tokenizer,
-    conversation: GrowingConversation,
     around: AroundTurns,
     joints: Joints,
-    *,
+    conversation: GrowingConversation,
     sources: ListSources,
     prose: str,
     needles: Sequence[tuple[str, Round]],
     depths: Sequence[float],
-    token_budget: int,
+    *,
+    budget: int,
+    encode: Encode,
     reserved: int = 0,
-    memo: WindowMemo | None = None,
 ) -> Prompt:
-    """Build the prompt of a conversation of `token_budget` tokens, its question behind the closing round.
+    """Build the prompt of a conversation of `budget` tokens, its question behind the closing round.
 
     Needles (name, round) stand whole between two rounds, nearest to their depths; `placed` has the span of each one's
     reply. `sources`: of `list_of_rounds`. `context`: the rounds, the closing one left out. Other arguments as for
     `build_listing`. Raises `InputError` when the budget cannot hold them, or when the template changes a turn.
     """
+    after = (joints.ask if conversation.closing else "") + joints.tail
     prompt, n = build_listing(
-        tokenizer,
-        before=joints.head,
-        after=(joints.ask if conversation.closing else "") + joints.tail,
-        listing=list_of_rounds(conversation, joints),
-        sources=sources,
-        prose=prose,
-        needles=[(name, _written(each, joints)) for name, each in needles],
-        depths=depths,
-        token_budget=token_budget,
-        messages=lambda _context: (),
-        bos=around.bos,
-        reserved=reserved,
-        memo=memo,
+        Surroundings(joints.head, after, around.bos, lambda _context: (), budget, encode, reserved),
+        list_of_rounds(conversation, joints),
+        sources,
+        prose,
+        [(name, _written(each, joints)) for name, each in needles],
+        depths,
     )
     begin, end = prompt.context
     rounds = list(_in_order(conversation.rounds(n), prompt, dict(needles), joints))
@@ -144,7 +136,7 @@ class Conversation:
     by_window: bool = False
 
 
-def build_given(tokenizer: Tokenizer, conversation: Conversation, around: AroundTurns, *, token_budget: int) -> Prompt:
+def build_given(tokenizer: Tokenizer, conversation: Conversation, around: AroundTurns, *, budget: int) -> Prompt:
     """Build the prompt of a conversation as it is. Its `slack` is below 0 where it is too long for the budget.
 
     Neighbours of one role are sent as they are; where the chat template refuses that, they are joined, and the prompt
@@ -170,10 +162,10 @@ def build_given(tokenizer: Tokenizer, conversation: Conversation, around: Around
         context=context,
         context_tokens=last - first,
         placed=placed,
-        slack=token_budget - len(ids),
+        slack=budget - len(ids),
         corpus_passes=0.0,
-        text_sha256=_sha256(text),
-        filler_sha256=_sha256(text[slice(*context)]),
+        text_sha256=text_sha256(text),
+        filler_sha256=text_sha256(text[slice(*context)]),
         flags=("merged_roles",) if around.merged else (),
         conversation=True,
     )
@@ -192,10 +184,6 @@ def spans_of(contents: Sequence[str], text: str) -> list[tuple[int, int]]:
         place = start + len(stripped)
         spans.append((start, place))
     return spans
-
-
-def _sha256(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 # A chat template is a program. What it writes between turns is found by rendering marks in place of their texts; where

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from itertools import pairwise
 from typing import Literal
 
@@ -12,15 +11,13 @@ import numpy as np
 import regex
 
 from needlework.core.errors import InputError, TooLongError, TooShortError
-from needlework.core.prompts import Message, Prompt, RenderedForms
-from needlework.haystack_fixtures.haystacks.builder import finish
+from needlework.core.prompts import Prompt, RenderedForms, text_sha256
+from needlework.haystack_fixtures.haystacks.builder import finish, search
 from needlework.haystack_fixtures.haystacks.cuts import Cut
-from needlework.haystack_fixtures.haystacks.frame import PromptFrame
-from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, Spliced, WindowMemo, text_of
-from needlework.haystack_fixtures.haystacks.search import Draft, draft_of, search
+from needlework.haystack_fixtures.haystacks.frame import Draft, PromptFrame, Surroundings, draft_of
 from needlework.haystack_fixtures.haystacks.sentences import splits_grapheme
-from needlework.haystack_fixtures.haystacks.source import Closing, EncodedDocument, EncodedDocuments, HaystackSource
-from needlework.haystack_fixtures.haystacks.splice import splice
+from needlework.haystack_fixtures.haystacks.source import Closing, EncodedDocuments, HaystackSource
+from needlework.haystack_fixtures.haystacks.splice import Encode, Piece, Range, Spliced, remembering, splice, text_of
 from needlework.models.tokenizers.tokenizer import Encoded
 
 Keep = Literal["start", "end", "ends"]
@@ -47,18 +44,7 @@ class Document:
     cut: float = 0.0
 
 
-def build_document(
-    document: Document,
-    encoded: Encoded,
-    *,
-    before: str,
-    after: str,
-    token_budget: int,
-    messages: Callable[[str], tuple[Message, ...]],
-    bos: tuple[int, ...],
-    reserved: int,
-    memo: WindowMemo,
-) -> Prompt:
+def build_document(around: Surroundings, document: Document, encoded: Encoded) -> Prompt:
     """Build the prompt `bos + before + document + after`; `encoded` is the whole document.
 
     Its `slack` is below 0 where it is over the budget: with truncation `compat` by what stands around the document,
@@ -68,51 +54,51 @@ def build_document(
     """
 
     def spliced(spans: Spans) -> Spliced:
-        return splice([before, *(Range(encoded, *span) for span in spans), after], memo)
+        return splice([around.before, *(Range(encoded, *span) for span in spans), around.after], around.encode)
+
+    def over(spans: Spans) -> int:
+        return spliced(spans).count + len(around.bos) - around.budget
 
     whole: Spans = ((0, len(document.text)),)
     if document.truncation == "exact":
-        spans = _exact_spans(
-            lambda spans: spliced(spans).count + len(bos), document, encoded, budget=token_budget, reserved=reserved
-        )
+        spans = _exact_spans(over, document, encoded, length=around.budget + around.reserved)
     elif document.truncation == "compat":
-        spans = (compat_span(document, encoded, most=token_budget, memo=memo),)
+        spans = (compat_span(document, encoded, most=around.budget, encode=around.encode),)
     else:
         spans = whole
-    kept, tokens = "".join(document.text[slice(*span)] for span in spans), spliced(spans)
-    text = before + kept + after
-    begin, end = len(before), len(before) + len(kept)
-    ids = tokens.ids(bos)
+    left, tokens = "".join(document.text[slice(*span)] for span in spans), spliced(spans)
+    text = around.before + left + around.after
+    begin, end = len(around.before), len(around.before) + len(left)
+    ids = tokens.ids(around.bos)
     context_tokens = tokens.tokens_before(end) - tokens.tokens_before(begin)
     # Where nothing is cut, no token that spans an edge may look like a loss.
     share = document.cut if spans == whole else max(0.0, 1 - context_tokens / len(encoded.ids))
     return Prompt(
-        forms=RenderedForms(messages(kept), text, ids),
+        forms=RenderedForms(around.messages(left), text, ids),
         context=(begin, end),
         context_tokens=context_tokens,
         placed=(),
-        slack=token_budget - len(ids),
+        slack=around.budget - len(ids),
         corpus_passes=0.0,
-        text_sha256=_sha256(text),
-        filler_sha256=_sha256(kept),
+        text_sha256=text_sha256(text),
+        filler_sha256=text_sha256(left),
         flags=() if spans == whole and not document.cut else ("truncated",),
         truncated=share,
     )
 
 
-def _exact_spans(
-    count: Callable[[Spans], int], document: Document, encoded: Encoded, *, budget: int, reserved: int
-) -> Spans:
-    """The characters of the document that stay: of the prompts counted, the first that fits, mostly exactly."""
-    tokens = len(encoded.ids)
+def _exact_spans(over: Callable[[Spans], int], document: Document, encoded: Encoded, *, length: int) -> Spans:
+    """The characters of the document that stay: of the prompts tried, the first that fits, mostly exactly.
+
+    `over`: the tokens that a prompt has too many.
+    """
     spans: Spans = ((0, len(document.text)),)
-    kept, over = tokens, count(spans) - budget
-    while over > 0:
-        if kept <= 1:
-            raise TooShortError(budget + reserved, "template and question need more", budget + over + reserved)
-        kept = max(1, kept - over)
-        spans = _spans(document, encoded, kept)
-        over = count(spans) - budget
+    left = len(encoded.ids)
+    while (more := over(spans)) > 0:
+        if left <= 1:
+            raise TooShortError(length, "template and question need more", length + more)
+        left = max(1, left - more)
+        spans = _spans(document, encoded, left)
     return spans
 
 
@@ -150,7 +136,7 @@ def middle_cut(ids: Sequence[int], most: int) -> list[int]:
     return kept if len(kept) <= most else kept[: most // 2] + kept[len(kept) - (most - most // 2) :]
 
 
-def compat_span(document: Document, encoded: Encoded, *, most: int, memo: WindowMemo) -> tuple[int, int]:
+def compat_span(document: Document, encoded: Encoded, *, most: int, encode: Encode) -> tuple[int, int]:
     """The characters that L-Eval's rule (cd34b05) leaves: words, as spaces part them, until the text has `most` tokens.
 
     The first cut leaves `most` words, each further one 250 less; where the end stays, the same from the end. A text
@@ -158,7 +144,7 @@ def compat_span(document: Document, encoded: Encoded, *, most: int, memo: Window
     """
     spaces = [found.start() for found in regex.finditer(" ", document.text)]
     span, kept, limit = (0, len(document.text)), len(spaces) + 1, most
-    while kept and splice([Range(encoded, *span)], memo).count > most:
+    while kept and splice([Range(encoded, *span)], encode).count > most:
         # Python's own slices: a limit below 0 takes words away.
         kept = len(range(kept)[:limit] if document.keep == "start" else range(kept)[-limit:])
         limit -= _WORDS_A_STEP
@@ -174,10 +160,6 @@ def compat_span(document: Document, encoded: Encoded, *, most: int, memo: Window
     return span
 
 
-def _sha256(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 # A rule, a line such as `-----`, stands after every document, the last too. Between blank lines its tokens are its own
 # in the tokenizers of today's models (one to five of them), so that a document has the same tokens wherever it stands,
 # and the same documents have the same count in whatever order.
@@ -186,7 +168,6 @@ _RULE = regex.compile(rf"^[^\S\n]*([{_SIGNS}])(\1{{2,}})[^\S\n]*$", regex.MULTIL
 _WIDTH = 5
 # What the search for the exact length may look at beyond it.
 _MARGIN = 512
-_CHARS_TOGETHER = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +190,11 @@ class DocumentSource:
     haystack: HaystackSource
     numbers: tuple[int, ...]
     complete: bool
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all of it."""
+        return self.haystack.tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +229,8 @@ def document_source(documents: EncodedDocuments, others: OtherDocuments, *, min_
     pieces: list[Piece] = []
     lengths: list[int] = []
     tokens, shortest = 0, 0
-    for document in _in_order(documents, others.order):
+    for number in others.order:
+        document = documents[number]
         shortest = shortest or int(document.ends[0])
         pieces += [Range(document.encoded, 0, len(document.encoded.text)), others.separator]
         lengths.append(len(document.encoded.text) + len(others.separator))
@@ -251,7 +238,7 @@ def document_source(documents: EncodedDocuments, others: OtherDocuments, *, min_
         if tokens >= min_tokens + _MARGIN:
             break
     text, ends = text_of(pieces), np.cumsum(lengths, dtype=np.int64)
-    encoded = splice(pieces, WindowMemo(documents.tokenizer)).encoded(text)
+    encoded = splice(pieces, remembering(documents.tokenizer)).encoded(text)
     haystack = HaystackSource(
         text=text,
         encoded=encoded,
@@ -265,22 +252,16 @@ def document_source(documents: EncodedDocuments, others: OtherDocuments, *, min_
 
 
 def build_of_documents(
+    around: Surroundings,
     others: OtherDocuments,
     source: DocumentSource,
-    *,
-    before: str,
-    after: str,
     needles: Sequence[tuple[str, str]],
     depths: Sequence[float],
-    token_budget: int,
+    *,
     longest: int,
-    messages: Callable[[str], tuple[Message, ...]],
-    bos: tuple[int, ...],
-    reserved: int,
-    memo: WindowMemo,
     answers: Sequence[str] = (),
 ) -> tuple[Prompt, tuple[ShownDocument, ...]]:
-    """Build the prompt `bos + before + context + after` of `token_budget` tokens, and tell the documents in it.
+    """Build the prompt of whole documents that has all tokens of the budget, and tell the documents in it.
 
     Needles (name, text) are documents and stand whole between two others, nearest to their depths (percent of the
     others' tokens; 0 and 100 are the ends). The last of the others is shortened, so that the prompt has its exact
@@ -290,25 +271,11 @@ def build_of_documents(
     Raises `TooShortError` where the needles are too long for the budget, `TooLongError` where all documents together do
     not fill the longest one.
     """
-    frame = PromptFrame(before, after, source.haystack, tuple(needles), tuple(depths), len(bos), memo)
+    frame = PromptFrame(around, source.haystack, tuple(needles), tuple(depths))
     if source.complete and (most := draft_of(frame, _whole(source.haystack)).count) < longest:
-        raise TooLongError(longest + reserved, most + reserved, others.about)
-    draft = search(frame, token_budget, reserved, f"template, {others.about}, and a sentence of another")
-    prompt = finish(frame, draft, token_budget=token_budget, messages=messages, bos=bos, unique=(), answers=answers)
-    return prompt, _shown(frame, draft, source, others.names)
-
-
-def _in_order(documents: EncodedDocuments, order: Sequence[int]) -> Iterator[EncodedDocument]:
-    """Documents one after the other; some are encoded together, which is cheaper."""
-    together: list[int] = []
-    chars = 0
-    for number in order:
-        if together and chars + len(documents.texts[number]) > _CHARS_TOGETHER:
-            yield from documents.several(together)
-            together, chars = [], 0
-        together.append(number)
-        chars += len(documents.texts[number])
-    yield from documents.several(together)
+        raise TooLongError(longest + around.reserved, most + around.reserved, others.about)
+    draft = search(frame, f"template, {others.about}, and a sentence of another")
+    return finish(frame, draft, answers=answers), _shown(frame, draft, source, others.names)
 
 
 def _whole(source: HaystackSource) -> Cut:

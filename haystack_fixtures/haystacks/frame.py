@@ -1,79 +1,73 @@
-"""What stands around a haystack, where needles are placed, hashes of the result."""
+"""What stands around a context, where needles are placed in it, and the prompt that this makes."""
 
 from __future__ import annotations
 
-import threading
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from hashlib import sha256
-from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 import regex
 
+from needlework.core.prompts import Message
 from needlework.haystack_fixtures.haystacks.cuts import Cut
-from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, WindowMemo
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
-
-if TYPE_CHECKING:
-    from hashlib import _Hash
-
-
-Places = tuple[int, ...]
-"""Characters of a haystack before which needles go in."""
+from needlework.haystack_fixtures.haystacks.splice import Encode, Piece, Range, Spliced, splice
 
 
 @dataclass(frozen=True, slots=True)
-class PromptFrame:
-    """Everything but the cut. `joined`: needles stand beside the haystack as they are, without a gap.
+class Surroundings:
+    """A prompt but for its context: the same for every kind of context.
 
-    `of_context`: a draft counts the tokens of its context alone; with so many characters of `before` and of `after`.
-    `heads`: those made so far, by their places, where the source goes on behind these.
+    `before`, `after`: the rendered text around it. `messages` makes the messages around a context, which they hold as
+    it is. `budget`: tokens of the whole prompt; where there are `edges`, of the context with so many characters of
+    `before` and of `after`. `reserved`: what an error adds to a number of tokens to make a length of it.
     """
 
     before: str
     after: str
+    bos: tuple[int, ...]
+    messages: Callable[[str], tuple[Message, ...]]
+    budget: int
+    encode: Encode
+    reserved: int = 0
+    edges: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFrame:
+    """Everything but the cut of the source. `joined`: needles stand beside the haystack without a gap."""
+
+    around: Surroundings
     source: HaystackSource
     needles: Sequence[tuple[str, str]]
     depths: Sequence[float]
-    bos: int
-    memo: WindowMemo
     joined: bool = False
-    of_context: tuple[int, int] | None = None
-    heads: dict[Places, PromptHead] = field(default_factory=dict, compare=False, repr=False)
 
 
-class PromptHead(NamedTuple):
-    """A prompt up to its last needle, which ends at `end`; `char` characters of the haystack stand before that."""
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A whole prompt for one cut, as pieces. `places`: characters of the haystack before which the needles stand.
 
+    `spans`: each needle's characters, `counted`: with the gaps beside it. `count`: tokens that the budget is for.
+    """
+
+    cut: Cut
+    places: tuple[int, ...]
     pieces: tuple[Piece, ...]
     spans: tuple[tuple[int, int], ...]
     counted: tuple[tuple[int, int], ...]
-    char: int
-    end: int
+    context: tuple[int, int]
+    spliced: Spliced
+    count: int
 
 
-def head_of(frame: PromptFrame, cut: Cut, places: Places) -> PromptHead:
-    """The head with needles at these places; the same for all cuts where the source goes on behind them."""
-    goes_on = all(place < cut.end for place in places)
-    found = frame.heads.get(places) if goes_on else None
-    if found is None:
-        found = _head_of(frame, cut, places)
-        if goes_on:
-            frame.heads[places] = found
-    return found
-
-
-def rest_of(frame: PromptFrame, cut: Cut, head: PromptHead) -> list[Piece]:
-    """The pieces behind a head."""
-    return [*_stretch(frame.source, cut, head.char, cut.chars), frame.after]
-
-
-def _head_of(frame: PromptFrame, cut: Cut, places: Places) -> PromptHead:
-    source, closes = frame.source, frame.source.closes
-    pieces: list[Piece] = [frame.before]
-    here = len(frame.before)
+def draft_of(frame: PromptFrame, cut: Cut) -> Draft:
+    """Put template, haystack and needles together and count them."""
+    source, around, closes = frame.source, frame.around, frame.source.closes
+    places = tuple([place_for(source, depth, cut) for depth in frame.depths])
+    pieces: list[Piece] = [around.before]
+    end = len(around.before)
     spans, counted = [(0, 0)] * len(places), [(0, 0)] * len(places)
     char, last = 0, ""  # how much of the haystack stands already, and what the context ends with
     order = sorted(range(len(places)), key=places.__getitem__)
@@ -82,19 +76,32 @@ def _head_of(frame: PromptFrame, cut: Cut, places: Places) -> PromptHead:
         if place > char:
             pieces += _stretch(source, cut, char, place)
             last = _char(source, cut, place - 1)
-            here += place - char
+            end += place - char
             char = place
-        ahead = "" if frame.joined else gap(last, needle)
-        last_here = all(places[other] > place for other in order[position + 1 :])
-        behind = closes
-        if not closes and not frame.joined and last_here and place < cut.chars:
-            behind = gap(needle, _char(source, cut, place))
-        pieces += [ahead, needle, behind]
-        start = here + len(ahead)
+        left = "" if frame.joined else gap(last, needle)
+        right = closes
+        is_last_here = all(places[other] > place for other in order[position + 1 :])
+        if not closes and not frame.joined and is_last_here and place < cut.chars:
+            right = gap(needle, _char(source, cut, place))
+        pieces += [left, needle, right]
+        start = end + len(left)
         spans[number] = (start, start + len(needle))
-        counted[number] = (here, start + len(needle) + len(behind))
-        here, last = counted[number][1], behind or needle
-    return PromptHead(tuple(pieces), tuple(spans), tuple(counted), char, here)
+        counted[number] = (end, start + len(needle) + len(right))
+        end, last = counted[number][1], right or needle
+    pieces += [*_stretch(source, cut, char, cut.chars), around.after]
+    context = (len(around.before), end + cut.chars - char)
+    spliced = splice(pieces, around.encode)
+    if around.edges is None:
+        count = spliced.count + len(around.bos)
+    else:
+        count = spliced.tokens_before(context[1] + around.edges[1]) - covering(spliced, context[0] - around.edges[0])
+    return Draft(cut, places, tuple(pieces), tuple(spans), tuple(counted), context, spliced, count)
+
+
+def covering(spliced: Spliced, place: int) -> int:
+    """The first token with text at or after a place."""
+    index = spliced.tokens_before(place)
+    return index if spliced.start(index) == place else max(0, index - 1)
 
 
 def _stretch(source: HaystackSource, cut: Cut, start: int, end: int) -> list[Piece]:
@@ -175,85 +182,3 @@ def gap(left: str, right: str) -> str:
     wide = [_CJK.match(char) is not None for char in pair]
     close = all(is_wide or char in _SHARED for is_wide, char in zip(wide, pair, strict=True))
     return "" if close and any(wide) else " "
-
-
-_BLOCK = 4096  # characters
-_HEADS = 4
-
-
-def filler_sha256(source: HaystackSource, cut: Cut) -> str:
-    """Hash of a haystack, needles left out."""
-    digest = _encoded(source).hash_before(cut.end)
-    digest.update(f"{source.text[cut.tail[0] : cut.tail[1]]}{cut.closer}".encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
-
-
-def text_sha256(source: HaystackSource, pieces: Sequence[Piece]) -> str:
-    """Hash of a text out of pieces; those that are no strings belong to the source."""
-    encoded = _encoded(source)
-    head, first = (pieces[0], pieces[1]) if len(pieces) > 1 else ("", "")
-    if isinstance(head, str) and not isinstance(first, str) and first.start == 0:
-        digest, pieces = encoded.hash_before(first.end, head), pieces[2:]
-    else:
-        digest = sha256()
-    for piece in pieces:
-        if isinstance(piece, str):
-            digest.update(piece.encode("utf-8", "surrogatepass"))
-        else:
-            for data in encoded.between(piece.start, piece.end):
-                digest.update(data)
-    return digest.hexdigest()
-
-
-def _encoded(source: HaystackSource) -> _Utf8:
-    return source.remember("utf-8", lambda: _Utf8(source.text, source.corpus_chars))
-
-
-class _Utf8:
-    """A text in UTF-8 that comes again after a number of characters, with hashes of what begins like it at hand."""
-
-    def __init__(self, text: str, period: int) -> None:
-        self._text = text
-        self._period = min(max(1, len(text)), period)
-        starts = range(0, self._period, _BLOCK)
-        blocks = [text[at : min(at + _BLOCK, self._period)].encode("utf-8", "surrogatepass") for at in starts]
-        self._data = memoryview(b"".join(blocks))
-        self._places = [0, *accumulate(map(len, blocks))]  # bytes before each block of one period
-        self._hashes: dict[str, list[_Hash]] = {}  # by what stands before the text: of it and all before each block
-        self._lock = threading.Lock()  # prompts of one source are built in several threads
-
-    def between(self, start: int, end: int) -> Iterator[memoryview]:
-        """The bytes of some characters."""
-        while start < end:
-            passed, first = divmod(start, self._period)
-            last = min(self._period, end - passed * self._period)
-            yield self._data[self._place(first) : self._place(last)]
-            start = passed * self._period + last
-
-    def hash_before(self, char: int, head: str = "") -> _Hash:
-        """A hash of `head` and the text up to a character, to go on with."""
-        passed, place = divmod(char, self._period)
-        with self._lock:
-            digest = self._hash_of_blocks(head, passed * (len(self._places) - 1) + place // _BLOCK)
-        digest.update(self._tail(place))
-        return digest
-
-    def _hash_of_blocks(self, head: str, number: int) -> _Hash:
-        """A hash of `head` and so many blocks of the text that comes again and again."""
-        if head not in self._hashes:
-            if len(self._hashes) >= _HEADS:
-                self._hashes.clear()
-            self._hashes[head] = [sha256(head.encode("utf-8", "surrogatepass"))]
-        hashes, count = self._hashes[head], len(self._places) - 1
-        while len(hashes) <= number:
-            block = (len(hashes) - 1) % count
-            following = hashes[-1].copy()
-            following.update(self._data[self._places[block] : self._places[block + 1]])
-            hashes.append(following)
-        return hashes[number].copy()
-
-    def _place(self, char: int) -> int:
-        return len(self._data) if char == self._period else self._places[char // _BLOCK] + len(self._tail(char))
-
-    def _tail(self, char: int) -> bytes:
-        return self._text[char // _BLOCK * _BLOCK : char].encode("utf-8", "surrogatepass")

@@ -15,12 +15,10 @@ import numpy as np
 import regex
 
 from needlework.core.errors import InputError, TooShortError
-from needlework.core.prompts import Message, Prompt
-from needlework.haystack_fixtures.haystacks.builder import finish
+from needlework.core.prompts import Prompt
+from needlework.haystack_fixtures.haystacks.builder import finish, near_enough
 from needlework.haystack_fixtures.haystacks.cuts import Cut
-from needlework.haystack_fixtures.haystacks.frame import PromptFrame
-from needlework.haystack_fixtures.haystacks.pieces import WindowMemo
-from needlework.haystack_fixtures.haystacks.search import Draft, draft_of, near_enough
+from needlework.haystack_fixtures.haystacks.frame import Draft, PromptFrame, Surroundings, draft_of
 from needlework.haystack_fixtures.haystacks.sentences import splits_grapheme
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
 from needlework.models.tokenizers.tokenizer import Tokenizer
@@ -92,62 +90,49 @@ def _source(units: Sequence[str], tokenizer: Tokenizer) -> HaystackSource:
 
 
 def build_listing(
-    tokenizer: Tokenizer,
-    *,
-    before: str,
-    after: str,
+    around: Surroundings,
     listing: Listing,
     sources: ListSources,
     prose: str,
     needles: Sequence[tuple[str, str]],
     depths: Sequence[float],
-    token_budget: int,
-    messages: Callable[[str], tuple[Message, ...]],
-    bos: tuple[int, ...],
-    reserved: int = 0,
     unique: Sequence[str] = (),
-    memo: WindowMemo | None = None,
-    of_context: bool = False,
 ) -> tuple[Prompt, int]:
     """Build the prompt `bos + before + opening + list + closing + prose + after`, and tell how many units the list has.
 
     As many units as fit, needles (name, text) whole between two of them, nearest to their depths; then a beginning of
-    `prose`, cut to the missing tokens. `Prompt.context` is the list alone; `of_context` counts opening, closing and
-    prose with it. Other arguments as for `build_prompt`.
+    `prose`, cut to the missing tokens. `Prompt.context` is the list alone; the edges of `around`, where it has some,
+    take in opening, closing and prose. `unique`: see `build_prompt`.
 
     Raises `InputError` when the budget cannot hold template, needles and the fewest units, naming what would do.
     """
     if not 0 < listing.fewest <= (listing.most or listing.fewest):
         raise ValueError(f"a list of {listing.fewest} to {listing.most} units")
-    shared = memo or WindowMemo(tokenizer)
+    budget, reserved = around.budget, around.reserved
 
-    def frame(source: HaystackSource, pad: str) -> PromptFrame:
-        ending = listing.closing + pad + after
-        start = before + listing.opening
-        counted = (len(listing.opening), len(listing.closing + pad)) if of_context else None
-        return PromptFrame(
-            start, ending, source, tuple(needles), tuple(depths), len(bos), shared, listing.joined, counted
+    def frame(n: int, pad: str) -> tuple[PromptFrame, Cut]:
+        source, cut = sources.of(n)
+        ending = listing.closing + pad
+        beside = replace(
+            around,
+            before=around.before + listing.opening,
+            after=ending + around.after,
+            messages=lambda context: around.messages(listing.opening + context + ending),
+            edges=(len(listing.opening), len(ending)) if around.edges else None,
         )
+        return PromptFrame(beside, source, tuple(needles), tuple(depths), listing.joined), cut
 
     def draft(n: int, pad: str = "") -> Draft:
-        source, cut = sources.of(n)
-        return draft_of(frame(source, pad), cut)
+        return draft_of(*frame(n, pad))
 
-    n, found = _most_units(draft, listing, token_budget, reserved)
+    n, found = _most_units(draft, listing, budget, reserved)
     pad = ""
-    if listing.fill and not near_enough(found.count, token_budget):
-        pad, found = _padded(lambda pad: draft(n, pad), prose, found, token_budget)
-        if not near_enough(found.count, token_budget):
+    if listing.fill and not near_enough(found.count, budget):
+        pad, found = _padded(lambda pad: draft(n, pad), prose, found, budget)
+        if not near_enough(found.count, budget):
             remedy = f"no list and prose come near enough: try {found.count + reserved}"
-            raise InputError("--lengths", token_budget + reserved, remedy)
-    prompt = finish(
-        frame(sources.of(n)[0], pad),
-        found,
-        token_budget=token_budget,
-        messages=lambda context: messages(listing.opening + context + listing.closing + pad),
-        bos=bos,
-        unique=unique,
-    )
+            raise InputError("--lengths", budget + reserved, remedy)
+    prompt = finish(frame(n, pad)[0], found, unique=unique)
     # How much of the list has been made besides depends on what the process has built before.
     return replace(prompt, corpus_passes=0.0), n
 

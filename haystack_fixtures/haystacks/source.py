@@ -6,10 +6,9 @@ import os
 import random
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -20,25 +19,20 @@ from needlework.core.draws import draws, pick, shuffled
 from needlework.core.errors import InputError
 from needlework.core.files import cache_key, keep, kept
 from needlework.haystack_fixtures.corpora.files import Corpus
-from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, WindowMemo, text_of
-from needlework.haystack_fixtures.haystacks.sentences import sentence_ends_of
-from needlework.haystack_fixtures.haystacks.splice import splice
+from needlework.haystack_fixtures.haystacks.sentences import sentence_ends
+from needlework.haystack_fixtures.haystacks.splice import Piece, Range, remembering, splice, text_of
 from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
 
 JOINER = "\n\n"
 # What a search for the exact length may look at beyond it.
 _MARGIN = 512
 _SENTENCES_BEYOND = 32  # more than a patched cut leaves out
-_BLOCK = 4096  # characters
 # Fewer paragraphs than this leave little choice: then a document may begin at any sentence.
 _PARAGRAPHS = 8
-# Results that a source keeps (the least recently used go first), and tokens of encoded documents that are kept for
+# Results that a source keeps (the oldest go first), and tokens of encoded documents that are kept for
 # other orders of the corpus.
 _REMEMBERED = 512
 _TOKENS_KEPT = 2_000_000
-# How much to encode together: so many characters, and of what seems to be needed so much (the next text may be denser).
-_CHARS_TOGETHER = 300_000
-_CERTAIN = 0.8
 
 Made = TypeVar("Made")
 
@@ -73,6 +67,11 @@ class HaystackSource:
     _made: OrderedDict[Hashable, Any] = field(default_factory=OrderedDict, init=False, repr=False)
 
     @property
+    def tokens(self) -> int:
+        """Tokens of all of it."""
+        return len(self.encoded.ids)
+
+    @property
     def closes(self) -> str:
         """What stands after every unit: nothing after a sentence."""
         return self.closing.text if self.closing else ""
@@ -99,29 +98,7 @@ class HaystackSource:
             found = self._made[key] = make()
             while len(self._made) > _REMEMBERED:
                 self._made.popitem(last=False)
-        elif len(self._made) > _REMEMBERED // 2:
-            try:  # noqa: SIM105 - this is called so often that a context manager tells
-                self._made.move_to_end(key)
-            except KeyError:  # another thread made so much meanwhile
-                pass
         return cast(Made, found)
-
-    def blocks(self, start: int, end: int) -> Iterator[str]:
-        """The text between two places in blocks, most of them made once for all: to be joined without a copy more."""
-        blocks = self.remember(
-            "blocks", lambda: [self.text[at : at + _BLOCK] for at in range(0, len(self.text), _BLOCK)]
-        )
-        first, last = start // _BLOCK, end // _BLOCK
-        if first == last:
-            yield self.text[start:end]
-            return
-        yield self.text[start : (first + 1) * _BLOCK]
-        yield from blocks[first + 1 : last]
-        yield self.text[last * _BLOCK : end]
-
-    def passes(self, char_end: int) -> float:
-        """How often the corpus is used by the first char_end characters: 1.0 is all of it once."""
-        return char_end / self.corpus_chars
 
 
 class EncodedDocuments:
@@ -143,27 +120,18 @@ class EncodedDocuments:
         self._lock = threading.Lock()
 
     def __getitem__(self, number: int) -> EncodedDocument:
-        (found,) = self.several([number])
-        return found
-
-    def several(self, numbers: Sequence[int]) -> list[EncodedDocument]:
-        """Documents by their numbers; what has to be encoded of them is cheaper together."""
         with self._lock:
-            found = {number: self._kept[number] for number in numbers if number in self._kept}
-            for number in found:
+            if number in self._kept:
                 self._kept.move_to_end(number)
-        missing = [number for number in dict.fromkeys(numbers) if number not in found]
-        if missing:
-            made = encode_documents([self.texts[number] for number in missing], self.tokenizer, self._cache_dir)
-            found |= zip(missing, made, strict=True)
-            with self._lock:
-                for number in missing:
-                    if number not in self._kept:
-                        self._kept[number] = found[number]
-                        self._tokens += len(found[number].encoded.ids)
-                while self._tokens > _TOKENS_KEPT and len(self._kept) > 1:
-                    self._tokens -= len(self._kept.popitem(last=False)[1].encoded.ids)
-        return [found[number] for number in numbers]
+                return self._kept[number]
+        made = encode_document(self.texts[number], self.tokenizer, self._cache_dir)
+        with self._lock:
+            if number not in self._kept:
+                self._kept[number] = made
+                self._tokens += len(made.encoded.ids)
+            while self._tokens > _TOKENS_KEPT and len(self._kept) > 1:
+                self._tokens -= len(self._kept.popitem(last=False)[1].encoded.ids)
+        return made
 
 
 def open_source(
@@ -190,7 +158,7 @@ def order_source(documents: EncodedDocuments, *, seed: int, repeat: int, min_tok
     if not pieces:
         raise InputError("--corpus", documents.corpus.name, "has no text that the tokenizer can encode")
     text = text_of(pieces)
-    joined = splice(pieces, WindowMemo(documents.tokenizer)).encoded(text)
+    joined = splice(pieces, remembering(documents.tokenizer)).encoded(text)
     return HaystackSource(
         text=text,
         encoded=joined,
@@ -225,21 +193,17 @@ def _collect(
     place = tokens = 0
     while tokens < enough:
         before = tokens
-        ahead: list[EncodedDocument] = []
-        for at, (_, start, stop) in enumerate(spans):
-            if not ahead:
-                chars = (enough - tokens) * place / tokens if tokens else 0.0
-                ahead = encoded.several(_together(spans[at:], chars))[::-1]
-            document = ahead.pop()
-            stop = _far_enough(document, start, stop, enough - tokens)
+        for number, start, stop in spans:
+            document = encoded[number]
+            end = _far_enough(document, start, stop, enough - tokens)
             if pieces:
                 pieces.append(JOINER)
                 place += len(JOINER)
-            pieces.append(Range(document.encoded, start, stop))
-            low, high = document.ends.searchsorted((start, stop), "right").tolist()
+            pieces.append(Range(document.encoded, start, end))
+            low, high = document.ends.searchsorted((start, end), "right").tolist()
             ends.append(document.ends[low:high] + (place - start))
-            place += stop - start
-            low, high = document.encoded.starts.searchsorted((start, stop)).tolist()
+            place += end - start
+            low, high = document.encoded.starts.searchsorted((start, end)).tolist()
             tokens += high - low
             if tokens >= enough:
                 break
@@ -256,14 +220,6 @@ def _far_enough(document: EncodedDocument, start: int, stop: int, tokens: int) -
     return min(stop, int(ends[number])) if number < len(ends) else stop
 
 
-def _together(spans: Sequence[tuple[int, int, int]], chars: float) -> list[int]:
-    """The next documents to encode: the first, and what is needed after it for certain."""
-    sizes = accumulate(stop - start for _, start, stop in spans)
-    most = min(_CERTAIN * chars, _CHARS_TOGETHER)
-    count = sum(1 for _ in takewhile(lambda size: size <= most, sizes))
-    return [number for number, _, _ in spans[: max(1, count)]]
-
-
 # Part of the key: raise it when sentence ends or the file layout change.
 _VERSION = 4
 # Encoding a shorter document takes no longer than reading a file.
@@ -278,25 +234,18 @@ class EncodedDocument:
     ends: NDArray[np.int64]
 
 
-def encode_documents(texts: Sequence[str], tokenizer: Tokenizer, folder: Path) -> list[EncodedDocument]:
-    """Encode documents, or read what an earlier run encoded. A damaged or unwritable cache costs time only.
+def encode_document(text: str, tokenizer: Tokenizer, folder: Path) -> EncodedDocument:
+    """Encode a document that begins and ends with a visible character, or read what an earlier run encoded.
 
-    Documents begin and end with a visible character. What is new among them is cut into sentences in one go.
+    A damaged or unwritable cache costs time only.
     """
-    paths = [_path(text, tokenizer, folder) if len(text) >= _WORTH_A_FILE else None for text in texts]
-    found = [None if path is None else _read(path, text) for path, text in zip(paths, texts, strict=True)]
-    missing = [number for number, document in enumerate(found) if document is None]
-    if not missing:
-        return [document for document in found if document is not None]
-    ends = sentence_ends_of([texts[number] for number in missing])
-    made = {
-        number: EncodedDocument(tokenizer.encode(texts[number]), own) for number, own in zip(missing, ends, strict=True)
-    }
-    for number, document in made.items():
-        path = paths[number]
-        if path is not None:
+    path = _path(text, tokenizer, folder) if len(text) >= _WORTH_A_FILE else None
+    document = _read(path, text) if path else None
+    if document is None:
+        document = EncodedDocument(tokenizer.encode(text), sentence_ends(text))
+        if path:
             _keep(path, document)
-    return [document or made[number] for number, document in enumerate(found)]
+    return document
 
 
 def _path(text: str, tokenizer: Tokenizer, folder: Path) -> str:

@@ -1,15 +1,87 @@
-"""Splices needles into encoded text without encoding all of it again."""
+"""Pieces of a text, and the tokens of one that is made of pieces, without encoding all of it again."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, Segment, Spliced, WindowMemo
-from needlework.models.tokenizers.tokenizer import Encoded
+from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
+
+Encode = Callable[[str], Encoded]
+"""Encodes a text, mostly with a memory of short ones (`remembering`)."""
+_REMEMBERED = 4096
+
+
+class Range(NamedTuple):
+    """Characters start..end of an encoded text."""
+
+    source: Encoded
+    start: int
+    end: int
+
+
+Piece = str | Range
+Segment = tuple[Encoded, int, int, int]
+"""Tokens low..high of an encoded text whose character 0 stands at a place of the whole text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spliced:
+    """The tokens of a whole text: runs out of encoded texts."""
+
+    segments: tuple[Segment, ...]
+
+    @property
+    def count(self) -> int:
+        """Tokens in all."""
+        return sum(high - low for _, low, high, _ in self.segments)
+
+    def ids(self, head: Sequence[int] = ()) -> NDArray[np.int32]:
+        """All ids in one piece, behind those of `head`."""
+        return np.concatenate(
+            (np.asarray(head, np.int32), *(source.ids[low:high] for source, low, high, _ in self.segments))
+        )
+
+    def encoded(self, text: str) -> Encoded:
+        """Ids and starts in one piece; `text` is the whole text."""
+        starts = [source.starts[low:high] + shift for source, low, high, shift in self.segments]
+        return Encoded(text, self.ids(), np.concatenate((np.empty(0, np.int64), *starts)))
+
+    def tokens_before(self, place: int) -> int:
+        """How many tokens begin before a place."""
+        count = 0
+        for source, low, high, shift in self.segments:
+            if low < high and (at := place - shift) < len(source.text):
+                if at <= 0:
+                    return count
+                if source.starts[high - 1] >= at:
+                    return count + max(int(source.starts.searchsorted(at)) - low, 0)
+            count += high - low
+        return count
+
+    def start(self, token: int) -> int | None:
+        """Where a token begins; `None` behind the last."""
+        for source, low, high, shift in self.segments:
+            if token < high - low:
+                return (int(source.starts[low + token]) if low + token else 0) + shift
+            token -= high - low
+        return None
+
+
+def text_of(pieces: Sequence[Piece]) -> str:
+    """The concatenation of the pieces."""
+    return "".join(piece if isinstance(piece, str) else piece.source.text[piece.start : piece.end] for piece in pieces)
+
+
+def remembering(tokenizer: Tokenizer) -> Encode:
+    """The tokenizer's `encode` with a memory, the least recently used texts go first. May be shared by threads."""
+    return lru_cache(_REMEMBERED)(tokenizer.encode)
+
 
 # A token depends on its neighbourhood only. So the tokens of an already encoded source are right again wherever the
 # text around them is the same, and only a window around every seam has to be encoded. A window is trusted from where
@@ -47,9 +119,9 @@ class _Core(NamedTuple):
         return (int(starts[token]) if token < len(starts) else len(self.source.text)) + self.shift
 
 
-def splice(pieces: Sequence[Piece], memo: WindowMemo) -> Spliced:
+def splice(pieces: Sequence[Piece], encode: Encode) -> Spliced:
     """The canonical tokens of the pieces' concatenation: those of encoding it at once."""
-    parts = _lay_out(pieces, memo)
+    parts = _lay_out(pieces, encode)
     length = parts[-1].end if parts else 0
     sources = [part for part in parts if part.source is not None]
     reach = [_REACH] * (len(sources) + 1)
@@ -60,7 +132,7 @@ def splice(pieces: Sequence[Piece], memo: WindowMemo) -> Spliced:
         reach[-1] = 0
     while True:
         cores = _cores(sources, reach)
-        joined = _join(cores, parts, length, memo)
+        joined = _join(cores, parts, length, encode)
         if isinstance(joined, Spliced):
             return joined
         # The window between two cores did not come into step: everything between them has to see more.
@@ -68,12 +140,12 @@ def splice(pieces: Sequence[Piece], memo: WindowMemo) -> Spliced:
         reach[first:last] = [2 * each for each in reach[first:last]]
 
 
-def _lay_out(pieces: Sequence[Piece], memo: WindowMemo) -> list[_TextPart]:
+def _lay_out(pieces: Sequence[Piece], encode: Encode) -> list[_TextPart]:
     parts: list[_TextPart] = []
     place = 0
     for piece in pieces:
         if isinstance(piece, str) and len(piece) > _LONG:
-            piece = Range(memo.encode(piece), 0, len(piece))
+            piece = Range(encode(piece), 0, len(piece))
         if isinstance(piece, str):
             part = _TextPart(place, place + len(piece), place, piece, None)
         else:
@@ -116,9 +188,7 @@ class _Seam(NamedTuple):
     begin: int
 
 
-def _join(
-    cores: Sequence[_Core], parts: Sequence[_TextPart], length: int, memo: WindowMemo
-) -> Spliced | tuple[int, int]:
+def _join(cores: Sequence[_Core], parts: Sequence[_TextPart], length: int, encode: Encode) -> Spliced | tuple[int, int]:
     """Cores and windows in turn; or the seams first..last of the window that is out of step."""
     segments: list[Segment] = []
     left: _Core | None = None
@@ -126,7 +196,7 @@ def _join(
     for right in (*cores, None):
         start = left.place(left.high) if left else 0
         end = right.place(right.low) if right else length
-        seam = _seam(_slice(parts, start, end), start, left, right, memo)
+        seam = _seam(_slice(parts, start, end), start, left, right, encode)
         if seam is None:
             return left.number + 1 if left else 0, right.number + 1 if right else len(parts) + 1
         if left:
@@ -137,9 +207,9 @@ def _join(
     return Spliced(tuple(segments))
 
 
-def _seam(text: str, start: int, left: _Core | None, right: _Core | None, memo: WindowMemo) -> _Seam | None:
+def _seam(text: str, start: int, left: _Core | None, right: _Core | None, encode: Encode) -> _Seam | None:
     """The window between two cores; `None` where it is out of step with one of them."""
-    window = memo.encode(text)
+    window = encode(text)
     before = after = (0, 0)
     if left:
         # With nothing to encode, the source ends with the text.
@@ -175,18 +245,6 @@ def _in_step(
     delta = place - core.shift
     first = 0 if after is None else int(starts.searchsorted(after - place))
     last = len(starts) if before is None else int(starts.searchsorted(before - place))
-    if last - first >= _IN_STEP:
-        # Nearly always the last ones are in step.
-        number = last - _IN_STEP
-        # Tokens that share a character have one start: count from the first of them.
-        begin = int(there_starts.searchsorted(starts[number] + delta)) + number
-        begin -= int(starts.searchsorted(starts[number]))
-        end = begin + _IN_STEP
-        if (
-            core.source.ids[begin:end].tolist() == window.ids[number:last].tolist()
-            and there_starts[begin:end].tolist() == (starts[number:last] + delta).tolist()
-        ):
-            return number, begin
     seen = starts[first:last]
     index = there_starts.searchsorted(seen + delta)
     index += np.arange(first, last) - starts.searchsorted(seen)

@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Struct
 
 from needlework.core.draws import draws, shuffled
 from needlework.core.errors import InputError
 from needlework.core.grid import slug
-from needlework.core.options import OUT, WHAT, WHO, FileIn, Option, never, one_of, path, text, variable, whole
+from needlework.core.options import path, variable
 from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.documents.questions import DocumentQuestion, QuestionSet, read_question_set
-from needlework.haystack_fixtures.haystacks.builder import occurs
 from needlework.haystack_fixtures.haystacks.documents import separator_for
+from needlework.haystack_fixtures.haystacks.uniqueness import occurs
 
 if TYPE_CHECKING:
     from needlework.haystack_fixtures.documents.readers import DocumentSet
@@ -188,80 +188,10 @@ def _labelled(questions: Sequence[DocumentQuestion]) -> dict[str, DocumentQuesti
 class DocumentOptions(Struct, frozen=True):
     """The options of tasks of the user's documents."""
 
-    questions: str | None = None  # the user's file of questions
-    documents: str | None = None  # the folder of the documents that they are about
+    questions: Annotated[str, path] | None = None  # the user's file of questions
+    documents: Annotated[str, path] | None = None  # the folder of the documents that they are about
     questions_model: str | None = None  # writes the questions as the run begins
     questions_model_base_url: str | None = None
-    questions_model_api_key_env: str = "OPENAI_API_KEY"
+    questions_model_api_key_env: Annotated[str, variable] = "OPENAI_API_KEY"
     vote: int = 0  # answers over orders of the documents that vote, 0 for none
-    vote_by: str = "words"  # what makes two answers alike
-
-
-OPTIONS = (
-    Option(
-        "questions",
-        WHAT,
-        "questions of yours: what `needlework questions` writes, for tasks doc_...; JSON as SQuAD or HotpotQA have it,"
-        " for ruler_qa_1 and ruler_qa_2",
-        path,
-        shown_default="generated documents",
-        metavar="FILE",
-        suite=True,
-        counts=lambda own: "documents" not in own,
-        file=FileIn,
-    ),
-    Option(
-        "documents",
-        WHAT,
-        "folder of documents of yours, for tasks doc_...; see docs/documents.md",
-        path,
-        metavar="DIR",
-        suite=True,
-        counts=never,
-        file=FileIn,
-    ),
-    Option(
-        "questions-model",
-        WHAT,
-        "model that writes a question about each of up to twenty --documents before the run asks them, once: the run's"
-        " folder keeps them",
-        text,
-        metavar="SPEC",
-        counts=never,
-    ),
-    Option(
-        "questions-model-base-url",
-        WHO,
-        "address of the server of --questions-model, ending in /v1",
-        text,
-        shown_default="OpenAI's",
-        metavar="URL",
-        counts=never,
-    ),
-    Option(
-        "questions-model-api-key-env",
-        WHO,
-        "environment variable that holds the key of the server of --questions-model",
-        variable,
-        "OPENAI_API_KEY",
-        metavar="NAME",
-        counts=never,
-    ),
-    Option(
-        "vote",
-        OUT,
-        "of the answers over this many orders of the documents, also score the one most like the others (doc_ tasks)",
-        whole(0),
-        "0",
-        metavar="K",
-        counts=never,
-    ),
-    Option(
-        "vote-by",
-        OUT,
-        "what the answers of --vote are alike in: words, or embeddings (of --embedder)",
-        one_of("words", "embeddings"),
-        "words",
-        counts=never,
-    ),
-)
+    vote_by: Literal["words", "embeddings"] = "words"  # what makes two answers alike

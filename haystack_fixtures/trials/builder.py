@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -37,15 +36,12 @@ from needlework.haystack_fixtures.needles.needle_sets import Canaries, canaries
 from needlework.haystack_fixtures.retrieval.search import Retrieval, Retrieved
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Tasks, ask
 from needlework.haystack_fixtures.tasks.task import Chunks, Prose, Question
-from needlework.haystack_fixtures.trials.contexts import ContextFrame, Contexts, Conversations, SourcePool, put
+from needlework.haystack_fixtures.trials.contexts import ContextBuilder, ContextFrame, put
+from needlework.haystack_fixtures.trials.sources import SourcePool
 from needlework.models.tokenizers.tokenizer import Tokenizer, approximation
 
 # Stands in for the context while the template is rendered; private-use characters, so no text holds it by chance.
 _HOLE = "\ue000context\ue001"
-# So for the question, where that is nothing but words: a template may treat marks in it as its own.
-_ASKED = "\ue000question\ue001"
-_PROBE = "What is the code for it? Which of the two? Who, where, when, why and how many: 1,204.5?"
-_PLAIN = re.compile(r"\w[\w ,.;:'?!-]*[\w.?!]")
 
 
 class TrialBuilder:
@@ -70,13 +66,11 @@ class TrialBuilder:
         self._sources = SourcePool(settings, tokenizer, cache_dir, tasks=tasks)
         self._retrieval = retrieval or Retrieval(settings, tokenizer, cache_dir)
         self._shapes: dict[tuple[str, str], PromptShape] = {}
-        self._contexts = Contexts(tokenizer, self._sources, self._retrieval, verify=settings.verify_prompts)
-        self._conversations = Conversations(tokenizer, self._sources, verify=settings.verify_prompts)
+        self._contexts = ContextBuilder(tokenizer, self._sources, self._retrieval, verify=settings.verify_prompts)
         # A cell is asked about twice, for its key and its prompt; cells of one repeat share their frame.
         self._kept_asked = lru_cache(1024)(self._ask)
         self._framed = lru_cache(128)(self._frame)
-        self._rendered_once = lru_cache(16)(self._rendered_with_hole)
-        self._recipe_framed = lru_cache(128)(self._recipe_frame)
+        self._suite_recipe = lru_cache(128)(self._recipe)
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -157,34 +151,17 @@ class TrialBuilder:
         return messages
 
     def _frame(self, suite: Suite, question: str, mark: str, introduction: str, prefix: str) -> ContextFrame:
-        found = None if mark or not _PLAIN.fullmatch(question) else self._rendered_once(suite, introduction)
-        if found is None:
-            messages, rendered = self._rendered(suite, question, mark, introduction)
-        else:
-            messages = tuple([Message(each.role, each.content.replace(_ASKED, question)) for each in found[0]])
-            rendered = found[1].replace(_ASKED, question)
+        messages = self._laid_out(suite, question, mark, introduction)
+        shown = tuple([put(message, _HOLE) for message in messages])
+        is_chat = suite.template == "chat" and self._tokenizer.has_chat_template
+        rendered = self._tokenizer.render_chat(shown) if is_chat else raw_text(shown, self.shape(suite).raw_end)
         if prefix:
             rendered += gap(rendered, prefix) + prefix
             messages = (*messages, Message("assistant", prefix))
-        bos = () if suite.template == "chat" and self._tokenizer.has_chat_template else self._tokenizer.bos
         before, hole, after = rendered.partition(_HOLE)
         if not hole or _HOLE in after:
             raise InputError("--template", suite.template, "the chat template does not show the document exactly once")
-        return ContextFrame(before, after, bos, messages)
-
-    def _rendered(self, suite: Suite, question: str, mark: str, introduction: str) -> tuple[tuple[Message, ...], str]:
-        """The messages with a hole for the context, and the text that the model sees for these."""
-        messages = self._laid_out(suite, question, mark, introduction)
-        shown = tuple([put(message, _HOLE) for message in messages])
-        if suite.template == "chat" and self._tokenizer.has_chat_template:
-            return messages, self._tokenizer.render_chat(shown)
-        return messages, raw_text(shown, self.shape(suite).raw_end)
-
-    def _rendered_with_hole(self, suite: Suite, introduction: str) -> tuple[tuple[Message, ...], str] | None:
-        """The same with a hole for the question too; `None` where the template does not write questions as they are."""
-        found = self._rendered(suite, _ASKED, "", introduction)
-        shown = self._rendered(suite, _PROBE, "", introduction)[1]
-        return found if found[1].replace(_ASKED, _PROBE) == shown else None
+        return ContextFrame(before, after, () if is_chat else self._tokenizer.bos, messages)
 
     def _around_turns(self, suite: Suite, question: str, mark: str, introduction: str, prefix: str) -> AroundTurns:
         laid_out = self._laid_out(suite, question, mark, introduction)
@@ -214,23 +191,23 @@ class TrialBuilder:
         marked = self._settings.cache_policy == "isolated"
         mark = sha256(f"{self._settings.seed} {cell.id}".encode()).hexdigest()[:16] if marked else ""
         prefix = asked.answer_prefix if suite.answer_prefix else ""
+        ends = self.canaries(suite, cell)
+        frame: ContextFrame | AroundTurns
         if isinstance(asked.context, Conversation | GrowingConversation):
-            if self._settings.canary:
-                raise InputError("--canary", "true", f"{suite.task} asks about conversations: leave it out")
-            turns = self._around_turns(suite, question, mark, asked.introduction, prefix)
-            built = self._conversations.build(suite, cell, asked, asked.context, turns)
+            frame = self._around_turns(suite, question, mark, asked.introduction, prefix)
         else:
             frame = self._framed(suite, question, mark, asked.introduction, prefix)
-            built = self._contexts.build(suite, cell, asked, frame, self.canaries(suite, cell))
+        built = self._contexts.build(suite, cell, asked, frame, ends)
         error = approximation(self._tokenizer)
         prompt = replace(built.prompt, error=error) if error else built.prompt
         return Trial(cell, suite, built.asked, prompt, built.skipped, built.retrieved)
 
     def key(self, suite: Suite, cell: Cell, model: Mapping[str, Any]) -> str:
         """Identify a trial by everything that can change its answer; not by worker, order, path or time."""
-        return trial_key(self._recipe_framed(suite, json.dumps(dict(model))), cell, self._asked(suite, cell))
+        return trial_key(self._suite_recipe(suite, json.dumps(dict(model))), cell, self._asked(suite, cell))
 
-    def _recipe_frame(self, suite: Suite, model: str) -> tuple[str, ...]:
+    def _recipe(self, suite: Suite, model: str) -> dict[str, Any]:
+        """What the keys of all cells of a suite have in common."""
         corpus = self.corpus(suite)
         # Who is asked on the documents as they are is asked the same whatever else is retrieved.
         whole = FamilyValues({key: value for key, value in suite.family.items() if key != "retriever"})
@@ -246,11 +223,8 @@ class TrialBuilder:
             "model": json.loads(model),
         }
         version = self._tasks[suite.task].version
-        return recipe_frame(
-            constant
-            | ({"canary": True} if self._settings.canary else {})
-            | ({"task_version": version} if version else {})
-        )
+        canary = {"canary": True} if self._settings.canary else {}
+        return constant | canary | ({"task_version": version} if version else {})
 
 
 @dataclass(frozen=True)
@@ -269,41 +243,26 @@ class Trial:
 
 
 RECIPE_VERSION = 1
-_VARYING = ("cell", "depths", "needles", "question")
 _encode = JSONEncoder(sort_keys=True, ensure_ascii=False).encode
-
-
-def recipe_frame(constant: Mapping[str, Any]) -> tuple[str, ...]:
-    """A recipe's JSON around what differs between the cells of a suite: written once for all of them."""
-    parts = [""]
-    for name in sorted({*constant, *_VARYING}):
-        parts[-1] += f"{', ' if parts != [''] else '{'}{_encode(name)}: "
-        if name in _VARYING:
-            parts.append("")
-        else:
-            parts[-1] += _encode(constant[name])
-    parts[-1] += "}"
-    return tuple(parts)
 
 
 def _turns(asked: Question) -> tuple[str, ...]:
     """Hash of a conversation that is given as it is: no draw says what it is."""
     if not isinstance(asked.context, Conversation):
         return ()
-    told = _encode([[turn.role, turn.text] for turn in asked.context.turns])
-    return (sha256(told.encode("utf-8", "surrogatepass")).hexdigest(),)
+    turns = _encode([[turn.role, turn.text] for turn in asked.context.turns])
+    return (sha256(turns.encode("utf-8", "surrogatepass")).hexdigest(),)
 
 
-def trial_key(frame: tuple[str, ...], cell: Cell, asked: Question) -> str:
-    """The sha256 of the recipe of one trial."""
+def trial_key(suite_recipe: Mapping[str, Any], cell: Cell, asked: Question) -> str:
+    """The sha256 of the recipe of one trial: what its suite has in common, and what is its own."""
     extra = (asked.introduction, asked.material, asked.answer_prefix, *_turns(asked))
-    varying = (
-        [cell.task, cell.length, cell.depth, cell.needle, cell.repeat],
-        asked.depths,
-        [[*([needle.ask] if needle.ask else []), needle.text, *needle.distractors] for needle in asked.needles]
-        + ([["", *asked.distractors]] if asked.distractors else []),
-        [asked.question, *extra] if any(extra) else asked.question,
-    )
-    pairs = zip(frame[:-1], map(_encode, varying), strict=True)
-    recipe = "".join([part for pair in pairs for part in pair]) + frame[-1]
+    needles = [[*([needle.ask] if needle.ask else []), needle.text, *needle.distractors] for needle in asked.needles]
+    varying = {
+        "cell": [cell.task, cell.length, cell.depth, cell.needle, cell.repeat],
+        "depths": asked.depths,
+        "needles": needles + ([["", *asked.distractors]] if asked.distractors else []),
+        "question": [asked.question, *extra] if any(extra) else asked.question,
+    }
+    recipe = _encode({**suite_recipe, **varying})
     return sha256(recipe.encode("utf-8", "surrogatepass")).hexdigest()

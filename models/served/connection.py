@@ -194,7 +194,7 @@ def address(connection: ServerOptions, azure: bool) -> Address:
     loopback = is_loopback(url)
     key = os.environ.get(connection.api_key_env, "").strip()
     if not key and not loopback:
-        remedy = "the environment variable with the server's key is not set; set it or name another"
+        remedy = f"no key for {shown_url(url)}: set this variable, name another, or another server: --base-url URL"
         raise InputError("--api-key-env", connection.api_key_env, remedy)
     return Address(url, key or _NO_KEY, loopback)
 

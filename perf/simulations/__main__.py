@@ -193,6 +193,10 @@ def _adaptive_modes(times: int) -> Iterator[Row]:
             grids = [adaptive.grid(curve, few, samples, spread=spread, lengths=lengths) for curve in curves]
             words = f"{samples} samples at one depth each" if spread else f"{samples} x 11 depths"
             yield f"{upto}: full grid, {words}", *_together(grids, full)
+        found = [
+            adaptive.grid(curve, few, 110, spread=True, lengths=lengths, stop_at_first_fail=True) for curve in curves
+        ]
+        yield f"{upto}: 110 samples a length, up to the first that fails", *_together(found, full)
     found = [adaptive.adaptive_share(curve, times) for curve in curves]
     yield "4k to 1M: normal, relative bar", *_together(found, 110 * sum(adaptive.LENGTHS))
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special
 
-from needlework.results.adaptive.design import MOST_LOOK, Mode, absolute, measured, relative, unit_of
+from needlework.results.adaptive.design import BASE_LOOK, Mode, absolute, measured, relative, unit_of
 from needlework.results.adaptive.walk import Seen, walk
 from needlework.results.statistics.effective_length import RULER_THRESHOLD as BAR
 from needlework.results.statistics.intervals import counts_of, exact_ends
@@ -104,7 +104,7 @@ def adaptive(
     design = absolute(mode, tuple(lengths), DEPTHS, BAR)
     truth, runs = effective(curve[: len(lengths)]), []
     for _ in range(times):
-        scores = [draw(rng, mean, design.cap) for mean in curve[: len(lengths)]]
+        scores = [draw(rng, mean, design.cap(at)) for at, mean in enumerate(curve[: len(lengths)])]
         found = walk(design, lambda at, n, scores=scores: Seen(scores[at][:n].tolist()))  # type: ignore[misc]
         low, high = found.bracket
         tokens = sum(column.n * length for column, length in zip(found.columns, lengths, strict=True))
@@ -115,11 +115,11 @@ def adaptive(
 def adaptive_share(curve: Curve, times: int, mode: Mode = "normal") -> Simulated:
     """The same for the relative bar, whose base is the first length."""
     rng = np.random.default_rng([round(1e6 * score) for score in curve])
-    base_trials, truth, runs = MOST_LOOK * unit_of(DEPTHS), effective(curve[1:], 0.85 * curve[0]), []
+    base_trials, truth, runs = BASE_LOOK * unit_of(DEPTHS), effective(curve[1:], 0.85 * curve[0]), []
     for _ in range(times):
         base = measured(LENGTHS[0], hits(rng, curve[0], base_trials).tolist())
         design = relative(mode, LENGTHS, DEPTHS, base)
-        scores = [hits(rng, mean, design.cap) for mean in curve[1:]]
+        scores = [hits(rng, mean, design.cap(at)) for at, mean in enumerate(curve[1:])]
         found = walk(design, lambda at, n, scores=scores: Seen(scores[at][:n].tolist()))  # type: ignore[misc]
         low, high = found.bracket
         tokens = base_trials * LENGTHS[0]
@@ -128,10 +128,19 @@ def adaptive_share(curve: Curve, times: int, mode: Mode = "normal") -> Simulated
     return Simulated(*(float(value) for value in np.mean(np.array(runs, dtype=float), axis=0)))
 
 
-def grid(curve: Curve, times: int, samples: int, *, spread: bool, lengths: Sequence[int] = LENGTHS) -> Simulated:
-    """A full grid, judged by the intervals of the reports: `samples` at every depth, or each at one (`spread`).
+def grid(
+    curve: Curve,
+    times: int,
+    samples: int,
+    *,
+    spread: bool,
+    lengths: Sequence[int] = LENGTHS,
+    stop_at_first_fail: bool = False,
+) -> Simulated:
+    """Simulate full grids, judged by the intervals of the reports: `samples` at every depth, or each at one (`spread`).
 
-    Answers of a sample at several depths are alike, as those of `middle_lost` are.
+    Answers of a sample at several depths are alike, as those of `middle_lost` are. `stop_at_first_fail`: lengths are
+    asked in ascending order, and none after the first that fails.
     """
     rng = np.random.default_rng([samples, int(spread), *(round(1e6 * score) for score in curve)])
     trials = samples if spread else samples * DEPTHS
@@ -141,7 +150,8 @@ def grid(curve: Curve, times: int, samples: int, *, spread: bool, lengths: Seque
         ends = [_ends(_grid_scores(rng, mean, samples, spread), names) for mean in curve[: len(lengths)]]
         low = next((at for at, each in enumerate(ends) if each[0] < BAR), len(ends))
         high = next((at for at, each in enumerate(ends) if each[1] < BAR), len(ends))
-        runs.append((not low <= truth <= high, trials * sum(lengths), high - low, high - low <= 1, 1))
+        asked = lengths[: high + 1] if stop_at_first_fail else lengths
+        runs.append((not low <= truth <= high, trials * sum(asked), high - low, high - low <= 1, 1))
     return Simulated(*(float(value) for value in np.mean(np.array(runs, dtype=float), axis=0)))
 
 

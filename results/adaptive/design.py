@@ -18,9 +18,11 @@ ALPHA = 0.025
 """A pass may be wrong with this chance, all fails together with as much: the statement holds in 95 % of runs."""
 RHO = 0.7
 _FEWEST = 10  # trials of a look
-_LOOKS = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 25, 30, 35, 40)
-_CAPS: dict[Mode, int] = {"quick": 10, "normal": 20, "careful": 40}
+_LOOKS = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 25, 30, 35, 40, 50, 60, 70, 80)
+_CAPS: dict[Mode, int] = {"quick": 5, "normal": 10, "careful": 20}  # looks at the longest length
+_SHORT = 4  # a shorter length has up to so many times the cap, as long as it costs no more tokens than the longest
 MOST_LOOK = _LOOKS[-1]
+BASE_LOOK = 40  # of the length that gives a relative bar
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +41,13 @@ class SearchDesign:
     fail_bar: float
     alpha: float = ALPHA
 
-    @property
-    def looks(self) -> tuple[int, ...]:
-        """The numbers of trials at which a length is looked at; the last one is the cap."""
-        return looks_of(self.mode, self.unit)
+    def looks(self, at: int) -> tuple[int, ...]:
+        """The numbers of trials at which the length with this number is looked at; the last one is its cap."""
+        return looks_of(self.mode, self.unit, self.lengths[-1] / self.lengths[at])
 
-    @property
-    def cap(self) -> int:
-        """The most trials at a length."""
-        return self.looks[-1]
+    def cap(self, at: int) -> int:
+        """The most trials at the length with this number."""
+        return self.looks(at)[-1]
 
     @property
     def passing(self) -> float:
@@ -70,9 +70,9 @@ def unit_of(depths: int) -> int:
     return depths * -(-_FEWEST // depths)
 
 
-def looks_of(mode: Mode, unit: int) -> tuple[int, ...]:
-    """The looks of a mode."""
-    return tuple(unit * look for look in _LOOKS if look <= _CAPS[mode])
+def looks_of(mode: Mode, unit: int, cheaper: float = 1.0) -> tuple[int, ...]:
+    """The looks of a mode at a length; a trial at the longest one has `cheaper` times its tokens."""
+    return tuple(unit * look for look in _LOOKS if look <= _CAPS[mode] * min(_SHORT, cheaper) + 1e-9)
 
 
 SHARE = 0.85  # NoLiMa's bar (A. Modarressi et al., "NoLiMa", ICML 2025, section 4)
@@ -170,13 +170,14 @@ def boundaries(
     return Boundaries(looks, tuple(high), tuple(low))
 
 
-def boundaries_of(design: SearchDesign) -> Boundaries:
-    """The boundaries of a run, at the bar that a pass has to exceed; see `SearchDesign`."""
-    passing = boundaries(design.pass_bar, design.looks, design.passing, design.failing)
+def boundaries_at(design: SearchDesign, at: int) -> Boundaries:
+    """The boundaries of the length with this number; see `SearchDesign`."""
+    looks = design.looks(at)
+    passing = boundaries(design.pass_bar, looks, design.passing, design.failing)
     if design.pass_bar == design.fail_bar:
         return passing
-    failing = boundaries(design.fail_bar, design.looks, design.passing, design.failing)
-    return Boundaries(design.looks, passing.pass_at_least, failing.fail_at_most)
+    failing = boundaries(design.fail_bar, looks, design.passing, design.failing)
+    return Boundaries(looks, passing.pass_at_least, failing.fail_at_most)
 
 
 def _binomial(trials: int, chance: float) -> npt.NDArray[np.float64]:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from needlework.core.grid import spread_depths
 from needlework.results.adaptive.design import (
+    BASE_LOOK,
     MOST_LOOK,
     SHARE,
     BaseScore,
@@ -120,7 +121,7 @@ class Survey:
         return self.rules.base_length or self.lengths[0]
 
     def _base_seen(self) -> Seen:
-        return self._seen(self._base_length, MOST_LOOK * self.unit)
+        return self._seen(self._base_length, BASE_LOOK * self.unit)
 
     def _see(self, lengths: Sequence[int]) -> See:
         return lambda at, n: self._seen(lengths[at], n)
@@ -300,8 +301,8 @@ def most(rules: Rules, lengths: tuple[int, ...], depths: int) -> Cost:
     """What no model costs more than, whatever it scores: every length up to the cap of each bar, bases included."""
     caps = dict.fromkeys(lengths, 0)
     for base, design in _designs(rules, lengths, depths):
-        caps |= {length: max(caps[length], design.cap) for length in design.lengths}
-        caps |= {base: MOST_LOOK * design.unit} if base else {}
+        caps |= {length: max(caps[length], design.cap(at)) for at, length in enumerate(design.lengths)}
+        caps |= {base: BASE_LOOK * design.unit} if base else {}
     return Cost(lengths[-1], sum(caps.values()), sum(length * trials for length, trials in caps.items()))
 
 
@@ -312,7 +313,7 @@ def _designs(rules: Rules, lengths: tuple[int, ...], depths: int) -> Iterator[tu
             yield 0, absolute(rules.mode, lengths, depths, bar)
         else:
             length = 0 if rules.base is not None else rules.base_length or lengths[0]
-            base = measured(length, [rules.base or 1.0] * (MOST_LOOK * unit_of(depths)))
+            base = measured(length, [rules.base or 1.0] * (BASE_LOOK * unit_of(depths)))
             yield length, relative(rules.mode, lengths, depths, base)
 
 
@@ -327,7 +328,7 @@ def _cost(designs: list[tuple[int, SearchDesign]], lengths: tuple[int, ...], rig
         for length, column in zip(design.lengths, found.columns, strict=True):
             sent[length] = max(sent[length], column.n)
         if base:
-            sent[base] = max(sent[base], MOST_LOOK * design.unit)
+            sent[base] = max(sent[base], BASE_LOOK * design.unit)
     return Cost(right, sum(sent.values()), sum(length * trials for length, trials in sent.items()))
 
 

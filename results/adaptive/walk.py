@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum, inf, log
 
-from needlework.results.adaptive.design import Decision, SearchDesign, boundaries_of
+from needlework.results.adaptive.design import Decision, SearchDesign, boundaries_at
 
 
 # Looks are made one by one, so that what is decided does not depend on how many trials are in flight.
@@ -65,7 +65,7 @@ def walk(design: SearchDesign, see: See) -> Walk:
         first = parts[0]
         begun = columns[first.at].n
         while not columns[first.at].decision and columns[first.at].n < begun + first.trials:
-            if columns[first.at].looks == len(design.looks):
+            if columns[first.at].looks == len(design.looks(first.at)):
                 break
             column = _looked(design, columns[first.at], first.at, see)
             if column is None:
@@ -104,24 +104,26 @@ def _looks_ahead(found: Walk) -> Iterator[tuple[int, int]]:
     if found.parts:
         first, column = found.parts[0], found.columns[found.parts[0].at]
         after = column.looks + len(_looks_of(design, column, first))
-        yield from ((first.at, look) for look in design.looks[after : after + 1])
+        yield from ((first.at, look) for look in design.looks(first.at)[after : after + 1])
 
 
 def _looks_of(design: SearchDesign, column: LengthState, part: Batch) -> list[int]:
     """The looks of a part of a turn, to the first that has all of its trials."""
-    coming = design.looks[column.looks :]
+    coming = design.looks(part.at)[column.looks :]
     return [look for at, look in enumerate(coming) if not at or coming[at - 1] < column.n + part.trials]
 
 
 def _looked(design: SearchDesign, column: LengthState, at: int, see: See) -> LengthState | None:
     """A length after its next look; `None` while trials are missing."""
-    n = design.looks[column.looks]
+    n = design.looks(at)[column.looks]
     seen = see(at, n)
     if seen.hopeless:
         return LengthState(column.n, column.total, column.looks, "not measurable")
     if seen.missing:
         return None
-    return LengthState(n, fsum(seen.scores), column.looks + 1, boundaries_of(design).verdict(column.looks, seen.scores))
+    return LengthState(
+        n, fsum(seen.scores), column.looks + 1, boundaries_at(design, at).verdict(column.looks, seen.scores)
+    )
 
 
 # Planning decides what an answer costs and never what is said: an estimate that is wrong costs tokens.
@@ -209,7 +211,7 @@ class _Needs:
             trials = max(enough / divergence(self._scores[at], bar) - column.n, design.unit)
             if not column.n:
                 trials = min(trials, _MOST * design.unit)
-            elif trials > design.cap - column.n:
+            elif trials > design.cap(at) - column.n:
                 trials = inf
         return _Need(at, trials, trials * design.lengths[at])
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from math import fsum
 from pathlib import Path
 from typing import Any, Literal
 
 from needlework.core.errors import InputError
-from needlework.core.files import write_whole
-from needlework.results.leval.predictions import Prediction, Predictions, find_files, read_predictions
+from needlework.results.leval.predictions import Prediction, Predictions, find_files, read_predictions, write_object
 from needlework.results.statistics.agreement import share
 from needlework.results.statistics.tasks import Share, weighted_mean
 from needlework.results.statistics.wording import ends, percent2
@@ -32,14 +30,18 @@ from needlework.scoring.scores import Reference, Score, Scorer
 
 Rule = Literal["compat", "strict"]
 RULES: tuple[Rule, ...] = ("compat", "strict")
-GEOMETRIC = "geometric_mean"
+SCHEMA = "needlework-leval-scores-1"
+ABOUT = "score L-Eval prediction files (TASK.pred.jsonl)"
+_HEAD = ("task", "metric", "compat", "strict", "floor", "ceiling", "n of expected", "95 % interval")
+_BROKEN_SHOWN = 3
 # Metrics as tables show them.
-_ORDER = ("exact_match", *ORDINALS, "loyalty", "fact", "mean", "f1", *PUBLISHED, SUMMARY)
+_METRICS = ("exact_match", *ORDINALS, "loyalty", "fact", "mean", "f1", *PUBLISHED, SUMMARY)
 Values = Mapping[str, float]
+_Columns = Mapping[str, Mapping[int, float]]  # values by metric and index of the answer: topics have one of three each
 
 
 @dataclass(frozen=True, slots=True)
-class Mean:
+class MetricMean:
     """The mean of one metric by one rule, 0..1, beside what blind answers and the references get.
 
     `n`: items of the metric; `expected`: those that the task has.
@@ -64,14 +66,13 @@ class ScoredItem:
 class TaskScores:
     """One model's task. `means` by metric and rule; none where items are missing, too many or broken.
 
-    `clustered`: intervals take the questions of a document together. `main`: the metric that goes into averages.
-    `without_fact`: sci_fi answers that lack `[fact: ...]`.
+    `scorers`: their names with version. `clustered`: intervals take the questions of a document together.
     """
 
     source: Predictions
     items: tuple[ScoredItem, ...]
     scorers: Mapping[Rule, str]
-    means: Mapping[str, Mapping[Rule, Mean]]
+    means: Mapping[str, Mapping[Rule, MetricMean]]
     clustered: bool
 
     @property
@@ -90,41 +91,58 @@ class TaskScores:
         return sum(item.scores["compat"].details.get("fact_missing") is True for item in self.items)
 
 
+@dataclass(frozen=True, slots=True)
+class TaskAverage:
+    """The mean of the scores of some tasks, by each rule; `None` with what is `missing` where one is incomplete.
+
+    `n`: scored questions; `expected`: those that the tasks have.
+    """
+
+    name: str
+    tasks: int
+    scores: Mapping[Rule, Share]
+    n: int
+    expected: int
+    missing: tuple[str, ...]
+
+
 def score_task(source: Predictions) -> TaskScores:
     """Score every row by both rules. Raises `needlework.scoring.leval.overlap.MissingPackageError`."""
-    scorers = _scorers(source.task)
+    task = source.task
+    scorers: dict[Rule, Scorer] = {"compat": scorer_named(f"{task.rule}_compat"), "strict": scorer_named(task.rule)}
     references = _references(source)
-    answers = [row.answer for row in source.rows]
-    scores = {rule: _judged(scorers[rule], answers, references) for rule in RULES}
-    items = tuple(ScoredItem(row, {rule: scores[rule][at] for rule in RULES}) for at, row in enumerate(source.rows))
-    names = {rule: f"{scorer.name} v{scorer.version}" for rule, scorer in scorers.items()}
-    clustered = bool(source.task.questions) or _numbered(source)
-    bare = TaskScores(source, items, names, {}, clustered)
-    if not bare.complete:
-        return bare
-    columns = {rule: _columns(source, scores[rule], rule) for rule in RULES}
-    ends = {rule: _ends(source, scorers[rule], references, rule) for rule in RULES}
-    means: dict[str, dict[Rule, Mean]] = {}
+    scores = {rule: _judged(scorers[rule], [row.answer for row in source.rows], references) for rule in RULES}
+    scored = TaskScores(
+        source=source,
+        items=tuple(ScoredItem(row, {rule: scores[rule][at] for rule in RULES}) for at, row in enumerate(source.rows)),
+        scorers={rule: f"{scorer.name} v{scorer.version}" for rule, scorer in scorers.items()},
+        means={},
+        clustered=bool(task.questions) or _is_numbered(source),
+    )
+    if not scored.complete:
+        return scored
+    means: dict[str, dict[Rule, MetricMean]] = {}
     for rule in RULES:
-        for name, mean in _means(source, columns[rule], *ends[rule]).items():
+        for name, mean in _means(source, scores[rule], scorers[rule], references, rule).items():
             means.setdefault(name, {})[rule] = mean
-    return TaskScores(source, items, names, means, clustered)
+    return replace(scored, means=means)
 
 
 def main_metric(task: LevalTask) -> str:
-    """The metric that stands for a task of exams, or of F1."""
-    if _of_topics(task) or task.rule == "leval_sci_fi":
+    """The metric that stands for a task, and goes into averages of exams and of F1."""
+    if _is_of_topics(task) or task.rule == "leval_sci_fi":
         return "mean"
     return {"exam": "exact_match", "f1": "f1", "rouge": "rougeL"}[task.evaluation]
 
 
-def _scorers(task: LevalTask) -> dict[Rule, Scorer]:
-    return {"compat": scorer_named(f"{task.rule}_compat"), "strict": scorer_named(task.rule)}
+def _is_of_topics(task: LevalTask) -> bool:
+    """Whether its questions ask for the first, second and third topic in turn; words of one's own are put alike."""
+    return task.rule == "leval_topic" and not task.own
 
 
 def _references(source: Predictions) -> list[Reference]:
     """What is right; for topics also the other topics of all records, which share a pool of them."""
-    if not _of_topics(source.task):
+    if not _is_of_topics(source.task):
         return [Reference((row.gold,)) for row in source.rows]
     topics = dict.fromkeys(row.gold for row in source.rows)
     return [
@@ -137,39 +155,52 @@ def _judged(scorer: Scorer, answers: Sequence[str], references: Sequence[Referen
     return [scorer.judge(answer, reference) for answer, reference in zip(answers, references, strict=True)]
 
 
-def _columns(source: Predictions, scores: Sequence[Score], rule: Rule) -> dict[str, dict[int, float]]:
-    """The values of each metric, by the item's index: topics have one of three each."""
+def _columns(source: Predictions, scores: Sequence[Score], rule: Rule) -> _Columns:
     columns: dict[str, dict[int, float]] = {}
-    for at, (row, score) in enumerate(zip(source.rows, scores, strict=True)):
-        for name, value in _values(source.task, score, _ordinal(source.task, row, at, rule)).items():
+    for at, score in enumerate(scores):
+        for name, value in _values(source, score, at, rule).items():
             columns.setdefault(name, {})[at] = min(1.0, value)
     return columns
 
 
-def _ordinal(task: LevalTask, row: Prediction, at: int, rule: Rule) -> str:
-    """Which topic was asked for. Upstream counts rows; the question says it, whatever rows are missing."""
-    counted = ORDINALS[at % len(ORDINALS)]
-    if not _of_topics(task) or rule == "compat":
-        return counted
-    return asked_for(row.question) or counted
-
-
-def _values(task: LevalTask, score: Score, ordinal: str) -> Values:
-    if _of_topics(task):
+def _values(source: Predictions, score: Score, at: int, rule: Rule) -> Values:
+    task, details = source.task, score.details
+    if _is_of_topics(task):
+        # Which topic was asked for: upstream counts rows; the question says it, whatever rows are missing.
+        counted = ORDINALS[at % len(ORDINALS)]
+        ordinal = counted if rule == "compat" else asked_for(source.rows[at].question) or counted
         return {ordinal: score.value, "mean": score.value}
     if task.rule == "leval_sci_fi":
-        return {"loyalty": _detail(score, "loyalty"), "fact": _detail(score, "fact"), "mean": score.value}
+        return {"mean": score.value} | {name: float(details[name] or 0.0) for name in ("loyalty", "fact")}
     if task.rule == "leval_rouge":
-        return {name: _detail(score, name) for name in (*PUBLISHED, SUMMARY) if name in score.details}
+        return {name: float(details[name] or 0.0) for name in (*PUBLISHED, SUMMARY) if name in details}
     return {main_metric(task): score.value}
 
 
-def _detail(score: Score, name: str) -> float:
-    return float(score.details[name] or 0.0)
+def _means(
+    source: Predictions, scores: Sequence[Score], scorer: Scorer, references: Sequence[Reference], rule: Rule
+) -> dict[str, MetricMean]:
+    columns, documents = _columns(source, scores, rule), _documents(source)
+    floors, ceilings = _floors_and_ceilings(source, scorer, references, rule)
+    means = {}
+    for name in _METRICS:
+        values = columns.get(name, {})
+        if not values or (name == SUMMARY and len(values) < len(source.rows)):
+            continue
+        mean = share(list(values.values()), [documents[at] for at in values])
+        expected = source.task.expected // (len(ORDINALS) if name in ORDINALS else 1)
+        means[name] = MetricMean(mean, floors[name], ceilings[name], len(values), expected)
+    if source.task.rule == "leval_rouge":  # L-Eval's own summary; a mean of three means has no interval here
+        mean = Share(geometric_mean({name: means[name].score.value or 0.0 for name in PUBLISHED}))
+        floor, ceiling = (geometric_mean({name: ends[name] for name in PUBLISHED}) for ends in (floors, ceilings))
+        means["geometric_mean"] = replace(means["rougeL"], score=mean, floor=floor, ceiling=ceiling)
+    return means
 
 
-def _ends(source: Predictions, scorer: Scorer, references: Sequence[Reference], rule: Rule) -> tuple[Values, Values]:
-    """Floor and ceiling of each metric: the best blind answers, and the references themselves."""
+def _floors_and_ceilings(
+    source: Predictions, scorer: Scorer, references: Sequence[Reference], rule: Rule
+) -> tuple[Values, Values]:
+    """Of each metric the best mean of blind answers, and that of the references themselves."""
     golds = [row.gold for row in source.rows]
     floors: dict[str, float] = {}
     for answers in blind_answers(source.task.rule, [row.question for row in source.rows], golds):
@@ -181,50 +212,18 @@ def _ends(source: Predictions, scorer: Scorer, references: Sequence[Reference], 
     return floors, _plain_means(_columns(source, _judged(scorer, golds, references), rule))
 
 
-def _plain_means(columns: Mapping[str, Mapping[int, float]]) -> dict[str, float]:
+def _plain_means(columns: _Columns) -> dict[str, float]:
     return {name: fsum(values.values()) / len(values) for name, values in columns.items()}
 
 
-def _means(
-    source: Predictions, columns: Mapping[str, Mapping[int, float]], floors: Values, ceilings: Values
-) -> dict[str, Mean]:
-    documents = _documents(source)
-    found = {}
-    for name in _ORDER:
-        values = columns.get(name, {})
-        if not values or (name == SUMMARY and len(values) < len(source.rows)):
-            continue
-        mean = share(list(values.values()), [documents[at] for at in values])
-        expected = source.task.expected // (len(ORDINALS) if name in ORDINALS else 1)
-        found[name] = Mean(mean, floors[name], ceilings[name], len(values), expected)
-    if source.task.rule == "leval_rouge":
-        found[GEOMETRIC] = _geometric(found, floors, ceilings)
-    return found
-
-
-def _geometric(found: Mapping[str, Mean], floors: Values, ceilings: Values) -> Mean:
-    """L-Eval's own summary of ROUGE; of a mean of three means it has no interval."""
-
-    def of(value: Callable[[str], float]) -> float:
-        return geometric_mean({name: value(name) for name in PUBLISHED})
-
-    mean = Share(of(lambda name: found[name].score.value or 0.0))
-    return replace(found["rougeL"], score=mean, floor=of(floors.__getitem__), ceiling=of(ceilings.__getitem__))
-
-
-def _of_topics(task: LevalTask) -> bool:
-    """Whether its questions ask for the first, second and third topic in turn; words of one's own are put alike."""
-    return task.rule == "leval_topic" and not task.own
-
-
-def _numbered(source: Predictions) -> bool:
+def _is_numbered(source: Predictions) -> bool:
     """Whether the rows of a file of one's own say their documents, as those that a run exports do."""
     return bool(source.rows) and all(row.document is not None for row in source.rows)
 
 
 def _documents(source: Predictions) -> list[Hashable]:
     """The document of each question of a complete file; each its own where documents are not known."""
-    if _numbered(source):
+    if _is_numbered(source):
         return [row.document for row in source.rows]
     if not source.task.questions:
         return list(range(source.task.expected))
@@ -240,22 +239,7 @@ _AVERAGES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Average:
-    """The mean of the scores of some tasks, by each rule; `None` with what is `missing` where one is incomplete.
-
-    `n`: scored questions; `expected`: those that the tasks have.
-    """
-
-    name: str
-    tasks: int
-    scores: Mapping[Rule, Share]
-    n: int
-    expected: int
-    missing: tuple[str, ...]
-
-
-def averages(scored: Sequence[TaskScores]) -> tuple[Average, ...]:
+def averages(scored: Sequence[TaskScores]) -> tuple[TaskAverage, ...]:
     """Return the averages of one model's tasks, of each kind that it has a task of."""
     by_name = {each.task.name: each for each in scored}
     return tuple(
@@ -265,52 +249,48 @@ def averages(scored: Sequence[TaskScores]) -> tuple[Average, ...]:
     )
 
 
-def _average(name: str, tasks: Sequence[str], metric: str | None, by_name: Mapping[str, TaskScores]) -> Average:
+def _average(name: str, tasks: Sequence[str], metric: str | None, by_name: Mapping[str, TaskScores]) -> TaskAverage:
     there = [by_name[task] for task in tasks if task in by_name]
     missing = tuple(
         f"{task} {len(by_name[task].items) if task in by_name else 0} of {TASKS[task].expected}"
         for task in tasks
         if task not in by_name or not by_name[task].complete
     )
-    weights = [1 / len(tasks)] * len(tasks)
-    scores = {
-        rule: Share(None)
-        if missing
-        else weighted_mean([each.means[metric or main_metric(each.task)][rule].score for each in there], weights)
-        for rule in RULES
-    }
-    n = sum(len(each.items) for each in there)
-    return Average(name, len(tasks), scores, n, sum(TASKS[task].expected for task in tasks), missing)
+    scores = {rule: Share(None) for rule in RULES}
+    if not missing:
+        weights = [1 / len(tasks)] * len(tasks)
+        shares = {rule: [each.means[metric or main_metric(each.task)][rule].score for each in there] for rule in RULES}
+        scores = {rule: weighted_mean(shares[rule], weights) for rule in RULES}
+    n, expected = sum(len(each.items) for each in there), sum(TASKS[task].expected for task in tasks)
+    return TaskAverage(name, len(tasks), scores, n, expected, missing)
 
 
-SCHEMA = "needlework-leval-scores-1"
-HEAD = ("task", "metric", "compat", "strict", "floor", "ceiling", "n of expected", "95 % interval")
-_BROKEN_SHOWN = 3
-
-Model = tuple[str, Sequence[TaskScores], Sequence[Average]]
-
-
-def lines(models: Sequence[Model], passed_over: Sequence[Path]) -> Iterator[str]:
-    """Lines for the terminal: a table for each model, its averages, and what was wrong with its files.
+def lines(model: str, tasks: Sequence[TaskScores]) -> Iterator[str]:
+    """Lines for the terminal: a model's table with its averages, and what was wrong with its files.
 
     Scores in percent. Where both rules have the same floor, ceiling or interval it is there once, else as
     `compat / strict`. A metric that one rule does not have (ROUGE-Lsum of Chinese or Japanese words) has none there.
     """
-    for model, tasks, means in models:
-        yield one_line(f"L-Eval, {model}")
-        rows = [row for task in tasks for row in _task_rows(task)]
-        rows += [_average_row(average) for average in means]
-        yield from aligned([HEAD, *rows], names=2)
-        yield from _notes(tasks, means)
-        yield ""
-    versions = dict.fromkeys(name for _, tasks, _ in models for task in tasks for name in task.scorers.values())
+    means = averages(tasks)
+    yield one_line(f"L-Eval, {model}")
+    rows = [row for task in tasks for row in _task_rows(task)] + [_average_row(average) for average in means]
+    yield from aligned([_HEAD, *rows], names=2)
+    for average in means:
+        if average.missing:
+            yield f"no {average.name}, of {average.tasks} tasks: {', '.join(average.missing)}"
+    for task in tasks:
+        yield from (one_line(f"{task.task.name}: {note}") for note in _notes(task))
+    yield ""
+
+
+def legend(tasks: Sequence[TaskScores]) -> Iterator[str]:
+    """Lines below the tables of all models."""
+    versions = dict.fromkeys(name for task in tasks for name in task.scorers.values())
     yield f"scorers: {', '.join(versions)}"
     yield "floor: the best that answers get which never saw the document; ceiling: what the references get"
-    for path in passed_over:
-        yield one_line(f"passed over: {path} (its name is no task's)")
 
 
-def report_object(models: Sequence[Model]) -> dict[str, Any]:
+def report_object(models: Mapping[str, Sequence[TaskScores]]) -> dict[str, Any]:
     """Return everything as a JSON object; means 0..100 to 4 decimals, as upstream gives them, items 0..1."""
     return {
         "schema": SCHEMA,
@@ -318,9 +298,9 @@ def report_object(models: Sequence[Model]) -> dict[str, Any]:
             {
                 "model": model,
                 "tasks": [_task_object(task) for task in tasks],
-                "averages": [_average_object(average) for average in means],
+                "averages": [_average_object(average) for average in averages(tasks)],
             }
-            for model, tasks, means in models
+            for model, tasks in models.items()
         ],
     }
 
@@ -334,112 +314,86 @@ def _task_rows(scored: TaskScores) -> Iterator[tuple[str, ...]]:
             name,
             metric,
             *(percent2(means[rule].score.value) if rule in means else NONE for rule in RULES),
-            _both(means, lambda mean: percent2(mean.floor)),
-            _both(means, lambda mean: percent2(mean.ceiling)),
+            _both(percent2(mean.floor) for mean in means.values()),
+            _both(percent2(mean.ceiling) for mean in means.values()),
             next(f"{mean.n} of {mean.expected}" for mean in means.values()),
-            _both(means, lambda mean: ends(mean.score)),
+            _both(ends(mean.score) for mean in means.values()),
         )
 
 
-def _both(means: Mapping[Rule, Mean], text: Callable[[Mean], str]) -> str:
-    return " / ".join(dict.fromkeys(text(means[rule]) for rule in RULES if rule in means))
+def _average_row(average: TaskAverage) -> tuple[str, ...]:
+    values = [percent2(average.scores[rule].value) for rule in RULES]
+    both = _both(ends(average.scores[rule]) for rule in RULES)
+    return average.name, "mean", *values, NONE, NONE, f"{average.n} of {average.expected}", both
 
 
-def _average_row(average: Average) -> tuple[str, ...]:
-    compat, strict = (average.scores[rule] for rule in RULES)
-    count = f"{average.n} of {average.expected}"
-    both = " / ".join(dict.fromkeys((ends(compat), ends(strict))))
-    return average.name, "mean", percent2(compat.value), percent2(strict.value), NONE, NONE, count, both
+def _both(texts: Iterable[str]) -> str:
+    return " / ".join(dict.fromkeys(texts))
 
 
-def _notes(tasks: Sequence[TaskScores], means: Sequence[Average]) -> Iterator[str]:
-    for average in means:
-        if average.missing:
-            yield f"no {average.name}, of {average.tasks} tasks: {', '.join(average.missing)}"
-    for scored in tasks:
-        name, source = scored.task.name, scored.source
-        if scored.task.own:
-            scorer = scored.scorers["strict"]
-            yield f"{name}: a file of yours, scored as its rows say ({scorer}); whether any are missing is not known"
-        if not scored.complete:
-            told = f"{len(scored.items)} of {scored.task.expected} questions have a score"
-            yield f"{name}: {told}; no number from other than all of them"
-        yield from _broken_rows(scored)
-        if scored.without_fact:
-            yield f"{name}: answers without [fact: ...], {scored.without_fact}: that part of them is wrong"
-        if source.for_judges:
-            yield f"{name}: {source.for_judges} rows are for judges, and not scored here"
-        if scored.means and not scored.clustered:
-            yield f"{name}: which questions share a document is not known; its interval takes each by itself"
-
-
-def _broken_rows(scored: TaskScores) -> Iterator[str]:
-    broken = scored.source.broken
-    if broken:
-        shown = "; ".join(f"line {each.line} {each.why}" for each in broken[:_BROKEN_SHOWN])
-        more = f"; and {len(broken) - _BROKEN_SHOWN} more" if len(broken) > _BROKEN_SHOWN else ""
-        yield one_line(f"{scored.task.name}: broken rows, {len(broken)}: {shown}{more}")
+def _notes(scored: TaskScores) -> Iterator[str]:
+    task, source = scored.task, scored.source
+    if task.own:
+        scorer = scored.scorers["strict"]
+        yield f"a file of yours, scored as its rows say ({scorer}); whether any are missing is not known"
+    if not scored.complete:
+        yield f"{len(scored.items)} of {task.expected} questions have a score; no number from other than all of them"
+    if source.broken:
+        shown = "; ".join(f"line {each.line} {each.why}" for each in source.broken[:_BROKEN_SHOWN])
+        more = f"; and {len(source.broken) - _BROKEN_SHOWN} more" if len(source.broken) > _BROKEN_SHOWN else ""
+        yield f"broken rows, {len(source.broken)}: {shown}{more}"
+    if scored.without_fact:
+        yield f"answers without [fact: ...], {scored.without_fact}: that part of them is wrong"
+    if source.for_judges:
+        yield f"{source.for_judges} rows are for judges, and not scored here"
+    if scored.means and not scored.clustered:
+        yield "which questions share a document is not known; its interval takes each by itself"
 
 
 def _task_object(scored: TaskScores) -> dict[str, Any]:
-    source = scored.source
+    means = {
+        metric: {
+            rule: _share_object(mean.score) | {"floor": _four(mean.floor), "ceiling": _four(mean.ceiling), "n": mean.n}
+            for rule, mean in by_rule.items()
+        }
+        for metric, by_rule in scored.means.items()
+    }
     return {
         "task": scored.task.name,
-        "file": str(source.path),
+        "file": str(scored.source.path),
         "scorers": dict(scored.scorers),
         "n": len(scored.items),
         "expected": scored.task.expected,
         "complete": scored.complete,
         "clustered_by_document": scored.clustered,
-        "broken": [{"line": each.line, "why": each.why} for each in source.broken],
+        "broken": [asdict(each) for each in scored.source.broken],
         "without_fact": scored.without_fact,
-        "for_judges": source.for_judges,
-        "metrics": {
-            metric: {rule: _mean_object(mean) for rule, mean in means.items()} for metric, means in scored.means.items()
-        },
+        "for_judges": scored.source.for_judges,
+        "metrics": means,
         "items": [
-            {
-                "line": item.prediction.line,
-                **{
-                    rule: {
-                        "score": score.value,
-                        "verdict": score.verdict,
-                        "taken": score.answer,
-                        "why": score.why,
-                        "details": dict(score.details),
-                    }
-                    for rule, score in item.scores.items()
-                },
-            }
+            {"line": item.prediction.line, **{rule: _score_object(score) for rule, score in item.scores.items()}}
             for item in scored.items
         ],
     }
 
 
-def _mean_object(mean: Mean) -> dict[str, Any]:
-    return {**_share_object(mean.score), "floor": _four(mean.floor), "ceiling": _four(mean.ceiling), "n": mean.n}
+def _score_object(score: Score) -> dict[str, Any]:
+    facts = {"score": score.value, "verdict": score.verdict, "taken": score.answer, "why": score.why}
+    return facts | {"details": dict(score.details)}
 
 
-def _average_object(average: Average) -> dict[str, Any]:
-    return {
-        "name": average.name,
-        "tasks": average.tasks,
-        "n": average.n,
-        "expected": average.expected,
-        "missing": list(average.missing),
-        **{rule: _share_object(share) for rule, share in average.scores.items()},
-    }
+def _average_object(average: TaskAverage) -> dict[str, Any]:
+    facts = {"name": average.name, "tasks": average.tasks, "n": average.n, "expected": average.expected}
+    scores = {rule: _share_object(share) for rule, share in average.scores.items()}
+    return facts | {"missing": list(average.missing)} | scores
 
 
-def _share_object(share: Share) -> dict[str, float | None]:
+def _share_object(share: Share) -> dict[str, float | int | None]:
     return {"score": _four(share.value), "low": _four(share.low), "high": _four(share.high)}
 
 
 def _four(value: float | None) -> float | None:
     return None if value is None else round(100 * value, 4)
-
-
-ABOUT = "score L-Eval prediction files (TASK.pred.jsonl)"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -453,41 +407,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the scores of the files, and write them to `--out`. Raises `InputError`."""
-    found = find_files(options.predictions, options.task)
-    sources = [read_predictions(path, task, options.model) for path, task in found.files]
+    """Write the scores of the files to `--out`, and print them. Raises `InputError`."""
+    files = find_files(options.predictions, options.task)
+    sources = [read_predictions(path, task, options.model) for path, task in files.files]
     _check_once_each(sources)
     try:
-        scored = [score_task(source) for source in sources]
+        models = _by_model([score_task(source) for source in sources])
     except MissingPackageError as error:
         raise InputError("PREDICTIONS", options.predictions[0], str(error)) from None
-    by_model = _by_model(scored)
-    parts = [(model, tasks, averages(tasks)) for model, tasks in by_model.items()]
-    for line in lines(parts, found.passed_over):
-        print(line)
     if options.out is not None:
-        content = json.dumps(report_object(parts), indent=1, ensure_ascii=True, allow_nan=False)
-        try:
-            write_whole(options.out, f"{content}\n".encode())
-        except OSError as error:
-            raise InputError("--out", options.out, f"cannot be written ({error.strerror or error})") from None
+        write_object(options.out, report_object(models))
+    for model, tasks in models.items():
+        for line in lines(model, tasks):
+            print(line)
+    for line in legend([task for tasks in models.values() for task in tasks]):
+        print(line)
+    for path in files.passed_over:
+        print(one_line(f"passed over: {path} (its name is no task's)"))
+    if options.out is not None:
         print(f"written to {options.out}")
 
 
 def _check_once_each(sources: Sequence[Predictions]) -> None:
-    seen: dict[tuple[str, str], Path] = {}
+    paths: dict[tuple[str, str], Path] = {}
     for source in sources:
-        key = (source.model, source.task.name)
-        if key in seen:
-            remedy = f"{source.model} has {source.task.name} in {seen[key]} too: give one of them"
+        before = paths.setdefault((source.model, source.task.name), source.path)
+        if before is not source.path:
+            remedy = f"{source.model} has {source.task.name} in {before} too: give one of them"
             raise InputError("PREDICTIONS", source.path, remedy)
-        seen[key] = source.path
+
+
+def in_published_order(tasks: Iterable[TaskScores]) -> list[TaskScores]:
+    """Tasks in the order of the published tables, those of one's own behind them."""
+    order = {name: place for place, name in enumerate(TASKS)}
+    return sorted(tasks, key=lambda each: order.get(each.task.name, len(order)))
 
 
 def _by_model(scored: Sequence[TaskScores]) -> dict[str, list[TaskScores]]:
-    """Each model's tasks, in the order of the published tables; those of one's own behind them."""
-    order = {name: place for place, name in enumerate(TASKS)}
-    models: dict[str, list[TaskScores]] = {}
-    for each in sorted(scored, key=lambda each: (each.source.model, order.get(each.task.name, len(order)))):
-        models.setdefault(each.source.model, []).append(each)
-    return models
+    models = sorted({each.source.model for each in scored})
+    return {model: in_published_order(each for each in scored if each.source.model == model) for model in models}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -14,7 +14,7 @@ from typing import Literal
 
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.grid import parse_id
-from needlework.results.merge.shards import Missing, RunPart, absent_shards, parts_of
+from needlework.results.merge.parts import RunPart, absent_shards, parts_of
 from needlework.results.records.journal import WAITING_FILES, read_waiting
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.records.samples import latest_of_each
@@ -25,15 +25,16 @@ def main(argv: Sequence[str]) -> int:
     """Run the command; returns 0, or 2 after one line about wrong input."""
     options = _parser().parse_args(argv)
     try:
-        found = progress_of_run(options.run, time.time())
+        parts = progress_of_run(options.run, time.time())
     except InputError as error:
         return refuse("status", error)
     if options.json:
-        total = {name: sum(getattr(each, name) for each in found) for name in ("done", "expected", "errors")}
-        parts = [asdict(each) for each in found]
-        print(json.dumps({"run": str(options.run), **total, "left_s": left_of_all(found), "parts": parts}))
+        left = time_left(parts)
+        print(
+            json.dumps({"run": str(options.run), **_totals(parts), "left_s": left, "parts": list(map(asdict, parts))})
+        )
     else:
-        print(*status_lines(found), sep="\n")
+        print(*status_lines(parts), sep="\n")
     return 0
 
 
@@ -49,34 +50,38 @@ def _parser() -> argparse.ArgumentParser:
 
 
 _HEAD = ("part", "done", "errors", "a minute", "left", "state")
-# Longer than most answers take. A process that is silent for so long may be at work on a very long prompt, or dead.
-_LONG_S = 300
+_SILENT_S = 300  # a process that is silent for longer works on a very long prompt, or is dead
 
 
-def status_lines(found: Sequence[PartProgress]) -> Iterator[str]:
+def status_lines(parts: Sequence[PartProgress]) -> Iterator[str]:
     """A line for each part, and one for all of them together."""
-    rows = [_HEAD, *map(_row, found)]
-    if len(found) > 1:
-        done, expected, errors = (sum(getattr(each, name) for each in found) for name in ("done", "expected", "errors"))
-        speeds = [each.per_minute for each in found if each.per_minute is not None]
-        rows.append(("all", _done(done, expected), str(errors), _speed(sum(speeds)), clock(left_of_all(found)), ""))
+    rows = [_HEAD, *map(_row, parts)]
+    if len(parts) > 1:
+        total = _totals(parts)
+        speed = sum(part.per_minute for part in parts if part.per_minute is not None)
+        done = _share_done(total["done"], total["expected"])
+        rows.append(("all", done, str(total["errors"]), _speed(speed), clock(time_left(parts)), ""))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
-def _row(each: PartProgress) -> tuple[str, ...]:
-    state = each.state
-    told: str = state
-    if state == "writing" and each.quiet_s is not None:
-        told = f"last answer {clock(each.quiet_s)} ago"
-        if each.quiet_s > _LONG_S:
-            told += ": killed? the same command goes on"
-    left = "" if state == "ended" else clock(each.left_s)
-    return one_line(each.name), _done(each.done, each.expected), str(each.errors), _speed(each.per_minute), left, told
+def _totals(parts: Sequence[PartProgress]) -> dict[str, int]:
+    return {name: sum(getattr(part, name) for part in parts) for name in ("done", "expected", "errors")}
 
 
-def _done(done: int, expected: int) -> str:
+def _row(part: PartProgress) -> tuple[str, ...]:
+    state: str = part.state
+    if state == "writing" and part.quiet_s is not None:
+        state = f"last answer {clock(part.quiet_s)} ago"
+        if part.quiet_s > _SILENT_S:
+            state += ": killed? the same command goes on"
+    left = "" if part.state == "ended" else clock(part.left_s)
+    done = _share_done(part.done, part.expected)
+    return one_line(part.name), done, str(part.errors), _speed(part.per_minute), left, state
+
+
+def _share_done(done: int, expected: int) -> str:
     share = f" ({100 * done // expected} %)" if expected else ""
     return f"{done:,} of {expected:,}{share}"
 
@@ -86,7 +91,7 @@ def _speed(per_minute: float | None) -> str:
 
 
 def clock(seconds: float | None) -> str:
-    """`1:05:09`, `5:09`; empty where nobody knows."""
+    """Format a duration as `1:05:09` or `5:09`; an unknown one as an empty text."""
     if seconds is None:
         return ""
     minutes, rest = divmod(round(seconds), 60)
@@ -99,33 +104,29 @@ State = Literal["ended", "interrupted", "writing", "not begun"]
 
 @dataclass(frozen=True, slots=True)
 class PartProgress:
-    """One part of a run. `done`: trials with a record, or an answer that waits for its test; `errors`: of those, what
-    resuming tries again. `per_minute`: trials, `left_s`: seconds, both as this session has been going, `None` before
-    its first. `quiet_s`: seconds since the last sign; `None` for a shard that has no folder.
-
-    `writing`: it has not ended. Whether its process lives can be told from `quiet_s` alone.
-    """
+    """The progress of one part of a run."""
 
     name: str
-    state: State
-    done: int
+    state: State  # `writing`: it has not ended; whether its process lives, `quiet_s` alone can tell
+    done: int  # trials with a record, or with an answer that is not scored yet
     expected: int
-    errors: int
-    per_minute: float | None = None
-    left_s: float | None = None
-    quiet_s: float | None = None
+    errors: int  # of the trials done, those that resuming asks again
+    per_minute: float | None = None  # trials of this session; `None` before the first
+    left_s: float | None = None  # seconds, estimated from this session
+    quiet_s: float | None = None  # seconds since a file changed; `None` for a shard without a folder
 
 
 def progress_of_run(run: Path, now: float) -> list[PartProgress]:
     """Every part of a run, shards without a folder too. `now`: seconds since 1970. Raises `InputError`."""
     parts = list(parts_of(run))
-    return [*(_progress(part, now) for part in parts), *map(_not_begun, absent_shards(parts))]
+    absent = [PartProgress(shard.part, "not begun", 0, shard.count, 0) for shard in absent_shards(parts)]
+    return [*(_progress(part, now) for part in parts), *absent]
 
 
-def left_of_all(found: Sequence[PartProgress]) -> float | None:
-    """Seconds until the slowest part ends, as long as nothing changes; `None` where one cannot be told."""
-    still = [each.left_s for each in found if each.state != "ended"]
-    return None if None in still else max((left for left in still if left is not None), default=0.0)
+def time_left(parts: Sequence[PartProgress]) -> float | None:
+    """Seconds until the slowest part ends, at the speed of this session; `None` if one is unknown."""
+    left = [part.left_s for part in parts if part.state != "ended"]
+    return None if None in left else max((seconds for seconds in left if seconds is not None), default=0.0)
 
 
 def _progress(part: RunPart, now: float) -> PartProgress:
@@ -135,18 +136,20 @@ def _progress(part: RunPart, now: float) -> PartProgress:
     expected = len(tests) + max(0, planned - len(tests)) if isinstance(planned, int) else len(tests)
     remaining: int | None = None
     if part.planned is not None:
-        own = set(part.planned.tests)
-        tests = {nodeid: length for nodeid, length in tests.items() if nodeid in own}
-        expected = len(own)
-        remaining = sum(map(_length, own - tests.keys()))
+        planned_tests = set(part.planned.tests)
+        tests = {nodeid: length for nodeid, length in tests.items() if nodeid in planned_tests}
+        expected = len(planned_tests)
+        remaining = sum(cell.length for nodeid in planned_tests - tests.keys() if (cell := parse_id(nodeid)))
     keys = {record.key for record in records}
     ended = part.manifest.get("ended") is not None
     waiting = 0 if ended else sum(answer.key not in keys for answer in read_waiting(part.folder))
     done = min(expected, len(tests) + waiting)
     errors = sum(record.outcome in ("error", "invalid") for record in records if record.nodeid in tests)
     state: State = "writing" if not ended else "ended" if done >= expected else "interrupted"
-    last = _last_sign(part.folder)
-    seconds = _seconds(_session_began(part), last) if state == "writing" else None
+    last = _last_change(part.folder)
+    # A resumed run keeps the date at which it began; its speed is that of the session that writes.
+    started = part.manifest.get("session_started", part.manifest.get("started"))
+    seconds = _seconds_between(started, last) if state == "writing" else None
     before = part.manifest.get("recorded")  # of a run that has not ended: what earlier sessions had done
     since = done - (before if isinstance(before, int) else 0)
     speed = since / seconds if seconds and since > 0 else None
@@ -163,36 +166,16 @@ def _progress(part: RunPart, now: float) -> PartProgress:
     )  # fmt: skip
 
 
-def _not_begun(missing: Missing) -> PartProgress:
-    return PartProgress(missing.part, "not begun", 0, missing.count, 0)
-
-
-def _session_began(part: RunPart) -> object:
-    """When the session began that writes; a run that goes on keeps the date at which it began."""
-    return part.manifest.get("session_started", part.manifest.get("started"))
-
-
-def _length(nodeid: str) -> int:
-    cell = parse_id(nodeid)
-    return cell.length if cell else 0
-
-
-def _last_sign(folder: Path) -> float | None:
-    """When a file of the folder that grows with each answer changed last."""
-    return max(_changed(_growing(folder)), default=None)
-
-
-def _growing(folder: Path) -> Iterable[Path]:
-    return (folder / JOURNAL, folder / MANIFEST, *folder.glob(WAITING_FILES))
-
-
-def _changed(paths: Iterable[Path]) -> Iterable[float]:
-    for path in paths:
+def _last_change(folder: Path) -> float | None:
+    """When a file that grows with each answer changed last, in seconds since 1970."""
+    times = []
+    for path in (folder / JOURNAL, folder / MANIFEST, *folder.glob(WAITING_FILES)):
         with suppress(OSError):
-            yield path.stat().st_mtime
+            times.append(path.stat().st_mtime)
+    return max(times, default=None)
 
 
-def _seconds(started: object, until: float | None) -> float | None:
+def _seconds_between(started: object, until: float | None) -> float | None:
     with suppress(ValueError):
         if isinstance(started, str) and until is not None:
             return max(0.0, until - datetime.fromisoformat(started).timestamp()) or None

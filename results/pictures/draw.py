@@ -296,7 +296,8 @@ def _draw_lines(figure: SubFigure, chart: LineChart, fonts: Fonts) -> None:
 
 
 def _draw_line(axes: Axes, chart: LineChart, line: ChartLine, at: int, aside: float, fonts: Fonts) -> None:
-    color, mark, dash = COLORS[at % len(COLORS)], _MARKS[at % len(_MARKS)], _DASHES[at % len(_DASHES)]
+    color = COLORS[at % len(COLORS)] if line.is_joined else INK
+    mark, dash = _MARKS[at % len(_MARKS)], _DASHES[at % len(_DASHES)]
     places = [share + aside for share in chart.shares([point.x for point in line.points])]
     drawn = [(x, point, point.score) for x, point in zip(places, line.points, strict=True) if point.score is not None]
     lost = [x for x, point in zip(places, line.points, strict=True) if point.score is None]

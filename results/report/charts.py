@@ -318,7 +318,7 @@ def _arm_lines(found: DocumentScores, points: Sequence[ArmAtPlace], task: str) -
     """A line for each way to give the documents; the answer's document alone is a single point."""
     needles = {"whole": "questions", "bm25": "questions_bm25", "dense": "questions_dense"}
     lines = []
-    for arm in dict.fromkeys(point.arm for point in points):
+    for arm in sorted(dict.fromkeys(point.arm for point in points), key=lambda arm: arm == FOCUSED):
         drawn = []
         for point in points:
             if point.arm != arm or point.score.value is None:

@@ -67,20 +67,12 @@ def _made(settings: Settings, suites: list[Suite], out: Path, open_model: OpenJu
     from needlework.haystack_fixtures.documents.near_copies import MOST
     from needlework.haystack_fixtures.documents.questions import rows_before
     from needlework.haystack_fixtures.documents.readers import read_documents
-    from needlework.results.questions.make import (
-        choose,
-        load_template,
-        replies_of,
-        reply_budget,
-        write_file,
-        write_questions,
-    )
-    from needlework.results.questions.pairs import kept_lines, listed
+    from needlework.results.questions.command import listed, replies_beside, write_questions_file
+    from needlework.results.questions.make import choose, load_template, reply_budget, write_questions
 
     own = family_options(suites[0], DocumentOptions)
     spec, found, before = str(own.questions_model), read_documents(str(own.documents)), rows_before(out, OPTION)
     chosen = choose(found, before, MOST, settings.seed)
-    yield from kept_lines(chosen.kept)
     if not chosen.documents:
         yield f"questions: {len(before)}, written by {spec} before: {relative(out)}"
         return
@@ -100,14 +92,14 @@ def _made(settings: Settings, suites: list[Suite], out: Path, open_model: OpenJu
     chinese = all(suite.language == "zh" for suite in suites)
     try:
         template = load_template("factoid-zh" if chinese else "factoid")
-        written = write_questions(chosen, found, model, template, 1, replies_of(out))
+        written = write_questions(chosen, model, template, 1, replies_beside(out))
     finally:
         model.close()
-    failed = [f"{name!r}: {why}" for name, why in written.result.failed]
+    failed = [f"{name!r}: {why}" for name, why in written.failed]
     yield from listed(f"documents that {spec} wrote no question about", failed)
     if not written.rows:
         raise InputError(OPTION, spec, f"has written no question that can be used ({failed[0]})")
-    write_file(out, written.rows, OPTION)
+    write_questions_file(out, written.rows, OPTION)
     yield f"questions: {len(written.rows)} in all, {written.count} requests now"
     if spec in settings.model:
         yield f"{spec} answers questions of its own: have another model write them, if you can"

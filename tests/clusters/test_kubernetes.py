@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from needlework.cluster.kubernetes import Pods, indexed_job
-from needlework.cluster.shards import Plan
+from needlework.cluster.plan import Plan
 
 yaml = pytest.importorskip("yaml")
 validate = pytest.importorskip("kubernetes_validate", reason="pip install kubernetes-validate")

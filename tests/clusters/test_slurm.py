@@ -52,7 +52,7 @@ def test_killed_requeued_lost_and_followed_by_another_launcher(launches, one_pro
     code, said = launches.ended(launches.start("slurm", "-p", "debug", "--gpus-per-job=1"))
 
     assert code == 0, said
-    assert "are on their way" in said
+    assert "are queued or running" in said
     assert "merged 4 parts, 200 of 200 trials" in said
     assert [launches.answered(shard) for shard in (1, 2, 3, 4)] == [50] * 4, "no cell was asked twice"
     assert "try 2" in launches.log(1)
@@ -112,7 +112,7 @@ def test_no_wait_and_then_followed(launches, one_process):
     time.sleep(1)
     code, said = launches.ended(launches.start("slurm"))
 
-    assert said.splitlines()[0] == "0 of 4 shards are done, 4 are on their way, 0 are started"
+    assert said.splitlines()[0] == "0 of 4 shards are done, 4 are queued or running, 0 are started"
     assert code == 0
     assert same_results(one_process, launches.run)
 

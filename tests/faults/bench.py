@@ -15,7 +15,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 
-from needlework.haystack_fixtures.configuration.presets import BY_KEY
+from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from tests.faults.catalogue import CATALOGUE, Fault
 from tests.faults.grid import options
 from tests.faults.judge import complaints, summary

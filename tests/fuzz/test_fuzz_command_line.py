@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.configuration.presets import OPTIONS
+from needlework.haystack_fixtures.configuration.option_table import OPTIONS
 from tests.fuzz.junk import ODD_WORDS, SEED, bounded, check_line
 from tests.plugin.conftest import project
 

@@ -12,7 +12,6 @@ import pytest
 
 import needlework
 from needlework.core.record import Record
-from needlework.results.files.csv_files import write_csv
 from needlework.results.files.json_files import write_json
 from needlework.results.files.read_run import load_panels
 from needlework.results.plot import main
@@ -57,11 +56,10 @@ def test_pictures_go_beside_what_is_drawn(
 
 def test_draws_the_same_from_every_kind_of_file(make_record: Make, run: Path, tmp_path: Path) -> None:
     records = [make_record(length=length) for length in (500, 1000)]
-    write_csv(tmp_path / "results.csv", records)
     lines = [line_of(record) for record in (make_record(length=500, outcome="error"), *records)]
     (tmp_path / "journal.jsonl").write_text("\n".join(lines) + '\n{"torn', encoding="utf-8")
     pictures = set()
-    for path in (run, run / "results.json", tmp_path / "results.csv", tmp_path / "journal.jsonl"):
+    for path in (run, run / "results.json", tmp_path / "journal.jsonl"):
         assert main([str(path), "--out", str(tmp_path / "out"), "--format", "svg"]) == 0
         pictures.add((tmp_path / "out" / "heatmap-niah-code-mock.svg").read_bytes())
 
@@ -112,7 +110,7 @@ def test_other_systems_files_are_drawn_and_named(tmp_path: Path) -> None:
         ("none.json", '{"schema": 1, "records": []}', "nothing to draw"),
         ("journal.jsonl", "hello\n", "nothing to draw"),
         ("journal.jsonl", '{"key": "k", "outcome": "found"}\n', "holds no trials"),
-        ("other.csv", "a,b\n1,2\n", "no column"),
+        ("other.csv", "a,b\n1,2\n", "holds no results"),
         ("binary.json", "\x80\x81", "is not JSON"),
         ("folder", "", "holds no results"),
     ],

@@ -10,12 +10,12 @@ from functools import lru_cache
 from glob import glob
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Struct
 
 from needlework.core.errors import InputError
-from needlework.core.options import HOW, WHAT, Option, file_or_hub, never, one_of, path, switch
+from needlework.core.options import path
 from needlework.haystack_fixtures.haystacks.documents import Keep
 
 _HUB = "hf:"
@@ -296,57 +296,8 @@ SOURCES = (
 class LevalOptions(Struct, frozen=True):
     """The options of L-Eval's tasks."""
 
-    leval_data: str | None = None  # where its files lie
-    leval_subset: str = "scored"  # the rows that are asked
+    leval_data: Annotated[str, path] | None = None  # where its files lie
+    leval_subset: Literal["scored", "llm", "human", "both"] = "scored"  # the rows that are asked
     leval_truncation: Literal["exact", "compat"] = "exact"  # how documents are cut
     leval_length_hint: bool = True  # whether open questions tell the length of the reference
     no_truncate: bool = False  # whether documents that are too long are skipped
-
-
-OPTIONS = (
-    Option(
-        "leval-data",
-        WHAT,
-        'a jsonl file of L-Eval\'s form, a quoted pattern ("mine/*.jsonl"), a folder of such files, a clone of its'
-        " data, or hf:L4NLP/LEval[@REVISION]; each file is a task, leval_NAME; without --preset, --task all are asked",
-        path,
-        metavar="WHERE",
-        suite=True,
-        counts=never,
-        file=file_or_hub,
-    ),
-    Option(
-        "leval-subset",
-        WHAT,
-        "rows of L-Eval to ask, by their own `evaluation`: scored (exam, f1, rouge), llm, human, both (llm and human)",
-        one_of("scored", "llm", "human", "both"),
-        "scored",
-        suite=True,
-    ),
-    Option(
-        "leval-truncation",
-        HOW,
-        "how L-Eval's documents are cut to a length: exact (to the token), compat (L-Eval's own steps of words)",
-        one_of("exact", "compat"),
-        "exact",
-        suite=True,
-    ),
-    Option(
-        "no-truncate",
-        HOW,
-        "skip the questions of L-Eval's documents that are too long, rather than cut them",
-        switch,
-        "false",
-        flag=True,
-        suite=True,
-    ),
-    Option(
-        "leval-length-hint",
-        HOW,
-        "tell the words of the reference in L-Eval's open tasks, as L-Eval does",
-        switch,
-        "true",
-        metavar="true|false",
-        suite=True,
-    ),
-)

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from needlework.core.grid import Cell
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.needles import needle_sets as needle_files
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
-from needlework.haystack_fixtures.tasks.task import Question
-from needlework.haystack_fixtures.trials import contexts
-from needlework.haystack_fixtures.trials.builder import TrialBuilder, recipe_frame, trial_key
+from needlework.haystack_fixtures.trials import sources
+from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.models.tokenizers.tokenizer import Encoded, load_tokenizer
 
 # Windows around seams, at most: three seams of the first draft and a few more for each further try.
@@ -70,9 +64,9 @@ def test_a_grid_encodes_its_corpus_once(tmp_path):
 
 def test_each_repeat_opens_its_text_once(tmp_path, monkeypatch):
     opened = []
-    original = contexts.order_source
+    original = sources.order_source
     monkeypatch.setattr(
-        contexts, "order_source", lambda *args, **named: opened.append(named["repeat"]) or original(*args, **named)
+        sources, "order_source", lambda *args, **named: opened.append(named["repeat"]) or original(*args, **named)
     )
     builder, series = built(tmp_path, load_tokenizer("tiktoken:cl100k_base"), repeats="6")
     for cell in series.cells:  # lengths outer: every repeat comes back with each length
@@ -122,22 +116,6 @@ def test_threads_build_what_one_thread_builds(tmp_path):
             expected.text_sha256,
             expected.filler_sha256,
         )
-
-
-NAMES = st.sampled_from(["answer_budget", "corpus", "d", "depth", "model", "needle", "question_position", "zz"])
-
-
-@given(
-    constant=st.dictionaries(NAMES, st.one_of(st.none(), st.text(), st.lists(st.integers()), st.booleans())),
-    question=st.text(),
-    depths=st.lists(st.floats(0, 100)).map(tuple),
-)
-def test_a_key_is_the_hash_of_the_whole_recipe(constant, question, depths):
-    cell = Cell("niah", 4000, 33.3, "code", 2)
-    asked = Question(needles=(), depths=depths, question=question, answer="", reference={})
-    recipe = constant | {"cell": ["niah", 4000, 33.3, "code", 2], "needles": [], "depths": depths, "question": question}
-    whole = json.dumps(recipe, sort_keys=True, ensure_ascii=False)
-    assert trial_key(recipe_frame(constant), cell, asked) == sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @pytest.mark.parametrize("spec", ["codes", "pizza"])

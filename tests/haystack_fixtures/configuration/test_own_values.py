@@ -1,4 +1,4 @@
-"""What one family alone has: values that are not the default, and one place for each default."""
+"""One table of options: fields of the settings and of the families; what a manifest has of them."""
 
 from __future__ import annotations
 
@@ -8,25 +8,17 @@ import pytest
 
 from needlework.core.errors import InputError
 from needlework.core.settings import FamilyValues, Settings, Suite, family_options
-from needlework.haystack_fixtures.configuration.presets import BY_KEY
+from needlework.haystack_fixtures.configuration.option_table import BY_KEY, OPTIONS
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.configuration.stored_settings import read_settings, settings_tables
-from needlework.haystack_fixtures.retrieval.options import OPTIONS as RETRIEVAL
-from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
-from needlework.haystack_fixtures.tasks.document_material import OPTIONS as DOCUMENTS
-from needlework.haystack_fixtures.tasks.document_material import DocumentOptions
-from needlework.haystack_fixtures.tasks.published.leval_files import OPTIONS as LEVAL
 from needlework.haystack_fixtures.tasks.published.leval_files import LevalOptions
 
 
-@pytest.mark.parametrize(
-    ("kind", "options"), [(LevalOptions, LEVAL), (DocumentOptions, DOCUMENTS), (RetrievalOptions, RETRIEVAL)]
-)
-def test_a_familys_values_have_the_defaults_of_its_options(kind, options):
-    usual = kind()
-    assert {option.key: option.usual for option in options} == {
-        option.key: getattr(usual, option.key) for option in options
-    }
+def test_help_begins_with_the_twenty_options_of_most_runs():
+    groups = list(dict.fromkeys(option.words.group for option in OPTIONS))
+    first = [option.name for option in OPTIONS if option.words.group == groups[0]]
+    assert (groups[0], len(first), len(groups)) == ("needlework: the options of most runs", 20, 7)
+    assert first[:8] == ["preset", "model", "tokenizer", "base-url", "api-key-env", "serve", "task", "lengths"]
 
 
 def test_only_what_is_said_is_kept(tmp_path):
@@ -39,7 +31,7 @@ def test_only_what_is_said_is_kept(tmp_path):
 
 def test_a_manifests_tables_give_it_back(tmp_path):
     options = {
-        "retriever": "none,bm25",
+        "retriever": "none,BM25",
         "chunk_size": "64t",
         "no_truncate": "true",
         "leval_data": "a,b",

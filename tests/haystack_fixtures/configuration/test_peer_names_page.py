@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from needlework.haystack_fixtures.configuration.option_table import BY_KEY, SUITE_KEYS
 from needlework.haystack_fixtures.configuration.peer_names import NAMES, PeerName
-from needlework.haystack_fixtures.configuration.presets import BY_KEY, SUITE_KEYS
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 
 PAGE = Path(__file__).parents[3] / "docs" / "presets.md"

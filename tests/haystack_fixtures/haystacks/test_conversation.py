@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from needlework.core.draws import draws, pick
 from needlework.core.errors import InputError
 from needlework.core.prompts import Message, Prompt, Turn, parted, plain_turns
-from needlework.haystack_fixtures.haystacks.builder import verify_prompt
+from needlework.haystack_fixtures.haystacks.builder import near_enough, verify_prompt
 from needlework.haystack_fixtures.haystacks.conversations import (
     AroundTurns,
     Conversation,
@@ -24,7 +23,6 @@ from needlework.haystack_fixtures.haystacks.conversations import (
     list_of_rounds,
 )
 from needlework.haystack_fixtures.haystacks.listing import ListSources
-from needlework.haystack_fixtures.haystacks.search import near_enough
 from needlework.models.tokenizers.tokenizer import Tokenizer, load_tokenizer
 from tests.chat_templates import IRREGULAR, REGULAR, templated
 
@@ -57,15 +55,15 @@ def build(
     conversation = GrowingConversation(partial(rounds, seed=seed), Round("And now?", "A note."))
     stage, joints = joints_of(stage)
     prompt = build_conversation(
-        tokenizer,
-        conversation,
         stage,
         joints,
-        sources=ListSources(list_of_rounds(conversation, joints), tokenizer),
-        prose=PROSE,
-        needles=[(f"wanted{k}", Round(f"{WANTED.ask} ({k})", f"{WANTED.reply} {k}!")) for k in range(needles)],
-        depths=[depth] * needles,
-        token_budget=budget,
+        conversation,
+        ListSources(list_of_rounds(conversation, joints), tokenizer),
+        PROSE,
+        [(f"wanted{k}", Round(f"{WANTED.ask} ({k})", f"{WANTED.reply} {k}!")) for k in range(needles)],
+        [depth] * needles,
+        budget=budget,
+        encode=tokenizer.encode,
     )
     verify_prompt(tokenizer, prompt)
     return prompt
@@ -116,19 +114,12 @@ def test_the_wanted_turn_stands_at_its_depth() -> None:
         assert depth not in (0, 100) or placed.depth == depth
 
 
-def test_questions_of_one_conversation_begin_alike() -> None:
-    tokenizer = templated(load_tokenizer("o200k_base"), REGULAR["chatml"])
-    one, other = (build(tokenizer, around(tokenizer), 2000, depth) for depth in (60, 90))
-    shared = next(n for n, (a, b) in enumerate(zip(one.ids, other.ids, strict=False)) if a != b)
-    assert shared > 0.5 * 2000
-
-
 def test_neighbours_of_one_role_are_merged_only_where_the_template_refuses_them() -> None:
     inner = load_tokenizer("o200k_base")
     turns = (Turn("user", "Some examples."), Turn("user", "Hello?"), Turn("assistant", "Hello."))
     for name, source in REGULAR.items():
         tokenizer = templated(inner, source)
-        prompt = build_given(tokenizer, Conversation(turns, wanted=2), around(tokenizer), token_budget=500)
+        prompt = build_given(tokenizer, Conversation(turns, wanted=2), around(tokenizer), budget=500)
         verify_prompt(tokenizer, prompt)
         merged = "alternating" in name
         assert prompt.flags == (("merged_roles",) if merged else ())
@@ -138,14 +129,6 @@ def test_neighbours_of_one_role_are_merged_only_where_the_template_refuses_them(
         assert prompt.text[placed.start : placed.end] == "Hello."
         assert placed.depth == 100
         assert prompt.text[slice(*prompt.context)].startswith("Some examples.")
-
-
-def test_a_shapes_own_message_before_the_turns_is_merged_with_the_first() -> None:
-    tokenizer = templated(load_tokenizer("o200k_base"), REGULAR["brackets, alternating"])
-    stage = AroundTurns((Message("user", "Listen."),), "", (QUESTION,), (), tokenizer.render_chat)
-    prompt = build(tokenizer, stage, 600)
-    assert prompt.flags == ("merged_roles",)
-    assert prompt.messages[0].content == f"Listen.\n\n{rounds(1)[0].ask}"
 
 
 @pytest.mark.parametrize("name", IRREGULAR)
@@ -162,19 +145,7 @@ def test_a_template_that_changes_a_turn_is_refused() -> None:
         build(tokenizer, around(tokenizer), 800)
     lantern = Conversation((Turn("user", "A lantern?"), Turn("assistant", "No.")))
     with pytest.raises(InputError, match="changes the text of turn 0"):
-        build_given(tokenizer, lantern, around(tokenizer), token_budget=800)
-
-
-def test_what_is_too_short_names_the_length_that_would_do() -> None:
-    tokenizer = templated(load_tokenizer("o200k_base"), REGULAR["chatml"])
-    with pytest.raises(InputError, match=r"use at least (\d+)"):
-        build(tokenizer, around(tokenizer), 40)
-
-
-def test_the_plain_form() -> None:
-    said: Sequence[Message] = (Message("user", "Hello?"), Message("assistant", "Hello."), Message("user", "Who?"))
-    assert plain_turns(said, "en") == "User: Hello?\n\nAssistant: Hello.\n\nUser: Who?\n\nAssistant:"
-    assert plain_turns(said, "zh") == "用户：Hello?\n\n助手：Hello.\n\n用户：Who?\n\n助手："
+        build_given(tokenizer, lantern, around(tokenizer), budget=800)
 
 
 def test_shapes_without_room_for_turns_are_refused() -> None:

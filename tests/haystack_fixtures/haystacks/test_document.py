@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
-from needlework.core.prompts import Message
 from needlework.haystack_fixtures.haystacks.builder import verify_prompt
 from needlework.haystack_fixtures.haystacks.documents import Document, build_document, compat_span
-from needlework.haystack_fixtures.haystacks.pieces import WindowMemo
+from tests.haystack_fixtures.haystacks.around import around
 
 HEAD, TAIL = "Read this.\n\n", "\n\nQuestion: who wrote it?\nAnswer:"
 PARTS = [
@@ -31,17 +30,7 @@ texts = st.lists(st.sampled_from(PARTS), min_size=1, max_size=400).map("".join)
 
 
 def built(tokenizer, document, budget):
-    return build_document(
-        document,
-        tokenizer.encode(document.text),
-        before=HEAD,
-        after=TAIL,
-        token_budget=budget,
-        messages=lambda context: (Message("user", f"{HEAD}{context}{TAIL}"),),
-        bos=tokenizer.bos,
-        reserved=0,
-        memo=WindowMemo(tokenizer),
-    )
+    return build_document(around(tokenizer, HEAD, TAIL, budget), document, tokenizer.encode(document.text))
 
 
 def kept(prompt):
@@ -74,33 +63,14 @@ def test_plain_text_leaves_no_token_free(tokenizer):
     assert max(slacks) <= 1
 
 
-def test_what_is_left_out_is_told_as_a_share(tokenizers):
-    tokenizer = tokenizers["o200k"]
-    text = "one two three four five six seven eight nine ten " * 40
-    prompt = built(tokenizer, Document(text), 220)
-    assert prompt.truncated == pytest.approx(1 - len(tokenizer.encode(kept(prompt)).ids) / 401, abs=0.01)
-
-
 def test_questions_of_a_document_share_their_beginning(tokenizer):
     text = "Nobody in the village remembered who had planted the old pear tree. " * 40
-    document, encoded, memo = Document(text), tokenizer.encode(text), WindowMemo(tokenizer)
-    ids, contexts = [], []
-    for question in ("Who?", "When did the tree come down, and who was there?"):
-        prompt = build_document(
-            document,
-            encoded,
-            before=HEAD,
-            after=f"\n\n{question}",
-            token_budget=300,
-            messages=lambda context: (Message("user", context),),
-            bos=tokenizer.bos,
-            reserved=0,
-            memo=memo,
-        )
-        ids.append(prompt.ids.tolist())
-        contexts.append(prompt.context_tokens)
+    document, encoded = Document(text), tokenizer.encode(text)
+    questions = ("\n\nWho?", "\n\nWhen did the tree come down, and who was there?")
+    prompts = [build_document(around(tokenizer, HEAD, question, 300), document, encoded) for question in questions]
+    ids = [prompt.ids.tolist() for prompt in prompts]
     same = next(number for number, (one, other) in enumerate(zip(*ids, strict=False)) if one != other)
-    assert same >= min(contexts) > 150
+    assert same >= min(prompt.context_tokens for prompt in prompts) > 150
 
 
 def test_all_of_it_goes_over_the_budget_where_nothing_may_be_cut(tokenizer):
@@ -137,11 +107,5 @@ def upstream(text, most, keep, count):
 def test_compat_is_the_published_rule(tokenizers, words, most, keep):
     tokenizer, text = tokenizers["cl100k"], "x " + " ".join(words)
     document = Document(text, keep, "compat")
-    span = compat_span(document, tokenizer.encode(text), most=most, memo=WindowMemo(tokenizer))
+    span = compat_span(document, tokenizer.encode(text), most=most, encode=tokenizer.encode)
     assert text[slice(*span)] == upstream(text, most, keep, lambda part: len(tokenizer.encode(part).ids))
-
-
-def test_compat_leaves_nothing_of_a_document_without_spaces(tokenizers):
-    prompt = built(tokenizers["cl100k"], Document("ferry_" * 900, truncation="compat"), 500)
-    assert kept(prompt) == ""
-    assert prompt.truncated == 1

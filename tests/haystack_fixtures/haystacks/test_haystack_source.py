@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from needlework.core.errors import InputError
-from needlework.haystack_fixtures.corpora.files import Corpus, documents_sha256
+from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.haystacks import source
-from needlework.haystack_fixtures.haystacks.sentences import sentence_ends_of
+from needlework.haystack_fixtures.haystacks.sentences import sentence_ends
 from needlework.haystack_fixtures.haystacks.source import HaystackSource, open_source
 from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
+from tests.haystack_fixtures.haystacks.around import corpus_of
 
 Open = Callable[..., HaystackSource]
-
-
-def corpus_of(*documents: str) -> Corpus:
-    return Corpus("test", "en", "none", "none", documents, documents_sha256(documents))
 
 
 def story(number: int, sentences: int = 60) -> str:
@@ -57,10 +53,6 @@ def test_tokens_are_those_of_the_whole_text(tokenizer: Tokenizer, tmp_path: Path
         assert source.ends[-1] == len(source.text)
 
 
-def test_the_same_seed_gives_the_same_bytes(opened: Open) -> None:
-    assert opened(MANY).text == opened(MANY).text
-
-
 @pytest.mark.parametrize("corpus", [MANY, ONE], ids=["many", "one"])
 def test_seed_and_repeat_change_the_filler(opened: Open, corpus: Corpus) -> None:
     begins = {opened(corpus, seed=seed, repeat=repeat).text[:200] for seed in range(3) for repeat in range(3)}
@@ -85,8 +77,6 @@ def test_nothing_repeats_before_all_is_used(opened: Open, corpus: Corpus) -> Non
     source = opened(corpus, min_tokens=25_000)
     sentences = [line for line in source.text[: source.corpus_chars].split(" the keeper saw ")[1:] if line]
     assert len(sentences) == len(set(sentences)) == sum(text.count(" the keeper saw ") for text in corpus.documents)
-    assert source.passes(source.corpus_chars) == 1.0
-    assert source.passes(len(source.text)) > 1
     assert source.text[source.corpus_chars :].startswith(source.text[:1000])
 
 
@@ -99,12 +89,7 @@ def test_order_does_not_depend_on_library_shuffles(opened: Open) -> None:
 
 def test_only_what_is_needed_is_encoded(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
-
-    def noted(texts: Sequence[str]) -> list[NDArray[np.int64]]:
-        seen.extend(texts)
-        return sentence_ends_of(texts)
-
-    monkeypatch.setattr(source, "sentence_ends_of", noted)
+    monkeypatch.setattr(source, "sentence_ends", lambda text: seen.append(text) or sentence_ends(text))
     opened(MANY, min_tokens=300)
     assert 1 <= len(seen) < 6
 
@@ -121,13 +106,6 @@ class Refusing:
     def encode(self, text: str) -> Encoded:
         assert len(text) < 1400, "a cached document was encoded again"
         return self._inner.encode(text)
-
-
-def test_blocks_are_the_text(opened: Open) -> None:
-    source = opened(ONE, min_tokens=4000)
-    size = len(source.text)
-    for start, end in ((0, 0), (0, size), (10, 20), (4096, 8192), (4095, 8193), (5000, 9000), (size, size)):
-        assert "".join(source.blocks(start, end)) == source.text[start:end]
 
 
 def test_a_document_is_encoded_once(tokenizers: dict[str, Tokenizer], tmp_path: Path) -> None:
@@ -153,13 +131,6 @@ def test_a_damaged_cache_is_made_again(tokenizers: dict[str, Tokenizer], tmp_pat
     assert np.array_equal(first.encoded.ids, again.encoded.ids)
     assert sorted(tmp_path.rglob("*.tokens")) == files  # no temporary files are left
     open_source(MANY, Refusing(tokenizer), seed=1, repeat=0, min_tokens=5000, cache_dir=tmp_path)  # type: ignore[arg-type]
-
-
-def test_a_cache_that_cannot_be_written_costs_time_only(tokenizers: dict[str, Tokenizer], tmp_path: Path) -> None:
-    blocked = tmp_path / "file"
-    blocked.write_text("not a folder")
-    source = open_source(MANY, tokenizers["cl100k"], seed=1, repeat=0, min_tokens=500, cache_dir=blocked)
-    assert source.text
 
 
 @pytest.mark.parametrize("documents", [(), ("",), (" \n ", "\t")])

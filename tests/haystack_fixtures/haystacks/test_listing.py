@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given
@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from needlework.core.draws import draws, pick
 from needlework.core.errors import InputError
-from needlework.core.prompts import Message, Prompt
-from needlework.haystack_fixtures.haystacks import listing as listing_module
+from needlework.core.prompts import Prompt
 from needlework.haystack_fixtures.haystacks.builder import verify_prompt
 from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
 from needlework.models.tokenizers.tokenizer import Tokenizer
+from tests.haystack_fixtures.haystacks.around import around
 
 PROSE = (
     "The ferry left before dawn, and nobody waved. Egon mended an oar. "
@@ -43,11 +43,10 @@ def steps(n: int) -> list[str]:
 
 @dataclass
 class Bench:
-    """A tokenizer, a listing, and how often its lists were asked for."""
+    """A tokenizer and a listing."""
 
     tokenizer: Tokenizer
     listing: Listing
-    asked: list[int] = field(default_factory=list)
 
     def build(
         self,
@@ -55,21 +54,12 @@ class Bench:
         needles: Sequence[tuple[str, str]] = (),
         depths: Sequence[float] = (),
         sources: ListSources | None = None,
-        **options: object,
+        unique: Sequence[str] = (),
+        reserved: int = 0,
     ) -> tuple[Prompt, int]:
+        sources = sources or ListSources(self.listing, self.tokenizer)
         return build_listing(
-            self.tokenizer,
-            before=HEAD,
-            after=TAIL,
-            listing=self.listing,
-            sources=sources or ListSources(self.listing, self.tokenizer),
-            prose=PROSE,
-            needles=needles,
-            depths=depths,
-            token_budget=budget,
-            messages=lambda context: (Message("user", f"{HEAD}{context}{TAIL}"),),
-            bos=self.tokenizer.bos,
-            **options,  # type: ignore[arg-type]
+            around(self.tokenizer, HEAD, TAIL, budget, reserved), self.listing, sources, PROSE, needles, depths, unique
         )
 
     def tokens(self, text: str) -> int:
@@ -120,20 +110,6 @@ def test_any_budget_depth_and_list(tokenizer: Tokenizer, data: st.DataObject) ->
     assert made.tokens(one_more + made.listing.closing + TAIL) > budget - 3 * len(needles)
 
 
-@pytest.mark.parametrize("units", [uneven, steps])
-def test_one_more_would_not_fit(tokenizer: Tokenizer, units: Callable[[int], Sequence[str]]) -> None:
-    made = bench(tokenizer, units, growing=units is uneven)
-    for budget in range(400, 900, 37):
-        prompt, n = made.build(budget)
-        assert made.tokens(HEAD + "".join(units(n)) + TAIL) <= budget < made.tokens(HEAD + "".join(units(n + 1)) + TAIL)
-        check(made, prompt, n, budget)
-
-
-def test_most_prompts_have_no_slack(tokenizer: Tokenizer) -> None:
-    slacks = [bench(tokenizer).build(budget)[0].slack for budget in range(400, 900, 23)]
-    assert slacks.count(0) >= 0.8 * len(slacks)
-
-
 def test_depths_are_depths_in_the_list(tokenizer: Tokenizer) -> None:
     made = bench(tokenizer)
     for budget in (500, 2000):
@@ -168,40 +144,6 @@ def test_a_shorter_list_begins_a_longer_one(tokenizer: Tokenizer) -> None:
     longest, shortest, middle = texts
     assert longest.startswith(middle)
     assert middle.startswith(shortest)
-
-
-@pytest.mark.parametrize("units", [uneven, steps])
-def test_few_drafts_find_the_size(
-    tokenizers: dict[str, Tokenizer], monkeypatch: pytest.MonkeyPatch, units: Callable[[int], Sequence[str]]
-) -> None:
-    made = bench(tokenizers["cl100k"], units, growing=units is uneven)
-    asked: list[int] = []
-    draft_of = listing_module.draft_of
-
-    def counted(*args: object) -> object:
-        asked.append(1)
-        return draft_of(*args)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(listing_module, "draft_of", counted)
-    for budget in (400, 3000, 50_000):
-        asked.clear()
-        made.build(budget)
-        assert len(asked) < 60
-
-
-def test_a_list_is_encoded_seldom(tokenizers: dict[str, Tokenizer]) -> None:
-    for grows in (True, False):
-        sizes: list[int] = []
-
-        def units(n: int, sizes: list[int] = sizes) -> list[str]:
-            sizes.append(n)
-            return steps(1000)[:n]
-
-        made = bench(tokenizers["cl100k"], units, growing=grows)
-        sources = ListSources(made.listing, made.tokenizer)
-        for depth in (0, 50, 100):
-            made.build(3000, [KEY], [depth], sources)
-        assert len(sizes) < (8 if grows else 3 * 20)
 
 
 def test_too_little_room_names_the_least_length_and_that_works(tokenizer: Tokenizer) -> None:
@@ -245,15 +187,6 @@ def test_without_filling_a_prompt_is_as_long_as_it_is(tokenizer: Tokenizer) -> N
     assert one.text == made.build(5000)[0].text
 
 
-def test_the_last_unit_is_followed_by_less_prose_than_a_unit(tokenizer: Tokenizer) -> None:
-    made = bench(tokenizer)
-    for budget in range(400, 700, 29):
-        prompt, n = made.build(budget)
-        prose = check(made, prompt, n, budget)
-        unit = made.listing.units(n + 1)[-1]
-        assert made.tokens(prose) <= made.tokens(unit) + 4
-
-
 def test_what_must_be_unique_is_looked_for_in_the_list(tokenizers: dict[str, Tokenizer]) -> None:
     made = bench(tokenizers["cl100k"])
     made.build(500, [KEY], [50], unique=("owl", "4711"))
@@ -261,9 +194,3 @@ def test_what_must_be_unique_is_looked_for_in_the_list(tokenizers: dict[str, Tok
         made.build(500, [KEY], [50], unique=("owl", "lantern"))
     with pytest.raises(InputError, match="already"):
         made.build(500, [("copy", made.listing.units(3)[2])], [50])
-
-
-@pytest.mark.parametrize(("fewest", "most"), [(0, 5), (6, 5), (-1, None)])
-def test_bounds_that_are_none_are_errors(tokenizers: dict[str, Tokenizer], fewest: int, most: int | None) -> None:
-    with pytest.raises(ValueError, match="units"):
-        bench(tokenizers["cl100k"], fewest=fewest, most=most).build(500)

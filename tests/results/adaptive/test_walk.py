@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.results.adaptive.design import absolute
-from needlework.results.adaptive.survey import replacements_from, seen
+from needlework.results.adaptive.survey import Rules, Survey, replacements_from, seen
 from needlework.results.adaptive.walk import LengthState, Seen, asked_next, estimates, next_parts, walk
 
 LENGTHS = (4_000, 8_000, 16_000, 32_000, 64_000, 128_000)
@@ -15,13 +15,13 @@ DESIGN = absolute("normal", LENGTHS, 11, 0.856)
 UNIT = 11
 
 
-def answers(curve, seed=0, trials=DESIGN.cap):
+def answers(curve, seed=0, trials=440):
     rng = random.Random(seed)
     return [[float(rng.random() < chance) for _ in range(trials)] for chance in curve]
 
 
 def walked(curve, seed=0, design=DESIGN):
-    scores = answers(curve, seed, design.cap)
+    scores = answers(curve, seed, design.cap(0))
     return walk(design, lambda at, n: Seen(scores[at][:n]))
 
 
@@ -48,17 +48,23 @@ def test_a_model_at_the_bar_is_given_up_on_and_no_length_has_more_trials_than_th
     low, high = found.bracket
     assert found.ended
     assert (low, high) == (0, 6)
-    assert max(column.n for column in found.columns) <= DESIGN.cap
+    assert all(column.n <= DESIGN.cap(at) for at, column in enumerate(found.columns))
 
 
 def test_a_bracket_of_one_doubling_is_enough():
     found = walked([1, 1, 0.87, 0.3, 0.1, 0], seed=2)
     assert found.bracket == (2, 3)
-    assert found.columns[2].n < DESIGN.cap  # near the bar more trials would hardly help
+    assert found.columns[2].n < DESIGN.cap(2)  # near the bar more trials would hardly help
+
+
+def test_shorter_lengths_have_more_trials_for_at_most_the_tokens_of_the_longest():
+    caps = [DESIGN.cap(at) for at in range(len(LENGTHS))]
+    assert caps == [440, 440, 440, 440, 220, 110]
+    assert max(cap * length for cap, length in zip(caps, LENGTHS, strict=True)) == 110 * 128_000
 
 
 def test_fine_steps_are_bracketed_to_twice_the_length():
-    found = walked([1, 1, 0.87, 0.86, 0.2], design=absolute("normal", (4_000, 5_000, 6_000, 8_000, 11_000), 11, 0.856))
+    found = walked([1, 1, 0.87, 0.86, 0.2], design=absolute("careful", (4_000, 5_000, 6_000, 8_000, 11_000), 11, 0.856))
     assert found.bracket == (2, 4)
 
 
@@ -135,3 +141,13 @@ class TestTrialsWithoutAScore:
         assert found.bracket == (2, 6)
         assert [column.decision for column in found.columns][2:] == ["not measurable", "", "", ""]
         assert not any(column.n for column in found.columns[3:])
+
+
+def test_a_replacement_is_asked_at_the_depth_of_the_trial_it_replaces():
+    depths = tuple(float(depth) for depth in range(0, 101, 10))
+    survey = Survey(Rules("normal", (0.856,), 0, 5.0), LENGTHS, depths, {})
+    first = replacements_from(UNIT)
+
+    assert [survey.place(4_000, first + trial)[1] for trial in range(44)] == [
+        survey.place(4_000, trial)[1] for trial in range(44)
+    ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -172,18 +174,6 @@ def test_what_is_known_is_not_asked_again(both: tuple[Path, Path], capsys: pytes
     assert "questions asked now: 2;" in capsys.readouterr().out
 
 
-def test_marks_and_verdicts_on_pairs_are_kept_apart(
-    both: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "mine.jsonl"
-    with loopback(_fair) as server:
-        assert _judge(server, *both, "--replies", path) == 0
-        server.requests.clear()
-        assert _judge(server, both[0], "--absolute", "--replies", path) == 2
-    assert not server.requests
-    assert "holds verdicts on pairs; give marks a file of their own" in capsys.readouterr().err
-
-
 def test_a_killed_run_goes_on_behind_its_last_whole_line(both: tuple[Path, Path], tmp_path: Path) -> None:
     path = tmp_path / "ours.judge.jsonl"
     with loopback(_fair) as server:
@@ -218,15 +208,6 @@ def test_a_signal_ends_it_with_a_line_and_keeps_the_replies(
     assert code == 2
     assert capsys.readouterr().err == "needlework judge: stopped; the same command goes on where it was\n"
     assert len((tmp_path / "ours.judge.jsonl").read_text().splitlines()) >= 10
-
-
-def test_eight_questions_are_in_flight_at_once(both: tuple[Path, Path]) -> None:
-    with loopback(_fair, latency_s=(0.05, 0.05)) as server:
-        assert _judge(server, *both) == 0
-        assert 1 < server.most_in_flight <= 8
-        server.most_in_flight = 0
-        assert _judge(server, *both, "--concurrency", 1, "--replies", both[0].with_name("other.jsonl")) == 0
-        assert server.most_in_flight == 1
 
 
 def test_a_judge_that_refuses_us_ends_the_run_in_one_line(
@@ -264,16 +245,6 @@ def test_a_judge_that_repeats_its_key_leaves_it_in_no_file(
     everything = "".join(path.read_text() for path in tmp_path.iterdir()) + "".join(capsys.readouterr())
     assert "verysecret" not in everything
     assert "hidden-password" not in everything
-
-
-def test_a_mock_judge_that_cannot_be_reached_gives_errors_only(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
-    few = write("ours", _rows("ours", ["right"] * 4)), write("rival", _rows("rival", ["wrong"] * 4))
-    assert needlework.main(["judge", *map(str, few), "--judge", "mock:error=timeout"]) == 1
-    out = capsys.readouterr().out
-    assert "line 1: the judge did not answer: timeout" in out
-    assert next(line for line in out.splitlines() if line.startswith("compat")).split()[4] == "8"
 
 
 def test_a_judge_that_only_fails_ends_the_command_in_one_line(
@@ -394,8 +365,33 @@ def test_its_file_can_be_audited_with_labels_below_it(
 
     assert needlework.main(["judge-audit", str(labels)]) == 0
     out = capsys.readouterr().out
-    assert "agreement with the human labels: 100.00 %" in out
-    assert "agrees with itself: 100.00 % of 12 items" in out
+    assert "human and judge agree: 100.00 %" in out
+    assert "agrees with itself: 100.00 % of 12 equal answers" in out
+
+
+def test_who_pipes_the_lines_to_head_has_the_file(both: tuple[Path, Path], tmp_path: Path) -> None:
+    judge = f"{sys.executable} -m needlework judge {both[0]} {both[1]} --judge mock:judge --out {tmp_path}/out.json"
+    subprocess.run(f"{judge} | true", shell=True, check=False, cwd=Path(__file__).parents[3])
+    assert json.loads((tmp_path / "out.json").read_text())["rates"]["compat"]["expected"] == 24
+
+
+@pytest.mark.parametrize(
+    ("script", "command"),
+    [
+        ("auto_eval.py", "score leval"),
+        ("llm_eval", "judge"),
+        ("web_human_eval", "serve"),
+        ("web_annotate_jsonl", "serve"),
+    ],
+)
+def test_levals_scripts_are_named_in_docs_and_by_the_command_line(
+    script: str, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert needlework.main([script]) == 2
+    assert f"`needlework {command}` here" in capsys.readouterr().err
+    docs = (Path(__file__).parents[3] / "docs" / "leval.md").read_text(encoding="utf-8")
+    [row] = [line for line in docs.splitlines() if f"/{script.removesuffix('.py')}.py" in line]
+    assert f"`needlework {command} " in row
 
 
 def test_input_that_cannot_be_judged(
@@ -420,6 +416,8 @@ def test_input_that_cannot_be_judged(
         ((ours, rival, "--judge=openai:x", "--judge-base-url=https://example.com/v1"), "--api-key-env"),
         ((ours, tmp_path / "none", mock), "RIVAL: "),
         ((tmp_path / "none", rival, mock), "PREDICTIONS: "),
+        ((tmp_path, rival, mock), "of a run: needlework leval-export RUN writes them"),
+        ((ours, rival, "--judge=openai:x"), "or another server: --judge-base-url URL"),
         ((ours, ours, mock), "would be their own rival"),
         ((ours, stranger, mock), "has no question of"),
         ((ours, several, mock), "give --rival-model, one of a, b"),

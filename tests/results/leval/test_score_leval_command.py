@@ -153,7 +153,7 @@ def test_files_that_hold_nothing(write: Write, tmp_path: Path, capsys: pytest.Ca
     (tmp_path / "empty").mkdir()
     assert "no TASK.pred.jsonl" in _refusal(capsys, tmp_path / "empty")
     (tmp_path / "gsm100.pred.jsonl").write_bytes(b"\xff\xfe\x00")
-    assert "cannot be read" in _refusal(capsys, tmp_path / "gsm100.pred.jsonl")
+    assert "is not UTF-8 text" in _refusal(capsys, tmp_path / "gsm100.pred.jsonl")
 
 
 def test_broken_rows_are_counted_and_their_task_has_no_number(write: Write, capsys: pytest.CaptureFixture[str]) -> None:

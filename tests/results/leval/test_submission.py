@@ -102,28 +102,37 @@ def test_rows_for_judges_stand_in_one_file_a_model(make_record):
     assert set(entry.rows) == {"human_eval/mock.pred.jsonl", "llm_turbo_eval/mock.pred.jsonl"}
 
 
-def test_a_judges_counts_are_a_row(make_record, run, tmp_path):
+def judged(folder: Path, *, ours="mock", rival="turbo-16k-0613", n=192, pairs=96) -> Path:
+    rate = {"wins": 106, "ties": 46, "losses": 40, "n": n, "expected": 2 * pairs, "of_those_there": {"value": 0.671875}}
+    content = {"ours": {"model": ours}, "rival": {"model": rival}, "rates": {"compat": rate}}
+    (folder / "judged.json").write_text(json.dumps(content))
+    return folder / "judged.json"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "n", "cell", "note"),
+    [
+        (96, 192, "67.19", ""),
+        (96, 184, "67.19", "the win rate is of 184 of 192 verdicts, as published"),
+        (74, 148, "", "no win rate, 74 of 96 pairs were judged"),
+    ],
+)
+def test_a_judges_counts_are_a_row(make_record, run, tmp_path, capsys, pairs, n, cell, note):
     folder = run(answered(make_record, "tpo"))
-    judged = tmp_path / "judged.json"
-    rate = {"wins": 106, "ties": 46, "losses": 40, "of_those_there": {"value": 0.671875}}
-    told = {"ours": {"model": "mock"}, "rival": {"model": "turbo-16k-0613"}, "rates": {"compat": rate}}
-    judged.write_text(json.dumps(told))
-    assert main([str(folder), "--judged-gpt4", str(judged)]) == 0
+    assert main([str(folder), "--judged-gpt4", str(judged(tmp_path, n=n, pairs=pairs))]) == 0
     row = table(folder / "leval/mock/Results/gpt4_evaluator.csv")
-    assert (row["n_wins"], row["n_draws"], row["win % vs turbo16k"]) == ("106", "46", "67.19")
+    assert (row["n_wins"], row["n_draws"], row["win % vs turbo16k"]) == ("106", "46", cell)
+    told = capsys.readouterr().out
+    assert f"gpt4_evaluator.csv: {note}" in told if note else "gpt4_evaluator.csv" not in told
 
 
-@pytest.mark.parametrize(("ours", "rival"), [("claude-100k", "turbo-16k-0613"), ("mock", "llama2-13b-chat-4k")])
+@pytest.mark.parametrize("other", [{"ours": "claude-100k"}, {"rival": "llama2-13b-chat-4k"}])
 def test_a_judges_counts_of_another_model_or_against_another_rival_are_refused(
-    make_record, run, tmp_path, capsys, ours, rival
+    make_record, run, tmp_path, capsys, other
 ):
     folder = run(answered(make_record, "tpo"))
-    judged = tmp_path / "judged.json"
-    rate = {"wins": 1, "ties": 1, "losses": 1, "of_those_there": {"value": 0.5}}
-    told = {"ours": {"model": ours}, "rival": {"model": rival}, "rates": {"compat": rate}}
-    judged.write_text(json.dumps(told))
-    assert main([str(folder), "--judged-gpt4", str(judged)]) == 2
-    assert (ours if ours != "mock" else rival) in capsys.readouterr().err
+    assert main([str(folder), "--judged-gpt4", str(judged(tmp_path, **other))]) == 2
+    assert next(iter(other.values())) in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("what", ["empty", "none", "judge"])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.record import FINAL
-from needlework.results.merge.shards import union
+from needlework.results.merge.union import union
 from tests.results.changed import changed
 
 CELL = "niah-len1000-depth50-code-r0"

@@ -1,8 +1,8 @@
 """The manifest of a merged run: when it began, and what its parts have to say."""
 
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.results.merge.command import merged_manifest
-from needlework.results.merge.shards import RunPart
+from needlework.results.merge.parts import RunPart
+from needlework.results.merge.union import merged_manifest
 from needlework.results.records.manifest import notes_of
 
 

@@ -1,110 +1,170 @@
-"""What is found about pairs without a model."""
+"""`needlework questions check`, alone and with servers of this machine as the models."""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.documents.near_copies import twins
-from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument
-from needlework.results.questions.evidence import Checked, DocumentIndex, check_rows
+from tests.loopback import Asked, Loopback, Said, loopback
 
-TEXTS = {
-    "owl.txt": "The barn owl of Kells weighs three stone. It was bought in 1912 by Ada Byrne of Dublin.",
-    "owl-copy.txt": "The barn owl of Kells weighs three stone. It was bought in 1912, by Ada Byrne of Dublin!",
-    "bat.txt": "The bat of Kells weighs four stone and was bought in 1907 by Tom Daly.",
-    "byrne.txt": "Ada Byrne of Dublin collected clocks. She never saw an owl, but bought a barn in Kells.",
-    "zh.txt": "凯尔斯的猫头鹰重三石，是一九一二年由艾达买下的。",
-}
-FOUND = DocumentSet(tuple(OwnDocument(name, text) for name, text in sorted(TEXTS.items())), "hash", ())
-OWL = {"question": "What does the barn owl of Kells weigh?", "answer": "three stone", "answer_doc": "owl.txt"}
+Call = Callable[..., int]
+Rows = Callable[[Path], dict[str, Any]]
+CHECKER = ("--checker", "openai:checker", "--checker-base-url")
 
 
-def check(rows: dict[str, dict[str, Any]], max_other: int = 0) -> dict[str, Checked]:
-    return {
-        each.key: each
-        for each in check_rows(rows, FOUND, twins(FOUND.documents), DocumentIndex(FOUND.documents), max_other)
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Three good pairs about three of the animals, and one about none."""
+    rows = {
+        name: {"question": f"What does the {name} of Kells weigh?", "answer": f"{weight} stone"}
+        for name, weight in {"owl": 3, "bat": 4, "fox": 5}.items()
     }
+    rows = {name: {**row, "answer_doc": f"{name}.txt", "topic": "weights"} for name, row in rows.items()}
+    rows["none"] = {"question": "Who?", "answer": "x", "answer_doc": "gone.txt", "topic": "none"}
+    path = tmp_path / "q.json"
+    path.write_text(json.dumps(rows))
+    return path
 
 
-def kinds(row: dict[str, Any], **changed: Any) -> list[tuple[str, str]]:
-    found = check({"0": row | changed})["0"]
-    return [(reason.status, reason.kind) for reason in found.reasons]
+@pytest.fixture
+def checked(file: Path, rows: Rows) -> Callable[[], dict[str, Any]]:
+    return lambda: rows(file.with_name("q.checked.json"))
 
 
-def test_a_good_pair_is_accepted_and_its_twins_are_named() -> None:
-    found = check({"0": OWL})["0"]
+def prompts(server: Loopback) -> list[str]:
+    return [asked.prompt for asked in server.requests if "messages" in asked.body]
 
-    assert (found.status, found.reasons) == ("accept", ())
-    assert found.facts == {"support": 1.0, "also_in": [], "twins": ["owl-copy.txt"]}
+
+def knows_the_fox(asked: Asked) -> Said:
+    """Has no document; knows one animal."""
+    assert "house" not in asked.prompt
+    return Said("5 stone" if "fox" in asked.prompt else "I do not know.")
+
+
+def honest(asked: Asked) -> Said:
+    """Reads the document that it is shown."""
+    document, question = asked.prompt.split("</document>")
+    animal = re.search(r"does the (\w+) of", question)
+    weight = re.search(rf"The {animal and animal[1]} of Kells weighs (\d+) stone", document)
+    return Said(json.dumps({"answerable": bool(weight), "answer": f"{weight[1]} stone" if weight else ""}))
+
+
+def test_without_a_model_every_row_gets_a_status_and_keeps_what_it_had(
+    questions: Call, checked: Any, animals: Path, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (animals / "owl (2).txt").write_bytes((animals / "owl.txt").read_bytes())
+    (animals / "picture.png").write_bytes(b"x")
+    assert questions("check", animals, file) == 0
+    first = checked()
+    assert [(row["status"], row["topic"]) for row in first.values()] == [("accept", "weights")] * 3 + [
+        ("reject", "none")
+    ]
+    assert (first["owl"]["twins"], first["owl"]["reasons"]) == (["owl (2).txt"], [])
+    assert first["none"]["reasons"] == ["no such document: 'gone.txt' is not in the folder, or names several"]
+    said = capsys.readouterr().out
+    for line in (
+        "4 questions about 6 documents",
+        "documents that are twins, equal or nearly, 1:\n- 'owl (2).txt', 'owl.txt'",
+        "files that are no documents, 1:\n- 'picture.png': .png is not a kind that is read",
+        "accept          3",
+        "- reject, no such document: 1",
+        f"next: pytest benchmarks --preset own-documents --documents {animals} --questions",
+    ):
+        assert line in said
+    assert questions("check", animals, file.with_name("q.checked.json")) == 0, "checked again in its place"
+    assert checked() == first
+
+
+def test_what_a_model_knows_without_the_document_is_rejected(
+    questions: Call, checked: Any, animals: Path, file: Path
+) -> None:
+    with loopback(knows_the_fox) as server:
+        assert questions("check", animals, file, server=server) == 0
+        assert questions("check", animals, file, server=server) == 0
+    assert len(prompts(server)) == 4  # the second time nothing is asked
+    fox, owl = checked()["fox"], checked()["owl"]
+    assert fox["status"] == "reject"
+    assert fox["reasons"] == ["known without the document: asked alone, the model says '5 stone'"]
+    assert fox["closed_book"] == {"model": "openai:stub", "known": True, "answer": "5 stone"}
+    assert (owl["status"], owl["closed_book"]["known"]) == ("accept", False)
+
+
+def test_a_checker_reads_the_document_and_the_three_nearest_others(
+    questions: Call, checked: Any, animals: Path, file: Path
+) -> None:
+    (animals / "rumour.txt").write_text("Some say: The bat of Kells weighs 9 stone, whatever Kells may tell.")
+    with loopback(honest) as server:
+        assert questions("check", animals, file, *CHECKER, server.url) == 0
+    assert len(prompts(server)) == 3 * 4
+    assert checked()["owl"]["status"] == "accept"
+    assert checked()["owl"]["checker"]["documents"][0] == {"document": "owl.txt", "answer": "3 stone"}
+    bat = checked()["bat"]
+    assert (bat["status"], bat["reasons"]) == (
+        "review", ["answered by another document: the checker finds '9 stone' in 'rumour.txt'"],
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("changed", "kind"),
+    ("reply", "status", "kind"),
     [
-        ({"question": " "}, ("reject", "nothing to ask")),
-        ({"answer": ""}, ("reject", "nothing to ask")),
-        ({"answer_doc": "absent.txt"}, ("reject", "no such document")),
-        ({"answer": "purple"}, ("reject", "not supported")),
-        ({"answer": "three kilos and purple"}, ("review", "hardly supported")),
-        ({"answer": "three stone " * 13}, ("review", "answer too long")),
-        ({"supporting_docs": ["absent.txt"]}, ("review", "no such supporting document")),
+        ({"answerable": False}, "reject", "not answerable from its document"),
+        ({"answerable": True, "answer": "three and a half tons"}, "review", "another answer"),
     ],
 )
-def test_what_is_wrong_with_a_pair_alone(changed: dict[str, Any], kind: tuple[str, str]) -> None:
-    assert kinds(OWL, **changed) == [kind]
+def test_what_a_checker_finds_in_the_questions_own_document(
+    questions: Call, checked: Any, animals: Path, file: Path, reply: dict[str, Any], status: str, kind: str
+) -> None:
+    def doubting(asked: Asked) -> Said:
+        is_own = "About the owl" in asked.prompt and "does the owl" in asked.prompt
+        return Said(json.dumps(reply)) if is_own else honest(asked)
+
+    with loopback(doubting) as server:
+        questions("check", animals, file, *CHECKER, server.url)
+    assert checked()["owl"]["status"] == status
+    assert [reason.split(":")[0] for reason in checked()["owl"]["reasons"]] == [kind]
 
 
-def test_an_answer_beside_the_questions_words_in_another_document_is_ambiguous() -> None:
-    row = {"question": "Who bought the barn owl in Kells?", "answer": "Ada Byrne", "answer_doc": "owl.txt"}
-    found = check({"0": row})["0"]
-
-    assert found.facts["also_in"] == ["byrne.txt"]
-    assert [str(reason) for reason in found.reasons] == [
-        "ambiguous: the answer stands beside the question's words in 'byrne.txt' too"
-    ]
-    assert check({"0": row}, max_other=1)["0"].status == "accept"
-    assert kinds(row, supporting_docs=["byrne.txt"]) == []
-
-
-def test_an_answer_in_a_document_about_something_else_is_not_ambiguous() -> None:
-    row = {"question": "When was the bat sold to Tom Daly?", "answer": "Kells", "answer_doc": "bat.txt"}
-    assert kinds(row) == []
+def test_a_reply_that_is_missing_is_said_and_asked_for_again(
+    questions: Call, checked: Any, animals: Path, file: Path
+) -> None:
+    refusal = Said("", status=400, raw=b'{"error": {"message": "no"}}')
+    with loopback(lambda asked: refusal if "fox" in asked.prompt else knows_the_fox(asked)) as server:
+        assert questions("check", animals, file, server=server) == 1
+        assert checked()["fox"]["status"] == "review"
+        assert checked()["fox"]["reasons"][0].startswith("not probed: the model did not answer")
+        server.say = knows_the_fox
+        assert questions("check", animals, file, server=server) == 0
+    assert checked()["fox"]["status"] == "reject"
 
 
-def test_an_answer_of_words_that_every_text_has_is_looked_for_too() -> None:
-    row = {"question": "Who collected clocks?", "answer": "she", "answer_doc": "byrne.txt"}
-    assert kinds(row) == []
-    assert kinds(row, answer="yourself") == [("reject", "not supported")]
+def test_decisions_of_people_stay(
+    questions: Call, rows: Rows, checked: Any, animals: Path, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    decision = {"status": "reject", "by": "ann", "at": "2026-01-01"}
+    file.write_text(json.dumps(rows(file) | {"owl": {**rows(file)["owl"], "decision": decision}}))
+    assert questions("check", animals, file) == 0
+    assert (checked()["owl"]["decision"], checked()["owl"]["status"]) == (decision, "accept")
+    assert "decisions of people: 1; they count whatever the check says" in capsys.readouterr().out
 
 
-def test_an_alias_supports_and_competes() -> None:
-    row = {**OWL, "answer": "42 pounds", "aliases": ["three stone"]}
-    assert kinds(row) == []
-
-
-def test_what_supporting_documents_say_supports() -> None:
-    row = {"question": "Who bought it, and what else?", "answer": "Tom Daly; clocks", "answer_doc": "bat.txt"}
-    assert check({"0": row})["0"].facts["support"] == 0.6667
-    assert check({"0": row | {"supporting_docs": ["byrne.txt"]}})["0"].facts["support"] == 1.0
-
-
-def test_the_same_question_twice() -> None:
-    other = {**OWL, "question": "what does the barn owl of kells weigh", "answer_doc": "owl-copy.txt"}
-    elsewhere = {**OWL, "answer": "four stone", "answer_doc": "bat.txt"}
-
-    found = check({"a": OWL, "b": other, "c": elsewhere})
-
-    assert [str(each) for each in found["a"].reasons] == ["asked of other documents: the same question is 'c'"]
-    assert [str(each) for each in found["b"].reasons] == [
-        "asked twice: the same question about the same document is 'a'"
-    ]
-    assert [str(each) for each in found["c"].reasons] == ["asked of other documents: the same question is 'a', 'b'"]
-
-
-def test_chinese_is_checked_by_characters() -> None:
-    row = {"question": "凯尔斯的猫头鹰有多重？", "answer": "三石", "answer_doc": "zh.txt"}
-    assert kinds(row) == []
-    assert kinds(row, answer="五斤") == [("reject", "not supported")]
-    assert ("review", "answer too long") in kinds(row, answer="三石" * 31)
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--concurrency", 0, "--model", "mock:perfect"), "--concurrency: '0': give a whole number from 1"),
+        (("--checker", "nothing"), "--checker: 'nothing': use one of"),
+        (("--checker", "mock:wrong", "--checker-api-key-env", "sk-1"), "--checker-api-key-env: '...': is the name"),
+        (("--out", "."), "--out: '.': is a folder"),
+    ],
+)
+def test_what_cannot_be_used_is_one_line(
+    questions: Call, animals: Path, file: Path, capsys: pytest.CaptureFixture[str], words: tuple[Any, ...], said: str
+) -> None:
+    assert questions("check", animals, file, *words) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1

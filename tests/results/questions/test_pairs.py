@@ -14,10 +14,6 @@ from needlework.results.questions.pairs import QuestionPair, read_pairs, too_lon
 
 OWL = {"question": "What does the owl eat?", "answer": "mice"}
 BAT = {"question": "What does the bat eat?", "answer": "moths", "aliases": ["night moths"]}
-PAIRS = (
-    QuestionPair("What does the owl eat?", "mice"),
-    QuestionPair("What does the bat eat?", "moths", ("night moths",)),
-)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +26,10 @@ PAIRS = (
     ],
 )
 def test_json_is_found_in_whatever_a_model_says_around_it(reply: str) -> None:
-    assert read_pairs(reply, 2) == PAIRS
+    assert read_pairs(reply, 2) == (
+        QuestionPair("What does the owl eat?", "mice"),
+        QuestionPair("What does the bat eat?", "moths", ("night moths",)),
+    )
 
 
 def test_one_object_is_one_pair_and_numbers_are_texts() -> None:
@@ -41,18 +40,16 @@ def test_one_object_is_one_pair_and_numbers_are_texts() -> None:
     ("reply", "count", "problem"),
     [
         ("I cannot do that.", 1, "there is no JSON like"),
-        (json.dumps([OWL]), 2, "1 where 2 were asked for"),
-        (json.dumps([OWL, {"question": "x"}]), 2, "item 2: answer: Field required"),
-        (json.dumps([{**OWL, "answer": " "}]), 1, "item 1: answer: String should have at least 1 character"),
-        (json.dumps([OWL, {**OWL, "question": "what does the OWL eat?"}]), 2, "two of the questions are the same"),
-        (
-            json.dumps([{**OWL, "answer": "a mouse " * 13}]),
-            1,
-            "item 1: the answer has 26 words, at most 25 words are short",
-        ),
-        ('[{"question": "a", "answer": "\\ud800"}]', 1, "item 1: answer: Input should be a valid string"),
         ("[" * 100_000, 1, "there is no JSON like"),
-        ("[5]", 1, "item 1: Input should be a valid dictionary"),
+        ("[5]", 1, "item 1 is no JSON object"),
+        (json.dumps([OWL]), 2, "1 where 2 were asked for"),
+        (json.dumps([OWL, {"question": "x"}]), 2, "item 2: `answer` is missing"),
+        (json.dumps([{**OWL, "answer": " "}]), 1, "item 1: `answer` is missing"),
+        (json.dumps([{**OWL, "aliases": "x"}]), 1, "item 1: `aliases` is no list"),
+        (json.dumps([{**OWL, "aliases": [True]}]), 1, "item 1: an alias is missing or no text"),
+        ('[{"question": "a", "answer": "\\ud800"}]', 1, "item 1: `answer` is missing or no text"),
+        (json.dumps([OWL, {**OWL, "question": "what does the OWL eat?"}]), 2, "two of the questions are the same"),
+        (json.dumps([{**OWL, "answer": "a mouse " * 13}]), 1, "item 1: the answer has 26 words, at most 25 words are"),
     ],
 )
 def test_what_is_wrong_is_said(reply: str, count: int, problem: str) -> None:
@@ -67,6 +64,5 @@ def test_whatever_is_said_is_pairs_or_a_value_error(reply: str) -> None:
 
 
 def test_chinese_answers_count_by_characters() -> None:
-    assert too_long("猫" * 60) == ""
+    assert too_long("猫" * 60) == too_long("one two " * 12) == ""
     assert too_long("猫" * 61) == "the answer has 61 characters, at most 60 characters are short"
-    assert too_long("one two " * 12) == ""

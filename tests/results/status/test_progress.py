@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from needlework.core.devices import Division, Shard
-from needlework.results.merge.status import clock, left_of_all, main, progress_of_run
+from needlework.results.merge.status import clock, main, progress_of_run, time_left
 from needlework.results.records.journal import line_of
 from needlework.results.records.run_folder import write_shard_file
 from tests.results.changed import changed
@@ -112,7 +112,7 @@ def test_shards_without_a_folder_are_told(tmp_path, record, capsys):
     assert [(each.name, each.state) for each in found] == [
         ("shards/2-of-3", "ended"), ("shards/1-of-3", "not begun"),
     ]  # fmt: skip
-    assert left_of_all(found) is None
+    assert time_left(found) is None
     assert main([str(run)]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "part           done            errors  a minute  left  state",

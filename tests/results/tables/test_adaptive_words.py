@@ -60,7 +60,7 @@ def test_the_range_before_a_run_rises_with_how_far_a_model_gets():
     found = costs(rules, LENGTHS, 11)
     assert [cost.tokens for cost in found] == sorted(cost.tokens for cost in found)
     assert found[0].trials == 11  # wrong everywhere: one look at the shortest
-    assert found[-1].tokens < most(rules, LENGTHS, 11).tokens == 220 * sum(LENGTHS)
+    assert found[-1].tokens < most(rules, LENGTHS, 11).tokens == 440 * 4_000 + 220 * 8_000 + 110 * 16_000
     assert plan_lines("mock", "normal", found, most(rules, LENGTHS, 11))[1].split() == [
         "wrong", "everywhere", "11", "trials,", "44k", "tokens",
     ]  # fmt: skip

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
-from needlework.haystack_fixtures.haystacks.builder import occurs
+from needlework.haystack_fixtures.haystacks.uniqueness import occurs
 from needlework.haystack_fixtures.tasks import semantic as association
 from needlework.haystack_fixtures.tasks import statements
 from tests.haystack_fixtures.tasks.built import context

@@ -16,7 +16,7 @@ from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.core.settings import Settings, Suite
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.haystacks.builder import occurs
+from needlework.haystack_fixtures.haystacks.uniqueness import occurs
 from needlework.haystack_fixtures.tasks.catalogue import ask, grid, task_named
 from needlework.haystack_fixtures.tasks.published.needlebench import draw_chain
 from needlework.haystack_fixtures.trials.builder import Trial, TrialBuilder

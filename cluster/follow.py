@@ -1,0 +1,145 @@
+"""Following a launch: starts shards, restarts dead ones, shows how far the run is."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from needlework.cluster.plan import Plan, error_line
+from needlework.core.errors import InputError
+
+
+class ShardEngine(Protocol):
+    """A system that runs shards. `settle_s`: seconds until a shard's ending file is visible after its job ended."""
+
+    settle_s: float
+
+    def start(self, shards: Sequence[int]) -> str:
+        """Start or queue these shards; return a message, or an empty text."""
+
+    def poll(self) -> Mapping[int, str] | None:
+        """Return `running` or `waiting` for each shard that has not ended; `None` if the scheduler does not answer."""
+
+    def death_of(self, shard: int) -> tuple[str, bool]:
+        """Return why a shard ended without an ending file, and whether it must not be started again."""
+
+    def waiting_reason(self) -> str:
+        """Return why shards wait, if that is known."""
+
+    def leave(self) -> str:
+        """Stop what cannot go on without the launcher; return a message."""
+
+
+def follow(
+    plan: Plan, engine: ShardEngine, message: Callable[[str], None], show: Callable[[str], None], pause_s: float
+) -> None:
+    """Start the shards that are neither done nor running, and return when all have ended.
+
+    `message` gets events, `show` the status every `pause_s` seconds. A shard whose job ends without an ending file is
+    started again, at most `plan.retries` times. The state is in the files: a later launcher continues from them.
+    """
+    starts: Counter[int] = Counter()
+    dead_since: dict[int, float] = {}
+    given_up: set[int] = set()
+    dead: list[int] | None = None
+    while True:
+        active = engine.poll()
+        if active is None:
+            show("the scheduler does not answer")
+            time.sleep(pause_s)
+            continue
+        if dead is None:
+            dead = shards_to_start(plan, active, message)
+            starts.update(active)
+        else:
+            dead = [n for n in plan.numbers if n not in active and n not in given_up and plan.ending(n) is None]
+        if not dead and not active:
+            _report_failures(plan, message)
+            return
+        restart = []
+        for number in _settled(dead, dead_since, starts, engine.settle_s):
+            if not starts[number]:
+                restart.append(number)
+                continue
+            reason, is_final = engine.death_of(number)
+            if is_final or starts[number] > plan.retries:
+                given_up.add(number)
+                message(f"shard {number} ended without a word ({reason}), given up; its log: {plan.log(number)}")
+            else:
+                restart.append(number)
+                message(f"shard {number} ended without a word ({reason}), tried again")
+        if restart:
+            starts.update(restart)
+            message(engine.start(restart))
+            continue
+        show(_status(plan, active, engine.waiting_reason()))
+        time.sleep(pause_s)
+
+
+def shards_to_start(plan: Plan, active: Mapping[int, str], message: Callable[[str], None]) -> list[int]:
+    """Return the shards to start now: those that neither run nor ended without an error with these options."""
+    endings = {number: plan.ending(number) for number in plan.numbers if number not in active}
+    done = [n for n, ending in endings.items() if ending and ending.exit == 0 and ending.digest == plan.digest]
+    start = [number for number in endings if number not in done]
+    plan.remove_endings(start)
+    if done or active:
+        counts = f"{len(active)} are queued or running, {len(start)} are started"
+        message(f"{len(done)} of {plan.shards} shards are done, {counts}")
+    return start
+
+
+def trials_status(run: Path) -> str:
+    """Describe how many trials of a run are done: `14 of 36 trials, 0:40 left`; empty while it has no files."""
+    from needlework.results.merge.status import clock, progress_of_run, time_left  # reads runs: loaded when needed
+
+    try:
+        parts = progress_of_run(run, time.time())
+    except InputError:
+        return ""
+    done, expected, errors = (sum(getattr(part, name) for part in parts) for name in ("done", "expected", "errors"))
+    errors_text = f", {errors:,} errors" if errors else ""
+    left = time_left(parts)
+    return f"{done:,} of {expected:,} trials{errors_text}{f', {clock(left)} left' if left else ''}"
+
+
+def _report_failures(plan: Plan, message: Callable[[str], None]) -> None:
+    """Report failed shards, in one line for those with the same error."""
+    shards_by_error: dict[str, list[int]] = {}
+    for number in plan.numbers:
+        ending = plan.ending(number)
+        if ending and not ending.done:
+            error = ending.why or error_line(_read_log(plan.log(number))) or f"pytest ended with {ending.exit}"
+            shards_by_error.setdefault(error, []).append(number)
+    for error, numbers in shards_by_error.items():
+        label = f"shard {numbers[0]}" if len(numbers) == 1 else f"shards {', '.join(map(str, numbers))}"
+        message(f"{label} failed: {error}; its log: {plan.log(numbers[0])}")
+
+
+def _read_log(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _settled(dead: Sequence[int], dead_since: dict[int, float], starts: Counter[int], settle_s: float) -> list[int]:
+    """Return the shards that never started, and those that have been dead for `settle_s` seconds."""
+    now = time.monotonic()
+    for number in set(dead_since) - set(dead):
+        del dead_since[number]
+    for number in dead:
+        dead_since.setdefault(number, now if starts[number] else -settle_s)
+    settled = [number for number in dead if now - dead_since[number] >= settle_s]
+    for number in settled:
+        del dead_since[number]
+    return settled
+
+
+def _status(plan: Plan, active: Mapping[int, str], reason: str) -> str:
+    counts = Counter(active.values())
+    ended = sum(number not in active and plan.ending(number) is not None for number in plan.numbers)
+    waiting = f", {counts['waiting']} waiting{f' ({reason})' if reason and reason != 'None' else ''}"
+    return f"{ended} of {plan.shards} shards ended, {counts['running']} running{waiting if counts['waiting'] else ''}"

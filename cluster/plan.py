@@ -1,0 +1,265 @@
+"""The plan of a launch: its folder and shards, the command of a shard, and how each shard ended."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from io import FileIO
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from needlework.core.errors import InputError
+from needlework.core.files import write_whole
+from needlework.core.redact import Redactor, named_secrets
+from needlework.core.settings import check_tree
+from needlework.results.records.run_folder import claim, read_run_json
+
+JOB_MODULE = "needlework.cluster.job"
+
+# Exit codes of pytest.
+DONE = (0, 1)  # all cells answered; 1: some of them ended in errors
+INTERRUPTED = 2
+DIED = 3  # an internal error; a signal that nobody sent to stop it counts as one
+WRONG_USE = (INTERRUPTED, 4, 5)  # a file that cannot be collected, a wrong option, nothing selected: retrying is no use
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a shard ended."""
+
+    exit: int  # pytest's code, negative for a signal
+    digest: str  # of pytest's words
+    tries: int  # processes that were started
+    host: str
+    why: str = ""
+
+    @property
+    def done(self) -> bool:
+        return self.exit in DONE
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run and its division into shards, for every engine."""
+
+    folder: Path  # of the run
+    shards: int
+    words: tuple[str, ...]  # pytest's, the same for each shard
+    cwd: Path  # in which pytest is started
+    retries: int  # how often a shard that died is started again
+
+    @property
+    def launch_folder(self) -> Path:
+        """The folder of logs, scripts and endings of shards."""
+        return self.folder / "launch"
+
+    @property
+    def numbers(self) -> range:
+        """The shards' numbers, from 1."""
+        return range(1, self.shards + 1)
+
+    @property
+    def digest(self) -> str:
+        """A digest of pytest's words."""
+        return words_digest(self.words)
+
+    def log(self, number: int) -> Path:
+        """The log file of a shard."""
+        return self.launch_folder / f"shard-{number}-of-{self.shards}.log"
+
+    def ending(self, number: int) -> Ending | None:
+        """How the shard ended; `None` while it has not."""
+        return read_ending(self.launch_folder, f"{number}-of-{self.shards}")
+
+    def command(self, shard: str, *, python: str = sys.executable, retries: int | None = None) -> list[str]:
+        """The command line that runs a shard, named `I/N`."""
+        tries = self.retries if retries is None else retries
+        options = ["--folder", str(self.folder), "--retries", str(tries), "--shard", shard]
+        return [python, "-m", JOB_MODULE, *options, "--", *self.words]
+
+    def had_other_words(self) -> bool:
+        """Whether an earlier launch of this run had other words for pytest."""
+        return bool(_launch_json(self.folder).get("words", list(self.words)) != list(self.words))
+
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Lock the run for this launcher and write the launch into its folder.
+
+        Raises `InputError` if the run has another number of shards or another launcher follows it.
+        """
+        earlier, path = launched_shards(self.folder), self.launch_folder / "launcher"
+        if earlier not in (None, self.shards):
+            raise InputError("--shards", self.shards, f"this run has {earlier}; or give another --run-name")
+        try:
+            self.launch_folder.mkdir(parents=True, exist_ok=True)
+            check_tree(self.launch_folder, self.launch_folder)
+            file = FileIO(path, "a")
+        except OSError as error:
+            raise InputError("--results-dir", self.folder.parent, f"cannot be written ({error.strerror})") from None
+        with file:
+            claim(file, path, ("--run-name", self.folder))
+            content = json.dumps({"shards": self.shards, "words": self.words}, indent=1)
+            write_whole(self.launch_folder / "launch.json", content.encode())
+            yield
+
+    def remove_endings(self, numbers: Iterable[int]) -> None:
+        """Delete the ending files of shards that are started again."""
+        for number in numbers:
+            (self.launch_folder / f"shard-{number}-of-{self.shards}.json").unlink(missing_ok=True)
+
+
+def launched_shards(folder: Path) -> int | None:
+    """The number of shards that the run was launched in; `None` if it was not."""
+    shards = _launch_json(folder).get("shards")
+    return shards if isinstance(shards, int) else None
+
+
+def _launch_json(folder: Path) -> dict[str, Any]:
+    try:
+        return dict(read_run_json(folder / "launch" / "launch.json"))
+    except (OSError, ValueError, TypeError):
+        return {}
+
+
+def read_ending(launch_folder: Path, shard: str) -> Ending | None:
+    """Read a shard's ending, `shard` as in `2-of-4`; `None` if there is none."""
+    try:
+        return Ending(**read_run_json(launch_folder / f"shard-{shard}.json"))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def write_ending(launch_folder: Path, shard: str, ending: Ending) -> None:
+    """Write a shard's ending. Raises `OSError`."""
+    write_whole(launch_folder / f"shard-{shard}.json", json.dumps(asdict(ending)).encode())
+
+
+def words_digest(words: Sequence[str]) -> str:
+    """Ten hex digits of pytest's words."""
+    return sha256("\0".join(words).encode("utf-8", "surrogatepass")).hexdigest()[:10]
+
+
+_SET_BY_LAUNCH = ("--shard", "--collect-only", "--co", "--plan", "--fresh")
+
+
+def split_pytest_words(words: Sequence[str], cwd: Path) -> tuple[Path, tuple[str, ...]]:
+    """Return the run's folder and the words that each shard's pytest gets; our benchmarks if they name none.
+
+    Raises `InputError`.
+    """
+    rest = list(words[1:] if words[:1] == ["pytest"] else words)
+    name = _pop_option(rest, "--run-name")
+    if not name or name in (".", "..") or any(mark in name for mark in "/\\\0"):
+        remedy = "give one after `--`, a folder's name: the same command then goes on"
+        raise InputError("--run-name", name or "", remedy)
+    for word in rest:
+        if word.partition("=")[0] in _SET_BY_LAUNCH:
+            remedy = "is not for a launch: it divides the cells itself, and starts all of them"
+            raise InputError("after --", word, remedy)
+        if contains_secret(word):
+            shown = word.partition("=")[0] if "=" in word else "a word with a key or password"
+            remedy = "holds a secret, and scripts keep words"
+            remedy += ": name an environment variable (--api-key-env, header.X=ENV:Y)"
+            raise InputError("after --", shown, remedy)
+    folder = cwd / (_pop_option(rest, "--results-dir") or "results/runs") / name
+    return folder, (*benchmark_words(rest, cwd), *rest)
+
+
+def benchmark_words(words: Sequence[str], cwd: Path) -> tuple[str, ...]:
+    """Return the words that name our benchmarks; empty if pytest's words name test files or benchmarks already."""
+    from needlework.autoload import asks_for_benchmarks  # imports pytest, which a shard's own process does without
+
+    names_files = any(word.partition("::")[0].endswith(".py") for word in words)
+    if names_files or asks_for_benchmarks(list(words), "--pyargs" in words, cwd):
+        return ()
+    return ("--pyargs", "needlework.benchmarks")
+
+
+def _pop_option(words: list[str], option: str) -> str | None:
+    """Remove every occurrence of an option, and return its last value."""
+    value = None
+    for i in reversed(range(len(words))):
+        if words[i].startswith(f"{option}="):
+            value = value or words.pop(i).partition("=")[2]
+        elif words[i] == option and i + 1 < len(words):
+            value = value or words[i + 1]
+            del words[i : i + 2]
+    return value
+
+
+def contains_secret(word: str) -> bool:
+    """Whether a word holds a key, or a password in an address, instead of the name of what holds it."""
+    if Redactor().clean(word) != word:
+        return True
+    parts = word.split("=")
+    return any(_is_secret("=".join(parts[i:])) for i in range(len(parts)))
+
+
+def _is_secret(text: str) -> bool:
+    if "://" in text:
+        with suppress(ValueError):
+            return urlsplit(text).password is not None
+    name, _, value = text.partition("=")
+    if name.startswith("header."):
+        header = {name.removeprefix("header."): value.removeprefix("Bearer ")}
+        return not value.startswith("ENV:") and any(named_secrets(header))
+    if text.startswith(("{", "[")):
+        with suppress(ValueError, RecursionError):
+            return any(named_secrets(json.loads(text)))
+    return False
+
+
+_UNKNOWN_OPTION = "unrecognized arguments"
+_HINT = "needlework: "
+_ERROR = re.compile(r"\b(ERROR|error):")
+
+
+def check_run(plan: Plan) -> None:
+    """Have pytest plan the run as one shard: options, tests, models, tokenizers, texts, lengths. Nothing is asked.
+
+    Raises `InputError`.
+    """
+    run = ["--results-dir", str(plan.folder.parent), "--run-name", plan.folder.name, "--shard", "1/1"]
+    code, output = run_pytest([*plan.words, *run, "--plan", "-q"], plan.cwd)
+    if code:
+        raise _refused(plan, output, error_line(output) or "pytest finds no test in it")
+
+
+def check_option_names(plan: Plan) -> None:
+    """Have pytest read the names of the options alone: files and keys are where the shards will run.
+
+    Raises `InputError`.
+    """
+    _, output = run_pytest([*plan.words, "--collect-only", "-q"], Path.cwd())
+    line = next((line for line in output.splitlines() if _UNKNOWN_OPTION in line), "")
+    if line:
+        raise _refused(plan, output, line)
+
+
+def run_pytest(words: list[str], cwd: Path) -> tuple[int, str]:
+    """Run pytest, and return its exit code and output."""
+    command = [sys.executable, "-m", "pytest", *words]
+    ended = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    return ended.returncode, ended.stdout + ended.stderr
+
+
+def error_line(output: str) -> str:
+    """The last line of pytest's output that reports an error; empty if none does."""
+    lines = [line.strip() for line in output.splitlines() if _ERROR.search(line)]
+    return lines[-1] if lines else ""
+
+
+def _refused(plan: Plan, output: str, line: str) -> InputError:
+    """The error of pytest's `line`, with the option that was meant if pytest names one."""
+    remedy = re.sub(r"^.*?\b(ERROR|error): ", "", line)
+    hint = next((line.strip().removeprefix(_HINT) for line in output.splitlines() if _HINT in line), "")
+    suffix = f"; {hint}" if _UNKNOWN_OPTION in remedy and hint else ""
+    return InputError("after --", shlex.join(plan.words), f"{remedy}{suffix}")

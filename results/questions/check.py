@@ -1,0 +1,243 @@
+"""`needlework questions check DIR FILE`: say of every question whether it can be used, and why not.
+
+Without a model: is the answer in its document, is it short, does another document have it beside the question's words,
+is the question asked twice. `--model`: does it know the answer without the document. `--checker`: does the document
+answer the question, and do its nearest neighbours. Exit code 0; 1 where a model's reply is missing; 2 after one line
+about what was wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from needlework.core.errors import InputError, printable
+from needlework.haystack_fixtures.documents.near_copies import twins
+from needlework.haystack_fixtures.documents.questions import STATUSES, DocumentQuestion, Rows, is_decided, read_rows
+from needlework.haystack_fixtures.documents.readers import DocumentSet, read_documents
+from needlework.results.judging.ask import JudgeModel, JudgeQuestion, OpenJudge, Replied, ask_all, question_to
+from needlework.results.questions.command import (
+    add_shared_arguments,
+    folder_lines,
+    open_model,
+    replies_file,
+    write_questions_file,
+)
+from needlework.results.questions.evidence import CheckedQuestion, DocumentIndex, Reason, check_rows, nearest
+from needlework.results.questions.make import corrected
+from needlework.results.questions.pairs import json_values
+from needlework.results.tables.terminal import aligned
+from needlework.scoring.scorers.documents import documents_score
+from needlework.scoring.scores import Reference
+
+ABOUT = "say which questions can be used, and why the others cannot"
+OTHERS = 3  # documents nearest to a question that a checker is shown beside its own
+_SUFFIX = ".checked.json"
+_ANSWER_TOKENS, _VERDICT_TOKENS = 128, 256
+_LONGEST = 200  # characters of a reply that the file of questions keeps
+_FACTS = frozenset({"status", "reasons", "support", "also_in", "twins", "closed_book", "checker"})
+_MISSING = ("not probed", "not checked")
+_CLOSED_BOOK = (
+    "You answer questions from what you know. Give the answer alone, in a few words. If you do not know it, say that "
+    "you do not know; do not guess."
+)
+_CHECKER = (
+    "You are given one document and one question, and find out whether that document answers the question. You use "
+    "nothing but the document. You reply with JSON and nothing else."
+)
+_CHECKED = """<document>
+{document}
+</document>
+
+Question: {question}
+
+The document answers it only if it states the answer for exactly what the question asks about. Reply with
+{{"answerable": true or false, "answer": "the answer in a few words, or nothing"}}"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.add_argument("documents", metavar="DIR", help="folder of documents")
+    parser.add_argument("questions", metavar="FILE", help='{"0": {"question", "answer", "answer_doc"}, ...}')
+    parser.add_argument("--model", metavar="SPEC", help="model to ask without the documents: does it know the answer?")
+    parser.add_argument("--checker", metavar="SPEC", help="model to show each document with its question")
+    parser.add_argument("--checker-base-url", metavar="URL", help="address of the checker's server, ending in /v1")
+    parser.add_argument(
+        "--checker-api-key-env", default="OPENAI_API_KEY", metavar="NAME", help="variable with its key [%(default)s]"
+    )
+    parser.add_argument("--out", type=Path, metavar="FILE", help="file to write [FILE.checked.json]")
+    add_shared_arguments(parser)
+
+
+def run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
+    """Check the questions, write them, and print how many have which status. Raises `InputError`."""
+    rows, _ = read_rows(options.questions, "FILE")
+    if not rows:
+        raise InputError("FILE", options.questions, "has no question")
+    folder = read_documents(options.documents, "DIR")
+    out = options.out or Path(f"{options.questions.removesuffix('.json').removesuffix('.checked')}{_SUFFIX}")
+    replies = replies_file(options, out)
+    index, groups = DocumentIndex(folder.documents), twins(folder.documents)
+    checked = check_rows(rows, folder, groups, index)
+    if options.model:
+        with closing(open_model(options, open_judge, _ANSWER_TOKENS)) as model:
+            checked = _closed_book(checked, model, replies)
+    if options.checker:
+        with closing(open_model(options, open_judge, _VERDICT_TOKENS, "--checker")) as model:
+            checked = _compare_documents(checked, folder, index, model, replies)
+    write_questions_file(out, {each.key: _row(rows[each.key], each) for each in checked})
+    for line in _lines(checked, folder, rows):
+        print(line)
+    for line in folder_lines(folder, groups, every=options.list_left_out):
+        print(line)
+    print(printable(f"written to {out}"))
+    is_missing = any(reason.kind in _MISSING for each in checked for reason in each.reasons)
+    open_pairs = sum(each.status == "review" and not is_decided(rows[each.key]) for each in checked)
+    for line in _next_lines(options.documents, str(out), open_pairs, is_missing=is_missing):
+        print(printable(line))
+    return 1 if is_missing else 0
+
+
+def _closed_book(checked: Sequence[CheckedQuestion], model: JudgeModel, replies: Path) -> list[CheckedQuestion]:
+    """Ask each question alone; where the answer is right, the model knows it without the document."""
+    spec = model.identity.get("spec")
+    questions = {
+        each.key: question_to(
+            model, _CLOSED_BOOK, each.question.question, {"model": spec, "probe": "closed book", "item": each.key}
+        )
+        for each in checked
+        if each.question
+    }
+    asked = ask_all(questions.values(), model, _read_answer, replies, fields=_is_replied)
+
+    def with_reply(each: CheckedQuestion) -> CheckedQuestion:
+        if each.question is None:
+            return each
+        replied = asked.to(questions[each.key])
+        answer = replied.value(_read_answer)
+        if answer is None:
+            return each.with_more({}, Reason("review", "not probed", replied.problem))
+        is_known, shown = _is_right(each.question, answer), answer[:_LONGEST]
+        reason = Reason("reject", "known without the document", f"asked alone, the model says {shown!r}")
+        return each.with_more(
+            {"closed_book": {"model": spec, "known": is_known, "answer": shown}}, *[reason] * is_known
+        )
+
+    return [with_reply(each) for each in checked]
+
+
+def _compare_documents(
+    checked: Sequence[CheckedQuestion], folder: DocumentSet, index: DocumentIndex, model: JudgeModel, replies: Path
+) -> list[CheckedQuestion]:
+    """Show the model each question with its document, and with the other documents that are nearest to it."""
+    questions = {each.key: _with_documents(each, folder, index, model) for each in checked}
+    flat = [question for by_document in questions.values() for question in by_document.values()]
+    asked = ask_all(flat, model, _read_verdict, replies, fields=_is_replied, correct=corrected)
+
+    def with_replies(each: CheckedQuestion) -> CheckedQuestion:
+        reasons, facts = [], []
+        for number, (name, question) in enumerate(questions[each.key].items()):
+            replied = asked.to(question)
+            if replied.problem:
+                reasons.append(Reason("review", "not checked", replied.problem))
+                continue
+            answer = _read_verdict(replied.replies[-1])
+            shown = None if answer is None else answer[:_LONGEST]
+            facts.append({"document": name, "answer": shown})
+            assert each.question is not None
+            if number == 0:
+                reasons += _reasons_of_document(each.question, answer)
+            elif shown is not None:
+                told = f"the checker finds {shown!r} in {name!r}"
+                reasons.append(Reason("review", "answered by another document", told))
+        if not questions[each.key]:
+            return each
+        return each.with_more({"checker": {"model": model.identity.get("spec"), "documents": facts}}, *reasons)
+
+    return [with_replies(each) for each in checked]
+
+
+def _with_documents(
+    each: CheckedQuestion, folder: DocumentSet, index: DocumentIndex, model: JudgeModel
+) -> dict[str, JudgeQuestion]:
+    """The question about each document, first its own. Raises `InputError` where a window has no room for one."""
+    pair = each.question
+    document = folder.named(pair.document) if pair else None
+    if pair is None or document is None:
+        return {}
+    questions = {}
+    for name in (document.name, *nearest(index, pair.question, each.own, OTHERS)):
+        text = index.documents[index.numbers[name]].text
+        around = _CHECKER + _CHECKED.format(document="", question=pair.question)
+        user = _CHECKED.format(document=model.shortened(text, around), question=pair.question)
+        about = {"model": model.identity.get("spec"), "probe": "document", "item": pair.key, "document": name}
+        questions[name] = question_to(model, _CHECKER, user, about)
+    return questions
+
+
+def _reasons_of_document(pair: DocumentQuestion, answer: str | None) -> list[Reason]:
+    if answer is None:
+        return [Reason("reject", "not answerable from its document", "says the checker")]
+    if _is_right(pair, answer):
+        return []
+    return [Reason("review", "another answer", f"the checker answers {answer[:_LONGEST]!r} from the document")]
+
+
+def _is_right(pair: DocumentQuestion, answer: str) -> bool:
+    return documents_score(answer, Reference(pair.answers, question=pair.question)).value == 1
+
+
+def _read_answer(reply: str) -> str:
+    """A reply that says anything. Raises `ValueError`."""
+    if not reply.strip():
+        raise ValueError("it is empty")
+    return reply.strip()
+
+
+def _read_verdict(reply: str) -> str | None:
+    """The answer that the document has by a checker's reply; `None` where it has none. Raises `ValueError`."""
+    for value in json_values(reply):
+        if isinstance(value, dict) and isinstance(value.get("answerable"), bool):
+            return str(value.get("answer") or "") if value["answerable"] else None
+    raise ValueError('there is no JSON like {"answerable": true, "answer": "..."} in it')
+
+
+def _is_replied(_question: JudgeQuestion, replied: Replied) -> dict[str, bool]:
+    return {"replied": not replied.problem}
+
+
+def _row(row: Mapping[str, Any], each: CheckedQuestion) -> dict[str, Any]:
+    plain = {name: value for name, value in row.items() if name not in _FACTS}
+    return plain | {"status": each.status, "reasons": [str(reason) for reason in each.reasons], **each.facts}
+
+
+def _lines(checked: Sequence[CheckedQuestion], folder: DocumentSet, rows: Rows) -> Iterator[str]:
+    yield f"{len(checked)} questions about {len(folder.documents)} documents"
+    counts: Counter[str] = Counter(each.status for each in checked)
+    yield from aligned([("status", "questions"), *((status, str(counts[status])) for status in STATUSES)], names=1)
+    reasons: Counter[tuple[str, str]] = Counter(
+        kind for each in checked for kind in {(reason.status, reason.kind) for reason in each.reasons}
+    )
+    if reasons:
+        yield "why, and how many (a question may have several reasons):"
+    for (status, kind), count in sorted(reasons.items(), key=lambda item: (STATUSES.index(item[0][0]), -item[1])):
+        yield f"- {status}, {kind}: {count}"
+    decided = sum(map(is_decided, rows.values()))
+    if decided:
+        yield f"decisions of people: {decided}; they count whatever the check says"
+
+
+def _next_lines(folder: str, out: str, open_pairs: int, *, is_missing: bool) -> Iterator[str]:
+    """Commands that follow."""
+    if is_missing:
+        yield "next: the same command again; it asks for the replies that are missing"
+    if open_pairs:
+        serve = shlex.join(["needlework", "serve", out, "--documents", folder])
+        yield f"next: decide on {open_pairs} to review: {serve}"
+    words = ["pytest", "benchmarks", "--preset", "own-documents", "--documents", folder, "--questions", out]
+    yield f"next: {shlex.join(words)} --model SPEC"

@@ -1,0 +1,119 @@
+"""What each engine is given: Slurm's script and queue, Kubernetes' Job, the environment of local processes."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from needlework.cluster.kubernetes import Pods, indexed_job, kubernetes_name
+from needlework.cluster.local import process_environments
+from needlework.cluster.plan import Plan
+from needlework.cluster.slurm import ArrayTask, SlurmRequest, array_spec, job_name, latest_tasks, read_tasks, script
+from needlework.core.devices import Gpus
+from needlework.core.errors import InputError
+
+PLAN = Plan(Path("/runs/results/Big run"), 8, ("--model", "m", "--gate", "score >= 0.9"), Path("/runs"), 2)
+
+
+def test_every_option_is_a_line_of_slurms_script():
+    request = SlurmRequest("gpu", "high", "lab", "4:00:00", "a100:2", 8, "64G", 4, ("constraint=a100", "--exclusive"))
+    lines = script(PLAN, request).splitlines()
+
+    assert lines[0] == "#!/bin/bash"
+    assert [line.removeprefix("#SBATCH ") for line in lines[2:-1]] == [
+        "--array=1-8%4",
+        "--partition=gpu",
+        "--qos=high",
+        "--account=lab",
+        "--time=4:00:00",
+        "--nodes=1",
+        "--ntasks=1",
+        "--gres=gpu:a100:2",
+        "--cpus-per-task=8",
+        "--mem=64G",
+        "--chdir=/runs",
+        "--output='/runs/results/Big run/launch/shard-%a-of-8.log'",
+        "--open-mode=append",
+        "--signal=B:USR1@60",
+        "--requeue",
+        "--constraint=a100",
+        "--exclusive",
+    ]
+
+
+def test_the_shell_reads_the_words_of_the_script_as_they_were():
+    start = script(PLAN, SlurmRequest()).splitlines()[-1].removeprefix("exec ")
+    bash = ["bash", "-c", f"SLURM_ARRAY_TASK_ID=3; printf '%s\\n' {start}"]
+
+    assert subprocess.run(bash, capture_output=True, text=True).stdout.splitlines() == PLAN.command("3/8")
+
+
+@pytest.mark.parametrize(
+    ("shards", "max_jobs", "text"),
+    [([1, 2, 3], 2, "1-3%2"), ([2, 5], None, "2,5"), ([4], None, "4-4"), ([4], 9, "4-4%9")],
+)
+def test_array_spec(shards, max_jobs, text):
+    assert array_spec(shards, max_jobs) == text
+
+
+def test_a_run_of_the_same_name_in_another_folder_has_other_jobs():
+    assert job_name(PLAN) != job_name(Plan(Path("/other/Big run"), 8, PLAN.words, PLAN.cwd, 2))
+
+
+def test_the_queue_is_read_and_a_running_task_counts_before_an_ended_one():
+    ended = "12|3|COMPLETED|None\n9|3|FAILED|NonZeroExitCode\n"
+    listing = f"12|1|RUNNING|None\n12|2|PENDING|Resources\n{ended}nonsense\n7|N/A|RUNNING|\n"
+
+    assert latest_tasks(read_tasks(listing)) == {
+        1: ArrayTask(12, 1, "running", "None"),
+        2: ArrayTask(12, 2, "waiting", "Resources"),
+        3: ArrayTask(12, 3, "COMPLETED", "None"),
+    }
+    assert latest_tasks([ArrayTask(9, 1, "running"), ArrayTask(12, 1, "FAILED")])[1].job == 9
+
+
+def test_a_kubernetes_job_has_the_plan_and_the_pods():
+    text = indexed_job(PLAN, Pods("registry/needle:1", "runs", "/runs", "keys", 2, "8", "64Gi", 4))
+    job = yaml.safe_load(text)
+    container = job["spec"]["template"]["spec"]["containers"][0]
+
+    assert (job["spec"]["completions"], job["spec"]["parallelism"], job["spec"]["backoffLimitPerIndex"]) == (8, 4, 2)
+    assert container["resources"] == {"limits": {"nvidia.com/gpu": "2", "cpu": "8", "memory": "64Gi"}}
+    assert container["envFrom"] == [{"secretRef": {"name": "keys"}}]
+    assert container["command"][-1].endswith(
+        "--folder '/runs/results/Big run' --retries 0 --shard \"$((JOB_COMPLETION_INDEX + 1))\"/8"
+        " -- --model m --gate 'score >= 0.9'"
+    )
+    assert "#   kubectl apply -f job.yaml" in text
+    assert '"needlework", "merge", "/runs/results/Big run"' in text
+
+
+@pytest.mark.parametrize("name", ["Big run", "a_b.c", "x" * 200, "é", "-"])
+def test_names_are_those_of_kubernetes(name):
+    assert re.fullmatch(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", kubernetes_name(name))
+    assert len(kubernetes_name(name)) <= 50
+
+
+def test_the_mount_is_a_folder_of_the_pod():
+    with pytest.raises(InputError, match="--mount"):
+        indexed_job(PLAN, Pods("i", "c", "work"))
+
+
+@pytest.mark.parametrize(
+    ("cards", "cards_each", "jobs", "environments"),
+    [
+        (Gpus(("0", "1")), 1, None, [{"CUDA_VISIBLE_DEVICES": "0"}, {"CUDA_VISIBLE_DEVICES": "1"}]),
+        (Gpus(("3",), "HIP_VISIBLE_DEVICES"), 1, None, [{"HIP_VISIBLE_DEVICES": "3"}]),
+        (Gpus(tuple("01234")), 2, None, [{"CUDA_VISIBLE_DEVICES": "0,1"}, {"CUDA_VISIBLE_DEVICES": "2,3"}]),
+        (Gpus(tuple("01234")), 2, 1, [{"CUDA_VISIBLE_DEVICES": "0,1"}]),
+        (Gpus(("0",)), 2, None, []),
+        (Gpus(()), 1, None, [{"OMP_NUM_THREADS": "1"}] * 8),
+        (Gpus(("0",)), 0, 2, [{"OMP_NUM_THREADS": "4"}] * 2),
+    ],
+)
+def test_local_processes_share_the_cards_or_the_cores(cards, cards_each, jobs, environments):
+    assert process_environments(cards, cards_each, jobs, 8) == environments

@@ -1,0 +1,146 @@
+"""`needlework judge-audit`: judge, offline rule and people beside each other, and the judge beside itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import needlework
+from needlework.core.record import Record
+from needlework.results.files.json_files import write_json
+from needlework.results.statistics.run_report import run_report
+from tests.results.changed import changed
+from tests.results.document_records import asked
+
+Audit = Callable[..., list[str]]
+PAIR = {"item": "a", "verdict": "win", "shown_first": "ours", "replies": ["A"]}
+
+
+@pytest.fixture
+def audit(capsys: pytest.CaptureFixture[str]) -> Audit:
+    """The lines of the command, or the one line that refuses."""
+
+    def lines(*words: object, code: int = 0) -> list[str]:
+        assert needlework.main(["judge-audit", *map(str, words)]) == code
+        told = capsys.readouterr()
+        assert not (told.out if code else told.err)
+        return (told.err if code else told.out).splitlines()
+
+    return lines
+
+
+def rows(path: Path, lines: Sequence[Any]) -> Path:
+    path.write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in lines), encoding="utf-8")
+    return path
+
+
+def run(folder: Path, records: Sequence[Record]) -> Path:
+    write_json(folder / "results.json", run_report(list(records)))
+    return folder
+
+
+def test_verdicts_beside_labels_and_beside_each_other(tmp_path: Path, audit: Audit) -> None:
+    """Labels may stand in rows of their own, below the file that `needlework judge` writes."""
+    lines = [{"item": f"a{at}", "verdict": ["win", "win"]} for at in range(20)]
+    lines += [{"item": f"b{at}", "human": "win", "verdict": "loss"} for at in range(5)]
+    lines += [{"item": f"c{at}", "human": "loss", "verdict": "win"} for at in range(10)]
+    lines += [{"item": f"d{at}", "human": "loss", "verdict": ["loss", "win"]} for at in range(15)]
+    lines += [{"item": f"a{at}", "human": "win"} for at in range(20)]
+    lines += [{"item": "e", "human": 7, "verdict": 7.0}, {"item": "e", "verdict": None}, {"item": "f", "verdict": "7"}]
+    out = audit(rows(tmp_path / "labels.jsonl", lines))
+    assert out[0] == "88 answers to 52 questions; 1 judgements without a verdict"
+    assert out[1].startswith("human and judge agree: 65.12 %")  # 40 + 15 + 1 of 86
+    assert out[-1].startswith("the judge agrees with itself: 57.14 % of 35 equal answers")  # 20 of 35
+    table = [line.split() for line in out[3:-1]]
+    assert table[2:] == [["loss", "0", "15", "25"], ["win", "0", "5", "40"]]
+
+
+def test_a_table_may_be_csv(tmp_path: Path, audit: Audit) -> None:
+    path = rows(tmp_path / "marks.csv", ["item,human,verdict,note", "1,7,7,", '2,8,7,"two', 'lines"', "2,8,,"])
+    out = audit(path)
+    assert out[0].endswith("1 judgements without a verdict")
+    assert [line.split() for line in out[-2:]] == [["7", "1", "0"], ["8", "1", "0"]]
+
+
+def test_judge_rule_and_people_on_answers_of_a_run(tmp_path: Path, audit: Audit) -> None:
+    records = [asked(q, "found", rule="found") for q in range(10)]
+    records += [asked(q, "found", rule="wrong") for q in range(10, 15)]
+    records += [asked(q, "wrong", rule="wrong") for q in range(15, 20)]
+    records.append(asked(20, "error", scorer="judge_documents", error={"kind": "judge", "message": "unreadable"}))
+    out = audit(run(tmp_path, records))
+    assert out[0] == "21 answers to 21 questions; 1 judgements without a verdict"
+    assert out[1].startswith("rule and judge agree: 75.00 %")
+    assert "Cohen's kappa: 0.500" in out[2]
+    assert [line.split() for line in out[-2:]] == [["right", "10", "0"], ["wrong", "5", "5"]]
+    labels = rows(tmp_path / "l.jsonl", [{"item": asked(q).id, "human": q < 15} for q in range(20)])
+    out = audit(tmp_path / "results.json", "--labels", labels)
+    assert [line.partition(" (")[0] for line in out if "agree:" in line] == [
+        "rule and judge agree: 75.00 %", "human and judge agree: 100.00 %", "human and rule agree: 75.00 %",
+    ]  # fmt: skip
+
+
+def test_equal_answers_show_whether_the_judge_agrees_with_itself(tmp_path: Path, audit: Audit) -> None:
+    records = [asked(q, "found", rule="found", depth=d) for q in range(4) for d in (0.0, 100.0)]
+    records[0] = changed(records[0], outcome="wrong", score=0.0)
+    assert audit(run(tmp_path, records))[-1].startswith("the judge agrees with itself: 75.00 % of 4 equal answers")
+
+
+def test_marks_of_nine_and_ten_are_right(tmp_path: Path, audit: Audit) -> None:
+    marks = ("found", "found", "found", "partial", "wrong", "empty")
+    records = [
+        changed(asked(0, mark, task="niah", repeat=number, scorer="judge_evalscope"), question=f"The code of {number}?")
+        for number, mark in enumerate(marks)
+    ]
+    out = audit(run(tmp_path, records))
+    assert out[0].startswith("5 answers to 5 questions; 0 ")
+    assert out[1].startswith("nothing to compare the judge with: give --labels")
+    people = [{"item": each.id, "human": number < 2} for number, each in enumerate(records[:5])]
+    out = audit(tmp_path, "--labels", rows(tmp_path / "labels.jsonl", people))
+    assert out[1].startswith("human and judge agree: 80.00 %")
+
+
+def test_labelled_answers_audit_the_offline_rule(tmp_path: Path, audit: Audit) -> None:
+    question = {"question": "What is the dish called?", "answers": ["Oruro"]}
+    lines = [question | {"response": "It is Oruro.", "human": "right"}] * 3
+    lines += [question | {"response": "Potosi", "human": "wrong"}, question | {"response": "Potosi", "human": "right"}]
+    assert audit(rows(tmp_path / "labelled.jsonl", lines))[1].startswith("human and rule agree: 80.00 %")
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "told"),
+    [
+        ("a.jsonl", [], "is empty"),
+        ("a.jsonl", ["not JSON"], "line 1 is not a JSON object"),
+        ("a.jsonl", ["[" * 100_000], "line 1 is not a JSON object"),
+        ("a.jsonl", [{"human": "win"}], "line 1 has no `item`"),
+        ("a.jsonl", [{"item": "a", "verdict": [["win"]]}], "line 1: a label is text"),
+        ("a.jsonl", [{"item": "a", "human": "x"}, {"item": "a", "human": "y"}], "line 2: a has the human labels x and"),
+        ("a.jsonl", [{"item": "a", "human": "win"}], "has neither"),
+        ("a.jsonl", [{"item": at, "human": at} for at in range(51)], "51 different labels"),
+        ("a.jsonl", [{"item": "a", "judge": "x"}, {"item": "a", "judge": "y"}], "verdicts of several judges, x, y"),
+        ("a.jsonl", [PAIR, {"item": "a", "verdict": 7, "replies": ["7"]}], "keep rows of one kind"),
+        ("a.jsonl", [{"response": "x", "human": "right"}], "line 1 needs"),
+        ("a.csv", ["item,label"], "has no column human and verdict"),
+        ("b.csv", ["item,human,verdict", 'a,"b'], "is no CSV"),
+        ("none.csv", None, "cannot be read"),
+        ("results.json", None, "cannot be read"),
+    ],
+)
+def test_files_that_cannot_be_audited(tmp_path: Path, audit: Audit, name: str, lines: Any, told: str) -> None:
+    path = tmp_path / name if lines is None else rows(tmp_path / name, lines)
+    [line] = audit(path, code=2)
+    assert told in line
+
+
+def test_labels_and_runs_that_do_not_fit(tmp_path: Path, audit: Audit) -> None:
+    path = rows(tmp_path / "l.jsonl", [{"item": "other", "human": "right"}])
+    assert "goes with a run" in audit(path, "--labels", path, code=2)[0]
+    assert "--scorer judge_documents" in audit(run(tmp_path, [asked(0)]), code=2)[0]
+    run(tmp_path, [asked(0, rule="found")])
+    assert "is no record of" in audit(tmp_path, "--labels", path, code=2)[0]
+    rows(path, [{"item": asked(0).id, "human": "maybe"}])
+    assert "`right` or `wrong`" in audit(tmp_path, "--labels", path, code=2)[0]
