@@ -20,7 +20,7 @@ RUN = {
     "adaptive_bar": ("85.6",),
 }
 QUICK = {
-    "lengths": (512, 1000, 1500, 2000, 4000),
+    "lengths": (512, 1000, 2000, 3000, 4000),
     "depths": (0.0, 25.0, 50.0, 75.0, 100.0),
     "repeats": 1,
     "template": "chat",
