@@ -134,14 +134,6 @@ class EncodedDocuments:
         return made
 
 
-def open_source(
-    corpus: Corpus, tokenizer: Tokenizer, *, seed: int, repeat: int, min_tokens: int, cache_dir: Path
-) -> HaystackSource:
-    """`order_source` for a caller who needs one order only."""
-    documents = EncodedDocuments(corpus, tokenizer, cache_dir)
-    return order_source(documents, seed=seed, repeat=repeat, min_tokens=min_tokens)
-
-
 def order_source(documents: EncodedDocuments, *, seed: int, repeat: int, min_tokens: int) -> HaystackSource:
     """The corpus as one text of at least min_tokens tokens, in the order that seed and repeat choose.
 
