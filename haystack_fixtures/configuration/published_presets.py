@@ -110,8 +110,8 @@ def suites_of_task(path: Path, task: Table) -> tuple[list[Table], list[str]]:
     arguments = _inside(task, "dataset_args", "needle_haystack")
     table = {"needles": [needle.text], "retrieval_question": needle.question}
     table |= {**task} | _inside(task, "generation_config") | arguments | _inside(arguments, "extra_params")
-    said = _inside(arguments, "extra_params")
-    if "needles" in said and "retrieval_question" not in said:
+    extra = _inside(arguments, "extra_params")
+    if "needles" in extra and "retrieval_question" not in extra:
         notes.append(f"retrieval_question: none is there, so EvalScope's own is asked: {needle.question}")
     structure = ("datasets", "dataset_args", "generation_config", "extra_params")
     values = _translate(path, {key: table[key] for key in table if key not in structure}, EVALSCOPE, notes)
