@@ -43,5 +43,5 @@ def test_a_judges_ruling_that_waited_is_found(tmp_path):
 
     assert not stored.replayed
     assert (stored.scored.scorer, stored.scored.scorer_version) == ("judge", 1)
-    assert (stored.scored.score, stored.scored.outcome, stored.scored.answer) == (0.5, "partial", "a")
+    assert (stored.scored.score, stored.scored.outcome, stored.scored.read_as) == (0.5, "partial", "a")
     assert stored.scored.details.score == {"ruling": "c"}
