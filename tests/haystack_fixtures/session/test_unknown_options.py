@@ -25,6 +25,7 @@ from needlework.pytest_plugin.options import hints
             "--embedding_model_name (long-context-eval): here --retriever dense --embedder SPEC",
         ),
         ("--eval-prompt=x", "--eval-prompt (long-context-eval): here --judge-prompt FILE"),
+        ("--ntk_dyn", '--ntk_dyn (L-Eval): here --model-arg rope_scaling={"rope_type":"dynamic","factor":2}'),
         ("--api-url", "--api-url (EvalScope): here --base-url"),
         (
             "--contxt_lengths",
