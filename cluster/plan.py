@@ -20,7 +20,7 @@ from needlework.core.errors import InputError
 from needlework.core.files import write_whole
 from needlework.core.redact import Redactor, named_secrets
 from needlework.core.settings import check_tree
-from needlework.results.records.run_folder import Claim, read_run_json
+from needlework.results.records.run_folder import claim, read_run_json
 
 JOB_MODULE = "needlework.cluster.job"
 
@@ -105,13 +105,10 @@ class Plan:
         except OSError as error:
             raise InputError("--results-dir", self.folder.parent, f"cannot be written ({error.strerror})") from None
         with file:
-            claim = Claim(file, path, ("--run-name", self.folder))
-            try:
-                content = json.dumps({"shards": self.shards, "words": self.words}, indent=1)
-                write_whole(self.launch_folder / "launch.json", content.encode())
-                yield
-            finally:
-                claim.release()
+            claim(file, path, ("--run-name", self.folder))
+            content = json.dumps({"shards": self.shards, "words": self.words}, indent=1)
+            write_whole(self.launch_folder / "launch.json", content.encode())
+            yield
 
     def remove_endings(self, numbers: Iterable[int]) -> None:
         """Delete the ending files of shards that are started again."""

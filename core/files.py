@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import shutil
+import sys
 import time
 import tomllib
 import zlib
@@ -183,3 +184,10 @@ def folder_of_run(parent: Path, run: str) -> Path:
 
 def _check(content: bytes | memoryview) -> bytes:
     return zlib.crc32(content).to_bytes(_CHECK, "little")
+
+
+def replace_closed_streams() -> None:
+    """Write to nowhere where whoever started this process has closed its output: pytest needs a stream."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - to the process's end

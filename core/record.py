@@ -196,7 +196,7 @@ class Record(Struct, kw_only=True):
 
     `test`: the test that asked, where several tests asked the same cell. What `needle` consists of: the `panel` that it
     is shown in, its question or row (`item`), the `arm` in which that is asked. `sample`: the number of the independent
-    sample; `None` where each repeat is one.
+    sample; `None` where each repeat is one. `answer`: as the model wrote it; `read_as`: what the scorer took of it.
     """
 
     schema: _Whole = SCHEMA
@@ -225,6 +225,7 @@ class Record(Struct, kw_only=True):
     expected: list[str] = []
     reference: dict[str, Any] = {}
     answer: str = ""
+    read_as: str = ""
     prompt: PromptFacts = field(default_factory=PromptFacts)
     response: ResponseFacts = field(default_factory=ResponseFacts)
     details: Details = field(default_factory=Details)
@@ -337,7 +338,7 @@ def _of_this_version(line: object) -> object:
     if not isinstance(ruling, dict):
         return line
     names = {"outcome": "verdict", "score": "value", "scorer": "name", "scorer_version": "version"}
-    names |= {"answer": "answer", "why": "why"}
+    names |= {"read_as": "answer", "why": "why"}
     scored = {name: ruling.get(old) for name, old in names.items()}
     return {**cell, "key": line.get("key"), **scored, "details": {"score": ruling.get("details")}}
 

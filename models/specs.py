@@ -74,6 +74,9 @@ class ModelPlugin(Protocol):
     ) -> Model: ...
 
 
+_ENGINES = ("turbomind", "lmdeploy", "vllm", "sglang", "tgi", "trtllm")
+
+
 def parse_spec(spec: str) -> ModelSpec:
     """Read `smollm2`, `hf:ID_OR_PATH`, `gguf:PATH`, `openai:NAME`, `mock:BEHAVIOUR` or a plug-in's `kind:name`."""
     kind, colon, name = spec.strip().partition(":")
@@ -93,6 +96,10 @@ def parse_spec(spec: str) -> ModelSpec:
         *(f"{each}:{word}" for each, word in _NEED_NAME.items()),
         *(f"{each}:NAME" for each in plugins),
     ]
+    if kind in _ENGINES:
+        folder = name or "FOLDER"
+        served = f"'lmdeploy serve api_server {folder} --server-port {{port}}'" if kind == "turbomind" else kind
+        raise InputError("--model", spec, f"is an engine: give --serve {served} --model {folder}")
     raise InputError("--model", spec, f"use one of {', '.join(listed)}")
 
 
@@ -151,7 +158,7 @@ def resolve_tokenizer(spec: str, model_args: Mapping[str, str], tokenizer: str |
             try:
                 return load_tokenizer(f"tiktoken:{parsed.name}")
             except InputError:
-                remedy = "its tokenizer is not known here; say which one counts: --tokenizer FOLDER or tiktoken:NAME"
+                remedy = "its tokenizer is unknown: give --tokenizer FOLDER, tiktoken:NAME, or server (its own counter)"
                 raise InputError("--model", spec, remedy) from None
         case _:
             return _plugin(parsed.kind).resolve_tokenizer(parsed.name, model_args, cache_dir)

@@ -7,7 +7,6 @@ PYTEST_DONT_REWRITE: a notebook imports this before it runs pytest, which would 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, overload
 
@@ -16,14 +15,10 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one sub-command of the console command `needlework` and return its exit code; 2 at Ctrl-C, after a line."""
-    try:
-        from needlework.__main__ import main as run
+    """Run one sub-command of the console command `needlework` and return its exit code."""
+    from needlework.__main__ import main as run
 
-        return run(argv)
-    except KeyboardInterrupt:
-        print("needlework: stopped", file=sys.stderr)
-        return 2
+    return run(argv)
 
 
 @overload

@@ -11,11 +11,12 @@ from functools import partial
 from importlib import import_module, metadata
 from io import TextIOWrapper
 
+from needlework.core.files import replace_closed_streams
+
 # name: (module with `main(argv) -> exit code`, one line of help). Imported only when asked for.
 COMMANDS = {
-    "batch-in": ("needlework.pytest_plugin.batch_in", "record, score and judge what a batch service has answered"),
     "compare": ("needlework.results.compare.command", "compare two runs or more, trial by trial"),
-    "export": ("needlework.results.files.export", "a run as inspect_ai logs, or as a Parquet table"),
+    "export": ("needlework.results.files.export", "a run as logs of inspect_ai"),
     "history": (
         "needlework.results.compare.history",
         "runs in order, by date or step, and their changes",
@@ -37,7 +38,8 @@ COMMANDS = {
     "prompt": ("needlework.results.prompt", "print a recorded trial's prompt, byte for byte"),
     "questions": ("needlework.results.questions.command", "make questions about your documents, and check them"),
     "rescore": ("needlework.results.rescore", "judge a run's stored answers by another scorer, without a model"),
-    "schema": ("needlework.results.files.schema", "print the JSON Schema of a run's files, or hold files against it"),
+    "run": ("needlework.pytest_plugin.run_command", "run the benchmarks; --help lists their options"),
+    "schema": ("needlework.results.files.schema", "print the JSON Schema of a record"),
     "score": ("needlework.results.score", "score answers made elsewhere: L-Eval, MRCR, GraphWalks, LongBench v2"),
     "serve": (
         "needlework.results.web.command",
@@ -62,7 +64,8 @@ _PLAIN = {"·": "|", "–": "-", "−": "-", "…": "...", "→": "->"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one sub-command and return its exit code; 2 when there is no such command."""
+    """Run one sub-command and return its exit code; 2 when there is no such command, and at Ctrl-C, after a line."""
+    replace_closed_streams()
     codecs.register_error("needlework-plain", _plain)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -70,6 +73,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = _run(argv)
         sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("needlework: stopped", file=sys.stderr)
+        return 2
     except BrokenPipeError:  # as `| head` closes it
         # What is left is flushed once more when Python ends: to nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -112,12 +118,10 @@ def usage() -> str:
     return (
         "usage: needlework COMMAND ...\n\n"
         f"commands:\n{rows}\n\n"
-        "`needlework COMMAND --help` explains one. pytest runs the benchmarks: `pytest --pyargs needlework.benchmarks`,"
-        " in a checkout `pytest benchmarks`; `--help` beside either tells the options."
+        "`needlework COMMAND --help` explains one. `needlework run` is `pytest --pyargs needlework.benchmarks`;"
+        " in a checkout `pytest benchmarks` does the same."
     )
 
 
 if __name__ == "__main__":
-    from needlework import main as run
-
-    sys.exit(run())
+    sys.exit(main())

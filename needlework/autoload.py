@@ -18,12 +18,17 @@ BENCHMARKS = "needlework.benchmarks"
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_load_initial_conftests(early_config: pytest.Config, args: Sequence[str]) -> Generator[None]:
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser, args: Sequence[str]
+) -> Generator[None]:
     """Load the plugin before pytest reads the options for good. A plugin that is there already is not loaded again."""
     yield  # conftest.py comes first: where it has an option of the name of one of ours, it is ours that can say so
     words = [*args, *early_config.getini("testpaths")]
     if asks_for_benchmarks(words, early_config.known_args_namespace.pyargs, early_config.invocation_params.dir):
         early_config.pluginmanager.import_plugin("needlework.plugin")
+    elif any(Path(word).name == "benchmarks" for word in words):
+        # As docs write it for a checkout: pytest shows this where it does not know an option.
+        parser.extra_info.setdefault("needlework", "pytest benchmarks is for a checkout; elsewhere: needlework run ...")
 
 
 def asks_for_benchmarks(words: Sequence[str], pyargs: bool, folder: Path) -> bool:

@@ -12,9 +12,13 @@ from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.models.local.memory import Described
 from needlework.pipeline.engine import Engine
 
+_MOST_WHOLE = 12  # series that are described in full
 
-def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
-    """Lines that tell trials, lengths, depths, tokens and requests, for each series of cells that is selected."""
+
+def plan_lines(engine: Engine, cells: Sequence[Cell], *, whole: bool) -> Iterator[str]:
+    """Lines that tell trials, lengths, depths, tokens and requests, for each series of cells that is selected. Of many
+    series a line each, unless `whole`.
+    """
     chosen: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in cells:
         # Questions on documents are many, and alike in everything that is told.
@@ -23,6 +27,7 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
         chosen.setdefault((cell.task, label, cell.model), []).append(cell)
     total_in = total_out = 0
     yield f"plan: preset {engine.settings.preset}, seed {engine.settings.seed}"
+    whole = whole or len(chosen) <= _MOST_WHOLE
     for group in chosen.values():
         series = engine.series_of(group[0])
         suite, first = series.suite, group[0]
@@ -37,13 +42,18 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
         prompt_tokens = sum(cell.length + beside - _unused(suite) for cell in fit) - answer_tokens
         total_in, total_out = total_in + prompt_tokens, total_out + answer_tokens
         shown = [depth_label(depth) for depth in depths]
-        yield ""
         needles = list(dict.fromkeys(cell.needle for cell in group))
         asked = f"needle {needles[0]}" if len(needles) == 1 else f"{len(needles)} questions"
         if series.retriever:
             own = family_options(suite, RetrievalOptions)
             asked += f", {series.retriever} ({own.retrieve} chunks of {own.chunk_size})"
-        yield f"{first.task}, {asked}, {series.model}: {_counted(group)}"
+        named = f"{first.task}, {asked}, {series.model}: {_counted(group)}"
+        lengths_asked = [cell.length + beside for cell in group]
+        if not whole:
+            yield f"{named}, {lengths[0]} to {lengths[-1]} tokens long: {prompt_tokens:,} prompt tokens"
+            continue
+        yield ""
+        yield named
         yield f"  {len(lengths)} lengths ({_unit(suite)}):  {' '.join(map(str, lengths))}"
         placed = "no depth axis: the task says where what it asks for stands"
         yield "  " + (placed if depths == [None] else f"{len(shown)} depths (percent): {' '.join(shown)}")
@@ -52,10 +62,9 @@ def plan_lines(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
         told = f"scorer {engine.scorer(first)}, tokenizer {engine.builder(first).tokenizer.name}"
         yield f"  prompt {suite.prompt}, template {suite.template}, {told}"
         yield f"  {prompt_tokens:,} prompt tokens, at most {answer_tokens:,} answer tokens"
-        lengths_asked = [cell.length + beside for cell in group]
         for line in size_lines(model, lengths_asked, engine.settings.gpu_memory):
             yield f"  {line}"
-    yield ""
+    yield "" if whole else "(-v tells depths, corpus, prompt and scorer of each)"
     total = f"{total_in:,} prompt tokens, at most {total_out:,} answer tokens"
     if engine.settings.adaptive:
         yield f"these are the places of the grid: --adaptive asks as many samples there as it takes, {total} a round"

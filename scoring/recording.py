@@ -188,7 +188,7 @@ def _score_of(before: Record) -> Score:
     return Score(
         before.score or 0.0,
         cast("Verdict", before.outcome),
-        answer=before.answer,
+        answer=before.read_as or before.answer,
         why=before.why,
         details=before.details.score,
         settled=True,

@@ -22,7 +22,7 @@ _SHOWN = 60  # characters
 
 def notes(settings: Settings) -> Iterator[str]:
     """A sentence for each."""
-    if settings.limit is not None and settings.adaptive is None:
+    if settings.limit is not None:
         yield limit_note(settings.limit)
     for corpus, files, each in dict.fromkeys((s.corpus, s.file_list, s.repeats_per_file) for s in settings.suites):
         if each:
@@ -147,7 +147,7 @@ _RULES: dict[str, tuple[Used, str]] = {
         lambda settings: not all(map(runs_here, settings.model)),
         "the model runs here; it names a server",
     ),
-    **dict.fromkeys(("repeats", "controls", "limit"), (_whole_grid, "--adaptive asks as many samples as it takes")),
+    **dict.fromkeys(("repeats", "controls"), (_whole_grid, "--adaptive asks as many samples as it takes")),
     **{
         key: (lambda settings: settings.adaptive is not None, "there is no --adaptive")
         for key in ("adaptive_bar", "adaptive_tokens", "censored_is_wrong")

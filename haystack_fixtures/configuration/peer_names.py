@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from typing import Any
 
 from needlework.core.errors import InputError
 
-# Read in their documents, configurations and sources (versions: docs/presets.md); `peer_values` translates the values.
 OPENCOMPASS = "OpenCompass"
 EVALSCOPE = "EvalScope"
 LLMTEST = "LLMTest"
-LEVAL = "L-Eval"
-SNORKEL = "long-context-eval"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +25,7 @@ class PeerName:
 
     name: str
     peers: tuple[str, ...]
-    ours: str
+    ours: str = ""
     same: bool = True
     about: str = ""
     here: str = ""
@@ -34,128 +33,20 @@ class PeerName:
     @property
     def remedy(self) -> str:
         """What to write on the command line in its place."""
-        more = " (of the text alone: --length-means context)" if _TEXT_ALONE in self.about else ""
+        more = " (of the text alone: --length-means context)" if "tokens of the text alone" in self.about else ""
         return self.here or f"--{self.ours.replace('_', '-')}{more}"
 
 
-_ALL = (OPENCOMPASS, EVALSCOPE, LLMTEST)
-_OC, _ES, _GK, _LE, _LC = (OPENCOMPASS,), (EVALSCOPE,), (LLMTEST,), (LEVAL,), (SNORKEL,)
-_TEXT_ALONE = "tokens of the text alone (length_means is then context)"
-_RANGE = "first, last and number of a range, rounded as there"
-_CELL_IDS = "cells are named by task, length and depth"
+def _read_names() -> dict[str, PeerName]:
+    tables = tomllib.loads((resources.files(__package__) / "peer_names.toml").read_text(encoding="utf-8"))
+    return {
+        name: PeerName(name, tuple(peers.split(", ")), **row)
+        for peers, rows in tables.items()
+        for name, row in rows.items()
+    }
 
-_ROWS = (
-    # Lengths and depths.
-    PeerName("context_lengths", (OPENCOMPASS, LLMTEST), "lengths", about=_TEXT_ALONE),
-    PeerName("length", _OC, "lengths", about=_TEXT_ALONE),
-    PeerName("context_lengths_min", (EVALSCOPE, LLMTEST), "lengths", about=f"{_RANGE}; {_TEXT_ALONE}"),
-    PeerName("context_lengths_max", (EVALSCOPE, LLMTEST), "lengths", about=f"{_RANGE}; {_TEXT_ALONE}"),
-    PeerName("context_lengths_num_intervals", (EVALSCOPE, LLMTEST), "lengths", about=f"{_RANGE}; {_TEXT_ALONE}"),
-    PeerName("length_buffer", _OC, "length_buffer"),
-    PeerName("final_context_length_buffer", _GK, "length_buffer"),
-    PeerName("depth", _OC, "depths"),
-    PeerName("document_depth_percents", _GK, "depths"),
-    PeerName("document_depth_percent_min", (EVALSCOPE, LLMTEST), "depths", about=_RANGE),
-    PeerName("document_depth_percent_max", (EVALSCOPE, LLMTEST), "depths", about=_RANGE),
-    PeerName("document_depth_percent_intervals", _ALL, "depths", about="how many, from 0 to 100 or from min to max"),
-    PeerName("document_depth_percent_interval_type", (OPENCOMPASS, LLMTEST), "depth_spacing", about="linear or sigmoid:"
-             " LLMTest's where a min or max stands beside it, else OpenCompass's (cut to whole percent)"),
-    # Needles and texts.
-    PeerName("needle", (OPENCOMPASS, LLMTEST), "needle", about="its line breaks too"),
-    PeerName("needles", _ALL, "needles", about="several: one question over all (task multi_needle)"),
-    PeerName("retrieval_question", _ALL, "question"),
-    PeerName("answer", _OC, "answer"),
-    PeerName("keyword", _OC, "keyword", here="--answer TEXT; keyword in a preset file"),
-    PeerName("diff", _OC, "diff", False, "gaps as documented; the published code adds each needle's length twice"),
-    PeerName("multi_needle", _GK, "task", about="true takes needles, false takes needle", here="--task multi_needle"),
-    PeerName("needle_file_name", _OC, "needle_set", False, "a path of its own; there a file of the data set's folder"),
-    PeerName("language", _OC, "language", about="English and Chinese, or en and zh"),
-    PeerName("subset_list", _ES, "language", about="english and chinese"),
-    PeerName("path", _OC, "corpus", about="the folder of the jsonl files",
-             here="--corpus PATH; of results: needlework plot FILE"),
-    PeerName("base_path", _OC, "corpus", about="the folder of the jsonl files"),
-    PeerName("haystack_dir", _GK, "corpus", False, "any folder, everything below it; PaulGrahamEssays is essays"),
-    PeerName("file_list", _OC, "file_list"),
-    PeerName("num_repeats_per_file", _OC, "num_repeats_per_file", about="for each file, each haystack of one file",
-             here="--repeats (of all files together)"),
-    PeerName("results_version", _GK, "", here="--repeats: trials with other text; --run-name: a run beside others"),
-    # Prompt and answer.
-    PeerName("guide", _OC, "guide"),
-    PeerName("position", _OC, "question_position", about="End, Start"),
-    PeerName("quesiton_position", _OC, "question_position", about="End, Start"),
-    PeerName("system_prompt", _ES, "system_prompt"),
-    PeerName("prompt_template", _ES, "", here="--prompt evalscope, or a TOML file of yours (docs/extend.md)"),
-    PeerName("max_out_len", _OC, "answer_budget", about="on top of a length of the context, inside a total one"),
-    PeerName("max_tokens", _ES, "answer_budget", about="on top of a length of the context, inside a total one"),
-    PeerName("tokenizer_model", _OC, "tokenizer_model", about="without it the model's own; there always gpt-4",
-             here="--tokenizer tiktoken:NAME"),
-    PeerName("tokenizer_path", _ES, "tokenizer", False, "a folder, or tiktoken:NAME; nothing is downloaded"),
-    # The run.
-    PeerName("limit", _ES, "limit", about="of each task and language"),
-    PeerName("repeats", _ES, "repeats", False, "each with other text; there the same prompt again"),
-    PeerName("seed", _ES, "seed", False, "chooses text and needles; there it is the model's"),
-    PeerName("show_score", _ES, "heatmap_numbers"),
-    PeerName("eval_batch_size", _ES, "concurrency"),
-    PeerName("num_concurrent_requests", _GK, "concurrency"),
-    PeerName("save_contexts", _GK, "save_prompts", False, "off unless it is given; there on"),
-    PeerName("work_dir", (OPENCOMPASS, EVALSCOPE), "results_dir"),
-    PeerName("api_url", _ES, "base_url"),
-    PeerName("dry_run", (OPENCOMPASS, EVALSCOPE), "plan", False, "tells cells, tokens and requests"),
-    PeerName("model_name", _GK, "", here="--model openai:NAME, anthropic:NAME, google:NAME"),
-    PeerName("provider", _GK, "", here="--model openai:NAME, anthropic:NAME, google:NAME"),
-    PeerName("model_id", _ES, "", here="--model openai:NAME; a run is named by --run-name"),
-    PeerName("models", _OC, "", here="--model SPEC, once for each"),
-    PeerName("hf_path", _OC, "", here="--model hf:ID_OR_PATH"),
-    PeerName("max_seq_len", _OC, "", here="--model-arg window=32k"),
-    PeerName("batch_size", _OC, "", here="--concurrency N"),
-    PeerName("num_gpus", _OC, "", here="--gpus-per-worker K, or --model-arg device_map=auto"),
-    PeerName("temperature", _ES, "", here="--model-arg temperature=VALUE; top_p, top_k and penalties likewise"),
-    PeerName("api_key", (EVALSCOPE, LLMTEST), "", here="--api-key-env NAME, a variable of the environment"),
-    PeerName("judge_model_args", _ES, "", here="--judge openai:NAME --judge-base-url URL"),
-    PeerName("judge_strategy", _ES, "judge_strategy"),
-    PeerName("judge_worker_num", _ES, "", here="--concurrency, for the judge too"),
-    PeerName("evaluator", _GK, "", here="--scorer judge_llmtest --judge openai:NAME"),
-    PeerName("evaluator_model_name", _GK, "", here="--scorer judge_llmtest --judge openai:NAME"),
-    PeerName("datasets", (OPENCOMPASS, EVALSCOPE), "", here="--preset NAME (--preset list) or --task NAME"),
-    PeerName("dataset_args", _ES, "", here="options of their own, or --preset FILE.toml (docs/presets.md)"),
-    PeerName("dataset_dir", _ES, "", here="--corpus PATH"),
-    PeerName("generation_config", _ES, "", here="--answer-budget N, and --model-arg KEY=VALUE for request fields"),
-    PeerName("eval_type", _ES, "", here="--model says it: openai:NAME is a server, hf:ID runs here"),
-    PeerName("eval_set", _GK, "", here="LangSmith is not used; --scorer judge_llmtest --judge SPEC marks answers"),
-    PeerName("use_cache", _ES, "", here="--run-name NAME goes on where that run stopped"),
-    PeerName("reuse", _OC, "", here="--run-name NAME goes on where that run stopped"),
-    PeerName("save_results", _GK, "", here="results are always kept"),
-    PeerName("print_ongoing_status", _GK, "", here="progress is always told"),
-    PeerName("no_timestamp", _ES, "", here="--run-name NAME"),
-    PeerName("seconds_to_sleep_between_completions", _GK, "", here="--concurrency N; a server's rate limit is obeyed"),
-    PeerName("abbr", _OC, "", here=_CELL_IDS),
-    PeerName("type", _OC, "", here="task = 'niah', or 'multi_needle' for several needles"),
-    PeerName("reader_cfg", _OC, "", here="not needed"),
-    PeerName("infer_cfg", _OC, "", here="max_out_len is answer_budget"),
-    PeerName("eval_cfg", _OC, "", here="scorer = 'cdme', 'keyword', ... (docs/presets.md)"),
-    PeerName("summarizer", _OC, "", here="the summary is always printed"),
-    PeerName("slurm", _OC, "", here="needlework launch slurm (docs/clusters.md)"),
-    PeerName("max_num_workers", _OC, "", here="-n N, or needlework launch (docs/clusters.md)"),
-    PeerName("dataset_length", _OC, "", here="needlework plot FILE --dataset-length LABEL"),
-    # L-Eval's scripts, and snorkel's long-context-eval.
-    PeerName("task_path", (LEVAL, SNORKEL), "", here="--leval-data PATH; of long-context-eval: --questions FILE"),
-    PeerName("task_name", _LE, "", here="--task leval_NAME"),
-    PeerName("mc_tasks", _LE, "", here="--task leval_mc"),
-    PeerName("metric", _LE, "", here="--preset leval-closed or leval-open; with --judge SPEC a model compares"),
-    PeerName("flash", _LE, "", here="--model-arg attn_implementation=flash_attention_2"),
-    PeerName("gpu", _LE, "", here="--model-arg device=cuda:0"),
-    PeerName("pred_file", _LE, "", here="needlework score leval FILE (docs/leval.md)"),
-    PeerName("battle_with", _LE, "", here="needlework judge (docs/leval.md)"),
-    PeerName("data_path", _LC, "", here="--documents FOLDER"),
-    PeerName("tests", _LC, "", here="--preset own-documents --task NAME (docs/documents.md)"),
-    PeerName("embedding_model_name", _LC, "", here="--retriever dense --embedder SPEC"),
-    PeerName("search_kwargs", _LC, "", here="--retrieve K"),
-    PeerName("num_runs_medoid_vote", _LC, "", here="--vote N"),
-    PeerName("eval_model_name", _LC, "", here="--judge SPEC"),
-    PeerName("eval_prompt", _LC, "", here="--judge-prompt FILE"),
-    PeerName("document_depth_percents_list", _LC, "", here="--depths"),
-)  # fmt: skip
-NAMES = {row.name: row for row in _ROWS}
+
+NAMES = _read_names()
 
 
 _LENGTHS = ("context_lengths_min", "context_lengths_max", "context_lengths_num_intervals")

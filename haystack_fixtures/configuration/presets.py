@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.core.errors import InputError, nearest
-from needlework.core.files import parse_toml, read_text
+from needlework.core.files import read_text, read_toml
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY, SUITE_KEYS
 from needlework.haystack_fixtures.configuration.peer_names import NAMES, our_names
 from needlework.haystack_fixtures.tasks.published.leval import own_sources, own_suite
@@ -80,6 +80,11 @@ def _read(source: str, text: str) -> Mapping[str, Preset]:
     return _presets(source, tomllib.loads(text))
 
 
+def is_task(table: Mapping[str, Any]) -> bool:
+    """Whether a table is a task of EvalScope's."""
+    return "dataset_args" in table or isinstance(table.get("datasets"), (str, list, tuple))
+
+
 def task_suite(task: str, suite: Mapping[str, Any]) -> dict[str, str]:
     """The suite of a task that no preset has, as written: the quick preset's grid where it says nothing else.
 
@@ -115,32 +120,37 @@ def _from_file(path: Path, name: str) -> Preset:
 def _read_file(path: Path) -> tuple[Mapping[str, Any], Sequence[str]]:
     """A file's presets by name, each with its suites, and a line for each thing that is not taken over.
 
-    A file of published names is one preset, under the file's name. Raises `InputError`.
+    A flat file of options or published names is one preset, under the file's name. Raises `InputError`.
     """
     from needlework.haystack_fixtures.configuration import published_presets as published
 
-    text, kind = read_text("--preset", path, "give the path of a preset file"), path.suffix.lower()
-    if kind != ".toml" and len(text) > _LARGEST:
-        raise InputError("--preset", path, f"has more than {_LARGEST:,} characters: write it as TOML")
-    if kind == ".py":
-        suites, notes = published.suites_of_python(path, text)
+    if path.suffix.lower() == ".py":
+        suites, notes = published.suites_of_python(path, _short_text("--preset", path))
         return {path.stem: {"suite": suites}}, notes
-    table = parse_toml("--preset", path, text) if kind == ".toml" else _parse_table(path, kind, text)
+    table = read_table("--preset", path)
     keys = {key.replace("-", "_"): value for key, value in table.items()}
-    if not keys.keys() & NAMES.keys() or all(isinstance(each, dict) and "suite" in each for each in table.values()):
+    tables = [each for each in table.values() if isinstance(each, dict)]
+    has_suites = any("suite" in each for each in tables)
+    if not table or has_suites or (tables and not keys.keys() & NAMES.keys()):
         return table, ()
-    if published.is_task(keys):
+    if is_task(keys):
         suites, notes = published.suites_of_task(path, keys)
         return {path.stem: {"suite": suites}}, notes
     of_run = {key: keys[key] for key in keys.keys() & BY_KEY.keys() - NAMES.keys() if not BY_KEY[key].suite}
-    suite = {} if "multi_needle" in keys else {"task": "niah"}
-    return {path.stem: of_run | {"suite": [suite | {key: keys[key] for key in keys if key not in of_run}]}}, ()
+    of_run.pop("task", None)
+    suite = {key: value for key, value in keys.items() if key not in of_run}
+    usual = {} if "multi_needle" in keys else {"task": "niah"}
+    return {path.stem: of_run | {"suite": [usual | suite]}}, ()
 
 
-def _parse_table(path: Path, kind: str, text: str) -> Mapping[str, Any]:
+def read_table(option: str, path: Path) -> Mapping[str, Any]:
+    """The names and values of a TOML, YAML or JSON file. Raises `InputError`."""
+    kind = path.suffix.lower()
+    if kind not in (".json", ".yaml", ".yml"):
+        return read_toml(option, path, f"give the path of a {option.removeprefix('--')} file")
     import yaml
 
-    depth = 0
+    text, depth = _short_text(option, path), 0
     try:
         for event in yaml.parse(text, yaml.SafeLoader) if kind != ".json" else ():
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -148,10 +158,17 @@ def _parse_table(path: Path, kind: str, text: str) -> Mapping[str, Any]:
                 raise ValueError("it has aliases (*name), or is nested too deep")
         table = json.loads(text) if kind == ".json" else yaml.safe_load(text)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
-        raise InputError("--preset", path, f"is no {kind[1:].upper()} that is read: {error}") from None
+        raise InputError(option, path, f"is no {kind[1:].upper()} that is read: {error}") from None
     if not isinstance(table, dict) or not all(isinstance(key, str) for key in table):
-        raise InputError("--preset", path, "is no table of names and values")
+        raise InputError(option, path, "is no table of names and values")
     return table
+
+
+def _short_text(option: str, path: Path) -> str:
+    text = read_text(option, path, "give the path of a preset file")
+    if len(text) > _LARGEST:
+        raise InputError(option, path, f"has more than {_LARGEST:,} characters: write it as TOML")
+    return text
 
 
 def _presets(source: str, tables: Mapping[str, Any]) -> dict[str, Preset]:

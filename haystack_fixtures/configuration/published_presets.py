@@ -16,6 +16,7 @@ from needlework.core.grid import parse_depths
 from needlework.core.redact import without_credentials
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from needlework.haystack_fixtures.configuration.peer_names import EVALSCOPE, NAMES, OPENCOMPASS, translated
+from needlework.haystack_fixtures.configuration.presets import is_task
 from needlework.haystack_fixtures.needles.needle_sets import load_needle_set, set_with
 
 Table = Mapping[str, Any]
@@ -77,17 +78,26 @@ def _opencompass_suites(path: Path, data_sets: Sequence[Table], models: Any, not
         suite |= _translate(path, others, OPENCOMPASS, notes)
         yield {key: value for key, value in suite.items() if value is not None}
     for model in models:
-        name, kind = shlex.quote(str(model.get("path"))), str(model.get("type")).lower()
-        served = f"--serve 'lmdeploy serve api_server {name} --server-port {{port}}' --model {name}"
-        spec = f"--model {'openai' if 'api' in kind or 'openai' in kind else 'hf'}:{name}"
-        notes.append(f"models: {served if 'turbomind' in kind else spec}")
-        options = {key: value for key, value in model.items() if key not in ("type", "path", "abbr", "run_cfg")}
-        notes += [_note(key, value) for key, value in (options | _inside(model, "run_cfg")).items()]
+        notes += _model_notes(model)
 
 
-def is_task(table: Table) -> bool:
-    """Whether a table is a task of EvalScope's."""
-    return "dataset_args" in table or isinstance(table.get("datasets"), (str, list, tuple))
+def _model_notes(model: Table) -> Iterator[str]:
+    """What does here what a model's section does there: a spec or a server, and an option for each argument."""
+    name, kind = shlex.quote(str(model.get("path"))), str(model.get("type")).lower()
+    engine = next((engine for engine in ("turbomind", "lmdeploy", "vllm", "sglang") if engine in kind), "")
+    served = f"'lmdeploy serve api_server {name} --server-port {{port}}'" if engine == "turbomind" else engine
+    spec = f"{'openai' if 'api' in kind or 'openai' in kind else 'hf'}:{name}"
+    yield f"models: {f'--serve {served} --model {name}' if engine else f'--model {spec}'}"
+    for key, value in model.items():
+        if key.endswith("_kwargs") or key in ("engine_config", "gen_config"):
+            for inner, of_key in _inside(model, key).items():
+                is_served = engine and not key.startswith("gen")
+                option = f"--serve-arg {inner.replace('_', '-')}" if is_served else f"--model-arg {inner}"
+                yield _note(inner, of_key, f"{option}={of_key}")
+        elif key == "run_cfg":
+            yield from (_note(inner, of_key) for inner, of_key in _inside(model, key).items())
+        elif key not in ("type", "path", "abbr"):
+            yield _note(key, value)
 
 
 def suites_of_task(path: Path, task: Table) -> tuple[list[Table], list[str]]:
@@ -100,6 +110,9 @@ def suites_of_task(path: Path, task: Table) -> tuple[list[Table], list[str]]:
     arguments = _inside(task, "dataset_args", "needle_haystack")
     table = {"needles": [needle.text], "retrieval_question": needle.question}
     table |= {**task} | _inside(task, "generation_config") | arguments | _inside(arguments, "extra_params")
+    said = _inside(arguments, "extra_params")
+    if "needles" in said and "retrieval_question" not in said:
+        notes.append(f"retrieval_question: none is there, so EvalScope's own is asked: {needle.question}")
     structure = ("datasets", "dataset_args", "generation_config", "extra_params")
     values = _translate(path, {key: table[key] for key in table if key not in structure}, EVALSCOPE, notes)
     several = "needles" in values or values.get("needle_set") == "pizza"
@@ -141,11 +154,11 @@ def _inside(table: Table, *keys: str) -> dict[str, Any]:
     return dict(table)
 
 
-def _note(key: str, value: object) -> str:
+def _note(key: str, value: object, otherwise: str = "no such thing") -> str:
     """What does here what a name does there; no secret is shown."""
     shown = f" = {str(value)[:60]}" if isinstance(value, (str, int, float)) and not key.endswith(_SECRET) else ""
     shown = f" = {without_credentials(value)}" if isinstance(value, str) and "://" in value else shown
-    ours = NAMES[key].remedy if key in NAMES else f"--{BY_KEY[key].name}" if key in BY_KEY else "no such thing"
+    ours = NAMES[key].remedy if key in NAMES else f"--{BY_KEY[key].name}" if key in BY_KEY else otherwise
     return f"{key}{shown}: here {ours}"
 
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 from msgspec import structs
 
 from needlework.core.errors import InputError, nearest
-from needlework.core.files import prompt_sha256, read_toml
+from needlework.core.files import prompt_sha256
 from needlework.core.grid import SPREAD, parse_depths, parse_lengths, without_window
 from needlework.core.options import Option, Parsed, text
 from needlework.core.settings import FamilyValues, Settings, Suite
@@ -25,6 +25,7 @@ from needlework.haystack_fixtures.configuration.presets import (
     as_words,
     built_in_presets,
     first,
+    is_task,
     load_preset,
 )
 from needlework.haystack_fixtures.corpora.files import presets_files
@@ -121,14 +122,20 @@ def _default_preset(tasks: Sequence[str], user_tasks: set[str], leval_data: obje
 
 
 def _read_config(path: str | None) -> Written:
+    """The options of a configuration file; of one that holds suites, or a configuration of another harness, that it is
+    the preset."""
     if path is None:
         return {}
     where = f"--config {path}"
-    table = {name.replace("-", "_"): value for name, value in read_toml("--config", text("--config", path)).items()}
+    file = Path(text("--config", path))
+    if file.suffix.lower() == ".py":
+        return {"preset": path}
+    table = {name.replace("-", "_"): value for name, value in presets.read_table("--config", file).items()}
+    has_suites = any(isinstance(value, dict) and "suite" in value for value in table.values())
+    if has_suites or is_task(table) or (SUITE_KEYS.keys() - {"task"}) & table.keys():
+        return {"preset": path}
     values: dict[str, str | Sequence[str]] = {}
     for key, value in our_names(where, table).items():
-        if key in SUITE_KEYS and key != "task":
-            raise InputError(where, key, "stands in a suite of a preset file (docs/presets.md)")
         if key not in BY_KEY or key == "config":
             near = nearest(key, BY_KEY, NAMES)
             raise InputError(where, key, f"did you mean {near}?" if near else "no such option")

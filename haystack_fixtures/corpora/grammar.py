@@ -6,7 +6,7 @@ import hashlib
 import random
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -173,10 +173,6 @@ def _upper_first(text: str) -> str:
 GENDERS = ("female", "male")
 FILES = ("cast.toml", "shared.toml", "stories.toml", "words.toml")
 PERSON_WORDS = ("he", "him", "his", "himself", "adult")
-# Set for every sentence by the story itself; `when` follows the time of day or of the week.
-_STORY_WORDS = frozenset({"who", "when", "month", "hero", "friend", "neighbour", *PERSON_WORDS})
-# Every plot's setup gives these, so that the shared patterns can speak of them.
-_PLOT_WORDS = frozenset({"thing", "task", "goal"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +223,7 @@ def tables_sha256(language: str) -> str:
 
 @cache
 def load_kit(language: str) -> Kit:
-    """Read, parse and check the tables of one language; an unknown name in a pattern raises ValueError."""
+    """Read and parse the tables of one language."""
     cast, shared, stories, words = (tomllib.loads(_read(language, name)) for name in FILES)
     tables: dict[str, tuple[Template, ...]] = {}
     for source in (words, shared, *stories.values()):
@@ -235,7 +231,7 @@ def load_kit(language: str) -> Kit:
             if name in tables:
                 raise ValueError(f"word table {name!r} is defined twice")
             tables[name] = tuple(parse(entry) for entry in _entries(text))
-    kit = Kit(
+    return Kit(
         tables=tables,
         roles={name: _patterns(text) for name, text in shared.items() if name != "words"},
         plots=tuple(_plot(name, data) for name, data in sorted(stories.items())),
@@ -244,14 +240,6 @@ def load_kit(language: str) -> Kit:
         joiner=cast["joiner"],
         weather={month: tuple(kinds) for month, kinds in cast["weather"].items()},
     )
-    _check(kit)
-    return kit
-
-
-def count_patterns(language: str) -> int:
-    """Sentence patterns of a language, those of the plots included."""
-    kit = load_kit(language)
-    return sum(map(len, kit.roles.values())) + sum(len(list(_plot_patterns(plot))) for plot in kit.plots)
 
 
 def _read(language: str, name: str) -> str:
@@ -281,31 +269,3 @@ def _plot(name: str, data: Mapping[str, Any]) -> Plot:
         months=tuple(data.get("months", ())),
         roles={role: _patterns(text) for role, text in data.get("roles", {}).items()},
     )
-
-
-def _plot_patterns(plot: Plot) -> Iterator[Pattern]:
-    yield from plot.opening
-    for beat in plot.beats:
-        yield from beat
-    yield from plot.closing
-    for role in plot.roles.values():
-        yield from role
-
-
-def _check(kit: Kit) -> None:
-    persons = {prefix + word for prefix in "fn" for word in PERSON_WORDS}
-    known = _STORY_WORDS | _PLOT_WORDS | persons | set(kit.tables) | {name for name, _ in kit.setup}
-    _check_names("word tables", known, [entry for table in kit.tables.values() for entry in table])
-    _check_names("shared patterns", known, [p.template for role in kit.roles.values() for p in role])
-    for plot in kit.plots:
-        own = {name for name, _ in plot.setup}
-        if not own >= _PLOT_WORDS:
-            raise ValueError(f"setup of {plot.name} lacks {sorted(_PLOT_WORDS - own)}")
-        _check_names(f"plot {plot.name}", known | own, [pattern.template for pattern in _plot_patterns(plot)])
-        _check_names(f"setup of {plot.name}", known | own, [template for _, template in plot.setup])
-
-
-def _check_names(where: str, known: frozenset[str], templates: list[Template]) -> None:
-    unknown = set[str]().union(*map(slot_names, templates)) - known
-    if unknown:
-        raise ValueError(f"{where}: unknown names {sorted(unknown)}")

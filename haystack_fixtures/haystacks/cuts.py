@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
-from unicodedata import category
 
 import numpy as np
 import regex
@@ -19,7 +17,6 @@ from needlework.haystack_fixtures.haystacks.source import HaystackSource
 
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
 _WORD = regex.compile(rf"[{_UNSPACED}]\p{{M}}*+|[^\s{_UNSPACED}]++")
-_ASCII_WORD = re.compile(r"[^\t-\r ]++")  # the same in ASCII, found in a third of the time
 _SPLITTING = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}\p{GCB=Prepend}\r]")
 _GRAPHEME = regex.compile(r"\X")
 _TERMINATOR = regex.compile(r"[\p{STerm}…｡．]")
@@ -36,7 +33,6 @@ _FULL_STOPS = dict.fromkeys("!?…؟", ".") | dict.fromkeys("！？", "。") | {
 # How many sentences a patched cut may drop, and at how many places.
 _DROPPED = 12
 _ENDS_TRIED = 6
-_STEP = 32  # tokens by which stretches of text that are looked through begin
 
 
 class Cut(NamedTuple):
@@ -84,20 +80,6 @@ class Cuts:
     cut: Callable[[int], Cut]
 
 
-class _Ends(NamedTuple):
-    """Where haystacks may end, ascending; an element of each for each.
-
-    `seen`: how far the text was looked at to find the end of a word there; beyond the text where there is none.
-    `units`: whether a unit ends there. `tokens`: those of a haystack that ends there.
-    """
-
-    places: list[int]
-    seen: list[int]
-    units: list[bool]
-    tokens: list[int]
-    closers: list[str]
-
-
 def cuts_near(source: HaystackSource, tokens: int, *, around: int, any_grapheme: bool) -> Cuts:
     """Cuts with about so many tokens, one sentence at least, ascending.
 
@@ -108,28 +90,19 @@ def cuts_near(source: HaystackSource, tokens: int, *, around: int, any_grapheme:
 
 
 def _near(source: HaystackSource, tokens: int, around: int, any_grapheme: bool) -> Cuts:
-    begin, stop = wide = _stretch(source, tokens - around, tokens + around)
-    # Prompts of one length look at nearly the same stretch: what is found in a wider one serves many. Only what follows
-    # a letter's mark may read differently from there.
-    if not any_grapheme and not category(source.text[begin]).startswith("M"):
-        first = max(tokens - around, 0) // _STEP * _STEP
-        wide = _stretch(source, first, first + _STEP + 2 * around)
-    pattern = _GRAPHEME if any_grapheme else _WORD
-    found = source.remember(("ends", *wide, any_grapheme), lambda: _ends_between(source, *wide, pattern))
-    closing, most = len(source.closes), stop if stop < len(source.text) else stop + 1
-    numbers = [
-        at
-        for at in range(bisect_left(found.places, source.shortest), len(found.places))
-        if (found.units[at] and begin <= found.places[at] + closing <= stop)
-        or (found.places[at] > begin and found.seen[at] < most)
-    ]
+    begin, stop = _stretch(source, tokens - around, tokens + around)
+    low, high = source.ends.searchsorted((begin, stop + 1)).tolist()
+    units = (source.ends[low:high] - len(source.closes)).tolist()
+    words = _word_ends(source.text, begin, stop, _GRAPHEME if any_grapheme else _WORD)
+    places = [place for place in sorted({*units, *words}) if place >= source.shortest]
+    closers = _closers(source, places)
+    before = source.encoded.starts.searchsorted(np.asarray(places, np.int64)).tolist()
+    counts = [count + _tokens(source, closer) for count, closer in zip(before, closers, strict=True)]
 
     def cut(number: int) -> Cut:
-        at = numbers[number]
-        place = found.places[at]
-        return Cut(place, (place, place), found.closers[at], found.tokens[at])
+        return Cut(places[number], (places[number],) * 2, closers[number], counts[number])
 
-    return Cuts(np.asarray([found.tokens[at] for at in numbers], np.int64), cut)
+    return Cuts(np.asarray(counts, np.int64), cut)
 
 
 def _stretch(source: HaystackSource, first: int, last: int) -> tuple[int, int]:
@@ -137,22 +110,6 @@ def _stretch(source: HaystackSource, first: int, last: int) -> tuple[int, int]:
     starts = source.encoded.starts
     begin = int(starts[min(max(first, 0), len(starts) - 1)])
     return begin, int(starts[last]) if last < len(starts) else len(source.text)
-
-
-def _ends_between(source: HaystackSource, begin: int, stop: int, word: regex.Pattern[str]) -> _Ends:
-    low, high = source.ends.searchsorted((begin, stop + 1)).tolist()
-    units = set((source.ends[low:high] - len(source.closes)).tolist())
-    words = _word_ends(source.text, begin, stop, word)
-    places = sorted(units | words.keys())
-    closers = _closers(source, places)
-    tokens = source.encoded.starts.searchsorted(np.asarray(places, np.int64)).tolist()
-    return _Ends(
-        places,
-        [words.get(place, len(source.text) + 1) for place in places],
-        [place in units for place in places],
-        [before + _tokens(source, closer) for before, closer in zip(tokens, closers, strict=True)],
-        closers,
-    )
 
 
 def patched_cuts(source: HaystackSource, tokens: int) -> Cuts:
@@ -193,7 +150,7 @@ def _shortened(source: HaystackSource, number: int) -> tuple[NDArray[np.int64], 
 
     def make() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         start, stop = source.end_places[number], source.end_places[number + 1] - len(source.closes)
-        words = np.asarray(sorted(_word_ends(source.text, start, stop, _WORD).keys() - {stop}), np.int64)
+        words = np.asarray(sorted(_word_ends(source.text, start, stop, _WORD) - {stop}), np.int64)
         return words, source.encoded.starts.searchsorted(words) + (1 + _tokens(source, "") - source.end_tokens[number])
 
     return source.remember(("shortened", number), make)
@@ -205,14 +162,14 @@ def padded_cut(source: HaystackSource, cut: Cut, tokens: int) -> Cut:
     return cut._replace(closer=closer, tokens=cut.tokens + tokens)
 
 
-def _word_ends(text: str, begin: int, stop: int, word: regex.Pattern[str]) -> dict[int, int]:
-    """Where words end between two offsets, commas and the like taken off; and how far that was looked at."""
-    found: dict[int, int] = {}
+def _word_ends(text: str, begin: int, stop: int, word: regex.Pattern[str]) -> set[int]:
+    """Where words end between two offsets, commas and the like taken off."""
+    ends: set[int] = set()
     plain = text[begin : stop + 1].isascii()
     # Mostly nothing around can split a grapheme.
     may_split = "\r" in text[begin : stop + 1] if plain else _SPLITTING.search(text, begin, stop + 1) is not None
-    for match in (_ASCII_WORD if plain and word is _WORD else word).finditer(text, begin, stop):
-        end = seen = match.end()
+    for match in word.finditer(text, begin, stop):
+        end = match.end()
         if end == stop < len(text) or (may_split and splits_grapheme(text, end)):
             continue
         if not text[end - 1].isalnum():
@@ -221,8 +178,8 @@ def _word_ends(text: str, begin: int, stop: int, word: regex.Pattern[str]) -> di
             end = dangling.start() if dangling else end
             if end <= low or (may_split and splits_grapheme(text, end)):
                 continue
-        found.setdefault(end, seen)
-    return found
+        ends.add(end)
+    return ends
 
 
 def _closers(source: HaystackSource, ends: Sequence[int]) -> list[str]:

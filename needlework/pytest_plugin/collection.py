@@ -16,9 +16,8 @@ from needlework.core.settings import Suite
 from needlework.haystack_fixtures.tasks.catalogue import deepest_first, longest_first, tasks_marked
 from needlework.models.specs import runs_here
 from needlework.pytest_plugin.devices import check_devices
-from needlework.pytest_plugin.further_cells import cell_of
 from needlework.pytest_plugin.run_state import run_state
-from needlework.pytest_plugin.workers import cells_to_come, is_worker, refuse
+from needlework.pytest_plugin.workers import cell_of, cells_to_come, is_worker, refuse
 from needlework.results.records.run_folder import write_shard_file
 from needlework.results.style import relative
 
@@ -127,7 +126,7 @@ def _leave_out_too_short(session: pytest.Session, items: list[pytest.Item]) -> N
 
 def _limit(config: pytest.Config, items: list[pytest.Item]) -> None:
     state = run_state(config)
-    if state.settings.limit is None or state.settings.adaptive is not None:
+    if state.settings.limit is None:
         return
     cells = {item: cell for item in items if (cell := cell_of(item)) is not None}
     if not cells:

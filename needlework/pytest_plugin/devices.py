@@ -25,6 +25,11 @@ _UNLIMITED = "needlework_unlimited"
 
 def limit_workers(config: pytest.Config, settings: Settings) -> None:
     """Under `-n`: no more workers than devices for a local model's copies, or than requests to have in flight."""
+    if further := further_option(settings):
+        asked = config.option.numprocesses
+        run_state(config).workers_note = f"one process, not -n {asked}: {further} decides what is asked next"
+        use_one_process(config)
+        return
     local = [spec for spec in settings.model if runs_here(spec)]
     if not local:
         _limit_to_requests(config, settings)
@@ -50,6 +55,11 @@ def limit_workers(config: pytest.Config, settings: Settings) -> None:
         ).workers_note = (
             f"{len(there)} workers, not -n {asked}: one for each {'GPU' if per_worker == 1 else f'{per_worker} GPUs'}"
         )
+
+
+def further_option(settings: Settings) -> str:
+    """The option that names cells beyond those that were collected; empty without one."""
+    return "--adaptive" if settings.adaptive else "--top-up" if settings.top_up else ""
 
 
 def _limit_to_requests(config: pytest.Config, settings: Settings) -> None:
@@ -125,9 +135,5 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
         return None
     from needlework.pytest_plugin.scheduling import HaystackScheduling
 
-    further = config.pluginmanager.get_plugin("needlework-further")
-    state = run_state(config)
-    ahead = max(2, state.in_flight // max(1, len(config.option.tx)))
-    return HaystackScheduling(
-        config, log, further and state.more_cells, ahead, all_named=bool(further and further.all_named)
-    )
+    in_flight = run_state(config).in_flight
+    return HaystackScheduling(config, log, max(2, in_flight // max(1, len(config.option.tx))))

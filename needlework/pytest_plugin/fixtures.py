@@ -13,9 +13,8 @@ from needlework.core.prompts import Prompt
 from needlework.core.settings import Settings
 from needlework.models.model import Model
 from needlework.pipeline.exchange import Exchange
-from needlework.pytest_plugin.further_cells import cell_of
 from needlework.pytest_plugin.run_state import run_state
-from needlework.pytest_plugin.workers import tests_of_worker, upcoming
+from needlework.pytest_plugin.workers import cell_of, tests_of_worker, upcoming
 from needlework.scoring.scores import Score
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from typing import Any
 import pytest
 
 from needlework.core.record import Record
-from needlework.pytest_plugin.further_cells import cell_of
-from needlework.pytest_plugin.workers import is_worker
+from needlework.pytest_plugin.workers import cell_of, is_worker
 from needlework.results.statistics.run_facts import latency_of, token_of, ttft_of
 
 _OPTION = "--benchmark-"

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import needlework
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.needles.needle_sets import EACH
 from needlework.models.specs import parse_spec
 from needlework.pipeline.engine import Engine
-from needlework.pytest_plugin.further_cells import cell_of
 from needlework.pytest_plugin.run_state import SERVER, RunState, run_state
-from needlework.pytest_plugin.workers import cells_to_come, has_workers, refuse
-from needlework.results.records.run_folder import write_batch_cells
+from needlework.pytest_plugin.workers import cell_of, cells_to_come, has_workers, refuse
 from needlework.results.run.open_folder import time_lines
 
 if TYPE_CHECKING:
     from needlework.models.engines.serve import Serving
     from needlework.models.served.batch_files import AnswerFiles
-
-
-_BENCHMARKS = (Path(needlework.__file__).parent / "benchmarks").resolve()  # a link in a checkout
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -42,7 +33,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     if state.settings.plan:
         if state.reporter is None:
             return None
-        _show_plan(state, list(cells.values()))
+        _show_plan(state, list(cells.values()), session.config.option.verbose)
         return True
     try:
         if state.settings.batch_out:
@@ -55,14 +46,14 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     return None
 
 
-def _show_plan(state: RunState, cells: Sequence[Cell]) -> None:
+def _show_plan(state: RunState, cells: Sequence[Cell], verbose: int) -> None:
     """The requests and tokens, then the time that a run takes, the trials that a finding needs (`--power`), and what an
     adaptive run may cost."""
     from needlework.pipeline.plan import plan_lines
 
     if state.window is not None:
         state.write_line(str(state.window))
-    for line in plan_lines(state.engine, cells):
+    for line in plan_lines(state.engine, cells, whole=verbose > 0):
         state.write_line(line)
     if not cells:
         return
@@ -126,10 +117,7 @@ def _write_requests(session: pytest.Session, cells: Mapping[pytest.Item, Cell]) 
         state.write_line(line, red="no prompt" in line)
     session.testsfailed += len(written.failed)
     if written.files:
-        packaged = all(item.path.resolve().is_relative_to(_BENCHMARKS) for item in cells)
-        write_batch_cells(state.folder, (cell.id for cell in cells.values()), packaged=packaged)
-        folder = shlex.quote(os.path.relpath(state.folder))
-        state.write_line(f"when they are answered: needlework batch-in {folder} ANSWERS.jsonl ...")
+        state.write_line("when they are answered: the same command with --batch-in ANSWERS.jsonl, not --batch-out")
 
 
 def _leave_out_unanswered(session: pytest.Session, answers: AnswerFiles) -> None:
@@ -191,8 +179,7 @@ class ServerOfRun:
         config = self._config
         if has_workers(config) and not config.option.collectonly and cells_to_come(config):
             cells = [cell for series in run_state(config).grid for cell in series.cells]
-            settings = run_state(config).settings
-            self._start(session, cells, always=bool(settings.top_up or settings.adaptive))
+            self._start(session, cells)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -213,12 +200,12 @@ class ServerOfRun:
     def pytest_unconfigure(self) -> None:
         self._serving.stop()
 
-    def _start(self, session: pytest.Session, cells: Iterable[Cell], *, always: bool = False) -> None:
+    def _start(self, session: pytest.Session, cells: Iterable[Cell]) -> None:
         if run_state(self._config).settings.plan:
             return
         try:
             self._serving.check()
-            if always or not all(run_state(self._config).is_stored(cell) for cell in cells):
+            if not all(run_state(self._config).is_stored(cell) for cell in cells):
                 begun = time.monotonic()
                 self._serving.address()
                 self._write(f"{self._serving.name} is up after {time.monotonic() - begun:.0f} s", end=True)

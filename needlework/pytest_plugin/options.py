@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from argparse import SUPPRESS, ArgumentError
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
 
 import pytest
 
 from needlework.core.errors import nearest
+from needlework.core.options import Option
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY, OPTIONS
 from needlework.haystack_fixtures.configuration.peer_names import NAMES
 
@@ -20,37 +21,35 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     parser.extra_info["needlework"] = UnknownOptions(parser, typed)
     after = "general"
     for option in OPTIONS:
-        words = option.words
-        shown = words.default or option.default
-        default = f" [{shown}{', or as the preset says' if option.suite else ''}]" if shown and not option.flag else ""
         # pytest's own general options come first; ours follow, most used ones at their head.
-        group = parser.getgroup(words.group.replace(":", "").replace(" ", "-"), words.group, after=after)
+        group = parser.getgroup(option.words.group.replace(":", "").replace(" ", "-"), option.words.group, after=after)
         after = group.name
-        text = (words.help + default).replace("%", "%%")
-        how: dict[str, Any] = {
-            "action": "append" if option.repeatable or words.once else "store",
-            "metavar": words.metavar or "VALUE",
-        }
-        if option.flag:
-            how = {"action": "store_const", "const": "true"}
-        if words.bare:
-            how |= {"nargs": "?", "const": words.bare}
         try:
-            names = [f"--{name}" for name in (option.name, *words.aliases)]
-            group.addoption(*names, dest=option.key, help=text, **how)
-            if option.flag and option.suite and not option.name.startswith("no-"):
-                group.addoption(
-                    f"--no-{option.name}", dest=option.key, action="store_const", const="false", help=SUPPRESS
-                )
+            add_option(group.addoption, option)
         except (ArgumentError, ValueError):
             remedy = "rename it, or leave it out with --noconftest or -p no:PLUGIN"
             raise pytest.UsageError(
                 f"--{option.name}: a conftest.py or another plugin has an option of that name: {remedy}"
             ) from None
-        if option.repeatable:
-            parser.addini(option.key, text, type="linelist", default=None)
-        else:
-            parser.addini(option.key, text, type="string", default=None)
+        kind: Literal["linelist", "string"] = "linelist" if option.repeatable else "string"
+        parser.addini(option.key, f"as --{option.name}", type=kind, default=None)
+
+
+def add_option(add: Callable[..., Any], option: Option) -> None:
+    """Add the option by `add`, of pytest's parser or of one of argparse."""
+    words = option.words
+    shown = words.default or option.default
+    default = f" [{shown}{', or as the preset says' if option.suite else ''}]" if shown and not option.flag else ""
+    how: dict[str, Any] = {"action": "append" if option.repeatable or words.once else "store"}
+    how["metavar"] = words.metavar or "VALUE"
+    if option.flag:
+        how = {"action": "store_const", "const": "true"}
+    if words.bare:
+        how |= {"nargs": "?", "const": words.bare}
+    names = [f"--{name}" for name in (option.name, *words.aliases)]
+    add(*names, dest=option.key, help=(words.help + default).replace("%", "%%"), **how)
+    if option.flag and option.suite and not option.name.startswith("no-"):
+        add(f"--no-{option.name}", dest=option.key, action="store_const", const="false", help=SUPPRESS)
 
 
 class UnknownOptions:
@@ -62,7 +61,7 @@ class UnknownOptions:
         self._asked = False
 
     def __str__(self) -> str:
-        return "; ".join(hints(self._unknown())) or "pytest --help lists all options"
+        return "; ".join(hints(self._unknown())) or "needlework run --help lists its options"
 
     def _unknown(self) -> list[str]:
         if self._asked:  # what cannot be parsed for another reason complains again

@@ -6,19 +6,16 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from needlework.core.grid import parse_id
-from needlework.core.record import Record, Timing
+from needlework.core.record import Record
 from needlework.pytest_plugin.reports import payload_of
-from needlework.results.records.journal import ArrivingAnswers
-from needlework.results.records.run_folder import JOURNAL
 
 # A live line is gone when pytest writes on: the cursor is saved before and put back after.
 PROGRESS = "needlework-progress"
@@ -91,22 +88,12 @@ def _write(descriptor: int, text: str) -> None:
 class ProgressLine:
     """Shows the line from a thread, until the cells are done."""
 
-    def __init__(
-        self,
-        display: LiveLine | LogLines,
-        folder: Path,
-        clock: Callable[[], float] = time.monotonic,
-        *,
-        all_named: bool = False,
-    ) -> None:
-        """`folder`: of the run, where every process writes down what it is answered. `all_named`: of the cells that are
-        collected none runs, but those that `further` tells of."""
+    def __init__(self, display: LiveLine | LogLines, *, all_named: bool) -> None:
+        """`all_named`: of the cells that are collected none runs, but those that `further` tells of."""
         self._all_named = all_named
         self._display = display
-        self._folder = folder
-        self._clock = clock
-        self._tally = ArrivalCount(0, 0)
-        self._begun = clock()
+        self._pace = Pace(0, 0)
+        self._begun_s = time.monotonic()
         self._stop = threading.Event()
         self._writing = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -126,40 +113,31 @@ class ProgressLine:
         if self._thread is not None or not lengths:
             return
         if not self._all_named:
-            self.further(lengths)
-        self._begun = self._clock()
-        self._thread = threading.Thread(
-            target=self._show_often, args=[ArrivingAnswers(self._folder)], name="needlework-progress", daemon=True
-        )
+            self._pace.expect(lengths)
+        self._begun_s = time.monotonic()
+        self._thread = threading.Thread(target=self._show_often, name="needlework-progress", daemon=True)
         self._thread.start()
 
     def further(self, lengths: Sequence[int]) -> None:
         """Trials of these lengths, in tokens, are to come."""
-        self._tally.cells += len(lengths)
-        self._tally.tokens += sum(lengths)
+        self._pace.expect(lengths)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None]:
         payload = payload_of(report)
         with self._writing:  # nothing is shown while pytest writes
             if payload is not None and payload.record is not None:
-                self._tally.add(payload.record)
+                self._pace.add(payload.record)
             self._display.clear()
             result = yield
         return result
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_logstart(self, nodeid: str) -> Generator[None]:
+    def pytest_runtest_logstart(self) -> Generator[None]:
         with self._writing:
-            if parse_id(nodeid) is not None:
-                self._tally.begin(nodeid, self._clock() - self._begun)
             self._display.clear()
             result = yield
         return result
-
-    def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        with self._writing:
-            self._tally.end(nodeid)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
@@ -168,20 +146,17 @@ class ProgressLine:
             self._thread.join()
         self._display.close()
 
-    def _show_often(self, arriving: ArrivingAnswers) -> None:
+    def _show_often(self) -> None:
         pause = max(_QUIET_S, self._display.every_s)
         while not self._stop.wait(pause):
             pause = self._display.every_s
             with self._writing:
-                for answer in arriving.new():
-                    self._tally.answered(answer)
-                # Tests of somebody's own may be named as cells are: without a journal nothing is asked.
-                if self._tally.cells_done < self._tally.cells and (self._folder / JOURNAL).exists():
-                    self._display.show(self._tally.line(self._clock() - self._begun))
+                if self._pace.cells_done < self._pace.cells:
+                    self._display.show(self._pace.line(time.monotonic() - self._begun_s))
 
 
-def progress_of(config: pytest.Config, folder: Path, *, all_named: bool = False) -> ProgressLine | None:
-    """What shows the progress of a run into `folder`; nothing with `-q`. `all_named`: as for `ProgressLine`."""
+def progress_of(config: pytest.Config, *, all_named: bool) -> ProgressLine | None:
+    """What shows the progress of a run; nothing with `-q`. `all_named`: as for `ProgressLine`."""
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
     if not isinstance(reporter, pytest.TerminalReporter) or config.option.verbose < 0:
         return None
@@ -189,114 +164,71 @@ def progress_of(config: pytest.Config, folder: Path, *, all_named: bool = False)
     if output is None:
         return None
     live = reporter.hasmarkup and reporter.isatty and sys.platform != "win32"
-    writer = reporter._tw  # noqa: SLF001 - the only place that knows the cursor's column
-    return ProgressLine((LiveLine if live else LogLines)(writer, output), folder, all_named=all_named)
+    writer = reporter._tw  # noqa: SLF001 - the only object that knows the cursor's column
+    return ProgressLine((LiveLine if live else LogLines)(writer, output), all_named=all_named)
 
 
-_SILENT_S = 30.0  # and three times as long as any answer has been waited for
-_LONG_S = 10.0  # that one cell is waited for, and three times as long as an answer takes
+_SILENT_S = 30.0  # and three times as long as any record has been waited for
 
 
 @dataclass(slots=True)
-class ArrivalCount:
-    """Cells that have an answer, in the order in which answers come and not in that of the tests.
+class Pace:
+    """How many of the cells are done, and how fast they come.
 
-    `tokens`: the sum of the cells' lengths, for the time that is left. `asked`: prompt tokens that models were sent;
-    `shared` ones of them were not computed again.
+    `tokens`: the sum of the cells' lengths, for the time that is left. `prompt_tokens`: what models were sent; `shared`
+    ones of them were not computed again.
     """
 
     cells: int
     tokens: int
     cells_done: int = 0
     tokens_done: int = 0
-    asked: int = 0
+    prompt_tokens: int = 0
     shared: int = 0
-    _early: dict[str, int] = field(default_factory=dict)  # prompt tokens of answers whose test is still to come, by key
-    _ended: set[str] = field(default_factory=set)  # keys of the cells whose test has ended
-    _known: int = 0  # cells that had an answer when `line` was last told of new ones
-    _heard: float = 0.0  # when that was, seconds
-    _longest: float = 0.0  # between two such times, seconds
-    _running: dict[str, float] = field(default_factory=dict)  # when tests began that have not ended, seconds
-    _took: float = 0.0  # all answers of this session, seconds
+    _shown: int = 0  # cells that were done at the last change of the line
+    _changed_s: float = 0.0  # when that was
+    _longest_s: float = 0.0  # between two changes
 
-    def answered(self, answer: Record) -> None:
-        """Count an answer that came before its test's turn. Its length is not known: its prompt is nearly as long.
-
-        One may be read after its test has ended, when all is counted: in a log half a minute lies between two looks.
-        """
-        if answer.key not in self._early and answer.key not in self._ended:
-            self._early[answer.key] = tokens = answer.prompt.tokens
-            self._count(tokens, tokens, answer.timing)
+    def expect(self, lengths: Sequence[int]) -> None:
+        """Cells of these lengths, in tokens, are to come."""
+        self.cells += len(lengths)
+        self.tokens += sum(lengths)
 
     def add(self, record: Record) -> None:
-        """Count a cell whose test has ended."""
-        self._ended.add(record.key)
-        early = self._early.pop(record.key, None)
-        if early is not None:
-            self.tokens_done += record.length - early
-            return
-        if self.cells_done >= self.cells:  # a further trial, of --top-up
-            self.cells += 1
-            self.tokens += record.length
-        timing = record.timing
-        if timing.replayed:
-            self.cells_done += 1
-            self.tokens -= record.length  # no time will be spent on it
-            return
-        self._count(record.length, record.prompt.tokens, timing)
-
-    def _count(self, length: int, asked: int, timing: Timing) -> None:
+        """Count a cell that is done. On one of the journal no time is spent."""
         self.cells_done += 1
-        self.tokens_done += length
-        self.asked += asked
-        self.shared += timing.cached_tokens or 0
-        self._took += timing.latency_s or 0.0
-
-    def begin(self, test: str, seconds: float) -> None:
-        """A cell's test begins."""
-        self._running[test] = seconds
-
-    def end(self, test: str) -> None:
-        """It has ended."""
-        self._running.pop(test, None)
+        if record.timing.replayed:
+            self.tokens -= record.length
+            return
+        self.tokens_done += record.length
+        self.prompt_tokens += record.prompt.tokens
+        self.shared += record.timing.cached_tokens or 0
 
     def line(self, seconds: float) -> str:
         """`42/121 cells · 1,240 tok/s · 47 % shared · 1:32 left`; `seconds` have passed, more at every call."""
         parts = [f"{self.cells_done}/{self.cells} cells"]
-        if silent := self._silent(seconds):
+        if silent := self._silent_s(seconds):
             return " · ".join([*parts, f"no answer for {_clock(silent)}"])
-        if self.asked and seconds > 0:
-            parts.append(f"{self.asked / seconds:,.0f} tok/s")
+        if self.prompt_tokens and seconds > 0:
+            parts.append(f"{self.prompt_tokens / seconds:,.0f} tok/s")
             if self.shared:
-                parts.append(f"{100 * self.shared / self.asked:.0f} % shared")
-        if waited := self._waited_for_one(seconds):
-            parts.append(f"waiting {_clock(waited)} for one cell")
-        if not waited or seconds - self._heard < _LONG_S:
-            parts += self._left(seconds)
+                parts.append(f"{100 * self.shared / self.prompt_tokens:.0f} % shared")
+        if self.tokens_done and self.tokens > self.tokens_done:
+            parts.append(f"{_clock(seconds * (self.tokens / self.tokens_done - 1))} left")
+        elif self.cells_done < self.cells:
+            parts.append(f"{_clock(seconds)} so far")
         return " · ".join(parts)
 
-    def _left(self, seconds: float) -> list[str]:
-        if self.tokens_done and self.tokens > self.tokens_done:
-            return [f"{_clock(seconds * (self.tokens / self.tokens_done - 1))} left"]
-        return [f"{_clock(seconds)} so far"] if self.cells_done < self.cells else []
-
-    def _silent(self, seconds: float) -> float:
-        """For how many seconds no answer has come, where that is unusual; else 0.
+    def _silent_s(self, seconds: float) -> float:
+        """For how many seconds nothing has come, where that is unusual; else 0.
 
         A server that does not answer has no pace, and nobody knows how long it will be away.
         """
-        waited = seconds - self._heard
-        if self.cells_done > self._known:
-            self._known, self._heard, self._longest = self.cells_done, seconds, max(self._longest, waited)
+        waited = seconds - self._changed_s
+        if self.cells_done > self._shown:
+            self._shown, self._changed_s, self._longest_s = self.cells_done, seconds, max(self._longest_s, waited)
             return 0.0
-        return waited if self._known and waited > max(_SILENT_S, 3 * self._longest) else 0.0
-
-    def _waited_for_one(self, seconds: float) -> float:
-        """For how many seconds one cell has held up others that have their answers, where that is unusual; else 0."""
-        if len(self._running) != 1 or not self._early:
-            return 0.0
-        waited = seconds - min(self._running.values())
-        return waited if waited > max(_LONG_S, 3 * self._took / self.cells_done) else 0.0
+        return waited if self._shown and waited > max(_SILENT_S, 3 * self._longest_s) else 0.0
 
 
 def _clock(seconds: float) -> str:

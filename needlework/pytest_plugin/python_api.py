@@ -15,6 +15,7 @@ import pytest
 from needlework.core.errors import InputError, nearest
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from needlework.haystack_fixtures.configuration.peer_names import NAMES, translated
+from needlework.pytest_plugin.run_command import BENCHMARKS
 from needlework.results.files.read_run import Run, read_run
 
 _FOLDER_FILE = "NEEDLEWORK_TELL_FOLDER"
@@ -34,9 +35,7 @@ def run_session(options: Mapping[str, object]) -> Run | None:
     words = [word for key, value in said.values.items() for word in _words(key, value)]
     with tempfile.TemporaryDirectory() as place:
         told = Path(place) / "folder"
-        lines, ended_well = _pytest(
-            ["-p", __name__, "--pyargs", "needlework.benchmarks", *words], {_FOLDER_FILE: str(told)}
-        )
+        lines, ended_well = _pytest(["-p", __name__, *BENCHMARKS, *words], {_FOLDER_FILE: str(told)})
         if told.exists():
             return read_run(told.read_text(encoding="utf-8"))
     if ended_well and said.values.get("plan"):
@@ -45,9 +44,6 @@ def run_session(options: Mapping[str, object]) -> Run | None:
 
 
 # This module is also a plugin of the session that it starts.
-pytest_plugins = ("needlework.plugin",)
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_needlework_report(folder: Path) -> None:
     """Tell the process that waits where the run lies: its name is made up where none is given."""
@@ -59,7 +55,7 @@ def _words(key: str, value: object) -> Iterator[str]:
     """An option as pytest takes it; `None` and `False` are left out."""
     if key not in BY_KEY:
         near = nearest(key, BY_KEY, NAMES)
-        raise InputError("option", key, f"did you mean {near}?" if near else "pytest --help lists the options")
+        raise InputError("option", key, f"did you mean {near}?" if near else "needlework run --help lists the options")
     option = BY_KEY[key]
     if value is False and option.flag and option.suite and not option.name.startswith("no-"):
         yield f"--no-{option.name}"

@@ -16,12 +16,11 @@ from needlework.core.errors import EndSignals, InputError
 from needlework.core.grid import Cell, parse_id
 from needlework.core.record import FINAL, Record
 from needlework.core.settings import Settings
-from needlework.pytest_plugin.further_cells import cell_of
 from needlework.pytest_plugin.latency import publish_latencies
 from needlework.pytest_plugin.progress import PROGRESS, ProgressLine
 from needlework.pytest_plugin.reports import gate_case, payload_of
 from needlework.pytest_plugin.run_state import run_state
-from needlework.pytest_plugin.workers import cells_to_come, has_workers
+from needlework.pytest_plugin.workers import cell_of, cells_to_come, has_workers
 from needlework.results.records.samples import name_of_test, windows_of
 from needlework.results.run.open_folder import OpenFolder, Selected, exit_status, is_void
 from needlework.results.style import counted, one_line, relative

@@ -15,9 +15,8 @@ import pytest
 
 from needlework.core.errors import InputError, printable
 from needlework.core.record import Record, decode_record, encode_record
-from needlework.pytest_plugin.further_cells import cell_of
 from needlework.pytest_plugin.run_state import run_state
-from needlework.pytest_plugin.workers import is_worker, worker_name
+from needlework.pytest_plugin.workers import cell_of, is_worker, worker_name
 from needlework.results.records.journal import stored_answers
 from needlework.results.style import BLOCKS, can_encode, score_glyph
 

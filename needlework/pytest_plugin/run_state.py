@@ -15,14 +15,13 @@ from needlework.core.errors import EndSignals, InputError
 from needlework.core.files import default_cache_dir
 from needlework.core.grid import Cell, Misfit
 from needlework.core.record import Record
-from needlework.core.settings import Settings, family_options
+from needlework.core.settings import Settings
 from needlework.haystack_fixtures.configuration.presets import task_suite
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings, written_value
 from needlework.haystack_fixtures.corpora.corpus_named import stand_ins, with_text_at_hand
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Series, Tasks, grid, with_tasks
 from needlework.haystack_fixtures.tasks.published import leval
 from needlework.haystack_fixtures.tasks.published.leval import own_tasks
-from needlework.haystack_fixtures.tasks.published.leval_files import LevalOptions
 from needlework.models.engines.serve import ServedRun, served_run, with_server
 from needlework.pipeline.engine import Engine
 from needlework.pipeline.exchange import Exchange, StoredAnswer
@@ -124,15 +123,6 @@ class RunState:
         except InputError as error:
             raise pytest.UsageError(str(error)) from None
 
-    def replace_settings(self, settings: Settings) -> None:
-        """Run with these settings, which are resolved, in place of what the session is started with.
-
-        Raises `InputError`.
-        """
-        files = dict.fromkeys(family_options(suite, LevalOptions).leval_data for suite in settings.suites)
-        self.tasks = with_tasks([task for data in files for task in own_tasks(data)])
-        self.settings, self._served, self.stand_ins = settings, None, []
-
     def _with_window(self, settings: Settings) -> Settings:
         """The settings with a number for `--lengths window`; workers take that of their controller."""
         if not asks_window(settings):
@@ -167,10 +157,6 @@ class RunState:
     def queue(self) -> Queue:
         """This process's queue of cells."""
         return Queue(self.engine, stored=self.stored_answer, keep=self.store_answer, waits=self.judge_early)
-
-    def queue_cells(self, cells: Sequence[Cell]) -> None:
-        """Say which cells are asked next, in this order."""
-        self.queue.announce(cells)
 
     def close_queue(self) -> None:
         """Ask nothing more."""

@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from needlework.core.grid import Cell, parse_id
-from needlework.haystack_fixtures.tasks.catalogue import longest_first
-from needlework.pytest_plugin.further_cells import at_first_repeat, place_of, twins_by_cell
-
-Further = Callable[[], "Sequence[Cell] | None"]
+from needlework.core.grid import parse_id
 
 
 class HaystackScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist is untyped
     """Units are haystacks; every test that is no cell is a unit of its own. Units hold the tests that are not done.
 
-    `further`: names further cells when all tests are done, `None` when there are no more. A worker starts a test only
-    when it knows the next one, or that there is none. While further cells may come it is given a pause for that.
-    `ahead`: a worker that has no more tests than this gets another unit. `all_named`: no collected cell runs but those
-    that `further` names.
+    `ahead`: a worker that has no more tests than this gets another unit.
     """
 
-    def __init__(
-        self, config: pytest.Config, log: Any, further: Further | None = None, ahead: int = 2, all_named: bool = False
-    ) -> None:
+    def __init__(self, config: pytest.Config, log: Any, ahead: int) -> None:
         super().__init__(config, log)
-        self._all_named = all_named
         self._ahead = ahead
         self.collection: list[str] | None = None
-        self._further = further
-        self._places: dict[str, int] = {}
-        self._nodeids: dict[int, str] = {}
-        self._paused: set[Any] = set()
+        self._index: dict[str, int] = {}
 
     def _split_scope(self, nodeid: str) -> str:
         cell = parse_id(nodeid)
@@ -62,19 +49,15 @@ class HaystackScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist is
         elif self._check_nodes_have_same_collection():
             collected: list[str] = list(next(iter(self.registered_collections.values())))
             self.collection = collected
-            self._nodeids = dict(enumerate(collected))
-            self._places = {nodeid: place for place, nodeid in self._nodeids.items()}
-            self._queue([nodeid for nodeid in collected if not self._all_named or parse_id(nodeid) is None])
-            while not self._all_named and len(self.nodes) > max(1, len(self.workqueue)):
+            self._index = {nodeid: index for index, nodeid in enumerate(collected)}
+            for nodeid in collected:
+                self.workqueue.setdefault(self._split_scope(nodeid), {})[nodeid] = False
+            while len(self.nodes) > max(1, len(self.workqueue)):
                 unused, _ = self.assigned_work.popitem()
                 unused.shutdown()
             self._deal()
         else:
             self.log("**Different tests collected, aborting run**")
-
-    def _queue(self, nodeids: Sequence[str]) -> None:
-        for nodeid in nodeids:
-            self.workqueue.setdefault(self._split_scope(nodeid), {})[nodeid] = False
 
     def _deal(self) -> None:
         """In turn, so that nobody has all when there are few."""
@@ -89,9 +72,8 @@ class HaystackScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist is
     def _assign_work_unit(self, node: Any) -> None:
         scope, unit = self.workqueue.popitem(last=False)
         self.assigned_work.setdefault(node, {})[scope] = unit
-        self._paused.discard(node)
-        # The places of tests in a worker's list are looked up: searching them is quadratic in the cells.
-        node.send_runtest_some([self._places[nodeid] for nodeid in unit])
+        # The indexes of tests in a worker's list are looked up: searching them is quadratic in the cells.
+        node.send_runtest_some([self._index[nodeid] for nodeid in unit])
 
     def _reschedule(self, node: Any) -> None:
         # A replacement that has not collected yet gets its work when it has.
@@ -100,19 +82,13 @@ class HaystackScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist is
         # One queued test and no word of more would leave the replacement of a dead worker waiting for ever.
         while self.workqueue and self._pending_of(self.assigned_work[node]) <= self._ahead:
             self._assign_work_unit(node)
-        if self.workqueue:
-            return
-        if self._further is None or not self.collection:
+        if not self.workqueue:
             node.shutdown()
-        elif node not in self._paused:
-            self._paused.add(node)
-            node.send_runtest_some([len(self.collection)])
 
     def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:  # noqa: ARG002
-        """A worker has ended a test, or a pause."""
-        nodeid = self._nodeids.get(item_index)
-        if nodeid is None:
-            return
+        """A worker has ended a test."""
+        assert self.collection is not None
+        nodeid = self.collection[item_index]
         scope = self._split_scope(nodeid)
         unit = self.assigned_work[node][scope]
         # What is done is dropped: counting what is pending would otherwise grow with all that ever was.
@@ -120,35 +96,6 @@ class HaystackScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist is
         if not unit:
             del self.assigned_work[node][scope]
         self._reschedule(node)
-
-    @property
-    def tests_finished(self) -> bool:
-        """Asked by xdist after every word from a worker, so it is here that further cells are sent out."""
-        if self._further is None:
-            return bool(super().tests_finished)
-        if not self.collection_is_completed or self.has_pending:
-            return False
-        cells = self._further()
-        if cells and self._add(cells):
-            return False
-        self._further = None
-        return True
-
-    def _add(self, cells: Sequence[Cell]) -> bool:
-        """Queue further repeats of collected cells; whether there were any."""
-        collected = self.collection or []
-        asked = [(i, cell) for i, nodeid in enumerate(collected) if (cell := parse_id(nodeid)) is not None]
-        ids = {i: cell.id for i, cell in asked}
-        twins = twins_by_cell(asked)
-        found = []
-        for cell in longest_first(cells):
-            for twin in twins.get(at_first_repeat(cell), ()):
-                nodeid, place = collected[twin].replace(ids[twin], cell.id), place_of(twin, cell.repeat, len(collected))
-                self._places[nodeid], self._nodeids[place] = place, nodeid
-                found.append(nodeid)
-        self._queue(found)
-        self._deal()
-        return bool(found)
 
     def remove_node(self, node: Any) -> str | None:
         """Take a worker's unfinished cells back; the one that it died on is not run again."""

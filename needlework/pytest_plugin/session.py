@@ -21,7 +21,7 @@ from needlework.models.specs import runs_here
 from needlework.pipeline.model_pool import judging_notes
 from needlework.pytest_plugin import devices
 from needlework.pytest_plugin.collection import in_order
-from needlework.pytest_plugin.further_cells import Further, cell_of
+from needlework.pytest_plugin.further_cells import Further
 from needlework.pytest_plugin.modes import ServerOfRun, check_batch
 from needlework.pytest_plugin.options import command_line_values, ini_values
 from needlework.pytest_plugin.progress import PROGRESS, output_of, progress_of
@@ -29,6 +29,7 @@ from needlework.pytest_plugin.recorder import Recorder, shared_cells
 from needlework.pytest_plugin.run_state import RUN_FOLDER, WINDOW, RunState, run_state
 from needlework.pytest_plugin.workers import (
     call_when_left,
+    cell_of,
     cells_to_come,
     has_workers,
     is_worker,
@@ -80,13 +81,8 @@ def pytest_configure(config: pytest.Config) -> None:
     settings = state.settings
     if not all(runs_here(spec) for spec in settings.model):
         state.in_flight = 4 * settings.concurrency  # as many as a look-ahead begins before the first of them is read
-    if (settings.top_up or settings.adaptive) and not settings.plan:
-        further = Further(
-            state.queue_cells,
-            lambda cells: in_order(config, cells),
-            option="--adaptive" if settings.adaptive else "--top-up",
-            all_named=settings.adaptive is not None,
-        )
+    if (option := devices.further_option(settings)) and not settings.plan:
+        further = Further(lambda cells: in_order(config, cells), option, all_named=settings.adaptive is not None)
         config.pluginmanager.register(further, "needlework-further")
 
 
@@ -187,7 +183,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         state.terminal = output_of(config, errors=is_worker(config))  # a worker's standard output is no terminal
     if is_worker(config):
         return
-    progress = progress_of(config, state.folder, all_named=state.settings.adaptive is not None)
+    progress = progress_of(config, all_named=state.settings.adaptive is not None)
     if progress is not None:
         config.pluginmanager.register(progress, PROGRESS)
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import find_spec
@@ -12,6 +11,13 @@ import pytest
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
+
+
+def cell_of(item: pytest.Item) -> Cell | None:
+    """The cell that a test item stands for."""
+    callspec = getattr(item, "callspec", None)
+    cell = callspec.params.get("cell") if callspec is not None else None
+    return cell if isinstance(cell, Cell) else None
 
 
 def is_worker(config: pytest.Config) -> bool:
@@ -82,8 +88,7 @@ def upcoming(interactor: Any) -> list[Cell]:
     with interactor.torun.lock() as queue:
         places = [interactor.item_index, interactor.nextitem_index, *queue]
     items = (interactor.session.items[place] for place in places if isinstance(place, int))
-    cells = (item.callspec.params.get("cell") for item in items if hasattr(item, "callspec"))
-    return [cell for cell in cells if isinstance(cell, Cell)]
+    return [cell for item in items if (cell := cell_of(item)) is not None]
 
 
 def cells_to_come(config: pytest.Config) -> bool:
@@ -94,7 +99,7 @@ def cells_to_come(config: pytest.Config) -> bool:
     """
     paths = [config.invocation_params.dir / _path_named(arg.partition("::")[0], config) for arg in config.args]
     files = (file for path in paths for file in ([path] if path.is_file() else path.rglob("*.py")))
-    return any(_speaks_of_cells(file.read_bytes()) for file in files if file.suffix == ".py")
+    return any(b"mark.cells" in file.read_bytes() for file in files if file.suffix == ".py")
 
 
 def _path_named(name: str, config: pytest.Config) -> str:
@@ -105,14 +110,3 @@ def _path_named(name: str, config: pytest.Config) -> str:
             spec = find_spec(name)
     found = spec and (next(iter(spec.submodule_search_locations or ()), spec.origin))
     return found or name
-
-
-def _speaks_of_cells(source: bytes) -> bool:
-    """`mark.cells` in the code, called or not (`cells = pytest.mark.cells`); text and comments do not count."""
-    if b"mark.cells" not in source:
-        return False
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return True  # collecting it says what is wrong
-    return any(isinstance(node, ast.Attribute) and node.attr == "cells" for node in ast.walk(tree))

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.files import write_whole
-from needlework.core.grid import slug
 from needlework.results.compare.collect import BoardRun, candidates_of, collect
 from needlework.results.compare.leaderboard import place_of
 from needlework.results.html.boards import history_html
-from needlework.results.pictures.models import write_history
+from needlework.results.pictures.files import write_charts
 from needlework.results.records.samples import began, step_of
+from needlework.results.report.chart import chart_name
+from needlework.results.report.charts import history_chart
 from needlework.results.statistics.comparison.provenance import weights_lines
 from needlework.results.statistics.leaderboard.boards import BoardSeries, Candidate, series_of
 from needlework.results.style import one_line
@@ -97,8 +98,8 @@ def _write(series: Sequence[BoardSeries], folder: Path, *, title: str, notes: Se
     pictures: list[Path] = []
     drawn = []
     for number, each in enumerate(series, start=1):
-        stem = folder / f"history-{slug(each.task)}{f'-{number}' if len(series) > 1 else ''}"
-        paths = write_history(each, stem, title=series_sentence(each), below=size_words(each))
+        name = chart_name("history", each.task, str(number) if len(series) > 1 else "")
+        paths = write_charts([history_chart(each, name, series_sentence(each), size_words(each))], folder)
         drawn.append(next(path.read_bytes() for path in paths if path.suffix == ".png"))
         pictures += paths
     write_whole(folder / "report.html", history_html(series, drawn, title=title, notes=notes).encode())

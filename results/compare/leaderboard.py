@@ -11,11 +11,12 @@ from pathlib import Path
 
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.files import write_whole
-from needlework.core.grid import slug
 from needlework.results.compare.collect import candidates_of, collect
 from needlework.results.files.csv_files import safe_cell
 from needlework.results.html.boards import board_html
-from needlework.results.pictures.comparison import write_score_lines
+from needlework.results.pictures.files import write_charts
+from needlework.results.report.chart import chart_name
+from needlework.results.report.charts import score_lines
 from needlework.results.statistics.comparison.many_runs import ComparedRun
 from needlework.results.statistics.comparison.provenance import weights_lines
 from needlework.results.statistics.leaderboard.boards import Board, BoardRow, boards_of
@@ -184,11 +185,11 @@ def _picture(board: Board, folder: Path, number: int, boards: Sequence[Board]) -
     if len(board.lengths) < 2 or len(board.rows) < 2:
         return []
     twice = [each.task for each in boards].count(board.task) > 1
-    stem = folder / f"scores-{slug(board.task)}{f'-{number + 1}' if twice else ''}"
+    name = chart_name("scores", board.task, str(number + 1) if twice else "")
     lines = [_line(row) for row in board.rows[:DRAWN]]
     below = "of the answers with a score" if board.has_misses else ""
     more = f", the first {DRAWN} of {len(board.rows)}" if len(board.rows) > DRAWN else ""
-    return write_score_lines(lines, stem, title=f"{board.task}: score over length{more}", below=below)
+    return write_charts(score_lines(lines, name, f"{board.task}: score over length{more}", below), folder)
 
 
 def _line(row: BoardRow) -> ComparedRun:

@@ -5,19 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from math import isfinite
 from pathlib import Path
 
-from needlework.core.errors import InputError
 from needlework.core.files import write_whole
 from needlework.core.grid import depth_label
-from needlework.core.labels import label_parts
 from needlework.core.record import PromptFacts, Record
-from needlework.results.records.run_folder import check_run_file
-from needlework.results.records.samples import retriever_of, task_of
+from needlework.results.records.samples import retriever_of
 from needlework.results.statistics.intervals import METHOD
-from needlework.results.statistics.panels import OUTCOMES, Panel, ScoredTrial, outcome_named
+from needlework.results.statistics.panels import OUTCOMES, Panel
 from needlework.results.statistics.run_report import reading_order
 from needlework.results.style import clean
 
@@ -52,49 +49,6 @@ def csv_text(records: Iterable[Record]) -> str:
     return out.getvalue()
 
 
-def read_rows(path: Path) -> list[dict[str, str]]:
-    """Read the rows back, apostrophes undone. Raises `InputError` where `path` is not such a file."""
-    try:
-        check_run_file(path)
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, restval="")
-            header = reader.fieldnames or []
-            missing = [name for name in _NEEDED if name not in header]
-            if missing:
-                raise InputError(
-                    "results file", path, f"has no column {missing[0]!r}; give a results.csv of this harness"
-                )
-            return [{name: _bare(row[name]) for name in header} for row in reader]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError("results file", path, f"is not a CSV file in UTF-8 ({error})") from None
-
-
-def read_csv(path: Path) -> list[ScoredTrial]:
-    """Read what a summary needs of each row."""
-    return [_trial(row, path, number) for number, row in enumerate(read_rows(path), start=2)]
-
-
-def _trial(row: Mapping[str, str], path: Path, number: int) -> ScoredTrial:
-    outcome = outcome_named(row["outcome"])
-    if outcome is None:
-        raise InputError("results file", path, f"row {number} has the unknown outcome {row['outcome']!r}")
-    try:
-        parts = label_parts(task_of(row["task"]), row["needle"])
-        return ScoredTrial(
-            model=row["model"],
-            task=row["task"],
-            needle=parts.panel,
-            length=int(row["length"]),
-            depth=None if row["depth"] == "all" else float(row["depth"]),
-            sample=int(row["repeat"]) if parts.sample is None else parts.sample,
-            outcome=outcome,
-            score=float(row["score"]) if row["score"] else None,
-            context_alone=row.get("length_means") == "context",
-        )
-    except ValueError as error:
-        raise InputError("results file", path, f"row {number}: {error}") from None
-
-
 COLUMNS = (
     "model", "task", "needle", "language", "length", "depth", "achieved_depth", "repeat", "seed", "outcome", "score",
     "scorer", "scorer_version", "why", "question", "expected", "answer", "read_as", "prompt_tokens",
@@ -126,7 +80,7 @@ def _values(record: Record) -> tuple[object, ...]:
         record.question,
         " | ".join(record.expected),
         response.text or record.answer,
-        record.answer,
+        record.read_as,
         prompt.tokens or None,
         response.prompt_tokens,
         response.completion_tokens,
@@ -161,9 +115,6 @@ def _achieved_depth(prompt: PromptFacts) -> object:
     return depths[0] if len(depths) == 1 else " ".join(f"{depth:g}" for depth in depths)
 
 
-_NEEDED = ("model", "task", "needle", "length", "depth", "repeat", "outcome", "score")
-
-
 def safe_cell(value: object) -> str:
     """Write a value so that no spreadsheet takes it for a formula: numbers as they are, texts short and disarmed."""
     if isinstance(value, str):
@@ -182,10 +133,6 @@ def _safe_text(text: str) -> str:
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]}… [{len(text)} characters]"
     return f"'{text}" if text[:1] in _FIRST and _FORMULA.match(text) else text
-
-
-def _bare(text: str) -> str:
-    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
 _RANGE = ("score_if_undecided_missed", "score_if_undecided_hit")

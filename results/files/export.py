@@ -1,8 +1,7 @@
-"""`needlework export`: inspect_ai logs and Parquet tables."""
+"""`needlework export`: a run as logs of inspect_ai."""
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -24,18 +23,18 @@ def main(argv: Sequence[str]) -> int:
     """Run the command; returns the exit code: 0, or 2 after one line about what was wrong."""
     parser = OneLineParser(
         prog="needlework export",
-        description="Write a run's trials for other systems: logs of inspect_ai (one for each model and task, for"
-        " `inspect view --log-dir DIR`), or a Parquet table (one row a trial; needs pyarrow).",
+        description="Write a run's trials as logs of inspect_ai: one for each model and task, for `inspect view"
+        " --log-dir DIR`.",
     )
     parser.add_argument("run", type=Path, metavar="RUN", help="folder of the run, or its results.json")
-    parser.add_argument("--to", required=True, choices=("inspect", "parquet"), help="whose files")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write to [RUN/inspect, RUN/parquet]")
+    parser.add_argument("--to", required=True, choices=("inspect",), help="whose files")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write to [RUN/inspect]")
     options = parser.parse_args(argv)
     try:
         run = read_run(options.run)
         if not run.records:
             raise InputError("RUN", options.run, "holds no trials; there is nothing to export")
-        files = inspect_logs(run) if options.to == "inspect" else {"trials.parquet": parquet_bytes(run)}
+        files = inspect_logs(run)
         folder = options.out or run.folder / options.to
         for name, content in files.items():
             write_whole(folder / name, content)
@@ -169,70 +168,9 @@ def _sample(record: Record) -> dict[str, Any]:
         "attachments": {},
     }
     if record.score is not None:
-        score = {"value": fsum([record.score]), "answer": record.answer, "explanation": record.why}
+        score = {"value": fsum([record.score]), "answer": record.read_as, "explanation": record.why}
         sample["scores"] = {record.scorer: {**score, "metadata": {"outcome": record.outcome}}}
     if record.error:
         said = f"{record.error.kind}: {record.error.message}"
         sample["error"] = {"message": said, "traceback": "", "traceback_ansi": ""}
     return sample
-
-
-# Column -> type as pyarrow names it; scores 0..1, lengths and prompts in tokens, times in seconds.
-COLUMNS = {
-    **dict.fromkeys(("run", "started", "key", "id", "model", "task", "needle", "language"), "string"),
-    "length": "int64",
-    "depth": "float64",
-    "repeat": "int64",
-    "seed": "int64",
-    "outcome": "string",
-    "score": "float64",
-    "scorer": "string",
-    "scorer_version": "int64",
-    **dict.fromkeys(("why", "question", "expected", "answer", "read_as"), "string"),
-    "finish_reason": "string",
-    **dict.fromkeys(("prompt_tokens", "completion_tokens", "reasoning_tokens"), "int64"),
-    "prompt_sha256": "string",
-    **dict.fromkeys(("latency_s", "ttft_s"), "float64"),
-    "error": "string",
-}
-_RESPONSE = ("finish_reason", "prompt_tokens", "completion_tokens", "reasoning_tokens")
-
-
-def parquet_bytes(run: Run) -> bytes:
-    """Return the file. Raises `InputError` where pyarrow is missing."""
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise InputError("--to", "parquet", "needs pyarrow: pip install 'needlework[data]'") from None
-    rows = [_row(run, record) for record in run.records]
-    schema = pyarrow.schema([(name, getattr(pyarrow, kind)()) for name, kind in COLUMNS.items()])
-    out = io.BytesIO()
-    parquet.write_table(pyarrow.Table.from_pylist(rows, schema=schema), out, compression="zstd")
-    return out.getvalue()
-
-
-def _row(run: Run, record: Record) -> dict[str, Any]:
-    response, timing, error = record.response, record.timing, record.error
-    started = run.manifest.get("started")
-    told = {
-        "run": run.name,
-        "started": started if isinstance(started, str) else None,
-        "expected": _joined(record.expected),
-        "answer": response.text or record.answer,
-        "read_as": record.answer,
-        **{name: getattr(response, name) for name in _RESPONSE},
-        "prompt_sha256": record.prompt.sha256,
-        **{name: getattr(timing, name) for name in ("latency_s", "ttft_s")},
-        "error": f"{error.kind}: {error.message}" if error else None,
-    }
-    return {name: _encodable(told[name] if name in told else getattr(record, name)) for name in COLUMNS}
-
-
-def _encodable(value: Any) -> Any:
-    """Half a surrogate pair, which some model sent, has no UTF-8."""
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
-
-
-def _joined(values: Sequence[str]) -> str:
-    return "\n".join(values)

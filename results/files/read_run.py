@@ -11,21 +11,20 @@ from typing import Any
 from needlework.core.errors import InputError
 from needlework.core.record import Record
 from needlework.haystack_fixtures.tasks.own_documents import votes_by_embeddings, votes_of
-from needlework.results.files.csv_files import read_csv
 from needlework.results.files.foreign import foreign_panels, panels_in_json
 from needlework.results.files.json_files import parsed, read_json, records_in
 from needlework.results.records.journal import read_journal, read_vectors
-from needlework.results.records.run_folder import JOURNAL, MANIFEST, SHARDS, check_links, check_run_file, read_run_json
+from needlework.results.records.run_folder import JOURNAL, MANIFEST, SHARDS, check_links, read_run_json
 from needlework.results.records.samples import latest_of_each
 from needlework.results.statistics.adaptive import adaptive_statements
-from needlework.results.statistics.panels import Panel, panels_of, summarise
+from needlework.results.statistics.panels import Panel, summarise
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import RunReport, interrupted, noted, run_report
 from needlework.results.style import one_line, relative
 
 RESULTS = "results.json"
 # Of a run folder: the first that is there. A journal knows of trials that a killed run never reported.
-_OF_A_RUN = (RESULTS, JOURNAL, "results.csv")
+_OF_A_RUN = (RESULTS, JOURNAL)
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,16 +137,9 @@ def _load(path: Path) -> tuple[Panel, ...]:
     if path.stat().st_size == 0:
         raise InputError("results file", path, "is empty")
     if path.suffix.lower() == ".csv":
-        return _csv(path)
+        return foreign_panels(path)
     foreign = () if path.suffix.lower() == ".jsonl" else panels_in_json(parsed(path), path)
     return foreign or read_run(path).panels
-
-
-def _csv(path: Path) -> tuple[Panel, ...]:
-    check_run_file(path)
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        first = file.readline()
-    return foreign_panels(path) if first.startswith("dataset,") else panels_of(read_csv(path))
 
 
 def _journal(path: Path) -> list[Record]:

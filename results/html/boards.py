@@ -21,7 +21,6 @@ from needlework.results.tables.leaderboard import (
     series_title,
 )
 
-_STYLES = ("page.css", "comparison.css", "print.css", "board.css")
 # What a column means, by how its head begins; a length's column has the last one.
 MEANINGS = {
     "rank": "The places that the model may have, 95 % sure for all models together: 2–5 says that nothing shows which.",
@@ -43,7 +42,7 @@ def board_html(boards: Sequence[Board], pictures: Sequence[bytes | None], *, tit
     """Return the page: one text that loads nothing. `pictures`: a PNG for each board, where it has one; `notes`: what
     was left out.
     """
-    style, script = "".join(map(asset, _STYLES)), asset("board.js")
+    style, script = asset("page.css") + asset("comparison.css"), asset("board.js")
     return (
         environment()
         .get_template("board.html.j2")
@@ -87,7 +86,7 @@ _OWN = {
 
 def history_html(series: Sequence[BoardSeries], pictures: Sequence[bytes], *, title: str, notes: Sequence[str]) -> str:
     """Return the page: one text that loads nothing and runs nothing. `pictures`: a PNG for each series."""
-    style = "".join(map(asset, ("page.css", "print.css", "board.css")))
+    style = asset("page.css") + asset("comparison.css")
     return (
         environment()
         .get_template("history.html.j2")

@@ -117,7 +117,7 @@ def _shared(record: Record, texts: _Texts, placed: tuple[Value, ...]) -> tuple[V
         texts.of(record.question),
         tuple([texts[item] for item in record.expected[:_MOST_EXPECTED]]),
         # What was scored is worth a line of its own only where it is not simply the response.
-        None if text and record.answer.strip() == text.strip() else texts.of(record.answer),
+        None if text and record.read_as.strip() == text.strip() else texts.of(record.read_as or record.answer),
         texts.of(text),
         texts.of(response.reasoning),
         (texts.of(error.kind), texts.of(error.message)) if error else None,

@@ -20,7 +20,7 @@ from needlework.core.errors import InputError
 from needlework.core.files import write_whole
 from needlework.core.record import FINAL, WAITING, Record, encode_record, read_record
 from needlework.pipeline.exchange import StoredAnswer
-from needlework.results.records.run_folder import SHARDS, Claim, check_run_file, read_run_file
+from needlework.results.records.run_folder import SHARDS, check_run_file, claim, read_run_file
 
 FSYNC_EVERY_S = 1.0
 
@@ -44,12 +44,12 @@ class Journal:
         except OSError as error:
             named = (option, path) if option else ("--results-dir", path.parent)
             raise InputError(*named, f"cannot be written ({error.strerror})") from None
+        self._named = (option, path) if option else ("--run-name", path.parent)
         try:
-            self._claim = Claim(self._file, path, (option, path) if option else ("--run-name", path.parent))
+            self.warning = claim(self._file, path, self._named)
         except BaseException:
             self._file.close()
             raise
-        self.warning = self._claim.warning
         if fresh:
             self._file.truncate(0)
         else:
@@ -59,7 +59,6 @@ class Journal:
 
     def append(self, line: str) -> None:
         """Write one record's `line_of`. Raises `InputError` when the disk is full; the lines before it stay whole."""
-        self._claim.check()
         data = f"{line}\n".encode()
         try:
             written = 0
@@ -86,14 +85,12 @@ class Journal:
             os.fsync(self._file.fileno())
         finally:
             self._file.close()
-            self._claim.release()
 
     def replace(self, content: bytes) -> None:
         """Put other lines in the place of all, whole or not at all. Raises `OSError`."""
-        self._claim.check()
         write_whole(self._path, content)
         file = FileIO(self._path, "r+")
-        self._claim.move(file)
+        claim(file, self._path, self._named)
         self._file.close()
         self._file = file
         self._size = self._file.seek(0, os.SEEK_END)
@@ -236,27 +233,6 @@ def _waiting_records(folder: Path) -> Iterator[Record]:
 
 def _readable(data: bytes) -> Iterator[Record]:
     return (record for record in _records_in(data) if record is not None)
-
-
-class ArrivingAnswers:
-    """The answers that processes of a run write down from now on, whichever they are; those before are left out."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._read: dict[Path, int] = {}  # bytes, up to the last whole line
-        for _ in self.new():
-            pass
-
-    def new(self) -> Iterator[Record]:
-        """Those that have come since the last look."""
-        for path in self._folder.glob(WAITING_FILES):
-            with contextlib.suppress(OSError):
-                check_run_file(path)
-            with contextlib.suppress(OSError), path.open("rb") as file:
-                file.seek(self._read.get(path, 0))
-                data = file.read()
-                self._read[path] = self._read.get(path, 0) + data.rfind(b"\n") + 1
-                yield from (record for record in _readable(data) if record.outcome == WAITING)
 
 
 def drop_waiting(folder: Path, *, earlier: Container[Path] = (), answered: Container[str] = ()) -> None:

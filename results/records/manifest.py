@@ -116,7 +116,7 @@ def notes_of(manifest: Mapping[str, Any]) -> list[str]:
     """What a manifest has to say of its run in a report."""
     left = manifest.get("left_out")
     options = manifest.get("options")
-    limit = options.get("limit") if isinstance(options, Mapping) and not options.get("adaptive") else None
+    limit = options.get("limit") if isinstance(options, Mapping) else None
     limited = [limit_note(limit)] if isinstance(limit, (int, float)) else []
     changed = "; ".join(changed_facts(manifest))
     told = f"answers of earlier sessions were given under other facts (before / now): {changed}"

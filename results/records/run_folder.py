@@ -6,23 +6,18 @@ import errno
 import json
 import os
 import stat
-import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from needlework.core.devices import Division, Shard, shard_named
 from needlework.core.errors import InputError
 from needlework.core.files import write_whole
 from needlework.core.grid import slug
 from needlework.core.settings import Settings
-
-if TYPE_CHECKING:
-    from filelock import SoftFileLease
-
 
 JOURNAL, MANIFEST = "journal.jsonl", "manifest.json"
 _LONGEST_NAME = 200
@@ -92,67 +87,14 @@ def read_shard_file(folder: Path) -> Planned | None:
         return None
 
 
-LEASE_S = 30.0
-"""An owner file that was not renewed for so long is a dead process's; it is renewed three times as often."""
 _HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
-_BUSY = "another run is writing there; wait for it or use another name"
 
 
-class Claim:
-    """Held until `release`. `warning`: a sentence where the file system has no locks, else empty."""
+def claim(file: FileIO, path: Path, named: tuple[str, Path]) -> str:
+    """Lock the open `file` at `path` until it is closed. Returns what to tell where the file system has no locks.
 
-    def __init__(self, file: FileIO, path: Path, named: tuple[str, Path]) -> None:
-        """Lock the open `file` at `path`. Raises `InputError` about `named` where another process has it."""
-        self._named = named
-        self._lease: SoftFileLease | None = None
-        self._lost = threading.Event()
-        self.warning = ""
-        reason = _lock(file, named)
-        if reason:
-            self._lease = self._own(path)
-            self.warning = (
-                f"{path.parent}: the file system has no locks ({reason}); {path.name}.owner stands for one: after a"
-                f" machine died, the next run waits {LEASE_S:.0f} s, and a process that hangs for longer may be taken"
-                " for dead"
-            )
-
-    def move(self, file: FileIO) -> None:
-        """Lock another file that has taken the first one's place. Raises `InputError`."""
-        if self._lease is None:
-            _lock(file, self._named)
-
-    def check(self) -> None:
-        """Raise `InputError` where another process has taken this one for dead."""
-        if self._lost.is_set():
-            problem = "another run has taken this one for dead and writes there; run again when it has ended"
-            raise InputError(*self._named, problem)
-
-    def release(self) -> None:
-        """Let others write. The system frees its own lock with the file."""
-        if self._lease is not None:
-            self._lease.release()
-
-    def _own(self, path: Path) -> SoftFileLease:
-        from filelock import SoftFileLease, Timeout
-
-        lease = SoftFileLease(
-            path.with_name(f"{path.name}.owner"),
-            lease_duration=LEASE_S,
-            timeout=LEASE_S + 2,
-            on_compromise=lambda _loss: self._lost.set(),
-        )
-        try:
-            lease.acquire()
-        except Timeout:
-            who = f" (process {lease.owner.pid} on {lease.owner.hostname})" if lease.owner else ""
-            raise InputError(*self._named, f"{_BUSY}{who}") from None
-        except OSError as error:
-            raise InputError(*self._named, f"cannot be written ({error.strerror})") from None
-        return lease
-
-
-def _lock(file: FileIO, named: tuple[str, Path]) -> str:
-    """Lock it; what the system says where it cannot. Raises `InputError` where another process has it."""
+    Raises `InputError` about `named` where another process has it.
+    """
     try:
         import fcntl
     except ImportError:  # Windows: no advisory lock in the standard library worth having
@@ -161,8 +103,9 @@ def _lock(file: FileIO, named: tuple[str, Path]) -> str:
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in _HELD:
-            raise InputError(*named, _BUSY) from None
-        return error.strerror or "no reason given"
+            raise InputError(*named, "another run is writing there; wait for it or use another name") from None
+        reason = error.strerror or "no reason given"
+        return f"{path.parent}: the file system has no locks ({reason}): start no second run into this folder"
     return ""
 
 
@@ -206,29 +149,3 @@ def read_run_file(path: Path) -> bytes:
 def read_run_json(path: Path) -> Any:
     """The JSON of a whole file. Raises as `read_run_file` does, and `ValueError` or `RecursionError` for no JSON."""
     return json.loads(read_run_file(path).decode("utf-8-sig"))
-
-
-BATCH_CELLS = "batch_cells.json"
-_AGAIN = "give the pytest command again, with --batch-in in place of --batch-out"
-
-
-def write_batch_cells(folder: Path, cells: Iterable[str], *, packaged: bool) -> None:
-    """Write the ids of the cells that were selected. `packaged`: all their tests are needlework's own."""
-    content = {"schema": 1, "packaged": packaged, "cells": sorted(set(cells))}
-    write_whole(folder / BATCH_CELLS, f"{json.dumps(content, indent=0)}\n".encode())
-
-
-def read_batch_cells(folder: Path) -> frozenset[str]:
-    """The ids of the cells that requests were written of. Raises `InputError` where they are not known, or were asked
-    by the user's own tests, which no data can run again."""
-    try:
-        told = read_run_json(folder / BATCH_CELLS)
-        cells, packaged = frozenset(map(str, told["cells"])), told["packaged"] is True
-    except OSError:
-        remedy = f"has no {BATCH_CELLS}, which --batch-out writes: {_AGAIN}"
-        raise InputError("RUN", folder, remedy) from None
-    except (ValueError, RecursionError, KeyError, TypeError):
-        raise InputError("RUN", folder, f"its {BATCH_CELLS} is damaged: {_AGAIN}") from None
-    if not packaged:
-        raise InputError("RUN", folder, f"was asked by test files of your own, which this does not run: {_AGAIN}")
-    return cells

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from needlework.results.report.charts import task_charts
 from needlework.results.report.section import Finding, IntervalBar, Section, Table, filled_table
 from needlework.results.statistics.absent import AbsentTwins, Rate
 from needlework.results.statistics.depth import DepthEffect, Extremes
@@ -193,6 +194,7 @@ def task_sections(rows: Sequence[TaskScore], found: Sequence[Macro]) -> list[Sec
     return [
         Section(
             "Tasks",
+            charts=tuple(task_charts(rows, found)),
             tables=(replace(table, bars=tuple(bars), panels=tuple(panels)),),
             notes=tuple(_missing_notes(found)),
             name="tasks",

@@ -80,6 +80,7 @@ def check_adaptive(settings: Settings, folder: Path) -> None:
         ("--stability", settings.stability),
         ("--vote", any("vote" in suite.family for suite in settings.suites)),
         ("--power", settings.power),
+        ("--limit", settings.limit),
         ("--batch-out", settings.batch_out),
         ("--batch-in", settings.batch_in),
     ):

@@ -46,7 +46,8 @@ def make_record(exchange: Exchange, scored: ScoringResult, *, nodeid: str, worke
     record.scorer, record.scorer_version = scored.scorer, scored.version
     record.why = _why(exchange, score, error, outcome)
     record.expected = _expected(record.reference, score)
-    record.answer = score.answer if score is not None and outcome in SCORED else ""
+    record.answer = response.text
+    record.read_as = score.answer if score is not None and outcome in SCORED else ""
     record.error = RecordedError(kind=error[0], message=error[1]) if error else None
     if score is not None:
         record.details.score = dict(score.details)

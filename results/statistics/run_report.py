@@ -240,8 +240,8 @@ def _flags(record: Record) -> set[str]:
 
 def _names(asked: Sequence[Record], flags: Mapping[str, int]) -> Iterator[str]:
     names = Counter(name for record in asked if (name := record.response.model))
-    if "model_changed" in flags:
-        changed = next(record for record in asked if "model_changed" in _flags(record))
+    if len(names) > 1:  # in one session, between sessions, or between shards
+        changed = next(record for record in asked if record.response.model not in ("", next(iter(names))))
         told = ", ".join(f"{fit(name, _LONGEST)!r} ({count})" for name, count in names.most_common(_MOST_NAMES))
         told += ", ..." if len(names) > _MOST_NAMES else ""
         yield (

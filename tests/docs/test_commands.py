@@ -83,6 +83,12 @@ def _wrong(command: Command, machine: Machine) -> str | None:
             return None if (ROOT / path).exists() else "no such file"
         case ["pytest", *_]:
             return _typed(_within_reach(words, machine), _PYTEST_CODES, machine)
+        case ["needlework", "run", *_]:
+            return _typed(
+                _within_reach(["pytest", "--pyargs", "needlework.benchmarks", *words[2:]], machine),
+                _PYTEST_CODES,
+                machine,
+            )
         case ["needlework", "serve", *_]:
             return _served(words, machine)
         case _:
@@ -104,13 +110,13 @@ def _within_reach(words: list[str], machine: Machine) -> list[str]:
                 return [re.sub(r"^openai:.*", "mock:perfect", word) for word in words]
         return words
     mocked = any(word.startswith("mock:") for word in words)
-    if "--plan" in words or "--batch-out" in words or (mocked and "--adaptive" not in words):
+    if "--plan" in words or "--batch-out" in words or "--batch-in" in words or (mocked and "--adaptive" not in words):
         return words
     return [*words, "--plan"]
 
 
 def _typed(words: list[str], codes: tuple[int, ...], machine: Machine) -> str | None:
-    if words[:2] == ["needlework", "batch-in"]:
+    if "--batch-in" in words:
         _answer_batch(machine.folder)
     if "--batch-out" in words:
         (machine.folder / "requests.jsonl").unlink(missing_ok=True)

@@ -127,13 +127,6 @@ def test_journals_of_other_types(run: Path, tmp_path: Path, chance: random.Rando
         assert complaint(partial(resume_from, path)) == ""
 
 
-def test_damaged_tables(run: Path, tmp_path: Path, chance: random.Random) -> None:
-    path, data = tmp_path / "results.csv", (run / "results.csv").read_bytes()
-    for _ in range(80 * ROUNDS):
-        path.write_bytes(damaged(data, chance))
-        complaint(partial(load_panels, path))
-
-
 LLMTEST = {
     "model": "gpt-4", "context_length": 1000, "depth_percent": 50, "version": 1, "needle": "n", "model_response": "r",
     "score": 10,

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core import files
-from needlework.core.files import cache_key, drop_halves, folder_of_run, keep, kept, learnt_once, locked, write_whole
+from needlework.core.files import drop_halves, folder_of_run, keep, kept, learnt_once, locked, write_whole
 
 
 @given(content=st.binary(), more=st.binary(), cut=st.integers(0), flip=st.integers(0))
@@ -33,10 +33,6 @@ def test_content_comes_back_whole_or_not_at_all(
     place = flip % len(whole)
     file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
     assert kept(file) is None
-
-
-def test_every_part_is_in_the_key() -> None:
-    assert len({cache_key(*parts) for parts in (("a", "b"), ("a", "c"), ("b", "a"), ("a",), ("\ud800",))}) == 5
 
 
 def test_what_cannot_be_kept_costs_nothing_and_leaves_nothing(tmp_path: Path) -> None:
@@ -74,11 +70,6 @@ def test_facts_are_learnt_once_and_again_when_they_were_not_worth_keeping(tmp_pa
     assert learnt_once(file, lambda: asked.pop(0)) == {"tokens": None}
     assert learnt_once(file, lambda: asked.pop(0)) == {"tokens": 4096}
     assert learnt_once(file, lambda: asked.pop(0)) == {"tokens": 4096}
-
-
-def test_facts_are_learnt_where_nothing_can_be_locked(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    assert learnt_once(tmp_path / "file" / "window", lambda: ({"tokens": 1}, True)) == {"tokens": 1}
 
 
 @pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])

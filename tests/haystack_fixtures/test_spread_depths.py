@@ -26,14 +26,6 @@ def test_every_five_samples_have_each_of_five_depths_once(seed, length):
     assert asked == [spread_depths(DEPTHS, seed, length, repeat) for repeat in range(20)]
 
 
-def test_lengths_and_turns_have_orders_of_their_own():
-    orders = {
-        tuple(spread_depths(DEPTHS, 0, length, 5 * turn + at) for at in range(5))
-        for length in (1000, 2000, 4000) for turn in range(4)
-    }  # fmt: skip
-    assert len(orders) > 6
-
-
 def settings(**written):
     return resolve_settings({"model": ["mock"], "lengths": "1k,2k", "repeats": "7"} | written, {}, Path())
 
@@ -71,11 +63,3 @@ def test_every_five_questions_have_each_depth_once_and_repeats_go_through_all(se
     first = [spread_questions(DEPTHS, seed, question, 0) for question in range(5 * turn, 5 * turn + 5)]
     assert Counter(first) == Counter((depth,) for depth in DEPTHS)
     assert {spread_questions(DEPTHS, seed, 5 * turn, repeat) for repeat in range(5)} == {(depth,) for depth in DEPTHS}
-
-
-def test_a_question_that_is_added_changes_no_other_and_seeds_differ():
-    def orders(seed: int) -> list[tuple[float | None, ...]]:
-        return [spread_questions(DEPTHS, seed, question, 0) for question in range(40)]
-
-    assert orders(0) == orders(0)
-    assert orders(0) != orders(1)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -91,6 +95,36 @@ def test_benchmarks_run_in_an_empty_folder(pytester: pytest.Pytester):
     run.stdout.fnmatch_lines(["needlework: preset quick, model mock:perfect, results in results/runs/r", "*2 scored*"])
     made = {path.name for path in (pytester.path / "results" / "runs" / "r").iterdir()}
     assert {"report.html", "results.json", "summary.json"} <= made
+
+
+def test_needlework_run_is_the_same_run(pytester: pytest.Pytester):
+    run = pytester.run(sys.executable, "-m", "needlework", "run", *CELLS[2:], "--corpus=pydoc", "--run-name=r", "-q")
+
+    run.stdout.fnmatch_lines(["*2 scored*"])
+    assert (pytester.path / "results" / "runs" / "r" / "results.json").is_file()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell closes the output")
+def test_a_run_whose_output_is_closed_writes_its_files(pytester: pytest.Pytester):
+    words = [sys.executable, "-m", "needlework", "run", *CELLS[2:], "--corpus=pydoc", "--run-name=r"]
+    done = subprocess.run(f"{shlex.join(words)} >&- 2>&-", shell=True, check=False)
+
+    assert done.returncode == 0
+    assert (pytester.path / "results" / "runs" / "r" / "report.html").is_file()
+
+
+def test_the_help_of_run_has_our_options_alone(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        needlework.main(["run", "--help"])
+    shown = capsys.readouterr().out
+    assert "--batch-out FILE" in shown
+    assert "--collect-only" not in shown
+
+
+def test_the_command_of_a_checkout_is_told_where_there_is_none(pytester: pytest.Pytester):
+    run = pytester.runpytest_subprocess(*QUICK, *AUTOLOAD, "benchmarks", "--plan")
+
+    run.stderr.fnmatch_lines(["*unrecognized arguments: --plan*", "*elsewhere: needlework run ..."])
 
 
 def test_a_plugin_that_the_project_has_already_is_not_loaded_again(pytester: pytest.Pytester):

@@ -12,13 +12,12 @@ import pytest
 
 import needlework
 from needlework.core.record import Record
-from needlework.results.files.csv_files import write_csv
 from needlework.results.files.json_files import write_json
 from needlework.results.files.read_run import load_panels
-from needlework.results.plot import _parser, _plot, _sources, main
+from needlework.results.plot import main
 from needlework.results.records.journal import line_of
+from needlework.results.report.panels import headline
 from needlework.results.statistics.run_report import run_report
-from needlework.results.tables.terminal import headline
 
 Make = Callable[..., Record]
 
@@ -34,7 +33,7 @@ def run(make_record: Make, tmp_path: Path) -> Path:
 def test_redraws_a_run_and_prints_what_it_wrote(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "pictures"
 
-    assert main([str(run), "--out", str(out), "--numbers", "--colors", "field", "--title", "My title"]) == 0
+    assert main([str(run), "--out", str(out), "--numbers", "--colors", "red-yellow-green", "--title", "My title"]) == 0
     assert capsys.readouterr().out.split() == [
         str(out / f"heatmap-niah-code-mock.{ending}") for ending in ("png", "svg")
     ]
@@ -57,11 +56,10 @@ def test_pictures_go_beside_what_is_drawn(
 
 def test_draws_the_same_from_every_kind_of_file(make_record: Make, run: Path, tmp_path: Path) -> None:
     records = [make_record(length=length) for length in (500, 1000)]
-    write_csv(tmp_path / "results.csv", records)
     lines = [line_of(record) for record in (make_record(length=500, outcome="error"), *records)]
     (tmp_path / "journal.jsonl").write_text("\n".join(lines) + '\n{"torn', encoding="utf-8")
     pictures = set()
-    for path in (run, run / "results.json", tmp_path / "results.csv", tmp_path / "journal.jsonl"):
+    for path in (run, run / "results.json", tmp_path / "journal.jsonl"):
         assert main([str(path), "--out", str(tmp_path / "out"), "--format", "svg"]) == 0
         pictures.add((tmp_path / "out" / "heatmap-niah-code-mock.svg").read_bytes())
 
@@ -112,7 +110,7 @@ def test_other_systems_files_are_drawn_and_named(tmp_path: Path) -> None:
         ("none.json", '{"schema": 1, "records": []}', "nothing to draw"),
         ("journal.jsonl", "hello\n", "nothing to draw"),
         ("journal.jsonl", '{"key": "k", "outcome": "found"}\n', "holds no trials"),
-        ("other.csv", "a,b\n1,2\n", "no column"),
+        ("other.csv", "a,b\n1,2\n", "holds no results"),
         ("binary.json", "\x80\x81", "is not JSON"),
         ("folder", "", "holds no results"),
     ],
@@ -170,7 +168,7 @@ def test_help_imports_neither_matplotlib_nor_numpy() -> None:
     )
 
 
-def test_files_of_one_folder_are_told_apart_by_their_names(tmp_path: Path) -> None:
+def test_files_of_one_folder_are_told_apart_by_their_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = (
         "dataset,version,metric,mode,m\nCDME_Length1000Depth0,a,score,gen,90\nCDME_Length1000Depth50,a,score,gen,80\n"
     )
@@ -178,9 +176,8 @@ def test_files_of_one_folder_are_told_apart_by_their_names(tmp_path: Path) -> No
         (tmp_path / name).write_text(rows)
 
     found = [(tmp_path / name, panel) for name in ("first.csv", "second.csv") for panel in load_panels(tmp_path / name)]
-    assert _sources(found) == ["first.csv", "second.csv"]
     assert "2 cells ·" in headline(found[0][1])
-    paths = _plot(_parser().parse_args([*(str(path) for path, _ in found), "--format=svg"]))
-    assert [path.name for path in paths] == [
+    assert main([*(str(path) for path, _ in found), "--format=svg"]) == 0
+    assert [Path(line).name for line in capsys.readouterr().out.splitlines()] == [
         "heatmap-cdme-needle-m-first.csv.svg", "heatmap-cdme-needle-m-second.csv.svg", "heatmap-combined.svg",
     ]  # fmt: skip

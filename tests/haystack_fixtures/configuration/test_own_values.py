@@ -31,7 +31,7 @@ def test_only_what_is_said_is_kept(tmp_path):
 
 def test_a_manifests_tables_give_it_back(tmp_path):
     options = {
-        "retriever": "none,bm25",
+        "retriever": "none,BM25",
         "chunk_size": "64t",
         "no_truncate": "true",
         "leval_data": "a,b",

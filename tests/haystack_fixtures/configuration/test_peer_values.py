@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from needlework.core.errors import InputError
-from needlework.haystack_fixtures.configuration.peer_names import EVALSCOPE, LLMTEST, NAMES, OPENCOMPASS, translated
+from needlework.haystack_fixtures.configuration.peer_names import EVALSCOPE, LLMTEST, OPENCOMPASS, translated
 
 
 def ours(table: dict[str, Any], **named: str) -> dict[str, Any]:
@@ -93,18 +93,3 @@ def test_a_systems_own_table_has_its_defaults_and_its_precedence() -> None:
     both = {"needle": "a", "needles": ["b", "c"]}
     assert ours(both | {"multi_needle": False}, peer=LLMTEST) == {"needle": "a"}
     assert ours(both | {"multi_needle": True}, peer=LLMTEST) == {"task": "multi_needle", "needles": ["b", "c"]}
-
-
-def test_every_parameter_tells_what_became_of_it() -> None:
-    found = translated("mine.toml", {"abbr": "x", "depth": 50, "scorer": "match", "length": None})
-    assert found.values == {"depths": 50, "scorer": "match"}  # a length of None says nothing
-    assert found.became == {"depth": "depths", "scorer": "scorer"}
-    assert found.left == ("abbr",)
-    assert NAMES["abbr"].remedy
-
-
-def test_every_row_says_what_to_write_here() -> None:
-    for row in NAMES.values():
-        assert row.peers
-        assert row.remedy != "--"
-        assert row.same or row.about

@@ -56,22 +56,6 @@ def test_a_wrong_key_is_one_line(tmp_path: Path, suite: str, run: str, said: str
         settings(tmp_path, suite, run)
 
 
-def test_a_config_file_takes_the_published_names_too(tmp_path: Path) -> None:
-    (tmp_path / "run.toml").write_text("context_lengths = [500]\nshow_score = true\nneedles = ['a b', 'c d']\n")
-    (tmp_path / "run.toml").open("a").write("retrieval_question = 'x?'\n")
-    found = resolve_settings({"config": str(tmp_path / "run.toml")}, {}, tmp_path)
-    assert (found.suites[0].lengths, found.heatmap_numbers, found.suites[0].task) == ((500,), True, "multi_needle")
-    (tmp_path / "run.toml").write_text("keyword = 'x'")
-    with pytest.raises(InputError, match="stands in a suite"):
-        resolve_settings({"config": str(tmp_path / "run.toml")}, {}, tmp_path)
-
-
 def test_a_misspelt_task_is_told_before_the_list(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="did you mean key_value\\? preset families has niah, "):
         resolve_settings({"task": "keyvalue"}, {}, tmp_path)
-
-
-def test_a_file_without_a_preset_says_what_it_lacks(tmp_path: Path) -> None:
-    (tmp_path / "empty.toml").write_text("", "utf-8")
-    with pytest.raises(InputError, match="has no preset: it needs a table"):
-        resolve_settings({"preset": str(tmp_path / "empty.toml")}, {}, tmp_path)

@@ -196,17 +196,37 @@ def test_evalscope_without_needles_asks_its_own_in_both_languages(load: Load) ->
     assert (english["language"], chinese["language"]) == ("en", "zh")
 
 
-@pytest.mark.parametrize("name", ["flat.yaml", "flat.toml", "flat.json"])
-def test_a_flat_table_of_published_names_is_one_suite(resolve: Resolve, name: str) -> None:
-    yaml = pytest.importorskip("yaml")
-    table = yaml.safe_load(FLAT)
-    text = {"flat.yaml": FLAT, "flat.json": json.dumps(table)}.get(name) or "\n".join(
-        f"{key} = {json.dumps(value)}" for key, value in table.items()
-    )
-    run = resolve(text, name)
+OWN = {"lengths": [1000, 2000], "depths": [0, 50], "concurrency": 3, "gate": ["all>=80"]}
 
-    assert (run.preset, run.concurrency, run.gate) == ("flat", 3, ("all>=80",))
+
+@pytest.mark.parametrize("option", ["preset", "config"])
+@pytest.mark.parametrize("form", ["yaml", "toml", "json"])
+@pytest.mark.parametrize("names", ["published", "ours"])
+def test_a_flat_file_works_by_both_options(tmp_path: Path, option: str, form: str, names: str) -> None:
+    yaml = pytest.importorskip("yaml")
+    table = yaml.safe_load(FLAT) if names == "published" else OWN
+    lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in table.items())
+    file = tmp_path / f"flat.{form}"
+    file.write_text(lines if form == "toml" else json.dumps(table), encoding="utf-8")
+    run = resolve_settings({option: str(file), "model": ["mock:perfect"]}, {}, tmp_path)
+
+    assert (run.concurrency, run.gate) == (3, ("all>=80",))
     assert (run.suites[0].task, run.suites[0].lengths, run.suites[0].depths) == ("niah", (1000, 2000), (0, 50))
+
+
+@pytest.mark.parametrize("name", ["task.json", "config.py"])
+def test_a_configuration_of_a_harness_works_by_config_too(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(CDME if name == "config.py" else json.dumps(TASK), encoding="utf-8")
+    one, other = (resolve_settings({option: str(tmp_path / name)}, {}, tmp_path) for option in ("preset", "config"))
+
+    assert one == other
+
+
+def test_evalscopes_needles_without_a_question_are_noted(load: Load) -> None:
+    arguments = {"needle_haystack": {"extra_params": {"needles": ["The tea house is in the ninth lane."]}}}
+    notes = load(json.dumps({"datasets": ["needle_haystack"], "dataset_args": arguments}), "task.json").notes
+
+    assert any(note.startswith("retrieval_question: none is there, so EvalScope's own is asked") for note in notes)
 
 
 def test_a_preset_of_ours_may_be_yaml(load: Load) -> None:
@@ -216,10 +236,14 @@ def test_a_preset_of_ours_may_be_yaml(load: Load) -> None:
 
 
 MODELS = """
-from opencompass.models import TurboMindModel, HuggingFaceCausalLM
+from opencompass.models import TurboMindModel, HuggingFaceCausalLM, VLLM
 models = [
-    dict(type=TurboMindModel, path='./turbomind', concurrency=8, max_out_len=64, run_cfg=dict(num_gpus=2)),
-    dict(type=HuggingFaceCausalLM, path='org/name', tokenizer_path='org/name', batch_size=4, max_seq_len=8192),
+    dict(type=TurboMindModel, path='./turbomind', concurrency=8, max_out_len=64, run_cfg=dict(num_gpus=2),
+         engine_config=dict(session_len=32768, tp=2)),
+    dict(type=HuggingFaceCausalLM, path='org/name', tokenizer_path='org/name', batch_size=4, max_seq_len=8192,
+         model_kwargs=dict(device_map='auto')),
+    dict(type=VLLM, path='org/other', model_kwargs=dict(gpu_memory_utilization=0.9),
+         generation_kwargs=dict(top_k=1)),
 ]
 """
 
@@ -230,11 +254,17 @@ def test_models_are_answered_with_options(load: Load) -> None:
     for wanted in (
         "models: --serve 'lmdeploy serve api_server ./turbomind --server-port {port}' --model ./turbomind",
         "models: --model hf:org/name",
+        "models: --serve vllm --model org/other",
         "concurrency = 8: here --concurrency",
         "batch_size = 4: here --concurrency N",
         "max_out_len = 64: here --answer-budget",
         "num_gpus = 2: here --gpus-per-worker K, or --model-arg device_map=auto",
         "tokenizer_path = org/name: here --tokenizer",
+        "session_len = 32768: here --serve-arg window=32k",
+        "tp = 2: here --serve-arg tensor-parallel=N",
+        "device_map = auto: here --model-arg device_map=auto",
+        "gpu_memory_utilization = 0.9: here --serve-arg gpu-memory-utilization=0.9",
+        "top_k = 1: here --model-arg top_k=1",
     ):
         assert wanted in notes
 

@@ -77,18 +77,6 @@ def test_controls_may_be_switched_off(tmp_path):
         settings(tmp_path, controls="missing")
 
 
-def test_opencompass_names_work_in_a_users_preset(tmp_path):
-    preset = tmp_path / "mine.toml"
-    preset.write_text(
-        "[mine]\n[[mine.suite]]\ntask='niah'\nlengths='2k'\ndepths='0'\nlength_buffer=200\nnum_repeats_per_file=3\n"
-        "guide=true\ntokenizer_model='gpt-4'\ncorpus='cdme:x'\nfile_list=['zh_finance.jsonl']\nlanguage='zh'\ndiff=25\nkeyword='K'\n"
-    )
-    suite = settings(tmp_path, preset=str(preset)).suites[0]
-
-    assert (suite.length_buffer, suite.repeats, suite.guide, suite.tokenizer_model) == (200, 3, True, "gpt-4")
-    assert (suite.file_list, suite.language, suite.diff, suite.keyword) == (("zh_finance.jsonl",), "zh", 25, "K")
-
-
 def test_an_empty_system_prompt_is_not_the_same_as_none(tmp_path):
     assert settings(tmp_path).suites[0].system_prompt is None
     assert settings(tmp_path, system_prompt="").suites[0].system_prompt == ""
@@ -114,6 +102,7 @@ def test_an_empty_system_prompt_is_not_the_same_as_none(tmp_path):
         ({"max_errors": "101"}, "--max-errors"),
         ({"model": [""]}, "--model"),
         ({"config": "nowhere.toml"}, "cannot be read"),
+        ({"retriever": "AdaEmbedding"}, "is --retriever dense --embedder openai:text-embedding-ada-002"),
     ],
 )
 def test_a_wrong_value_is_one_line_with_option_and_remedy(tmp_path, given, said):

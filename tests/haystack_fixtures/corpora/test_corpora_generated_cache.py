@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from needlework.core.errors import InputError
 from needlework.haystack_fixtures.corpora import corpus_named
 from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.corpora.generated import recipe_sha256
@@ -41,24 +40,3 @@ def test_the_second_load_reads_the_cache(tmp_path: Path, monkeypatch: pytest.Mon
     first = generated(tmp_path)
     monkeypatch.setattr(corpus_named, "generate_documents", lambda *_: pytest.fail("generated again"))
     assert generated(tmp_path) == first
-
-
-@pytest.mark.parametrize("damage", [b"", b"rubbish", b"\xff\n[]", b"half"], ids=["empty", "rubbish", "no-text", "half"])
-def test_a_damaged_cache_file_is_made_again(damage: bytes, tmp_path: Path) -> None:
-    first = generated(tmp_path)
-    (file,) = tmp_path.iterdir()
-    whole = file.read_bytes()
-    file.write_bytes(whole[: len(whole) // 2] if damage == b"half" else damage)
-    assert generated(tmp_path) == first
-    assert file.read_bytes() == whole
-    assert list(tmp_path.iterdir()) == [file]
-
-
-def test_a_cache_that_cannot_be_written_does_not_cost_the_run(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    assert generated(tmp_path / "file" / "cache").chars >= 20_000
-
-
-def test_a_language_without_a_generator_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"language: 'fr': choose one of en, zh"):
-        generated(tmp_path, language="fr")

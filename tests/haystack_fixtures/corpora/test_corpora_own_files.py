@@ -44,18 +44,6 @@ def test_a_folder_is_read_recursively_in_order_of_relative_paths(tmp_path: Path)
     assert (corpus.name, corpus.language, corpus.chars) == (tmp_path.name, "de", 15)
 
 
-def test_a_single_file_is_a_corpus_of_its_name(tmp_path: Path) -> None:
-    (tmp_path / "notes.md").write_text("hello")
-    assert load(tmp_path / "notes.md").name == "notes.md"
-
-
-def test_the_hash_follows_the_text(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("one")
-    before = load(tmp_path).sha256
-    (tmp_path / "a.txt").write_text("two")
-    assert load(tmp_path).sha256 != before
-
-
 def test_byte_order_marks_and_line_ends_are_normalised(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfone\r\ntwo\rthree\n")
     assert load(tmp_path).documents == ("one\ntwo\nthree\n",)

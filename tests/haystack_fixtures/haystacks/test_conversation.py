@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 import pytest
@@ -115,13 +114,6 @@ def test_the_wanted_turn_stands_at_its_depth() -> None:
         assert depth not in (0, 100) or placed.depth == depth
 
 
-def test_questions_of_one_conversation_begin_alike() -> None:
-    tokenizer = templated(load_tokenizer("o200k_base"), REGULAR["chatml"])
-    one, other = (build(tokenizer, around(tokenizer), 2000, depth) for depth in (60, 90))
-    shared = next(n for n, (a, b) in enumerate(zip(one.ids, other.ids, strict=False)) if a != b)
-    assert shared > 0.5 * 2000
-
-
 def test_neighbours_of_one_role_are_merged_only_where_the_template_refuses_them() -> None:
     inner = load_tokenizer("o200k_base")
     turns = (Turn("user", "Some examples."), Turn("user", "Hello?"), Turn("assistant", "Hello."))
@@ -139,14 +131,6 @@ def test_neighbours_of_one_role_are_merged_only_where_the_template_refuses_them(
         assert prompt.text[slice(*prompt.context)].startswith("Some examples.")
 
 
-def test_a_shapes_own_message_before_the_turns_is_merged_with_the_first() -> None:
-    tokenizer = templated(load_tokenizer("o200k_base"), REGULAR["brackets, alternating"])
-    stage = AroundTurns((Message("user", "Listen."),), "", (QUESTION,), (), tokenizer.render_chat)
-    prompt = build(tokenizer, stage, 600)
-    assert prompt.flags == ("merged_roles",)
-    assert prompt.messages[0].content == f"Listen.\n\n{rounds(1)[0].ask}"
-
-
 @pytest.mark.parametrize("name", IRREGULAR)
 def test_templates_that_do_not_treat_turns_alike_are_refused(name: str) -> None:
     tokenizer = templated(load_tokenizer("o200k_base"), IRREGULAR[name])
@@ -162,18 +146,6 @@ def test_a_template_that_changes_a_turn_is_refused() -> None:
     lantern = Conversation((Turn("user", "A lantern?"), Turn("assistant", "No.")))
     with pytest.raises(InputError, match="changes the text of turn 0"):
         build_given(tokenizer, lantern, around(tokenizer), budget=800)
-
-
-def test_what_is_too_short_names_the_length_that_would_do() -> None:
-    tokenizer = templated(load_tokenizer("o200k_base"), REGULAR["chatml"])
-    with pytest.raises(InputError, match=r"use at least (\d+)"):
-        build(tokenizer, around(tokenizer), 40)
-
-
-def test_the_plain_form() -> None:
-    said: Sequence[Message] = (Message("user", "Hello?"), Message("assistant", "Hello."), Message("user", "Who?"))
-    assert plain_turns(said, "en") == "User: Hello?\n\nAssistant: Hello.\n\nUser: Who?\n\nAssistant:"
-    assert plain_turns(said, "zh") == "用户：Hello?\n\n助手：Hello.\n\n用户：Who?\n\n助手："
 
 
 def test_shapes_without_room_for_turns_are_refused() -> None:

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
-from needlework.core.prompts import Message
 from needlework.haystack_fixtures.haystacks.builder import verify_prompt
 from needlework.haystack_fixtures.haystacks.documents import Document, build_document, compat_span
-from needlework.haystack_fixtures.haystacks.frame import Surroundings
+from tests.haystack_fixtures.haystacks.around import around
 
 HEAD, TAIL = "Read this.\n\n", "\n\nQuestion: who wrote it?\nAnswer:"
 PARTS = [
@@ -30,15 +29,8 @@ PARTS = [
 texts = st.lists(st.sampled_from(PARTS), min_size=1, max_size=400).map("".join)
 
 
-def around(tokenizer, budget, tail=TAIL):
-    def messages(context):
-        return (Message("user", f"{HEAD}{context}{tail}"),)
-
-    return Surroundings(HEAD, tail, tokenizer.bos, messages, budget, tokenizer.encode)
-
-
 def built(tokenizer, document, budget):
-    return build_document(around(tokenizer, budget), document, tokenizer.encode(document.text))
+    return build_document(around(tokenizer, HEAD, TAIL, budget), document, tokenizer.encode(document.text))
 
 
 def kept(prompt):
@@ -75,7 +67,7 @@ def test_questions_of_a_document_share_their_beginning(tokenizer):
     text = "Nobody in the village remembered who had planted the old pear tree. " * 40
     document, encoded = Document(text), tokenizer.encode(text)
     questions = ("\n\nWho?", "\n\nWhen did the tree come down, and who was there?")
-    prompts = [build_document(around(tokenizer, 300, question), document, encoded) for question in questions]
+    prompts = [build_document(around(tokenizer, HEAD, question, 300), document, encoded) for question in questions]
     ids = [prompt.ids.tolist() for prompt in prompts]
     same = next(number for number, (one, other) in enumerate(zip(*ids, strict=False)) if one != other)
     assert same >= min(prompt.context_tokens for prompt in prompts) > 150
@@ -117,9 +109,3 @@ def test_compat_is_the_published_rule(tokenizers, words, most, keep):
     document = Document(text, keep, "compat")
     span = compat_span(document, tokenizer.encode(text), most=most, encode=tokenizer.encode)
     assert text[slice(*span)] == upstream(text, most, keep, lambda part: len(tokenizer.encode(part).ids))
-
-
-def test_compat_leaves_nothing_of_a_document_without_spaces(tokenizers):
-    prompt = built(tokenizers["cl100k"], Document("ferry_" * 900, truncation="compat"), 500)
-    assert kept(prompt) == ""
-    assert prompt.truncated == 1

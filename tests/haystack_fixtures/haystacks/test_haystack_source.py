@@ -10,17 +10,14 @@ import numpy as np
 import pytest
 
 from needlework.core.errors import InputError
-from needlework.haystack_fixtures.corpora.files import Corpus, documents_sha256
+from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.haystacks import source
 from needlework.haystack_fixtures.haystacks.sentences import sentence_ends
 from needlework.haystack_fixtures.haystacks.source import HaystackSource, open_source
 from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
+from tests.haystack_fixtures.haystacks.around import corpus_of
 
 Open = Callable[..., HaystackSource]
-
-
-def corpus_of(*documents: str) -> Corpus:
-    return Corpus("test", "en", "none", "none", documents, documents_sha256(documents))
 
 
 def story(number: int, sentences: int = 60) -> str:
@@ -54,10 +51,6 @@ def test_tokens_are_those_of_the_whole_text(tokenizer: Tokenizer, tmp_path: Path
         assert len(whole.ids) >= tokens
         assert source.ends_tokens.tolist() == [int((whole.starts < end).sum()) for end in source.ends]
         assert source.ends[-1] == len(source.text)
-
-
-def test_the_same_seed_gives_the_same_bytes(opened: Open) -> None:
-    assert opened(MANY).text == opened(MANY).text
 
 
 @pytest.mark.parametrize("corpus", [MANY, ONE], ids=["many", "one"])
@@ -138,13 +131,6 @@ def test_a_damaged_cache_is_made_again(tokenizers: dict[str, Tokenizer], tmp_pat
     assert np.array_equal(first.encoded.ids, again.encoded.ids)
     assert sorted(tmp_path.rglob("*.tokens")) == files  # no temporary files are left
     open_source(MANY, Refusing(tokenizer), seed=1, repeat=0, min_tokens=5000, cache_dir=tmp_path)  # type: ignore[arg-type]
-
-
-def test_a_cache_that_cannot_be_written_costs_time_only(tokenizers: dict[str, Tokenizer], tmp_path: Path) -> None:
-    blocked = tmp_path / "file"
-    blocked.write_text("not a folder")
-    source = open_source(MANY, tokenizers["cl100k"], seed=1, repeat=0, min_tokens=500, cache_dir=blocked)
-    assert source.text
 
 
 @pytest.mark.parametrize("documents", [(), ("",), (" \n ", "\t")])

@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 
 from needlework.core.draws import draws, pick
 from needlework.core.errors import InputError
-from needlework.core.prompts import Message, Prompt
-from needlework.haystack_fixtures.haystacks import listing as listing_module
+from needlework.core.prompts import Prompt
 from needlework.haystack_fixtures.haystacks.builder import verify_prompt
-from needlework.haystack_fixtures.haystacks.frame import Surroundings
 from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
 from needlework.models.tokenizers.tokenizer import Tokenizer
+from tests.haystack_fixtures.haystacks.around import around
 
 PROSE = (
     "The ferry left before dawn, and nobody waved. Egon mended an oar. "
@@ -58,12 +57,10 @@ class Bench:
         unique: Sequence[str] = (),
         reserved: int = 0,
     ) -> tuple[Prompt, int]:
-        encode, bos = self.tokenizer.encode, self.tokenizer.bos
-        around = Surroundings(
-            HEAD, TAIL, bos, lambda text: (Message("user", f"{HEAD}{text}{TAIL}"),), budget, encode, reserved
-        )
         sources = sources or ListSources(self.listing, self.tokenizer)
-        return build_listing(around, self.listing, sources, PROSE, needles, depths, unique)
+        return build_listing(
+            around(self.tokenizer, HEAD, TAIL, budget, reserved), self.listing, sources, PROSE, needles, depths, unique
+        )
 
     def tokens(self, text: str) -> int:
         return len(self.tokenizer.encode(text).ids) + len(self.tokenizer.bos)
@@ -149,25 +146,6 @@ def test_a_shorter_list_begins_a_longer_one(tokenizer: Tokenizer) -> None:
     assert middle.startswith(shortest)
 
 
-@pytest.mark.parametrize("units", [uneven, steps])
-def test_few_drafts_find_the_size(
-    tokenizers: dict[str, Tokenizer], monkeypatch: pytest.MonkeyPatch, units: Callable[[int], Sequence[str]]
-) -> None:
-    made = bench(tokenizers["cl100k"], units, growing=units is uneven)
-    asked: list[int] = []
-    draft_of = listing_module.draft_of
-
-    def counted(*args: object) -> object:
-        asked.append(1)
-        return draft_of(*args)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(listing_module, "draft_of", counted)
-    for budget in (400, 3000, 50_000):
-        asked.clear()
-        made.build(budget)
-        assert len(asked) < 60
-
-
 def test_too_little_room_names_the_least_length_and_that_works(tokenizer: Tokenizer) -> None:
     for fewest, fill in ((1, True), (7, True), (7, False)):
         made = bench(tokenizer, fewest=fewest, fill=fill)
@@ -216,9 +194,3 @@ def test_what_must_be_unique_is_looked_for_in_the_list(tokenizers: dict[str, Tok
         made.build(500, [KEY], [50], unique=("owl", "lantern"))
     with pytest.raises(InputError, match="already"):
         made.build(500, [("copy", made.listing.units(3)[2])], [50])
-
-
-@pytest.mark.parametrize(("fewest", "most"), [(0, 5), (6, 5), (-1, None)])
-def test_bounds_that_are_none_are_errors(tokenizers: dict[str, Tokenizer], fewest: int, most: int | None) -> None:
-    with pytest.raises(ValueError, match="units"):
-        bench(tokenizers["cl100k"], fewest=fewest, most=most).build(500)

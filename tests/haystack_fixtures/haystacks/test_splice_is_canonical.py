@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.haystack_fixtures.corpora.files import Corpus, documents_sha256
 from needlework.haystack_fixtures.haystacks.cuts import cuts_near, patched_cuts
-from needlework.haystack_fixtures.haystacks.frame import PromptFrame, Surroundings, draft_of
+from needlework.haystack_fixtures.haystacks.frame import PromptFrame, draft_of
 from needlework.haystack_fixtures.haystacks.source import open_source
 from needlework.haystack_fixtures.haystacks.splice import Encode, Piece, Range, remembering, splice, text_of
 from needlework.models.tokenizers.hf_tokenizer import FolderTokenizer
 from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
+from tests.haystack_fixtures.haystacks.around import around, corpus_of
 from tests.strategies import scraps, texts
 
 
@@ -63,16 +64,6 @@ def test_long_runs_that_hold_no_landmark(tokenizer: Tokenizer, unit: str) -> Non
     cuts = [(0, 700), (1, 333), (7, 1400), (700, 1500)]
     assert_canonical(tokenizer, [Range(source, start * size, end * size) for start, end in cuts])
     assert_canonical(tokenizer, ["x", Range(source, size, 1000 * size), "7", Range(source, 0, 900 * size)])
-
-
-def test_short_ranges_between_long_ones(tokenizer: Tokenizer) -> None:
-    source = tokenizer.encode("It rained in the harbour town, and nobody went out before noon. " * 60)
-    for sizes in ((900, 3, 700), (900, 150, 200, 700), (2, 900), (900, 2), (40,), (300, 310)):
-        pieces: list[Piece] = []
-        for number, size in enumerate(sizes):
-            pieces += [Range(source, 17 * number, 17 * number + size), " A needle."]
-        for shown in (pieces, pieces[:-1], ["Read: ", *pieces]):
-            assert_canonical(tokenizer, shown)
 
 
 def test_nothing_and_a_whole_source(tokenizer: Tokenizer) -> None:
@@ -128,12 +119,11 @@ def test_a_cut_is_counted_as_its_whole_prompt_is_encoded(tokenizer: Tokenizer, t
         f"Ferry {n} left at {n % 24}:05, or so they said{'; nobody knew' * (n % 3)}.{(' ', chr(10) * 2)[n % 7 == 0]}"
         for n in range(300)
     )
-    corpus = Corpus("test", "en", "none", "none", (text,), documents_sha256((text,)))
-    source = open_source(corpus, tokenizer, seed=0, repeat=0, min_tokens=2000, cache_dir=tmp_path)
+    source = open_source(corpus_of(text), tokenizer, seed=0, repeat=0, min_tokens=2000, cache_dir=tmp_path)
     needles = (("a", "The pilot's code is 7319."), ("b", "The cook's code is 4402."))
     for depths in ((0.0, 100.0), (30.0, 31.0), (60.0, 60.0)):
-        around = Surroundings("Read.\n", "\nWhich?", (), lambda _context: (), 900, remembering(tokenizer))
-        frame = PromptFrame(around, source, needles, depths)
+        surroundings = replace(around(tokenizer, "Read.\n", "\nWhich?", 900), bos=())
+        frame = PromptFrame(surroundings, source, needles, depths)
         for cuts in (
             cuts_near(source, 900, around=10, any_grapheme=False),
             cuts_near(source, 900, around=5, any_grapheme=True),

@@ -11,8 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
-from needlework.core.prompts import Message, Prompt
-from needlework.haystack_fixtures.corpora.files import Corpus, documents_sha256
+from needlework.core.prompts import Prompt
 from needlework.haystack_fixtures.haystacks.builder import verify_prompt
 from needlework.haystack_fixtures.haystacks.documents import (
     OtherDocuments,
@@ -21,9 +20,9 @@ from needlework.haystack_fixtures.haystacks.documents import (
     document_source,
     separator_for,
 )
-from needlework.haystack_fixtures.haystacks.frame import Surroundings
 from needlework.haystack_fixtures.haystacks.source import EncodedDocuments
 from needlework.models.tokenizers.tokenizer import Tokenizer
+from tests.haystack_fixtures.haystacks.around import around, corpus_of
 from tests.strategies import documents, scraps, sentences
 from tests.toy_tokenizers import tokenizer, tokenizers
 
@@ -52,20 +51,11 @@ class Bench:
         )
 
     def build(self, budget: int, *depths: float, longest: int | None = None) -> Built:
-        corpus = Corpus("test", "en", "none", "none", tuple(self.texts), documents_sha256(self.texts))
-        encoded = EncodedDocuments(corpus, self.tokenizer, self.folder)
-        around = Surroundings(
-            BEFORE,
-            AFTER,
-            (),
-            lambda context: (Message("user", f"{BEFORE}{context}{AFTER}"),),
-            budget,
-            self.tokenizer.encode,
-            reserved=100,
-        )
+        encoded = EncodedDocuments(corpus_of(*self.texts), self.tokenizer, self.folder)
+        surroundings = replace(around(self.tokenizer, BEFORE, AFTER, budget, 100), bos=())
         source = document_source(encoded, self.others, min_tokens=longest or budget)
         needles = [ASKED] * len(depths)
-        return build_of_documents(around, self.others, source, needles, depths, longest=longest or budget)
+        return build_of_documents(surroundings, self.others, source, needles, depths, longest=longest or budget)
 
 
 def check(bench: Bench, built: Built, budget: int) -> None:
@@ -119,12 +109,6 @@ def test_without_the_document_the_following_ones_take_its_place(bench: Bench) ->
     with_it = bench.build(1000, 50)
     assert {each.name for each in with_it[1]} - {each.name for each in built[1]} == {ASKED[0]}
     assert sum(len(each.text) for each in built[1]) > sum(len(each.text) for each in with_it[1]) - len(ASKED[1])
-
-
-def test_the_last_one_is_closed_by_a_full_stop(bench: Bench) -> None:
-    for budget in range(800, 840, 3):
-        _, shown = bench.build(budget, 0)
-        assert shown[-1].text.endswith(".")
 
 
 @given(

@@ -53,6 +53,24 @@ def test_a_wrong_spec_names_the_right_ones(spec: str) -> None:
     assert "use one of" in str(caught.value) or "write " in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("spec", "remedy"),
+    [
+        ("turbomind:./w", "--serve 'lmdeploy serve api_server ./w --server-port {port}' --model ./w"),
+        ("vllm:org/name", "--serve vllm --model org/name"),
+    ],
+)
+def test_an_engine_is_no_kind_of_model(spec: str, remedy: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_spec(spec)
+    assert remedy in str(caught.value)
+
+
+def test_a_model_without_a_known_tokenizer_names_the_servers_counter(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"give --tokenizer FOLDER, tiktoken:NAME, or server \(its own counter\)"):
+        specs.resolve_tokenizer("openai:some-model", {}, None, tmp_path)
+
+
 def test_a_plug_in_brings_a_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     calls: list[str] = []
 

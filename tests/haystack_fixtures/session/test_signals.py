@@ -2,10 +2,10 @@
 
 import os
 import signal
+from importlib import metadata
 
 import pytest
 
-import needlework
 from needlework.core.errors import ending_signals
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends signals")
@@ -36,11 +36,13 @@ def test_signals_are_given_back():
     assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before
 
 
-def test_ctrl_c_ends_a_command_with_a_line(monkeypatch, capsys):
+def test_ctrl_c_ends_the_installed_command_with_a_line(monkeypatch, capsys):
     def interrupted(_argv):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("needlework.__main__.main", interrupted)
+    (script,) = metadata.entry_points(group="console_scripts", name="needlework")
+    main = script.load()  # what the script that pip installs calls
+    monkeypatch.setitem(main.__globals__, "_run", interrupted)
 
-    assert needlework.main(["leaderboard"]) == 2
+    assert main(["leaderboard"]) == 2
     assert capsys.readouterr().err == "needlework: stopped\n"

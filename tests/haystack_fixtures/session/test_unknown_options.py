@@ -25,6 +25,7 @@ from needlework.pytest_plugin.options import hints
             "--embedding_model_name (long-context-eval): here --retriever dense --embedder SPEC",
         ),
         ("--eval-prompt=x", "--eval-prompt (long-context-eval): here --judge-prompt FILE"),
+        ("--ntk_dyn", '--ntk_dyn (L-Eval): here --model-arg rope_scaling={"rope_type":"dynamic","factor":2}'),
         ("--api-url", "--api-url (EvalScope): here --base-url"),
         (
             "--contxt_lengths",
@@ -46,4 +47,4 @@ def test_pytests_own_complaint_has_the_hint(pytester: pytest.Pytester) -> None:
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*unrecognized arguments: --needel*", "*--needel: did you mean --needle?"])
     other = pytester.runpytest_inprocess("--lengths")
-    other.stderr.fnmatch_lines(["*expected one argument*", "*pytest --help lists all options"])
+    other.stderr.fnmatch_lines(["*expected one argument*", "*needlework run --help lists its options"])

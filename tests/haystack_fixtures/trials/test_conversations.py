@@ -31,7 +31,14 @@ NEEDLE = Needle("berth", "The Aurora lies at berth 90210.", QUESTION, "90210", a
 
 
 def task(name: str, context: GrowingConversation | Conversation, *needles: Needle) -> Task:
-    asked = Question(needles, (50.0,) * len(needles), QUESTION, "90210", {"answers": ("90210",)}, context=context)
+    asked = Question(
+        needles=needles,
+        depths=(50.0,) * len(needles),
+        question=QUESTION,
+        answer="90210",
+        reference={"answers": ("90210",)},
+        context=context,
+    )
     return Task(name, "berths", lambda suite: ("berth",), no_depths, lambda suite, cell, seed: asked)
 
 
@@ -66,14 +73,6 @@ def test_a_conversation_that_is_too_long_is_skipped_with_the_length_it_needs(tmp
     needed = int(trial.skipped.removeprefix("its conversation needs a length of "))
     assert not build("given", tmp_path, length=needed).skipped
     assert build("given", tmp_path, length=needed - 1).skipped
-
-
-def test_the_wanted_turns_place_and_depth_are_known(tmp_path: Path) -> None:
-    for name, text in (("given", "At berth 90210."), ("growing", NEEDLE.text)):
-        prompt = build(name, tmp_path).prompt
-        [placed] = prompt.placed
-        assert prompt.text[placed.start : placed.end] == text
-        assert placed.depth == 100 if name == "given" else 40 < placed.depth < 60
 
 
 @pytest.mark.parametrize("name", TASKS)

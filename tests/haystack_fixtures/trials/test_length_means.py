@@ -86,16 +86,6 @@ def test_a_list_fills_its_context_with_what_stands_beside_it():
     assert max(short.slack, long.slack) <= 2
 
 
-def test_keys_of_total_are_what_they_were_and_those_of_context_are_others():
-    given = {"task": "niah", "lengths": "700"}
-    _, plain = built(**given)
-    _, total = built(**given, length_means="total")
-    _, alone = built(**given, length_means="context")
-
-    assert plain == total
-    assert not set(plain) & set(alone)
-
-
 @pytest.mark.parametrize(
     ("preset", "task"), [("families", "copy"), ("mrcr-offline", "mrcr"), ("needlebench-v2-atc", "needlebench_atc")]
 )

@@ -44,15 +44,6 @@ def test_a_run_brackets_the_length_and_asks_nothing_beyond_it(project):
 
 
 @pytest.mark.slow
-def test_two_workers_say_the_same(project):
-    project.run(*GRID, "--run-name=one", model=CURVE)
-    result = project.run(*GRID, "--run-name=two", "-n2", model=CURVE)
-    assert result.ret == 0
-    assert said(statement(project, "two")) == said(statement(project, "one"))
-    assert len(project.records("two")) == len(project.records("one"))
-
-
-@pytest.mark.slow
 def test_a_budget_stops_a_run_which_then_goes_on_to_the_same_statement(project):
     project.run(*SLOPE, "--run-name=whole", model=SLOPED)
     result = project.run(*SLOPE, "--adaptive-tokens=20k", "--run-name=parts", model=SLOPED)
@@ -111,6 +102,7 @@ class TestWithoutAScore:
         (["--adaptive=some"], "ERROR: --adaptive: 'some': use one of quick, normal, careful"),
         (["--adaptive", "--shard=1/2"], "ERROR: --adaptive: 'normal': does not go with --shard*"),
         (["--adaptive", "--gate=score >= 0.9"], "ERROR: --adaptive: 'normal': does not go with --gate*"),
+        (["--adaptive", "--limit=1"], "ERROR: --adaptive: 'normal': does not go with --limit*"),
         (["--adaptive", "--stability=2"], "ERROR: --adaptive: 'normal': does not go with --stability*"),
         (["--adaptive", "--adaptive-bar=most"], "ERROR: --adaptive-bar: 'most': give a score in percent*"),
         (

@@ -80,6 +80,13 @@ def test_top_up_decides_for_a_pass(project):
     )
 
 
+def test_top_up_runs_in_one_process(project):
+    result = project.run(SHARED, "--gate=score >= 0.8 per length", "--top-up=120", "-n2", process=True)
+
+    assert len(project.records()) == 120
+    result.stdout.fnmatch_lines(["needlework: one process, not -n 2: --top-up decides what is asked next"])
+
+
 def test_top_up_decides_for_a_fail(project):
     """One trial in two is a miss: the first ones, of repeat 0, are all hits."""
     result = project.run("--gate=score >= 0.9", "--top-up=500", model="mock:half")
@@ -104,45 +111,7 @@ def test_top_up_asks_only_selected_cells(project):
     assert [record["repeat"] for record in project.records()] == list(range(7))
 
 
-def test_two_workers_top_up_with_the_same_trials_as_none(project):
-    gate = ("--gate=score >= 0.6 per length", "--top-up=60")
-    one = project.run(*gate, "--run-name=one", model="mock:rate=0.7")
-    two = project.run(*gate, "--run-name=two", "-n2", model="mock:rate=0.7")
-
-    assert one.ret == two.ret
-    assert len(project.records("one")) > 6
-    assert without_timing(project.records("one")) == without_timing(project.records("two"))
-    assert {record["timing"]["worker"] for record in project.records("two") if record["repeat"]} == {"gw0", "gw1"}
-    gates = [[line for line in result.outlines if "interval" in line and "n " in line] for result in (one, two)]
-    assert gates[0] == gates[1]
-
-
-def test_a_worker_that_dies_on_a_further_trial_costs_that_trial_alone(project):
-    project.pytester.makepyfile(
-        test_needles="""
-        import os
-        import pytest
-
-        @pytest.mark.cells("niah")
-        def test_needle(cell, generate, assert_scored):
-            if cell.repeat == 2 and cell.depth == 50:
-                os._exit(1)
-            assert_scored(generate(cell))
-        """
-    )
-    result = project.run(
-        "-n2", "--gate=score >= 0.4 per length", "--top-up=40", "--max-errors=50",
-    )  # fmt: skip
-    outcomes = {record["id"]: record["outcome"] for record in project.records()}
-
-    assert result.ret in (0, 1, 10)
-    assert {name for name, outcome in outcomes.items() if outcome == "error"} == {
-        f"niah-len{length}-depth50-code-r2" for length in (400, 600) if f"niah-len{length}-depth0-code-r2" in outcomes
-    }
-
-
-@pytest.mark.parametrize("workers", [(), pytest.param(("-n2",), marks=pytest.mark.slow)])
-def test_a_run_killed_while_it_topped_up_ends_like_one_that_was_not(project, workers):
+def test_a_run_killed_while_it_topped_up_ends_like_one_that_was_not(project):
     """Killed: the journal ends somewhere in the further trials. The journal is all that a killed run leaves."""
     gate = ("--gate=score >= 0.5 per depth", "--top-up=60")
     whole = project.run(*gate, "--run-name=whole", model="mock:rate=0.6")
@@ -150,7 +119,7 @@ def test_a_run_killed_while_it_topped_up_ends_like_one_that_was_not(project, wor
     assert len(lines) > 20
     (project.runs / "r").mkdir()
     (project.runs / "r" / "journal.jsonl").write_bytes(b"".join(lines[:17]) + lines[17][:40])
-    again = project.run(*gate, *workers, model="mock:rate=0.6")
+    again = project.run(*gate, model="mock:rate=0.6")
 
     assert again.ret == whole.ret
     assert len(project.journal()) == len(lines), "no trial is asked twice"
@@ -160,13 +129,6 @@ def test_a_run_killed_while_it_topped_up_ends_like_one_that_was_not(project, wor
 def test_nothing_is_topped_up_when_the_run_is_void(project):
     assert project.run("--gate=score >= 0.9", "--top-up=50", model="mock:error=server").ret == 11
     assert len(project.records()) == 6
-
-
-def test_top_up_needs_the_scheduler_that_can_do_it(project):
-    result = project.run("--gate=score >= 0.9", "--top-up=5", "-n1", "--dist=loadfile")
-
-    assert result.ret == 4
-    assert "--top-up: needs --dist load" in result.stderr.str()
 
 
 def test_fixtures_with_a_wider_scope_serve_further_trials_too(project):

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from tests.batch_runner import run_batch
 from tests.haystack_fixtures.retrieval.embeddings import embeddings
 from tests.loopback import Loopback, loopback
 from tests.plugin.conftest import Project
@@ -178,28 +177,6 @@ def test_rebuilding_a_prompt_asks_no_embedder(project: Project, monkeypatch: pyt
     assert "The ferry ran on Thursdays." in done.stdout
 
 
-@pytest.mark.parametrize("here", ["elsewhere", "in the run"])
-def test_batch_in_runs_no_stored_command(project: Project, here: str) -> None:
-    with loopback() as server:
-        words = ("--pyargs", "needlework.benchmarks", "--task=niah", "--template=raw", "--lengths=400", "--depths=50")
-        project.run(*words, "--batch-out=q.jsonl", model="openai:gpt-4", process=True)
-        run_batch(Path("q.jsonl"), server.url, Path("o.jsonl"), Path("e.jsonl"))
-        trap = Trap(project, server)
-        trap.add_code()
-        trap.change({"base_url": server.url, "api_key_env": "CANARY_KEY"}, {})
-        answers = str(trap.folder / "o.jsonl")
-        done = trap.open("batch-in", str(trap.run), answers, here=trap.run if here == "in the run" else None)
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert [record["outcome"] for record in project.records()] == ["found"]
-
-        judged = {"judge": ["openai:judge"], "judge_base_url": [server.url]}
-        for lies in (judged, {"gate": ["not worse"], "baseline": str(trap.private)}):
-            trap.change(lies, {})
-            assert trap.open("batch-in", str(trap.run), answers).returncode == 2
-        trap.change({"judge": [], "gate": [], "baseline": None}, {"corpus": str(trap.private)})
-        assert "give --read" in trap.open("batch-in", str(trap.run), answers).stderr
-
-
 Words = Callable[[Trap], tuple[str, ...]]
 OTHERS: dict[str, Words] = {
     "compare": lambda trap: ("compare", str(trap.run), str(trap.run)),
@@ -218,7 +195,6 @@ OTHERS: dict[str, Words] = {
     "plot": lambda trap: ("plot", str(trap.run)),
     "questions": lambda trap: ("questions", "check", str(trap.run), str(trap.run / "results.json")),
     "rescore": lambda trap: ("rescore", str(trap.run), "--scorer", "keyword"),
-    "schema": lambda trap: ("schema", "results", str(trap.run / "results.json")),
     "score": lambda trap: ("score", "leval", str(trap.run / "results.json")),
     "status": lambda trap: ("status", str(trap.run)),
 }  # fmt: skip
@@ -266,7 +242,7 @@ def spoil(run: Path, how: str, private: Path) -> None:
 def test_files_without_an_end_and_links_are_one_line(trap: Trap, how: str) -> None:
     spoil(trap.run, how, trap.private)
     commands = [OTHERS[name](trap) for name in ("compare", "merge", "plot", "rescore", "status", "leaderboard")]
-    for words in (*commands, ("prompt", str(trap.run), CELL), ("batch-in", str(trap.run), str(ROOT / "README.md"))):
+    for words in (*commands, ("prompt", str(trap.run), CELL)):
         done = trap.open(*words)
         assert done.returncode in (0, 1, 2, 3), (words, done.stderr)
         assert len(done.stderr.splitlines()) <= 1, (words, done.stderr)

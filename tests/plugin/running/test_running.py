@@ -69,6 +69,14 @@ def test_a_plan_tells_what_would_run_and_runs_nothing(project):
     assert not project.runs.exists()
 
 
+def test_a_plan_of_many_series_has_a_line_for_each(project):
+    project.asks("aggregate", "state_world")
+    plan = ("--plan", "--preset=standard", "--lengths=2000")
+    short, whole = (len(project.run(*plan, word).outlines) for word in ("-q", "-v"))
+
+    assert whole > 5 * short
+
+
 def test_tests_without_cells_write_nothing(project):
     project.pytester.makepyfile(test_other="def test_x(): pass")
     result = project.pytester.runpytest_inprocess("test_other.py", "-p", "no:cacheprovider")

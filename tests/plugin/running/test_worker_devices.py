@@ -45,7 +45,7 @@ def test_served_and_mock_models_keep_their_workers(project, gpus):
 
 def test_tests_that_are_no_cells_keep_their_workers(project, gpus):
     gpus("")
-    project.pytester.makepyfile(test_plain="def test_it(): '@pytest.mark.cells(1)'")
+    project.pytester.makepyfile(test_plain="def test_it(): pass")
     result = project.run("-n2", "test_plain.py", model="smollm2", process=True)
 
     assert any("created: 2/2 workers" in line for line in result.outlines)

@@ -47,7 +47,9 @@ def test_a_batch_gives_the_records_of_a_server(project: Project, monkeypatch: py
         result = back(project, "out.jsonl", "err.jsonl")
         project.run(RAW, f"--base-url={server.url}", model=MODEL, name="served")
     assert (wrote.ret, result.ret) == (0, 0)
-    wrote.stdout.fnmatch_lines(["batch-out: 8 requests of 6 cells, *", "  q.jsonl (0.0 MB)", "*needlework batch-in*"])
+    wrote.stdout.fnmatch_lines(
+        ["batch-out: 8 requests of 6 cells, *", "  q.jsonl (0.0 MB)", "*the same command with --batch-in*"]
+    )
     served, batched = project.records("served"), project.records()
     assert [told(record) for record in batched] == [told(record) for record in served]
     assert json.loads(project.file("manifest.json"))["models"][MODEL]["calibration raw user Answer:"] == (

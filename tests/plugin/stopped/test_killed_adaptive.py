@@ -55,13 +55,12 @@ def statement(runs: Path, name: str) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
-def test_killed_twice_it_says_what_an_undisturbed_run_says(tmp_path, workers):
-    finish(tmp_path, "whole", "-n0")
+def test_killed_twice_it_says_what_an_undisturbed_run_says(tmp_path):
+    finish(tmp_path, "whole")
     whole = statement(tmp_path, "whole")
-    kill_after(tmp_path, "killed", 30, workers)
-    kill_after(tmp_path, "killed", whole["trials"] * 2 // 3, workers)
-    said = finish(tmp_path, "killed", workers, "-vv")  # less `-q`: all tables
+    kill_after(tmp_path, "killed", 30)
+    kill_after(tmp_path, "killed", whole["trials"] * 2 // 3)
+    said = finish(tmp_path, "killed", "-vv")  # less `-q`: all tables
     assert statement(tmp_path, "killed") == whole
     assert (whole["low"] or 0) <= TRUTH <= whole["high"]
     saved = f"tokens, {whole['trials']} trials in {len(whole['turns'])} turns (full grid of ten samples: 495k)"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.results.adaptive.design import absolute
-from needlework.results.adaptive.survey import replacements_from, seen
+from needlework.results.adaptive.survey import Rules, Survey, replacements_from, seen
 from needlework.results.adaptive.walk import LengthState, Seen, asked_next, estimates, next_parts, walk
 
 LENGTHS = (4_000, 8_000, 16_000, 32_000, 64_000, 128_000)
@@ -141,3 +141,13 @@ class TestTrialsWithoutAScore:
         assert found.bracket == (2, 6)
         assert [column.decision for column in found.columns][2:] == ["not measurable", "", "", ""]
         assert not any(column.n for column in found.columns[3:])
+
+
+def test_a_replacement_is_asked_at_the_depth_of_the_trial_it_replaces():
+    depths = tuple(float(depth) for depth in range(0, 101, 10))
+    survey = Survey(Rules("normal", (0.856,), 0, 5.0), LENGTHS, depths, {})
+    first = replacements_from(UNIT)
+
+    assert [survey.place(4_000, first + trial)[1] for trial in range(44)] == [
+        survey.place(4_000, trial)[1] for trial in range(44)
+    ]

@@ -74,17 +74,6 @@ def test_inspects_own_reader_opens_it(run: Path) -> None:
     assert [sample.metadata["outcome"] for sample in found.samples] == [*OUTCOMES] * 2
 
 
-def test_a_parquet_table_has_a_row_for_each_trial(run: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-    table = parquet.read_table(exported(run, "parquet")).to_pylist()
-
-    assert [row["outcome"] for row in table] == [*OUTCOMES] * 2
-    assert [row["score"] for row in table[:5]] == [1.0, 0.0, 0.5, None, None]
-    assert (table[9]["depth"], table[4]["error"], table[0]["run"]) == (None, "timeout: gone", "r")
-    assert (table[0]["answer"], table[0]["read_as"]) == ("It is 4711 ?.", "4711"), "half a surrogate has no UTF-8"
-    assert (table[0]["expected"], table[0]["prompt_tokens"], table[0]["latency_s"]) == ("4711", None, 0.25)
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

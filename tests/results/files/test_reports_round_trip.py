@@ -13,14 +13,20 @@ from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
 from needlework.core.record import Record
-from needlework.results.files.csv_files import COLUMNS, LONGEST, read_csv, read_rows, write_cells, write_csv
+from needlework.results.files.csv_files import COLUMNS, LONGEST, write_cells, write_csv
 from needlework.results.files.json_files import json_text, read_json, write_json
-from needlework.results.statistics.panels import OUTCOMES, panels_of, summarise
+from needlework.results.statistics.panels import OUTCOMES, summarise
 from needlework.results.statistics.run_report import run_report
 from needlework.results.style import clean
 from tests.results.clopper_pearson import clopper_pearson
 
 Make = Callable[..., Record]
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """The rows without the apostrophes that keep spreadsheets from reading a text as a formula."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return [{name: text.removeprefix("'") for name, text in row.items()} for row in csv.DictReader(file)]
 
 
 def test_json_round_trip_keeps_every_field(make_record: Make, tmp_path: Path) -> None:
@@ -103,7 +109,7 @@ def test_a_depth_is_the_same_cell_after_both_files(make_record: Make, tmp_path: 
     write_csv(tmp_path / "r.csv", [make_record(depth=depth)])
 
     assert read_json(tmp_path / "r.json")[0].depth == depth
-    assert read_csv(tmp_path / "r.csv")[0].depth == depth
+    assert float(read_rows(tmp_path / "r.csv")[0]["depth"]) == depth
 
 
 def test_half_a_surrogate_pair_survives(make_record: Make, tmp_path: Path) -> None:
@@ -154,27 +160,13 @@ def test_csv_has_one_row_for_each_trial(make_record: Make, tmp_path: Path) -> No
     assert list(first) == list(COLUMNS)
 
 
-def test_csv_gives_the_same_panels_as_the_records(make_record: Make, tmp_path: Path) -> None:
-    records = [
-        make_record(depth=100 / 3, repeat=0, outcome="partial", score=1 / 3),
-        make_record(depth=100 / 3, repeat=1, outcome="invalid"),
-        make_record(depth=None, model="=x", needle="代码"),
-    ]
-    write_csv(tmp_path / "r.csv", records)
-    panels, again = summarise(records), panels_of(read_csv(tmp_path / "r.csv"))
-
-    assert [panel.name for panel in again] == [panel.name for panel in panels]
-    assert [panel.overall for panel in again] == [panel.overall for panel in panels]
-
-
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1+1", "'=1", "''=1"])
 def test_no_cell_is_a_formula(make_record: Make, tmp_path: Path, text: str) -> None:
     write_csv(tmp_path / "r.csv", [make_record(answer=text, needle="n")])
     with (tmp_path / "r.csv").open(encoding="utf-8", newline="") as file:
         raw = next(csv.DictReader(file))["answer"]
 
-    assert raw.startswith("'")
-    assert read_rows(tmp_path / "r.csv")[0]["answer"] == text.replace("\r", "\n")
+    assert raw == f"'{text}".replace("\r", "\n")
 
 
 def test_controls_and_escapes_do_not_reach_the_csv(make_record: Make, tmp_path: Path) -> None:
@@ -187,7 +179,7 @@ def test_controls_and_escapes_do_not_reach_the_csv(make_record: Make, tmp_path: 
 
 def test_an_answer_is_what_the_model_said_and_beside_it_what_the_scorer_took(make_record: Make, tmp_path: Path) -> None:
     said = {"text": "It was B7, or so."}
-    found = make_record(answer="b7", response=said)
+    found = make_record(answer=said["text"], read_as="b7", response=said)
     write_csv(tmp_path / "r.csv", [found, make_record(outcome="unclear", answer="", response=said, repeat=1)])
     rows = [(row["answer"], row["read_as"]) for row in read_rows(tmp_path / "r.csv")]
     assert rows == [("It was B7, or so.", "b7"), ("It was B7, or so.", "")]
@@ -201,17 +193,6 @@ def test_long_answers_are_cut_with_a_mark(make_record: Make, tmp_path: Path) -> 
     assert answer.endswith("… [100000 characters]")
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [("a,b\n1,2\n", "no column 'model'"), ("\x80", "not a CSV file"), ("", "no column")],
-)
-def test_a_wrong_csv_is_refused(tmp_path: Path, content: str, message: str) -> None:
-    (tmp_path / "r.csv").write_text(content, encoding="latin-1")
-
-    with pytest.raises(InputError, match=message):
-        read_csv(tmp_path / "r.csv")
-
-
 @given(text=st.text(max_size=60), model=st.text(min_size=1, max_size=10))
 def test_any_text_survives_both_reports(make_record: Make, tmp_path: Path, text: str, model: str) -> None:
     record = make_record(answer=text, model=model, question=text, expected=[text], details={text: [text]})
@@ -220,4 +201,5 @@ def test_any_text_survives_both_reports(make_record: Make, tmp_path: Path, text:
     row = read_rows(tmp_path / "r.csv")[0]
 
     assert read_json(tmp_path / "r.json") == [record]
-    assert (row["answer"], row["model"], row["question"]) == (clean(text), clean(model), clean(text))
+    shown = tuple(clean(each).removeprefix("'") for each in (text, model, text))
+    assert (row["answer"], row["model"], row["question"]) == shown

@@ -1,10 +1,14 @@
-"""Whether parts are of one model and prompt, as far as their manifests tell."""
+"""Whether parts are of one model and prompt, as far as their manifests say, and which shards are missing."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from needlework.results.merge.parts import differing_facts
+from needlework.core.devices import Division, Shard
+from needlework.results.merge.parts import RunPart, absent_shards, differing_facts
+from needlework.results.records.run_folder import Planned
 
 MODEL = {
     "spec": "openai:m",
@@ -59,3 +63,17 @@ def test_a_shard_that_loaded_no_model_agrees_with_all():
 def test_other_texts_are_told(part):
     assert list(differing_facts({part: {"x": "sha one"}}, {part: {"x": "sha two"}})) == [f"{part} x: sha one / sha two"]
     assert list(differing_facts({part: {"x": "sha one"}}, {part: {"y": "sha two"}})) == []
+
+
+def part(number: int, counts: tuple[int, ...]) -> RunPart:
+    planned = Planned(Division(Shard(number, len(counts)), counts, "all"), ())
+    return RunPart(f"shards/{number}", Path("/run"), {}, None, None, None, (), 0, planned)
+
+
+@pytest.mark.parametrize(
+    ("present", "absent"), [((1, 3), []), ((1,), ["shards/3-of-3"]), ((3,), ["shards/1-of-3"])], ids=str
+)
+def test_a_shard_without_cells_is_not_missing(present, absent):
+    parts = [part(number, (2, 0, 1)) for number in present]
+
+    assert [shard.part for shard in absent_shards(parts)] == absent

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from needlework.core.record import OutcomeName, Record
 from needlework.results.gates.gate import groups_of, parse_gate
-from needlework.results.pictures.models import write_task_charts
+from needlework.results.pictures.files import write_charts
+from needlework.results.report.charts import task_charts
 from needlework.results.report.section import section_lines
 from needlework.results.report.tasks import task_sections
 from needlework.results.statistics.panels import summarise
@@ -129,8 +130,8 @@ def test_relative_scores_lie_in_their_interval(make_record, outcomes):
 
 def test_the_chart_is_the_same_file_for_the_same_scores(trials, tmp_path):
     rows = task_scores(trials("niah", ["found", "wrong"]) + trials("vt", ["found"], chance=0.25), FAMILIES.__getitem__)
-    first = [path.read_bytes() for path in write_task_charts(rows, macros(rows), tmp_path)]
-    again = [path.read_bytes() for path in write_task_charts(rows, macros(rows), tmp_path)]
+    first = [path.read_bytes() for path in write_charts(task_charts(rows, macros(rows)), tmp_path)]
+    again = [path.read_bytes() for path in write_charts(task_charts(rows, macros(rows)), tmp_path)]
 
     assert first == again
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["tasks-mock.png", "tasks-mock.svg"]
