@@ -13,7 +13,7 @@ from needlework.results.judging.ask import AskedReplies, JudgeModel, JudgeQuesti
 from needlework.results.leval.predictions import Answers, Prediction
 from needlework.results.leval.scores import RULES, Rule
 from needlework.results.statistics.agreement import share
-from needlework.results.statistics.tasks import Share
+from needlework.results.statistics.panels import Share
 from needlework.scoring.judges.judges import Choice, pair_messages, read_choice, read_choice_compat
 
 Preference = Literal["win", "loss", "tie"]
