@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from needlework.core.errors import InputError
-from needlework.haystack_fixtures.documents.data_set_files import DataSetLayout, RowSummary
+from needlework.haystack_fixtures.documents.data_set import DataSetLayout, RowSummary
 from needlework.haystack_fixtures.tasks.published import data_sets, mrcr_sets
-from needlework.haystack_fixtures.tasks.published.data_sets import LETTERS, groups_of
-from needlework.haystack_fixtures.tasks.published.mrcr_sets import Pieces, reference_of
+from needlework.haystack_fixtures.tasks.published.data_sets import LETTERS
+from needlework.haystack_fixtures.tasks.published.mrcr_sets import MrcrPieces, mrcr_reference
 from needlework.results.statistics.suites.data_sets import longbench_groups, mrcr_groups
 
 ARGUMENT = "ANSWERS"
@@ -118,9 +118,9 @@ def _openai_reference(columns: Columns) -> dict[str, Any] | None:
         string = match[0] if match else ""
     row = {**columns, "random_string_to_prepend": string, "desired_msg_index": columns.get("desired_msg_index")}
     try:
-        return mrcr_sets.scored_with(str(columns["prompt"]), RowSummary(0, 0, row))
+        return mrcr_sets.openai_mrcr_reference(str(columns["prompt"]), RowSummary(0, 0, row))
     except (KeyError, InputError):  # without the conversation its other pieces are unknown
-        reference = reference_of(answer, string, Pieces((answer.removeprefix(string),), 0))
+        reference = mrcr_reference(answer, string, MrcrPieces((answer.removeprefix(string),), 0))
         needles = columns.get("n_needles")
         return reference | {"chance": 1 / needles if isinstance(needles, int) and needles else 0.0}
 
@@ -135,14 +135,14 @@ def _deepmind_reference(columns: Columns) -> dict[str, Any] | None:
     if not isinstance(answer, str):
         return None
     if isinstance(columns.get("queries"), str):
-        return mrcr_sets.deepmind_mrcr_scored_with(columns["queries"], RowSummary(0, 0, columns))
+        return mrcr_sets.deepmind_mrcr_reference(columns["queries"], RowSummary(0, 0, columns))
     answer = answer.strip()
-    return reference_of(answer, answer[:_STRING_V2], Pieces((answer[_STRING_V2:].strip(),), 0)) | {"chance": 0.0}
+    return mrcr_reference(answer, answer[:_STRING_V2], MrcrPieces((answer[_STRING_V2:].strip(),), 0)) | {"chance": 0.0}
 
 
 def _graphwalks_reference(columns: Columns) -> dict[str, Any] | None:
     try:
-        return data_sets.reference_of(RowSummary(0, 0, columns))
+        return {"parts": data_sets.graph_nodes(RowSummary(0, 0, columns))}
     except InputError:
         return None
 
@@ -157,7 +157,7 @@ def _longbench_reference(columns: Columns) -> dict[str, Any] | None:
     return {"answers": (letter,), "chance": 1 / len(LETTERS)} if letter else None
 
 
-OPENAI_MRCR = Benchmark("openai_mrcr", mrcr_sets.LAYOUT, "openai_mrcr", _openai_reference, _openai_groups)
+OPENAI_MRCR = Benchmark("openai_mrcr", mrcr_sets.OPENAI_MRCR_LAYOUT, "openai_mrcr", _openai_reference, _openai_groups)
 DEEPMIND_MRCR = Benchmark(
     "deepmind_mrcr", mrcr_sets.DEEPMIND_MRCR_LAYOUT, "deepmind_mrcr", _deepmind_reference, lambda _columns: ()
 )
@@ -166,10 +166,10 @@ GRAPHWALKS = Benchmark(
 )
 LONGBENCH_V2 = Benchmark(
     "longbench_v2",
-    data_sets.LAYOUT,
+    data_sets.LONGBENCH_V2_LAYOUT,
     "longbench_v2",
     _longbench_reference,
-    lambda columns: longbench_groups(groups_of(columns)),
+    lambda columns: longbench_groups(data_sets.longbench_groups(columns)),
 )
 BENCHMARKS: dict[str, tuple[Benchmark, ...]] = {
     "mrcr": (OPENAI_MRCR, DEEPMIND_MRCR),

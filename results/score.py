@@ -14,8 +14,7 @@ from zlib import crc32
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.files import write_whole
 from needlework.core.record import OutcomeName
-from needlework.haystack_fixtures.documents.data_set import DataSet, open_data
-from needlework.haystack_fixtures.documents.data_set_files import RowSummary
+from needlework.haystack_fixtures.documents.data_set import DataSet, RowSummary, open_data
 from needlework.results.leval import scores as leval
 from needlework.results.predictions import (
     ARGUMENT,

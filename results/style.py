@@ -118,15 +118,20 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60:,} h {minutes % 60} min"
 
 
-ColorsName = Literal["safe", "field"]
+ColorsName = Literal["viridis", "red-yellow-green", "safe", "field"]
 Rgb = tuple[int, int, int]
 
-# `safe`: nine points of viridis, told apart with every kind of colour blindness and in grey print.
-# `field`: red-yellow-green, as the published needle-in-a-haystack pictures have it.
+_VIRIDIS = ("#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725")
+_RED_YELLOW_GREEN = ("#F0496E", "#EBB839", "#0CD79F")
+# Nine points of viridis, told apart with every kind of colour blindness and in grey print; and the colours of the first
+# needle-in-a-haystack pictures. `safe` and `field` are their former names.
 COLORS: dict[ColorsName, tuple[str, ...]] = {
-    "safe": ("#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725"),
-    "field": ("#F0496E", "#EBB839", "#0CD79F"),
+    "viridis": _VIRIDIS,
+    "red-yellow-green": _RED_YELLOW_GREEN,
+    "safe": _VIRIDIS,
+    "field": _RED_YELLOW_GREEN,
 }
+COUNTS = ("#dbebf5", "#1a5980")  # how often a cell was asked
 
 # B - A from -100 to +100 points: ColorBrewer's RdBu, whose two ends are told apart with every kind of colour blindness.
 DIFFERENCES = (
@@ -161,7 +166,7 @@ def mark_of(scored: int, counts: Mapping[OutcomeName, int]) -> UnscoredMark | No
     return None if scored else next((mark for mark in MARKS if counts.get(mark.outcome)), None)
 
 
-def color_of(score: float, colors: ColorsName = "safe") -> Rgb:
+def color_of(score: float, colors: ColorsName = "viridis") -> Rgb:
     """Return the colour of a score in 0..1."""
     return between(COLORS[colors], score)
 

@@ -1,4 +1,4 @@
-"""Files of data sets: layouts, parquet, JSON lines, CSV; and their options."""
+"""Rows in files of data sets: parquet, JSON, JSON lines, CSV. Long texts are read one at a time."""
 
 from __future__ import annotations
 
@@ -8,92 +8,65 @@ import mmap
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from io import StringIO
 from itertools import accumulate
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from msgspec import Struct
+from typing import Any
 
 from needlework.core.errors import InputError
-from needlework.core.options import path, text, tokens
 
 OPTION = "--data"
-
+KINDS = (".parquet", ".jsonl", ".json", ".csv")
 Row = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class DataSetLayout:
-    """A data set as its makers publish it.
-
-    `columns`: those that every row has. `text`: the long one of them, which is read when it is needed. `count`: a
-    column with the characters of the long one, where there is one. `hub`: where the makers keep it. `corrected`: the
-    date (YYYY-MM-DD) from which on its rows are right; rows tell theirs in `date_added`.
-    """
-
-    name: str
-    columns: tuple[str, ...]
-    text: str
-    count: str = ""
-    hub: str = ""
-    corrected: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class DataSetFile:
-    """A file as it was read: its name below what was given, its hash, and how many rows it has."""
-
-    name: str
-    sha256: str
-    rows: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RowSummary:
-    """A row without its long text. `number`: its place among all rows of the data set, from 0; `chars`: characters of
-    the long text."""
-
-    number: int
-    chars: int
-    row: Row = field(repr=False)
-
-
-Span = tuple[int, int]
-
+Place = tuple[int, int] | int  # a row's first byte and end; in a parquet file its number
+_BATCH = 8  # rows of long texts whose characters are counted at once
 # Strings are passed over as one, so that a bracket in a text opens nothing.
 _JSON = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
 _CSV = re.compile(rb'"(?:[^"]|"")*"|\r?\n')
 
 
-def row_spans(path: Path) -> list[Span]:
-    """The bytes (start, end) of each row, in the order of the file; the head of a CSV file is none of them."""
+def read_short_rows(path: Path, columns: tuple[str, ...], text: str, count: str) -> Iterator[tuple[Row, int, Place]]:
+    """Each row without its long text, the characters of that, and the row's place in the file. Raises `InputError`.
+
+    `columns`: those that a row has to have. `text`: the long one. `count`: a column with its characters.
+    """
+    if path.suffix == ".parquet":
+        yield from _parquet_rows(path, columns, text, count)
+        return
+    for number, place in enumerate(_row_places(path)):
+        row = _read_row(path, place, number)
+        missing = [name for name in columns if name not in row]
+        if missing:
+            raise InputError(OPTION, f"{path}, row {number + 1}", f"has no {', '.join(missing)}")
+        long_text = _checked_text(path, row[text], text, number)
+        yield {name: value for name, value in row.items() if name != text}, len(long_text), place
+
+
+def read_long_text(path: Path, column: str, place: Place, number: int) -> str:
+    """The long text of a row; `number`: from 0, for messages. Raises `InputError`."""
+    value = _parquet_text(path, column, place) if isinstance(place, int) else _read_row(path, place, number)[column]
+    return _checked_text(path, value, column, number)
+
+
+def _checked_text(path: Path, value: object, column: str, number: int) -> str:
+    if not isinstance(value, str):
+        raise InputError(OPTION, f"{path}, row {number + 1}", f"its {column} is no text")
+    return value
+
+
+def _row_places(path: Path) -> list[tuple[int, int]]:
+    """The bytes of each row, in the order of the file; the head of a CSV file is none of them."""
     if path.stat().st_size == 0:
         return []
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         if path.suffix == ".csv":
-            return list(_csv_spans(data))[1:]
-        return list(_list_spans(data)) if _is_list(data) else list(_line_spans(data))
+            return list(_csv_places(data))[1:]
+        is_list = data[:1000].lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"["
+        return list(_list_places(data) if is_list else _line_places(data))
 
 
-def read_row(path: Path, span: Span) -> Any:
-    """The row at a place. Raises `ValueError` for what is no JSON."""
-    with path.open("rb") as file:
-        if path.suffix == ".csv":
-            head = file.readline()
-            file.seek(span[0])
-            return _csv_row(head, file.read(span[1] - span[0]))
-        file.seek(span[0])
-        return json.loads(file.read(span[1] - span[0]))
-
-
-def _is_list(data: mmap.mmap) -> bool:
-    return data[:1000].lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"["
-
-
-def _line_spans(data: mmap.mmap) -> Iterator[Span]:
+def _line_places(data: mmap.mmap) -> Iterator[tuple[int, int]]:
     start = 0
     while start < len(data):
         end = data.find(b"\n", start)
@@ -103,31 +76,44 @@ def _line_spans(data: mmap.mmap) -> Iterator[Span]:
         start = end + 1
 
 
-def _list_spans(data: mmap.mmap) -> Iterator[Span]:
+def _list_places(data: mmap.mmap) -> Iterator[tuple[int, int]]:
     """The objects of the outermost list."""
     deep, start = 0, 0
-    for found in _JSON.finditer(data):
-        mark = found[0][:1]
-        if mark in (b"{", b"["):
+    for mark in _JSON.finditer(data):
+        if mark[0] in (b"{", b"["):
             deep += 1
             if deep == 2:
-                start = found.start()
-        elif mark in (b"}", b"]"):
+                start = mark.start()
+        elif mark[0] in (b"}", b"]"):
             deep -= 1
             if deep == 1:
-                yield start, found.end()
+                yield start, mark.end()
 
 
-def _csv_spans(data: mmap.mmap) -> Iterator[Span]:
+def _csv_places(data: mmap.mmap) -> Iterator[tuple[int, int]]:
     """The lines, line ends in quotes left out."""
     start = 0
-    for found in _CSV.finditer(data):
-        if found[0][:1] != b'"':
-            if data[start : min(found.start(), start + 100)].strip():
-                yield start, found.start()
-            start = found.end()
+    for mark in _CSV.finditer(data):
+        if mark[0][:1] != b'"':
+            if data[start : min(mark.start(), start + 100)].strip():
+                yield start, mark.start()
+            start = mark.end()
     if data[start : start + 100].strip():
         yield start, len(data)
+
+
+def _read_row(path: Path, place: tuple[int, int], number: int) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            head = file.readline() if path.suffix == ".csv" else b""
+            file.seek(place[0])
+            data = file.read(place[1] - place[0])
+        row = _csv_row(head, data) if head else json.loads(data)
+    except (ValueError, RecursionError, StopIteration) as error:
+        raise InputError(OPTION, f"{path}, row {number + 1}", f"cannot be read ({error})") from None
+    if not isinstance(row, dict):
+        raise InputError(OPTION, f"{path}, row {number + 1}", "is no object with columns")
+    return row
 
 
 def _csv_row(head: bytes, line: bytes) -> dict[str, str]:
@@ -136,47 +122,42 @@ def _csv_row(head: bytes, line: bytes) -> dict[str, str]:
     return dict(zip(names, values, strict=True))
 
 
-_BATCH = 8  # rows of long texts whose characters are counted at once
-
-
-def short_rows(path: Path, layout: DataSetLayout) -> list[tuple[Row, int]]:
-    """Each row without its long text, and the characters of that. Raises `InputError`."""
-    import pyarrow.compute as compute
-
-    file = _opened(path)
+def _parquet_rows(path: Path, columns: tuple[str, ...], text: str, count: str) -> Iterator[tuple[Row, int, int]]:
+    file = _opened_parquet(path)
     names = file.schema_arrow.names
-    missing = [name for name in layout.columns if name not in names]
+    missing = [name for name in columns if name not in names]
     if missing:
         raise InputError(OPTION, path, f"has no column {', '.join(missing)}; it has {', '.join(names)}")
-    rows = file.read(columns=[name for name in names if name != layout.text]).to_pylist()
-    if layout.count in names:
-        return [(row, int(row[layout.count] or 0)) for row in rows]
-    batches = file.iter_batches(batch_size=_BATCH, columns=[layout.text])
-    counts = [count or 0 for batch in batches for count in compute.utf8_length(batch.column(0)).to_pylist()]
-    return list(zip(rows, counts, strict=True))
+    rows = file.read(columns=[name for name in names if name != text]).to_pylist()
+    if count in names:
+        counts = [int(row[count] or 0) for row in rows]
+    else:
+        import pyarrow.compute as compute
+
+        batches = file.iter_batches(batch_size=_BATCH, columns=[text])
+        counts = [size or 0 for batch in batches for size in compute.utf8_length(batch.column(0)).to_pylist()]
+    yield from zip(rows, counts, range(len(rows)), strict=True)
 
 
-def long_text(path: Path, column: str, number: int) -> object:
-    """The long text of the file's row of that number, from 0."""
-    groups = _groups(path)
-    group = next(group for group, end in enumerate(groups) if number < end)
-    start = groups[group - 1] if group else 0
-    return _texts(path, column, group)[number - start].as_py()
+def _parquet_text(path: Path, column: str, number: int) -> object:
+    ends = _row_group_ends(path)
+    group = next(group for group, end in enumerate(ends) if number < end)
+    start = ends[group - 1] if group else 0
+    return _row_group(path, column, group)[number - start].as_py()
 
 
 @lru_cache(8)
-def _groups(path: Path) -> tuple[int, ...]:
-    """Up to which row each row group goes."""
-    told = _opened(path).metadata
-    return tuple(accumulate(told.row_group(group).num_rows for group in range(told.num_row_groups)))
+def _row_group_ends(path: Path) -> tuple[int, ...]:
+    metadata = _opened_parquet(path).metadata
+    return tuple(accumulate(metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)))
 
 
 @lru_cache(2)
-def _texts(path: Path, column: str, group: int) -> Any:
-    return _opened(path).read_row_group(group, columns=[column]).column(0)
+def _row_group(path: Path, column: str, group: int) -> Any:
+    return _opened_parquet(path).read_row_group(group, columns=[column]).column(0)
 
 
-def _opened(path: Path) -> Any:
+def _opened_parquet(path: Path) -> Any:
     try:
         from pyarrow.parquet import ParquetFile
     except ImportError:
@@ -186,27 +167,3 @@ def _opened(path: Path) -> Any:
         return ParquetFile(path)
     except (OSError, ValueError) as error:
         raise InputError(OPTION, path, f"is no parquet file ({error})") from None
-
-
-def conditions(option: str, value: str) -> tuple[str, ...]:
-    """`n_needles=8,difficulty=hard|easy` as a tuple of conditions."""
-    found = tuple(part.strip() for part in text(option, value).split(","))
-    for part in found:
-        if not re.fullmatch(r"[\w]+\s*=\s*\S.*", part):
-            raise InputError(option, part, "write COLUMN=VALUE, or COLUMN=VALUE|VALUE, with commas between them")
-    return found
-
-
-def file_or_hub(option: str, value: str) -> str:
-    """A path, or `hf:NAME` as it is."""
-    return value if value.startswith("hf:") else str(path(option, value))
-
-
-class DataOptions(Struct, frozen=True):
-    """The options of tasks of published data sets."""
-
-    data: Annotated[str, file_or_hub] | None = None  # file, folder or `hf:NAME` of the user's copy
-    data_where: Annotated[tuple[str, ...], conditions] = ()  # `COLUMN=VALUE|VALUE` conditions that a row has to meet
-    data_limit: int = 0  # rows of each group, 0 for all
-    data_cut: Literal["exact", "compat", "none"] = "exact"  # how LongBench v2's documents are cut
-    data_window: Annotated[int, tokens] = 120_000  # tokens of a whole prompt that is cut by `compat`

@@ -44,10 +44,10 @@ from needlework.haystack_fixtures.tasks.state_world import TASKS as STATE_WORLD_
 from needlework.haystack_fixtures.tasks.statements import TASKS as STATEMENTS_TASKS
 from needlework.haystack_fixtures.tasks.task import Question, Task, guarded, without_language
 
-PUBLISHED_TASKS = (*mrcr_sets.TASKS, *mrcr_sets.DEEPMIND_MRCR_TASKS, *data_sets.TASKS, *data_sets.LONGBENCH_V2_TASKS)
+PUBLISHED_TASKS = (*mrcr_sets.TASKS, *data_sets.TASKS)
 
 
-RULER_TASKS = (*ruler.TASKS, ruler.TASK, ruler_lists.COMMON_WORDS_TASK, ruler_lists.TASK, *ruler_questions.TASKS)
+RULER_TASKS = (*ruler.TASKS, *ruler_lists.TASKS, *ruler_questions.TASKS)
 
 
 _FAMILIES: tuple[tuple[Task, ...], ...] = (
@@ -122,10 +122,11 @@ def ask(task: Task, suite: Suite, cell: Cell, seed: int) -> Question:
         asked = task.ask(suite, cell, seed)
     else:
         asked = task.ask(suite, replace(cell, needle=label, depth=task.depths(suite)[0]), seed)
+    known = _OPEN | {"question": asked.question, "language": suite.language}
+    asked = replace(asked, reference=known | asked.reference)
     check_length_means(suite, asked.context)
     if "absent" in controls_of(task, suite):
         asked = may_abstain(asked, suite.language)
-    asked = replace(asked, reference=_OPEN | asked.reference)
     if arm:
         return with_retriever(asked, arm, label)
     if control == "absent":
@@ -155,7 +156,7 @@ def grid_misfits(settings: Settings, tasks: Tasks = TASKS) -> tuple[Misfit, ...]
 def _grid(settings: Settings, tasks: Tasks) -> tuple[tuple[Series, ...], tuple[Misfit, ...]]:
     asked = [(task_named(suite.task, tasks), suite) for suite in settings.suites]
     for check in dict.fromkeys(task.check for task, _ in asked if task.check):
-        check([suite for task, suite in asked if task.check is check])
+        check([suite for task, suite in asked if task.check == check])
     check_arms(asked)
     specs = tuple(dict.fromkeys(settings.model))
     slugs = [slug(spec) if len(specs) > 1 else "" for spec in specs]

@@ -9,7 +9,7 @@ from needlework.core.grid import Cell
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.frame import even_depths, spaced_depths
 from needlework.haystack_fixtures.needles.needle_sets import EACH, draw_set, needle_names
-from needlework.haystack_fixtures.tasks.task import Question, Task, labelled, no_depths
+from needlework.haystack_fixtures.tasks.task import Question, Task, labelled, no_depths, suite_depths
 
 
 def _labels(suite: Suite) -> tuple[str, ...]:
@@ -31,14 +31,12 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
             "statement": needle.text.strip(),
             "keyword": suite.keyword or needle.keyword or needle.answer,
             "distractors": needle.distractor_answers,
-            "question": needle.question,
-            "language": suite.language,
             **({"sample": crc32(own.encode())} if own else {}),
         },
     )
 
 
-TASK = Task("niah", "one needle, one question", _labels, lambda suite: suite.depths, _ask, family="needle")
+TASK = Task("niah", "one needle, one question", _labels, suite_depths, _ask, family="needle")
 
 
 # Spaced evenly over what lies below the first (LLMTest_NeedleInAHaystack, EvalScope), or with a fixed gap `diff`
@@ -73,8 +71,7 @@ def _multi_needle_ask(suite: Suite, cell: Cell, seed: int) -> Question:
         depths=tuple(even_depths(cell.depth, count) if diff is None else spaced_depths(cell.depth, diff, count)),
         question=joint.question,
         answer=joint.answer,
-        reference=wanted
-        | {"statement": joint.answer, "keyword": keyword, "question": joint.question, "language": suite.language},
+        reference=wanted | {"statement": joint.answer, "keyword": keyword},
         joint=True,
     )
 
@@ -83,7 +80,7 @@ MULTI_NEEDLE_TASK = Task(
     "multi_needle",
     "several needles, one question over all",
     _multi_needle_labels,
-    lambda suite: suite.depths,
+    suite_depths,
     _multi_needle_ask,
     family="needle",
 )
@@ -108,8 +105,6 @@ def _parallel_ask(suite: Suite, cell: Cell, seed: int) -> Question:
             "answers": (),
             "parts": values,
             "statement": drawn.joint.answer,
-            "question": drawn.joint.question,
-            "language": suite.language,
         },
         joint=True,
     )

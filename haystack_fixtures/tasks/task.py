@@ -52,26 +52,30 @@ class Chunks:
 Context = Prose | Listing | Document | OtherDocuments | Chunks | GrowingConversation | Conversation
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """What one trial asks.
 
-    `needles` go into the haystack at `depths` (percent of the needle-free haystack, one each). `needed`: numbers of
-    those that the answer rests on; `None`: all of them. `distractors`: further statements, spread evenly. `answer` is a
-    right answer as a person would give it. `reference` has the fields of `scoring.scores.Reference`, and may have
-    `chance` and `floor`: the scores (0..1) to expect from guessing among the answers that the question allows, and from
-    the best answer that is the same for every question. `context`: the kind of text that the question
-    is about. `abstains`: the question says already
-    what to answer where the text does not have it.
-    `follow_up`: a second question, whose answer the scored one has too. `introduction`: stands before the context, its
-    line ends included. `answer_prefix`: how the answer begins, for suites that start it for the model. `material`: hash
-    of what the trial is drawn from beside corpus and needles. `avoid`: texts that may not stand in the haystack, beside
-    the needles' keys and answers. `verbatim`: the answer budget has to hold the answer as it is. `search`: the texts
-    that a retriever may find the context in.
+    `needles`: go into the haystack at `depths` (percent of the needle-free haystack, one each).
+    `answer`: a right answer as a person would give it.
+    `reference`: fields of `scoring.scores.Reference`; its `question` and `language` may be left out where they are this
+    question and the suite's language. `chance` and `floor`: the scores (0..1) to expect from guessing among the
+    answers that the question allows, and from the best answer that is the same for every question.
+    `needed`: numbers of the needles that the answer rests on; `None`: all of them.
+    `distractors`: further statements, spread evenly.
+    `context`: the kind of text that the question is about.
+    `abstains`: the question says already what to answer where the text does not have it.
+    `follow_up`: a second question, whose answer the scored one has too.
+    `introduction`: stands before the context, its line ends included.
+    `answer_prefix`: how the answer begins, for suites that start it for the model.
+    `material`: hash of what the trial is drawn from beside corpus and needles.
+    `avoid`: texts that may not stand in the haystack, beside the needles' keys and answers.
+    `verbatim`: the answer budget has to hold the answer as it is.
+    `search`: the texts that a retriever may find the context in.
     """
 
-    needles: tuple[Needle, ...]
-    depths: tuple[float, ...]
+    needles: tuple[Needle, ...] = ()
+    depths: tuple[float, ...] = ()
     question: str
     answer: str
     reference: dict[str, Any]
@@ -110,19 +114,22 @@ class Task:
 
     `labels(suite)`: needle labels, one series of cells each. `depths(suite)`: depths of its cells in percent.
     `ask(suite, cell, seed)`: the trial; depends on nothing else, and not on the cell's depth or length but for
-    `depths`. `scorer`: judges where the suite names none. `version`: raise it when the same seed gives another trial.
+    `depths`.
+    `scorer`: judges where the suite names none. `version`: raise it when the same seed gives another trial.
     `absent`: whether a trial without what it asks for makes sense; `focused`: whether one with nothing else does.
-    `one_haystack`: its needles have the same text around them, whichever they are. `lengths(suite, label)`: those of
-    the suite's lengths that a label is asked at; all of them, unless its text has a length of its own. `corpus(suite)`:
-    the texts that take the place of the suite's corpus. `retrieves`: its context may be retrieved; it says what to
-    search (`Question.search`). `check(suites)`: raises `InputError` where suites of its family, all that a run has,
-    cannot be asked. `facts(suite)`: what a manifest tells of the user's files beside their texts. `suite`: how it is
-    asked where no preset says: keys and values as in a preset's file. `reach(suite, counts)`: tokens of the longest
-    context
-    that its own texts fill whatever is asked, from the tokens of each text. `notes(suite, every)`: what
-    a user should see about files of theirs; `every`: with all that could be listed. `questions`: its labels are
-    questions, and `--depths spread` gives each a depth of its own. `rows`: its labels are rows of a data set, too many
-    to build a prompt of each before the run. `share`: percent of a length of the suite that its shortest cells have.
+    `one_haystack`: its needles have the same text around them, whichever they are.
+    `lengths(suite, label)`: those of the suite's lengths that a label is asked at.
+    `corpus(suite)`: the texts that take the place of the suite's corpus.
+    `check(suites)`: raises `InputError` where suites of its family, all that a run has, cannot be asked.
+    `retrieves`: its context may be retrieved; it says what to search (`Question.search`).
+    `facts(suite)`: what a manifest has of the user's files beside their texts.
+    `suite`: how it is asked where no preset says: keys and values as in a preset's file.
+    `rows`: its labels are rows of a data set, too many to build a prompt of each before the run.
+    `questions`: its labels are questions, and `--depths spread` gives each a depth of its own.
+    `notes(suite, every)`: what a user should see about files of theirs; `every`: with all that could be listed.
+    `reach(suite, counts)`: tokens of the longest context that its own texts fill whatever is asked, from the tokens of
+    each text.
+    `share`: percent of a length of the suite that its shortest cells have.
     """
 
     name: str
@@ -152,6 +159,16 @@ class Task:
 def no_depths(_suite: Suite) -> tuple[None]:
     """Of a task without a depth axis: nothing is placed, or places are drawn."""
     return (None,)
+
+
+def suite_depths(suite: Suite) -> tuple[float, ...]:
+    """Of a task that asks at every depth of its suite."""
+    return suite.depths
+
+
+def fixed_labels(*names: str) -> Callable[[Suite], tuple[str, ...]]:
+    """Of a task whose labels are the same for every suite, but for the language."""
+    return lambda suite: tuple(labelled(name, suite) for name in names)
 
 
 def labelled(name: str, suite: Suite) -> str:

@@ -20,13 +20,6 @@ from needlework.results.report.tasks import MEANINGS as TASKS
 from needlework.results.statistics.panels import Panel
 from needlework.results.style import COLORS, DIFFERENCES, ColorsName, color_of, dark, difference_color
 
-# In this order they are one script. The functions of one may be called from any other.
-_SCRIPTS = ("base.js", "tip.js", "grid.js", "pane.js", "trial.js", "links.js")
-SCRIPTS = {
-    "report": (*_SCRIPTS, "curves.js", "cells.js", "filters.js", "report.js"),
-    "comparison": (*_SCRIPTS, "pairs.js", "comparison.js"),
-}
-
 
 def page(
     template: str,
@@ -43,10 +36,10 @@ def page(
     `data`: what the script reads; `details`: the trials, packed; `notice`: what was left out of them; `fields`: what
     else the template asks for.
     """
-    style = "".join(map(asset, ("page.css", "first.css", "heat.css", "details.css", "print.css"))) + palette_css(colors)
+    style = asset("page.css") + palette_css(colors)
     if template == "comparison":
         style += asset("comparison.css") + differences_css()
-    script = f'"use strict";\n(() => {{\n{"".join(map(asset, SCRIPTS[template]))}}})();\n'
+    script = f'"use strict";\n(() => {{\n{asset("page.js")}{asset(f"{template}.js")}}})();\n'
     return (
         environment()
         .get_template(f"{template}.html.j2")

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from needlework.results.report.charts import task_charts
 from needlework.results.report.section import Finding, IntervalBar, Section, Table, filled_table
 from needlework.results.statistics.absent import AbsentTwins, Rate
 from needlework.results.statistics.depth import DepthEffect, Extremes
 from needlework.results.statistics.depth_tables import place_words
 from needlework.results.statistics.effective_length import EffectiveLength, Trend
-from needlework.results.statistics.tasks import GateRow, Macro, PanelStatistics, Share, TaskScore, selection_words
+from needlework.results.statistics.panels import Share
+from needlework.results.statistics.tasks import GateRow, Macro, PanelStatistics, TaskScore, selection_words
 from needlework.results.statistics.wording import p_words, range_words, score_and_interval
 from needlework.results.style import NONE, length_labels, one_line, percent, percent1
 
@@ -193,6 +195,7 @@ def task_sections(rows: Sequence[TaskScore], found: Sequence[Macro]) -> list[Sec
     return [
         Section(
             "Tasks",
+            charts=tuple(task_charts(rows, found)),
             tables=(replace(table, bars=tuple(bars), panels=tuple(panels)),),
             notes=tuple(_missing_notes(found)),
             name="tasks",

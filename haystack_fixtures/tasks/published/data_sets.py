@@ -1,10 +1,10 @@
-"""GraphWalks and LongBench v2, on a user's copy."""
+"""Rows of published data sets as trials; GraphWalks and LongBench v2, on a user's copy."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from math import ceil, log2
 from typing import Any, Literal
@@ -14,113 +14,97 @@ from needlework.core.errors import InputError
 from needlework.core.grid import Cell, slug
 from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.corpora.files import Corpus
-from needlework.haystack_fixtures.documents.data_set import DataSet, chosen, iso_date, nominal_length, open_data
-from needlework.haystack_fixtures.documents.data_set_files import OPTION, DataOptions, DataSetLayout, RowSummary
+from needlework.haystack_fixtures.documents.data_set import (
+    DataOptions,
+    DataSet,
+    DataSetLayout,
+    RowSummary,
+    chosen,
+    iso_date,
+    open_data,
+)
+from needlework.haystack_fixtures.documents.data_set_files import OPTION
 from needlework.haystack_fixtures.haystacks.documents import Document
 from needlework.haystack_fixtures.retrieval.search import Search
 from needlework.haystack_fixtures.tasks.task import Question, Task, no_depths
 
-# asked.
-Group = Callable[[RowSummary], str]
-Size = Callable[[RowSummary], float]
-Sizes = Callable[[Suite], Mapping[str, float]]
-Facts = dict[str, dict[str, Any]]
-
-
-def data_of(layout: DataSetLayout, suite: Suite) -> DataSet:
-    """The user's copy. Raises `InputError` where none is named."""
-    given = family_options(suite, DataOptions).data
-    if given is None:
-        where = f", or {OPTION} hf:{layout.hub}" if layout.hub else ""
-        raise InputError(
-            OPTION, "", f"{suite.task} asks rows of {layout.name}: name your copy with {OPTION} PATH{where}"
-        )
-    return open_data(given, layout)
-
-
-def entries_of(layout: DataSetLayout, suite: Suite, group: Group, size: Size) -> dict[str, RowSummary]:
-    """The rows that a suite asks, by label (`n8_q0123`: the group and the row's number). Raises `InputError`.
-
-    `size`: about how many tokens a row has. `--data-limit` counts those of a group between two powers of 2.
-    """
-    return _entries(data_of(layout, suite), family_options(suite, DataOptions), group, size)
-
-
-@lru_cache(8)
-def _entries(data: DataSet, own: DataOptions, group: Group, size: Size) -> dict[str, RowSummary]:
-    def kind(entry: RowSummary) -> object:
-        return group(entry), ceil(log2(max(1.0, size(entry))))
-
-    return {f"{group(entry)}_q{entry.number:04}": entry for entry in chosen(data, own, kind)}
-
-
-def told_of(layout: DataSetLayout, suite: Suite, needed: Sizes | None = None) -> dict[str, str | int]:
-    """What every reference tells of the copy: the beginning of its hash, why its rows are not today's, and how many
-    rows are longer than every length."""
-    data = data_of(layout, suite)
-    over = _over(suite, needed)
-    outdated = {"outdated": data.outdated} if data.outdated else {}
-    return {"data": data.sha256[:12], **outdated, **({"over_lengths": over} if over else {})}
-
-
-def _over(suite: Suite, needed: Sizes | None) -> int:
-    longest = max(suite.lengths)
-    return sum(size > longest for size in needed(suite).values()) if needed else 0
-
-
-def corpus_of(layout: DataSetLayout, suite: Suite) -> Corpus:
-    """The copy as a run's texts: its hash is what a trial's key knows of it."""
-    data = data_of(layout, suite)
-    source = f"https://huggingface.co/datasets/{layout.hub}" if layout.hub else layout.name
-    return Corpus(f"{layout.name}, the user's copy", "en", "that of the data", source, (), data.sha256)
-
-
-def facts_of(layout: DataSetLayout, suite: Suite, needed: Sizes | None = None) -> Facts:
-    """Which copy it is, for the manifest, and how many of its rows are asked. `needed`: estimated tokens by label."""
-    facts = data_of(layout, suite).facts
-    if needed is not None:
-        facts |= {"chosen": len(needed(suite)), "over_lengths": _over(suite, needed)}
-    return {"data_sets": {layout.name: facts}}
-
-
-def check_rows(layout: DataSetLayout, suites: Sequence[Suite], needed: Sizes | None = None) -> None:
-    """Tell at once what keeps rows from being asked. Raises `InputError`."""
-    for suite in suites:
-        data_of(layout, suite)
-        sizes = needed(suite) if needed else {}
-        if sizes and min(sizes.values()) > max(suite.lengths):
-            least = int(min(sizes.values())) + 1
-            remedy = f"all {len(sizes)} rows of {layout.name} are longer: the shortest has about {least} tokens"
-            raise InputError("--lengths", ",".join(map(str, suite.lengths)), remedy)
-        if suite.controls:
-            remedy = f"rows of {layout.name} are asked as they are: leave it out"
-            raise InputError("--controls", ",".join(suite.controls), remedy)
-        if suite.language != "en":
-            raise InputError("--language", suite.language, f"rows of {layout.name} have one language: leave it out")
-
 
 @dataclass(frozen=True)
 class DataSetRows:
-    """The rows of a data set as trials: each has a label of its own, and is asked at the shortest length that holds it.
+    """The rows of a data set as trials, each with a label of its own.
 
-    `group`: what a row's label begins with; `size`: about how many tokens its prompt and answer have.
+    `label`: a row's, made of letters, digits and `_`. `group`: rows of one group share `--data-limit`. `size`: about
+    how many tokens prompt and answer have, of rows that are asked as they are, at the shortest length that holds them;
+    rows without sizes are cut to each length.
     """
 
     layout: DataSetLayout
-    group: Group
-    size: Size
+    label: Callable[[RowSummary], str]
+    group: Callable[[RowSummary], object]
+    size: Callable[[RowSummary], float] | None = None
 
-    def of(self, suite: Suite) -> dict[str, RowSummary]:
+    def data(self, suite: Suite) -> DataSet:
+        """The user's copy. Raises `InputError` where none is named."""
+        given = family_options(suite, DataOptions).data
+        if given is None:
+            hub = f", or {OPTION} hf:{self.layout.hub}" if self.layout.hub else ""
+            remedy = f"{suite.task} asks rows of {self.layout.name}: name your copy with {OPTION} PATH{hub}"
+            raise InputError(OPTION, "", remedy)
+        return open_data(given, self.layout)
+
+    def of(self, suite: Suite) -> Mapping[str, RowSummary]:
         """The rows that a suite asks, by label. Raises `InputError`."""
-        return entries_of(self.layout, suite, self.group, self.size)
+        return _labelled_rows(self, self.data(suite), family_options(suite, DataOptions))
 
-    def sizes(self, suite: Suite) -> dict[str, float]:
-        """About how many tokens each of them has."""
-        return {label: self.size(entry) for label, entry in self.of(suite).items()}
+    def lengths(self, suite: Suite, label: str) -> tuple[int, ...]:
+        """The least of the suite's lengths that holds a row; none where all are shorter."""
+        if self.size is None:
+            return suite.lengths
+        size = self.size(self.of(suite)[label])
+        return tuple(sorted(length for length in suite.lengths if length >= size)[:1])
 
-    def told(self, suite: Suite) -> dict[str, Any]:
-        """What a record's reference tells of the user's copy."""
-        return told_of(self.layout, suite, self.sizes)
+    def _sizes(self, suite: Suite) -> list[float]:
+        return [self.size(entry) for entry in self.of(suite).values()] if self.size else []
+
+    def _over(self, suite: Suite) -> int:
+        """How many rows are longer than every length."""
+        return sum(size > max(suite.lengths) for size in self._sizes(suite))
+
+    def facts(self, suite: Suite) -> dict[str, dict[str, Any]]:
+        """Which copy it is, for the manifest, and how many of its rows are asked."""
+        facts = self.data(suite).facts
+        if self.size is not None:
+            facts |= {"chosen": len(self.of(suite)), "over_lengths": self._over(suite)}
+        return {"data_sets": {self.layout.name: facts}}
+
+    def reference(self, suite: Suite) -> dict[str, Any]:
+        """What every reference has of the copy: the beginning of its hash, why its rows are not today's, and how many
+        rows are longer than every length."""
+        data, over = self.data(suite), self._over(suite)
+        outdated = {"outdated": data.outdated} if data.outdated else {}
+        return {"data": data.sha256[:12], **outdated, **({"over_lengths": over} if over else {})}
+
+    def corpus(self, suite: Suite) -> Corpus:
+        """The copy as a run's texts: its hash is what a trial's key knows of it."""
+        layout = self.layout
+        source = f"https://huggingface.co/datasets/{layout.hub}" if layout.hub else layout.name
+        return Corpus(f"{layout.name}, the user's copy", "en", "that of the data", source, (), self.data(suite).sha256)
+
+    def check(self, suites: Sequence[Suite]) -> None:
+        """Refuse at once what keeps rows from being asked. Raises `InputError`."""
+        name = self.layout.name
+        for suite in suites:
+            self.data(suite)
+            sizes = self._sizes(suite)
+            if sizes and min(sizes) > max(suite.lengths):
+                least = int(min(sizes)) + 1
+                remedy = f"all {len(sizes)} rows of {name} are longer: the shortest has about {least} tokens"
+                raise InputError("--lengths", ",".join(map(str, suite.lengths)), remedy)
+            if suite.controls:
+                remedy = f"rows of {name} are asked as they are: leave it out"
+                raise InputError("--controls", ",".join(suite.controls), remedy)
+            if suite.language != "en":
+                raise InputError("--language", suite.language, f"rows of {name} have one language: leave it out")
 
     def task(self, name: str, about: str, ask: Callable[[Suite, Cell, int], Question]) -> Task:
         """The task that asks them; its family and its scorer have its name."""
@@ -135,12 +119,30 @@ class DataSetRows:
             version=1,
             absent=False,
             focused=False,
-            lengths=lambda suite, label: nominal_length(self.size(self.of(suite)[label]), suite.lengths),
-            corpus=partial(corpus_of, self.layout),
-            check=partial(check_rows, self.layout, needed=self.sizes),
-            facts=partial(facts_of, self.layout, needed=self.sizes),
+            lengths=self.lengths,
+            corpus=self.corpus,
+            check=self.check,
+            facts=self.facts,
             rows=True,
         )
+
+
+def sized_rows(
+    layout: DataSetLayout, group: Callable[[RowSummary], str], size: Callable[[RowSummary], float]
+) -> DataSetRows:
+    """Rows with labels such as `n8_q0123`, the group and the row's number; `--data-limit` counts those of a group
+    between two powers of 2 of tokens."""
+    return DataSetRows(
+        layout,
+        label=lambda entry: f"{group(entry)}_q{entry.number:04}",
+        group=lambda entry: (group(entry), ceil(log2(max(1.0, size(entry))))),
+        size=size,
+    )
+
+
+@lru_cache(8)
+def _labelled_rows(rows: DataSetRows, data: DataSet, options: DataOptions) -> dict[str, RowSummary]:
+    return {rows.label(entry): entry for entry in chosen(data, options, rows.group)}
 
 
 # Text is never cut: a graph without some of its edges has another answer.
@@ -155,46 +157,37 @@ GRAPHWALKS_LAYOUT = DataSetLayout(
 _ANSWERS = ("answer_nodes", "answer")  # what the files and the data card call it
 _OPERATION = "Operation:"
 _CHARS_PER_TOKEN = 1.7  # of lists of ten hexadecimal digits
+_GRAPHS = sized_rows(
+    GRAPHWALKS_LAYOUT,
+    lambda entry: slug(str(entry.row["problem_type"])).lower().replace("-", "_"),
+    lambda entry: entry.chars / _CHARS_PER_TOKEN,
+)
 
 
-def _group(entry: RowSummary) -> str:
-    return slug(str(entry.row["problem_type"])).lower().replace("-", "_")
-
-
-def _size(entry: RowSummary) -> float:
-    """About how many tokens prompt and answer have."""
-    return entry.chars / _CHARS_PER_TOKEN
-
-
-ROWS = DataSetRows(GRAPHWALKS_LAYOUT, _group, _size)
-
-
-def nodes_of(entry: RowSummary) -> tuple[str, ...]:
+def graph_nodes(entry: RowSummary) -> tuple[str, ...]:
     """The right nodes of a row. Raises `InputError`."""
-    found = next((entry.row[name] for name in _ANSWERS if name in entry.row), None)
-    if not isinstance(found, list) or not all(isinstance(node, str) for node in found):
+    nodes = next((entry.row[name] for name in _ANSWERS if name in entry.row), None)
+    if not isinstance(nodes, list) or not all(isinstance(node, str) for node in nodes):
         raise InputError(OPTION, f"row {entry.number + 1}", "has no list of texts answer_nodes")
-    return tuple(found)
+    return tuple(nodes)
 
 
-def _ask(suite: Suite, cell: Cell, _seed: int) -> Question:
-    data, entries = data_of(GRAPHWALKS_LAYOUT, suite), ROWS.of(suite)
+def _graphwalks(suite: Suite, cell: Cell, _seed: int) -> Question:
+    entries = _GRAPHS.of(suite)
     entry = entries[cell.needle]
-    prompt, nodes = data.text(entry.number), nodes_of(entry)
+    prompt, nodes = _GRAPHS.data(suite).text(entry.number), graph_nodes(entry)
     at = prompt.rfind(_OPERATION)
     graph, operation = (prompt[:at], prompt[at:]) if at >= 0 else (prompt, "")
-    empty = sum(not nodes_of(each) for each in entries.values())
     return Question(
-        needles=(),
-        depths=(),
         question=operation,
         answer=f"Final Answer: [{', '.join(nodes)}]",
-        reference={"parts": nodes, "question": operation, "language": "en", "chance": 0.0}
-        | {
-            "floor": empty / len(entries),
+        reference={
+            "parts": nodes,
+            "chance": 0.0,
+            "floor": sum(not graph_nodes(each) for each in entries.values()) / len(entries),
             "problem_type": entry.row["problem_type"],
             "row": entry.number,
-            **ROWS.told(suite),
+            **_GRAPHS.reference(suite),
             "added": iso_date(entry.row.get("date_added")),
         },
         context=Document(graph, truncation="never"),
@@ -202,112 +195,24 @@ def _ask(suite: Suite, cell: Cell, _seed: int) -> Question:
     )
 
 
-def reference_of(entry: RowSummary) -> dict[str, Any]:
-    """What an answer to a row is scored with."""
-    return {"parts": nodes_of(entry)}
-
-
-_ABOUT = "GraphWalks: nodes at a distance, and parents, in a list of edges"
-TASKS = (ROWS.task("graphwalks", _ABOUT, _ask),)
-
-
 # A document that is too long loses its middle, to the token, while question and template stay whole (`--data-cut
 # exact`). `compat` cuts the whole prompt as the authors do. The closed-book task asks without the document: what it
 # scores above chance the model knew before.
-FAMILY = "longbench_v2"
-Book = Literal["open", "closed"]
-
-
-def _longbench_v2_entries(suite: Suite) -> dict[str, RowSummary]:
-    return _chosen(data_of(LAYOUT, suite), family_options(suite, DataOptions))
-
-
-@lru_cache(4)
-def _chosen(data: DataSet, own: DataOptions) -> dict[str, RowSummary]:
-    def group(entry: RowSummary) -> object:
-        return entry.row.get("difficulty"), entry.row.get("length")
-
-    return {label_of(entry): entry for entry in chosen(data, own, group)}
-
-
-def _longbench_v2_ask(book: Book, suite: Suite, cell: Cell, _seed: int) -> Question:
-    data, entries = data_of(LAYOUT, suite), _longbench_v2_entries(suite)
-    entry, own = entries[cell.needle], family_options(suite, DataOptions)
-    question, text = question_of(entry), data.text(entry.number)
-    context, asked = Document(text.strip(), "ends", "none" if own.data_cut == "none" else "exact"), question.asked
-    if own.data_cut == "compat":
-        filled, asked = as_authors_fill(text, question)
-        context = Document(filled, truncation="never", most=own.data_window)
-    return Question(
-        needles=(),
-        depths=(),
-        question=asked,
-        answer=f"The correct answer is ({question.answer}).",
-        reference=_reference(entries, entry, question, text) | told_of(LAYOUT, suite),
-        context=context if book == "open" else Document(""),
-        search=Search(
-            texts=((label_of(entry), text),),
-            query=question.text,
-            answer=question.choices[LETTERS.index(question.answer)],
-        ),
-    )
-
-
-def _reference(
-    entries: dict[str, RowSummary], entry: RowSummary, question: ChoiceQuestion, document: str
-) -> dict[str, Any]:
-    answers = Counter(str(each.row["answer"]).strip() for each in entries.values())
-    return {
-        "answers": (question.answer,),
-        "question": question.text,
-        "language": "en",
-        "chance": 1 / len(LETTERS),
-        "floor": max(answers.values()) / len(entries),
-        "sample": crc32(document.encode("utf-8", "surrogatepass")),  # questions on one document go together
-        **groups_of(entry.row),
-    }
-
-
-def _task(name: str, about: str, book: Book) -> Task:
-    return Task(
-        name,
-        about,
-        lambda suite: tuple(_longbench_v2_entries(suite)),
-        no_depths,
-        partial(_longbench_v2_ask, book),
-        family=FAMILY,
-        scorer="longbench_v2",
-        version=1,
-        absent=False,
-        focused=False,
-        corpus=partial(corpus_of, LAYOUT),
-        check=_CHECK,
-        facts=partial(facts_of, LAYOUT),
-        retrieves=book == "open",
-        rows=True,
-    )
-
-
-LAYOUT = DataSetLayout(
+LONGBENCH_V2_LAYOUT = DataSetLayout(
     name="LongBench v2",
     columns=("_id", "question", "answer", "context"),
     text="context",
     hub="zai-org/LongBench-v2",
 )
-
-
-_CHECK = partial(check_rows, LAYOUT)
-
-
-def label_of(entry: RowSummary) -> str:
-    """`q66ebc...` of a row's `_id`."""
-    return f"q{slug(str(entry.row['_id'])).replace('-', '_')}"
-
-
 LETTERS = "ABCD"
+_BOOKS = DataSetRows(
+    LONGBENCH_V2_LAYOUT,
+    label=lambda entry: f"q{slug(str(entry.row['_id'])).replace('-', '_')}",
+    group=lambda entry: (entry.row.get("difficulty"), entry.row.get("length")),
+)
 
 
-def groups_of(row: Mapping[str, Any]) -> dict[str, str]:
+def longbench_groups(row: Mapping[str, Any]) -> dict[str, str]:
     """What the authors' table tells apart, where a row has it: `difficulty`, `length_class` and `domain`."""
     names = {"difficulty": "difficulty", "length_class": "length", "domain": "domain"}
     return {name: str(row[column]) for name, column in names.items() if row.get(column)}
@@ -328,10 +233,10 @@ class ChoiceQuestion:
         return f"{self.text}\nChoices:\n{listed}"
 
 
-def question_of(entry: RowSummary) -> ChoiceQuestion:
+def choice_question(entry: RowSummary) -> ChoiceQuestion:
     """The question of a row; its choices are columns, or a list (recursal's copy). Raises `InputError`."""
     row = entry.row
-    choices = row.get("choices") or [row.get(f"{_CHOICE}{letter}") for letter in LETTERS]
+    choices = row.get("choices") or [row.get(f"choice_{letter}") for letter in LETTERS]
     texts = (row["question"], row["answer"], *choices)
     if len(choices) != len(LETTERS) or not all(isinstance(text, str) for text in texts):
         remedy = "needs texts question, answer and choice_A to choice_D (or a list of four, choices)"
@@ -341,26 +246,57 @@ def question_of(entry: RowSummary) -> ChoiceQuestion:
     return ChoiceQuestion(row["question"].strip(), tuple(choice.strip() for choice in choices), row["answer"].strip())
 
 
-_CHOICE = "choice_"
-
-
 def as_authors_fill(document: str, question: ChoiceQuestion) -> tuple[str, str]:
     """Document and question as the authors' code fills them in: one after the other, by plain replacement.
 
     A document that holds `$Q$` or `$C_A$` then has question and choices in it, too.
     """
-    names = ["$Q$", *(f"$C_{letter}$" for letter in LETTERS)]
-    texts = [question.text, *question.choices]
-    filled = document.strip()
-    for name, text in zip(names, texts, strict=True):
-        filled = filled.replace(name, text)
-    asked = ChoiceQuestion("$Q$", tuple(names[1:]), question.answer).asked
-    for name, text in zip(names, texts, strict=True):
-        asked = asked.replace(name, text)
+    names = ("$Q$", *(f"$C_{letter}$" for letter in LETTERS))
+    filled, asked = document.strip(), replace(question, text=names[0], choices=names[1:]).asked
+    for name, text in zip(names, (question.text, *question.choices), strict=True):
+        filled, asked = filled.replace(name, text), asked.replace(name, text)
     return filled, asked
 
 
-LONGBENCH_V2_TASKS = (
-    _task("longbench_v2", "LongBench v2: four choices on a whole document", "open"),
-    _task("longbench_v2_closed_book", "LongBench v2 without the document: what the model knew before", "closed"),
+def _longbench_v2(book: Literal["open", "closed"], suite: Suite, cell: Cell, _seed: int) -> Question:
+    entries, options = _BOOKS.of(suite), family_options(suite, DataOptions)
+    entry = entries[cell.needle]
+    question, text = choice_question(entry), _BOOKS.data(suite).text(entry.number)
+    context, asked = Document(text.strip(), "ends", "none" if options.data_cut == "none" else "exact"), question.asked
+    if options.data_cut == "compat":
+        filled, asked = as_authors_fill(text, question)
+        context = Document(filled, truncation="never", most=options.data_window)
+    answers = Counter(str(each.row["answer"]).strip() for each in entries.values())
+    return Question(
+        question=asked,
+        answer=f"The correct answer is ({question.answer}).",
+        reference={
+            "answers": (question.answer,),
+            "question": question.text,
+            "chance": 1 / len(LETTERS),
+            "floor": max(answers.values()) / len(entries),
+            "sample": crc32(text.encode("utf-8", "surrogatepass")),  # questions on one document go together
+            **longbench_groups(entry.row),
+            **_BOOKS.reference(suite),
+        },
+        context=context if book == "open" else Document(""),
+        search=Search(
+            texts=((_BOOKS.label(entry), text),),
+            query=question.text,
+            answer=question.choices[LETTERS.index(question.answer)],
+        ),
+    )
+
+
+def _longbench_task(name: str, about: str, book: Literal["open", "closed"]) -> Task:
+    task = _BOOKS.task(name, about, partial(_longbench_v2, book))
+    return replace(task, family="longbench_v2", scorer="longbench_v2", retrieves=book == "open")
+
+
+TASKS = (
+    _GRAPHS.task("graphwalks", "GraphWalks: nodes at a distance, and parents, in a list of edges", _graphwalks),
+    _longbench_task("longbench_v2", "LongBench v2: four choices on a whole document", "open"),
+    _longbench_task(
+        "longbench_v2_closed_book", "LongBench v2 without the document: what the model knew before", "closed"
+    ),
 )

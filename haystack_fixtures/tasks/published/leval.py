@@ -19,17 +19,16 @@ from needlework.haystack_fixtures.tasks.published.leval_files import (
     OPTION,
     SCORED,
     SOURCES,
-    Group,
     LevalFile,
     LevalOptions,
     LevalQuestion,
-    Source,
+    LevalSource,
     files_of,
     find_file,
-    has_the_form,
+    has_leval_form,
     is_hub,
-    read,
-    read_file,
+    read_leval_file,
+    read_source,
 )
 from needlework.haystack_fixtures.tasks.task import FollowUp, Question, Task, no_depths
 
@@ -46,18 +45,18 @@ _OPTION_TEXT = re.compile(r"^\W*([A-D])\W+(.+)$", re.MULTILINE)
 _NO_WORDS = ("gsm100", "codeU", "sci_fi")
 
 
-def _file(source: Source, suite: Suite) -> LevalFile:
+def _file(source: LevalSource, suite: Suite) -> LevalFile:
     folder = family_options(suite, LevalOptions).leval_data
     if folder is None:
         raise InputError(OPTION, "", f"{source.task} needs L-Eval's data: name your copy with {OPTION} DIR")
-    return read_file(folder, source)
+    return read_source(folder, source)
 
 
-def _labels(source: Source, suite: Suite) -> tuple[str, ...]:
+def _labels(source: LevalSource, suite: Suite) -> tuple[str, ...]:
     return tuple(item.label for item in _file(source, suite).of(family_options(suite, LevalOptions).leval_subset))
 
 
-def _corpus(source: Source, suite: Suite) -> Corpus:
+def _corpus(source: LevalSource, suite: Suite) -> Corpus:
     file = _file(source, suite)
     return Corpus(
         name=f"L-Eval {source.name}",
@@ -97,7 +96,7 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) < 4 else f"{', '.join(names[:2])} and {len(names) - 2} other tasks"
 
 
-def _ask(source: Source, suite: Suite, cell: Cell, _seed: int) -> Question:
+def _ask(source: LevalSource, suite: Suite, cell: Cell, _seed: int) -> Question:
     file, own = _file(source, suite), family_options(suite, LevalOptions)
     item = file.items[cell.needle]
     question, reference = item.question.strip(), _reference(source, suite, file, item)
@@ -112,8 +111,6 @@ def _ask(source: Source, suite: Suite, cell: Cell, _seed: int) -> Question:
         reference["follow_up"] = then.question
     truncation = "none" if own.no_truncate else own.leval_truncation
     return Question(
-        needles=(),
-        depths=(),
         question=question,
         answer=answer,
         reference=reference,
@@ -129,7 +126,7 @@ def _ask(source: Source, suite: Suite, cell: Cell, _seed: int) -> Question:
     )
 
 
-def _in_words(source: Source, item: LevalQuestion) -> str:
+def _in_words(source: LevalSource, item: LevalQuestion) -> str:
     """The reference in words that the document may have: of letters the options that they stand for."""
     if source.name in _NO_WORDS:
         return ""
@@ -140,7 +137,7 @@ def _in_words(source: Source, item: LevalQuestion) -> str:
     return "\n".join(options[letter] for letter in letters if letter in options)
 
 
-def _reference(source: Source, suite: Suite, file: LevalFile, item: LevalQuestion) -> dict[str, Any]:
+def _reference(source: LevalSource, suite: Suite, file: LevalFile, item: LevalQuestion) -> dict[str, Any]:
     items = file.of(family_options(suite, LevalOptions).leval_subset)
     reference: dict[str, Any] = {
         "answers": (item.answer,),
@@ -176,7 +173,7 @@ def _twice(item: LevalQuestion) -> tuple[str, FollowUp]:
     return loyalty, FollowUp(f"{question}\n{_TRUE_OR_FALSE}", fact.removesuffix("]"), joined)
 
 
-def task_of(source: Source) -> Task:
+def task_of(source: LevalSource) -> Task:
     """The task of a file."""
     return Task(
         source.task,
@@ -194,80 +191,78 @@ def task_of(source: Source) -> Task:
     )
 
 
-def own_sources(given: str | None) -> tuple[Source, ...]:
-    """The tasks of one's own in `--leval-data`, in the order of their files.
+def own_sources(given: str | None) -> tuple[LevalSource, ...]:
+    """The tasks of the user's own in `--leval-data`, in the order of their files.
 
     A file that is named has to be of the form; in a folder others are passed over. Raises `InputError`.
     """
     if given is None or is_hub(given):
         return ()
     published = {source.file for source in SOURCES}
-    files = files_of(given)
+    taken: dict[str, Path | str] = {source.task: source.file for source in SOURCES}
     in_folder = Path(given).is_dir()
-    found: dict[str, Source] = {}
-    for path in files:
-        if path.name in published or (in_folder and not has_the_form(path)):
+    sources = []
+    for path in files_of(given):
+        if path.name in published or (in_folder and not has_leval_form(path)):
             continue
-        source = _source(path, tolerant=in_folder)
-        taken = found.get(source.task) or next((each for each in SOURCES if each.task == source.task), None)
-        if taken:
-            remedy = f"its task would be {source.task}, as that of {taken.path or taken.file}: give it another name"
+        source = _own_source(path, tolerant=in_folder)
+        if source.task in taken:
+            remedy = f"its task would be {source.task}, as that of {taken[source.task]}: give it another name"
             raise InputError(OPTION, path, remedy)
-        found[source.task] = source
-    return tuple(found.values())
+        taken[source.task] = path
+        sources.append(source)
+    return tuple(sources)
 
 
-def _source(path: Path, *, tolerant: bool) -> Source:
-    name = _NAME.sub("_", path.name.removesuffix(".jsonl").lower()).strip("_") or "own"
+def _own_source(path: Path, *, tolerant: bool) -> LevalSource:
+    name = _OTHER.sub("_", path.name.removesuffix(".jsonl").lower()).strip("_") or "own"
+    items: Iterable[LevalQuestion] = ()
     try:
-        items = read(path).items.values()
-    except InputError:
+        items = read_leval_file(path).items.values()
+    except InputError:  # in a folder it is refused when it is asked
         if not tolerant:
             raise
-        items = {}.values()  # told when it is asked
-    kinds = {item.evaluation for item in items} & set(SCORED)
-    evaluation = min(kinds, default="f1")
+    evaluation = min({item.evaluation for item in items} & set(SCORED), default="f1")
     rule = own_rule(evaluation, [item.answer for item in items if item.evaluation == evaluation])
-    group: Group = "closed" if evaluation == "exam" else "open"
     about = f"L-Eval's form: {path.name}, scored as its rows say ({evaluation})"
-    return Source(f"leval_{name}", name, group, about, rule, _CHANCE.get(rule, 0.0), path=path)
-
-
-_NAME = re.compile(r"[^a-z0-9]+")
+    chance = {"leval_letter": 1 / 4, "leval_letters": 1 / 15}.get(rule, 0.0)
+    return LevalSource(
+        f"leval_{name}", name, "closed" if evaluation == "exam" else "open", about, rule, chance, path=path
+    )
 
 
 def own_rule(evaluation: str, answers: Iterable[str]) -> str:
-    """The scorer of a file's rows. `answers`: its references, which tell an exam's: one letter (A-D), several, numbers,
-    else words, which the answer has to give as the reference does.
+    """The scorer of a file's rows: `f1` and `rouge` as they say; of an exam what its references are: one letter (A-D),
+    several, numbers, else words, which the answer has to give as the reference does.
     """
     if evaluation != "exam":
         return "leval_rouge" if evaluation == "rouge" else "leval_f1"
     golds = [answer.strip() for answer in answers]
-    for pattern, rule in ((_ONE_LETTER, "letter"), (_LETTERS, "letters"), (_NUMBER, "math")):
+    for rule, pattern in _EXAM_RULES.items():
         if golds and all(pattern.fullmatch(gold) for gold in golds):
-            return f"leval_{rule}"
+            return rule
     return "leval_topic"
 
 
-_ONE_LETTER = re.compile(r"\(?[A-D]\)?[.):]?|(?:\([A-D]\)|[A-D][.)])\s.*", re.DOTALL)
-_NUMBER = re.compile(r"[-−+]?[$€£¥]?\s?[\d.,]*\d(?:\s?/\s?\d+)?\s?%?")
-
-
-# What scores it is in its rows: `f1` and `rouge` as they say, and of `exam` what its references are.
-_LETTERS = re.compile(r"\(?[A-D]{1,4}\)?[.):]?|(?:\([A-D]\)|[A-D][.)])\s.*", re.DOTALL)
-_CHANCE = {"leval_letter": 1 / 4, "leval_letters": 1 / 15}
+_OTHER = re.compile(r"[^a-z0-9]+")
+_WITH_TEXT = r"(?:\([A-D]\)|[A-D][.)])\s.*"
+_EXAM_RULES = {
+    "leval_letter": re.compile(rf"\(?[A-D]\)?[.):]?|{_WITH_TEXT}", re.DOTALL),
+    "leval_letters": re.compile(rf"\(?[A-D]{{1,4}}\)?[.):]?|{_WITH_TEXT}", re.DOTALL),
+    "leval_math": re.compile(r"[-−+]?[$€£¥]?\s?[\d.,]*\d(?:\s?/\s?\d+)?\s?%?"),
+}
 
 
 TASKS = tuple(map(task_of, SOURCES))
 
 
 def own_tasks(given: str | None) -> tuple[Task, ...]:
-    """The tasks of one's own in `--leval-data`. Raises `InputError`."""
+    """The tasks of the user's own in `--leval-data`. Raises `InputError`."""
     return tuple(map(task_of, own_sources(given)))
 
 
-def own_suite(source: Source) -> dict[str, str]:
-    """How a task of one's own is asked: as L-Eval's own are."""
+def own_suite(source: LevalSource) -> dict[str, str]:
+    """How a task of the user's own is asked: as L-Eval's are."""
     shape = "leval-open" if source.group == "open" else "leval-letters" if source.scorer == "leval_letters" else ""
     return {
         "task": source.task,

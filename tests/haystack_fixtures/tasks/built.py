@@ -104,3 +104,15 @@ def mock_value(trial: Trial, behaviour: str) -> float:
     scored = judged(trial, mock_says(trial, behaviour))
     assert scored.error_kind is None, scored.message
     return float(scored.for_asserting)
+
+
+def plain_trials(task: str, control: str = "", **options: str) -> list[Trial]:
+    """The trials of a task that are no controls, or those of one control: by default of 2k tokens over noise."""
+    given = {"corpus": "noise", "lengths": "2k", "depths": "50"} | options
+    made = builder(task, **given)
+    return [
+        build(made, series.suite, cell)
+        for series in grid(settings_of(task, **given))
+        for cell in series.cells
+        if next((name for name in ("absent", "focused") if cell.needle.endswith(f"_{name}")), "") == control
+    ]

@@ -17,7 +17,7 @@ from needlework.haystack_fixtures.tasks.task import Question, Task, no_depths
 CELL = Cell("berths", 500, 50.0, "berth")
 SUITE = cast("Suite", None)  # these functions do not look at it
 NEEDLE = Needle("berth", "The Aurora lies at berth 7.", "Where?", "7", key="Aurora")
-ASKED = Question((NEEDLE,), (50.0,), "Where?", "7", {"answers": ("7",)})
+ASKED = Question(needles=(NEEDLE,), depths=(50.0,), question="Where?", answer="7", reference={"answers": ("7",)})
 BERTHS = Task("berths", "the berth of a ship", lambda _suite: ("berth",), no_depths, lambda *_: ASKED)
 
 

@@ -31,7 +31,14 @@ NEEDLE = Needle("berth", "The Aurora lies at berth 90210.", QUESTION, "90210", a
 
 
 def task(name: str, context: GrowingConversation | Conversation, *needles: Needle) -> Task:
-    asked = Question(needles, (50.0,) * len(needles), QUESTION, "90210", {"answers": ("90210",)}, context=context)
+    asked = Question(
+        needles=needles,
+        depths=(50.0,) * len(needles),
+        question=QUESTION,
+        answer="90210",
+        reference={"answers": ("90210",)},
+        context=context,
+    )
     return Task(name, "berths", lambda suite: ("berth",), no_depths, lambda suite, cell, seed: asked)
 
 

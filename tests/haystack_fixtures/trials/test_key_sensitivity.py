@@ -25,7 +25,12 @@ RETRIEVES = FamilyValues({"retriever": ("bm25",)})
 CELL = Cell("niah", 4000, 50.0, "code", 0)
 NEEDLE = Needle("code", "The code is 4829.", "What is the code?", "4829", distractors=("The key is 11.",))
 ASKED = Question(
-    (NEEDLE,), (50.0,), "What is the code?", "4829", {"answers": ["4829"]}, distractors=("A door is open.",)
+    needles=(NEEDLE,),
+    depths=(50.0,),
+    question="What is the code?",
+    answer="4829",
+    reference={"answers": ["4829"]},
+    distractors=("A door is open.",),
 )
 
 ANOTHER_SUITE: dict[str, Any] = {

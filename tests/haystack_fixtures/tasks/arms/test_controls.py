@@ -70,7 +70,7 @@ def test_absent_leaves_out_what_is_needed_and_nothing_else() -> None:
 
 def test_absent_leaves_out_everything_where_everything_is_needed() -> None:
     needle = statement(5, distractors=("Fact 6 is 5.",))
-    twin = absent(Question((needle,), (50.0,), "?", "577", {}), "en", "fact")
+    twin = absent(Question(needles=(needle,), depths=(50.0,), question="?", answer="577", reference={}), "en", "fact")
     assert twin.needles == ()
     assert twin.all_distractors == ("Fact 6 is 5.",)  # they would be told from the needle by its absence
 
@@ -78,8 +78,18 @@ def test_absent_leaves_out_everything_where_everything_is_needed() -> None:
 def test_a_list_that_is_the_answer_gives_way_and_others_stay() -> None:
     rest = Listing(lambda n: ["a\n"] * n)
     counted = Listing(lambda n: ["a\n"] * n, resolve=lambda n: (str(n), {}))
-    assert absent(Question(FACTS, (0.0,) * 4, "?", "1", {}, context=rest), "en", "x").context is rest
-    assert absent(Question((), (), "?", "1", {}, context=counted), "en", "x").context == Prose()
+    assert (
+        absent(
+            Question(needles=FACTS, depths=(0.0,) * 4, question="?", answer="1", reference={}, context=rest), "en", "x"
+        ).context
+        is rest
+    )
+    assert (
+        absent(
+            Question(needles=(), depths=(), question="?", answer="1", reference={}, context=counted), "en", "x"
+        ).context
+        == Prose()
+    )
 
 
 def test_focused_shows_what_is_needed_in_the_order_of_the_document() -> None:
@@ -95,11 +105,15 @@ def test_focused_shows_what_is_needed_in_the_order_of_the_document() -> None:
 
 def test_focused_keeps_what_stands_around_a_list_and_takes_the_shortest_that_is_an_answer() -> None:
     table = Listing(lambda n: ["a\n"] * n, opening="{", closing="}")
-    alone = focused(Question(FACTS[:1], (0.0,), "?", "1", {}, context=table), "x").context
+    alone = focused(
+        Question(needles=FACTS[:1], depths=(0.0,), question="?", answer="1", reference={}, context=table), "x"
+    ).context
     assert alone is not None
     assert (alone.opening, list(alone.units(1)), alone.closing) == ("{", ["Fact 0 is 077.\n"], "}")
     counted = Listing(lambda n: ["a\n"] * n, resolve=lambda n: (str(n), {}), fewest=3, opening="[")
-    shortest = focused(Question((), (), "?", "1", {}, context=counted), "x").context
+    shortest = focused(
+        Question(needles=(), depths=(), question="?", answer="1", reference={}, context=counted), "x"
+    ).context
     assert shortest is not None
     assert (shortest.fewest, shortest.most, shortest.fill, shortest.opening) == (3, 3, False, "[")
 

@@ -296,7 +296,7 @@ def test_prompts_that_begin_alike_are_asked_one_after_the_other(folder):
         ({"questions": "nowhere.json"}, "--questions: 'nowhere.json'"),
         ({"lengths": "400"}, "--lengths: '400': template, question q0 about 'island0.txt', and a sentence of another"),
         ({"lengths": "90k"}, "--lengths: '90000': all documents together fill"),
-        ({"canary": "true"}, "--canary: 'true': doc_position asks about documents as they are"),
+        ({"canary": "true"}, "--canary: 'true': doc_position asks about documents"),
     ],
 )
 def test_what_cannot_be_asked_is_told_in_one_line(folder, options, words):

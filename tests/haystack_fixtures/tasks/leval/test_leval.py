@@ -13,7 +13,7 @@ import pytest
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
-from needlework.haystack_fixtures.tasks.published.leval_files import SOURCES, SUBSETS, read_file
+from needlework.haystack_fixtures.tasks.published.leval_files import SOURCES, SUBSETS, read_source
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.scoring.registry import scorer_named
@@ -143,19 +143,19 @@ def test_what_makes_no_sense_is_refused(data, options, said):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("{", "is no JSON (Expecting property name enclosed in double quotes, character 2)"),
-        ("[]", "is no JSON object"),
+        ("{", "JSON"),
+        ("[]", "Expected `object`, got `array`"),
         (
             json.dumps(row(TREE, CHOICE, "Exam")),
-            "evaluation 'Exam' is none of exam, f1, rouge, LLM, human; did you mean exam?",
+            "Invalid enum value 'Exam' - at `$.evaluation`; a row has input (the document), instructions, outputs and",
         ),
         (json.dumps(row(" ", CHOICE, "exam")), "its document (`input`) is empty"),
         (json.dumps(row(TREE, CHOICE, "exam") | {"outputs": ["A"]}), "has 2 instructions and 1 outputs"),
-        (json.dumps(row(TREE, [("Which?", 3)], "exam")), "`outputs` is no list of texts"),
+        (json.dumps(row(TREE, [("Which?", 3)], "exam")), "Expected `str`, got `int` - at `$.outputs[0]`"),
         (json.dumps(row(TREE, [("Which?", " ")], "exam")), "answer 1 of `outputs` is blank"),
         (json.dumps(row(TREE, CHOICE, "f1")), "evaluation is f1, and exam in the rows above"),
-        (json.dumps({"input": TREE, "instructions": [], "outputs": []}), "has no `evaluation`: add one of exam"),
-        (json.dumps({"input": TREE}), "has no `instructions`"),
+        (json.dumps({"input": TREE, "instructions": [], "outputs": []}), "missing required field `evaluation`"),
+        (json.dumps({"input": TREE}), "missing required field `instructions`"),
     ],
 )
 def test_broken_rows_are_told_with_their_line(data, line, said):
@@ -275,7 +275,7 @@ def expected(name):
 def test_real_data_has_the_published_questions_and_scorers(source):
     if source.name in ("codeU", "narrative_qa") and not any(REAL.rglob(source.file)):
         pytest.skip("one of the two files that were not to be had")
-    file, known = read_file(str(REAL), source), expected(source.name)
+    file, known = read_source(str(REAL), source), expected(source.name)
     assert len(file.of("scored")) == known.expected
     assert source.scorer == known.rule
     assert {item.evaluation for item in file.of("scored")} == {known.evaluation}
@@ -285,7 +285,7 @@ def test_real_data_has_the_published_questions_and_scorers(source):
 @pytest.mark.skipif(not REAL.is_dir(), reason="L-Eval's data is not there")
 def test_real_data_has_the_published_subsets():
     there = [source for source in SOURCES if source.name not in ("codeU", "narrative_qa")]
-    files = [read_file(str(REAL), source) for source in there]
+    files = [read_source(str(REAL), source) for source in there]
     assert sum(len(file.documents) for file in files) == 299
     # narrative_qa has 22 and 10 more.
     assert [sum(len(file.of(subset)) for file in files) for subset in ("llm", "human", "both")] == [74, 75, 149]
@@ -308,10 +308,10 @@ def of_the_hub(cache, spec="hf:L4NLP/LEval"):
     """What a process without a network finds of TOEFL in a hub cache."""
     code = (
         "from needlework.core.errors import InputError\n"
-        "from needlework.haystack_fixtures.tasks.published.leval_files import read_file\n"
+        "from needlework.haystack_fixtures.tasks.published.leval_files import read_source\n"
         "from needlework.haystack_fixtures.tasks.published.leval_files import SOURCES\n"
         "try:\n"
-        f"    print(len(read_file({spec!r}, next(s for s in SOURCES if s.name == 'tpo')).items))\n"
+        f"    print(len(read_source({spec!r}, next(s for s in SOURCES if s.name == 'tpo')).items))\n"
         "except InputError as error:\n"
         "    print(error)\n"
     )

@@ -14,10 +14,10 @@ import pytest
 from needlework.core.errors import InputError
 from needlework.core.prompts import lay_out, load_shape
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.documents.data_set_files import RowSummary
+from needlework.haystack_fixtures.documents.data_set import RowSummary
 from needlework.haystack_fixtures.haystacks.documents import middle_cut
 from needlework.haystack_fixtures.tasks.catalogue import grid
-from needlework.haystack_fixtures.tasks.published.data_sets import as_authors_fill, question_of
+from needlework.haystack_fixtures.tasks.published.data_sets import as_authors_fill, choice_question
 from needlework.haystack_fixtures.trials.builder import Trial, TrialBuilder
 from needlework.haystack_fixtures.trials.contexts import put
 from needlework.models.tokenizers.tokenizer import load_tokenizer
@@ -124,7 +124,7 @@ def test_longbench_as_the_authors_cut_it(run: Run) -> None:
     (message,) = trial.prompt.messages
     tokenizer = load_tokenizer("o200k_base")
     shape = load_shape("longbench-v2", "en")
-    document, asked = as_authors_fill(rows[0]["context"], question_of(RowSummary(0, 0, rows[0])))
+    document, asked = as_authors_fill(rows[0]["context"], choice_question(RowSummary(0, 0, rows[0])))
     whole = put(lay_out(shape, asked, system=None, position="end")[0], document).content
     assert message.content == tokenizer.decode(middle_cut(tokenizer.encode(whole).ids.tolist(), 401))
     assert trial.prompt.flags == ("truncated",)
@@ -154,7 +154,7 @@ def test_closed_book_has_no_document(run: Run) -> None:
 def test_filled_prompts_are_the_authors(variant: str, shape: str) -> None:
     for case in cases("field/longbench_v2_prompts"):
         item = case["item"]
-        question = question_of(RowSummary(0, 0, {**item, "answer": "A"}))
+        question = choice_question(RowSummary(0, 0, {**item, "answer": "A"}))
         document, asked = as_authors_fill(item["context"], question)
         (message,) = lay_out(load_shape(shape, "en"), asked, system=None, position="end")
         text = put(message, "" if "no_context" in variant else document).content
@@ -170,7 +170,7 @@ def test_the_authors_cut_by_tokens() -> None:
 
 
 def test_a_document_with_a_placeholder_is_filled_as_by_the_authors() -> None:
-    question = question_of(RowSummary(0, 0, longbench_row(0)))
+    question = choice_question(RowSummary(0, 0, longbench_row(0)))
     document, _ = as_authors_fill("He asked $Q$ and chose $C_B$. ", question)
     assert document == "He asked What did keeper 0 carry? and chose a rope."
 

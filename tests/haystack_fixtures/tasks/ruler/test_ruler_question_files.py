@@ -9,7 +9,7 @@ import pytest
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.tasks.catalogue import grid
-from needlework.haystack_fixtures.tasks.published.ruler_questions import parse_questions, read_questions
+from needlework.haystack_fixtures.tasks.published.ruler_questions import read_questions
 from tests.haystack_fixtures.tasks.built import build, builder, context, settings_of
 
 
@@ -98,13 +98,13 @@ def test_the_absent_twin_has_the_other_documents(tmp_path):
     assert context(found["questions_focused"]).count("Document") == 2
 
 
-def test_equal_documents_are_one_and_answers_come_once():
-    found = parse_questions(squad(articles=1), "dev.json")
-    assert len(found.documents) == 4
-    assert found.questions[0].answers == ("Q00",)
-    assert found.questions[0].near == (1, 2, 3)
-    again = parse_questions({"data": squad(articles=2)["data"] * 2}, "dev.json")
-    assert len(again.documents) == 8
+def test_equal_documents_are_one_and_answers_come_once(tmp_path):
+    path = tmp_path / "dev.json"
+    path.write_text(json.dumps({"data": squad(articles=1)["data"] * 2}))
+    read = read_questions(str(path))
+    assert len(read.documents) == 4
+    assert read.questions[0].answers == ("Q00",)
+    assert read.questions[0].near == (1, 2, 3)
 
 
 def test_other_questions_have_other_keys(tmp_path):

@@ -1,0 +1,148 @@
+"""What holds for every generated task: the same trial at every length and depth, scored right, with its controls."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from needlework.haystack_fixtures.tasks.arms import NOT_FOUND
+from needlework.haystack_fixtures.tasks.catalogue import TASKS
+from needlework.models.tokenizers.tokenizer import Tokenizer
+from needlework.scoring.recording import as_reference
+from tests.haystack_fixtures.tasks.built import context, judged, mock_value, plain_trials, trials
+from tests.toy_tokenizers import tokenizer, tokenizers
+
+__all__ = ["tokenizer", "tokenizers"]
+
+# Whether the values that a task asks for stand in the text once; `None`: its text is a list.
+PROSE = {
+    "multikey": True,
+    "multivalue": True,
+    "multiquery": True,
+    "chain": False,
+    "chain_last": True,
+    "superseded": True,
+    "association": False,
+    "semantic": True,
+    "state_where": False,
+    "state_closed": False,
+}
+GROWING = ("distinct", "numbers", "common_words", "icl", "key_value", "code_chain", "graph_bfs", "graph_parents")
+LISTS = (*GROWING, "count", "copy")
+OPTIONS = {"copy": {"answer_budget": "300"}, "mrcr": {"answer_budget": "400", "lengths": "4k"}}
+seeds, languages = st.integers(0, 10_000), st.sampled_from(("en", "zh"))
+varied = settings(max_examples=2)
+
+
+def found(task: str, control: str = "", **options: str):
+    return {trial.cell.id: trial for trial in plain_trials(task, control, **OPTIONS.get(task, {}) | options)}
+
+
+@pytest.mark.parametrize("task", PROSE)
+@varied
+@given(seed=seeds, language=languages)
+def test_a_trial_is_the_same_at_every_depth_and_length(task, seed, language):
+    options = {"seed": str(seed), "language": language}
+    every, same = found(task, lengths="1k,1500", depths="0,40,100", **options), {}
+    for trial in every.values():
+        asked = trial.asked
+        texts = [needle.text for needle in asked.needles] + list(asked.all_distractors)
+        told = texts, asked.question, asked.answer, asked.reference["answers"]
+        assert same.setdefault(trial.cell.needle, told) == told
+        assert all(trial.prompt.text.count(text) == 1 for text in texts)
+    alone = found(task, lengths="1500", depths="40", **options)
+    assert all(trial.prompt.text == every[cell].prompt.text for cell, trial in alone.items())
+
+
+@pytest.mark.parametrize("task", GROWING)
+@varied
+@given(seed=seeds, language=languages)
+def test_a_shorter_list_begins_a_longer_one(task, seed, language):
+    options = {"seed": str(seed), "language": language, "lengths": "1500,2500"}
+    pairs = {}
+    for trial in found(task, **options).values():
+        pairs.setdefault(trial.cell.needle, []).append(trial)
+    for short, long in (each for each in pairs.values() if len(each) == 2):
+        assert (short.asked.question, short.asked.needles) == (long.asked.question, long.asked.needles)
+        placed = {needle.text for needle in short.asked.needles}
+        rest = [[line for line in context(trial).splitlines() if line not in placed] for trial in (short, long)]
+        shared = len(rest[0]) - (task == "key_value")  # the line that closes the object
+        assert rest[1][:shared] == rest[0][:shared]
+
+
+@pytest.mark.parametrize("task", [*PROSE, *LISTS, "mrcr"])
+@varied
+@given(seed=seeds, language=languages)
+def test_the_right_answer_scores_1_and_others_0(task, seed, language):
+    for trial in found(task, seed=str(seed), language=language).values():
+        reference = trial.asked.reference
+        assert mock_value(trial, "perfect") == judged(trial, trial.asked.answer).for_asserting == 1
+        empty_is_right = task.startswith("graph") and not reference["parts"]
+        for behaviour in ("wrong", "empty", "echo", "ramble", "refuse"):
+            assert mock_value(trial, behaviour) == 0 or (behaviour == "wrong" and empty_is_right), behaviour
+        assert 0 <= reference["floor"] <= 1
+        assert 0 <= reference["chance"] < 1
+        assert as_reference(reference).question == trial.asked.question
+        if PROSE.get(task) is not None:
+            assert judged(trial, NOT_FOUND[language]).for_asserting.verdict == "refused"
+            assert judged(trial, "").for_asserting.verdict == "empty"
+
+
+@pytest.mark.parametrize("task", PROSE)
+@varied
+@given(seed=seeds, language=languages)
+def test_values_stand_once_and_none_is_part_of_another(task, seed, language):
+    for trial in found(task, seed=str(seed), language=language).values():
+        reference = trial.asked.reference
+        values = [*reference["answers"], *reference.get("parts", ()), *reference.get("distractors", ())]
+        assert not any(one in other for at, one in enumerate(values) for other in values[:at] + values[at + 1 :])
+        if PROSE[task]:
+            assert all(len(re.findall(rf"(?<!\d){re.escape(value)}(?!\d)", context(trial))) == 1 for value in values)
+
+
+@pytest.mark.parametrize("task", [*(name for name in (*PROSE, *LISTS) if TASKS[name].absent)])
+@varied
+@given(seed=seeds, language=languages)
+def test_the_absent_twin_lacks_what_the_answer_rests_on(task, seed, language):
+    options = {"seed": str(seed), "language": language}
+    twins = {trial.cell.needle: trial for trial in found(task, **options).values()}
+    for trial in found(task, "absent", **options).values():
+        asked = twins[trial.asked.reference["twin"]].asked
+        assert not any(asked.needles[number].text in trial.prompt.text for number in asked.rests_on)
+        assert trial.asked.question == asked.question
+        assert trial.asked.answer == NOT_FOUND[language]
+        assert mock_value(trial, "perfect") == mock_value(trial, "refuse") == 1
+        assert judged(trial, asked.answer).for_asserting == 0
+
+
+@pytest.mark.parametrize("task", [*PROSE, "code_chain", "key_value", "graph_bfs"])
+@varied
+@given(seed=seeds, language=languages)
+def test_the_focused_twin_has_nothing_else(task, seed, language):
+    options = {"seed": str(seed), "language": language}
+    twins = {trial.cell.needle: trial for trial in found(task, **options).values()}
+    for trial in found(task, "focused", **options).values():
+        asked = twins[trial.asked.reference["twin"]].asked
+        needed = sorted(asked.needles[number].text for number in asked.rests_on)
+        shown = [line for line in context(trial).splitlines() if line not in ("{", '"": ""', "}")]
+        assert sorted(shown) == needed
+        assert mock_value(trial, "perfect") == 1
+
+
+@pytest.mark.parametrize("task", [*LISTS, "mrcr"])
+def test_every_tokenizer_gives_exact_prompts(tokenizer: Tokenizer, task: str) -> None:
+    options = {"lengths": "8k" if task == "mrcr" else "4k", "language": "zh", "depths": "50"}
+    assert list(trials(task, tokenizer, **OPTIONS.get(task, {}) | {"answer_budget": "2k"} | options))
+
+
+@pytest.mark.parametrize("task", ["state_where", "numbers", "icl", "mrcr", "key_value"])
+def test_a_repeat_or_seed_asks_something_else(task: str) -> None:
+    asked = [
+        (trial.cell.needle, trial.asked.question, trial.asked.answer)
+        for seed in "01"
+        for trial in found(task, repeats="3", seed=seed, language="en").values()
+    ]
+    assert len(set(asked)) == len(asked)

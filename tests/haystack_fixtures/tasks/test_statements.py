@@ -1,0 +1,364 @@
+"""Statements, chains and stories in prose: a reader of the text that knows nothing of the generator answers."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from datetime import date, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from needlework.core.errors import InputError
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
+from needlework.haystack_fixtures.haystacks.uniqueness import occurs
+from needlework.haystack_fixtures.tasks.catalogue import TASKS
+from needlework.haystack_fixtures.tasks.words import people, phrases, table, words
+from needlework.scoring.recording import as_reference
+from needlework.scoring.registry import scorer_named
+from tests.haystack_fixtures.tasks.built import context, plain_trials
+
+seeds, languages = st.integers(0, 10_000), st.sampled_from(("en", "zh"))
+varied = settings(max_examples=8)
+STATEMENT = {"en": r"The \w+ code for (the \w+ \w+) is (\d{7})\.", "zh": r"(\w{4})的\w+代码是(\d{7})。"}
+ONE_OF = {"en": r"One \w+ code for (the \w+ \w+) is (\d{7})\.", "zh": r"(\w{4})的\w+代码之一是(\d{7})。"}
+UPDATE = {
+    "en": r"From (\d+ \w+ \d{4}) on, the \w+ code for the \w+ \w+ is (\d{7})\.",
+    "zh": r"自(\d+年\d+月\d+日)起，\w+的\w+代码是(\d{7})。",
+}
+FIRST = {"en": r"Let (\w+) be (\d+)\.", "zh": r"设([A-Z]+)为(\d+)。"}
+NEXT = {"en": r"Let (\w+) equal (\w+)\.", "zh": r"令([A-Z]+)等于([A-Z]+)。"}
+
+
+def confused(trial, answer):
+    return scorer_named("confusion").judge(answer, as_reference(trial.asked.reference))
+
+
+@varied
+@given(seed=seeds, language=languages)
+def test_one_of_many_keys(seed, language):
+    for trial in plain_trials("multikey", seed=str(seed), language=language, lengths="4k", depths="30"):
+        pairs, label = re.findall(STATEMENT[language], context(trial)), trial.cell.needle.split("_")[0]
+        keys = {key for key, _ in pairs}
+        assert len(pairs) == len(keys) == {"k0": 1, "k4": 5, "k16": 17, "near": 17, "k64": 65}[label]
+        (key,) = [key for key in keys if key in trial.asked.question]
+        assert dict(pairs)[key] == trial.asked.answer
+        assert {value for _, value in pairs} == {trial.asked.answer, *trial.asked.reference["distractors"]}
+        parts = [set(key.split()[1:]) if language == "en" else {key[:2], key[2:]} for key in (key, *keys - {key})]
+        assert all(len(parts[0] & other) == (label == "near") for other in parts[1:])
+
+
+def test_more_keys_are_the_fewer_ones_and_others():
+    by_label = {trial.cell.needle: trial.asked for trial in plain_trials("multikey", language="en")}
+    fewer, more = by_label["k4"], by_label["k16"]
+    assert (fewer.question, fewer.answer, fewer.distractors) == (more.question, more.answer, more.distractors[:4])
+
+
+def test_a_wrong_value_has_its_distance():
+    trial = next(each for each in plain_trials("multikey", language="en", depths="90") if each.cell.needle == "k4")
+    placed = {needle.name: needle for needle in trial.prompt.placed}
+    for number, value in enumerate(trial.asked.reference["distractors"]):
+        score = confused(trial, f"It is {value}.")
+        true = placed[f"distractor{number}"].depth - placed["code"].depth
+        assert score.verdict == "distractor"
+        assert abs(score.details["distance"] - true) < 3  # percent: a sentence of a short context
+
+
+def test_variants_are_asked_where_they_fit(tmp_path):
+    def lengths(asked):
+        (suite,) = resolve_settings({"task": "multikey", "lengths": asked, "language": "en"}, {}, tmp_path).suites
+        task = TASKS["multikey"]
+        return {label: task.lengths(suite, label) for label in task.labels(suite)}
+
+    short, all_of_them = dict.fromkeys(("k0", "k4"), (512, 1000, 4000)), dict.fromkeys(("k16", "near"), (1000, 4000))
+    assert lengths("512,1k,4k") == short | all_of_them | {"k64": (4000,)}
+    assert lengths("200") == {"k0": (200,)}
+
+
+@varied
+@given(seed=seeds, language=languages)
+def test_several_values(seed, language):
+    (one_key,) = plain_trials("multivalue", seed=str(seed), language=language)
+    pairs = re.findall(ONE_OF[language], context(one_key))
+    assert all(key in one_key.asked.question for key, _ in pairs)
+    assert one_key.asked.answer.split("\n") == [value for _, value in pairs] == list(one_key.asked.reference["parts"])
+    (keys,) = plain_trials("multiquery", seed=str(seed), language=language)
+    pairs = sorted(re.findall(STATEMENT[language], context(keys)), key=lambda pair: keys.asked.question.index(pair[0]))
+    assert keys.asked.answer.split("\n") == [value for _, value in pairs]
+    for trial in (one_key, keys):  # one in every quarter
+        assert all(25 * quarter <= depth < 25 * (quarter + 1) for quarter, depth in enumerate(trial.asked.depths))
+
+
+def day(text):
+    if "年" in text:
+        return date(*map(int, re.findall(r"\d+", text)))
+    return datetime.strptime(text, "%d %B %Y").date()
+
+
+@varied
+@given(seed=seeds, language=languages)
+def test_dated_updates(seed, language):
+    texts = {}
+    for trial in plain_trials("superseded", seed=str(seed), language=language):
+        updates = [(day(when), value) for when, value in re.findall(UPDATE[language], context(trial))]
+        name, asked = trial.cell.needle.removesuffix("_zh"), trial.asked
+        texts[name] = [needle.text for needle in asked.needles]
+        assert len(updates) == int(name[1])
+        assert (updates == sorted(updates)) == ("shuffled" not in name)
+        in_order = sorted(updates)
+        if name.endswith("asof"):
+            (when,) = re.findall(r"\d+ \w+ \d{4}|\d+年\d+月\d+日", asked.question)
+            in_order = [update for update in in_order if update[0] <= day(when)]
+        right = in_order[0 if name.endswith("earliest") else -1]
+        assert right[1] == asked.answer
+        kinds = {value: "stale" if since < right[0] else "newer" for since, value in updates if value != right[1]}
+        assert kinds == asked.reference["kinds"]
+        for value, kind in kinds.items():
+            score = confused(trial, value)
+            assert (score.verdict, score.details["confused"]) == ("distractor", kind)
+            assert score.details.get("stale", False) == (kind == "stale")
+    assert texts["m4_latest"] == texts["m4_earliest"] == texts["m4_asof"]
+    assert sorted(texts["m4_shuffled_latest"]) == sorted(texts["m4_latest"])
+
+
+def chain_values(trial, language):
+    """Every name with its value and how many links lead to it, followed in the text."""
+    known = {name: (value, 0) for name, value in re.findall(FIRST[language], context(trial))}
+    links = dict(re.findall(NEXT[language], context(trial)))
+    while links.keys() - known:
+        for name, other in links.items():
+            if other in known:
+                known[name] = (known[other][0], known[other][1] + 1)
+    return known
+
+
+@varied
+@given(seed=seeds, language=languages)
+def test_chains_of_names(seed, language):
+    for trial in plain_trials("chain", seed=str(seed), language=language):
+        hops, chains = (int(part[1:]) for part in trial.cell.needle.split("_")[:2])
+        known, parts = chain_values(trial, language), trial.asked.reference["parts"]
+        (value,) = re.findall(r"\d{5}", trial.asked.question)
+        right = {name for name, (its, _) in known.items() if its == value}
+        assert len(known) == len({name[:2] for name in known}) == chains * (hops + 1)
+        assert right == set(parts)
+        assert known.keys() - right == set(trial.asked.reference["distractors"])
+        explained = [known[name][1] for name in parts]  # in the order of the text
+        assert (explained == sorted(explained)) == ("forward" in trial.cell.needle)
+    for trial in plain_trials("chain_last", seed=str(seed), language=language):
+        (name,) = re.findall(r"[B-DF-HJ-NP-TV-XZ]{5}", trial.asked.question)
+        value, links = chain_values(trial, language)[name]
+        assert value == trial.asked.answer
+        assert f"h{links}_" in trial.cell.needle
+
+
+SAYING = {
+    "en": r"As (?P<person>\w+) tells it, the most useful (?P<thing>\w+) came from (?P<source>[\w ]+) in "
+    r'(?P<year>\d{4}): "(?P<saying>[\w ]+)"',
+    "zh": r"据(?P<person>\w+)说，最有用的(?P<thing>\w+)是(?P<year>\d{4})年(?P<source>\w+)给的：“(?P<saying>\w+)”",
+}
+ATTRIBUTES = ("person", "thing", "source", "year")
+
+
+@varied
+@given(seed=seeds, language=languages)
+def test_only_the_needle_has_every_attribute_of_the_question(seed, language):
+    asked = {}
+    for trial in plain_trials("semantic", seed=str(seed), language=language):
+        stated = [match.groupdict() for match in re.finditer(SAYING[language], context(trial))]
+        question = trial.asked.question
+        asked[trial.cell.needle[:2]] = trial.asked
+        assert len(stated) == 1 + int(trial.cell.needle[1])
+        (right,) = [each for each in stated if all(each[name] in question for name in ATTRIBUTES)]
+        assert right["saying"] == trial.asked.answer
+        for saying, kind in trial.asked.reference["kinds"].items():
+            (wrong,) = [each for each in stated if each["saying"] == saying]
+            assert [name for name in ATTRIBUTES if wrong[name] != right[name]] == [kind]
+            score = confused(trial, f'"{saying.capitalize()}."')
+            assert (score.verdict, score.details["confused"]) == ("distractor", kind)
+    assert set(asked["d4"].reference["kinds"].values()) == set(ATTRIBUTES)
+    assert asked["d1"].distractors == asked["d4"].distractors[:1]
+
+
+TABLES = [(language, name) for language in ("en", "zh") for name in table("association", language)]
+TABLES = [(language, name) for language, name in TABLES if name not in ("generated", "forms")]
+
+
+def association_rows(language, name):
+    lines = table("association", language)[name].strip().splitlines()
+    return [[term.strip() for term in line.split("=")] for line in lines]
+
+
+@varied
+@given(seed=seeds, language=languages)
+def test_the_text_and_the_tables_tell_who(seed, language):
+    for trial in plain_trials("association", seed=str(seed), language=language):
+        name, hops = re.match(r"(\w+?)_(\d)hop", trial.cell.needle).groups()
+        values = {}
+        for person in (trial.asked.answer, *trial.asked.reference["distractors"]):
+            (line,) = [line for line in re.findall(r"[^.。\n]+[.。]", context(trial)) if person in line]
+            rows = [row for row in association_rows(language, name) if re.search(rf"{row[0]}(?![a-z])", line)]
+            values[person] = max(rows, key=lambda row: len(row[0]))[int(hops)]
+        asked = {
+            who: value for who, value in values.items() if value in trial.asked.question or value in ("meat", "有肉")
+        }
+        longest = max(map(len, asked.values()))  # 十一月 is not 一月
+        assert [who for who, value in asked.items() if len(value) == longest] == [trial.asked.answer]
+        for needle in trial.asked.needles:  # needle and question share no word
+            said = needle.text.replace(needle.answer, "")
+            question = trial.asked.question.replace("NOT FOUND", "").split("Reply")[0].split("请只")[0]
+            assert not stems(said, language) & stems(question, language)
+
+
+SMALL = set(re.findall(r"\w+", "a an the in at of for to is has was been by on with only which person who"))
+
+
+def stems(text, language):
+    """Content words without their endings; of Chinese every two characters that stand together."""
+    if language == "zh":
+        return {text[at : at + 2] for at in range(len(text) - 1) if text[at : at + 2].isalnum()}
+    content = set(re.findall(r"\w+", text.lower())) - SMALL
+    return {word.removesuffix("s").removesuffix("ing").removesuffix("e") for word in content}
+
+
+@pytest.mark.parametrize(("language", "name"), TABLES)
+def test_a_table_has_25_rows_and_says_nothing_twice(language, name):
+    rows = association_rows(language, name)
+    assert len({row[0] for row in rows}) == len(rows) >= 25
+    assert len({len(row) for row in rows}) == 1
+    for step in range(1, len(rows[0]) - 1):  # what is in one city is in one country, and so on
+        pairs = {(row[step], row[step + 1]) for row in rows}
+        assert len(pairs) == len({first for first, _ in pairs})
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_terms_and_names_that_the_generated_corpus_has_are_known(language, tmp_path):
+    taken = set(phrases("association", language, "generated"))
+    documents = load_corpus("generated", language=language, seed=1, min_chars=1, cache_dir=tmp_path).documents
+    text = "\n".join(documents).lower()
+    terms = {term for each, name in TABLES if each == language for row in association_rows(each, name) for term in row}
+    for term in {re.sub("^(the|an?) ", "", term) for term in terms if term} - taken - {"meat", "有肉", "无肉"}:
+        assert not occurs(term.lower(), text), term
+    assert not [name for name in people(language) if occurs(name.lower(), text)]
+
+
+def test_a_haystack_with_a_term_of_the_row_is_refused(tmp_path):
+    terms = {term for language, name in TABLES if language == "en" for row in association_rows("en", name)
+             for term in row[1:] if term}  # fmt: skip
+    corpus = tmp_path / "text.txt"
+    corpus.write_text(f"{'. '.join(sorted(terms))}. Nothing of note happened there. " * 60, encoding="utf-8")
+    with pytest.raises(InputError, match="the haystack has this key or answer already"):
+        plain_trials("association", language="en", corpus=str(corpus))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_words_come_once_and_no_name_is_part_of_another(language):
+    adjectives, nouns = (words("keys", language, kind) for kind in ("adjectives", "nouns"))
+    assert len({*adjectives, *nouns}) == len(adjectives) + len(nouns)
+    lists = [
+        people(language),
+        *(words("aggregate", language, f"{kind}s") for kind in ("name", "place", "thing", "work")),
+    ]
+    assert all(len(set(each)) == len(each) >= 20 for each in lists)
+    names = people(language)
+    assert not [one for one in names for other in names if one != other and one in other]
+
+
+STORY = {
+    "en": (
+        (r"([A-Z]\w+) (?:went to|walked over to|moved to|came into) the (\w+)\.", "go"),
+        (r"([A-Z]\w+) (?:picked up|took|got hold of) the (\w+)\.", "take"),
+        (r"([A-Z]\w+) (?:put down|dropped) the (\w+)\.", "drop"),
+        (r"([A-Z]\w+) left the (\w+) behind\.", "drop"),
+        (r"([A-Z]\w+) (?:handed|gave|passed) the (\w+) to (\w+)\.", "give"),
+        (r"([A-Z]\w+) is now either in the (\w+) or in the (\w+)\.", "either"),
+    ),
+    "zh": (
+        (r"(\w{3})(?:去|走到|来到|转到)了(\w+)。", "go"),
+        (r"(\w{3})(?:拿起|捡起|取走)了(\w+)。", "take"),
+        (r"(\w{3})(?:放下|丢下|搁下)了(\w+)。", "drop"),
+        (r"(\w{3})把(\w+?)(?:交给|递给|给)了(\w+)。", "give"),
+        (r"(\w{3})现在不是在(\w+)就是在(\w+)。", "either"),
+    ),
+}
+
+
+def events(trial, language):
+    """What happened, in the order of the text."""
+    text = context(trial)
+    matches = [(m.start(), kind, *m.groups()) for pattern, kind in STORY[language] for m in re.finditer(pattern, text)]
+    return [event[1:] for event in sorted(matches)]
+
+
+def story_answer(happened, kind, question, language):
+    """Play the events back, then answer."""
+    where, path, holds, lies = {}, {}, {}, {}
+    for event in happened:
+        match event:
+            case ("go", person, place):
+                where[person] = {place}
+                path.setdefault(person, []).append(place)
+            case ("either", person, one, other):
+                where[person] = {one, other}
+            case ("take", person, thing):
+                assert lies.pop(thing, where[person]) == where[person], "it lies in another room"
+                assert thing not in holds
+                holds[thing] = person
+            case ("drop", person, thing):
+                assert holds.pop(thing) == person
+                lies[thing] = where[person]
+            case ("give", person, thing, other):
+                assert holds[thing] == person
+                assert where[person] == where[other]
+                holds[thing] = other
+    nouns = words("state_world", language, "rooms") + words("state_world", language, "things")
+    asked = [name for name in where if name in question] + [word for word in nouns if word in question]
+    yes, no, maybe = words("state_world", language, "polar")
+    match kind:
+        case "where_person":
+            (right,) = where[asked[0]]
+        case "where_object":
+            (right,) = where[holds[asked[0]]] if asked[0] in holds else lies[asked[0]]
+        case "where_before":
+            right = path[asked[0]][path[asked[0]].index(asked[1]) - 1]
+            assert path[asked[0]].count(asked[1]) == 1
+        case "who_has":
+            right = holds[asked[0]]
+        case "how_many":
+            right = str(list(holds.values()).count(asked[0]))
+        case _:
+            known = where[asked[0]]
+            right = no if asked[1] not in known else yes if len(known) == 1 else maybe
+    return right
+
+
+@pytest.mark.parametrize("task", ["state_where", "state_closed"])
+@settings(max_examples=20)
+@given(seed=seeds, language=languages)
+def test_the_facts_of_a_story_give_the_answer_and_those_needed_do_alone(task, seed, language):
+    answers = {}
+    for trial in plain_trials(task, seed=str(seed), language=language):
+        happened, label = events(trial, language), trial.cell.needle
+        assert len(happened) == len(trial.asked.needles)
+        answers[label] = story_answer(happened, label.removesuffix("_zh"), trial.asked.question, language)
+        assert answers[label] == trial.asked.answer
+        assert trial.asked.answer in trial.asked.reference["labels"]
+    for trial in plain_trials(task, "focused", seed=str(seed), language=language):
+        label, happened = trial.asked.reference["twin"], events(trial, language)
+        if "who_has" in label:  # where people are is not told, and does not matter
+            who = {event[1] for event in happened} | {event[3] for event in happened if event[0] == "give"}
+            happened = [("go", person, "") for person in who] + happened
+        answer = story_answer(happened, label.removesuffix("_zh"), trial.asked.question, language)
+        assert answer == answers[label]
+
+
+def test_every_answer_of_a_closed_question_is_as_likely():
+    counts: dict[str, Counter[str]] = {}
+    for trial in plain_trials("state_closed", language="en", lengths="1k", repeats="150"):
+        counts.setdefault(trial.cell.needle, Counter())[trial.asked.answer] += 1
+        assert trial.asked.reference["floor"] == pytest.approx(1 / len(trial.asked.reference["labels"]))
+    for kind, size in (("how_many", 6), ("yes_no", 2), ("yes_no_maybe", 3)):
+        assert len(counts[kind]) == size
+        assert all(abs(count - 150 / size) < 4 * (150 / size) ** 0.5 for count in counts[kind].values())

@@ -1,0 +1,57 @@
+"""Names that say nothing do not come back, and the docs do not grow: the numbers in `tests/words.toml`."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tests.test_size import ROOT, python_files
+
+ALLOWED = tomllib.loads((ROOT / "tests" / "words.toml").read_text(encoding="utf-8"))
+VAGUE_NAMES = {
+    *("found", "told", "said", "asked", "kept", "own", "way", "place", "who", "ahead"),
+    *("elsewhere", "otherwise", "standing", "carried", "given", "wanted", "each"),
+}
+
+
+def bound_names(tree: ast.Module) -> Iterator[str]:
+    """Yield the names that a module binds, but for `each` in a comprehension."""
+    targets = [node.target for node in ast.walk(tree) if isinstance(node, ast.comprehension)]
+    in_comprehensions = {id(name) for target in targets for name in ast.walk(target)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            if node.id != "each" or id(node) not in in_comprehensions:
+                yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+
+
+def vague_names() -> dict[str, int]:
+    """How often each top folder binds one of `VAGUE_NAMES`."""
+    counts: Counter[str] = Counter()
+    for path in python_files():
+        if path.parts[0] not in ("tests", "docs"):
+            names = bound_names(ast.parse((ROOT / path).read_text(encoding="utf-8")))
+            counts[path.parts[0]] += sum(name.strip("_").lower() in VAGUE_NAMES for name in names)
+    return {folder: count for folder, count in counts.items() if count}
+
+
+def words_of(paths: Iterable[Path]) -> int:
+    return sum(len(path.read_text(encoding="utf-8").split()) for path in paths)
+
+
+def test_vague_names_do_not_come_back() -> None:
+    allowed = ALLOWED["names"]
+
+    assert {folder: count for folder, count in vague_names().items() if count > allowed.get(folder, 0)} == {}
+
+
+def test_the_docs_do_not_grow() -> None:
+    sizes = {"docs": words_of((ROOT / "docs").glob("*.md")), "README.md": words_of([ROOT / "README.md"])}
+
+    assert {name: words for name, words in sizes.items() if words > ALLOWED["words"][name]} == {}
