@@ -39,7 +39,7 @@ def test_lines_of_every_panel(make_record: Make) -> None:
         "  depth effect: lost in the middle (12 samples, 1 left out), p <0.001",
     ]
     assert lines[5] == "    best and worst depth: 0 % (100) and 50 % (50), p (Holm) <0.001"
-    assert lines[8:] == ["", "mock · qa · code"], "one length has no effective length"
+    assert lines[6:] == ["", "mock · qa · code"], "one length has no effective length"
 
 
 def test_every_row_says_what_its_words_mean(make_record: Make) -> None:
