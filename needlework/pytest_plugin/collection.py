@@ -13,7 +13,8 @@ from needlework.core.devices import divided, shard_named
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell, first_trials, left_out
 from needlework.core.settings import Suite
-from needlework.haystack_fixtures.tasks.catalogue import deepest_first, longest_first, tasks_marked
+from needlework.haystack_fixtures.tasks.arms import split_label
+from needlework.haystack_fixtures.tasks.catalogue import controls_of, deepest_first, longest_first, tasks_marked
 from needlework.models.specs import runs_here
 from needlework.pytest_plugin.devices import check_devices
 from needlework.pytest_plugin.run_state import run_state
@@ -132,13 +133,20 @@ def _limit(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not cells:
         return
     panels: dict[tuple[Suite, str], list[tuple[Cell, ...]]] = {}
+    twins: dict[Cell, tuple[object, ...]] = {}
     for series in state.grid:
-        panels.setdefault((series.suite, series.model), []).append(series.cells)
+        needle, control = split_label(series.cells[0].needle, controls_of(series.task, series.suite))
+        if control:  # of a question that is counted once
+            twins |= {cell: (cell.task, cell.model, needle, cell.length, cell.repeat) for cell in series.cells}
+        else:
+            panels.setdefault((series.suite, series.model), []).append(series.cells)
     first: set[Cell] = set()
     for (suite, _), of_panel in panels.items():
         rows = state.tasks[suite.task].rows
         first |= first_trials(of_panel, set(cells.values()), state.settings.limit, rows=rows)
-    _leave_out(config, items, [item for item, cell in cells.items() if cell not in first])
+    places = {(cell.task, cell.model, cell.needle, cell.length, cell.repeat) for cell in first}
+    kept = first | {cell for cell, place in twins.items() if place in places}
+    _leave_out(config, items, [item for item, cell in cells.items() if cell not in kept])
 
 
 def _keep_shard(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -13,7 +13,7 @@ from needlework.results.judging.ask import AskedReplies, JudgeModel, JudgeQuesti
 from needlework.results.leval.predictions import Answers, Prediction
 from needlework.results.leval.scores import RULES, Rule
 from needlework.results.statistics.agreement import share
-from needlework.results.statistics.tasks import Share
+from needlework.results.statistics.panels import Share
 from needlework.scoring.judges.judges import Choice, judge_messages, pair_messages, read_choice, read_choice_compat
 from needlework.scoring.judges.replies import parse_llmtest_reply
 

@@ -11,7 +11,8 @@ from needlework.results.statistics.absent import AbsentTwins, Rate
 from needlework.results.statistics.depth import DepthEffect, Extremes
 from needlework.results.statistics.depth_tables import place_words
 from needlework.results.statistics.effective_length import EffectiveLength, Trend
-from needlework.results.statistics.tasks import GateRow, Macro, PanelStatistics, Share, TaskScore, selection_words
+from needlework.results.statistics.panels import Share
+from needlework.results.statistics.tasks import GateRow, Macro, PanelStatistics, TaskScore, selection_words
 from needlework.results.statistics.wording import p_words, range_words, score_and_interval
 from needlework.results.style import NONE, length_labels, one_line, percent, percent1
 

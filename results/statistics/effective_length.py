@@ -277,9 +277,8 @@ class EffectiveLength:
     def between(self) -> str:
         """`1k to 8k`: the 95 % interval; an end at the longest length that was tested is `8k or more`."""
         low, high = _label(self.conservative), _label(self.optimistic)
-        if self.optimistic is not None and self.optimistic == self.longest_tested:
-            high += " or more"
-        return low if low == high else f"{low} to {high}"
+        more = " or more" if self.optimistic is not None and self.optimistic == self.longest_tested else ""
+        return f"{high}{more}" if low == high else f"{low} to {high}{more}"
 
     @property
     def words(self) -> str:
