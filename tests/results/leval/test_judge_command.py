@@ -174,19 +174,6 @@ def test_what_is_known_is_not_asked_again(both: tuple[Path, Path], capsys: pytes
     assert "questions asked now: 2;" in capsys.readouterr().out
 
 
-def test_a_killed_run_goes_on_behind_its_last_whole_line(both: tuple[Path, Path], tmp_path: Path) -> None:
-    path = tmp_path / "ours.judge.jsonl"
-    with loopback(_fair) as server:
-        assert _judge(server, *both) == 0
-        whole = path.read_bytes()
-        path.write_bytes(whole[: whole.index(b"\n", len(whole) // 2) + 40])
-        server.requests.clear()
-        assert _judge(server, *both) == 0
-        assert 0 < len(server.requests) < 24
-
-    assert len(_replies(path)) == 24
-
-
 @pytest.mark.skipif(os.name == "nt", reason="sends signals")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
 def test_a_signal_ends_it_with_a_line_and_keeps_the_replies(
@@ -245,43 +232,6 @@ def test_a_judge_that_repeats_its_key_leaves_it_in_no_file(
     everything = "".join(path.read_text() for path in tmp_path.iterdir()) + "".join(capsys.readouterr())
     assert "verysecret" not in everything
     assert "hidden-password" not in everything
-
-
-def test_a_judge_that_only_fails_ends_the_command_in_one_line(
-    both: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    boom = Said(raw=b'{"error": {"message": "boom"}}', status=501)  # not tried again
-    with loopback(lambda _: boom) as server:
-        assert _judge(server, *both) == 2
-        told = capsys.readouterr()
-        assert told.out == ""
-        assert told.err.startswith(
-            "needlework judge: --judge: 'openai:stub': none of its first 10 questions was answered"
-        )
-        assert "HTTP 501: boom" in told.err
-        assert told.err.count("\n") == 1
-        server.requests.clear()
-        server.say = _fair
-        assert _judge(server, *both) == 0
-        assert len(server.requests) == 24, "what failed is asked again"
-
-
-@pytest.mark.slow
-def test_who_waits_for_a_judge_is_told_that_it_refuses_and_that_it_is_back(
-    both: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    left = iter([True] * 8)
-
-    def busy(asked: Asked) -> Said:
-        slow_down = Said(raw=b'{"error": {"message": "slow down"}}', status=429, headers={"Retry-After": "6"})
-        return slow_down if next(left, False) else _fair(asked)
-
-    with loopback(busy) as server:
-        assert _judge(server, *both) == 0
-    told = capsys.readouterr().err.splitlines()
-    refuses, back = (line for line in told if not line.endswith("questions done"))
-    assert refuses.startswith(f"{server.url} refuses every request (HTTP 429: slow down): ")
-    assert back == f"{server.url} answers again: the run goes on"
 
 
 def test_rows_without_a_partner_are_named(write: Write, capsys: pytest.CaptureFixture[str]) -> None:

@@ -212,12 +212,6 @@ def test_a_full_disk_is_told(write: Write, tmp_path: Path, capsys: pytest.Captur
     assert "--out" in capsys.readouterr().err
 
 
-def test_the_benchmark_has_to_be_named(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        needlework.main(["score", "l-eval", "x"])
-    assert "leval" in capsys.readouterr().err
-
-
 def test_exams_load_neither_models_nor_rouge(write: Write) -> None:
     code = (
         f"import sys, needlework; assert needlework.main(['score', 'leval', {str(write('gsm100'))!r}]) == 0;"
