@@ -13,12 +13,13 @@ from needlework.core.record import UNSCORED
 from needlework.results.html.charts import on_one_line, percent_number
 from needlework.results.html.details import TrialDetails, fit
 from needlework.results.html.page import page
-from needlework.results.html.panels import NO_SCORE, CellView, GridView, axes_data, grid_view
+from needlework.results.html.panels import NO_SCORE, GridView, axes_data, grid_view
 from needlework.results.html.report import LIMIT_BYTES, NOTICE_BYTES
+from needlework.results.report.charts import difference_heatmap
 from needlework.results.statistics.comparison.comparison import Comparison, GroupDifference, Place, TaskDifference
 from needlework.results.statistics.comparison.many_runs import ComparedRun
 from needlework.results.statistics.panels import Tally, depth_order
-from needlework.results.statistics.wording import interval_words, p_words, points, points1
+from needlework.results.statistics.wording import interval_words, p_words, points1
 from needlework.results.style import length_labels, percent1
 from needlework.results.tables.comparison import (
     VERDICTS,
@@ -216,7 +217,7 @@ def task_view(task: TaskDifference) -> TaskView:
         counted=(points1(has_losses.mean), interval_words(has_losses) or NO_SCORE) if has_losses else None,
         verdict=VERDICTS[task.verdict],
         look={"better": "good", "worse": "bad"}.get(task.verdict, "void"),
-        grid=grid_view(lengths, depths, list(task.columns.values()), task.table, _cell),
+        grid=grid_view(difference_heatmap(task, (), "", "")),
         gaps=any(cell is None or cell.difference is None for cell in cells),
         partly=any(cell is not None and cell.n and cell.unscored for cell in cells),
         by_length=tuple(_row(label, group) for label, group in by_length),
@@ -272,17 +273,6 @@ def _details(pair: Comparison, offset: int) -> list[TrialDetails]:
         column, row = columns[trial.family][trial.length], rows[trial.family][trial.depth]
         entries.append(TrialDetails(trial.records, numbers[trial.family], column, row, telling))
     return entries
-
-
-def _cell(group: GroupDifference | None, with_n: bool) -> CellView:
-    if group is None:
-        return CellView("none", "")
-    trials = group.n + group.unscored
-    if group.difference is None:
-        return CellView("gap", "–")
-    n = f"n={group.n}" if not group.unscored else f"n={group.n}/{trials}"
-    look = f"by{round(100 * group.difference.mean)}" + (" part" if group.unscored else "")
-    return CellView(look, points(group.difference.mean), n if with_n and trials > 1 else "")
 
 
 def _score(group: GroupDifference, side: int) -> tuple[str, str]:
