@@ -13,7 +13,6 @@ from tests.haystack_fixtures.retrieval.embeddings import embeddings
 from tests.loopback import loopback
 
 pytest.importorskip("bm25s")
-pytest.importorskip("faiss")
 ROOT = Path(__file__).parents[3]
 FILLER = "Nothing happened that day, and nobody wrote it down. "
 TREE = f"{FILLER * 30}\n\nThe pear tree stood behind the mill.\n\n{FILLER * 30}"
