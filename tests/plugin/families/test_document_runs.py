@@ -120,10 +120,7 @@ def test_a_question_whose_document_does_not_fit_is_left_out_and_named(run, proje
     long.write_text(long.read_text(encoding="utf-8") + " Nothing else is known of this town." * 250, encoding="utf-8")
     result = run("--lengths=1200", "--retriever=none,bm25", "--controls=focused")
     result.stdout.fnmatch_lines(
-        [
-            "*left out, 2 questions whose document does not fit: q1 about 'town1.txt',"
-            " q0 with 'town1.txt' in its place (all fit from *)*"
-        ]
+        ["*left out, 2 questions whose document does not fit: q1 about 'town1.txt', q0 with *(all fit from *)*"]
     )
     asked = {(record["task"], record["needle"]) for record in project.records()}
     assert {needle.partition("_")[0] for _, needle in asked} == {"q0"}

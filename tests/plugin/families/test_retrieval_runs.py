@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -81,6 +82,14 @@ def test_each_retriever_is_asked_beside_the_documents_and_told_in_a_table(run, p
     assert "retrieval_answer_recall" in project.file("results.csv").splitlines()[0]
     assert "Search in place of reading everything" in project.file("report.html")
     assert json.loads(project.file("manifest.json"))["embedders"] == {"openai:words": f"openai:words {server.url}"}
+
+
+def test_a_plan_counts_the_chunks_and_not_the_documents(run, project):
+    planned = run("--retriever=bm25", "--plan", "--retrieve=1")
+    (counted,) = re.findall(r"in all: .* requests?, ([\d,]+) prompt tokens", planned.stdout.str())
+    run("--retriever=bm25", "--retrieve=1")
+    asked = sum(record["prompt"]["tokens"] for record in project.records())
+    assert 0.5 * asked < int(counted.replace(",", "")) < 2 * asked
 
 
 def test_without_a_retriever_nothing_is_told_of_one(run, project):
