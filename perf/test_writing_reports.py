@@ -11,13 +11,11 @@ import pytest
 from needlework.core.grid import Cell
 from needlework.core.record import record_of
 from needlework.results.html.comparison import comparison_html
-from needlework.results.pictures.parts import Style
 from needlework.results.run.finish import write_files
 from needlework.results.statistics.comparison.many_runs import compare_runs
 from needlework.results.statistics.run_report import run_report
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time, min_rounds=1, max_time=1)
-STYLE = Style(numbers=True)
 
 
 def records(lengths, depths, repeats, seed=0):
@@ -52,7 +50,7 @@ def records(lengths, depths, repeats, seed=0):
 @pytest.mark.parametrize("shape", [(100, 100, 1), (35, 35, 8), (10, 11, 91)], ids="{}".format)
 def test_files_of_a_run(benchmark, tmp_path, shape, perf_row):
     made = records(*shape)
-    paths = benchmark.pedantic(lambda: write_files(tmp_path, run_report(made), STYLE), rounds=1)
+    paths = benchmark.pedantic(lambda: write_files(tmp_path, run_report(made), numbers=True), rounds=1)
 
     assert (tmp_path / "report.html").stat().st_size < 3_000_000
     assert all(path.is_file() for path in paths)

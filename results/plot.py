@@ -9,12 +9,15 @@ from pathlib import Path
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.labels import OWN_DOCUMENTS
 from needlework.results.files.read_run import load_panels, manifest_at, read_run
-from needlework.results.pictures.documents import write_asked_charts, write_document_charts
-from needlework.results.pictures.heatmap import FORMATS, parse_formats, write_figure, write_heatmaps
-from needlework.results.pictures.models import MOST_MODELS, bar_rows, models_of, write_model_bars
-from needlework.results.pictures.parts import Style
+from needlework.results.pictures.draw import COLORS
+from needlework.results.pictures.files import BOTH, parse_formats, write_charts, write_combined
 from needlework.results.records.run_folder import MANIFEST
+from needlework.results.report.chart import BarChart, Chart
+from needlework.results.report.charts import bar_models, bar_rows, panel_heatmap
+from needlework.results.report.sections import section_charts
 from needlework.results.statistics.panels import Panel
+from needlework.results.statistics.suites.ruler import TASKS
+from needlework.results.style import COLORS as SCALES
 
 
 def main(argv: Sequence[str]) -> int:
@@ -43,7 +46,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--title", help="title of the heatmap, or of the combined one (default: model · task · needle)")
     parser.add_argument("--dataset-length", metavar="LABEL", help="label of the data set, `8k`, added to the titles")
     parser.add_argument(
-        "--colors", choices=("safe", "field"), default="safe", help="safe for colour blindness, or red-yellow-green"
+        "--colors",
+        choices=tuple(SCALES),
+        default="viridis",
+        metavar="{viridis,red-yellow-green}",
+        help="viridis, for colour-blind eyes too, or red-yellow-green [viridis]",
     )
     parser.add_argument(
         "--bars",
@@ -52,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--numbers", action="store_true", help="percent in each cell, with interval and n")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: beside what is drawn)")
-    parser.add_argument("--format", type=parse_formats, default=FORMATS, metavar="png,svg", help="default: both")
+    parser.add_argument("--format", type=parse_formats, default=BOTH, metavar="png,svg,pdf", help="default: png,svg")
     return parser
 
 
@@ -60,52 +67,48 @@ def _bars(options: argparse.Namespace) -> list[Path]:
     """`bars.png` and `.svg`: every model of all runs in one chart."""
     runs = [(_folder(path).resolve().name, read_run(path).report) for path in options.files]
     models = [model for _, report in runs for model in report.models]
-    # A model that stands in several runs is told by the run's name.
+    # A model of several runs is told by the run's name.
     named = [(run if any(models.count(model) > 1 for model in report.models) else "", report) for run, report in runs]
-    rows, shown = bar_rows(named), models_of(named)
-    if len(shown) > MOST_MODELS:
-        raise InputError("--bars", len(shown), f"that many bars cannot be told apart: at most {MOST_MODELS}")
+    rows, shown = bar_rows(named), bar_models(named)
+    if len(shown) > len(COLORS):
+        raise InputError("--bars", len(shown), f"that many bars cannot be told apart: at most {len(COLORS)}")
     if not rows:
         raise InputError("FILE", options.files[0], "has no scores: give run folders or results.json")
-    return write_model_bars(
-        rows, shown, (options.out or _folder(options.files[0])) / "bars", options.format, options.title or ""
-    )
+    chart = BarChart("bars", options.title or "Score by task", rows, shown)
+    return write_charts([chart], options.out or _folder(options.files[0]), options.format)
 
 
 def _plot(options: argparse.Namespace) -> list[Path]:
     if options.bars:
         return _bars(options)
-    found = [(path, panel) for path in options.files for panel in load_panels(path)]
-    panels = [panel for _, panel in found]
-    several = len(panels) > 1
-    sources = _sources(found)
-    given = options.title if not several else None
-    titles = [
-        _title(panel, source, options.dataset_length, given) for panel, source in zip(panels, sources, strict=True)
-    ]
-    style = Style(colors=options.colors, numbers=options.numbers)
-    paths: list[Path] = []
-    places = [options.out or _folder(path) for path, _ in found]
-    for place in dict.fromkeys(places):
-        here = [number for number, each in enumerate(places) if each == place]
-        drawn, named = [panels[number] for number in here], [titles[number] for number in here]
-        names = [panel.name for panel in drawn]
-        told = [sources[number] if names.count(panels[number].name) > 1 else "" for number in here]
-        paths += write_heatmaps(drawn, place, style=style, formats=options.format, titles=named, sources=told)
-    for path in dict.fromkeys(path for path, panel in found if panel.task in OWN_DOCUMENTS):
+    panels = [(path, panel) for path in options.files for panel in load_panels(path)]
+    title = options.title if len(panels) == 1 else None
+    charts: dict[Path, list[Chart]] = {}
+    heatmaps = []
+    for (path, panel), source in zip(panels, _sources(panels), strict=True):
+        heading = " · ".join(filter(None, (title or panel.name, options.dataset_length, source)))
+        in_name = source if options.out or path.is_file() else ""
+        heatmap = panel_heatmap(panel, title=heading, colors=options.colors, numbers=options.numbers, source=in_name)
+        heatmaps.append(heatmap)
+        charts.setdefault(options.out or _folder(path), []).append(heatmap)
+    for path in dict.fromkeys(options.files):
         if path.suffix.lower() != ".csv":  # it has scores, and no questions
-            paths += write_document_charts(
-                read_run(path).report.documents, options.out or _folder(path), options.format
-            )
-    for folder in dict.fromkeys(_folder(path) for path in options.files):
-        asked = manifest_at(folder / MANIFEST).get("options")
-        if isinstance(asked, dict) and asked.get("adaptive"):
-            paths += write_asked_charts(read_run(folder).report.adaptive, options.out or folder, options.format)
-    if several:
-        stem = places[0] / "heatmap-combined"
-        heading = options.title or ""
-        paths += write_figure(panels, titles, stem, style=style, formats=options.format, heading=heading)
+            charts.setdefault(options.out or _folder(path), []).extend(_section_charts(path))
+    paths = [path for folder, each in charts.items() for path in write_charts(each, folder, options.format)]
+    if len(heatmaps) > 1:
+        stem = next(iter(charts)) / "heatmap-combined"
+        paths += write_combined(heatmaps, stem, options.format, options.title or "")
     return paths
+
+
+def _section_charts(path: Path) -> list[Chart]:
+    """The charts of own documents, of RULER and of an adaptive run; none of another system's files."""
+    asked = manifest_at(_folder(path) / MANIFEST).get("options")
+    is_adaptive = isinstance(asked, dict) and bool(asked.get("adaptive"))
+    if not is_adaptive and not {panel.task for panel in load_panels(path)} & {*OWN_DOCUMENTS, *TASKS}:
+        return []
+    report = read_run(_folder(path) if is_adaptive else path).report
+    return [chart for chart in section_charts(report) if not isinstance(chart, BarChart)]
 
 
 def _folder(path: Path) -> Path:
@@ -121,7 +124,3 @@ def _sources(found: Sequence[tuple[Path, Panel]]) -> list[str]:
         told = _folder(path) if len(folders) == len(namesakes) else path
         sources.append(told.resolve().name if len(namesakes) > 1 else "")
     return sources
-
-
-def _title(panel: Panel, source: str, length: str | None, title: str | None) -> str:
-    return " · ".join(filter(None, (title or panel.name, length, source)))

@@ -12,12 +12,12 @@ from msgspec import structs
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.record import Record, RecordedError
 from needlework.results.files.read_run import read_run, report_of
+from needlework.results.report.panels import headline
 from needlework.results.report.section import section_lines
 from needlework.results.report.suites import needlebench_sections
 from needlework.results.run.finish import write_files
 from needlework.results.statistics.absent import is_absent
 from needlework.results.style import one_line
-from needlework.results.tables.terminal import headline
 from needlework.scoring.judges.judges import JUDGE, OWN, judged
 from needlework.scoring.recording import knows_absence, score_exchange
 from needlework.scoring.registry import scorer_named

@@ -76,18 +76,14 @@ def natural(text: str) -> tuple[tuple[float, str], ...]:
 
 
 def length_labels(lengths: Sequence[int]) -> tuple[str, ...]:
-    """Label lengths in tokens: `500`, `4k`, `1M`, with as few decimals as keep different lengths different."""
-    for decimals in range(1, 4):
-        labels = tuple(_length_label(length, decimals) for length in lengths)
-        if len(set(labels)) == len(set(lengths)):
-            return labels
-    return tuple(str(length) for length in lengths)
+    """Label lengths in tokens, never rounded: `500`, `4k`, `4096`, `1.5M`."""
+    return tuple(_length_label(length) for length in lengths)
 
 
-def _length_label(length: int, decimals: int) -> str:
+def _length_label(length: int) -> str:
     for size, unit in ((1_000_000, "M"), (1_000, "k")):
-        if length >= size and (unit == "k" or length % 100_000 == 0):
-            return f"{length / size:.{decimals}f}".rstrip("0").rstrip(".") + unit
+        if length >= size and length % (size // 10) == 0:
+            return f"{length / size:.1f}".removesuffix(".0") + unit
     return str(length)
 
 
@@ -118,15 +114,20 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60:,} h {minutes % 60} min"
 
 
-ColorsName = Literal["safe", "field"]
+ColorsName = Literal["viridis", "red-yellow-green", "safe", "field"]
 Rgb = tuple[int, int, int]
 
-# `safe`: nine points of viridis, told apart with every kind of colour blindness and in grey print.
-# `field`: red-yellow-green, as the published needle-in-a-haystack pictures have it.
+_VIRIDIS = ("#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725")
+_RED_YELLOW_GREEN = ("#F0496E", "#EBB839", "#0CD79F")
+# Nine points of viridis, told apart with every kind of colour blindness and in grey print; and the colours of the first
+# needle-in-a-haystack pictures. `safe` and `field` are their former names.
 COLORS: dict[ColorsName, tuple[str, ...]] = {
-    "safe": ("#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725"),
-    "field": ("#F0496E", "#EBB839", "#0CD79F"),
+    "viridis": _VIRIDIS,
+    "red-yellow-green": _RED_YELLOW_GREEN,
+    "safe": _VIRIDIS,
+    "field": _RED_YELLOW_GREEN,
 }
+COUNTS = ("#dbebf5", "#1a5980")  # how often a cell was asked
 
 # B - A from -100 to +100 points: ColorBrewer's RdBu, whose two ends are told apart with every kind of colour blindness.
 DIFFERENCES = (
@@ -161,7 +162,7 @@ def mark_of(scored: int, counts: Mapping[OutcomeName, int]) -> UnscoredMark | No
     return None if scored else next((mark for mark in MARKS if counts.get(mark.outcome)), None)
 
 
-def color_of(score: float, colors: ColorsName = "safe") -> Rgb:
+def color_of(score: float, colors: ColorsName = "viridis") -> Rgb:
     """Return the colour of a score in 0..1."""
     return between(COLORS[colors], score)
 

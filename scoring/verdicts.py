@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from needlework.scoring.match.claims import is_refusal
 from needlework.scoring.plain_text import normalize
+from needlework.scoring.reading import is_refusal
 from needlework.scoring.scores import Reference, Verdict
 
 _EXACT = 1 - 1e-9

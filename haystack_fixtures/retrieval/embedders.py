@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from needlework.core.errors import InputError, printable
-from needlework.core.files import cache_key, keep, kept
+from needlework.core.files import cache_key, read_cached, write_cached
 from needlework.core.redact import redactor, url_secrets, without_credentials
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
@@ -62,11 +62,11 @@ def embed_once(
     """The embeddings of texts, those that were made before from the cache: a file each. Raises `InputError`."""
     folder, kind = cache_dir / "embeddings", "query" if is_query else "text"
     paths = {text: folder / cache_key(f"{embedder.identity} {kind}", text) for text in texts}
-    known = {text: _unpacked(content) for text, path in paths.items() if (content := kept(path)) is not None}
+    known = {text: _unpacked(content) for text, path in paths.items() if (content := read_cached(path)) is not None}
     missing = [text for text in paths if text not in known]
     if missing:
         for text, embedded in zip(missing, embedder.embed(missing, is_query), strict=True):
-            keep(paths[text], bytes([embedded.cut]) + embedded.vector.astype("<f4").tobytes())
+            write_cached(paths[text], bytes([embedded.cut]) + embedded.vector.astype("<f4").tobytes())
             known[text] = embedded
     return [known[text] for text in texts]
 

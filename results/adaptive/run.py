@@ -18,10 +18,10 @@ OPTION = "--adaptive"
 
 
 class AdaptiveRun:
-    """Names the next trials when those before have ended. It keeps nothing but which series were selected: killed and
-    started again, a run comes to the same trials by the answers in its journal.
+    """Chooses the next trials when those before have ended.
 
-    `alone`: whether one model answers at a time, in this process; then nothing is sent that may not be needed.
+    Its only state is which series were selected: killed and started again, a run chooses the same trials by the answers
+    in its journal. `alone`: one model answers at a time, in this process; then only trials that are needed are sent.
     """
 
     def __init__(self, settings: Settings, grid: Sequence[Series], *, alone: bool) -> None:
@@ -45,23 +45,24 @@ class AdaptiveRun:
         `now`: the records of this session, replayed ones included. Those of earlier sessions that it has not come to
         yet are left out, so that a run that was killed decides as it would have done without.
         """
-        found = surveyed(self._settings, self.series, now)
-        needed = {at: each.survey.ahead(1) for at, each in enumerate(found)}
-        opened = [at for at, places in needed.items() if places]
-        if self._alone and opened:
-            opened = [at for at in opened if found[at].series.model == found[opened[0]].series.model]
-        spare = 0 if self._alone else self._settings.concurrency - sum(len(needed[at]) for at in opened)
+        surveys = surveyed(self._settings, self.series, now)
+        needed = [len(series.survey.ahead(1)) for series in surveys]
+        unfinished = [index for index, count in enumerate(needed) if count]
+        if self._alone and unfinished:
+            model = surveys[unfinished[0]].series.model
+            unfinished = [index for index in unfinished if surveys[index].series.model == model]
+        spare = 0 if self._alone else self._settings.concurrency - sum(needed[index] for index in unfinished)
         budget = self._settings.adaptive_tokens
-        left = float("inf") if budget is None else budget - sum(each.tokens for each in found)
+        left = float("inf") if budget is None else budget - sum(series.tokens for series in surveys)
         chosen: list[Cell] = []
-        for at in opened:
-            each, width = found[at], len(needed[at]) + max(0, spare) // len(opened)
-            places = each.survey.ahead(width)
-            for batch in (places[: len(needed[at])], places[len(needed[at]) :]):
+        for index in unfinished:
+            series, count = surveys[index], needed[index]
+            trials = series.survey.ahead(count + max(0, spare) // len(unfinished))
+            for batch in (trials[:count], trials[count:]):
                 cost = sum(length for length, _, _ in batch)
                 if batch and cost <= left:
                     left -= cost
-                    chosen += [each.cell(place) for place in batch]
+                    chosen += [series.cell(trial) for trial in batch]
                 elif batch:
                     break
         return chosen

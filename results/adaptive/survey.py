@@ -33,26 +33,23 @@ _LEAST_BASE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How a run is adaptive. `bars`: scores (0..1), `None` for 85 % of the base; `base`: its score, where it is given.
-
-    `max_errors`: percent of a look's trials that may have no score.
-    """
+    """The options of an adaptive run."""
 
     mode: Mode
-    bars: tuple[float | None, ...]
+    bars: tuple[float | None, ...]  # scores, 0..1; `None`: 85 % of the base
     seed: int
-    max_errors: float
-    base: float | None = None
+    max_errors: float  # percent of a look's trials that may have no score
+    base: float | None = None  # its score, if an option gives it
     base_length: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class BarSearch:
-    """One bar of a series: its walk, `None` while the base is not known, or for good where that scores nothing."""
+    """The search for one bar of a series."""
 
     bar: float | None
     base: BaseScore | None
-    walk: Walk | None
+    walk: Walk | None  # `None` while the base is unknown, and for good if the base scores nothing
     hopeless: bool = False
 
     @property
@@ -62,7 +59,10 @@ class BarSearch:
 
 
 class Survey:
-    """A series' places, and what is known of them. `lengths` (tokens) ascend; `depths` are those of the whole grid."""
+    """The state of a series: its scores so far, and the search for each bar.
+
+    `lengths` (tokens) ascend; `depths` (percent) are those of the whole grid.
+    """
 
     def __init__(
         self, rules: Rules, lengths: tuple[int, ...], depths: tuple[float | None, ...], outcomes: Outcomes
@@ -75,24 +75,24 @@ class Survey:
         for place, score in outcomes.items():
             if place[0] in self._by_repeat and place == self.place(place[0], place[2]):
                 self._by_repeat[place[0]][place[2]] = score
-        self.found = [self._at_score(bar) if bar is not None else self._at_share() for bar in rules.bars]
+        self.searches = [self._search_score(bar) if bar is not None else self._search_share() for bar in rules.bars]
 
     @property
     def ended(self) -> bool:
         """Whether every bar has come to its end."""
-        return all(found.ended for found in self.found)
+        return all(search.ended for search in self.searches)
 
     def ahead(self, width: int) -> list[Place]:
         """The trials to send next: what every open bar needs, and up to `width` in all that may be needed."""
-        asked: dict[Place, None] = {}
-        for found in self.found:
-            if found.walk is not None:
-                lengths = found.walk.design.lengths
-                sent = asked_next(found.walk, self._see(lengths), width)
-                asked |= dict.fromkeys(self.place(lengths[at], repeat) for at, repeat in sent)
-            elif not found.hopeless:
-                asked |= dict.fromkeys(self.place(self._base_length, repeat) for repeat in self._base_seen().missing)
-        return list(asked)
+        trials: dict[Place, None] = {}
+        for search in self.searches:
+            if search.walk is not None:
+                lengths = search.walk.design.lengths
+                needed = asked_next(search.walk, self._see(lengths), width)
+                trials |= dict.fromkeys(self.place(lengths[at], repeat) for at, repeat in needed)
+            elif not search.hopeless:
+                trials |= dict.fromkeys(self.place(self._base_length, repeat) for repeat in self._base_seen().missing)
+        return list(trials)
 
     def place(self, length: int, repeat: int) -> Place:
         """Where a sample is asked at a length: at one of the depths, all of them equally often. A sample that replaces
@@ -101,14 +101,14 @@ class Survey:
         (depth,) = spread_depths(self.depths, self.rules.seed, length, trial)
         return length, depth, repeat
 
-    def _at_score(self, bar: float) -> BarSearch:
+    def _search_score(self, bar: float) -> BarSearch:
         design = absolute(self.rules.mode, self.lengths, len(self.depths), bar)
         return BarSearch(bar, None, walk(design, self._see(design.lengths)))
 
-    def _at_share(self) -> BarSearch:
-        base, given = None, self.rules.base
-        if given is not None:
-            base = BaseScore(0, 0, given, given, given)
+    def _search_share(self) -> BarSearch:
+        base, score = None, self.rules.base
+        if score is not None:
+            base = BaseScore(0, 0, score, score, score)
         elif not self._base_seen().missing and not self._base_seen().hopeless:
             base = measured(self._base_length, self._base_seen().scores)
         if base is None or base.score < _LEAST_BASE:
@@ -139,30 +139,28 @@ Stopped = Literal["", "budget", "interrupted"]
 
 @dataclass(frozen=True, slots=True)
 class LengthFound:
-    """One length. `n`, `total`: the trials that its last look counted, and their sum of scores (0..1 each); `looks`:
-    how many; `asked`, `tokens`: what was sent there, trials beyond the last look and those without a score included.
+    """The result at one length.
 
-    `low`, `high`: the 95 % interval of the score as it stands. A length that was decided early was so by luck too: its
-    score lies on the side of the decision, and its interval holds less often than 95 %. `near`: it seems to score
-    so near to the bar that the trials which are left cannot decide it. `per_depth`: what was sent, by depth (percent).
+    A length that was decided early was so by luck too: its score lies on the side of the decision, and its interval
+    holds less often than 95 %.
     """
 
     length: int
-    n: int
-    total: float
+    n: int  # trials that its last look counted
+    total: float  # their sum of scores, 0..1 each
     looks: int
     decision: Decision
-    asked: int
-    tokens: int
-    low: float | None
+    asked: int  # trials sent, those beyond the last look and without a score included
+    tokens: int  # of the trials sent
+    low: float | None  # both ends of the 95 % interval of the score as it stands
     high: float | None
-    near: bool
-    per_depth: Mapping[float | None, int]
+    near: bool  # it seems to score so near to the bar that the trials which are left cannot decide it
+    per_depth: Mapping[float | None, int]  # trials sent, by depth (percent)
 
 
 @dataclass(frozen=True, slots=True)
 class TurnFound:
-    """A length was asked from so many trials to so many."""
+    """Consecutive looks at one length: trials before and after."""
 
     length: int
     begun: int
@@ -173,11 +171,7 @@ class TurnFound:
 class LengthStatement:
     """The longest length up to which every length scores at least `bar` lies between `low` and `high`, tokens.
 
-    Wrong in at most 5 % of runs, whatever the model. `low` is `None` where no length was shown to hold the bar, `high`
-    where the shortest one fails; `or_more`: nothing failed, so that it may be longer than the grid is. `bar` is `None`
-    while the base that it is a share of is not known, or scores nothing. `stopped`: why more would have been asked, and
-    was not; empty for a walk that came to its end.
-    `grid_tokens`: what ten samples at every length and depth would have been.
+    Wrong in at most 5 % of runs, whatever the model.
     """
 
     model: str
@@ -185,88 +179,87 @@ class LengthStatement:
     needle: str
     mode: str
     rule: Literal["absolute", "relative"]
-    bar: float | None
+    bar: float | None  # `None` while the base that it is a share of is unknown, and if that scores nothing
     base: BaseScore | None
-    low: int | None
-    high: int | None
-    or_more: bool
-    stopped: Stopped
+    low: int | None  # `None`: no length was shown to hold the bar
+    high: int | None  # `None`: the shortest length fails
+    or_more: bool  # nothing failed: it may be longer than the grid is
+    stopped: Stopped  # why the run ended early; empty for a search that came to its end
     lengths: tuple[LengthFound, ...]
     turns: tuple[TurnFound, ...]
     trials: int
     tokens: int
-    grid_tokens: int
+    grid_tokens: int  # of ten samples at every length and depth
 
     def as_object(self) -> dict[str, Any]:
         """For `results.json`."""
-        told = asdict(self)
-        for length in told["lengths"]:
+        content = asdict(self)
+        for length in content["lengths"]:
             length["per_depth"] = [{"depth": depth, "n": n} for depth, n in length["per_depth"].items()]
-        return told
+        return content
 
 
 def statements_of(
     survey: Survey, places: Sequence[Place], names: tuple[str, str, str], stopped: Stopped = "interrupted"
 ) -> list[LengthStatement]:
-    """What each bar of a series says. `places`: of every trial that was sent; `names`: model, task, needle; `stopped`:
-    why, where it has not come to its end."""
-    found = []
-    for bar in survey.found:
-        low, high, or_more = _ends(bar)
-        turns = [] if bar.walk is None else [(bar.walk.design.lengths[turn.at], turn) for turn in bar.walk.turns]
-        found.append(
+    """The statement of each bar of a series.
+
+    `places`: of every trial that was sent; `names`: model, task, needle; `stopped`: why a search has not ended.
+    """
+    statements = []
+    for search in survey.searches:
+        low, high, or_more = _ends(search)
+        turns = search.walk.turns if search.walk is not None else ()
+        statements.append(
             LengthStatement(
                 *names,
                 mode=survey.rules.mode,
-                rule="relative" if bar.bar is None else "absolute",
-                bar=_bar(bar),
-                base=bar.base,
+                rule="relative" if search.bar is None else "absolute",
+                bar=_bar(search),
+                base=search.base,
                 low=low,
                 high=high,
                 or_more=or_more,
-                stopped="" if bar.ended else stopped,
-                lengths=tuple(_length(length, bar, places) for length in survey.lengths),
-                turns=tuple(TurnFound(length, turn.begun, turn.ended) for length, turn in turns),
+                stopped="" if search.ended else stopped,
+                lengths=tuple(_length(length, search, places) for length in survey.lengths),
+                turns=tuple(TurnFound(_judged_lengths(search)[turn.at], turn.begun, turn.ended) for turn in turns),
                 trials=len(places),
                 tokens=sum(place[0] for place in places),
                 grid_tokens=_GRID_SAMPLES * len(survey.depths) * sum(survey.lengths),
             )
         )
-    return found
+    return statements
 
 
-def _bar(found: BarSearch) -> float | None:
-    if found.bar is not None or found.walk is None or found.base is None:
-        return found.bar
-    return SHARE * found.base.score
+def _bar(search: BarSearch) -> float | None:
+    if search.bar is not None or search.walk is None or search.base is None:
+        return search.bar
+    return SHARE * search.base.score
 
 
-def _ends(found: BarSearch) -> tuple[int | None, int | None, bool]:
+def _ends(search: BarSearch) -> tuple[int | None, int | None, bool]:
     """The bracket in tokens. The length of a base holds its own bar."""
-    if found.walk is None:
+    if search.walk is None:
         return None, None, False
-    lengths = (found.base.length if found.base else 0, *found.walk.design.lengths)
-    low, high = found.walk.bracket
+    lengths = (search.base.length if search.base else 0, *_judged_lengths(search))
+    low, high = search.walk.bracket
     return lengths[low] or None, lengths[high] or None, high == len(lengths) - 1
 
 
-def _by_depth(counted: tuple[float | None, int]) -> float:
-    return -1.0 if counted[0] is None else counted[0]
+def _judged_lengths(search: BarSearch) -> tuple[int, ...]:
+    return search.walk.design.lengths if search.walk is not None else ()
 
 
-def _near(found: BarSearch) -> list[int]:
-    if found.walk is None:
-        return []
-    near = zip(found.walk.design.lengths, out_of_reach(found.walk.design, found.walk.columns), strict=True)
-    return [length for length, out in near if out]
-
-
-def _length(length: int, found: BarSearch, places: Sequence[Place]) -> LengthFound:
-    here = [place for place in places if place[0] == length]
-    columns = {} if found.walk is None else dict(zip(found.walk.design.lengths, found.walk.columns, strict=True))
-    column = columns.get(length, LengthState())
-    if found.base is not None and length == found.base.length:
-        column = LengthState(found.base.n, found.base.score * found.base.n, 1)
+def _length(length: int, search: BarSearch, places: Sequence[Place]) -> LengthFound:
+    depths = Counter(depth for at, depth, _ in places if at == length)
+    asked = depths.total()
+    column, near = LengthState(), False
+    if search.walk is not None and length in _judged_lengths(search):
+        index = _judged_lengths(search).index(length)
+        column = search.walk.columns[index]
+        near = out_of_reach(search.walk.design, search.walk.columns)[index]
+    if search.base is not None and length == search.base.length:
+        column = LengthState(search.base.n, search.base.score * search.base.n, 1)
     low, high = wilson(column.total / column.n, column.n, _Z95) if column.n else (None, None)
     return LengthFound(
         length=length,
@@ -274,31 +267,31 @@ def _length(length: int, found: BarSearch, places: Sequence[Place]) -> LengthFou
         total=column.total,
         looks=column.looks,
         decision=column.decision,
-        asked=len(here),
-        tokens=length * len(here),
+        asked=asked,
+        tokens=length * asked,
         low=low,
         high=high,
-        near=length in _near(found),
-        per_depth=dict(sorted(Counter(depth for _, depth, _ in here).items(), key=_by_depth)),
+        near=near,
+        per_depth=dict(sorted(depths.items(), key=lambda item: -1.0 if item[0] is None else item[0])),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Right at this length (tokens, 0: at none) and at shorter ones, wrong at longer ones: so many trials."""
+    """What a model costs that is right up to a length and wrong beyond it."""
 
-    right_up_to: int
+    right_up_to: int  # tokens; 0: wrong everywhere
     trials: int
     tokens: int
 
 
 def costs(rules: Rules, lengths: tuple[int, ...], depths: int) -> list[Cost]:
-    """What each such model costs; several bars together at most the sum of each."""
+    """The cost of a model for each length that it may be right up to; several bars cost at most the sum of each."""
     return [_cost(list(_designs(rules, lengths, depths)), lengths, right) for right in (0, *lengths)]
 
 
 def most(rules: Rules, lengths: tuple[int, ...], depths: int) -> Cost:
-    """What no model costs more than, whatever it scores: every length up to the cap of each bar, bases included."""
+    """The most that any model costs: every length up to the cap of each bar, bases included."""
     caps = dict.fromkeys(lengths, 0)
     for base, design in _designs(rules, lengths, depths):
         caps |= {length: max(caps[length], design.cap(at)) for at, length in enumerate(design.lengths)}
@@ -324,8 +317,8 @@ def _model(design: SearchDesign, right: int) -> See:
 def _cost(designs: list[tuple[int, SearchDesign]], lengths: tuple[int, ...], right: int) -> Cost:
     sent = dict.fromkeys(lengths, 0)
     for base, design in designs:
-        found = walk(design, _model(design, right))
-        for length, column in zip(design.lengths, found.columns, strict=True):
+        columns = walk(design, _model(design, right)).columns
+        for length, column in zip(design.lengths, columns, strict=True):
             sent[length] = max(sent[length], column.n)
         if base:
             sent[base] = max(sent[base], BASE_LOOK * design.unit)
@@ -342,7 +335,7 @@ def replacements_from(unit: int) -> int:
 
 
 def seen(outcomes: Mapping[int, float | None], n: int, unit: int, max_errors: float) -> Seen:
-    """What is known of a length's first `n` trials. `outcomes`: by repeat, the score (0..1), `None` for none.
+    """The first `n` trials of a length. `outcomes`: by repeat, the score (0..1), `None` for a trial without one.
 
     A trial without a score is replaced by the repeat of so many more than any look has, at the same depth: it is never
     taken for a miss. More than `max_errors` percent of them, and more than one: the length cannot be measured.

@@ -1,4 +1,4 @@
-"""Which length an adaptive run asks next."""
+"""The sequential design of an adaptive run: which length is asked next, and what is decided."""
 
 from __future__ import annotations
 
@@ -12,15 +12,12 @@ from needlework.results.adaptive.design import Decision, SearchDesign, boundarie
 # Looks are made one by one, so that what is decided does not depend on how many trials are in flight.
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The first so many trials of a length: the scores there are, the trials that had none, and what is to be asked.
-
-    `missing`: repeats; while there are any, the look cannot be made. `hopeless`: too many trials had no score.
-    """
+    """The first n trials of a length."""
 
     scores: Sequence[float]
-    missing: tuple[int, ...] = ()
-    lost: int = 0
-    hopeless: bool = False
+    missing: tuple[int, ...] = ()  # repeats that are not asked yet; while there are any, the look cannot be made
+    lost: int = 0  # trials without a score
+    hopeless: bool = False  # too many trials have no score
 
 
 See = Callable[[int, int], Seen]
@@ -29,22 +26,21 @@ See = Callable[[int, int], Seen]
 
 @dataclass(frozen=True, slots=True)
 class LookSchedule:
-    """Looks at one length, from so many trials to so many."""
+    """Consecutive looks at one length."""
 
-    at: int
-    begun: int
-    ended: int
+    at: int  # the length's index
+    begun: int  # trials before
+    ended: int  # trials after
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """How far the answers lead. `parts`: what the open turn and its plan ask, empty when the walk has come to its end;
-    the first of them stands at the look whose trials are missing."""
+    """The state of a search: what the answers so far decide."""
 
     design: SearchDesign
-    columns: tuple[LengthState, ...]
+    columns: tuple[LengthState, ...]  # of each length
     turns: tuple[LookSchedule, ...]
-    parts: tuple[Batch, ...]
+    parts: tuple[Batch, ...]  # what the open plan asks, the look whose trials are missing first; empty at the end
 
     @property
     def ended(self) -> bool:
@@ -58,7 +54,7 @@ class Walk:
 
 
 def walk(design: SearchDesign, see: See) -> Walk:
-    """Go as far as the answers lead."""
+    """Make every look that the answers allow."""
     columns = [LengthState() for _ in design.lengths]
     turns: list[LookSchedule] = []
     while parts := next_parts(design, columns):
@@ -77,32 +73,32 @@ def walk(design: SearchDesign, see: See) -> Walk:
     return Walk(design, tuple(columns), tuple(turns), ())
 
 
-def asked_next(found: Walk, see: See, width: int) -> list[tuple[int, int]]:
+def asked_next(state: Walk, see: See, width: int) -> list[tuple[int, int]]:
     """Return the (number of a length, repeat) to send next: what the look needs, and up to `width` that may be needed.
 
     After the look: the rest of the turn, the other parts of its plan, and one more look at the same length; never a
     length that was not asked yet.
     """
-    asked: dict[tuple[int, int], None] = {}
-    for number, (at, n) in enumerate(_looks_ahead(found)):
-        if number and len(asked) >= width:
+    trials: dict[tuple[int, int], None] = {}
+    for number, (at, n) in enumerate(_coming_looks(state)):
+        if number and len(trials) >= width:
             break
         for repeat in see(at, n).missing:
-            if number and len(asked) >= width:
+            if number and len(trials) >= width:
                 break
-            asked[at, repeat] = None
-    return list(asked)
+            trials[at, repeat] = None
+    return list(trials)
 
 
-def _looks_ahead(found: Walk) -> Iterator[tuple[int, int]]:
-    design = found.design
-    for number, part in enumerate(found.parts):
-        column = found.columns[part.at]
+def _coming_looks(state: Walk) -> Iterator[tuple[int, int]]:
+    design = state.design
+    for number, part in enumerate(state.parts):
+        column = state.columns[part.at]
         if number and not column.n:
             continue
         yield from ((part.at, look) for look in _looks_of(design, column, part))
-    if found.parts:
-        first, column = found.parts[0], found.columns[found.parts[0].at]
+    if state.parts:
+        first, column = state.parts[0], state.columns[state.parts[0].at]
         after = column.looks + len(_looks_of(design, column, first))
         yield from ((first.at, look) for look in design.looks(first.at)[after : after + 1])
 
@@ -134,19 +130,19 @@ _MOST = 6  # looks' worth of trials: the most of a turn, and what a length that 
 
 @dataclass(frozen=True, slots=True)
 class LengthState:
-    """What is known of one length: its first `n` trials at the last look, their sum of scores, and the decision."""
+    """The state of one length at its last look."""
 
-    n: int = 0
-    total: float = 0.0
+    n: int = 0  # trials
+    total: float = 0.0  # their sum of scores
     looks: int = 0
     decision: Decision = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """So many further trials, at most, of the length with this number."""
+    """At most so many further trials of one length."""
 
-    at: int
+    at: int  # the length's index
     trials: int
 
 
@@ -187,7 +183,7 @@ class _Need:
 
 
 class _Needs:
-    """How many further trials would decide each length so, by what it seems to score."""
+    """How many further trials would decide each length, by its estimated score."""
 
     def __init__(self, design: SearchDesign, columns: Sequence[LengthState]) -> None:
         self._design = design
@@ -217,7 +213,7 @@ class _Needs:
 
 
 def estimates(columns: Sequence[LengthState], bar: float) -> list[float]:
-    """Return what each length seems to score, 0..1: never rising (isotonic regression), and a guess beyond."""
+    """Estimate the score of each length, 0..1: never rising (isotonic regression), and a guess beyond."""
     blocks: list[tuple[float, float, int]] = []  # mean, weight, lengths
     for column in columns:
         if not column.n:
@@ -228,10 +224,10 @@ def estimates(columns: Sequence[LengthState], bar: float) -> list[float]:
             mean = (mean * weight + other * more) / (weight + more)
             weight, count = weight + more, count + lengths
         blocks.append((mean, weight, count))
-    found = [mean for mean, _, count in blocks for _ in range(count)]
-    while len(found) < len(columns):
-        found.append(found[-1] * (_ABOVE if found[-1] > bar else _BELOW) if found else _FIRST)
-    return found
+    scores = [mean for mean, _, count in blocks for _ in range(count)]
+    while len(scores) < len(columns):
+        scores.append(scores[-1] * (_ABOVE if scores[-1] > bar else _BELOW) if scores else _FIRST)
+    return scores
 
 
 def divergence(p: float, q: float) -> float:
@@ -276,5 +272,5 @@ def _part(design: SearchDesign, need: _Need) -> Batch:
 def _first_looks(columns: Sequence[LengthState], parts: Sequence[Batch]) -> list[Batch]:
     """No length is asked before every shorter one has had its first look."""
     fresh = next((i for i, column in enumerate(columns) if not column.n and not column.decision), len(columns))
-    found = [Batch(min(part.at, fresh), part.trials) for part in parts]
-    return list({part.at: part for part in reversed(found)}.values())[::-1]
+    batches = [Batch(min(part.at, fresh), part.trials) for part in parts]
+    return list({batch.at: batch for batch in reversed(batches)}.values())[::-1]

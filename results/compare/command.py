@@ -16,9 +16,9 @@ from needlework.core.grid import slug
 from needlework.results.files.json_files import COMPARISON, SCHEMA, comparison_object, escaped
 from needlework.results.files.read_run import Run, read_run
 from needlework.results.html.comparison import comparison_html, comparison_sentence
-from needlework.results.pictures.comparison import write_difference_heatmaps, write_score_lines
-from needlework.results.pictures.heatmap import FORMATS, Format, parse_formats
+from needlework.results.pictures.files import BOTH, Format, parse_formats, write_charts
 from needlework.results.records.samples import began, common_window, step_of, windows_of
+from needlework.results.report.charts import difference_heatmap, score_lines
 from needlework.results.statistics.comparison.comparison import Comparison
 from needlework.results.statistics.comparison.many_runs import Base, ComparedRun, compare_runs
 from needlework.results.statistics.comparison.provenance import (
@@ -102,20 +102,16 @@ def _write_heatmaps(
 ) -> list[Path]:
     """Write a heatmap of B - A for each task of each pair; the title alone where there is one picture."""
     pairs = [(row, row.pair) for row in comparison.rows if row.pair]
-    paths = []
+    charts = []
     for row, pair in pairs:
         labels = f"A: {comparison.label(row.base)} · B: {comparison.label(row.name)}"
         heading = title or f"{row.name} - {row.base}"
         alone = title is not None and len(pairs) == len(pair.tasks) == 1
-        paths += write_difference_heatmaps(
-            pair.tasks,
-            folder,
-            titles=[heading if alone else f"{heading} · {task_name(task.family)}" for task in pair.tasks],
-            subtitles=[f"{labels} · {task_sentence(task)}" for task in pair.tasks],
-            name="difference" if len(pairs) == 1 else f"difference-{row.name}",
-            formats=formats,
-        )
-    return paths
+        name = [row.name] if len(pairs) > 1 else []
+        for task in pair.tasks:
+            subject = heading if alone else f"{heading} · {task_name(task.family)}"
+            charts.append(difference_heatmap(task, name, subject, f"{labels} · {task_sentence(task)}"))
+    return write_charts(charts, folder, formats)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -153,7 +149,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--title", help="title of the page and the heatmaps (default: the runs' names)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: compared-with-A, beside B)")
     parser.add_argument(
-        "--format", type=parse_formats, default=FORMATS, metavar="png,svg", help="of the heatmaps [both]"
+        "--format", type=parse_formats, default=BOTH, metavar="png,svg,pdf", help="of the heatmaps [png,svg]"
     )
     return parser
 
@@ -240,9 +236,8 @@ def write_comparison(
     `facts`: what else comparison.json says of each.
     """
     sentence = comparison_sentence(comparison.rows).rstrip(".")
-    pictures = write_score_lines(
-        comparison.rows, folder / "scores", title=sentence or title, below=title if sentence else ""
-    )
+    charts = score_lines(comparison.rows, "scores", sentence or title, title if sentence else "")
+    pictures = write_charts(charts, folder)
     page = comparison_html(
         comparison.rows,
         title=title,

@@ -10,14 +10,15 @@ from pathlib import Path
 
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.files import write_whole
-from needlework.core.grid import slug
-from needlework.results.compare.collect import BoardRun, candidates_of, collect
+from needlework.results.compare.collect import BoardRun, collect, models_of
 from needlework.results.compare.leaderboard import place_of
 from needlework.results.html.boards import history_html
-from needlework.results.pictures.models import write_history
+from needlework.results.pictures.files import write_charts
 from needlework.results.records.samples import began, step_of
+from needlework.results.report.chart import chart_name
+from needlework.results.report.charts import history_chart
 from needlework.results.statistics.comparison.provenance import weights_lines
-from needlework.results.statistics.leaderboard.boards import BoardSeries, Candidate, series_of
+from needlework.results.statistics.leaderboard.boards import BoardSeries, ModelRun, series_of
 from needlework.results.style import one_line
 from needlework.results.tables.leaderboard import (
     change_words,
@@ -51,10 +52,10 @@ def main(argv: Sequence[str]) -> int:
 def _history(options: argparse.Namespace) -> Sequence[BoardSeries]:
     found = collect(options.runs)
     folder = options.out or place_of(options.runs, "history")
-    candidates, left_out = candidates_of(found.runs, folder, newest=False)
+    runs, left_out = models_of(found.runs, folder, newest=False)
     by_name = {run.name: run for run in found.runs}
-    whole = [each for each in candidates if not each.why]
-    series = series_of(_ordered(whole, by_name, options.order))
+    whole = [run for run in runs if not run.why]
+    series = series_of(_ordered(whole, by_name, options.order), by_model=options.order == "date")
     notes = [*weights_lines({name: run.manifest for name, run in by_name.items()}), *left_out, *found.faults]
     if not series:
         raise InputError(
@@ -71,25 +72,22 @@ def _history(options: argparse.Namespace) -> Sequence[BoardSeries]:
     return series
 
 
-def _ordered(
-    candidates: Sequence[Candidate], runs: dict[str, BoardRun], order: str
-) -> list[tuple[str, str, Candidate]]:
-    """Runs in order, each with its place by name and the model that it is a run of."""
+def _ordered(models: Sequence[ModelRun], runs: dict[str, BoardRun], order: str) -> list[tuple[str, ModelRun]]:
+    """Runs in order, each with its place by name."""
     placed = []
-    for each in candidates:
-        model = next(iter(each.entries.values())).model
+    for each in models:
         if order == "step":
-            step = step_of([runs[each.run].folder.name, model])
+            step = step_of([runs[each.run].folder.name, each.model])
             if step is None:
-                raise InputError("--order", order, f"no number in {each.run!r} or {model!r}; use date")
-            placed.append((step, f"step {step:g}" if step < 1e6 else f"step {step:.4g}", "", each))
+                raise InputError("--order", order, f"no number in {each.run!r} or {each.model!r}; use date")
+            placed.append((step, f"step {step:g}" if step < 1e6 else f"step {step:.4g}", each))
         else:
             when = began(runs[each.run].manifest)
             if when is None:
                 raise InputError("--order", order, f"{each.run} has no manifest.json that says when it began; use step")
-            placed.append((when.timestamp(), f"{when:%Y-%m-%d %H:%M}", model, each))
-    placed.sort(key=lambda item: (item[0], item[3].name))
-    return [(place, model, each) for _, place, model, each in placed]
+            placed.append((when.timestamp(), f"{when:%Y-%m-%d %H:%M}", each))
+    placed.sort(key=lambda item: (item[0], item[2].name))
+    return [(place, each) for _, place, each in placed]
 
 
 def _write(series: Sequence[BoardSeries], folder: Path, *, title: str, notes: Sequence[str]) -> list[Path]:
@@ -97,8 +95,8 @@ def _write(series: Sequence[BoardSeries], folder: Path, *, title: str, notes: Se
     pictures: list[Path] = []
     drawn = []
     for number, each in enumerate(series, start=1):
-        stem = folder / f"history-{slug(each.task)}{f'-{number}' if len(series) > 1 else ''}"
-        paths = write_history(each, stem, title=series_sentence(each), below=size_words(each))
+        name = chart_name("history", each.task, str(number) if len(series) > 1 else "")
+        paths = write_charts([history_chart(each, name, series_sentence(each), size_words(each))], folder)
         drawn.append(next(path.read_bytes() for path in paths if path.suffix == ".png"))
         pictures += paths
     write_whole(folder / "report.html", history_html(series, drawn, title=title, notes=notes).encode())
@@ -116,12 +114,12 @@ def _object(series: BoardSeries) -> dict[str, object]:
         "runs": [
             {
                 "when": point.place,
-                "run": point.who.run,
+                "run": point.model_run.run,
                 "score": overall.mean,
                 "low": overall.interval.low if overall.interval else None,
                 "high": overall.interval.high if overall.interval else None,
                 "range": None if overall.range is None else list(overall.range),
-                "score_with_misses": point.counted,
+                "score_with_misses": point.entry.counted,
                 "trials": overall.trials,
                 "scored": overall.n,
             }

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.files import write_whole
-from needlework.core.grid import slug
-from needlework.results.compare.collect import candidates_of, collect
+from needlework.results.compare.collect import collect, models_of
 from needlework.results.files.csv_files import safe_cell
 from needlework.results.html.boards import board_html
-from needlework.results.pictures.comparison import write_score_lines
+from needlework.results.pictures.files import write_charts
+from needlework.results.report.chart import chart_name
+from needlework.results.report.charts import score_lines
 from needlework.results.statistics.comparison.many_runs import ComparedRun
 from needlework.results.statistics.comparison.provenance import weights_lines
 from needlework.results.statistics.leaderboard.boards import Board, BoardRow, boards_of
@@ -51,9 +52,9 @@ def _leaderboard(options: argparse.Namespace) -> None:
     found = collect(options.runs)
     folder = options.out or place_of(options.runs, "leaderboard")
     newest = found.from_folder and not options.every_run
-    candidates, left_out = candidates_of(found.runs, folder, newest=newest)
-    boards = boards_of(candidates)
-    shown = {each.run for each in candidates}
+    runs, left_out = models_of(found.runs, folder, newest=newest)
+    boards = boards_of(runs)
+    shown = {each.run for each in runs}
     same = weights_lines({run.name: run.manifest for run in found.runs if run.name in shown})
     notes = [*same, *_apart(boards), *left_out, *found.faults]
     if not boards:
@@ -165,18 +166,17 @@ def markdown_text(boards: Sequence[Board], title: str, notes: Sequence[str]) -> 
 
 
 def _values(number: int, board: Board, row: BoardRow, lengths: Sequence[int]) -> list[object]:
-    interval = (row.interval.low, row.interval.high) if row.interval else (None, None)
-    scores = [*row.ranks, row.mean, *interval, row.counted, *(row.range or (None, None))]
-    values = [board.task, number, row.who.name, row.who.run, *scores]
-    entry, differences = row.entry, board.differences.get(row.who.name)
-    if entry is None:
-        return [*values, *[None] * (len(_PLAIN) - len(values) - 1), differences, *[None] * 3 * len(lengths)]
-    overall, columns = entry.overall, [entry.by_length.get(length) for length in lengths]
+    entry, overall, effective = row.entry, row.entry.overall, row.entry.effective
+    score = overall.share
+    values = [board.task, number, row.model_run.name, row.model_run.run, *row.ranks, score.value, score.low, score.high]
+    values += [entry.counted, *(overall.range or (None, None))]
     values += [overall.trials, overall.n, overall.counts["error"], overall.counts["invalid"]]
-    values += [*(entry.effective[:3] if entry.effective else (None, None, None)), entry.prompt_tokens]
-    values += [entry.answer_tokens, *(entry.latency or (None, None)), differences]
+    values += [effective.conservative, effective.point, effective.optimistic] if effective else [None] * 3
+    values += [entry.prompt_tokens, entry.answer_tokens, *(entry.latency or (None, None))]
+    columns = [entry.by_length.get(length) for length in lengths]
     ranges = [end for column in columns for end in (column and column.range) or (None, None)]
-    return [*values, *(column.mean if column else None for column in columns), *ranges]
+    means = [column.mean if column else None for column in columns]
+    return [*values, board.differences.get(row.model_run.name), *means, *ranges]
 
 
 def _picture(board: Board, folder: Path, number: int, boards: Sequence[Board]) -> list[Path]:
@@ -184,13 +184,12 @@ def _picture(board: Board, folder: Path, number: int, boards: Sequence[Board]) -
     if len(board.lengths) < 2 or len(board.rows) < 2:
         return []
     twice = [each.task for each in boards].count(board.task) > 1
-    stem = folder / f"scores-{slug(board.task)}{f'-{number + 1}' if twice else ''}"
+    name = chart_name("scores", board.task, str(number + 1) if twice else "")
     lines = [_line(row) for row in board.rows[:DRAWN]]
     below = "of the answers with a score" if board.has_misses else ""
     more = f", the first {DRAWN} of {len(board.rows)}" if len(board.rows) > DRAWN else ""
-    return write_score_lines(lines, stem, title=f"{board.task}: score over length{more}", below=below)
+    return write_charts(score_lines(lines, name, f"{board.task}: score over length{more}", below), folder)
 
 
 def _line(row: BoardRow) -> ComparedRun:
-    assert row.entry is not None
-    return ComparedRun(row.who.name, row.entry.overall, row.entry.by_length)
+    return ComparedRun(row.model_run.name, row.entry.overall, row.entry.by_length)

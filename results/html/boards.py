@@ -21,7 +21,6 @@ from needlework.results.tables.leaderboard import (
     series_title,
 )
 
-_STYLES = ("page.css", "comparison.css", "print.css", "board.css")
 # What a column means, by how its head begins; a length's column has the last one.
 MEANINGS = {
     "rank": "The places that the model may have, 95 % sure for all models together: 2–5 says that nothing shows which.",
@@ -43,7 +42,7 @@ def board_html(boards: Sequence[Board], pictures: Sequence[bytes | None], *, tit
     """Return the page: one text that loads nothing. `pictures`: a PNG for each board, where it has one; `notes`: what
     was left out.
     """
-    style, script = "".join(map(asset, _STYLES)), asset("board.js")
+    style, script = asset("page.css") + asset("comparison.css"), asset("board.js")
     return (
         environment()
         .get_template("board.html.j2")
@@ -65,7 +64,7 @@ def _board(board: Board, picture: bytes | None) -> dict[str, object]:
         "title": on_one_line(board_title(board)),
         "head": [(text, meaning_of(text)) for text in head],
         "rows": [
-            (row.who.link, [on_one_line(text) for text in board_row(board, row, every_length=True)])
+            (row.model_run.link, [on_one_line(text) for text in board_row(board, row, every_length=True)])
             for row in board.rows
         ],
         "notes": board_notes(board),
@@ -87,7 +86,7 @@ _OWN = {
 
 def history_html(series: Sequence[BoardSeries], pictures: Sequence[bytes], *, title: str, notes: Sequence[str]) -> str:
     """Return the page: one text that loads nothing and runs nothing. `pictures`: a PNG for each series."""
-    style = "".join(map(asset, ("page.css", "print.css", "board.css")))
+    style = asset("page.css") + asset("comparison.css")
     return (
         environment()
         .get_template("history.html.j2")
@@ -103,7 +102,8 @@ def history_html(series: Sequence[BoardSeries], pictures: Sequence[bytes], *, ti
                     "lines": [on_one_line(line) for line in series_lines(each)],
                     "head": [(text, meaning_of(text, _OWN)) for text in series_head(each)],
                     "rows": [
-                        (point.who.link, [on_one_line(text) for text in series_row(point)]) for point in each.points
+                        (point.model_run.link, [on_one_line(text) for text in series_row(point)])
+                        for point in each.points
                     ],
                     "picture": b64encode(picture).decode(),
                 }

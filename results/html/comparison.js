@@ -1,3 +1,85 @@
+// The view of two runs: what the cells of a difference say, and both answers of a trial side by side.
+const { families } = data;
+const SIDES = ["A", "B"];
+
+const signed = (value) => (value === 0 ? "0.0" : `${value > 0 ? "+" : ""}${value.toFixed(1)}`);
+
+function cellLines({ panel, column, row }) {
+  const family = families[panel];
+  const where = `length ${integer(family.lengths[column])} · ${row < 0 ? "mean of all depths" : depthWords(family, row)}`;
+  const numbers = row < 0 ? family.columns[column] : family.cells[row][column];
+  if (numbers === null) return [where, "not run"];
+  const [n, first, second, difference, low, high, unscored] = numbers;
+  const apart = unscored ? `${integer(unscored)} without a pair` : "";
+  if (difference === null) return [where, "no pair", apart];
+  const interval = low === null ? "too few samples for an interval" : `95 % interval ${signed(low)}..${signed(high)}`;
+  return [where, `B − A = ${signed(difference)} points (${interval}), n = ${integer(n)}`, `A ${percent(first)} % · B ${percent(second)} %`, apart];
+}
+
+function paneContent(place) {
+  const lines = cellLines(place).filter(Boolean);
+  const family = families[place.panel];
+  const numbers = family.cells[place.row][place.column];
+  const pairs = rowsAt(place).map((row) => row.map(trialOf));
+  const notes = [];
+  if (numbers === null) notes.push("This cell never ran.");
+  const missing = numbers === null ? 0 : numbers[0] + numbers[6] - pairs.length;
+  if (missing > 0) notes.push(`Details of ${integer(missing)} of ${integer(numbers[0] + numbers[6])} trials are not in this page, to keep it small; the runs' results.json have them.`);
+  const changed = (pair) => pair[0]?.score !== pair[1]?.score || pair[0]?.outcome !== pair[1]?.outcome;
+  const ordered = [...pairs.filter(changed), ...pairs.filter((pair) => !changed(pair))];
+  return { lines: [family.name, ...lines], notes, articles: ordered.map((pair) => pairView(pair, place)) };
+}
+
+// What both were asked; then each answer in a column; then what is known of both prompts.
+function pairView(pair, place) {
+  const known = pair[0] ?? pair[1];
+  const family = families[place.panel];
+  return node("article", { className: "trial" },
+    node("h3", {}, `Trial ${known.repeat === null ? "" : known.repeat}`),
+    ...questionPart(known),
+    ...expectedPart(known),
+    node("div", { className: "sides" }, ...pair.map((trial, i) => sideView(trial, SIDES[i]))),
+    ...aroundPart(known),
+    ...promptLine(known),
+    folded("Prompts and requests", factTable(pair.map((trial) => trial && requestFacts(trial))), needleTable(known.needles)),
+    folded("Timings", factTable(pair.map((trial) => trial && timingFacts(trial)))));
+}
+
+function sideView(trial, name) {
+  const side = node("b", { className: `side ${name.toLowerCase()}` }, name);
+  if (trial === null) return node("section", {}, node("h3", {}, side, "no such trial"));
+  const heading = node("h3", {}, side, badge(trial.outcome), scoreOf(trial),
+    trial.scorer === null ? null : node("span", { className: "soft" }, "scorer ", ...textParts(trial.scorer)));
+  return node("section", {}, heading, ...answerParts(trial));
+}
+
+// Facts of A and B as a table; rows that differ are marked.
+function factTable(sides) {
+  const names = [...new Set(sides.flatMap((facts) => (facts ? facts.map(([name]) => name) : [])))];
+  const found = sides.map((facts) => new Map(facts || []));
+  const told = (value) => (value === null || value === undefined || value === "" ? ["–"] : textParts(value));
+  const rows = names
+    .map((name) => [name, ...found.map((facts) => facts.get(name))])
+    .filter(([, ...each]) => each.some((value) => value !== null && value !== undefined && value !== ""))
+    .map(([name, ...each]) => {
+      const differs = JSON.stringify(each[0] ?? null) !== JSON.stringify(each[1] ?? null);
+      return node("tr", { className: differs ? "differs" : "" }, node("th", { scope: "row" }, name), ...each.map((value) => node("td", {}, ...told(value))));
+    });
+  const head = node("tr", {}, node("td", {}), ...SIDES.map((side) => node("th", { scope: "col" }, side)));
+  return node("table", { className: "both" }, node("thead", {}, head), node("tbody", {}, ...rows));
+}
+
+// A click on a cell in the lists opens it, as a click on it in the heatmap does.
+function startChanges() {
+  for (const button of document.querySelectorAll("button.change")) {
+    button.addEventListener("click", () => {
+      const { panel, column, row } = button.dataset;
+      const table = document.querySelector(`table.heat[data-panel="${panel}"]`);
+      openPane(table.tBodies[0].rows[Number(row)].cells[Number(column) + 1], button);
+    });
+  }
+}
+
 // The page of a comparison starts.
 document.querySelectorAll("table.heat").forEach(startHeatmap);
 startChanges();

@@ -82,7 +82,7 @@ def comparison_html(
     data = {"families": [_task_data(task) for _, pair in pairs for task in pair.tasks]}
 
     def with_details(details: str, notice: Sequence[str]) -> str:
-        return page("comparison", title, data, details=details, colors="safe", notice=notice, fields=fields)
+        return page("comparison", title, data, details=details, colors="viridis", notice=notice, fields=fields)
 
     room = limit_bytes - len(with_details("", ()).encode()) - NOTICE_BYTES
     kept = fit(

@@ -13,19 +13,11 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from needlework.core.grid import slug
 from needlework.results.html.charts import on_one_line, script_json, trusted
-from needlework.results.html.details import OWN, SHARED
 from needlework.results.records.samples import task_of
 from needlework.results.report.documents import MEANINGS as RETRIEVAL
 from needlework.results.report.tasks import MEANINGS as TASKS
 from needlework.results.statistics.panels import Panel
 from needlework.results.style import COLORS, DIFFERENCES, ColorsName, color_of, dark, difference_color
-
-# In this order they are one script. The functions of one may be called from any other.
-_SCRIPTS = ("base.js", "tip.js", "grid.js", "pane.js", "trial.js", "links.js")
-SCRIPTS = {
-    "report": (*_SCRIPTS, "curves.js", "cells.js", "filters.js", "report.js"),
-    "comparison": (*_SCRIPTS, "pairs.js", "comparison.js"),
-}
 
 
 def page(
@@ -43,10 +35,10 @@ def page(
     `data`: what the script reads; `details`: the trials, packed; `notice`: what was left out of them; `fields`: what
     else the template asks for.
     """
-    style = "".join(map(asset, ("page.css", "first.css", "heat.css", "details.css", "print.css"))) + palette_css(colors)
+    style = asset("page.css") + palette_css(colors)
     if template == "comparison":
         style += asset("comparison.css") + differences_css()
-    script = f'"use strict";\n(() => {{\n{"".join(map(asset, SCRIPTS[template]))}}})();\n'
+    script = f'"use strict";\n(() => {{\n{asset("page.js")}{asset(f"{template}.js")}}})();\n'
     return (
         environment()
         .get_template(f"{template}.html.j2")
@@ -54,7 +46,7 @@ def page(
             policy=policy(style, script, images=template == "comparison"),
             style=trusted(style),
             script=trusted(script),
-            data=trusted(script_json({**data, "shared": SHARED, "own": OWN})),
+            data=trusted(script_json(data)),
             details=details,
             title=on_one_line(title) or "Needlework",
             notice=notice,

@@ -15,6 +15,7 @@ from needlework.results.html.charts import on_one_line, percent_number
 from needlework.results.html.details import TrialDetails
 from needlework.results.html.page import asked_title, panel_title, task_title
 from needlework.results.report.adaptive import answer, bar_words
+from needlework.results.report.panels import UNEVEN, range_notes, scored_of
 from needlework.results.report.section import Finding
 from needlework.results.report.tasks import panel_findings
 from needlework.results.statistics.intervals import Interval
@@ -23,7 +24,6 @@ from needlework.results.statistics.run_followup import FAULTS, reason_of
 from needlework.results.statistics.tasks import PanelStatistics
 from needlework.results.statistics.wording import range_words, score_and_interval
 from needlework.results.style import MARKS, UnscoredMark, display_width, length_labels, mark_of, percent
-from needlework.results.tables.terminal import UNEVEN, range_notes, scored_of
 
 NO_SCORE = "–"
 
@@ -105,7 +105,12 @@ def entries(asked: Iterable[RecordInPanel], panels: Sequence[Panel]) -> list[Tri
         panel = numbers[trial.model, trial.task, trial.needle]
         row, column = rows[panel][trial.depth], columns[panel][trial.length]
         order = (panel, row, column, record.repeat, str(record.key))
-        found.append((order, TrialDetails((record,), panel, column, row, int(trial.outcome == "found"))))
+        found.append(
+            (
+                order,
+                TrialDetails((record,), panel, column, row, int(trial.outcome == "found" and not record.details.flags)),
+            )
+        )
     return [entry for _, entry in sorted(found, key=itemgetter(0))]
 
 
@@ -359,4 +364,4 @@ def _told_once(missed: Sequence[Record]) -> list[Record]:
 def _said(record: Record) -> str:
     """The answer; of a trial without one, why."""
     message = record.error.message if record.error else ""
-    return record.answer or record.response.text or message or record.why
+    return record.response.text or record.answer or message or record.why

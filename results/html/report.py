@@ -30,13 +30,13 @@ LIMIT_BYTES = 3_000_000
 NOTICE_BYTES = 1_000  # kept free for what is said about things left out
 
 
-def write_html(path: Path, report: RunReport, *, title: str | None = None, colors: ColorsName = "safe") -> None:
+def write_html(path: Path, report: RunReport, *, title: str | None = None, colors: ColorsName = "viridis") -> None:
     """Write `path` atomically. See `html_text`."""
     write_whole(path, html_text(report, title=title, colors=colors).encode())
 
 
 def html_text(
-    report: RunReport, *, title: str | None = None, colors: ColorsName = "safe", limit_bytes: int = LIMIT_BYTES
+    report: RunReport, *, title: str | None = None, colors: ColorsName = "viridis", limit_bytes: int = LIMIT_BYTES
 ) -> str:
     """Return the page: the same for the same records in any order, and nothing in it is loaded from elsewhere.
 

@@ -12,7 +12,8 @@ from typing import Any, Literal
 from needlework.core.errors import InputError
 from needlework.results.leval.predictions import Prediction, Predictions, find_files, read_predictions, write_object
 from needlework.results.statistics.agreement import share
-from needlework.results.statistics.tasks import Share, weighted_mean
+from needlework.results.statistics.panels import Share
+from needlework.results.statistics.tasks import weighted_mean
 from needlework.results.statistics.wording import ends, percent2
 from needlework.results.style import NONE, one_line
 from needlework.results.tables.terminal import aligned

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from math import ceil
+from math import ceil, log
 
 from needlework.core.grid import depth_label
 from needlework.core.record import FINAL, Record
 from needlework.results.adaptive.design import SHARE
 from needlework.results.adaptive.survey import Cost, LengthFound, LengthStatement
 from needlework.results.records.samples import identity
+from needlework.results.report.chart import ColorScale, Heatmap, HeatmapCell, chart_name
 from needlework.results.report.section import Section, Table
 from needlework.results.statistics.comparison.provenance import differing_facts
 from needlework.results.statistics.panels import depth_order
-from needlework.results.style import NONE, counted, fit, length_labels, one_line, percent1
+from needlework.results.statistics.wording import adaptive_clause
+from needlework.results.style import COUNTS, NONE, counted, fit, length_labels, one_line, percent1
 
 _UNKNOWN = "unknown"
 _PLAIN = str.maketrans({"·": "|"})
@@ -52,6 +54,7 @@ def _adaptive_section(number: int, name: str, found: Sequence[LengthStatement]) 
     head = ("trials at depth", *length_labels([each.length for each in found[0].lengths]))
     return Section(
         f"Effective length: {name}",
+        charts=(_asked_heatmap(name, found),),
         tables=(Table("", head, tuple(tuple(row) for row in _table_rows(found))),),
         notes=(*adaptive_lines(found, lengths=False), *MEANINGS),
         name=f"adaptive-{number}",
@@ -75,6 +78,41 @@ def _score_words(each: LengthFound) -> str:
     if not each.n or each.low is None or each.high is None:
         return NONE
     return f"{percent1(each.total / each.n)} ({percent1(each.low)}–{percent1(each.high)})"
+
+
+def _asked_heatmap(name: str, found: Sequence[LengthStatement]) -> Heatmap:
+    """How often each cell of a series was asked, and above it what was decided at each length."""
+    first, turns = found[0], sum(len(each.turns) for each in found)
+    ends = {end for each in found for end in (each.low, each.high)}
+    asked = [at for each in found for at, of in enumerate(each.lengths) if of.asked or of.length in ends]
+    shown = max(asked, default=0) + 1
+    beyond = length_labels([each.length for each in first.lengths[shown:]])
+    unasked = f" · not asked: {' to '.join(dict.fromkeys((beyond[0], beyond[-1])))}" if beyond else ""
+    lengths = first.lengths[:shown]
+    depths = sorted({depth for each in lengths for depth in each.per_depth}, key=depth_order)
+    most = max((n for each in lengths for n in each.per_depth.values()), default=1)
+    counts = [[each.per_depth.get(depth, 0) for each in lengths] for depth in depths]
+    decided = []
+    for statement in found:
+        base = statement.base.length if statement.base else None
+        words = [length_words(each, base) if each.asked else "" for each in statement.lengths[:shown]]
+        decided.append((bar_words(statement), tuple(HeatmapCell(text=text) for text in words)))
+    clause = adaptive_clause(first)
+    about = " · ".join(f"{bar_words(each)}: {answer(each)}" for each in found)
+    series = name.removeprefix(first.model).strip(" ·")
+    return Heatmap(
+        name=chart_name("asked", first.task, first.needle, first.model),
+        title=one_line(f"{first.model} {clause}" if clause else name),
+        subtitle=one_line(f"{series}: {cost_words(first, turns)} · {about}{unasked}"),
+        lengths=length_labels([each.length for each in lengths]),
+        depths=tuple(map(depth_label, depths)),
+        rows=tuple(
+            tuple(HeatmapCell(log(n) / log(most) if most > 1 else 0.0, str(n)) if n else None for n in row)
+            for row in counts
+        ),
+        summaries=tuple(decided),
+        scale=ColorScale(COUNTS),
+    )
 
 
 def plan_lines(name: str, mode: str, costs: Sequence[Cost], most: Cost) -> list[str]:

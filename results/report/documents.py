@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from needlework.core.grid import depth_label
+from needlework.results.report.charts import ARMS, document_charts, size_depth_words
 from needlework.results.report.section import Finding, Section, Table, filled_table
 from needlework.results.report.tasks import extremes_words
-from needlework.results.statistics.absent import WORDS, Rate, Vote
+from needlework.results.statistics.absent import Rate
 from needlework.results.statistics.documents import FOCUSED, ArmAtPlace, ArmScore, DocumentScores, Paired
 from needlework.results.statistics.panels import Tally, range_of
+from needlework.results.statistics.votes import WORDS, Vote
 from needlework.results.statistics.wording import interval_words, points1, range_words, score_and_interval
 from needlework.results.style import NONE, counted, length_labels, one_line, percent1
 
-ARMS = {"whole": "all documents", FOCUSED: "answer document alone"}
 _RATES = ("score %", "95 %", "n", "abstains % (95 %)", "wrong content % (95 %)", "unscored")
 _ABSENT = {"absent": "taken out", "near": "the most similar one instead"}
 _MEANINGS = {
@@ -32,21 +33,13 @@ def document_sections(found: Sequence[DocumentScores]) -> list[Section]:
     return [
         Section(
             f"{each.model} · your documents · {counted(each.questions, 'question')}",
+            charts=tuple(document_charts(each)),
             tables=tuple(_document_tables(each)),
             findings=tuple(_document_findings(each)),
             brief=True,
         )
         for each in found
     ]
-
-
-def size_depth_words(found: DocumentScores) -> str:
-    """Where the answer document stood when sizes were asked: `answer document at depth 50 %`."""
-    if found.size_spread:
-        first, last = depth_label(found.size_depths[0]), depth_label(found.size_depths[-1])
-        return f"answer document at depths spread over {first}–{last} %"
-    depths = ", ".join(f"{depth:g}" for depth in found.size_depths) or "none"
-    return f"answer document at depth{'s' if len(found.size_depths) > 1 else ''} {depths} %"
 
 
 def _document_tables(found: DocumentScores) -> list[Table]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from needlework.results.report.chart import Chart
 from needlework.results.style import NONE, folded_table, one_line
 
 _WIDE = 1000  # columns of what is no terminal: a table stays in one piece
@@ -40,7 +41,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What one statistic says of a run: tables, then findings, then notes.
+    """What one statistic says of a run: charts, then tables, then findings, then notes.
 
     `name`: its id on the page. `meanings`: of column heads, which the page has in its glossary. `brief`: is drawn
     below the first sentence in a terminal; `open`: may stand open on the page.
@@ -51,6 +52,7 @@ class Section:
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     name: str = ""
+    charts: tuple[Chart, ...] = ()
     meanings: tuple[tuple[str, str], ...] = ()
     brief: bool = False
     open: bool = False

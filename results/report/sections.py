@@ -1,16 +1,20 @@
-"""All sections of a run's report, in their order."""
+"""All sections of a run's report, in their order, and all charts of it."""
 
 from __future__ import annotations
 
+from needlework.results.report.adaptive import adaptive_sections
+from needlework.results.report.chart import Chart
+from needlework.results.report.charts import heatmap_title, model_charts, panel_heatmap, telling_panels
 from needlework.results.report.documents import document_sections, retrieval_sections
 from needlework.results.report.section import Section
 from needlework.results.report.suites import data_set_sections, leval_sections, needlebench_sections, ruler_sections
 from needlework.results.report.tasks import task_sections
 from needlework.results.statistics.run_report import RunReport
+from needlework.results.style import ColorsName
 
 
 def run_sections(report: RunReport) -> list[Section]:
-    """What the run has to say beside its heatmaps; a new table is a function here and its statistics."""
+    """What the run has to say beside its heatmaps; a new table or chart is a function here and its statistics."""
     return [
         *task_sections(report.tasks, report.macros),
         *document_sections(report.documents),
@@ -20,3 +24,21 @@ def run_sections(report: RunReport) -> list[Section]:
         *leval_sections(report.leval),
         *data_set_sections(report.field),
     ]
+
+
+def run_charts(report: RunReport, colors: ColorsName = "viridis", *, numbers: bool = False) -> list[Chart]:
+    """Every chart that is written beside the report: those of its sections, of several models, and the heatmaps."""
+    return [
+        *section_charts(report),
+        *model_charts(report.panels),
+        *(
+            panel_heatmap(panel, title=heatmap_title(panel), colors=colors, numbers=numbers)
+            for panel in telling_panels(report.panels)
+        ),
+    ]
+
+
+def section_charts(report: RunReport) -> list[Chart]:
+    """The charts of the sections."""
+    sections = [*adaptive_sections(report.adaptive), *run_sections(report)]
+    return [chart for section in sections for chart in section.charts]

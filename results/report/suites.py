@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from needlework.results.report.charts import ruler_charts
 from needlework.results.report.section import Finding, Section, Table, filled_table
 from needlework.results.statistics.run_facts import LatencyRow, Times
 from needlework.results.statistics.suites.data_sets import MRCR, DataSetGroup, FieldTable, LevalSummary
@@ -194,6 +195,7 @@ def ruler_sections(found: Sequence[RulerTable]) -> list[Section]:
     return [
         Section(
             f"RULER · {each.model} · {each.language}",
+            charts=tuple(ruler_charts(found)) if each is found[0] else (),
             tables=(_ruler_table(each),),
             notes=tuple(_ruler_notes(each)),
             brief=True,

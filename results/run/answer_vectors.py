@@ -40,8 +40,8 @@ def write_answer_vectors(folder: Path, settings: Settings, records: Sequence[Rec
     """
     try:
         if (embedder := voting_embedder(settings)) is not None:
-            own = (record for record in records if record.task_label in OWN_DOCUMENTS)
-            texts = [text for record in own if isinstance(text := record.response.text, str)]
+            voting = (record for record in records if record.task_label in OWN_DOCUMENTS)
+            texts = [text for record in voting if isinstance(text := record.response.text, str)]
             write_vectors(folder, embedder.name, answer_vectors(embedder, texts))
     except Exception as error:  # noqa: BLE001 - whatever a library or a server raises
         return [f"votes are by words, for want of vectors: {printable(error)}"]

@@ -18,17 +18,16 @@ from needlework.results.files.json_files import SUMMARY, write_json, write_summa
 from needlework.results.gates.decide import markdown_rows
 from needlework.results.gates.gate import Verdict
 from needlework.results.html.report import write_html
-from needlework.results.pictures.documents import write_asked_charts, write_document_charts
-from needlework.results.pictures.heatmap import write_heatmaps
-from needlework.results.pictures.models import write_model_lines, write_task_charts
-from needlework.results.pictures.parts import DEFAULT, Style, heatmap_title, telling
+from needlework.results.pictures.files import write_charts
 from needlework.results.records.journal import read_vectors
+from needlework.results.report.sections import run_charts
 from needlework.results.statistics.adaptive import adaptive_statements
 from needlework.results.statistics.length_scores import parse_relative_to
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import RunReport, run_report
 from needlework.results.statistics.suites.needlebench import design_of
 from needlework.results.statistics.tasks import GateRow, selection_words
+from needlework.results.style import ColorsName
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +67,17 @@ def finish(
         sending=tuple(sending_notes(settings, manifest)),
         facts=run_facts(manifest, folder.resolve().name) if manifest else None,
     )
-    style = Style(colors=settings.heatmap_colors, numbers=settings.heatmap_numbers)
-    return Finished(report, write_files(folder, report, style))
+    files = write_files(folder, report, settings.heatmap_colors, numbers=settings.heatmap_numbers)
+    return Finished(report, files)
 
 
-PICTURES = ("asked-*", "tasks*", "models-*", "documents-*", "heatmap-*")
+PICTURES = ("asked-*", "tasks*", "models-*", "documents-*", "heatmap-*", "ruler*")
 FILES = ("report.html", "results.json", SUMMARY, "results.csv", "cells.csv")
 
 
-def write_files(folder: Path, report: RunReport, style: Style = DEFAULT) -> tuple[Path, ...]:
+def write_files(
+    folder: Path, report: RunReport, colors: ColorsName = "viridis", *, numbers: bool = False
+) -> tuple[Path, ...]:
     """Write report.html, results.json, summary.json, results.csv, cells.csv and the pictures; return their paths.
 
     Pictures of an earlier run with other options are removed. Raises `OSError` when the folder cannot take them.
@@ -86,15 +87,8 @@ def write_files(folder: Path, report: RunReport, style: Style = DEFAULT) -> tupl
     write_summary(summary, report)
     write_csv(rows, report.records)
     write_cells(cells, report.panels)
-    write_html(page, report, colors=style.colors)
-    shown = telling(report.panels)
-    pictures = [
-        *write_asked_charts(report.adaptive, folder),
-        *write_task_charts(report.tasks, report.macros, folder),
-        *write_document_charts(report.documents, folder),
-        *write_model_lines(report.panels, folder),
-        *write_heatmaps(shown, folder, style=style, titles=list(map(heatmap_title, shown))),
-    ]
+    write_html(page, report, colors=colors)
+    pictures = write_charts(run_charts(report, colors, numbers=numbers), folder)
     for pattern in PICTURES:
         for old in set(folder.glob(pattern)) - set(pictures):
             old.unlink()
@@ -115,8 +109,8 @@ def sending_notes(settings: Settings, manifest: Mapping[str, Any] | None) -> Ite
         yield "a model on this machine works on prompts together: a time is one prompt's share of that of all"
     if not kinds - {*_HERE, "mock"} or settings.concurrency < 2:
         return
-    told = (manifest or {}).get("models")
-    facts = [each for each in told.values() if isinstance(each, Mapping)] if isinstance(told, Mapping) else []
+    models = (manifest or {}).get("models")
+    facts = [each for each in models.values() if isinstance(each, Mapping)] if isinstance(models, Mapping) else []
     slots = min((int(each[_SLOTS]) for each in facts if str(each.get(_SLOTS, "")).isdecimal()), default=0)
     if 0 < slots < settings.concurrency:
         yield f"the server works on {slots} at once and was asked no more (--concurrency {settings.concurrency})"

@@ -21,7 +21,7 @@ from needlework.results.statistics.intervals import (
     resampled_means,
     score_interval,
 )
-from needlework.results.statistics.tasks import Share
+from needlework.results.statistics.panels import Share
 from needlework.results.style import percent1
 from needlework.scoring.judges.judges import JUDGE_SAID
 

@@ -9,14 +9,13 @@ from statistics import median
 from typing import Any
 
 from needlework.core.record import Record
-from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.adaptive.survey import LengthStatement
 from needlework.results.records.journal import AnswerVectors
 from needlework.results.statistics.absent import AbsentTwins
 from needlework.results.statistics.agreement import judge_notes
 from needlework.results.statistics.documents import ArmScore, DocumentScores, arm_scores, document_statistics
 from needlework.results.statistics.length_scores import BaselineChoice
-from needlework.results.statistics.panels import Panel, RecordInPanel, asked_of, depth_order, summary_of
+from needlework.results.statistics.panels import Panel, RecordInPanel, Tally, asked_of, depth_order, summary_of
 from needlework.results.statistics.run_facts import (
     LatencyRow,
     RunFacts,
@@ -34,6 +33,7 @@ from needlework.results.statistics.tasks import (
     PanelStatistics,
     TaskScore,
     macros,
+    overall_score,
     scores_of,
     statistics_of,
     without_lengths,
@@ -84,6 +84,10 @@ class RunReport:
         """The models that were asked, sorted."""
         return tuple(dict.fromkeys([each.trial.model for each in self.asked]))
 
+    def overall(self, model: str) -> Tally:
+        """The one score of a model."""
+        return overall_score({(row.model, row.task): row.overall for row in self.tasks if row.model == model})
+
     @property
     def interrupted(self) -> str:
         """`interrupted after 8 of 40 trials`; empty for a run that came to its end."""
@@ -113,7 +117,7 @@ def run_report(
     """
     ordered = tuple(sorted(records, key=reading_order))
     asked = tuple(asked_of(ordered))
-    tasks = scores_of(asked, family_of)
+    tasks = scores_of(asked)
     stability = stability_of(ordered)
     walked = {(found.model, found.task, found.needle) for found in adaptive}
     still = stability_line(stability) if stability else ""

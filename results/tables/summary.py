@@ -22,7 +22,7 @@ _NO_MISS = ("found", "error", "skipped")
 
 
 def run_lines(
-    report: RunReport, *, color: bool, encoding: str | None, width: int, colors: ColorsName = "safe"
+    report: RunReport, *, color: bool, encoding: str | None, width: int, colors: ColorsName = "viridis"
 ) -> list[str]:
     """Every panel as a heatmap of text, where they are not too many, a table of the tasks, summaries of suites.
 
@@ -67,7 +67,7 @@ _NONE = "–"
 
 
 def brief_lines(
-    report: RunReport, *, room: int, color: bool, encoding: str | None, width: int, colors: ColorsName = "safe"
+    report: RunReport, *, room: int, color: bool, encoding: str | None, width: int, colors: ColorsName = "viridis"
 ) -> list[str]:
     """At most `room` lines of at most `width` columns. `color`, `encoding`, `colors`: as for `terminal_heatmaps`."""
     lines = _suite_lines(report, room, width, ascii_only=not can_encode(encoding))
@@ -162,7 +162,7 @@ def ending(
     width: int,
     encoding: str | None,
     color: bool,
-    colors: ColorsName = "safe",
+    colors: ColorsName = "viridis",
     quiet: bool = False,
 ) -> Iterator[Line]:
     """At most `MOST` lines of at most `width` columns, `last` of which others need. `folder`: as the user types it.

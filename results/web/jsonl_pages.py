@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -16,11 +16,10 @@ from starlette.responses import Response
 
 from needlework.core.errors import InputError
 from needlework.results.web.app import Context, FormFields, ListRow, Page, document_html
-from needlework.results.web.store import StaleError, change_record, digest_of, read_record, stamp_of
+from needlework.results.web.store import StaleError, change_record, digest_of, read_record
 
 _BOM = b"\xef\xbb\xbf"
 _DOCUMENTS = ("input", "text", "content", "context", "document")
-_SEPARATORS = ((", ", ": "), (",", ":"))
 _STATES = ("all", "no pairs", "edited", "not editable")
 _TITLE, _LONGEST_TEXT = 160, 1_000_000  # characters
 
@@ -36,15 +35,13 @@ class TextPair(NamedTuple):
 class DocumentLine:
     """What a line holds. `problem`: why its pairs cannot be edited, or nothing.
 
-    `counts`: questions and answers in the file; where they differ, `pairs` has blanks. `others`: the other fields, as
-    JSON. `parallel`: names of those with one entry for each pair.
+    `counts`: questions and answers in the file; where they differ, `pairs` has blanks. `others`: the other fields.
     """
 
     document: str = ""
     pairs: tuple[TextPair, ...] = ()
     counts: tuple[int, int] = (0, 0)
-    others: tuple[tuple[str, str], ...] = ()
-    parallel: tuple[str, ...] = ()
+    others: dict[str, Any] = field(default_factory=dict)
     problem: str = ""
 
 
@@ -60,37 +57,26 @@ def read_line(raw: bytes) -> DocumentLine:
     lists = [row.get(name, []) for name in ("instructions", "outputs")]
     if not all(isinstance(each, list) and all(isinstance(text, str) for text in each) for each in lists):
         return DocumentLine(row.get(key, ""), problem="has instructions or outputs that are no lists of texts")
-    counts = (len(lists[0]), len(lists[1]))
-    padded = ([*each, *[""] * (max(counts) - len(each))] for each in lists)
+    questions, answers = lists
+    most = max(map(len, lists))
+    padded = ([*each, *[""] * (most - len(each))] for each in lists)
     pairs = tuple(TextPair(*each) for each in zip(*padded, strict=True))
     others = {name: value for name, value in row.items() if name not in (key, "instructions", "outputs")}
-    parallel = (
-        name for name, value in others.items() if pairs and isinstance(value, list) and len(value) == len(pairs)
-    )
-    texts = ((name, json.dumps(value, ensure_ascii=False)) for name, value in others.items())
-    return DocumentLine(row.get(key, ""), pairs, counts, tuple(texts), tuple(parallel))
+    return DocumentLine(row.get(key, ""), pairs, (len(questions), len(answers)), others)
 
 
 def with_pairs(raw: bytes, pairs: Sequence[TextPair]) -> bytes:
-    """Put other pairs into a line without a problem, in the style of its writer; the line where they are its own."""
+    """Put other pairs into a line without a problem; the line as it is where they are its own."""
     if tuple(pairs) == read_line(raw).pairs:
         return raw
-    lead = _BOM if raw.startswith(_BOM) else b""
-    text = raw.removeprefix(_BOM).strip(b" \t\r\n")
-    end = raw[len(raw.rstrip(b" \t\r\n")) :]
-    row = json.loads(text)
-    styles = [(separators, ascii_only) for separators in _SEPARATORS for ascii_only in (True, False)]
-    style = next((style for style in styles if _dumped(row, *style) == text), (_SEPARATORS[0], text.isascii()))
+    row = json.loads(raw.removeprefix(_BOM))
     row["instructions"], row["outputs"] = ([pair[part] for pair in pairs] for part in (0, 1))
-    return lead + (_dumped(row, *style) or _dumped(row, style[0], ascii_only=True)) + end
-
-
-def _dumped(row: Any, separators: tuple[str, str], ascii_only: bool) -> bytes:
-    """Write a row; nothing where half of a surrogate pair has no UTF-8."""
     try:
-        return json.dumps(row, ensure_ascii=ascii_only, separators=separators).encode()
-    except UnicodeEncodeError:
-        return b""
+        text = json.dumps(row, ensure_ascii=raw.removeprefix(_BOM).isascii()).encode()
+    except UnicodeEncodeError:  # half of a surrogate pair has no UTF-8, only an escape
+        text = json.dumps(row).encode()
+    lead = _BOM if raw.startswith(_BOM) else b""
+    return lead + text + raw[len(raw.rstrip(b" \t\r\n")) :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,18 +116,18 @@ class _EditedFile:
 
 def open_pages(context: Context) -> list[Page]:
     """One page for each file of documents that was given."""
-    return [_open_page(_EditedFile(context, f"/jsonl/{n}/", path)) for n, path in enumerate(context.sources.annotated)]
-
-
-def _open_page(file: _EditedFile) -> Page:
-    routes = [
-        file.context.reading("/", partial(_show_list, file)),
-        file.context.reading("/{line:int}", partial(_show_line, file)),
-        file.context.reading("/{line:int}/document", partial(_show_document, file)),
-        file.context.changing("/{line:int}", partial(_save, file)),
-    ]
     about = "Write and correct questions and answers beside their document."
-    return Page(file.address, file.path.name, about, routes, file.state)
+    pages = []
+    for number, path in enumerate(context.sources.annotated):
+        file = _EditedFile(context, f"/jsonl/{number}/", path)
+        routes = [
+            context.reading("/", partial(_show_list, file)),
+            context.reading("/{line:int}", partial(_show_line, file)),
+            context.reading("/{line:int}/document", partial(_show_document, file)),
+            context.changing("/{line:int}", partial(_save, file)),
+        ]
+        pages.append(Page(file.address, path.name, about, routes, file.state))
+    return pages
 
 
 def _lines(path: Path) -> list[bytes]:
@@ -156,10 +142,8 @@ def _row(address: str, raw: bytes, *, is_edited: bool) -> ListRow:
     if line.problem:
         return ListRow(address, f"This line {line.problem}", "not editable")
     title = " ".join(line.document[: 4 * _TITLE].split())[:_TITLE] or "(no document)"
-    questions, answers = line.counts
-    pairs = f"{questions} pairs" if questions == answers else f"{questions} questions, {answers} answers"
     state = "edited" if is_edited else "" if line.pairs else "no pairs"
-    return ListRow(address, title, state, f"{pairs} · {len(line.document):,} characters")
+    return ListRow(address, title, state, f"{len(line.pairs)} pairs · {len(line.document):,} characters")
 
 
 def _show_list(file: _EditedFile, request: Request, _person: str) -> Response:
@@ -175,7 +159,7 @@ def _show_list(file: _EditedFile, request: Request, _person: str) -> Response:
         total=len(rows),
         cleaned=file.cleaned,
         exists=file.cleaned.exists(),
-        is_newer=stamp_of(file.path)[0] > stamp_of(file.current)[0],
+        is_newer=file.path.stat().st_mtime_ns > file.current.stat().st_mtime_ns,
     )
 
 

@@ -410,5 +410,5 @@ def _topics_strict(answer: str, reference: Reference) -> Score:
     return match_score(answer, replace(reference, answers=(gold_of(reference),), parts=(), statement=""))
 
 
-TOPIC = Scorer("leval_topic", 2, _topics_strict)
+TOPIC = Scorer("leval_topic", 3, _topics_strict)
 TOPIC_COMPAT = Scorer("leval_topic_compat", 1, _topics_compat)

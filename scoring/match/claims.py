@@ -1,4 +1,4 @@
-"""What an answer says of its values: denials, corrections, refusals, conclusions.
+"""What an answer says of its values: denials, corrections, lists, unknown words, and whose a value is.
 
 A text is read as a sketch: folded, with `MARK` in place of every value. All languages are looked for at once.
 """
@@ -6,225 +6,294 @@ A text is read as a sketch: folded, with `MARK` in place of every value. All lan
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.resources import files
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
 
-from needlework.scoring.match.folding import MARK, fold, strip_accents
-from needlework.scoring.plain_text import Span
-
-Claim = Literal["given", "denied", "withdrawn", "other"]
-LONG, CLOSING = 1000, 300
-"""From how many letters on an answer is long, and how many at its end count."""
-_UNSPACED = ("zh", "ja")
-_READ = 2000
-
-
-@cache
-def tables() -> Mapping[str, Mapping[str, str]]:
-    """The tables of `words.toml`: language to kind to phrases."""
-    return tomllib.loads(strip_accents(files("needlework.scoring.match").joinpath("words.toml").read_text("utf-8")))
-
-
-@cache
-def words(kind: str, *, pattern: str = "%s") -> re.Pattern[str]:
-    """The phrases of one kind in every language, as the `%s` of a pattern; M stands for a value."""
-    phrases = {name: table[kind].replace("\n", "") for name, table in tables().items() if table.get(kind)}
-    spaced = "|".join(row for name, row in phrases.items() if name not in _UNSPACED)
-    unspaced = "|".join(row for name, row in phrases.items() if name in _UNSPACED)
-    either = rf"(?:(?<!\w)(?:{spaced})(?!\w)|{unspaced})" if unspaced else rf"(?<!\w)(?:{spaced})(?!\w)"
-    return re.compile((pattern % either).replace("M", MARK))
-
+from needlework.scoring.folding import fold_lines
+from needlework.scoring.match.values import Claim, Mention
+from needlework.scoring.match.words import MARK, phrases, split_words, tables, words_of
+from needlework.scoring.plain_text import CJK
 
 _CLOSE = r"[\"')\]}*$ ]*"
 _BETWEEN = r"(?:(?!(?:and|but|und|aber|et|mais|y|pero|и|но|а)\s)[^.,;:!?()、。，\nM-]){0,50}?"
-_WHICH = r"(?:which|that|who|der|die|das|que|qui|котор\w+)"
 _AFTER = (
     rf"{_CLOSE}(?:(?:, |- )(?![^.,;!?M]{{0,40}}M|(?:not|nicht|pas|no|non|не) \w)"
-    rf"|(?:,? ?{_WHICH} |\()?{_BETWEEN})%s(?! only| just|\W*M)"
+    rf"|\(?{_BETWEEN})%s(?! only| just|\W*M)"
 )
 _BESIDE = r"%s(?: (?:the|a|an|le|la|el|der|die|das|den|code|number|value|about))*\W*$"
-# The first of two values was replaced: `A -> B`, `was A, now B`; `from A to B`.
+# The first of two values was replaced: `from A to B`, `A -> B`, `was A, now B`.
+_FROM = re.compile(r"(?:(?<!\w)(?:from|vo[nm]|del?|desde|со?)|[由从])\W*$")
+_TO = re.compile(rf"(?:[^.;!?{MARK}]{{0,30}}?(?<!\w)(?:to|auf|zu|a|en|на)(?!\w)|[改变换到])[^.;!?{MARK}]{{0,12}}{MARK}")
 _REPLACED = rf"{_CLOSE}(?:\([^)M]*\) ?)?(?:(?:->|=>){_CLOSE}M|[^!?M]{{0,40}}?%s[^.!?M]{{0,20}}M)"
-_FROM = re.compile(
-    rf"(?:(?<!\w)(?:from|von|vom|de|del|desde|с|со)|[由从])\W*{MARK}(?:[^.;!?{MARK}]{{0,30}}?"
-    rf"(?<!\w)(?:to|auf|zu|a|en|на)(?!\w)|[改变换到]\w?|->)[^.;!?{MARK}]{{0,12}}{MARK}"
-)
-_CONFIRMS = re.compile(r"\b(?:is|was|that's) (?:indeed )?(?:right|correct|it)\b|\byes\b|confirm|没错|正确")
-_BREAK = re.compile(
+_CLAUSE = re.compile(
     r"(?<!not)[.;!?()\[\]{}|。；、:\n](?!\d)|,(?! (?:dass|que|what|that|что|namely|namlich)\b)|\s-\s|=>|->|，"
     r"|(?<!thing )(?<!\ball )\b(?:but|however|while|whereas|although|because|sondern|aber|jedoch|mais|sino|pero|so)\b"
     r"|而是|但|が、|\sа\s"
 )
 _SENTENCE = re.compile(r"[.!?;](?=[\s\"')\]]|$)|[。！？；\n]|\.\.\.")
+_BUT = re.compile(r"\)|->|=>|(?<!thing )(?<!\w)(?:but|sondern|mais|sino|pero|а)(?!\w)|而是")
+_AND = re.compile(r"\s(?:and|und|et|y|и)\s")
 _LIST = re.compile(
     r"[\"')*\s]*(?:,\s*)?(?:,|/|nor|or|and|noch|und|oder|ni|ou|et|y|o|ни|и|или|和|或者?|与|または|や|と)?[\"'(*\s]*"
 )
 _OR = (
-    r"(?:,? ?(?<!\w)(?:or(?: maybe| perhaps| was it| is it)?|unless it's|maybe|possibly|oder|ou|soit|o|или|либо)"
-    r"(?: maybe| perhaps| the)?"
-    r"(?!\w)|/|或者?|还是|または|[。,]?也可能是|かもしれませんが、|か)"
+    r"(?: ?[^\W\d_]{1,6})?(?:,? ?(?<!\w)(?:or(?: maybe| perhaps| was it| is it)?|unless it's|maybe|possibly|oder|ou"
+    r"|soit|o|или|либо)(?: maybe| perhaps| the)?(?!\w)|/|或者?|还是|または|[。,]?也可能是|かもしれませんが、|か|[到至])"
 )
-_EITHER = re.compile(rf"[\"')(*\s?]*(?:,|\.)?\s*{_OR}[\"'(*\s]*(?:could also be )?")
-_HARSH = re.compile(r"\b(?:wrong|false|incorrect|untrue|old|older|former|previous|first|original|initial)\b")
+_CODE = r"(?:[a-z]{1,4}-?)?\d[\w-]*"
+_BEFORE_OR = re.compile(rf"(?<!\w){_CODE}[\"')*\s]*{_OR}[\"'(*\s]*$")
+_OR_AFTER = re.compile(rf"[\"')*\s]*{_OR}[\"'(*\s]*{_CODE}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sketch:
+    """A text with its values: where they stand, which are alike (`names`), which have digits."""
+
+    text: str
+    places: tuple[int, ...]
+    names: Sequence[str]
+    numbers: Sequence[bool]
+
+    def between(self, rank: int) -> str:
+        """What stands between a value and the next one, that one's mark included."""
+        return self.text[self.places[rank] + 1 : [*self.places, len(self.text)][rank + 1] + 1]
 
 
 def read_claims(
-    sketch: str, values: Sequence[int], owners: Sequence[str], asked: frozenset[str] = frozenset()
-) -> list[Claim]:
-    """What a sketch says of each of its values.
+    lines: str, mentions: Sequence[Mention], names: Sequence[str], question: str, known: str
+) -> list[Mention]:
+    """The values of a folded text with what it says of each.
 
-    `values`: a number each, alike for one value; `owners`: see `owners.owner`; `asked`: words of the asked key, which
-    deny nothing (`the false beacon`).
+    `names`: one each, alike for one value in several spellings; `known`: a text whose words are familiar.
     """
-    sketch = _HARSH.sub(lambda found: "~" * len(found[0]) if found[0] in asked else found[0], sketch)
-    places = [place for place, char in enumerate(sketch) if char == MARK]
+    pieces = [lines[one.span.end : other.span.start] for one, other in pairwise(mentions)]
+    text = MARK.join([lines[: mentions[0].span.start], *pieces, lines[mentions[-1].span.end :]])
+    text = _without_harmless(text, question)
+    places = tuple(place for place, char in enumerate(text) if char == MARK)
+    sketch = _Sketch(text, places, names, [any(map(str.isdigit, each.value)) for each in mentions])
+    foreign = len({_language(text[:600]), _language(question), ""}) > 2
     claims: list[Claim] = []
     for rank, place in enumerate(places):
-        gap = sketch[places[rank - 1] + 1 : place] if rank else ""
-        linked = rank > 0 and _LIST.fullmatch(gap) and gap.strip(" \"'") not in (",", "")
-        denied = claims[-1] == "denied" if linked and claims[-1] == "denied" else _is_denied(sketch, place)
-        claims.append("denied" if denied else "other" if owners[rank] == "other" else "given")
-    moved = {found.start() + found[0].index(MARK) for found in _FROM.finditer(sketch)}
-    for rank, place in enumerate(places):
-        last = rank + 1 == len(places)
-        gap = sketch[place + 1 : len(sketch) if last else places[rank + 1] + 1]
-        turned = words("back").search(gap)
-        if last:
-            if turned and not _CONFIRMS.search(gap, turned.end()) and claims[rank] == "given":
-                claims[rank] = "withdrawn"
-        elif values[rank] != values[rank + 1] and claims[rank + 1] in ("given", "other"):
-            if turned or (claims[rank + 1] == "given" and words("then").search(gap)):
-                claims[: rank + 1] = [
-                    "withdrawn" if claim == "given" and value != values[rank + 1] else claim
-                    for claim, value in zip(claims[: rank + 1], values, strict=False)
-                ]
-            elif place in moved or words("now", pattern=_REPLACED).match(sketch, place + 1):
+        gap = sketch.between(rank - 1)[:-1] if rank else ""
+        if rank and claims[-1] != "given" and _LIST.fullmatch(gap) and gap.strip(" \"'") not in ("", ","):
+            claims.append(claims[-1])
+        elif _is_denied(text, place) or (sketch.numbers[rank] and _is_bound(text, place)):
+            claims.append("denied")
+        elif (
+            foreign or mentions[rank].quoted or not _is_of_another(text, place, question, by_name=sketch.numbers[rank])
+        ):
+            claims.append("given")
+        else:
+            claims.append("other")
+    _take_back(sketch, claims)
+    words = _familiar_words(known, with_tables=set(claims) > {"given"})
+    given = [rank for rank, claim in enumerate(claims) if claim == "given"]
+    for rank in given:
+        exempt = mentions[rank].quoted or (foreign and sketch.numbers[rank])
+        if not exempt and _is_unfamiliar(text, places[rank], words):
+            claims[rank] = "unfamiliar"
+    for rank in _listed(sketch, given):
+        if sketch.numbers[rank] or claims[rank] == "given":
+            claims[rank] = "listed"
+    return [replace(mention, claim=claim) for mention, claim in zip(mentions, claims, strict=True)]
+
+
+def _take_back(sketch: _Sketch, claims: list[Claim]) -> None:
+    """Change the claims of values that a later one corrects or replaces."""
+    for rank, place in enumerate(sketch.places):
+        turned = phrases("back").search(sketch.between(rank))
+        if rank + 1 == len(claims):
+            claims[rank] = "withdrawn" if turned and claims[rank] == "given" else claims[rank]
+        elif sketch.names[rank] != sketch.names[rank + 1] and claims[rank + 1] in ("given", "other"):
+            if turned or (claims[rank + 1] == "given" and phrases("then").search(sketch.between(rank))):
+                for earlier in range(rank + 1):
+                    if claims[earlier] == "given" and sketch.names[earlier] != sketch.names[rank + 1]:
+                        claims[earlier] = "withdrawn"
+            elif phrases("now", pattern=_REPLACED).match(sketch.text, place + 1) or (
+                _FROM.search(sketch.text[max(0, place - 20) : place]) and _TO.match(sketch.between(rank))
+            ):
                 claims[rank] = "denied"
-    return claims
+
+
+def _listed(sketch: _Sketch, given: Sequence[int]) -> set[int]:
+    """The values that stand beside another one as alternatives or in one list: `12 or V`, `V or b3`, `V, W`."""
+    listed: set[int] = set()
+    for rank, after in pairwise([*given, -1]):
+        marks = dict(
+            zip(sketch.places, ("~" if name == sketch.names[rank] else "0" for name in sketch.names), strict=True)
+        )
+        text = "".join(marks.get(place, char) for place, char in enumerate(sketch.text))
+        place = sketch.places[rank]
+        if _BEFORE_OR.search(text[max(0, place - 60) : place]) or _OR_AFTER.match(text[place + 1 : place + 61]):
+            listed.add(rank)
+        gap = sketch.text[place + 1 : sketch.places[after]]
+        in_list = gap == " " or (gap.strip(" \"'()*") and _LIST.fullmatch(gap))
+        if after > 0 and sketch.names[rank] != sketch.names[after] and in_list:
+            listed |= {rank, after}
+    return listed
 
 
 def is_negated(text: str, start: int, end: int) -> bool:
     """Whether a text denies what stands from `start` to `end`."""
-    ahead = fold(f"{text[max(0, start - 110) : start]}|")[:-1]
-    sketch = without_harmless(f"{ahead}{MARK}{fold(f'|{text[end : end + 70]}')[1:]}")
-    return _is_denied(sketch, len(ahead))
+    before = fold_lines(f"{text[max(0, start - 110) : start]}|")[:-1]
+    sketch = _without_harmless(f"{before}{MARK}{fold_lines(f'|{text[end : end + 70]}')[1:]}")
+    return _is_denied(sketch, len(before))
 
 
-def without_harmless(sketch: str) -> str:
-    """Blank out phrases that deny nothing, as `no doubt`; every value keeps its place."""
-    return words("harmless").sub(lambda found: re.sub(rf"[^{MARK}]", "~", found[0]), sketch)
+def _without_harmless(sketch: str, asked: str = "") -> str:
+    """Blank out phrases that deny nothing, as `no doubt`, and words of the question, as `the old mill`."""
+    named = re.findall(r"(?<!\w)(?:the|der|die|das|den|le|la|el) (\w+)", asked)
+    own = {word for word in named if phrases("before").fullmatch(word)}
+    for pattern in (phrases("harmless"), *(re.compile(rf"(?<!\w){word}(?!\w)") for word in sorted(own))):
+        sketch = pattern.sub(lambda found: re.sub(rf"[^{MARK}]", "~", found[0]), sketch)
+    return sketch
 
 
 def _is_denied(sketch: str, place: int) -> bool:
-    clause = clause_before(sketch, place)
-    sentence = re.split(
-        r"\)|->|=>|(?<!thing )(?<!\w)(?:but|sondern|mais|sino|pero|а)(?!\w)|而是", sentence_before(sketch, place)
-    )[-1]
-    named = clause if clause.strip(" \"'*") else words("back").sub("", sentence)
+    clause, sentence = _before(sketch, place, _CLAUSE), _before(sketch, place, _SENTENCE)
+    named = clause if clause.strip(" \"'*") else phrases("back").sub("", _BUT.split(sentence)[-1])
     return bool(
-        words("before").search(named)
-        or words("beside", pattern=_BESIDE).search(clause)
-        or words("after", pattern=_AFTER).match(sketch, place + 1, place + 90)
+        phrases("before").search(named)
+        or phrases("beside", pattern=_BESIDE).search(clause)
+        or phrases("after", pattern=_AFTER).match(sketch, place + 1, place + 90)
     )
 
 
-def clause_before(sketch: str, place: int) -> str:
-    """What stands before a value in its clause, back to the value before it."""
-    return _before(sketch, place, _BREAK)
-
-
-def sentence_before(sketch: str, place: int) -> str:
-    """What stands before a value in its sentence, back to the value before it."""
-    return _before(sketch, place, _SENTENCE)
+def _is_bound(sketch: str, place: int) -> bool:
+    """Whether a number is only a bound: `more than V`."""
+    return phrases("bound", pattern=_BESIDE).search(_before(sketch, place, _CLAUSE)) is not None
 
 
 def _before(sketch: str, place: int, stop: re.Pattern[str]) -> str:
+    """What stands before a value in its clause or sentence, back to the value before it."""
     before = sketch[max(0, place - 160) : place]
     before = before[before.rfind(MARK) + 1 :]
-    if len(before) == 160:
-        before = before.partition(" ")[2]
     return before[max((found.end() for found in stop.finditer(before)), default=0) :]
 
 
-def is_bound(sketch: str, place: int) -> bool:
-    """Whether a number is only a bound: `more than V`, `between 7 and V`."""
-    between = re.compile(rf"(?<!\w)(?:between|zwischen|entre) {MARK} (?:and|und|et|y) $")
-    beside = words("bound", pattern=_BESIDE).search(clause_before(sketch, place))
-    return bool(beside or between.search(sketch, max(0, place - 30), place))
-
-
-def is_one_of_two(text: str, start: int, end: int) -> bool:
-    """Whether an `or` and another number or code stand beside a value: `12 or V`, `V or b3`."""
-    code, near = r"(?:[a-z]{1,4}-?)?\d[\w-]*", r"(?: ?[^\W\d_]{1,6})?"
-    either = rf"{near}(?:{_OR}|[到至])"
-    before = re.search(rf"(?<!\w){code}[\"')*\s]*{either}[\"'(*\s]*$", text[max(0, start - 60) : start])
-    return bool(before or re.match(rf"[\"')*\s]*{either}[\"'(*\s]*{code}", text[end : end + 60]))
-
-
-def is_list(between: str) -> bool:
-    """Whether what stands between two values makes them a list, or alternatives: `A or B`, `A, B`."""
-    return between == " " or bool(between.strip(" \"'()*") and (_EITHER.fullmatch(between) or _LIST.fullmatch(between)))
-
-
-_REFUSAL_WORD = re.compile(
-    r"\W*(?:unknown|n/?a|none|nothing|not (?:stated|sure|given|available|clear)|no answer|no idea|未知|不详|暂无|无)\W*"
+# Whose a value is: names are compared with the question's words, but for an ending; words of every answer name nothing.
+_FOR = r"(?:for|of|under|with|to(?= the | an? )|fur|von|zu[mr]?|des|pour|du|de|del|para|для|у|к)"
+_NAME = r"(?:(?:the|an?|der|die|das|den|le|la|les|el|los|las|your|its) |l')?((?:[a-zа-я][\w'-]* ?){1,4})"
+_PUNCT = r"[\"')\]}*\s,，]*"
+_OWNERS_BEFORE = (
+    re.compile(rf"(?<!\w)(?:{_FOR} |d'(?!apres)){_NAME}"),
+    re.compile(
+        r"((?:[a-zа-я][\w-]* ){0,2}(?!it|that|there|here|what|who|she|he|let)[a-zа-я][\w-]*)'s "
+        r"(?:\w+ ){0,3}(?:is|was|ist)?\W*$"
+    ),
+    re.compile(rf"^\W*{_NAME}(?:has|had|got|uses?|gets?|reads|hat|tiene)(?: the| code| number| value)*\W*$"),
 )
-
-
-def refusal_end(text: str) -> int | None:
-    """Where the last words end that decline to answer or say that the answer is not there; of a folded text."""
-    if _REFUSAL_WORD.fullmatch(text[:_READ]):
-        return len(text)
-    return max((found.end() for found in words("refused").finditer(text[:_READ])), default=None)
-
-
-def is_refusal(text: str) -> bool:
-    """Whether a folded text declines to answer or says that the answer is not there."""
-    return refusal_end(text) is not None
-
-
-def weight(text: str) -> int:
-    """A text's length in letters of an alphabet: a Chinese character says as much as three."""
-    return len(text) if text.isascii() else len(text) + 2 * sum(char >= "\u2e80" for char in text)
-
-
-_SENTENCE_END = re.compile(r"(?:[.!?](?=\s|$)|[。！？!?\n])[\"')\]]*")
-
-
-def first_sentence(lines: str) -> Span:
-    """The first sentence or line of a text."""
-    match = _SENTENCE_END.search(lines)
-    return Span(0, match.end() if match else len(lines))
-
-
-def conclusion(lines: str) -> Span | None:
-    """The last sentence or line, if it is one that concludes (`so the answer is ...`, `因此...`)."""
-    last = next((place for place in range(len(lines) - 1, -1, -1) if lines[place].isalnum()), 0)
-    start = max((found.end() for found in _SENTENCE_END.finditer(lines, 0, last)), default=0)
-    return Span(start, len(lines)) if words("hence").search(lines, start) else None
-
-
-_NEXT = re.compile(
-    r"(?:\n\s*|(?<=[\w.!?。\"'*] ))(?:q(?:uestion)?|user|human|frage|pregunta|вопрос|问题|質問)\s*\d*\s*[:：]"
-    r"|\n\s*(?:passage|document|context|instruction|input|問|问)\s*\d*\s*[:：.]"
+_OWNER_AFTER = re.compile(
+    rf"{_PUNCT}(?:\(|(?:which |that |it |and |and it )?(?:is|was|belongs|goes|ist|gehort|est|es|appartient"
+    rf"|pertenece|refers|applies|opens|относится|принадлежит)"
+    rf"(?: \w+){{0,4}}? )?(?<!\w)(?:(?:{_FOR}|to) |d'(?!apres)){_NAME}"
+    rf"|{_PUNCT}[(\[]{_NAME}[)\]]|{_PUNCT}\(?(?:is|was) (?:the )?{_NAME}'s?(?!\w)"
 )
+_LABELLED = re.compile(r"(?:^|[|\n*]|- )((?:[a-zа-я][\w'-]* ?){1,3})\W*(?:[:=|(]|->|=>| - )[^\w\n]*$")
+_HAN_OWNERS = (
+    re.compile(rf"([{CJK}]{{1,12}})[的の][^的の，。、{MARK}]{{0,10}}$"),
+    re.compile(rf"([{CJK}]{{1,12}}?)(?:さん)?(?:[:：是]|が)$"),
+)
+_HAN_OWNER_AFTER = re.compile(rf"[^，。、{MARK}]{{0,6}}?(?:は|是|属于|属於)([{CJK}]{{1,12}}?)(?:さん)?(?:[的の]|$)")
 
 
-def without_next_turn(lines: str) -> str:
-    """What stands before a further question that a model asks itself, where an answer stands before it."""
-    turn = _NEXT.search(lines, 1)
-    before = lines[: turn.start()] if turn else ""
-    return before if any(char.isalnum() for char in before) and weight(before) <= LONG else lines
+def _is_of_another(sketch: str, place: int, question: str, *, by_name: bool) -> bool:
+    """Whether the words beside a value say that it is another key's than the one asked for."""
+    if phrases("other").search(_before(sketch, place, _SENTENCE)) and not phrases("other").search(question):
+        return True
+    if not by_name or not phrases("code").search(question):
+        return False
+    after = sketch[place + 1 : place + 70].partition(MARK)[0]
+    after = after[:2] + re.split(r"[.;!?\n](?!\d)|[,，。、] ?(?!\()", after[2:])[0]
+    before, label = _before(sketch, place, _CLAUSE), ""
+    if not before.strip(" \"'*$"):
+        label = _label(sketch, place)
+        before = phrases("back").sub("", _before(sketch, place, _SENTENCE).rpartition(")")[2])
+    if sketch[max(0, place - len(before) - 1)] == MARK:
+        before = _AND.split(before)[-1]
+    found = [pattern.search(before if before.strip() else label) for pattern in _HAN_OWNERS]
+    for han in filter(None, (*found, _HAN_OWNER_AFTER.match(after))):
+        name, key = han[1].lstrip(tables()["zh"]["neutral"]), re.search(rf"([{CJK}]{{2,12}})[的の]", question)
+        return bool(key and name and key[1] not in name and name not in question)
+    asked = _familiar_words(question) - words_of("neutral")
+    behind, labelled = _OWNER_AFTER.match(after), _LABELLED.search(label)
+    named = [found[1] for pattern in _OWNERS_BEFORE for found in pattern.finditer(before)]
+    named += [name for name in behind.groups() if name] if behind else []
+    if labelled and len(split_words(labelled[1])) >= min(2, len(asked)):
+        named.append(labelled[1])
+    for name in named:
+        spelled = [word for word in split_words(name) if word not in words_of("neutral")]
+        if sum(_is_known(word, asked) for word in spelled) < min(2, len(spelled)):
+            return True
+    return False
 
 
-def split_at_question(lines: str, question: str) -> tuple[str, str] | None:
-    """What stands before the last repetition of a question in an answer, and what follows; `None`: it has none.
+def _label(sketch: str, place: int) -> str:
+    label = sketch[max(sketch.rfind(sign, 0, place) for sign in f"\n.;{MARK}") + 1 : place][-60:]
+    return label if re.search(r"[:=|(\[>-][^\w\n]*$", label) else ""
 
-    Only a real question counts: what a base model is asked to go on with (`The code is`) belongs to the answer.
+
+def _is_known(word: str, known: frozenset[str]) -> bool:
+    """Whether a word is one of those that are known, but for an ending."""
+    word = word.removesuffix("'s")
+    return word in known or any(
+        other.startswith(word[: max(4, min(len(word), len(other)) - 2)]) or (len(word) > 4 and other.endswith(word))
+        for other in known
+        if len(word) > 3
+    )
+
+
+@lru_cache(1024)
+def _language(text: str) -> str:
+    """The language of a folded text by its commonest words, or its script; empty where it has none of them."""
+    words = ["han" if word > "\u3000" else "cyrillic" if word >= "а" else word for word in split_words(text)]
+    common = {name: table["common"].split() for name, table in tables().items() if "common" in table}
+    count = {name: sum(word in row for word in words) for name, row in common.items()}
+    return max(count, key=count.__getitem__) if any(count.values()) else ""
+
+
+@lru_cache(1024)
+def _familiar_words(text: str, *, with_tables: bool = False) -> frozenset[str]:
+    """The words of a folded question or needle, and those that may stand for them; none where none tells anything."""
+    words = frozenset(split_words(text))
+    if not words - words_of("neutral"):
+        return frozenset()
+    groups = (row.split() for table in tables().values() for row in table.get("alike", "").split("|"))
+    return words.union(*(group for group in groups if words.intersection(group)), words_of() if with_tables else ())
+
+
+# What is said of a value behind it: `V. That is ...`, `V, but ...`, `V - ...`.
+_REMARKS = (
+    re.compile(
+        rf"[^\w{MARK}]*(?:(?:and|but|yet|hmm+|though|und|aber|et|mais|y|pero|и|но)[\s,]+)*"
+        rf"(?:that|this|it|which|who|what|there|c'est|das|dies\w*|esto|eso|это|там)"
+        rf"(?: one| number| value| code)?(?:'s| is| was| has| goes| belongs| refers)(?!\w)"
+        rf"(?! (?:\w+ly )?(?:in|at|near|on|found|mentioned|stated|located|hidden|given)\b)([^.!?;\n{MARK}]*)"
+    ),
+    re.compile(
+        rf"[^.!?;\n{MARK}]{{0,70}}?(?<!\w)(?:but|though|although|however|yet|aber|jedoch|mais|pero|но)(?!\w)"
+        rf"([^.!?;\n{MARK}]*)"
+    ),
+    re.compile(rf"[\"'*]*(?: -|:) ([^.!?;,\n{MARK}(]*)"),
+)
+_RATE = re.compile(r"\W*(?:per|a|each|every|pro|par|por|im|al) ([^\W\d_]+)")
+
+
+def _is_unfamiliar(sketch: str, place: int, known: frozenset[str]) -> bool:
+    """Whether words stand beside a value that are not known, nor used by every answer.
+
+    They may be another way to say what was asked, or something else (`he grew up in V`, `the joining fee is V`).
     """
-    wanted = question.strip(" \"'.,:;。：；")
-    at = lines.replace("\n", " ").rfind(wanted) if len(wanted) >= 8 and ("?" in wanted or "？" in wanted) else -1
-    return None if at < 0 else (lines[:at], lines[at + len(wanted) :].lstrip(" \"'.,:;。：；_\n"))
+    if not known:
+        return False
+    clause = _AND.split(_before(sketch, place, _CLAUSE))[-1]
+    after = re.split(rf"[.;!?()\n:,](?!\d)|[。、]|{_AND.pattern}", sketch[place + 1 : place + 90].partition(MARK)[0])[0]
+    remarks = (pattern.match(sketch, place + 1 + len(after)) for pattern in _REMARKS)
+    text = " ".join([clause.strip() or _label(sketch, place), after, *(found[1] for found in remarks if found)])
+    beside = split_words(phrases("then").sub("", phrases("back").sub("", text)))
+    rate, usual = _RATE.match(after), words_of("neutral", "units", "months")
+    return bool(rate and rate[1] not in known) or any(
+        word.removesuffix("'s") not in usual and not _is_known(word, known) for word in beside
+    )

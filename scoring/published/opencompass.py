@@ -123,12 +123,12 @@ def trim_prediction(prediction: str, reference: str) -> str:
     return trimmed[: at + 1] if at >= 0 else trimmed
 
 
-KEYWORD = Scorer("keyword", 4, _keyword)
-CDME_MULTI = Scorer("cdme_multi", 4, _keyword)
-NEEDLEBENCH_V1 = Scorer("needlebench_v1", 4, _keyword)
-NEEDLEBENCH_V1_MULTI = Scorer("needlebench_v1_multi", 4, _words)
-NEEDLEBENCH_V2 = Scorer("needlebench_v2", 4, _binary)
-NEEDLEBENCH_PARALLEL = Scorer("needlebench_parallel", 4, _parallel)
+KEYWORD = Scorer("keyword", 5, _keyword)
+CDME_MULTI = Scorer("cdme_multi", 5, _keyword)
+NEEDLEBENCH_V1 = Scorer("needlebench_v1", 5, _keyword)
+NEEDLEBENCH_V1_MULTI = Scorer("needlebench_v1_multi", 5, _words)
+NEEDLEBENCH_V2 = Scorer("needlebench_v2", 5, _binary)
+NEEDLEBENCH_PARALLEL = Scorer("needlebench_parallel", 5, _parallel)
 
 
 def boxed_answer(text: str) -> str:

@@ -131,7 +131,7 @@ def _listed_beside(answer: str, parts: Sequence[str]) -> set[str]:
 
 RULER_ALL = Scorer("ruler_all", 1, _all)
 RULER_PART = Scorer("ruler_part", 1, _part)
-RULER_STRICT = Scorer("ruler_strict", 4, strict_score)
+RULER_STRICT = Scorer("ruler_strict", 5, strict_score)
 
 
 # EvalScope's rule wants the whole needle text: a correct short answer scores 0 (`exact_match_compat`). `exact_match`

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from needlework.scoring.content_words import content_word_places, content_words
-from needlework.scoring.match.claims import CLOSING, LONG, first_sentence, is_negated, is_refusal, weight
+from needlework.scoring.match.claims import is_negated
 from needlework.scoring.match.match import folded_value, match_score
-from needlework.scoring.match.values import fold_moments
 from needlework.scoring.plain_text import Span, find_whole, flatten, normalize_lines, normalize_value
+from needlework.scoring.reading import is_refusal, outside_copies
 from needlework.scoring.scores import Reference, Score, Scorer
 
 # It does where 0.3 of the reference's content words stand in the answer and the answer does not abstain: what agrees
@@ -99,7 +99,7 @@ def _spellings(value: str) -> list[str]:
 
 def _compare(lines: str, value: str, asked: frozenset[str]) -> _Compared:
     """Compare an answer (from `normalize_lines`) with an accepted one; `asked`: the question's content words."""
-    text = _stated(_outside_copies(lines), silent=is_refusal(value))
+    text = _stated(outside_copies(lines), silent=is_refusal(value))
     wanted = content_words(value)
     places = [(word, span) for word, span in content_word_places(text) if word in wanted]
     if next(content_word_places(value), None) is None:  # `no`, `both`: the words that every text has
@@ -136,13 +136,6 @@ def _figures(words: Iterable[str]) -> set[str]:
     return {word for word in words if any(char.isdigit() for char in word)}
 
 
-def _outside_copies(lines: str) -> str:
-    if weight(lines) <= LONG:
-        return lines
-    first = first_sentence(lines).end
-    return f"{lines[: min(first, CLOSING)]}\n{lines[max(first, len(lines) - CLOSING) :]}"
-
-
 def _stated(lines: str, *, silent: bool) -> str:
     """What an answer states: without the clauses that say that the text is `silent`, unless that is what is asked."""
     if silent or not is_refusal(flatten(lines)):
@@ -150,10 +143,10 @@ def _stated(lines: str, *, silent: bool) -> str:
     return " ; ".join(clause for clause in _CLAUSE.split(lines) if clause.strip() and not is_refusal(flatten(clause)))
 
 
-DOCUMENTS = Scorer("documents", 5, documents_score)
+DOCUMENTS = Scorer("documents", 6, documents_score)
 
 
-ABSTAIN = Scorer("abstain", 4, abstain_score)
+ABSTAIN = Scorer("abstain", 5, abstain_score)
 
 
 # For contexts whose distractors are all known: each wrong value has a place and, where it makes sense, a kind.
@@ -185,8 +178,7 @@ def confusion_score(answer: str, reference: Reference) -> Score:
 
 def _entry(table: Mapping[str, Entry], value: str) -> Entry | None:
     """What a table has for a normalised value."""
-    named = ((folded_value(name), entry) for name, entry in table.items())
-    return next((entry for name, entry in named if value in (name, fold_moments(name))), None)
+    return next((entry for name, entry in table.items() if folded_value(name) == value), None)
 
 
-CONFUSION = Scorer("confusion", 4, confusion_score)
+CONFUSION = Scorer("confusion", 5, confusion_score)

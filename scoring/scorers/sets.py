@@ -10,20 +10,11 @@ from dataclasses import replace
 from hashlib import sha256
 from types import MappingProxyType
 
-from needlework.scoring.match.claims import (
-    CLOSING,
-    LONG,
-    conclusion,
-    is_negated,
-    is_refusal,
-    refusal_end,
-    split_at_question,
-    weight,
-    without_next_turn,
-)
+from needlework.scoring.match.claims import is_negated
 from needlework.scoring.match.match import affirms, match_score
 from needlework.scoring.match.values import find_same_shape
 from needlework.scoring.plain_text import find_whole, flatten, normalize, normalize_lines, normalize_value
+from needlework.scoring.reading import conclusion, is_refusal, outside_copies, own_words, refusal_end, weight
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 
 # Values are found as `match` finds them: whole, affirmed, not in a long copy of the text. Everything else in the answer
@@ -85,10 +76,8 @@ def _result(lines: str, values: Sequence[str]) -> str:
 
 
 def _alike(lines: str, parts: Sequence[str]) -> list[str]:
-    """Values in an answer that are not wanted but look like those that are; of a long answer at its end only."""
-    text = flatten(lines)
-    if weight(text) > LONG + CLOSING * (len(parts) - 1):
-        text = text[-CLOSING * len(parts) :]
+    """Values in an answer that are not wanted but look like those that are; of a long answer at its ends only."""
+    text = flatten(outside_copies(lines, len(parts)))
     spans = {span for value in parts for span in find_same_shape(text, value)}
     alike = [text[span.start : span.end] for span in sorted(spans) if not is_negated(text, *span)]
     if all(_CONSONANTS.fullmatch(part) for part in parts):
@@ -96,7 +85,7 @@ def _alike(lines: str, parts: Sequence[str]) -> list[str]:
     return [value for value in alike if value not in parts]
 
 
-SET_F1 = Scorer("set_f1", 4, set_f1_score)
+SET_F1 = Scorer("set_f1", 5, set_f1_score)
 
 
 # Known words (right and wrong ones) count wherever they are affirmed; any other word that is an item of its own is one
@@ -122,9 +111,7 @@ def word_list_score(answer: str, reference: Reference) -> Score:
     lines = normalize_lines(answer)
     if not lines:
         return Score(0.0, "empty", why="no text")
-    question = normalize_lines(reference.question).replace("\n", " ")
-    pieces = split_at_question(lines, question) if question else None
-    said = lines if pieces is None else pieces[1] or pieces[0]
+    said = own_words(lines, normalize(reference.question))
     text = flatten(said)
     known = _pattern([*wanted, *map(normalize_value, reference.distractors)])
     listed = dict.fromkeys(match[0] for match in known.finditer(text) if not is_negated(text, *match.span()))
@@ -169,7 +156,7 @@ def _unknown(lines: str, known: re.Pattern[str]) -> dict[str, None]:
     return found
 
 
-WORD_LIST = Scorer("word_list", 4, word_list_score)
+WORD_LIST = Scorer("word_list", 5, word_list_score)
 """Words in any order, as F1."""
 
 
@@ -293,9 +280,7 @@ def labels_score(answer: str, reference: Reference) -> Score:
     lines = normalize_lines(answer)
     if not lines:
         return Score(0.0, "empty", why="no text")
-    lines = without_next_turn(lines)
-    pieces = split_at_question(lines, normalize(reference.question)) if reference.question else None
-    text = lines if pieces is None else pieces[1]
+    text = own_words(lines, normalize(reference.question))
     named = _named(text, labels) - given
     shown = ", ".join(sorted(named))[:_SHOWN] or flatten(lines)[:_SHOWN]
     details = {"named": ",".join(sorted(named))}
@@ -336,4 +321,4 @@ def _labels_of(text: str, labels: Sequence[str], *, polar: bool, spelled: bool) 
     return found
 
 
-LABELS = Scorer("labels", 4, labels_score)
+LABELS = Scorer("labels", 5, labels_score)

@@ -11,16 +11,9 @@ from functools import lru_cache
 from rapidfuzz.distance import Indel, Levenshtein
 
 from needlework.scoring.content_words import content_word_places, content_words
-from needlework.scoring.match.claims import (
-    conclusion,
-    first_sentence,
-    is_negated,
-    is_refusal,
-    refusal_end,
-    split_at_question,
-    without_next_turn,
-)
+from needlework.scoring.match.claims import is_negated
 from needlework.scoring.plain_text import Span, flatten, normalize, normalize_lines
+from needlework.scoring.reading import conclusion, first_sentence, is_refusal, own_words, refusal_end
 from needlework.scoring.scorers.documents import documents_score
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 from needlework.scoring.verdicts import expected_text, verdict_for
@@ -80,11 +73,11 @@ def number_score(answer: str, reference: Reference) -> Score:
     lines = normalize_lines(answer)
     if not lines:
         return Score(0.0, "empty", why="no text")
-    said = _said(without_next_turn(lines), reference)
+    said = own_words(lines, normalize(reference.question))
     if not any(char.isalnum() for char in said):
         return Score(0.0, "wrong", flatten(lines)[:_SHOWN], "only repeats the question")
     text = flatten(said)
-    found = _numbers(text) or _in_words(text)
+    found = _numbers(said) or _in_words(said)
     declined = None if found and _opens_alone(said, found) else refusal_end(text)
     if not found or (declined is not None and all(number.span.start < declined for number in found)):
         if declined is not None:
@@ -101,15 +94,6 @@ def number_score(answer: str, reference: Reference) -> Score:
         return Score(1.0, "found", shown, f"gives {shown}", details)
     known = shown in reference.distractors
     return Score(0.0, "distractor" if known else "wrong", shown, f"gives {shown}", details)
-
-
-def _said(lines: str, reference: Reference) -> str:
-    """What an answer says beside a repetition of the question: behind it, or else in a sentence before it."""
-    pieces = split_at_question(lines, normalize(reference.question)) if reference.question else None
-    if pieces is None:
-        return lines
-    before, after = pieces
-    return after if any(char.isalnum() for char in after) else before[: first_sentence(before).end]
 
 
 def _numbers(text: str) -> list[_Given]:
@@ -162,7 +146,7 @@ def _hedged(text: str, chosen: _Given, others: list[_Given]) -> bool:
     return False
 
 
-NUMBER = Scorer("number", 4, number_score)
+NUMBER = Scorer("number", 5, number_score)
 """One number out of a longer text."""
 
 
@@ -309,7 +293,7 @@ def _told(needle: str, others: tuple[str, ...]) -> str:
     return " ".join(plain[start:end] for start, end in runs) or needle
 
 
-NEEDLE_WORDS = Scorer("needle_words", 1, needle_words_score, whole=True)
+NEEDLE_WORDS = Scorer("needle_words", 2, needle_words_score, whole=True)
 
 
 # The answer has to begin with the string that the question asks to prepend; white space, bold, quotes and fences around

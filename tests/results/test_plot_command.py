@@ -14,10 +14,10 @@ import needlework
 from needlework.core.record import Record
 from needlework.results.files.json_files import write_json
 from needlework.results.files.read_run import load_panels
-from needlework.results.plot import _parser, _plot, _sources, main
+from needlework.results.plot import main
 from needlework.results.records.journal import line_of
+from needlework.results.report.panels import headline
 from needlework.results.statistics.run_report import run_report
-from needlework.results.tables.terminal import headline
 
 Make = Callable[..., Record]
 
@@ -33,7 +33,7 @@ def run(make_record: Make, tmp_path: Path) -> Path:
 def test_redraws_a_run_and_prints_what_it_wrote(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "pictures"
 
-    assert main([str(run), "--out", str(out), "--numbers", "--colors", "field", "--title", "My title"]) == 0
+    assert main([str(run), "--out", str(out), "--numbers", "--colors", "red-yellow-green", "--title", "My title"]) == 0
     assert capsys.readouterr().out.split() == [
         str(out / f"heatmap-niah-code-mock.{ending}") for ending in ("png", "svg")
     ]
@@ -168,7 +168,7 @@ def test_help_imports_neither_matplotlib_nor_numpy() -> None:
     )
 
 
-def test_files_of_one_folder_are_told_apart_by_their_names(tmp_path: Path) -> None:
+def test_files_of_one_folder_are_told_apart_by_their_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = (
         "dataset,version,metric,mode,m\nCDME_Length1000Depth0,a,score,gen,90\nCDME_Length1000Depth50,a,score,gen,80\n"
     )
@@ -176,9 +176,8 @@ def test_files_of_one_folder_are_told_apart_by_their_names(tmp_path: Path) -> No
         (tmp_path / name).write_text(rows)
 
     found = [(tmp_path / name, panel) for name in ("first.csv", "second.csv") for panel in load_panels(tmp_path / name)]
-    assert _sources(found) == ["first.csv", "second.csv"]
     assert "2 cells ·" in headline(found[0][1])
-    paths = _plot(_parser().parse_args([*(str(path) for path, _ in found), "--format=svg"]))
-    assert [path.name for path in paths] == [
+    assert main([*(str(path) for path, _ in found), "--format=svg"]) == 0
+    assert [Path(line).name for line in capsys.readouterr().out.splitlines()] == [
         "heatmap-cdme-needle-m-first.csv.svg", "heatmap-cdme-needle-m-second.csv.svg", "heatmap-combined.svg",
     ]  # fmt: skip

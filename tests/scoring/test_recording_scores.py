@@ -12,6 +12,7 @@ from msgspec import structs
 
 from needlework.core.record import Details, Record
 from needlework.scoring.judges.judges import judged
+from needlework.scoring.match.match import MATCH
 from needlework.scoring.recording import as_reference, score_exchange
 from needlework.scoring.registry import SCORERS
 from needlework.scoring.scores import Reference, Score, Scorer, outcome_of
@@ -100,7 +101,7 @@ def test_what_the_rules_cannot_tell_goes_to_the_judge_where_there_is_one(
     exchange = replace(UNREAD, judging=Judging({"judge": _said(reply)}))
     score = score_exchange(exchange, "match").score
     assert score is not None
-    assert (score.verdict, score.value, score.scorer) == (verdict, value, "match v5")
+    assert (score.verdict, score.value, score.scorer) == (verdict, value, f"match v{MATCH.version}")
     assert "cannot be told" in score.why
 
 

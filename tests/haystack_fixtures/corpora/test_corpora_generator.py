@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.corpora.generated import generate_documents
+from needlework.haystack_fixtures.corpora.grammar import PERSON_WORDS, Slot, load_kit
 
 LANGUAGES = ("en", "zh")
 
@@ -86,3 +89,27 @@ def test_nothing_looks_like_a_needle_or_a_broken_pattern(language: str) -> None:
 def test_a_language_without_tables_is_refused_in_one_line() -> None:
     with pytest.raises(InputError, match=r"generated corpus, language: 'fr': choose one of en, zh"):
         generate_documents("fr", 0, 1)
+
+
+def names_in(value: object) -> set[str]:
+    """The names that patterns inside of a value refer to."""
+    if isinstance(value, Slot):
+        return {value.name}
+    if isinstance(value, Mapping):
+        value = tuple(value.values())
+    elif is_dataclass(value):
+        value = tuple(getattr(value, field.name) for field in fields(value))
+    return set().union(*map(names_in, value)) if isinstance(value, tuple) else set()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_name_in_a_pattern_is_known(language: str) -> None:
+    kit = load_kit(language)
+    of_story = {"who", "when", "month", "hero", "friend", "neighbour"}
+    persons = {prefix + word for prefix in ("", "f", "n") for word in PERSON_WORDS}
+    known = of_story | persons | {"thing", "task", "goal"} | set(kit.tables) | {name for name, _ in kit.setup}
+    assert names_in((kit.tables, kit.roles, kit.setup)) <= known
+    for plot in kit.plots:
+        of_plot = {name for name, _ in plot.setup}
+        assert of_plot >= {"thing", "task", "goal"}
+        assert names_in(plot) <= known | of_plot

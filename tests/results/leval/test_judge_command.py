@@ -329,29 +329,6 @@ def test_two_models_of_one_file(write: Write, capsys: pytest.CaptureFixture[str]
     assert next(line for line in out.splitlines() if line.startswith("strict")).split()[8] == "0.00"
 
 
-def test_marks_against_the_reference(write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = _rows("ours", ["a", "b", "c", "  "])
-
-    def grade(asked: Asked) -> Said:
-        answer = asked.prompt.split("[Answer]\n")[1].strip()
-        return Said({"a": "[[10]]", "b": "[[5]]", "c": "[[11]]"}[answer])
-
-    with loopback(grade) as server:
-        path = write("ours", rows)
-        assert _judge(server, path, "--absolute") == 1
-        out = capsys.readouterr().out
-        assert "no mean: whatever the missing marks are, it is from 37.50 to 62.50" in out
-        assert "blank answers, 1: 0, and the judge is not asked" in out
-        assert "judgements without a verdict, 1: line 3: the reply cannot be read" in out
-        server.say = lambda _: Said("[[1]]")
-        server.requests.clear()
-        assert _judge(server, path, "--absolute", "--out", tmp_path / "out.json") == 0
-        assert len(server.requests) == 1
-
-    assert "40.00" in capsys.readouterr().out
-    assert [item["mark"] for item in json.loads((tmp_path / "out.json").read_text())["items"]] == [10, 5, 1, 0]
-
-
 def test_its_file_can_be_audited_with_labels_below_it(
     both: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -409,7 +386,6 @@ def test_input_that_cannot_be_judged(
     mock = "--judge=mock:perfect"
     for words, told in (
         ((ours, mock), "RIVAL: '': give the rival's file"),
-        ((ours, rival, mock, "--absolute"), "--absolute"),
         ((ours, rival, mock, "--concurrency=0"), "--concurrency: '0'"),
         ((ours, rival, "--judge=gtp"), "--judge: 'gtp': use one of"),
         ((ours, rival, "--judge=openai:x", "--judge-base-url=nowhere"), "--judge-base-url: 'nowhere'"),

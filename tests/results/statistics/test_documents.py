@@ -235,7 +235,7 @@ def test_two_runs_are_compared_over_all_questions_and_not_one_by_one() -> None:
 def test_the_focused_control_is_compared_by_question() -> None:
     records = [asked(q, "found" if q < 9 else "wrong", task="doc_size") for q in range(12)]
     records += [asked(q, task="doc_size", arm="focused") for q in range(12)]
-    (row,) = task_scores(records, str)
+    (row,) = task_scores(records)
 
     assert row.relative.value == 0.75
     assert row.relative.low is not None

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from needlework.core.record import Record
+from needlework.results.report.panels import headline
 from needlework.results.statistics.panels import Panel, summarise
-from needlework.results.tables.terminal import headline
 
 
 def test_columns_are_means_over_trials(make_record: Callable[..., Record]) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.scoring.match.folding import fold
+from needlework.scoring.folding import fold
 from needlework.scoring.match.match import match_score
 from needlework.scoring.scores import Reference
 from tests.scoring.labelled import LABELS, labelled

@@ -8,7 +8,8 @@ import pytest
 
 from needlework.results.files.json_files import comparison_object
 from needlework.results.html.comparison import comparison_html
-from needlework.results.pictures.comparison import write_score_lines
+from needlework.results.pictures.files import write_charts
+from needlework.results.report.charts import score_lines
 from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.statistics.comparison.many_runs import compare_runs
 from needlework.results.statistics.comparison.provenance import differing_parts
@@ -139,7 +140,7 @@ def test_the_summary_is_small_and_has_what_a_dashboard_shows():
 
 def test_page_and_picture_name_every_configuration_and_load_nothing(tmp_path):
     found = compare_runs({"base": ALL, "<b>small</b>": skipped_at_4k()})
-    paths = write_score_lines(found, tmp_path / "scores", title="a matrix")
+    paths = write_charts(score_lines(found, "scores", "a matrix"), tmp_path)
     page = comparison_html(found, title="a matrix", parts={"<b>small</b>": ["window: 8192 / 1024"]}, picture=b"PNG")
 
     assert [path.name for path in paths] == ["scores.png", "scores.svg"]

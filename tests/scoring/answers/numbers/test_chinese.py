@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.scoring.match.folding import read_han
+from needlework.scoring.folding import read_han
 
 DIGITS = "零一二三四五六七八九"
 

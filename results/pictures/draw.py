@@ -1,0 +1,393 @@
+"""Draws charts with matplotlib: one function for each kind of chart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from needlework.results.report.chart import BarChart, BarRow, Chart, ChartLine, Heatmap, HeatmapCell, LineChart
+from needlework.results.style import Fonts, between, dark, display_width, fit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+INK, SOFT, PAPER, FRAME, GRID = "#1a1a1a", "#555555", "#f4f4f4", "#b0b0b0", "#e3e3e3"
+# Okabe and Ito (2008), without its yellow: told apart by colour-blind eyes; marks and dashes tell them apart in grey.
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c8c8c", "#000000")
+_MARKS, _DASHES = "osD^vPX*", ("-", "--", "-.", ":")
+_FALL, _RISE = "#d55e00", "#009e73"
+_TITLE, _SUBTITLE = 12.0, 8.5  # points
+_LINE = 1.45  # height of a line over its font size
+_LETTER = 0.6  # mean width of a letter over its font size
+_SMALLEST = 4.5  # points; smaller numbers cannot be read in print
+_MARGIN = 0.15  # inches
+ACROSS = 3  # heatmaps side by side before a combined figure starts a new row
+_MANY = 4_000  # cells; above, an SVG holds the grid as one image instead of that many shapes
+_TITLE_LINES = 3
+_NAME = 46  # columns of a name of a row
+
+
+def figure_size(chart: Chart) -> tuple[float, float]:
+    """Width and height of a chart's figure in inches."""
+    width, height = _body_size(chart)
+    return width, height + _head_height(chart, width)
+
+
+def draw_chart(figure: Figure, chart: Chart, fonts: Fonts) -> None:
+    """Draw a chart below its title."""
+    width, height = _body_size(chart)
+    head, body = figure.subfigures(2, 1, squeeze=False, height_ratios=[_head_height(chart, width), height])[:, 0]
+    titles, subtitles = _head_lines(chart, width)
+    y = _MARGIN
+    for lines, size, weight in ((titles, _TITLE, "bold"), (subtitles, _SUBTITLE, "normal")):
+        for line in lines:
+            style: dict[str, Any] = {"size": size, "weight": weight, "color": INK if weight == "bold" else SOFT}
+            head.text(_MARGIN / width, 1 - y / _head_height(chart, width), fonts.displayable(line), va="top", **style)
+            y += size * _LINE / 72
+    if isinstance(chart, Heatmap):
+        axes = body.subplots()
+        mesh = _draw_heatmap(axes, chart)
+        if chart.scale.label:
+            _draw_scale(body, mesh, axes, chart)
+        if handles := _heatmap_handles([chart]):
+            _legend(body, handles, 2)
+    elif isinstance(chart, LineChart):
+        _draw_lines(body, chart, fonts)
+    else:
+        _draw_bars(body, chart, fonts)
+
+
+def _head_lines(chart: Chart, width: float) -> tuple[list[str], list[str]]:
+    room = (width - 2 * _MARGIN) * 72
+    title = wrap(chart.title, int(room / (_TITLE * 0.64)), max_lines=_TITLE_LINES, placeholder="…")
+    lines: list[str] = []
+    columns = int(room / (_SUBTITLE * 0.56))
+    for part in chart.subtitle.split(" · ") if chart.subtitle else ():
+        joined = f"{lines[-1]} · {part}" if lines else part
+        lines[-1:] = [joined] if display_width(joined) <= columns else [*lines[-1:], *wrap(part, columns)]
+    return title, lines
+
+
+def _head_height(chart: Chart, width: float) -> float:
+    titles, subtitles = _head_lines(chart, width)
+    return _MARGIN + (len(titles) * _TITLE + len(subtitles) * _SUBTITLE) * _LINE / 72
+
+
+def _body_size(chart: Chart) -> tuple[float, float]:
+    if isinstance(chart, Heatmap):
+        across, down = _cell_size(chart)
+        names = max(display_width(label) for label in (*chart.depths, *(label for label, _ in chart.summaries)))
+        entries = len(chart.marks) + chart.is_partial + chart.has_blanks
+        bands = len(chart.summaries) * _summary_height(chart)
+        width = across * len(chart.lengths) + 1.4 + 0.075 * names
+        return max(6.0, width), down * len(chart.rows) + bands + 0.75 + 0.22 * -(-entries // 2)
+    if isinstance(chart, LineChart):
+        return 7.6, 3.5 + (0.22 * -(-len(chart.lines) // _legend_columns(chart)) if len(chart.lines) > 1 else 0)
+    step = _bar_step(chart)
+    return 7.8, 0.9 + step * len(chart.rows) + 0.22 * -(-(len(chart.models) + 3) // 2)
+
+
+def _cell_size(chart: Heatmap) -> tuple[float, float]:
+    """Width and height of a cell in inches: as large as a figure of about 12 x 9 inches has room for."""
+    columns, rows = len(chart.lengths), len(chart.rows)
+    return max(4.0 / columns, min(0.8, 12.0 / columns)), max(0.5 / rows, min(0.52, 7.2 / rows))
+
+
+def _summary_height(chart: Heatmap) -> float:
+    """Height of a row above the grid in inches: room for a number with two notes, where the columns have it."""
+    lines = max((1 + len(cell.notes) for _, cells in chart.summaries for cell in cells), default=1)
+    return (0.3, 0.4, 0.52)[min(2, lines - 1)] if _cell_size(chart)[0] > 0.4 else 0.3
+
+
+def combined_size(charts: Sequence[Heatmap]) -> tuple[float, float]:
+    """Width and height of a figure of several heatmaps, in inches."""
+    sizes = [figure_size(chart) for chart in charts]
+    rows = -(-len(charts) // ACROSS)
+    return min(ACROSS, len(charts)) * max(w for w, _ in sizes), rows * max(h for _, h in sizes) + 0.8
+
+
+def draw_combined(figure: Figure, charts: Sequence[Heatmap], heading: str, fonts: Fonts) -> None:
+    """Draw heatmaps side by side, with one scale and one legend."""
+    places = [*figure.subplots(-(-len(charts) // ACROSS), min(ACROSS, len(charts)), squeeze=False).flat]
+    columns = int(figure_size(charts[0])[0] * 72 / (10 * _LETTER)) - 8
+    for axes, chart in zip(places, charts, strict=False):
+        mesh = _draw_heatmap(axes, chart)
+        title = "\n".join(wrap(fonts.displayable(chart.title), columns, max_lines=2, placeholder="…"))
+        axes.set_title(title, loc="left", fontsize=10, weight="bold", color=INK)
+    for axes in places[len(charts) :]:
+        axes.remove()
+    _draw_scale(figure, mesh, places[: min(ACROSS, len(charts))], charts[0])
+    if heading:
+        figure.suptitle(fonts.displayable(heading), x=0.01, ha="left", fontsize=14, weight="bold", color=INK)
+    if handles := _heatmap_handles(charts):
+        _legend(figure, handles, 3)
+
+
+def _draw_scale(figure: Figure | SubFigure, mesh: Any, axes: Any, chart: Heatmap) -> None:
+    height = _cell_size(chart)[1] * len(chart.rows)
+    bar = figure.colorbar(mesh, ax=axes, pad=0.02, aspect=max(8, 6 * height), fraction=0.05)
+    bar.ax.tick_params(labelsize=8, length=2.5, width=0.6, color=FRAME, labelcolor=INK)
+    bar.set_label(chart.scale.label, fontsize=8.5, color=INK)
+    bar.outline.set(edgecolor=FRAME, linewidth=0.6)
+
+
+def _draw_heatmap(axes: Axes, chart: Heatmap) -> Any:
+    """Length across, depth down, colour = score, and hatching where there is no score."""
+    across, down = _cell_size(chart)
+    band = _summary_height(chart) / down  # in cells
+    top = -band * len(chart.summaries) - 0.12 / down
+    mesh = _draw_cells(axes, chart.rows, chart, 0, 1.0)
+    if chart.numbers:
+        _write_numbers(axes, chart.rows, chart, (across, down), 0, 1.0)
+    for at, (_, cells) in enumerate(chart.summaries):
+        _draw_cells(axes, [cells], chart, top + band * at, band)
+        _write_numbers(axes, [cells], chart, (across, band * down), top + band * at, band)
+    axes.set_xlim(0, len(chart.lengths))
+    axes.set_ylim(len(chart.rows), top)  # depth 0 is the beginning of the document: at the top
+    size = min(9.5, max(6.5, across * 20))
+    xs = _spread(chart.lengths, across * 72 / (size * _LETTER))
+    axes.set_xticks([at + 0.5 for at in xs], [chart.lengths[at] for at in xs], fontsize=size)
+    ys = [at for at in range(len(chart.depths)) if at % -(-9.0 // (down * 72)) == 0]
+    labels = [(top + band * (at + 0.5), label) for at, (label, _) in enumerate(chart.summaries)]
+    labels += [(at + 0.5, chart.depths[at]) for at in ys]
+    axes.set_yticks([y for y, _ in labels], [label for _, label in labels], fontsize=min(9.0, max(6.5, down * 36)))
+    axes.set_xlabel(chart.across, fontsize=9, color=INK)
+    axes.set_ylabel(
+        "depth (%)" if down * len(chart.rows) < 2.2 else "text before the answer (%)", fontsize=9, color=INK
+    )
+    axes.tick_params(length=2.5, width=0.6, pad=2.5, color=FRAME, labelcolor=INK)
+    axes.spines[:].set_visible(False)
+    return mesh
+
+
+def _draw_cells(
+    axes: Axes, rows: Sequence[Sequence[HeatmapCell | None]], chart: Heatmap, top: float, height: float
+) -> Any:
+    from matplotlib.collections import PolyCollection
+    from matplotlib.colors import LinearSegmentedColormap
+
+    scale, many = chart.scale, len(rows) * len(rows[0]) > _MANY
+    values = [[np.nan if cell is None or cell.value is None else cell.value for cell in row] for row in rows]
+    smallest = min(_cell_size(chart))
+    line = 0.9 if smallest > 0.3 else 0.4 if smallest > 0.12 else 0.0
+    mesh = axes.pcolormesh(
+        np.arange(len(rows[0]) + 1),
+        top + height * np.arange(len(rows) + 1),
+        np.ma.masked_invalid(np.array(values)) * (scale.high - scale.low) + scale.low,
+        cmap=LinearSegmentedColormap.from_list("needlework", list(scale.colors), N=256),
+        vmin=scale.low,
+        vmax=scale.high,
+        edgecolors="white" if line else "none",
+        linewidth=line,
+        rasterized=many,
+    )
+    papers: dict[str, list[Any]] = {}
+    corners = []
+    side = min(0.13, 0.4 * smallest)
+    across, down = side / _cell_size(chart)[0], side / _cell_size(chart)[1]
+    for row, cells in enumerate(rows):
+        for left, cell in enumerate(cells):
+            y = top + height * row
+            if cell is not None and cell.value is None:
+                square = [(left, y), (left + 1, y), (left + 1, y + height), (left, y + height)]
+                papers.setdefault(cell.mark.hatch if cell.mark else "", []).append(square)
+            elif cell is not None and cell.is_partial and height == 1.0:
+                corners.append([(left + 1 - across, y), (left + 1, y), (left + 1, y + down)])
+    for hatch, squares in papers.items():
+        look: dict[str, Any] = {
+            "facecolor": PAPER,
+            "edgecolor": SOFT,
+            "linewidth": 0.3,
+            "hatch": hatch or None,
+            "rasterized": many,
+        }
+        axes.add_collection(PolyCollection(squares, **look))
+    if corners:
+        axes.add_collection(PolyCollection(corners, facecolor="white", edgecolor=INK, linewidth=0.5))
+    return mesh
+
+
+def _write_numbers(
+    axes: Axes,
+    rows: Sequence[Sequence[HeatmapCell | None]],
+    chart: Heatmap,
+    size: tuple[float, float],
+    top: float,
+    height: float,
+) -> None:
+    """Write the number of each cell, and the notes below it where all of them can be read; `size` of a cell: inches."""
+    cells = [cell for row in rows for cell in row if cell is not None]
+    width, room = size[0] * 72, size[1] * 72 * 0.94
+    number = min(10.0, width / (_LETTER * (0.6 + _widest(cell.text for cell in cells))), room / _LINE)
+    lines = max((len(cell.notes) for cell in cells), default=0)
+    note = min(0.68 * number, width / (_LETTER * (1 + _widest(line for cell in cells for line in cell.notes))))
+    if note < _SMALLEST or (number + note * lines) * 1.28 > room:
+        note = 0.0
+    if number < _SMALLEST:
+        return
+    for at, row in enumerate(rows):
+        for left, cell in enumerate(row):
+            if cell is None or not cell.text:
+                continue
+            share = cell.value
+            ink = INK if share is None else "white" if dark(between(chart.scale.colors, share)) else "black"
+            below = [text for text in cell.notes if text and note]
+            step = 1.28 * height / (size[1] * 72)
+            y = top + height * (at + 0.5) - step * note * len(below) / 2
+            style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "color": ink}
+            axes.text(left + 0.5, y, cell.text, size=number, **style)
+            for line, text in enumerate(below):
+                axes.text(left + 0.5, y + step * (number / 2 + note * (line + 0.5)), text, size=note, **style)
+
+
+def _widest(texts: Any) -> int:
+    return max(map(display_width, texts), default=1)
+
+
+def _spread(labels: Sequence[str], room: float) -> list[int]:
+    """Every k-th label, and the last, where a label has `room` characters."""
+    step = max(1, -(-(_widest(labels) + 1) // room))
+    last = len(labels) - 1
+    return [at for at in range(len(labels)) if (last - at) % step == 0]
+
+
+def _heatmap_handles(charts: Sequence[Heatmap]) -> list[Any]:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    paper: dict[str, Any] = {"facecolor": PAPER, "edgecolor": SOFT, "linewidth": 0.5}
+    handles: list[Any] = [
+        Patch(hatch=mark.hatch, label=mark.legend, **paper)
+        for mark in dict.fromkeys(mark for chart in charts for mark in chart.marks)
+    ]
+    if any(chart.is_partial for chart in charts):
+        corner: dict[str, Any] = {"linestyle": "none", "marker": (3, 0, -45), "mfc": "white", "mec": INK}
+        handles.append(Line2D([], [], label="some trials without a score", **corner))
+    if any(chart.has_blanks for chart in charts):
+        handles.append(Patch(facecolor="white", edgecolor=FRAME, linewidth=0.5, label="not run"))
+    return handles
+
+
+def _draw_lines(figure: SubFigure, chart: LineChart, fonts: Fonts) -> None:
+    """A line for each series; bars are 95 % intervals, a cross is a place where no trial has a score."""
+    axes = figure.subplots()
+    for at, line in enumerate(chart.lines):
+        aside = 0.007 * (at - (len(chart.lines) - 1) / 2)
+        _draw_line(axes, chart, line, at, aside, fonts)
+    for span in chart.spans:
+        first, last, middle = chart.shares([span.first, span.last, (span.first + span.last) / 2])
+        color = _FALL if span.is_fall else _RISE
+        axes.axvspan(first, last, color=color, alpha=0.14, linewidth=0)
+        axes.axvline(middle, color=color, linewidth=1.4, linestyle="--")
+    ticks = chart.ticks(80)
+    axes.set_xticks([share for share, _ in ticks], [fonts.displayable(label) for _, label in ticks])
+    axes.set_xlim(-0.03, 1.03)
+    axes.set_yticks(range(0, 101, 20))
+    axes.set_ylim(-4, 104)
+    axes.set_xlabel(f"{chart.across}; bars are 95 % intervals", fontsize=9, color=SOFT)
+    axes.set_ylabel("score (percent)", fontsize=9, color=SOFT)
+    _plain_axes(axes, "both")
+    if len(chart.lines) > 1:
+        _legend(figure, axes.get_legend_handles_labels()[0], _legend_columns(chart))
+
+
+def _draw_line(axes: Axes, chart: LineChart, line: ChartLine, at: int, aside: float, fonts: Fonts) -> None:
+    color = COLORS[at % len(COLORS)] if line.is_joined else INK
+    mark, dash = _MARKS[at % len(_MARKS)], _DASHES[at % len(_DASHES)]
+    places = [share + aside for share in chart.shares([point.x for point in line.points])]
+    drawn = [(x, point, point.score) for x, point in zip(places, line.points, strict=True) if point.score is not None]
+    lost = [x for x, point in zip(places, line.points, strict=True) if point.score is None]
+    if lost:
+        axes.plot(lost, [0] * len(lost), "x", ms=8, mew=2, color=color, clip_on=False)
+    below = [0.0 if point.low is None else max(0.0, score - point.low) for _, point, score in drawn]
+    above = [0.0 if point.high is None else max(0.0, point.high - score) for _, point, score in drawn]
+    counts = {point.n for _, point, _ in drawn}
+    n = f"n {min(counts)}" if len(counts) == 1 else f"n {min(counts)}–{max(counts)}" if counts else "no score"
+    axes.errorbar(
+        [x for x, _, _ in drawn],
+        [score for _, _, score in drawn],
+        yerr=[below, above],
+        label=f"{fonts.displayable(fit(line.name, _NAME, '…'))} ({n})",
+        color=color,
+        marker=mark,
+        linestyle=dash if line.is_joined else "none",
+        mfc=color if line.is_joined else "white",
+        markersize=5.5,
+        linewidth=1.7,
+        elinewidth=1.0,
+        capsize=2.5,
+        clip_on=False,
+    )
+
+
+def _legend_columns(chart: LineChart) -> int:
+    longest = max((display_width(line.name) for line in chart.lines), default=0)
+    return 4 if longest <= 10 else 3 if longest <= 22 else 2
+
+
+def _bar_step(chart: BarChart) -> float:
+    return 0.18 * len(chart.models) + 0.14
+
+
+def _draw_bars(figure: SubFigure, chart: BarChart, fonts: Fonts) -> None:
+    """A row for each task, a bar for each model; lines are 95 % intervals."""
+    axes = figure.subplots()
+    count = len(chart.models)
+    step = _bar_step(chart) / 0.18  # in bars
+    for at, row in enumerate(chart.rows):
+        _draw_bar_row(axes, row, at * step, chart.models, fonts)
+    middles = [at * step + (count - 1) / 2 for at in range(len(chart.rows))]
+    names = [fonts.displayable(fit(row.name, _NAME, "…")) for row in chart.rows]
+    ticks = axes.set_yticks(middles, names)
+    for tick, row in zip(ticks, chart.rows, strict=True):
+        tick.label1.set_fontweight("bold" if row.is_average else "normal")
+    averages = sum(row.is_average for row in chart.rows)
+    if 0 < averages < len(chart.rows):
+        axes.axhline(averages * step - (step - count) / 2 - 0.5, color=SOFT, linewidth=0.9)
+    axes.set_ylim(len(chart.rows) * step - 0.8, -0.8)
+    axes.set_xlim(0, 100)
+    axes.set_xticks(range(0, 101, 25))
+    axes.set_xlabel("score (percent); lines are 95 % intervals", fontsize=9, color=SOFT)
+    _plain_axes(axes, "x")
+    handles = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    if len(handles) > 1:
+        _legend(figure, list(handles.values()), 2)
+
+
+def _draw_bar_row(axes: Axes, row: BarRow, top: float, models: Sequence[str], fonts: Fonts) -> None:
+    bars = {bar.model: bar for bar in row.bars}
+    for at, model in enumerate(models):
+        bar, y, color = bars.get(model), top + at, COLORS[at % len(COLORS)]
+        label = fonts.displayable(fit(model, _NAME, "…"))
+        axes.barh(y, bar.score or 0 if bar else 0, height=0.86, color=color, label=label)
+        if bar is None:
+            axes.text(0.8, y, "not asked", fontsize=7.5, color=SOFT, va="center")
+            continue
+        if bar.limits is not None:
+            cut = "answers that were cut off: all missed to all hit"
+            axes.hlines(y, *bar.limits, color=SOFT, linewidth=7, alpha=0.35, label=cut)
+        if bar.low is not None and bar.high is not None:
+            axes.plot([bar.low, bar.high], [y, y], color=INK, linewidth=1.1, clip_on=False)
+            axes.plot([bar.low, bar.high], [y, y], "|", color=INK, ms=4.5, mew=1.1, clip_on=False)
+        if bar.focused is not None:
+            alone = "the same questions on the answer's own text alone"
+            axes.plot(bar.focused, y, "D", ms=6, mfc="white", mec=SOFT, mew=1.1, label=alone, clip_on=False)
+        if bar.chance is not None:
+            axes.plot(bar.chance, y, "|", ms=11, mec="#c2410c", mew=2, label="what guessing scores")
+        axes.text(102, y, f"{bar.text}  n {bar.n}", fontsize=7.5, color=INK, va="center", clip_on=False)
+
+
+def _plain_axes(axes: Axes, grid: Any) -> None:
+    axes.tick_params(length=0, pad=4, labelsize=9, labelcolor=INK)
+    axes.grid(axis=grid, color=GRID, linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.spines[:].set_color(FRAME)
+
+
+def _legend(figure: Figure | SubFigure, handles: Sequence[Any], columns: int) -> None:
+    style: dict[str, Any] = {"frameon": False, "fontsize": 8, "labelcolor": INK, "handlelength": 2.4}
+    figure.legend(handles=list(handles), loc="outside lower left", ncols=columns, **style)

@@ -1,0 +1,83 @@
+"""Which part of an answer counts, for every scorer: its conclusion, what precedes a further question, refusals."""
+
+from __future__ import annotations
+
+import re
+
+from needlework.scoring.match.words import phrases
+from needlework.scoring.plain_text import Span
+
+LONG, CLOSING = 1000, 300
+"""From how many letters on an answer is long, and how many at its end count."""
+_READ = 2000
+_REFUSAL_WORD = re.compile(
+    r"\W*(?:unknown|n/?a|none|nothing|not (?:stated|sure|given|available|clear)|no answer|no idea|未知|不详|暂无|无)\W*"
+)
+
+
+def refusal_end(text: str) -> int | None:
+    """Where the last words end that decline to answer or say that the answer is not there; of a folded text."""
+    if _REFUSAL_WORD.fullmatch(text[:_READ]):
+        return len(text)
+    return max((found.end() for found in phrases("refused").finditer(text[:_READ])), default=None)
+
+
+def is_refusal(text: str) -> bool:
+    """Whether a folded text declines to answer or says that the answer is not there."""
+    return refusal_end(text) is not None
+
+
+def weight(text: str) -> int:
+    """A text's length in letters of an alphabet: a Chinese character says as much as three."""
+    return len(text) if text.isascii() else len(text) + 2 * sum(char >= "\u2e80" for char in text)
+
+
+_SENTENCE_END = re.compile(r"(?:[.!?](?=\s|$)|[。！？!?\n])[\"')\]]*")
+
+
+def first_sentence(lines: str) -> Span:
+    """The first sentence or line of a text."""
+    match = _SENTENCE_END.search(lines)
+    return Span(0, match.end() if match else len(lines))
+
+
+def conclusion(lines: str) -> Span | None:
+    """The last sentence or line, if it is one that concludes (`so the answer is ...`, `因此...`)."""
+    last = next((place for place in range(len(lines) - 1, -1, -1) if lines[place].isalnum()), 0)
+    start = max((found.end() for found in _SENTENCE_END.finditer(lines, 0, last)), default=0)
+    return Span(start, len(lines)) if phrases("hence").search(lines, start) else None
+
+
+_NEXT = re.compile(
+    r"(?:\n\s*|(?<=[\w.!?。\"'*] ))(?:q(?:uestion)?|user|human|frage|pregunta|вопрос|问题|質問)\s*\d*\s*[:：]"
+    r"|\n\s*(?:passage|document|context|instruction|input|問|问)\s*\d*\s*[:：.]"
+)
+
+
+def own_words(lines: str, question: str) -> str:
+    """What an answer says itself: no further question that a model asks itself, no repetition of the one asked.
+
+    Of an answer that repeats the question, what follows it; where nothing does, its first sentence, if it is no copy of
+    the text. Only a real question counts: what a base model is to go on with (`The code is`) belongs to the answer.
+    """
+    turn = _NEXT.search(lines, 1)
+    before = lines[: turn.start()] if turn else ""
+    if any(char.isalnum() for char in before) and weight(before) <= LONG:
+        lines = before
+    asked = question.strip(" \"'.,:;。：；")
+    start = lines.replace("\n", " ").rfind(asked) if len(asked) >= 8 and ("?" in asked or "？" in asked) else -1
+    if start < 0:
+        return lines
+    after = lines[start + len(asked) :].lstrip(" \"'.,:;。：；_\n")
+    if any(char.isalnum() for char in after):
+        return after
+    opening = lines[:start][: first_sentence(lines[:start]).end]
+    return opening if weight(opening) <= LONG else ""
+
+
+def outside_copies(lines: str, size: int = 1) -> str:
+    """Of a long answer (1000 letters) the first sentence and the end, `size` times 300 letters: the rest was copied."""
+    if weight(lines) <= LONG + CLOSING * (size - 1):
+        return lines
+    first = min(first_sentence(lines).end, CLOSING)
+    return f"{lines[:first]}\n{lines[max(first, len(lines) - CLOSING * size) :]}"

@@ -1,0 +1,224 @@
+"""Picture files: names, formats, and what is written in them."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+
+from needlework.core.record import OutcomeName, Record
+from needlework.results import plot, style
+from needlework.results.files.json_files import write_json
+from needlework.results.pictures.draw import figure_size
+from needlework.results.pictures.files import FORMATS, write_charts
+from needlework.results.report.charts import document_charts, panel_heatmap
+from needlework.results.run.finish import write_files
+from needlework.results.statistics.documents import document_statistics
+from needlework.results.statistics.panels import Panel, ScoredTrial, panels_of
+from needlework.results.statistics.run_report import run_report
+from needlework.results.style import Rgb, color_of, dark, difference_color
+from tests.results.changed import changed
+from tests.results.document_records import asked
+
+MakeRecord = Callable[..., Record]
+
+
+@pytest.fixture(autouse=True)
+def _warnings_are_errors() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def grid(columns: int, rows: int, repeats: int = 1) -> Panel:
+    return panels_of(
+        ScoredTrial("mock", "niah", "code", 1000 * (column + 1), row, repeat, "partial", (column + row) % 11 / 10)
+        for column in range(columns)
+        for row in range(rows)
+        for repeat in range(repeats)
+    )[0]
+
+
+def svg_texts(path: Path) -> list[str]:
+    return re.findall(r"<text[^>]*>([^<]*)</text>", path.read_text(encoding="utf-8"))
+
+
+def test_a_heatmap_in_every_format_with_what_it_must_say(small_panel: Panel, tmp_path: Path) -> None:
+    png, svg, pdf = write_charts([panel_heatmap(small_panel, numbers=True)], tmp_path, FORMATS)
+    texts = svg_texts(svg)
+
+    assert [path.name for path in (png, svg, pdf)] == [f"heatmap-niah-code-mock.{each}" for each in FORMATS]
+    assert png.read_bytes().startswith(b"\x89PNG")
+    assert pdf.read_bytes().startswith(b"%PDF")
+    assert {"500", "4k", "16k", "0", "100", "mean", "depth (%)", "score (%)", "50", "n=2"} <= set(texts)
+    assert "mock · niah · code" in texts
+    assert any("95 % interval" in text and "n = 3" in text for text in texts)
+    assert any("1 censored" in text for text in texts)
+    legend = ["censored: cut off before an answer", "error: no score", "invalid: prompt not as built", "not run"]
+    assert [text for text in texts if text in legend] == legend
+    assert svg.read_text(encoding="utf-8").count("<pattern") == 3
+
+
+def test_the_same_scores_give_the_same_bytes_and_settings_are_put_back(small_panel: Panel, tmp_path: Path) -> None:
+    before = dict(mpl.rcParams)
+    records = [asked(q, "found" if q else "wrong", depth=d) for q in range(4) for d in (0.0, 100.0)]
+    charts = [panel_heatmap(small_panel), *document_charts(document_statistics(records)[0])]
+    written = [write_charts(charts, tmp_path / name, FORMATS) for name in "ab"]
+
+    assert [path.read_bytes() for path in written[0]] == [path.read_bytes() for path in written[1]]
+    assert dict(mpl.rcParams) == before
+
+
+def test_intervals_and_n_are_in_cells_where_numbers_are_asked_for(tmp_path: Path) -> None:
+    outcomes: tuple[OutcomeName, ...] = ("found", "found", "found", "wrong", "error")
+    scores = {"found": 1.0, "wrong": 0.0}
+    (panel,) = panels_of(
+        ScoredTrial("m", "t", "x", 1000, depth, i, outcome, scores.get(outcome))
+        for depth in (0.0, 50.0)
+        for i, outcome in enumerate(outcomes)
+    )
+    plain, numbered = (
+        svg_texts(write_charts([panel_heatmap(panel, numbers=numbers)], tmp_path, ["svg"])[0])
+        for numbers in (False, True)
+    )
+
+    assert {"75", "19–99", "n=8/10"} <= set(plain)  # the mean of the column: both depths agree in every sample
+    assert "n=4/5" not in plain
+    assert (numbered.count("n=4/5"), numbered.count("19–99")) == (2, 3)
+    assert "some trials without a score" in plain
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(1, 1), (5, 1), (1, 11), (35, 35), (150, 40)])
+def test_every_shape_fits_a_page_and_has_its_last_length(columns: int, rows: int, tmp_path: Path) -> None:
+    chart = panel_heatmap(grid(columns, rows), numbers=True)
+    width, height = figure_size(chart)
+    texts = svg_texts(write_charts([chart], tmp_path, ["svg"])[0])
+
+    assert width < 14
+    assert height < 10.5
+    assert f"{columns}k" in texts
+    assert len([text for text in texts if text.endswith("k")]) < 60
+
+
+@pytest.mark.parametrize(("model", "title"), [("$x_1^{$ <b>&\x00\x1b[1m", "$x_1^{$ &lt;b&gt;&amp; · niah · code")])
+def test_names_are_not_mathematics_nor_markup(small_panel: Panel, tmp_path: Path, model: str, title: str) -> None:
+    (svg,) = write_charts([panel_heatmap(replace(small_panel, model=model))], tmp_path, ["svg"])
+    assert title in svg_texts(svg)
+
+
+def test_a_long_title_goes_on_in_a_second_line(small_panel: Panel, tmp_path: Path) -> None:
+    model = "some-organisation/a-model-with-a-long-name-that-tells-checkpoints-apart-128k-instruct-step1000"
+    (svg,) = write_charts([panel_heatmap(replace(small_panel, model=model))], tmp_path, ["svg"])
+    assert "step1000 · niah · code" in " ".join(svg_texts(svg))
+
+
+def test_characters_without_a_font_are_boxes_and_one_warning(
+    small_panel: Panel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(style, "cjk_font", lambda: None)
+    with pytest.warns(UserWarning, match="no font for") as caught:
+        (svg,) = write_charts([panel_heatmap(replace(small_panel, model="通义"))], tmp_path, ["svg"])
+
+    assert len(caught) == 1
+    assert "□□ · niah · code" in svg_texts(svg)
+
+
+def test_file_names_are_safe_short_and_distinct(small_panel: Panel, tmp_path: Path) -> None:
+    models = ["../a/b c:d", *("模" * 300 + end for end in "ab"), "a b", "a/b", "A b"]
+    charts = [panel_heatmap(replace(small_panel, model=model), title="t") for model in models]
+    paths = write_charts(charts, tmp_path, ["svg"])
+
+    assert paths[0].name == "heatmap-niah-code-.._a_b_c_d.svg"
+    assert all(path.parent == tmp_path and len(path.name.encode()) < 210 for path in paths)
+    assert len({path.name.casefold() for path in paths}) == len(models)
+
+
+def test_hostile_names_of_models_on_documents(tmp_path: Path) -> None:
+    records = [changed(asked(q, depth=d), model="$x^2$ ../é") for q in range(3) for d in (0.0, 100.0)]
+    (svg,) = write_charts(document_charts(document_statistics(records)[0]), tmp_path, ["svg"])
+    assert "$x^2$ ../é on your documents, 8k tokens" in svg_texts(svg)
+
+
+def test_a_run_of_one_box_writes_no_picture_and_removes_an_old_one(make_record: MakeRecord, tmp_path: Path) -> None:
+    (tmp_path / "heatmap-niah-code-mock.png").write_text("old")
+    write_files(tmp_path, run_report([make_record()]))
+
+    assert not [*tmp_path.glob("*.png"), *tmp_path.glob("*.svg")]
+    assert (tmp_path / "report.html").is_file()
+
+
+@pytest.fixture
+def run(make_record: MakeRecord, tmp_path: Path) -> Callable[..., str]:
+    """A run's folder: `run("a", "model", niah=[scores])`."""
+
+    def write(name: str, model: str, **tasks: list[float]) -> str:
+        records = [
+            make_record(model=model, task=task, depth=None, repeat=at, outcome="found" if score else "wrong")
+            for task, scores in tasks.items()
+            for at, score in enumerate(scores)
+        ]
+        (tmp_path / name).mkdir()
+        write_json(tmp_path / name / "results.json", run_report(records))
+        (tmp_path / name / "manifest.json").write_text(json.dumps({}))
+        return str(tmp_path / name)
+
+    return write
+
+
+def test_every_model_has_a_bar_in_every_row_or_was_not_asked(run: Callable[..., str], tmp_path: Path) -> None:
+    folders = run("a", "one", niah=[1.0, 0.0]), run("b", "two", niah=[1.0], multi_needle=[1.0])
+    assert plot.main([*folders, "--bars", "--out", str(tmp_path)]) == 0
+
+    texts = svg_texts(tmp_path / "bars.svg")
+    assert {"one", "two", "niah", "multi_needle", "not asked", "50 %  n 2"} <= set(texts)
+
+
+def test_a_model_of_several_runs_is_named_with_its_run(run: Callable[..., str], tmp_path: Path) -> None:
+    folders = run("monday", "one", niah=[1.0]), run("friday", "one", niah=[1.0])
+    assert plot.main([*folders, "--bars", "--out", str(tmp_path)]) == 0
+    assert "one · monday" in svg_texts(tmp_path / "bars.svg")
+
+
+def test_too_many_models_are_refused_in_one_line(
+    run: Callable[..., str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folders = [run(f"r{at}", f"m{at}", niah=[1.0]) for at in range(9)]
+    assert plot.main([*folders, "--bars"]) == 2
+    assert "at most 8" in capsys.readouterr().err
+    assert not (tmp_path / "r0" / "bars.png").exists()
+
+
+def test_plot_draws_charts_of_documents_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_json(tmp_path / "results.json", run_report([asked(q, depth=d) for q in range(3) for d in (0.0, 100.0)]))
+
+    assert plot.main([str(tmp_path), "--format", "svg"]) == 0
+    assert str(tmp_path / "documents-position-mock.svg") in capsys.readouterr().out.splitlines()
+
+
+def _luminance(color: Rgb) -> float:
+    red, green, blue = (c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in color)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("colors", ["viridis", "red-yellow-green"])
+def test_numbers_in_cells_can_be_read_on_every_colour(colors: style.ColorsName) -> None:
+    """4.5 to 1 at least (WCAG 2.2, 1.4.3)."""
+    every = [color_of(value / 200, colors) for value in range(201)]
+    every += [difference_color(value / 100) for value in range(-100, 101)]
+    for color in every:
+        light, deep = sorted((_luminance(color), 1.0 if dark(color) else 0.0), reverse=True)
+        assert (light + 0.05) / (deep + 0.05) >= 4.5
+
+
+def test_colours_have_plain_names_and_their_former_ones() -> None:
+    assert [color_of(score, "red-yellow-green") for score in (0, 0.5, 1)] == [
+        (0xF0, 0x49, 0x6E), (0xEB, 0xB8, 0x39), (0x0C, 0xD7, 0x9F),
+    ]  # fmt: skip
+    assert color_of(0.3, "field") == color_of(0.3, "red-yellow-green")
+    assert color_of(0.3, "safe") == color_of(0.3, "viridis")
