@@ -108,6 +108,7 @@ def rows_at(level: Level) -> Callable[[Record], PackedTrial]:
 def _shared(record: Record, texts: _Texts, placed: tuple[Value, ...]) -> tuple[Value, ...]:
     """The values of `SHARED`, in its order."""
     response, error, text = record.response, record.error, record.response.text
+    scored = record.read_as or record.answer
     place = f"-len{record.length}-depth{depth_label(record.depth)}-", f"-r{record.repeat}"
     prompt = to_builtins(record.prompt)
     return (
@@ -117,7 +118,7 @@ def _shared(record: Record, texts: _Texts, placed: tuple[Value, ...]) -> tuple[V
         texts.of(record.question),
         tuple([texts[item] for item in record.expected[:_MOST_EXPECTED]]),
         # What was scored is worth a line of its own only where it is not simply the response.
-        None if text and record.read_as.strip() == text.strip() else texts.of(record.read_as or record.answer),
+        None if text and scored.strip() == text.strip() else texts.of(scored),
         texts.of(text),
         texts.of(response.reasoning),
         (texts.of(error.kind), texts.of(error.message)) if error else None,
