@@ -209,11 +209,6 @@ def percent_number(score: float) -> int | float:
     return int(value) if value.is_integer() else value
 
 
-def is_cut(value: object) -> bool:
-    """Whether `value` is a text that `shown` shortened."""
-    return isinstance(value, tuple) and len(value) == 3 and isinstance(value[1], int)
-
-
 def facts_text(value: object, limit: int) -> Shown | None:
     """Return any JSON value as text, keys in order; `None` where it says nothing."""
     return None if value in (None, {}, [], "") else shown(_facts(value), limit)
@@ -221,11 +216,7 @@ def facts_text(value: object, limit: int) -> Shown | None:
 
 def script_json(value: object) -> str:
     """Return compact JSON that can stand in a `<script>` element, whatever is in it."""
-    return script_safe(_ENCODER.encode(value))
-
-
-def script_safe(text: str) -> str:
-    """The same of JSON that is written already."""
+    text = _ENCODER.encode(value)
     for mark, escape in _ESCAPES:
         if mark in text:
             text = text.replace(mark, escape)

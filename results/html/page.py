@@ -13,7 +13,6 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from needlework.core.grid import slug
 from needlework.results.html.charts import on_one_line, script_json, trusted
-from needlework.results.html.details import OWN, SHARED
 from needlework.results.records.samples import task_of
 from needlework.results.report.documents import MEANINGS as RETRIEVAL
 from needlework.results.report.tasks import MEANINGS as TASKS
@@ -47,7 +46,7 @@ def page(
             policy=policy(style, script, images=template == "comparison"),
             style=trusted(style),
             script=trusted(script),
-            data=trusted(script_json({**data, "shared": SHARED, "own": OWN})),
+            data=trusted(script_json(data)),
             details=details,
             title=on_one_line(title) or "Needlework",
             notice=notice,

@@ -105,7 +105,12 @@ def entries(asked: Iterable[RecordInPanel], panels: Sequence[Panel]) -> list[Tri
         panel = numbers[trial.model, trial.task, trial.needle]
         row, column = rows[panel][trial.depth], columns[panel][trial.length]
         order = (panel, row, column, record.repeat, str(record.key))
-        found.append((order, TrialDetails((record,), panel, column, row, int(trial.outcome == "found"))))
+        found.append(
+            (
+                order,
+                TrialDetails((record,), panel, column, row, int(trial.outcome == "found" and not record.details.flags)),
+            )
+        )
     return [entry for _, entry in sorted(found, key=itemgetter(0))]
 
 
@@ -359,4 +364,4 @@ def _told_once(missed: Sequence[Record]) -> list[Record]:
 def _said(record: Record) -> str:
     """The answer; of a trial without one, why."""
     message = record.error.message if record.error else ""
-    return record.answer or record.response.text or message or record.why
+    return record.response.text or record.answer or message or record.why

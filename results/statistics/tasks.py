@@ -31,7 +31,7 @@ from needlework.results.statistics.intervals import (
     expanded_interval,
     resampled_means,
 )
-from needlework.results.statistics.length_scores import BaselineChoice, base_of, joint_draws, length_scores
+from needlework.results.statistics.length_scores import BaselineChoice, base_of, length_scores
 from needlework.results.statistics.panels import (
     OUTCOMES,
     Range,
@@ -352,7 +352,7 @@ def without_lengths(found: PanelStatistics) -> PanelStatistics:
 
 
 def statistics_object(statistics: Sequence[PanelStatistics]) -> list[dict[str, Any]]:
-    """Return the same as JSON objects; scores, differences and chances are 0..1, lengths tokens, depths percent."""
+    """Return the same as JSON objects; scores and differences are 0..1, lengths tokens, depths percent."""
     return [
         {
             "model": panel.model,
@@ -378,19 +378,17 @@ def _panel(
     scores = length_scores(trials)
     base = base_of(trials, focused, relative_to)
     telling = len(scores) > 1 and not any(each.retriever or is_absent(each.record) for each in asked)
-    draws = joint_draws(trials) if telling else None
     overlaps = any(word in scorer for scorer in {each.record.scorer for each in asked} for word in _OVERLAPS)
     return PanelStatistics(
         *name,
         depth=depth,
-        absolute=absolute_length(scores, threshold, draws=draws) if telling and not overlaps else None,
-        relative=relative_length(trials, base, draws=draws) if telling else None,
+        absolute=absolute_length(scores, threshold) if telling and not overlaps else None,
+        relative=relative_length(trials, base) if telling else None,
         trend=trend(scores, base.score),
     )
 
 
 def _length_object(found: EffectiveLength) -> dict[str, Any]:
-    chances = [{"length": length, "chance": chance} for length, chance in sorted(found.chances.items())]
     return {
         "rule": found.rule,
         "threshold": found.threshold,
@@ -411,7 +409,6 @@ def _length_object(found: EffectiveLength) -> dict[str, Any]:
         "decisive": found.decisive,
         "undecided": found.undecided,
         "caveat": found.caveat or None,
-        "chances_to_pass": chances,
     }
 
 

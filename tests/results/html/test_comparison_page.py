@@ -143,7 +143,7 @@ def test_each_further_run_has_its_tasks_and_its_trials(run: Run) -> None:
     page = Page(comparison_html(runs, title="three"))
 
     assert [family["columns"][1][:4] for family in page.data()["families"]] == [[36, 100, 0, -100.0], [36, 100, 100, 0]]
-    assert [row[0] for row in page.details()["rows"]] == [0] * 72 + [1] * 72
+    assert [row[0] for row in page.details()] == [0] * 72 + [1] * 72
     assert {"#pair-0", "#pair-1"} <= {str(a["href"]) for tag, a in page.elements if tag == "a"}
 
 
