@@ -134,6 +134,8 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     lines = [*map(printable, preset.notes), *notes(state.settings), *unused(words, state.settings), *judging]
     if state.window is not None:
         lines.append(str(state.window))
+    if state.serving is not None:
+        lines += map(printable, state.serving.notes)
     return [f"needlework: {line}" for line in lines]
 
 

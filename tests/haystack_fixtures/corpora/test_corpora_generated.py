@@ -1,19 +1,32 @@
-"""The generated corpus: the same everywhere, never short, never twice the same sentence."""
+"""The generated corpus: the same everywhere, never short, never twice the same sentence; its patterns and its cache."""
 
 from __future__ import annotations
 
 import hashlib
+import random
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
-from needlework.haystack_fixtures.corpora.generated import generate_documents
-from needlework.haystack_fixtures.corpora.grammar import PERSON_WORDS, Slot, load_kit
+from needlework.haystack_fixtures.corpora import corpus_named
+from needlework.haystack_fixtures.corpora.files import Corpus
+from needlework.haystack_fixtures.corpora.generated import generate_documents, recipe_sha256
+from needlework.haystack_fixtures.corpora.grammar import (
+    PERSON_WORDS,
+    Scope,
+    Slot,
+    load_kit,
+    parse,
+    phrase,
+    render,
+    slot_names,
+)
 
 LANGUAGES = ("en", "zh")
 
@@ -113,3 +126,85 @@ def test_every_name_in_a_pattern_is_known(language: str) -> None:
         of_plot = {name for name, _ in plot.setup}
         assert of_plot >= {"thing", "task", "goal"}
         assert names_in(plot) <= known | of_plot
+
+
+def say(pattern: str, **values: str) -> str:
+    tables = {"fruit": (parse("apple"), parse("{colour} pear")), "colour": (parse("green"),)}
+    return render(parse(pattern), Scope(random.Random(1), tables, values))
+
+
+def test_values_come_before_tables() -> None:
+    assert say("{who} ate.", who="Ada") == "Ada ate."
+    assert say("{^colour} is a colour.") == "Green is a colour."
+    assert say("It was {colour}.", colour="blue") == "It was blue."
+
+
+def test_tables_may_refer_to_tables() -> None:
+    assert {say("{fruit}"), say("{fruit}{fruit}")} & {"Apple", "Green pear", "Applegreen pear", "Green pearapple"}
+
+
+@pytest.mark.parametrize(
+    ("noun", "expected"),
+    [
+        ("apple", "An apple."),
+        ("pear", "A pear."),
+        ("hour", "An hour."),
+        ("uniform", "A uniform."),
+        ("one-way street", "A one-way street."),
+        ("honest baker", "An honest baker."),
+        ("umbrella", "An umbrella."),
+        ("Olive oil", "An Olive oil."),
+    ],
+)
+def test_the_article_suits_the_next_word(noun: str, expected: str) -> None:
+    assert say("{a} {noun}.", noun=noun) == expected
+
+
+def test_choices_nest_and_may_be_empty() -> None:
+    assert {say("x[|[y|y]]") for _ in range(5)} <= {"X", "Xy"}
+    assert slot_names(parse("[{one}|[{two}|three]] {^four}")) == {"one", "two", "four"}
+
+
+def test_paragraphs_and_quotations_begin_with_a_capital() -> None:
+    assert say('"{what}?"¶{what}.', what="why") == '"Why?"\n\nWhy.'
+
+
+def test_a_phrase_keeps_its_small_letter() -> None:
+    assert phrase(parse("{a} {colour} apple"), Scope(random.Random(1), {}, {"colour": "red"})) == "a red apple"
+
+
+@pytest.mark.parametrize("broken", ["[a|b", "a|b", "a]", "{a b}", "{", "[[a]"])
+def test_a_broken_pattern_is_refused(broken: str) -> None:
+    with pytest.raises(ValueError, match=r"unreadable|outside|never closed"):
+        parse(broken)
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty thousand characters are enough to see how sizes and the cache work."""
+    monkeypatch.setattr(corpus_named, "GENERATED_CHARS", {"en": 20_000, "zh": 20_000})
+
+
+def generated(cache: Path, language: str = "en", seed: int = 1, min_chars: int = 0) -> Corpus:
+    return corpus_named.load_corpus("generated", language=language, seed=seed, min_chars=min_chars, cache_dir=cache)
+
+
+@pytest.mark.parametrize(("wanted", "size"), [(0, 20_000), (20_000, 20_000), (20_001, 40_000), (70_000, 80_000)])
+def test_the_size_doubles_until_it_is_enough(wanted: int, size: int, tmp_path: Path) -> None:
+    corpus = generated(tmp_path, min_chars=wanted)
+    assert size <= corpus.chars < size + 5_000
+    assert f"at least {size} characters" in corpus.source
+
+
+def test_the_hash_is_the_recipe_whatever_the_size(tmp_path: Path) -> None:
+    short, long = generated(tmp_path), generated(tmp_path, min_chars=30_000)
+    assert short.sha256 == long.sha256 == recipe_sha256("en", 1)
+    assert long.documents[: len(short.documents)] == short.documents
+    assert generated(tmp_path, seed=2).sha256 != short.sha256
+    assert generated(tmp_path, language="zh").sha256 != short.sha256
+
+
+def test_the_second_load_reads_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = generated(tmp_path)
+    monkeypatch.setattr(corpus_named, "generate_documents", lambda *_: pytest.fail("generated again"))
+    assert generated(tmp_path) == first
