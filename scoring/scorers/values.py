@@ -11,45 +11,22 @@ from functools import lru_cache
 from rapidfuzz.distance import Indel, Levenshtein
 
 from needlework.scoring.content_words import content_word_places, content_words
+from needlework.scoring.folding import fold_lines, read_han
 from needlework.scoring.match.claims import is_negated
-from needlework.scoring.plain_text import Span, flatten, normalize, normalize_lines
+from needlework.scoring.plain_text import HAN_NUMERALS, Span, flatten, normalize, normalize_lines
 from needlework.scoring.reading import conclusion, first_sentence, is_refusal, own_words, refusal_end
 from needlework.scoring.scorers.documents import documents_score
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 from needlework.scoring.verdicts import expected_text, verdict_for
 
 # Text is normalised (`normalize`), so `1,234` is 1234. Denied numbers and ordinals are left out; numbers of the
-# question count only where the answer has no others, numbers in words (to twenty) only where it has no digits. A
+# question count only where the answer has no others, numbers in words only where it has no digits. A
 # concluding sentence beats what stands before it. `7 or 8` and `7 to 9` are no answers.
 _SHOWN = 160
 _NUMBER = re.compile(r"(?<![0-9a-z_.])-?\d+(?:\.\d+)?(?![\d_]|st\b|nd\b|rd\b|th\b)")
 _ALONE = re.compile(r"\W*?(-?\d+(?:\.\d+)?)\W*")
 _EITHER = re.compile(r"[\"')\s]*(?:,? ?(?:or|to)\b|或者?|还是|到|至|[-/~])(?:\s*(?:maybe|perhaps|about))?[\"'(\s]*")
-_ENGLISH = (
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-)
-_CHINESE = "零一二三四五六七八九十"
-_IN_WORDS = re.compile(rf"\b(?:{'|'.join(_ENGLISH)})\b|二十|十?[一二三四五六七八九]|[零十两]")
+_IN_WORDS = re.compile(rf"\b(?:zero|one)\b|[{HAN_NUMERALS}]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +53,7 @@ def number_score(answer: str, reference: Reference) -> Score:
     said = own_words(lines, normalize(reference.question))
     if not any(char.isalnum() for char in said):
         return Score(0.0, "wrong", flatten(lines)[:_SHOWN], "only repeats the question")
+    said = said if _numbers(said) else fold_lines(said)
     text = flatten(said)
     found = _numbers(said) or _in_words(said)
     declined = None if found and _opens_alone(said, found) else refusal_end(text)
@@ -101,18 +79,11 @@ def _numbers(text: str) -> list[_Given]:
     return [_Given(span, float(text[span.start : span.end])) for span in spans if not is_negated(text, *span)]
 
 
-def _in_words(text: str) -> list[_Given]:
-    """Numbers to twenty in words; the last is what counts, as in `一共七句`."""
-    found = [_Given(Span(*match.span()), float(_spelled(match[0]))) for match in _IN_WORDS.finditer(text)]
-    return [number for number in found if not is_negated(text, *number.span)][-1:]
-
-
-def _spelled(word: str) -> int:
-    if word.isascii():
-        return _ENGLISH.index(word)
-    if word == "两":
-        return 2
-    return 20 if word == "二十" else sum(_CHINESE.index(char) for char in word)
+def _in_words(lines: str) -> list[_Given]:
+    """The last number in words that folding leaves, as in `一共七句`."""
+    words = [match for match in _IN_WORDS.finditer(lines) if not is_negated(lines, *match.span())]
+    read = [(Span(*each.span()), {"zero": "0", "one": "1"}.get(each[0]) or read_han(each[0])) for each in words]
+    return [_Given(span, float(number)) for span, number in read if number][-1:]
 
 
 def _opens_alone(lines: str, found: list[_Given]) -> bool:
