@@ -54,6 +54,7 @@ def _cdme(answer: str, reference: Reference, *, trim: bool) -> Score:
     # Any answer has some letters of the right one, so the score does not say whether it is right: the keyword does.
     known = squeeze(expected_keyword(reference)) in squeeze(answer)
     verdict = "found" if known else verdict_for(0.0, answer)
+    details: dict[str, float | str | int | bool | None]
     details = {"edit_distance": result.distance, "compared_with": expected}
     return Score(result.score / 100, verdict, result.prediction[:_SHOWN], f"edit distance {result.distance}", details)
 
