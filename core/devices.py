@@ -47,11 +47,11 @@ def _numbers(count: int) -> tuple[str, ...]:
 
 
 def _amd_cards() -> int:
-    found = 0
+    count = 0
     for path in _AMD_NODES.glob("*/gpu_id"):
         with suppress(OSError):
-            found += path.read_text(encoding="ascii").strip() != "0"
-    return found
+            count += path.read_text(encoding="ascii").strip() != "0"
+    return count
 
 
 def device_kind(asked: str | None) -> str:
@@ -141,12 +141,12 @@ def shared_out(cells: Iterable[Cell], of: int) -> dict[str, int]:
         costs[cell.haystack_id] = costs.get(cell.haystack_id, 0) + cell.length * (_EVEN + cell.length)
     loads = [(0, number) for number in range(1, of + 1)]
     heapify(loads)
-    given: dict[str, int] = {}
+    shard_of: dict[str, int] = {}
     for haystack in sorted(costs, key=lambda haystack: (-costs[haystack], haystack)):
         load, number = loads[0]
-        given[haystack] = number
+        shard_of[haystack] = number
         heapreplace(loads, (load + costs[haystack], number))
-    return given
+    return shard_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,12 +167,12 @@ def divided(shard: Shard, tests: Mapping[Item, Cell | None], names: Sequence[str
     `tests`: every selected test with its cell; `names`: the node ids of those with a cell. Tests of one cell stay
     together, for they share its answer. A test that has none, and leaves no record, is run by the first shard.
     """
-    given = shared_out((cell for cell in tests.values() if cell is not None), shard.of)
-    number_of = {test: 1 if cell is None else given[cell.haystack_id] for test, cell in tests.items()}
+    shard_of = shared_out((cell for cell in tests.values() if cell is not None), shard.of)
+    number_of = {test: 1 if cell is None else shard_of[cell.haystack_id] for test, cell in tests.items()}
     counts = [0] * shard.of
     for test, cell in tests.items():
         counts[number_of[test] - 1] += cell is not None
     # Without folders: the same tests may lie elsewhere on another machine.
-    told = "\n".join(sorted(name.rpartition("/")[2] for name in names)).encode("utf-8", "surrogatepass")
+    listed = "\n".join(sorted(name.rpartition("/")[2] for name in names)).encode("utf-8", "surrogatepass")
     mine = frozenset(test for test, number in number_of.items() if number == shard.number)
-    return mine, Division(shard, tuple(counts), sha256(told).hexdigest()[:16])
+    return mine, Division(shard, tuple(counts), sha256(listed).hexdigest()[:16])

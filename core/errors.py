@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import SequenceMatcher, get_close_matches
 from types import FrameType
@@ -68,8 +68,8 @@ def printable(text: object, longest: int = _LONGEST) -> str:
 def nearest(word: str, ours: Iterable[str], theirs: Iterable[str] = ()) -> str:
     """The nearest of the names, empty where none is near."""
     ours = list(ours)
-    found = get_close_matches(word, ours, n=1, cutoff=_OURS) or get_close_matches(word, [*ours, *theirs], n=1)
-    return found[0] if found and _begins_alike(word, found[0]) else ""
+    near = get_close_matches(word, ours, n=1, cutoff=_OURS) or get_close_matches(word, [*ours, *theirs], n=1)
+    return near[0] if near and _begins_alike(word, near[0]) else ""
 
 
 def _begins_alike(word: str, name: str) -> bool:
@@ -105,11 +105,11 @@ class OneLineParser(argparse.ArgumentParser):
     ) -> tuple[argparse.Namespace, list[str]]:
         """As argparse does, but that an unknown option is refused here, where its neighbours are known."""
         self._words = list(sys.argv[1:] if args is None else args)
-        found, unknown = super().parse_known_args(args, namespace)
+        parsed, unknown = super().parse_known_args(args, namespace)
         option = next((word.partition("=")[0] for word in unknown if word.startswith("-")), None)
         if option is not None:
             self.error(self._unknown(option))
-        return found, unknown
+        return parsed, unknown
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and end with exit code 2. A misspelt option is told before what is missing beside it."""
@@ -119,8 +119,8 @@ class OneLineParser(argparse.ArgumentParser):
 
     def _options(self) -> Iterator[str]:
         """The options among the words of the command line, as they are written."""
-        own = self._words[: self._words.index("--")] if "--" in self._words else self._words
-        yield from (word.partition("=")[0] for word in own if word.startswith("--"))
+        words = self._words[: self._words.index("--")] if "--" in self._words else self._words
+        yield from (word.partition("=")[0] for word in words if word.startswith("--"))
 
     def _has(self, option: str) -> bool:
         """Whether it is an option of this parser's, or, as argparse takes it, the beginning of one."""
@@ -143,9 +143,21 @@ def _written(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 def refuse(command: str, line: object) -> int:
     """Print one line to standard error, with the command's name once; the exit code for bad input."""
-    said = printable(line, 1000).removeprefix(f"{command}: ")
-    print(f"needlework {command}: {said}", file=sys.stderr)
+    text = printable(line, 1000).removeprefix(f"{command}: ")
+    print(f"needlework {command}: {text}", file=sys.stderr)
     return 2
+
+
+def run_command(command: str, action: Callable[[], int]) -> int:
+    """The exit code of an action; 2 after one line where the input is bad, or a file cannot be read or written."""
+    try:
+        return action()
+    except InputError as error:
+        return refuse(command, error)
+    except BrokenPipeError:
+        raise  # whoever read our output has seen enough
+    except OSError as error:
+        return refuse(command, InputError("file", error.filename or "output", error.strerror or str(error)))
 
 
 _NAMES = ("SIGTERM", "SIGHUP")

@@ -120,8 +120,8 @@ def cache_key(*parts: str) -> str:
     return sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def kept(path: Path | str) -> memoryview | None:
-    """The content that `keep` put there; `None` where there is none, or where it is damaged."""
+def read_cached(path: Path | str) -> memoryview | None:
+    """The content that `write_cached` put there; `None` where there is none, or where it is damaged."""
     try:
         with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - hundreds are read, and a Path is slow
             data = memoryview(file.read())
@@ -131,7 +131,7 @@ def kept(path: Path | str) -> memoryview | None:
     return content if len(data) >= _CHECK and data[:_CHECK] == _check(content) else None
 
 
-def keep(path: Path | str, content: bytes) -> None:
+def write_cached(path: Path | str, content: bytes) -> None:
     """Put content into the cache, if it can be written. Processes may race: the last one's file stays."""
     with suppress(OSError):
         write_whole(path, _check(content) + content, durable=False)
@@ -164,12 +164,12 @@ def learnt_once(path: Path, learn: Callable[[], tuple[dict[str, Any], bool]]) ->
     with ExitStack() as held:
         with suppress(OSError):  # where nothing can be locked, each process learns for itself
             held.enter_context(locked(path.with_suffix(".lock")))
-        found = kept(path)
-        if found is not None:
-            return dict(json.loads(bytes(found)))
+        content = read_cached(path)
+        if content is not None:
+            return dict(json.loads(bytes(content)))
         facts, lasting = learn()
         if lasting:
-            keep(path, json.dumps(facts).encode())
+            write_cached(path, json.dumps(facts).encode())
         return facts
 
 

@@ -60,12 +60,12 @@ def depth_label(depth: float | None) -> str:
 def parse_id(text: str) -> Cell | None:
     """Find the cell in a pytest node id, or in the id of a cell or record; `None` when there is none."""
     inside = re.search(r"\[(.+)\]", text)
-    found = inside.group(1) if inside else text
-    match = _ID.fullmatch(found)
+    text_of_id = inside.group(1) if inside else text
+    match = _ID.fullmatch(text_of_id)
     # pytest's way to write other letters, unless its ini file says otherwise
-    if match and "\\" in found and found.isascii():
+    if match and "\\" in text_of_id and text_of_id.isascii():
         with suppress(UnicodeDecodeError):
-            match = _ID.fullmatch(found.encode("ascii").decode("unicode_escape"))
+            match = _ID.fullmatch(text_of_id.encode("ascii").decode("unicode_escape"))
     if match is None:
         return None
     depth = match["depth"]
@@ -301,10 +301,10 @@ def left_out(misfits: Sequence[Misfit]) -> str:
 
 
 def _misfit_words(misfits: Sequence[Misfit]) -> str:
-    found: dict[str, list[Misfit]] = {}
+    by_task: dict[str, list[Misfit]] = {}
     for each in misfits:
-        found.setdefault(each.task, []).append(each)
-    return ", ".join(f"{task} at {_lengths(group)}{_least(group)}" for task, group in found.items())
+        by_task.setdefault(each.task, []).append(each)
+    return ", ".join(f"{task} at {_lengths(group)}{_least(group)}" for task, group in by_task.items())
 
 
 def _lengths(group: Sequence[Misfit]) -> str:
@@ -336,12 +336,12 @@ def nothing_fits(misfits: Sequence[Misfit], typed: Iterable[int], kept_free: int
     return InputError("--lengths", lengths, f"too short for {tasks}: {use}{also}, or other tasks (--task){most}")
 
 
-def not_filled(found: Sequence[TooLongError]) -> InputError:
+def not_filled(errors: Sequence[TooLongError]) -> InputError:
     """The error of lengths that documents do not fill: one that all questions of the run fit, at every depth.
 
     It is rounded down, since the same documents in another order may have a token or two less.
     """
-    fewest = min(found, key=lambda each: each.most)
-    least = ", the fewest of all questions" if len({each.most for each in found}) > 1 else ""
+    fewest = min(errors, key=lambda each: each.most)
+    least = ", the fewest of all questions" if len({each.most for each in errors}) > 1 else ""
     use = f"use at most {fewest.most - fewest.most % _EVEN or fewest.most}, or add some"
     return InputError("--lengths", fewest.length, f"{fewest.told}{least}: {use}")

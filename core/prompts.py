@@ -179,8 +179,8 @@ def merge_roles(messages: Sequence[Message]) -> tuple[Message, ...]:
 def plain_turns(messages: Sequence[Message], language: str) -> str:
     """A conversation for base models: `User: ...`, a blank line, `Assistant: ...`, up to where the answer begins."""
     speakers = _SPEAKERS[language]
-    said = [f"{speakers.get(message.role, '')}{message.content}" for message in messages]
-    return "\n\n".join([*said, speakers["assistant"].rstrip()])
+    spoken = [f"{speakers.get(message.role, '')}{message.content}" for message in messages]
+    return "\n\n".join([*spoken, speakers["assistant"].rstrip()])
 
 
 OPTION = "--prompt"
@@ -276,8 +276,8 @@ def lay_out(
         content = content.replace("{question}", after).rstrip()
         if content:
             messages.append(Message(message.role, content))
-    told = shape.system if system is None else system
-    return (Message("system", told), *messages) if told else tuple(messages)
+    system_text = shape.system if system is None else system
+    return (Message("system", system_text), *messages) if system_text else tuple(messages)
 
 
 def guided(question: str, language: str, *, joint: bool) -> str:

@@ -71,8 +71,8 @@ def url_secrets(url: str | None) -> tuple[str, ...]:
         return ()
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
     values = [pair.partition("=")[2] for pair in parts.query.split("&")]
-    found = [parts.username, parts.password, parts.query, *values, user and password and f"{user}:{password}"]
-    written = [text for text in found if text]
+    secrets = [parts.username, parts.password, parts.query, *values, user and password and f"{user}:{password}"]
+    written = [text for text in secrets if text]
     return tuple(dict.fromkeys([*written, *map(unquote, written), *map(unquote_plus, written)]))
 
 
@@ -91,19 +91,19 @@ def named_secrets(value: object) -> Iterator[str]:
 
 def option_secrets(model_args: Sequence[str], urls: Iterable[str | None], key_env: str) -> tuple[str, ...]:
     """Every secret that a run's options hold or name: headers, fields, addresses, the environment variable's value."""
-    found = [os.environ.get(key_env, ""), *(secret for url in urls for secret in url_secrets(url))]
+    secrets = [os.environ.get(key_env, ""), *(secret for url in urls for secret in url_secrets(url))]
     for word in model_args:
         name, _, value = word.partition("=")
         if name.startswith("header."):
-            found += [value.removeprefix("Bearer "), os.environ.get(value.removeprefix("ENV:"), "")]
+            secrets += [value.removeprefix("Bearer "), os.environ.get(value.removeprefix("ENV:"), "")]
         elif name == "proxy":
-            found += url_secrets(value)
+            secrets += url_secrets(value)
         elif name == "extra_body":
             try:
-                found += named_secrets(json.loads(value))
+                secrets += named_secrets(json.loads(value))
             except (ValueError, RecursionError):
-                found.append(value)
-    return tuple(dict.fromkeys(secret.strip() for secret in found if secret.strip()))
+                secrets.append(value)
+    return tuple(dict.fromkeys(secret.strip() for secret in secrets if secret.strip()))
 
 
 def _forms(secret: str) -> Iterator[str]:

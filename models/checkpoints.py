@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.core.errors import InputError
-from needlework.core.files import cache_key, keep, kept
+from needlework.core.files import cache_key, read_cached, write_cached
 
 
 def file_sha256(path: Path) -> str:
@@ -26,11 +26,11 @@ def remembered_sha256(path: Path, cache_dir: Path) -> str:
     path = path.resolve()
     stat = path.stat()
     memory = cache_dir / "checksums" / cache_key(str(path), str(stat.st_size), str(stat.st_mtime_ns))
-    found = kept(memory)
+    found = read_cached(memory)
     if found is not None:
         return str(found, "ascii")
     digest = file_sha256(path)
-    keep(memory, digest.encode())
+    write_cached(memory, digest.encode())
     return digest
 
 

@@ -41,10 +41,9 @@ _NEED_NAME = {
     "openai": "NAME",
     "anthropic": "NAME",
     "google": "NAME",
-    "openai-sdk": "NAME",
     "mock": "BEHAVIOUR",
 }
-_SERVED = ("openai", "openai-sdk", "anthropic", "google")
+_SERVED = ("openai", "anthropic", "google")
 _CONFIGS = ("config.json", "generation_config.json")
 _MOCK_TOKENIZER = "tiktoken:cl100k_base"
 
@@ -154,7 +153,7 @@ def resolve_tokenizer(spec: str, model_args: Mapping[str, str], tokenizer: str |
         case "anthropic" | "google":
             remedy = "its tokenizer is not public: give --tokenizer server, which counts by the provider's own counter"
             raise InputError("--model", spec, remedy)
-        case "openai" | "openai-sdk":
+        case "openai":
             try:
                 return load_tokenizer(f"tiktoken:{parsed.name}")
             except InputError:
@@ -192,7 +191,7 @@ def check_model_args(spec: str, model_args: Mapping[str, str], connection: Serve
     match parsed.kind:
         case "mock":
             check_known(model_args, MOCK_ARGS)
-        case "openai" | "openai-sdk" | "anthropic" | "google":
+        case "openai" | "anthropic" | "google":
             from needlework.models.served.model import check_served
 
             check_served(parsed.kind, model_args, connection)
@@ -229,7 +228,7 @@ def load_model(
     match parsed.kind:
         case "mock":
             return MockModel(parsed.name, model_args, tokenizer)
-        case "openai" | "openai-sdk" | "anthropic" | "google":
+        case "openai" | "anthropic" | "google":
             from needlework.models.served.model import load_served
 
             return load_served(parsed.kind, parsed.name, model_args, tokenizer, connection, cache_dir)

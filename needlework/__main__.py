@@ -21,7 +21,7 @@ COMMANDS = {
         "needlework.results.compare.history",
         "runs in order, by date or step, and their changes",
     ),
-    "judge": ("needlework.results.leval.judge", "have a judge compare L-Eval prediction files, or mark one"),
+    "judge": ("needlework.results.leval.judge", "have a judge compare two L-Eval prediction files"),
     "judge-audit": ("needlework.results.judging.audit", "compare a judge with human labels, and with itself"),
     "launch": ("needlework.cluster.launch", "run in shards on Slurm, Ray, Kubernetes, or this machine's cards"),
     "leaderboard": (

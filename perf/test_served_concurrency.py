@@ -16,8 +16,8 @@ import pytest
 
 from needlework.core.prompts import Prompt, RenderedForms
 from needlework.models.model import Request, Response
-from needlework.models.served.connection import ServerOptions, served_options
-from needlework.models.served.model import ServedModel
+from needlework.models.served.connection import ServerOptions
+from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.pipeline.queue import LookAhead
 from perf.arms import PYTEST, child_cpu_seconds, users_environment
@@ -49,7 +49,7 @@ def test_asking(benchmark: Any, perf_row: Any, concurrency: int) -> None:
     requests = [requests_of(400)(i) for i in range(concurrency * WAVES)]
     with storm_server(LATENCY_S) as storm:
         connection = ServerOptions(storm.url, concurrency=concurrency)
-        model = ServedModel("m", served_options({}, connection), load_tokenizer("tiktoken:gpt-4"), connection)
+        model = ServedModel(transport_of("openai", "m", {}, connection), load_tokenizer("tiktoken:gpt-4"), connection)
 
         def ask_all() -> list[Response]:
             keys = range(len(requests))

@@ -11,7 +11,8 @@ from needlework.core.errors import printable
 from needlework.core.grid import Cell
 from needlework.models.model import Request
 from needlework.models.served.batch_files import RequestFiles
-from needlework.models.served.model import BatchServiceModel
+from needlework.models.served.batch_transport import BatchTransport
+from needlework.models.served.model import ServedModel
 from needlework.pipeline.ask import Ready, make_ready, request_of
 from needlework.pipeline.engine import Engine
 
@@ -41,11 +42,13 @@ def write_requests(engine: Engine, cells: Iterable[Cell]) -> WrittenBatch:
         if not isinstance(ready, Ready):
             _count(written, cell, ready.skipped, ready.response.error.message if ready.response.error else "")
             continue
-        assert isinstance(ready.model, BatchServiceModel)
+        assert isinstance(ready.model, ServedModel)
+        transport = ready.model.transport
+        assert isinstance(transport, BatchTransport)
         written.cells += 1
         for request in _requests(engine, ready):
             written.prompt_tokens += request.prompt.tokens
-            for line in ready.model.lines(request):
+            for line in transport.lines(request):
                 written.requests += 1
                 files.write(line, engine.series_of(cell).model)
         engine.forget_key(cell)

@@ -96,10 +96,6 @@ class Engine:
         with self._turn:
             return self._pool.model(self.series_of(cell).model, self.builder(cell).tokenizer)
 
-    def tell_of_pauses(self, told: Callable[[int], object]) -> None:
-        """Say who is told of requests that pause before they are tried again, see `ServerOptions`."""
-        self._pool.pausing = told
-
     def described(self, spec: str) -> Described:
         """What can be known of a model of the run before it is loaded."""
         with self._turn:

@@ -61,7 +61,6 @@ class ModelPool:
         self._models: dict[str, Model] = {}
         self._judges: dict[str, Model] = {}
         self._weights: dict[str, str | None] = {}
-        self.pausing: Callable[[int], object] = lambda _change: None  # see `ServerOptions`
 
     def tokenizer(self, spec: str, named: str | None) -> Tokenizer:
         """What counts tokens for a model, or the tokenizer that was named instead."""
@@ -172,11 +171,9 @@ class ModelPool:
     def _to_model(self) -> ServerOptions:
         """How the models under test are reached."""
         if self._serving is not None:
-            to_server = replace(self._connection(self._serving.address()), ended=self._serving.ended)
-        else:
-            batch = bool(self._settings.batch_out or self._settings.batch_in)
-            to_server = replace(self._connection(self._settings.base_url), batch=batch, answers=self.answers)
-        return replace(to_server, pausing=lambda change: self.pausing(change))
+            return replace(self._connection(self._serving.address()), ended=self._serving.ended)
+        batch = bool(self._settings.batch_out or self._settings.batch_in)
+        return replace(self._connection(self._settings.base_url), batch=batch, answers=self.answers)
 
     def _connection(self, base_url: str | None) -> ServerOptions:
         too_long = self._settings.too_long_pattern

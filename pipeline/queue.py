@@ -64,7 +64,6 @@ class Queue:
         settings = engine.settings
         cells = (cell for series in engine.series() for cell in series.cells)
         self._probed = probed_cells(cells, settings.stability, settings.seed)
-        engine.tell_of_pauses(self._pausing)
 
     def announce(self, cells: Iterable[Cell]) -> None:
         """Say which cells will be asked, in that order; may be called again as more become known."""
@@ -128,8 +127,7 @@ class Queue:
                 self._ask_ahead,
                 width,
                 self._wanted,
-                spare=width if served else 0,
-                queue=served,
+                queued=width + _QUEUED if served else 0,
                 size=_size,
                 room=self._room,
                 changed=self._changed,
@@ -164,11 +162,6 @@ class Queue:
         if self._judged_ahead:
             self._waits(exchange)
         return exchange
-
-    def _pausing(self, change: int) -> None:
-        for ahead in tuple(self._ahead.values()):
-            if isinstance(ahead, LookAhead):
-                ahead.pausing(change)
 
     def _ask_batch(self, cells: Sequence[Cell]) -> list[Exchange]:
         return [self._kept(exchange) for exchange in ask_many(self._engine, cells)]
@@ -239,7 +232,7 @@ def _size(exchange: Exchange) -> int:
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
-_QUEUED = 4  # that wait for a place of the server's: prompts may be of megabytes
+_QUEUED = 4  # beyond twice the width that wait for a place of the server's: prompts may be of megabytes
 
 
 class LookAhead(Generic[Key, Value]):
@@ -249,11 +242,11 @@ class LookAhead(Generic[Key, Value]):
     in their order, as long as there is room: what needs the processor and no server would only wait for its turn in a
     thread of its own. The rest runs in the event loop. Neither may raise.
 
-    At most `width` keys are being worked on at once, and a few more where they `queue` for a place of their own; for
-    each that only pauses, as `pausing` is told, one of up to `spare` more takes its place. At most four times `width`
-    are begun and not yet read, so that memory stays bounded however many there are. While a slow answer is waited for
-    it may be more, as long as what has come adds up to less than `room`, each of the `size` that it is said to have:
-    one that hangs would else stop them all. Keys that are not `wanted` when their turn comes are left out.
+    At most `width` keys are being worked on at once, and so many `queued` ones that may wait for a place of their own,
+    or pause before they are tried again. At most four times `width` are begun and not yet read, so that memory stays
+    bounded however many there are. While a slow answer is waited for it may be more, as long as what has come adds up
+    to less than `room`, each of the `size` that it is said to have: one that hangs would else stop them all. Keys that
+    are not `wanted` when their turn comes are left out.
     """
 
     def __init__(
@@ -263,8 +256,7 @@ class LookAhead(Generic[Key, Value]):
         width: int,
         wanted: Callable[[Key], bool] = lambda _key: True,
         *,
-        spare: int = 0,
-        queue: bool = False,
+        queued: int = 0,
         size: Callable[[Value], int] = lambda _value: 0,
         room: int = 0,
         changed: threading.Condition | None = None,
@@ -274,12 +266,12 @@ class LookAhead(Generic[Key, Value]):
         self._begin_one = begin
         self._wanted = wanted
         self._next = 0
-        self._width, self._spare, self._queued = width, spare, _QUEUED * queue
+        self._width, self._queued = width, queued
         self._awaited: dict[Key, _PendingAnswer[Value]] = {}
         self._early: set[Key] = set()
         self._sought: _PendingAnswer[Value] | None = None  # what is waited for
         self._changed = changed or threading.Condition()  # its lock is for the counts
-        self._paused = self._working = 0
+        self._working = 0
         self._size, self._room, self._held = size, room, 0
         self._closed = False
 
@@ -312,12 +304,6 @@ class LookAhead(Generic[Key, Value]):
         """Whether who takes answers waits for something else: as many may be held as while it waits for an answer."""
         self._sought = _PendingAnswer() if yes else None  # one that never comes
 
-    def pausing(self, change: int) -> None:
-        """So many keys more, or less, pause before they go on."""
-        with self._changed:
-            self._paused += change
-            self._tell_of_room()
-
     def fill(self) -> None:
         """Begin keys, until there are enough."""
         while self.may_begin:
@@ -340,17 +326,13 @@ class LookAhead(Generic[Key, Value]):
     @property
     def may_begin(self) -> bool:
         """Whether there is a key to begin, and room for it."""
-        place = self._working < self._width + min(self._paused, self._spare) + self._queued
+        place = self._working < self._width + self._queued
         return place and self._next < len(self._order) and (len(self._awaited) < 4 * self._width or self._may_hold)
 
     @property
     def _may_hold(self) -> bool:
         """Whether more may wait than four times the width: there is nothing to take, and room."""
         return self._sought is not None and not self._sought.has_come and self._held < self._room
-
-    def _tell_of_room(self) -> None:
-        if self._sought is not None and self.may_begin:
-            self._changed.notify_all()
 
     async def _work_out(self, answer: _PendingAnswer[Value], rest: Callable[[], Coroutine[Any, Any, Value]]) -> None:
         if self._closed:
@@ -365,10 +347,8 @@ class LookAhead(Generic[Key, Value]):
             self._held += answer.size
             self._working -= 1
             answer.come(result)
-            if answer is self._sought:
+            if answer is self._sought or (self._sought is not None and self.may_begin):
                 self._changed.notify_all()
-            else:
-                self._tell_of_room()
 
     def close(self) -> None:
         """Drop what has not begun; what is in flight ends by itself, or with the process."""

@@ -22,7 +22,7 @@ from needlework.models.model import Request, Response
 from needlework.models.served.connection import ServerOptions, is_loopback
 from needlework.models.served.http_client import Allowed
 from needlework.models.served.model import check_served, transport_of
-from needlework.models.served.transport import Transport
+from needlework.models.served.transport import HttpTransport
 from needlework.models.specs import is_served, parse_spec
 from needlework.models.tokenizers.tokenizer import (
     HIGHEST,
@@ -91,7 +91,7 @@ def _scaled(spec: str, facts: Mapping[str, Any]) -> ScaledTokenizer:
     return ScaledTokenizer(label, tiktoken_tokenizer(STAND_IN), facts["scale"], facts["error"], calibration)
 
 
-def _kept(transport: Transport, connection: ServerOptions, cache_dir: Path) -> dict[str, Any]:
+def _kept(transport: HttpTransport, connection: ServerOptions, cache_dir: Path) -> dict[str, Any]:
     """What is known of this model at this provider. A server on this machine may be another one tomorrow."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID")  # pytest-xdist names its run to every worker
     folder = cache_dir / "counted"
@@ -104,7 +104,7 @@ def _kept(transport: Transport, connection: ServerOptions, cache_dir: Path) -> d
     return learnt_once(folder / known, lambda: (_calibrated(transport, cache_dir), True))
 
 
-def _calibrated(transport: Transport, cache_dir: Path) -> dict[str, Any]:
+def _calibrated(transport: HttpTransport, cache_dir: Path) -> dict[str, Any]:
     by, count = _counter(transport)
     inner = tiktoken_tokenizer(STAND_IN)
     scale: dict[str, float] = {}
@@ -134,7 +134,7 @@ def _digits() -> str:
     return " ".join(str(7919 * number * number % 10 ** (1 + number % 7)) for number in range(1, 600))
 
 
-def _counter(transport: Transport) -> tuple[str, Count]:
+def _counter(transport: HttpTransport) -> tuple[str, Count]:
     """How texts are counted, in words, and what counts them: what a message adds around its text is left out."""
     if _asked(lambda: transport.count_text(_NOTHING)) is None:
         return "usage", _without(lambda text: _by_usage(transport, text))
@@ -159,7 +159,7 @@ def _asked(count: Callable[[], int | None]) -> int | None:
     raise InputError(_OPTION, "server", f"the counter gives no count ({why}); {remedy}")
 
 
-def _by_usage(transport: Transport, text: str) -> int:
+def _by_usage(transport: HttpTransport, text: str) -> int:
     """What `usage` says of a request with this text, whose answer may have a few tokens."""
     messages = (Message("user", text),)
     ids = tiktoken_tokenizer(STAND_IN).encode(text).ids

@@ -76,18 +76,14 @@ def natural(text: str) -> tuple[tuple[float, str], ...]:
 
 
 def length_labels(lengths: Sequence[int]) -> tuple[str, ...]:
-    """Label lengths in tokens: `500`, `4k`, `1M`, with as few decimals as keep different lengths different."""
-    for decimals in range(1, 4):
-        labels = tuple(_length_label(length, decimals) for length in lengths)
-        if len(set(labels)) == len(set(lengths)):
-            return labels
-    return tuple(str(length) for length in lengths)
+    """Label lengths in tokens, never rounded: `500`, `4k`, `4096`, `1.5M`."""
+    return tuple(_length_label(length) for length in lengths)
 
 
-def _length_label(length: int, decimals: int) -> str:
+def _length_label(length: int) -> str:
     for size, unit in ((1_000_000, "M"), (1_000, "k")):
-        if length >= size and (unit == "k" or length % 100_000 == 0):
-            return f"{length / size:.{decimals}f}".rstrip("0").rstrip(".") + unit
+        if length >= size and length % (size // 10) == 0:
+            return f"{length / size:.1f}".removesuffix(".0") + unit
     return str(length)
 
 

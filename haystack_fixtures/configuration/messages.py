@@ -43,10 +43,10 @@ def notes(settings: Settings) -> Iterator[str]:
 
 def _without_their_answers(needles: Iterable[Needle]) -> Iterator[str]:
     """A sentence on the needles that do not say their answer: the first of them stands for all."""
-    if found := [needle for needle in needles if not _has_its_answer(needle)]:
-        more = f", and so with {len(found) - 1} more" if len(found) > 1 else ""
+    if silent := [needle for needle in needles if not _has_its_answer(needle)]:
+        more = f", and so with {len(silent) - 1} more" if len(silent) > 1 else ""
         yield (
-            f"the answer {_begun(found[0].answer)} is not in its needle {_begun(found[0].text)}{more}:"
+            f"the answer {_begun(silent[0].answer)} is not in its needle {_begun(silent[0].text)}{more}:"
             " a model that quotes the needle may be scored as wrong"
         )
 
@@ -156,9 +156,9 @@ _RULES: dict[str, tuple[Used, str]] = {
 }  # fmt: skip
 
 
-def unused(given: Iterable[str], settings: Settings) -> Iterator[str]:
+def unused(keys: Iterable[str], settings: Settings) -> Iterator[str]:
     """A sentence for each of the `given` options (their keys) that this run does not look at."""
-    for key in given:
+    for key in keys:
         used, why = _RULES.get(key, (None, ""))
         if used is not None and not used(settings):
             yield f"--{BY_KEY[key].name} is not used: {why}"

@@ -93,7 +93,7 @@ def _model_notes(model: Table) -> Iterator[str]:
             for inner, of_key in _inside(model, key).items():
                 is_served = engine and not key.startswith("gen")
                 option = f"--serve-arg {inner.replace('_', '-')}" if is_served else f"--model-arg {inner}"
-                yield _note(inner, of_key, f"{option}={of_key}")
+                yield _note(inner, of_key, f"{option}{_shown(inner, of_key) or '=VALUE'}")
         elif key == "run_cfg":
             yield from (_note(inner, of_key) for inner, of_key in _inside(model, key).items())
         elif key not in ("type", "path", "abbr"):
@@ -110,8 +110,8 @@ def suites_of_task(path: Path, task: Table) -> tuple[list[Table], list[str]]:
     arguments = _inside(task, "dataset_args", "needle_haystack")
     table = {"needles": [needle.text], "retrieval_question": needle.question}
     table |= {**task} | _inside(task, "generation_config") | arguments | _inside(arguments, "extra_params")
-    said = _inside(arguments, "extra_params")
-    if "needles" in said and "retrieval_question" not in said:
+    extra = _inside(arguments, "extra_params")
+    if "needles" in extra and "retrieval_question" not in extra:
         notes.append(f"retrieval_question: none is there, so EvalScope's own is asked: {needle.question}")
     structure = ("datasets", "dataset_args", "generation_config", "extra_params")
     values = _translate(path, {key: table[key] for key in table if key not in structure}, EVALSCOPE, notes)
@@ -154,12 +154,17 @@ def _inside(table: Table, *keys: str) -> dict[str, Any]:
     return dict(table)
 
 
-def _note(key: str, value: object, otherwise: str = "no such thing") -> str:
-    """What does here what a name does there; no secret is shown."""
-    shown = f" = {str(value)[:60]}" if isinstance(value, (str, int, float)) and not key.endswith(_SECRET) else ""
-    shown = f" = {without_credentials(value)}" if isinstance(value, str) and "://" in value else shown
-    ours = NAMES[key].remedy if key in NAMES else f"--{BY_KEY[key].name}" if key in BY_KEY else otherwise
-    return f"{key}{shown}: here {ours}"
+def _note(key: str, value: object, default: str = "no such thing") -> str:
+    """What does here what a name does there."""
+    ours = NAMES[key].remedy if key in NAMES else f"--{BY_KEY[key].name}" if key in BY_KEY else default
+    return f"{key}{_shown(key, value).replace('=', ' = ', 1)}: here {ours}"
+
+
+def _shown(key: str, value: object) -> str:
+    """`=VALUE` of a word or number, shortened; empty for others, and no secret is shown."""
+    if not isinstance(value, (str, int, float)) or key.endswith(_SECRET):
+        return ""
+    return f"={without_credentials(str(value)) if '://' in str(value) else str(value)[:60]}"
 
 
 _MOST_STEPS = 100_000  # values made and looked at; published files take less than 10,000

@@ -12,7 +12,7 @@ from platform import python_version
 from msgspec.structs import replace
 
 from needlework.core.errors import InputError
-from needlework.core.files import keep, kept
+from needlework.core.files import read_cached, write_cached
 from needlework.core.settings import Settings, Suite
 from needlework.haystack_fixtures.corpora.files import (
     Corpus,
@@ -172,10 +172,10 @@ def generated_corpus(language: str, seed: int, min_chars: int, cache_dir: Path) 
         size *= 2
     recipe = recipe_sha256(language, seed)
     file = cache_dir / f"generated-{language}-{size}-{recipe}"
-    found = kept(file)
-    documents = generate_documents(language, seed, size) if found is None else tuple(json.loads(bytes(found)))
-    if found is None:
-        keep(file, json.dumps(documents, ensure_ascii=False).encode())
+    cached = read_cached(file)
+    documents = generate_documents(language, seed, size) if cached is None else tuple(json.loads(bytes(cached)))
+    if cached is None:
+        write_cached(file, json.dumps(documents, ensure_ascii=False).encode())
     source = f"needlework generator {VERSION}, seed {seed}, at least {size} characters"
     return Corpus("generated", language, "MIT (part of needlework)", source, documents, recipe)
 

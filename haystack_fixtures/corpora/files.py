@@ -133,8 +133,8 @@ def _documents(file: Path, text_field: str) -> Iterator[str]:
     try:
         text = clean_text(file.read_text("utf-8-sig"), str(file))
     except UnicodeDecodeError as error:
-        own = "iconv -t utf-8 -f latin1, or -f gb18030: its own encoding"
-        raise InputError("--corpus", file, f"byte {error.start} is not UTF-8: save it as UTF-8 ({own})") from None
+        commands = "iconv -t utf-8 -f latin1, or -f gb18030: its own encoding"
+        raise InputError("--corpus", file, f"byte {error.start} is not UTF-8: save it as UTF-8 ({commands})") from None
     except OSError as error:
         raise InputError("--corpus", file, f"cannot be read: {error.strerror}") from None
     if suffix != ".jsonl":

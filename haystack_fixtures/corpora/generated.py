@@ -79,7 +79,7 @@ class _GeneratedStory:
     stage: int = 0
     stage_told: bool = False
     name_due: bool = True
-    told: set[tuple[str, int]] = field(default_factory=set)
+    used: set[tuple[str, int]] = field(default_factory=set)
     paragraphs: list[str] = field(default_factory=list)
 
 
@@ -159,7 +159,7 @@ def _fresh_sentence(story: _GeneratedStory, role: str, patterns: Sequence[Patter
     rng, values = story.scope.rng, story.scope.values
     for _ in range(_ATTEMPTS):
         index = int(rng.random() * len(patterns))
-        if (role, index) in story.told:
+        if (role, index) in story.used:
             continue
         pattern = patterns[index]
         named = story.name_due or rng.random() >= _PRONOUN_SHARE
@@ -172,7 +172,7 @@ def _fresh_sentence(story: _GeneratedStory, role: str, patterns: Sequence[Patter
         fresh = set(keys)
         if len(fresh) == len(keys) and story.seen.isdisjoint(fresh):
             story.seen.update(fresh)
-            story.told.add((role, index))
+            story.used.add((role, index))
             story.stage_told |= pattern.dated
             return text
     return ""

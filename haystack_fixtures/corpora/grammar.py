@@ -190,7 +190,6 @@ Setup = tuple[tuple[str, Template], ...]
 class Plot:
     """A kind of story: what it is about, and its turns in order. Without `months` it fits any time of the year."""
 
-    name: str
     setup: Setup
     opening: tuple[Pattern, ...]
     beats: tuple[tuple[Pattern, ...], ...]
@@ -234,7 +233,7 @@ def load_kit(language: str) -> Kit:
     return Kit(
         tables=tables,
         roles={name: _patterns(text) for name, text in shared.items() if name != "words"},
-        plots=tuple(_plot(name, data) for name, data in sorted(stories.items())),
+        plots=tuple(_plot(data) for _, data in sorted(stories.items())),
         setup=_setup(cast["setup"]),
         people={gender: {name: parse(text) for name, text in cast[gender].items()} for gender in GENDERS},
         joiner=cast["joiner"],
@@ -259,9 +258,8 @@ def _setup(data: Mapping[str, str]) -> Setup:
     return tuple((name, parse(text)) for name, text in data.items())
 
 
-def _plot(name: str, data: Mapping[str, Any]) -> Plot:
+def _plot(data: Mapping[str, Any]) -> Plot:
     return Plot(
-        name=name,
         setup=_setup(data["setup"]),
         opening=_patterns(data["opening"]),
         beats=tuple(map(_patterns, data["beats"])),

@@ -130,11 +130,11 @@ def verify_prompt(tokenizer: Tokenizer, prompt: Prompt, needles: Sequence[tuple[
         raise InputError("prompt", prompt.text_sha256, f"{prompt.tokens} tokens are not its {len(full)} canonical ones")
     if text_sha256(prompt.text) != prompt.text_sha256:
         raise InputError("prompt", prompt.text_sha256, "its text is not the one that was hashed")
-    wanted = dict(needles)
+    texts = dict(needles)
     for needle in prompt.placed:
-        found = prompt.text[needle.start : needle.end]
+        shown = prompt.text[needle.start : needle.end]
         inside = prompt.context[0] <= needle.start < needle.end <= prompt.context[1]
-        if not inside or found != wanted.get(needle.name, found) or prompt.text.count(found) != 1:
+        if not inside or shown != texts.get(needle.name, shown) or prompt.text.count(shown) != 1:
             raise InputError("needle", needle.name, "does not stand in the context verbatim and once")
     for message in prompt.messages:
         if message.content.strip() not in prompt.text:
@@ -148,19 +148,19 @@ def _placed(frame: PromptFrame, draft: Draft) -> tuple[tuple[PlacedNeedle, ...],
     """
     spliced = draft.spliced
     first, last = covering(spliced, draft.context[0]), spliced.tokens_before(draft.context[1])
-    own: dict[int, tuple[int, int]] = {}
+    ranges: dict[int, tuple[int, int]] = {}
     done = first
     for number in sorted(range(len(frame.needles)), key=lambda number: draft.spans[number]):
         start, end = draft.counted[number]
         low = max(done, covering(spliced, start))
         done = max(low, spliced.tokens_before(end))
-        own[number] = (low, done)
-    sizes = {number: high - low for number, (low, high) in own.items()}
+        ranges[number] = (low, done)
+    sizes = {number: high - low for number, (low, high) in ranges.items()}
     haystack = last - first - sum(sizes.values())
     placed = []
     for number, (name, _) in enumerate(frame.needles):
-        low = own[number][0]
-        tokens_before = low - first - sum(sizes[other] for other in own if own[other][0] < low)
+        low = ranges[number][0]
+        tokens_before = low - first - sum(sizes[other] for other in ranges if ranges[other][0] < low)
         placed.append(
             PlacedNeedle(
                 name=name,
@@ -211,11 +211,11 @@ def search(frame: PromptFrame, least: str) -> Draft:
         if best.tokens == budget or (content and near_enough(best.tokens, budget)):
             break
         best, extra = _try(frame, budget, cuts_of(frame.source, round(budget - extra)), tries, best, extra)
-    found = _padded(frame, budget, best.draft or draft_of(frame, best.cut), extra)
-    if not near_enough(found.count, budget):
-        remedy = f"no cut of the haystack comes near enough: try {found.count + reserved}"
+    draft = _padded(frame, budget, best.draft or draft_of(frame, best.cut), extra)
+    if not near_enough(draft.count, budget):
+        remedy = f"no cut of the haystack comes near enough: try {draft.count + reserved}"
         raise InputError("--lengths", budget + reserved, remedy)
-    return found
+    return draft
 
 
 def near_enough(count: int, budget: int) -> bool:
@@ -231,13 +231,13 @@ class _Best(NamedTuple):
     draft: Draft | None
 
 
-def _try(frame: PromptFrame, budget: int, found: Cuts, tries: int, best: _Best, extra: float) -> tuple[_Best, float]:
+def _try(frame: PromptFrame, budget: int, cuts: Cuts, tries: int, best: _Best, extra: float) -> tuple[_Best, float]:
     """The best after some more tries, nearest first, and what is then known to be added to a cut's tokens."""
-    untried = found.tokens.astype(float)
+    untried = cuts.tokens.astype(float)
     for _ in range(min(tries, len(untried))):
         number = int(np.abs(untried + (extra - budget)).argmin())
         untried[number] = np.inf
-        cut = found.cut(number)
+        cut = cuts.cut(number)
         draft = draft_of(frame, cut)
         extra += (draft.count - cut.tokens - extra) / 2
         if best.tokens < draft.count <= budget:
@@ -261,7 +261,7 @@ def _padded(frame: PromptFrame, budget: int, best: Draft, extra: float) -> Draft
 
 def _largest_below(frame: PromptFrame, budget: int, extra: float, best: Draft) -> Draft:
     """The longest draft within the budget, of cuts that are estimated below it; `best` where none is longer."""
-    found = cuts_near(frame.source, round(budget - extra), around=4 * _AROUND, any_grapheme=True)
-    below = np.flatnonzero(found.tokens + extra <= budget)[-_TRIES:]
-    drafts = [draft_of(frame, found.cut(number)) for number in below.tolist()]
+    cuts = cuts_near(frame.source, round(budget - extra), around=4 * _AROUND, any_grapheme=True)
+    below = np.flatnonzero(cuts.tokens + extra <= budget)[-_TRIES:]
+    drafts = [draft_of(frame, cuts.cut(number)) for number in below.tolist()]
     return max((draft for draft in (best, *drafts) if draft.count <= budget), key=lambda draft: draft.count)

@@ -150,10 +150,10 @@ def build_given(tokenizer: Tokenizer, conversation: Conversation, around: Around
     spans = spans_of([turn.text for turn in turns], text)
     context = (spans[0][0], spans[-1][1]) if spans else (0, 0)
     tokens = encoded.starts.searchsorted(np.asarray([context, *spans], np.int64)).tolist()
-    (first, last), own = tokens[0], tokens[1:]
+    (first, last), turns_tokens = tokens[0], tokens[1:]
     placed: tuple[PlacedNeedle, ...] = ()
     if conversation.wanted is not None:
-        low, high = own[conversation.wanted]
+        low, high = turns_tokens[conversation.wanted]
         depth = 100 * (low - first) / max(1, last - first - (high - low))
         name = f"turn{conversation.wanted}"
         placed = (PlacedNeedle(name, *spans[conversation.wanted], low - first, high - low, depth, depth),)
@@ -210,10 +210,10 @@ class AroundTurns:
 
     def rendered(self, turns: Sequence[Turn]) -> tuple[tuple[Message, ...], str]:
         """The messages with these turns, and their text. Raises `InputError` where the chat template refuses them."""
-        said = [Message(turn.role, turn.text) for turn in turns]
-        if said:
-            said[0] = Message(said[0].role, self.opening + said[0].content)
-        messages = (*self.before, *said, *self.after)
+        inner = [Message(turn.role, turn.text) for turn in turns]
+        if inner:
+            inner[0] = Message(inner[0].role, self.opening + inner[0].content)
+        messages = (*self.before, *inner, *self.after)
         messages = merge_roles(messages) if self.merged else messages
         text = self.render(messages)
         if not self.prefix:

@@ -128,20 +128,20 @@ def _patched(source: HaystackSource, tokens: int) -> Cuts:
     shortened = [_shortened(source, number) for number in numbers]
     bounds = [0, *accumulate(len(words) for words, _ in shortened)]
     words, sizes = (np.concatenate([np.empty(0, np.int64), *(each[column] for each in shortened)]) for column in (0, 1))
-    found = []
+    candidates = []
     for whole in range(last, first - 1, -1):
         low, high = (bounds[min(number, len(numbers))] for number in (whole - first, whole - first + _DROPPED))
         fitting = np.flatnonzero(np.abs(sizes[low:high] + (ends_tokens[whole] - tokens)) <= 2) + low
-        found += [(whole, at) for at in fitting.tolist()]
+        candidates += [(whole, at) for at in fitting.tolist()]
 
     def cut(number: int) -> Cut:
-        whole, at = found[number]
+        whole, at = candidates[number]
         stop = int(words[at])
         (closer,) = _closers(source, [stop])
         start = ends[numbers[bisect_right(bounds, at) - 1]]
         return Cut(ends[whole], (start, stop), closer, int(sizes[at]) + ends_tokens[whole])
 
-    return Cuts(np.asarray([int(sizes[at]) + ends_tokens[whole] for whole, at in found], np.int64), cut)
+    return Cuts(np.asarray([int(sizes[at]) + ends_tokens[whole] for whole, at in candidates], np.int64), cut)
 
 
 def _shortened(source: HaystackSource, number: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -102,29 +102,29 @@ def _exact_spans(over: Callable[[Spans], int], document: Document, encoded: Enco
     return spans
 
 
-def _spans(document: Document, encoded: Encoded, kept: int) -> Spans:
+def _spans(document: Document, encoded: Encoded, count: int) -> Spans:
     """The characters of so many tokens at the ends that stay, never part of a character as people see it."""
     if document.keep == "start":
-        return ((0, _end(document.text, encoded, kept)),)
+        return ((0, _end(document.text, encoded, count)),)
     if document.keep == "end":
-        return ((_start(document.text, encoded, kept), len(document.text)),)
-    return (0, _end(document.text, encoded, kept // 2)), (
-        _start(document.text, encoded, kept - kept // 2),
+        return ((_start(document.text, encoded, count), len(document.text)),)
+    return (0, _end(document.text, encoded, count // 2)), (
+        _start(document.text, encoded, count - count // 2),
         len(document.text),
     )
 
 
-def _end(text: str, encoded: Encoded, kept: int) -> int:
+def _end(text: str, encoded: Encoded, count: int) -> int:
     """Where the first tokens end."""
-    end = int(encoded.starts[kept]) if kept < len(encoded.ids) else len(text)
+    end = int(encoded.starts[count]) if count < len(encoded.ids) else len(text)
     while splits_grapheme(text, end):
         end -= 1
     return end
 
 
-def _start(text: str, encoded: Encoded, kept: int) -> int:
+def _start(text: str, encoded: Encoded, count: int) -> int:
     """Where the last tokens begin."""
-    start = int(encoded.starts[len(encoded.ids) - kept])
+    start = int(encoded.starts[len(encoded.ids) - count])
     while splits_grapheme(text, start):
         start += 1
     return start
@@ -132,8 +132,8 @@ def _start(text: str, encoded: Encoded, kept: int) -> int:
 
 def middle_cut(ids: Sequence[int], most: int) -> list[int]:
     """LongBench v2's cut (THUDM/LongBench 2e00731): of more than `most` tokens the first and the last half stay."""
-    kept = list(ids)
-    return kept if len(kept) <= most else kept[: most // 2] + kept[len(kept) - (most - most // 2) :]
+    left = list(ids)
+    return left if len(left) <= most else left[: most // 2] + left[len(left) - (most - most // 2) :]
 
 
 def compat_span(document: Document, encoded: Encoded, *, most: int, encode: Encode) -> tuple[int, int]:
@@ -142,19 +142,19 @@ def compat_span(document: Document, encoded: Encoded, *, most: int, encode: Enco
     The first cut leaves `most` words, each further one 250 less; where the end stays, the same from the end. A text
     without spaces goes to nothing.
     """
-    spaces = [found.start() for found in regex.finditer(" ", document.text)]
-    span, kept, limit = (0, len(document.text)), len(spaces) + 1, most
-    while kept and splice([Range(encoded, *span)], encode).count > most:
+    spaces = [match.start() for match in regex.finditer(" ", document.text)]
+    span, left, limit = (0, len(document.text)), len(spaces) + 1, most
+    while left and splice([Range(encoded, *span)], encode).count > most:
         # Python's own slices: a limit below 0 takes words away.
-        kept = len(range(kept)[:limit] if document.keep == "start" else range(kept)[-limit:])
+        left = len(range(left)[:limit] if document.keep == "start" else range(left)[-limit:])
         limit -= _WORDS_A_STEP
-        gone = len(spaces) + 1 - kept
+        gone = len(spaces) + 1 - left
         if not gone:
             continue
-        if not kept:
+        if not left:
             span = (0, 0)
         elif document.keep == "start":
-            span = (0, spaces[kept - 1])
+            span = (0, spaces[left - 1])
         else:
             span = (spaces[gone - 1] + 1, len(document.text))
     return span
@@ -213,8 +213,8 @@ def separator_for(texts: Iterable[str]) -> str:
     """
     longest = dict.fromkeys(_SIGNS, 0)
     for text in texts:
-        for found in _RULE.finditer(text):
-            longest[found[1]] = max(longest[found[1]], 1 + len(found[2]))
+        for rule in _RULE.finditer(text):
+            longest[rule[1]] = max(longest[rule[1]], 1 + len(rule[2]))
     sign = min(_SIGNS, key=lambda sign: longest[sign])
     return f"\n\n{sign * max(_WIDTH, longest[sign] + 1)}\n\n"
 
@@ -300,4 +300,4 @@ def _shown(frame: PromptFrame, draft: Draft, source: DocumentSource, names: Sequ
         shown.append((start, 1, ShownDocument(names[number], text, text != full)))
     for place, (name, text) in zip(draft.places, frame.needles, strict=True):
         shown.append((place, 0, ShownDocument(name, text)))
-    return tuple(each for *_, each in sorted(shown, key=lambda found: found[:2]))
+    return tuple(each for *_, each in sorted(shown, key=lambda row: row[:2]))

@@ -149,11 +149,11 @@ def place_for(source: HaystackSource, depth: float, cut: Cut) -> int:
     if depth >= 100:
         return cut.chars
     ends, tokens, inner = source.end_places, source.end_tokens, _inner(source, cut)
-    wanted = depth / 100 * cut.tokens
-    below = bisect_left(tokens, wanted, 0, inner)  # sentences that end before it
+    target = depth / 100 * cut.tokens
+    below = bisect_left(tokens, target, 0, inner)  # sentences that end before it
     before = tokens[below - 1] if below else 0
     behind = tokens[below] if below < inner else cut.tokens
-    if wanted - before <= behind - wanted:
+    if target - before <= behind - target:
         return ends[below - 1] if below else 0
     return ends[below] if below < inner else cut.chars
 

@@ -125,14 +125,14 @@ def build_listing(
     def draft(n: int, pad: str = "") -> Draft:
         return draft_of(*frame(n, pad))
 
-    n, found = _most_units(draft, listing, budget, reserved)
+    n, fitting = _most_units(draft, listing, budget, reserved)
     pad = ""
-    if listing.fill and not near_enough(found.count, budget):
-        pad, found = _padded(lambda pad: draft(n, pad), prose, found, budget)
-        if not near_enough(found.count, budget):
-            remedy = f"no list and prose come near enough: try {found.count + reserved}"
+    if listing.fill and not near_enough(fitting.count, budget):
+        pad, fitting = _padded(lambda pad: draft(n, pad), prose, fitting, budget)
+        if not near_enough(fitting.count, budget):
+            remedy = f"no list and prose come near enough: try {fitting.count + reserved}"
             raise InputError("--lengths", budget + reserved, remedy)
-    prompt = finish(frame(n, pad)[0], found, unique=unique)
+    prompt = finish(frame(n, pad)[0], fitting, unique=unique)
     # How much of the list has been made besides depends on what the process has built before.
     return replace(prompt, corpus_passes=0.0), n
 
@@ -170,10 +170,10 @@ def _most_units(draft: Callable[[int], Draft], listing: Listing, budget: int, re
     return low, fits
 
 
-def _padded(draft: Callable[[str], Draft], prose: str, found: Draft, budget: int) -> tuple[str, Draft]:
+def _padded(draft: Callable[[str], Draft], prose: str, unpadded: Draft, budget: int) -> tuple[str, Draft]:
     """The beginning of the prose that fills the budget, with its draft; the longest that fits where none is exact."""
-    ends = list(_word_ends(prose, budget - found.count))
-    best = ("", found)
+    ends = list(_word_ends(prose, budget - unpadded.count))
+    best = ("", unpadded)
 
     def better(pad: str) -> bool:
         nonlocal best

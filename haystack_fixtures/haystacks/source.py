@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from needlework.core.draws import draws, pick, shuffled
 from needlework.core.errors import InputError
-from needlework.core.files import cache_key, keep, kept
+from needlework.core.files import cache_key, read_cached, write_cached
 from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.haystacks.sentences import sentence_ends
 from needlework.haystack_fixtures.haystacks.splice import Piece, Range, remembering, splice, text_of
@@ -93,12 +93,12 @@ class HaystackSource:
 
     def remember(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """What `make` returned for this key before, or returns now: haystacks of one source have much in common."""
-        found = self._made.get(key)
-        if found is None:
-            found = self._made[key] = make()
+        value = self._made.get(key)
+        if value is None:
+            value = self._made[key] = make()
             while len(self._made) > _REMEMBERED:
                 self._made.popitem(last=False)
-        return cast(Made, found)
+        return cast(Made, value)
 
 
 class EncodedDocuments:
@@ -132,14 +132,6 @@ class EncodedDocuments:
             while self._tokens > _TOKENS_KEPT and len(self._kept) > 1:
                 self._tokens -= len(self._kept.popitem(last=False)[1].encoded.ids)
         return made
-
-
-def open_source(
-    corpus: Corpus, tokenizer: Tokenizer, *, seed: int, repeat: int, min_tokens: int, cache_dir: Path
-) -> HaystackSource:
-    """`order_source` for a caller who needs one order only."""
-    documents = EncodedDocuments(corpus, tokenizer, cache_dir)
-    return order_source(documents, seed=seed, repeat=repeat, min_tokens=min_tokens)
 
 
 def order_source(documents: EncodedDocuments, *, seed: int, repeat: int, min_tokens: int) -> HaystackSource:
@@ -254,7 +246,7 @@ def _path(text: str, tokenizer: Tokenizer, folder: Path) -> str:
 
 
 def _read(path: str, text: str) -> EncodedDocument | None:
-    content = kept(path)
+    content = read_cached(path)
     if content is None:
         return None
     numbers = np.frombuffer(content, "<i4")
@@ -268,4 +260,4 @@ def _keep(path: str, document: EncodedDocument) -> None:
     """The number of tokens, their ids, the steps between their starts, the sentence ends; each four bytes."""
     ids = document.encoded.ids
     steps = np.diff(document.encoded.starts, prepend=0)
-    keep(path, np.concatenate(([len(ids)], ids, steps, document.ends), dtype="<i4", casting="unsafe").tobytes())
+    write_cached(path, np.concatenate(([len(ids)], ids, steps, document.ends), dtype="<i4", casting="unsafe").tobytes())

@@ -85,12 +85,12 @@ def _ours(spec: str, language: str) -> NeedleSet:
 
 
 def _built_in() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    languages: dict[str, list[str]] = {}
     for file in sorted((resources.files(__package__) / "data").iterdir(), key=lambda entry: entry.name):
         name, _, rest = file.name.partition(".")
         if rest.endswith(".toml"):
-            found.setdefault(name, []).append(rest.removesuffix(".toml"))
-    return found
+            languages.setdefault(name, []).append(rest.removesuffix(".toml"))
+    return languages
 
 
 def _from_path(path: Path, language: str) -> NeedleSet:
@@ -210,8 +210,8 @@ def inline_spec(needles: Sequence[str], question: str, answer: str = "") -> str:
             raise InputError(_OPTION, text, "give a text that is not empty")
     if len({text.strip() for text in needles}) < len(needles):
         raise InputError(_OPTION, needles[-1], "two needles have the same text: give every one its own")
-    said = {"needles": list(needles), "question": question.strip(), "answer": answer.strip()}
-    return json.dumps({key: value for key, value in said.items() if value}, ensure_ascii=False)
+    table = {"needles": list(needles), "question": question.strip(), "answer": answer.strip()}
+    return json.dumps({key: value for key, value in table.items() if value}, ensure_ascii=False)
 
 
 def is_inline(spec: str) -> bool:
@@ -226,8 +226,8 @@ def has_answer(spec: str) -> bool:
 
 def load_inline(spec: str, language: str) -> NeedleSet:
     """The set of such a name. Raises `InputError`."""
-    said = _read(spec)
-    texts, question, answer = said["needles"], said["question"], said.get("answer", "")
+    table = _read(spec)
+    texts, question, answer = table["needles"], table["question"], table.get("answer", "")
     several = len(texts) > 1
     # What all of them together answer is the answer of none.
     answers = ["" if several and answer else answer or text.strip() for text in texts]
@@ -241,15 +241,15 @@ def load_inline(spec: str, language: str) -> NeedleSet:
 
 def _read(spec: str) -> dict[str, Any]:
     try:
-        said = json.loads(spec)
-        again = inline_spec(said["needles"], said["question"], said.get("answer", ""))
+        parsed = json.loads(spec)
+        again = inline_spec(parsed["needles"], parsed["question"], parsed.get("answer", ""))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         remedy = 'is no JSON of needles: give --needle and --question, or {"needles": ["..."], "question": "..."}'
         raise InputError("--needle-set", spec, remedy) from None
-    found: dict[str, Any] = json.loads(again)
-    if isinstance(said["needles"], str) or not found.get("needles"):
+    table: dict[str, Any] = json.loads(again)
+    if isinstance(parsed["needles"], str) or not table.get("needles"):
         raise InputError("--needle-set", spec, '"needles" is a list of texts')
-    return found
+    return table
 
 
 # They are trivial to find for a model that was given the whole prompt, so an answer without one of them tells a prompt
@@ -280,9 +280,9 @@ class Canaries:
 
     def missing(self, answer: str) -> tuple[str, ...]:
         """`start`, `end`: the marks that the answer does not give."""
-        said = _plain(answer)
+        plain = _plain(answer)
         marks = {"start": self.start_mark, "end": self.end_mark}
-        return tuple(end for end, mark in marks.items() if _plain(mark) not in said)
+        return tuple(end for end, mark in marks.items() if _plain(mark) not in plain)
 
 
 def canaries(language: str, *, seed: int, repeat: int) -> Canaries:

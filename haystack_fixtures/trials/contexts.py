@@ -86,9 +86,8 @@ class ContextBuilder:
     ) -> Built:
         """Build a cell's prompt. `ends`: canaries at both ends of the text. Raises `InputError`."""
         if ends is not None and not isinstance(asked.context, Prose | Listing):
-            raise InputError(
-                "--canary", "true", f"{suite.task} asks about documents or turns as they are: leave it out"
-            )
+            kind = "conversations" if isinstance(frame, AroundTurns) else "documents"
+            raise InputError("--canary", "true", f"{suite.task} asks about {kind} as they are: leave it out")
         if isinstance(frame, AroundTurns):
             built = self._of_turns(suite, cell, asked, frame)
         else:

@@ -75,9 +75,9 @@ class SourcePool:
 
     def corpus(self, suite: Suite) -> Corpus:
         """The suite's corpus, long enough for the longest length of the run; or the texts that its task has itself."""
-        own = self._tasks[suite.task].corpus
-        if own is not None:
-            return own(suite)
+        of_task = self._tasks[suite.task].corpus
+        if of_task is not None:
+            return of_task(suite)
         key = (suite.corpus, suite.language, suite.text_field, suite.file_list)
         with self._lock:
             if key not in self._corpora:

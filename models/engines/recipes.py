@@ -7,45 +7,48 @@ import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, get_args
+
+import msgspec
 
 from needlework.core.errors import InputError
 from needlework.core.files import parse_toml, read_toml
 from needlework.core.grid import parse_tokens
 
 HERE = Path(__file__).parent
-WORDS = ("window", "dtype", "kv-dtype", "tensor-parallel", "prefix-caching", "chat-template")
-"""What may be said to every engine in the same words, if its recipe knows how."""
 _SECRET = re.compile(r"(?i)(^|[_-])(api_?key|key|token|secret|password|authorization)$")
+USUAL_HEALTH = ("/health", "/v1/models")
 _SLOW_S = 1800.0  # large weights come from a hub, or from a slow disk
-Say = str | tuple[str, ...] | Mapping[str, tuple[str, ...]]
+Word = Literal["window", "dtype", "kv-dtype", "tensor-parallel", "prefix-caching", "chat-template"]
+WORDS: tuple[Word, ...] = get_args(Word)
+"""What may be said to every engine in the same words, if its recipe knows how."""
+Say = str | tuple[str, ...] | dict[str, tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """How one engine is started.
+class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How one engine is started; a recipe's file has these fields, `name` for `served_name`.
 
-    `command`: its words, with {port}, {model}, {name}. `say`: for each of `WORDS` the engine's option, several options
-    with one value, or the words for each value that there is. `defaults`: options of the engine, unless the user gives
-    them. `served_name`: what the engine calls every model, where it takes no name. `needs`: a Python package of this
+    `command`: its words, with {port}, {model}, {name}. `health`: the path that answers below 400 when it is ready,
+    any of `USUAL_HEALTH` where it is empty. `say`: for each of `WORDS` the engine's option, several options with one
+    value, or the words for each value that there is. `defaults`: options of the engine, unless the user gives them.
+    `served_name`: what the engine calls every model, where it takes no name. `needs`: a Python package of this
     environment. `start_s`: seconds that it may take until it is healthy.
     """
 
-    name: str
     command: tuple[str, ...]
+    engine: str = ""
     about: str = ""
     serves: Literal["folder", "gguf", "any"] = "any"
-    health: str = "/health"
+    health: Annotated[str, msgspec.Meta(pattern="^(/|$)")] = ""
     install: str = ""
     needs: str = ""
-    served_name: str = ""
-    start_s: float = _SLOW_S
-    defaults: Mapping[str, str] = field(default_factory=dict)
-    say: Mapping[str, Say] = field(default_factory=dict)
+    served_name: str = msgspec.field(default="", name="name")
+    start_s: Annotated[float, msgspec.Meta(gt=0)] = _SLOW_S
+    defaults: dict[str, str] = {}
+    say: dict[Word, Say] = {}
 
 
 def known_engines() -> tuple[str, ...]:
@@ -69,7 +72,7 @@ def find_recipe(text: str) -> Recipe:
 
 
 def command_recipe(text: str) -> Recipe:
-    """A command line as a recipe; it is healthy when it lists its models."""
+    """A command line as a recipe."""
     try:
         words = tuple(shlex.split(text))
     except ValueError as error:
@@ -78,7 +81,7 @@ def command_recipe(text: str) -> Recipe:
         if looks_secret(word.partition("=")[0]):
             remedy = "a command is written into the run's files: let the server read its key from the environment"
             raise InputError("--serve", word.partition("=")[0], remedy)
-    return Recipe(Path(words[0]).name, words, about="a command of yours", health="/v1/models")
+    return Recipe(engine=Path(words[0]).name, command=words, about="a command of yours")
 
 
 def looks_secret(option: str) -> bool:
@@ -86,69 +89,18 @@ def looks_secret(option: str) -> bool:
     return _SECRET.search(option) is not None
 
 
-def _recipe(path: str, name: str, table: Mapping[str, Any]) -> Recipe:
-    keys = {"about", "command", "serves", "health", "install", "needs", "name", "start_s", "defaults", "say"}
-    for key in table.keys() - keys:
-        near = get_close_matches(key, keys, n=1)
-        raise InputError(f"--serve {path}", key, f"did you mean {near[0]}?" if near else "no such key of a recipe")
-    command = table.get("command")
-    if not _words(command) or not any("{port}" in word for word in cast("list[str]", command)):
-        raise InputError(
-            f"--serve {path}", "command", 'is a list of words, one of them with {port}: ["serve", "{port}"]'
-        )
-    serves, start_s = table.get("serves", "any"), table.get("start_s", _SLOW_S)
-    if serves not in ("folder", "gguf", "any"):
-        raise InputError(f"--serve {path}: serves", serves, "use folder, gguf or any")
-    if isinstance(start_s, bool) or not isinstance(start_s, int | float) or start_s <= 0:
-        raise InputError(f"--serve {path}: start_s", start_s, "give seconds above 0")
-    text = {key: table.get(key, "") for key in ("about", "health", "install", "needs", "name")}
-    for key, value in text.items():
-        if not isinstance(value, str):
-            raise InputError(f"--serve {path}: {key}", value, "is a text")
-    health = text["health"] or "/health"
-    if not health.startswith("/"):
-        raise InputError(f"--serve {path}: health", health, "is a path on the server, such as /health")
-    return Recipe(
-        name,
-        tuple(cast("list[str]", command)),
-        about=text["about"],
-        serves=cast('Literal["folder", "gguf", "any"]', serves),
-        health=health,
-        install=text["install"],
-        needs=text["needs"],
-        served_name=text["name"],
-        start_s=float(start_s),
-        defaults=_defaults(path, table.get("defaults", {})),
-        say=_say(path, table.get("say", {})),
-    )
-
-
-def _defaults(path: str, table: object) -> dict[str, str]:
-    if not isinstance(table, dict) or not all(isinstance(value, str) for value in table.values()):
-        raise InputError(f"--serve {path}", "defaults", 'is a table of options and texts, such as parallel = "1"')
-    return table
-
-
-def _say(path: str, table: object) -> dict[str, Say]:
-    if not isinstance(table, dict):
-        raise InputError(f"--serve {path}", "say", 'is a table, such as window = "max-model-len"')
-    found: dict[str, Say] = {}
-    for word, how in table.items():
-        if word not in WORDS:
-            raise InputError(f"--serve {path}: say", word, f"use one of {', '.join(WORDS)}")
-        if isinstance(how, str):
-            found[word] = how
-        elif _words(how):
-            found[word] = tuple(how)
-        elif isinstance(how, dict) and all(value == [] or _words(value) for value in how.values()):
-            found[word] = {value: tuple(words) for value, words in how.items()}
-        else:
-            raise InputError(f"--serve {path}: say", word, "is an option, several, or a table of values and words")
-    return found
-
-
-def _words(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(word, str) and word for word in value)
+def _recipe(path: str, engine: str, table: Mapping[str, Any]) -> Recipe:
+    near = [(key, get_close_matches(key, Recipe.__struct_encode_fields__, n=1)) for key in table]
+    for key, fields in near:
+        if fields and key not in Recipe.__struct_encode_fields__:
+            raise InputError(f"--serve {path}", key, f"did you mean {fields[0]}?")
+    try:
+        recipe = msgspec.convert({**table, "engine": engine}, Recipe)
+    except msgspec.ValidationError as error:
+        raise InputError(f"--serve {path}", "recipe", f"{error}; docs/engines.md shows one") from None
+    if not any("{port}" in word for word in recipe.command):
+        raise InputError(f"--serve {path}", "command", 'a word of it has {port}, such as ["serve", "{port}"]')
+    return recipe
 
 
 def parse_args(args: Sequence[str]) -> dict[str, str | None]:
@@ -185,12 +137,14 @@ def command(
 def check_installed(recipe: Recipe, words: Sequence[str]) -> None:
     """Refuse a command that is not there. Raises `InputError`."""
     if sys.platform == "win32":
-        raise InputError("--serve", recipe.name, "works on Linux and macOS; start the server yourself, with --base-url")
+        raise InputError(
+            "--serve", recipe.engine, "works on Linux and macOS; start the server yourself, with --base-url"
+        )
     if recipe.needs and find_spec(recipe.needs) is None:
-        raise InputError("--serve", recipe.name, f"{recipe.needs} is not installed: {recipe.install}")
+        raise InputError("--serve", recipe.engine, f"{recipe.needs} is not installed: {recipe.install}")
     if shutil.which(words[0]) is None:
         remedy = recipe.install or "give its whole path"
-        raise InputError("--serve", recipe.name, f"there is no program {words[0]} on PATH: {remedy}")
+        raise InputError("--serve", recipe.engine, f"there is no program {words[0]} on PATH: {remedy}")
 
 
 def shown_command(words: Sequence[str]) -> str:
@@ -208,11 +162,11 @@ def _filled(word: str, *, model: str, name: str, port: int | str) -> str:
     return re.sub(r"\{(model|name|port|python|here)\}", lambda match: values[match[1]], word)
 
 
-def _said(recipe: Recipe, word: str, value: str | None) -> list[str]:
+def _said(recipe: Recipe, word: Word, value: str | None) -> list[str]:
     how = recipe.say.get(word)
     if how is None:
         known = ", ".join(recipe.say) or "none of them"
-        remedy = f"{recipe.name} is not told that in a word of ours (it knows {known}); give the engine's own option"
+        remedy = f"{recipe.engine} is not told that in a word of ours (it knows {known}); give the engine's own option"
         raise InputError("--serve-arg", word, remedy)
     if not value:
         raise InputError("--serve-arg", word, f"write {word}=VALUE")
@@ -222,7 +176,7 @@ def _said(recipe: Recipe, word: str, value: str | None) -> list[str]:
         if value not in how:
             near = get_close_matches(value, how, n=1)
             hint = f"did you mean {near[0]}? " if near else ""
-            raise InputError(f"--serve-arg {word}", value, f"{hint}{recipe.name} takes {', '.join(how)}")
+            raise InputError(f"--serve-arg {word}", value, f"{hint}{recipe.engine} takes {', '.join(how)}")
         return list(how[value])
     options = (how,) if isinstance(how, str) else how
     return [part for option in options for part in (_option(option), value)]

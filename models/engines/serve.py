@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -25,6 +27,7 @@ from needlework.core.errors import InputError, printable
 from needlework.core.settings import Settings
 from needlework.models.engines.recipes import (
     HERE,
+    USUAL_HEALTH,
     Recipe,
     check_installed,
     command,
@@ -36,6 +39,7 @@ from needlework.models.specs import installed_gguf
 
 _EMBEDDED = "smollm2"
 _ADDRESS = "NEEDLEWORK_BASE_URL"
+_PENALTIES = ("repetition_penalty", "presence_penalty", "frequency_penalty", "no_repeat_ngram_size")
 _WANTED = {
     "gguf": "give a GGUF file, --model FILE.gguf",
     "folder": "give --model FOLDER, or a name of the hub",
@@ -64,7 +68,29 @@ class ServedRun:
     def facts(self) -> dict[str, str]:
         """What a manifest tells of it: the engine, its version where it is a package of ours, and the whole command."""
         version = f" {metadata.version(self.recipe.needs)}" if self.recipe.needs else ""
-        return {"server": f"--serve {self.recipe.name}{version}", "command": shown_command(self.words("{port}"))}
+        facts = {"server": f"--serve {self.recipe.engine}{version}", "command": shown_command(self.words("{port}"))}
+        return facts | self._checkpoint_facts
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user is told before the run: the checkpoint's own settings may change what greedy decoding gives."""
+        settings = self._checkpoint_facts.get("checkpoint's generation_config")
+        if not settings:
+            return []
+        engine = self.recipe.engine
+        return [f"{self.name}: its generation_config.json has {settings}; {engine} may apply that to every answer"]
+
+    @property
+    def _checkpoint_facts(self) -> dict[str, str]:
+        """What a served folder says that changes answers and that no request has: penalties, and its numbers."""
+        config = _json_table(Path(self.model) / "config.json")
+        generation = _json_table(Path(self.model) / "generation_config.json")
+        penalties = [f"{name}={generation[name]}" for name in _PENALTIES if generation.get(name) not in (None, 0, 1)]
+        facts = {
+            "checkpoint's dtype": str(config.get("dtype") or config.get("torch_dtype") or ""),
+            "checkpoint's generation_config": ", ".join(penalties),
+        }
+        return {name: value for name, value in facts.items() if value}
 
     @property
     def identity(self) -> str:
@@ -72,7 +98,7 @@ class ServedRun:
         # As the recipe has it: where Python lies, and which port was free, differs between machines.
         words = (*self.recipe.command, *self.words(0)[len(self.recipe.command) :])
         said = [f"{key}={value}" if value is not None else key for key, value in sorted(self.args.items())]
-        return " ".join([self.recipe.name, *said, sha256(repr(words).encode()).hexdigest()[:8]])
+        return " ".join([self.recipe.engine, *said, sha256(repr(words).encode()).hexdigest()[:8]])
 
 
 def served_run(settings: Settings) -> ServedRun | None:
@@ -117,7 +143,9 @@ def _model(recipe: Recipe, spec: str) -> tuple[str, str | None, str]:
     if not any("{model}" in word for word in recipe.command):  # it knows its model
         return (_EMBEDDED, _EMBEDDED, "") if spec == _EMBEDDED else (rest or spec, None, "")
     if kind in ("openai", "mock"):
-        raise InputError("--model", spec, f"--serve {recipe.name} wants what it is to serve: {_WANTED[recipe.serves]}")
+        raise InputError(
+            "--model", spec, f"--serve {recipe.engine} wants what it is to serve: {_WANTED[recipe.serves]}"
+        )
     if spec == _EMBEDDED and recipe.serves != "folder":
         return str(installed_gguf()), _EMBEDDED, _EMBEDDED
     name = rest if kind in ("hf", "gguf") and rest else spec
@@ -131,7 +159,15 @@ def _model(recipe: Recipe, spec: str) -> tuple[str, str | None, str]:
     if of_hub and recipe.serves != "gguf":
         return name, f"hf:{name}", ""
     there = "is none" if path.exists() or spec == _EMBEDDED else "is not there"
-    raise InputError("--model", spec, f"{there}: for --serve {recipe.name} {_WANTED[recipe.serves]}")
+    raise InputError("--model", spec, f"{there}: for --serve {recipe.engine} {_WANTED[recipe.serves]}")
+
+
+def _json_table(path: Path) -> dict[str, Any]:
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return table if isinstance(table, dict) else {}
 
 
 def _name(model: str) -> str:
@@ -160,12 +196,17 @@ class Serving:
     @property
     def name(self) -> str:
         """The engine."""
-        return self._served.recipe.name
+        return self._served.recipe.engine
 
     @property
     def facts(self) -> dict[str, str]:
         """What a manifest tells of it."""
         return self._served.facts
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user is told before the run."""
+        return self._served.notes
 
     @property
     def weights(self) -> str:
@@ -218,7 +259,8 @@ class Serving:
         port = free_port()
         recipe = self._served.recipe
         self._folder = self._folder_of()
-        self._child = Child(recipe.name, self._served.words(port), port, recipe.health, self._folder, recipe.start_s)
+        health = (recipe.health,) if recipe.health else USUAL_HEALTH
+        self._child = Child(recipe.engine, self._served.words(port), port, health, self._folder, recipe.start_s)
         self._child.start(self.tell)
         self._url = f"http://127.0.0.1:{port}/v1"
 
@@ -226,6 +268,7 @@ class Serving:
 LOG, ENDED = "log.txt", "ended.json"
 _PORTS = range(20_000, 32_000)  # below those that systems give to outgoing connections
 _STOP_S = 15.0  # the keeper's own grace is 10 s
+_FAULTY_S = 60.0  # for which a server may answer its health check with errors before the user is told
 _TAIL = 65_536  # bytes of the log that are looked at for its last lines
 Tell = Callable[[float, str], None]
 
@@ -242,7 +285,9 @@ def free_port() -> int:
 class Child:
     """One server of one run. `folder` gets its log; what stands there from earlier is kept."""
 
-    def __init__(self, name: str, words: Sequence[str], port: int, health: str, folder: Path, start_s: float) -> None:
+    def __init__(
+        self, name: str, words: Sequence[str], port: int, health: Sequence[str], folder: Path, start_s: float
+    ) -> None:
         self._name = name
         self._words = tuple(words)
         self._port = port
@@ -269,10 +314,12 @@ class Child:
             stderr=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C is for pytest alone, which then ends it
         )
-        begun = time.monotonic()
+        begun = failing_since = time.monotonic()
         try:
-            while not self._healthy():
+            while status := self._status():
                 passed = time.monotonic() - begun
+                failing_since = failing_since if status >= 500 else time.monotonic()
+                failing_s = time.monotonic() - failing_since
                 if why := ended(self._folder):
                     raise InputError("--serve", self._name, why)
                 if self.lost:
@@ -280,7 +327,8 @@ class Child:
                 if passed > self._start_s:
                     remedy = f"not healthy after {self._start_s:g} s; its log: {log}"
                     raise InputError("--serve", self._name, remedy)
-                tell(passed, last_line(log))
+                faulty = f"it answers HTTP {status} to {self._health[0]}; " if failing_s > _FAULTY_S else ""
+                tell(passed, faulty + last_line(log))
                 time.sleep(0.2 if passed < 10 else 1.0)
         except BaseException:
             self.stop()
@@ -305,15 +353,21 @@ class Child:
         """Whether what keeps the server was ended from outside, which ends the server too."""
         return self._keeper is not None and self._keeper.poll() is not None
 
-    def _healthy(self) -> bool:
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=5)
-        try:
-            connection.request("GET", self._health)
-            return connection.getresponse().status < 400
-        except (OSError, http.client.HTTPException):
-            return False
-        finally:
-            connection.close()
+    def _status(self) -> int:
+        """0 where the server is ready; else what it answered, -1 for nothing."""
+        status = -1
+        for path in self._health:
+            connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=5)
+            try:
+                connection.request("GET", path)
+                status = connection.getresponse().status
+            except (OSError, http.client.HTTPException):
+                return -1
+            finally:
+                connection.close()
+            if status < 400:
+                return 0
+        return status
 
 
 def ended(folder: Path) -> str:
@@ -326,7 +380,8 @@ def ended(folder: Path) -> str:
     if code < 0:
         short = "; systems do that when memory is short" if code == -signal.SIGKILL else ""
         return f"the server was ended by signal {-code}{short}; {rest}"
-    said = next((line for line in reversed(last_lines(folder / LOG, 20)) if "rror" in line), last_line(folder / LOG))
+    lines = last_lines(folder / LOG, 200)  # an engine's own processes may say much after the cause
+    said = next((line for line in reversed(lines) if re.search("[Ee]rror|ERROR", line)), last_line(folder / LOG))
     return f"the server ended with code {code}: {printable(said, 200)}; {rest}"
 
 

@@ -10,10 +10,15 @@ import os
 import signal
 import sys
 import threading
-from typing import NoReturn
+from enum import Enum
+from typing import Any, NoReturn
 
-_FIELDS = {"ctx-size": "n_ctx", "parallel": "n_parallel", "batch-size": "n_batch", "ubatch-size": "n_ubatch"}
-_FLAGS = {"no-cache-prompt": ("cache_prompt", False), "cache-prompt": ("cache_prompt", True)}
+_FIELDS = {
+    "ctx-size": "n_ctx", "parallel": "n_parallel", "batch-size": "n_batch", "ubatch-size": "n_ubatch",
+    "flash-attn": "flash_attn_type", "context-shift": "ctx_shift", "gpu-layers": "n_gpu_layers",
+    "rope-scaling": "rope_scaling_type",
+}  # fmt: skip
+_WORDS = {"on": "enabled", "off": "disabled"}  # llama-server's words for names of llama.cpp's types
 
 
 def main(words: list[str]) -> int:
@@ -26,7 +31,7 @@ def main(words: list[str]) -> int:
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = cores()
     try:
         for name, value in options(words):
-            put(params, xllamacpp, name, value)
+            put(params, name, value)
     except ValueError as error:
         print(f"error: {error}", flush=True)
         return 2
@@ -65,41 +70,29 @@ def options(words: list[str]) -> list[tuple[str, str | None]]:
     return found
 
 
-def put(params: object, xllamacpp: object, name: str, value: str | None) -> None:
-    """Set one option."""
-    target, field = params, _FIELDS.get(name, name.replace("-", "_"))
-    if name in _FLAGS and value is None:
-        field, flag = _FLAGS[name]
-        setattr(params, field, flag)
-        return
+def put(params: Any, name: str, value: str | None) -> None:
+    """Set one option. `no-NAME` sets NAME to false."""
+    field = _FIELDS.get(name, name.replace("-", "_"))
+    if value is None and not hasattr(params, field) and name.startswith("no-"):
+        name = name.removeprefix("no-")
+        field, value = _FIELDS.get(name, name.replace("-", "_")), "false"
     if value is None and not isinstance(getattr(params, field, None), bool):
         raise ValueError(f"--{name} needs a value")
-    if name == "model":
-        target, field = params.model, "path"  # type: ignore[attr-defined]
-    elif name == "host":
-        params.hostnames = [value]  # type: ignore[attr-defined]
-        return
-    elif name == "alias":
-        params.model_alias = {value}  # type: ignore[attr-defined]
-        return
-    elif name == "threads":
-        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = whole(name, value)  # type: ignore[attr-defined]
-        return
-    elif name in ("cache-type-k", "cache-type-v"):
-        setattr(params, field, cache_type(xllamacpp, name, value or ""))
-        return
-    if not hasattr(target, field):
-        raise ValueError(f"there is no option --{name}")
-    setattr(target, field, typed(name, getattr(target, field), value))
-
-
-def cache_type(xllamacpp: object, name: str, value: str) -> object:
-    """`q8_0` as llama.cpp's type of numbers."""
-    types = xllamacpp.ggml_type  # type: ignore[attr-defined]
-    found = getattr(types, f"GGML_TYPE_{value.upper()}", None)
-    if found is None:
-        raise ValueError(f"--{name}: there is no type {value!r}; f16, q8_0, q5_1, q5_0, q4_1, q4_0 are common ones")
-    return found
+    match name:
+        case "model":
+            params.model.path = value
+        case "host":
+            params.hostnames = [value]
+        case "alias":
+            params.model_alias = {value}
+        case "threads":
+            params.cpuparams.n_threads = params.cpuparams_batch.n_threads = whole(name, value)
+        case _ if not hasattr(params, field):
+            raise ValueError(f"there is no option --{name}")
+        case _:
+            if name == "chat-template":
+                params.use_jinja = "{" in str(value)  # else it is the name of a template that llama.cpp knows
+            setattr(params, field, typed(name, getattr(params, field), value))
 
 
 def typed(name: str, now: object, value: str | None) -> object:
@@ -108,6 +101,12 @@ def typed(name: str, now: object, value: str | None) -> object:
         if value not in (None, "true", "false"):
             raise ValueError(f"--{name}: {value!r} is neither true nor false")
         return value != "false"
+    if isinstance(now, Enum):
+        word = _WORDS.get(value or "", value or "").upper()
+        for member in type(now):
+            if member.name.endswith(f"_{word}"):
+                return member
+        raise ValueError(f"--{name}: there is no type {value!r} among llama.cpp's {type(now).__name__}")
     if isinstance(now, str):
         return value
     if isinstance(now, float):

@@ -15,7 +15,8 @@ from typing import Any
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.models.model import Request
-from needlework.models.served.connection import ServedOptions, table_of
+from needlework.models.served.connection import ServedOptions
+from needlework.models.served.reply_fields import table_of
 from needlework.models.served.transport import body_of
 
 _OPTION = "--batch-in"

@@ -15,8 +15,8 @@ import numpy as np
 
 from needlework.core.prompts import Message, Needle, bare_prompt, plain_turns, raw_text
 from needlework.models.model import Calibration, Request, Response, starts_answer
-from needlework.models.served.connection import table_of
 from needlework.models.served.errors import UnreachableError
+from needlework.models.served.reply_fields import table_of
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
 # The short requests are the trial itself with another text: the same messages, template, question and end, the document

@@ -11,21 +11,27 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from needlework.core.redact import without_credentials
 from needlework.models.model import ErrorKind, Response
-from needlework.models.served.connection import says_too_long
-from needlework.models.served.limiter import REFUSED_S, Sign
+from needlework.models.served.limiter import REFUSED_S, UNANSWERED_S, Sign
 from needlework.models.served.reply import DroppedError, MalformedError, ServerSaidError
 
 FIRST_DELAY_S = 1.0
 LONGEST_DELAY_S = 30.0
 LONGEST_RETRY_AFTER_S = 300.0
+_EPOCH_S = 1e9  # seconds; a `Retry-After` above it counts from 1970
 
 _BUSY = (429, 503, 529)  # 529: Anthropic's and others' "overloaded"
 _DOWN = (502, 521, 522, 523, 530)  # what a gateway says for a server that it cannot reach
 _SLOW = (408, 504, 524)
 _TOO_LARGE = ("request too large",)  # OpenAI says so with 429 where one prompt is over the limit for a minute
-_FILTERED = ("content_filter", "content_policy", "moderation")
-_NO_QUOTA = ("insufficient_quota", "billing_hard_limit", "credit balance is too low")
+_FILTERED = (
+    "content_filter", "content_policy", "moderation", "content management policy", "responsibleaipolicyviolation",
+    "data_inspection_failed", "datainspectionfailed", "prohibited_content", "sensitive content",
+)  # fmt: skip
+_BAD_KEY = (
+    "insufficient_quota", "billing_hard_limit", "credit balance is too low", "api_key_invalid", "api key not valid",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,7 @@ class HttpError:
         return f"HTTP 200 with an error inside: {said}" if self.inside else f"HTTP {self.status}: {said}"
 
 
+_RETRY_DELAY = re.compile(r"retryDelay\W+(\d+(?:\.\d+)?)s")  # Google's `RetryInfo`
 _ENDPOINT = re.compile(r"/(?:chat/)?completions/?(?=$|[?#])")  # what a base URL has behind it in a request
 
 
@@ -76,20 +83,17 @@ def fault_of_status(error: HttpError, too_long: re.Pattern[str] | None = None) -
     """Classify a status with its body. `too_long`: the user's own pattern for a prompt that does not fit."""
     status, shown = error.status, error.shown
     words = f"{_said(error)} {error.text}".lower()
-    wait_s = retry_after(error.headers)
-    if status in (400, 403) and any(word in words for word in _FILTERED):
+    wait_s = retry_after(error.headers, error.text)
+    if (status in (400, 403, 422, 451) or error.inside) and any(word in words for word in _FILTERED):
         return AttemptFault("client", f"content filter: {shown}", filtered=True, status=status)
-    if status in (401, 403) or any(word in words for word in _NO_QUOTA):
+    if status in (401, 403) or any(word in words for word in _BAD_KEY):
         return AttemptFault("client", f"the server refuses the key: {shown}", fatal=True, status=status)
     if status == 402:
         return AttemptFault("client", f"the server wants money: {shown}", fatal=True, status=status)
     if status == 404:
         return AttemptFault("client", f"no such model or address: {shown}", fatal=True, status=status)
     if 300 <= status < 400:
-        where = {name.lower(): value for name, value in error.headers.items()}.get("location", "another address")
-        base = _ENDPOINT.sub("", where)
-        message = f"HTTP {status}: the server sends us on to {base}: give that as --base-url"
-        return AttemptFault("client", message, fatal=True, status=status)
+        return _redirected(error)
     if says_too_long(status, words, too_long):
         return AttemptFault("client", f"context too long: {shown}", too_long=True, status=status)
     if status == 429 and any(sign in words for sign in _TOO_LARGE):
@@ -108,8 +112,16 @@ def fault_of_status(error: HttpError, too_long: re.Pattern[str] | None = None) -
     return AttemptFault("client", shown, status=status)
 
 
-def fault_of(error: Exception, too_long: re.Pattern[str] | None = None) -> AttemptFault | None:
-    """Classify what sending a request or reading its answer raised; `None` for anything else."""
+def _redirected(error: HttpError) -> AttemptFault:
+    location = {name.lower(): value for name, value in error.headers.items()}.get("location", "another address")
+    # What stands before an `@` or in a query may be secret.
+    base = _ENDPOINT.sub("", without_credentials(location.partition("#")[0].partition("?")[0]))
+    message = f"HTTP {error.status}: the server sends us on to {base}: give that as --base-url"
+    return AttemptFault("client", message, fatal=True, status=error.status)
+
+
+def fault_of(error: Exception, too_long: re.Pattern[str] | None = None, waited_s: float = 0.0) -> AttemptFault:
+    """Classify what sending a request or reading its answer raised, after `waited_s` seconds."""
     match error:
         case ServerSaidError():
             return fault_of_status(HttpError(error.status or 500, error.body, str(error), inside=True), too_long)
@@ -118,17 +130,15 @@ def fault_of(error: Exception, too_long: re.Pattern[str] | None = None) -> Attem
         case TooSlowError():
             return AttemptFault("timeout", str(error), retry=True, sign="late")
         case TimeoutError():
-            return AttemptFault("timeout", str(error), retry=True, sign="slow")
+            return AttemptFault("timeout", f"no answer in {waited_s:.3g} s (see --timeout)", retry=True, sign="slow")
         case UnreachableError():
             return AttemptFault("server", f"no connection: {error}", retry=True, sign="gone")
         case HangUpError(begun=False):
             return AttemptFault("server", f"no answer: {error}", retry=True, sign="gone")
         case DroppedError() | HangUpError():
             return AttemptFault("server", str(error), retry=True, sign="broken")
-        case UnicodeError():
-            return AttemptFault("protocol", f"{type(error).__name__}: {error}")
         case _:
-            return None
+            return AttemptFault("protocol", f"{type(error).__name__}: {error}")
 
 
 def crowded(fault: AttemptFault, room: str) -> AttemptFault:
@@ -137,28 +147,29 @@ def crowded(fault: AttemptFault, room: str) -> AttemptFault:
     return replace(fault, kind="server", message=message, too_long=False, retry=True, sign="crowded", alone=True)
 
 
-def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Seconds that the server asks us to wait, by `Retry-After` (seconds or a date) or `retry-after-ms`."""
-    given = {name.lower(): value.strip() for name, value in headers.items()}
+def retry_after(headers: Mapping[str, str], text: str = "", now: datetime | None = None) -> float | None:
+    """Seconds that the server asks us to wait, by `Retry-After` (seconds, a date or seconds since 1970),
+    `retry-after-ms`, or the `text` of its answer.
+    """
+    fields = {name.lower(): value.strip() for name, value in headers.items()}
+    now = now or datetime.now(UTC)
+    told = fields.get("retry-after", "")
+    if not told and (named := _RETRY_DELAY.search(text)):
+        told = named[1]
     try:
-        if "retry-after-ms" in given:
-            return _finite(float(given["retry-after-ms"]) / 1000)
-        if "retry-after" not in given:
-            return None
-        return _finite(float(given["retry-after"]))
+        seconds = float(fields["retry-after-ms"]) / 1000 if "retry-after-ms" in fields else float(told)
+        if seconds > _EPOCH_S:  # a point in time, as some gateways write it
+            seconds -= now.timestamp()
+        # No server means an endless wait, nor one of no number of seconds.
+        return max(0.0, seconds) if math.isfinite(seconds) else None
     except ValueError:
         pass
     try:
-        until = parsedate_to_datetime(given.get("retry-after", ""))
+        until = parsedate_to_datetime(told)
     except ValueError:
         return None
     until = until if until.tzinfo else until.replace(tzinfo=UTC)
-    return max(0.0, (until - (now or datetime.now(UTC))).total_seconds())
-
-
-def _finite(seconds: float) -> float | None:
-    """No server means an endless wait, nor one of no number of seconds."""
-    return max(0.0, seconds) if math.isfinite(seconds) else None
+    return max(0.0, (until - now).total_seconds())
 
 
 def delay_s(fault: AttemptFault, failures: int, jitter: random.Random) -> float:
@@ -177,8 +188,8 @@ class Retries:
     """What one request has spent of its further tries.
 
     Refusals ("too many requests", "not now") are no faults: they are waited out, for `REFUSED_S` seconds of this
-    request's own waiting. Nor is it the request's fault when nobody is there at all. Everything else counts against
-    `allowed`.
+    request's own waiting (`UNANSWERED_S` where a server does nothing but refuse). Nor is it the request's fault when
+    nobody is there at all. Everything else counts against `allowed`.
     """
 
     allowed: int
@@ -187,10 +198,16 @@ class Retries:
     refused_s: float = 0.0
 
     def pause_s(
-        self, fault: AttemptFault, *, outage: bool, jitter: random.Random, never_heard: bool = False
+        self,
+        fault: AttemptFault,
+        *,
+        outage: bool,
+        jitter: random.Random,
+        never_heard: bool = False,
+        has_answered: bool = True,
     ) -> float | None:
         """Seconds to wait before the next try; `None` when there is none. `never_heard`: the server has not shown a
-        sign of life yet. It is soon given up, and pauses that grow would outlast that.
+        sign of life yet. It is soon given up, and pauses that grow would outlast that. `has_answered`: any request.
         """
         if not fault.retry:
             return None
@@ -200,7 +217,8 @@ class Retries:
         pause_s = delay_s(fault, self.failures, jitter)
         if fault.sign == "busy":
             self.refused_s += pause_s
-            return pause_s if self.refused_s <= REFUSED_S else None
+            patience_s = REFUSED_S if has_answered or fault.retry_after_s else UNANSWERED_S
+            return pause_s if self.refused_s <= patience_s else None
         self.counted += not (outage and fault.sign in ("down", "gone"))
         return pause_s if self.counted <= self.allowed else None
 
@@ -235,3 +253,57 @@ class HangUpError(Exception):
 
 class UnreadableError(Exception):
     """What came back is no HTTP answer, or is packed in a way that cannot be undone."""
+
+
+# Sources of the wordings: the servers' own code (vLLM, SGLang, llama.cpp, TGI, TensorRT-LLM, LMDeploy, Ollama,
+# TabbyAPI, LM Studio) and public issue threads about hosted services (OpenAI, Azure, Anthropic, Google, Bedrock,
+# Mistral, Cohere, Groq, xAI, Moonshot, DashScope, Zhipu, Volcengine, MiniMax, OpenRouter, LiteLLM).
+
+# Where one of these stands, the window is meant.
+_NAMED = re.compile(
+    r"context[ _-]?(length|size|window|limit|overflow|exceeded)|(exceed\w*|available|over) (the )?context\b"
+    r"|exceed_context|context shift is disabled|model'?s? token limit"
+    r"|(prompt|input|request|messages?|text|conversation)( tokens?| length)?( is| are|) ?too (long|large to process)"
+    r"|too many (input |prompt )?tokens|maximum (number of (input )?tokens|model length|sequence length|prompt length)"
+    r"|max_new_tokens` must be|too large to process|reduce the length|range of input length"
+    r"|(prompt|input) length[^.]{0,40}exceed|(max_)?(session|seq|model)_len\b|max_input_(len|length)\b"
+    r"|input_length_error"
+    r"|max(imum)? message tokens|token count[^.]{0,40}exceed"
+    r"|超长|(输入|上下文|文本|提示词?|消息|内容|prompt|token)[^。]{0,16}(过长|超过|超出|超限)|(超过|超出)[^。]{0,20}(长度|上下文|token)"
+)
+# A sentence that holds some size against a bound, where the size is one of text.
+_BOUNDED = re.compile(
+    r"(prompt|inputs?|messages?|request|sequence|query|text|tokens?|length)\b[^.;]{0,60}?"
+    r"(exceed\w*|(long|great|larg)er than|more than|too large|> |(less|fewer|smaller) than|at most|cannot be more"
+    r"|out of range|over the)"
+    r"[^;]{0,60}?(max|limit|allowed|token|window|length|\d{3,})"
+)
+_OF_TEXT = re.compile(r"token|length|context|characters|too long")
+# About the answer that was asked for, not about the prompt.
+_OF_ANSWER = re.compile(
+    r"(range of|supports at most [\d,]+)? ?(max_(completion_|output_|new_)?tokens|completion tokens)"
+)
+# About how much may be asked in a time.
+_OF_RATE = re.compile(
+    r"per[ _-]?(minute|min|second|hour|day|month)\b|rate[ _-]?limit|quota|\b[tr]p[md]\b|throttl|please wait"
+    r"|try again (later|in|after)|每分钟|每日|限流|频率|配额"
+)
+_OVER = re.compile(r"exceed|too (long|large|many)|longer|larger|greater|more than|disabled|reduce|over the|超|过长")
+_BODY_TOO_LARGE, _INTERNAL = 413, 500
+
+
+def says_too_long(status: int, words: str, own: re.Pattern[str] | None = None) -> bool:
+    """Whether an error with this HTTP status and these words (lower case) is about the length of the prompt.
+
+    `own`: `--too-long-pattern`, for a server whose words are not known here.
+    """
+    if own is not None and own.search(words):
+        return True
+    if status not in (400, 413, 422, 500) or _OF_RATE.search(words):
+        return False
+    if status == _INTERNAL:  # servers fail inside for many reasons that name the context
+        return bool(_NAMED.search(words) and _OVER.search(words))
+    if _NAMED.search(words) or status == _BODY_TOO_LARGE:
+        return True
+    bounded = _BOUNDED.search(words) and _OF_TEXT.search(words)
+    return bool(bounded) and not _OF_ANSWER.search(words)

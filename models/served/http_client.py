@@ -56,15 +56,21 @@ class HttpClient:
     """
 
     def __init__(
-        self, url: str, headers: Mapping[str, str], *, proxy: str | None = None, environment: bool = True
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        *,
+        proxy: str | None = None,
+        environment: bool = True,
+        query: str = "",
     ) -> None:
-        """`url`: any address of the server; its user, password and query are sent with every request.
+        """`url`: any address of the server; its user, password and query are sent with every request, as is `query`.
 
         `environment`: whether proxies may come from environment variables (`HTTPS_PROXY`, `NO_PROXY`, ...).
         """
         parts = urlsplit(url)
         self._root, login = _without_login(url)
-        self._query = parts.query
+        self._query = "&".join(part for part in (parts.query, query) if part)
         self._proxy: str | None
         self._proxy, proxy_login = proxy_for(url, proxy, environment) or (None, None)
         self._headers: CIMultiDict[str] = CIMultiDict({"User-Agent": "needlework", "Accept-Encoding": "identity"})
@@ -216,9 +222,11 @@ class HttpExchange:
         self._response = response
         protocol = response.connection and response.connection.protocol
         # Where a chunk cannot be read aiohttp closes the connection, and tells nobody who waits for the body.
-        self._lost = protocol.closed if protocol else None
+        self._lost = protocol.closed if protocol is not None else None
         if self._lost is not None:
             self._lost.add_done_callback(self._end_body)
+        elif protocol is not None:  # it is closed already
+            self._end_body()
         self.status = response.status
         self.headers: Mapping[str, str] = response.headers
         self.has_begun = False
@@ -242,8 +250,9 @@ class HttpExchange:
         if unpacker is not None:
             unpacker.end()
 
-    def _end_body(self, lost: asyncio.Future[None]) -> None:
-        lost.exception()  # it counts as looked at
+    def _end_body(self, lost: asyncio.Future[None] | None = None) -> None:
+        if lost is not None:
+            lost.exception()  # it counts as looked at
         body = self._response.content
         if not body.is_eof() and body.exception() is None:
             body.set_exception(aiohttp.ClientPayloadError("the connection was closed"))
@@ -303,6 +312,30 @@ def _reason(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return "no connection in time"
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+_OTHER_FILES = 100  # that a process has open beside its connections
+
+
+def allow_open_files(connections: int) -> None:
+    """Raise the limit of open files where so many connections need it. Raises `InputError` where that is not allowed.
+
+    Without descriptors pytest itself fails, in the middle of a run.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = connections + _OTHER_FILES
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+    except (ValueError, OSError):
+        most = max(1, soft - _OTHER_FILES)
+        remedy = f"this process may open {soft} files: raise that (ulimit -n {needed}), or give --concurrency {most}"
+        raise InputError("--concurrency", connections, remedy) from None
 
 
 _PIECE = 2**20  # bytes that one packed chunk is unpacked to at a time: a small chunk may hold gigabytes

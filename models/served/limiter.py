@@ -30,6 +30,7 @@ ROW = 10  # attempts in a row without a sign of life, of all requests together: 
 TOLD, TOLD_S = 3, 1.0  # attempts in a row, for so long: who waits is told. A storm of faults has answers in between
 REFUSES_S = 5.0  # the same of a server that refuses: most are ready again before
 REFUSED_S = 600.0  # for which a request is refused before it is given up
+UNANSWERED_S = 120.0  # the same, where nothing was ever answered and the server does not say how long it takes
 PATIENCE_S = 120.0  # for a server that has answered before: long enough for most to start again
 NEVER_HEARD_S = 10.0  # for one that has not: a wrong address is told at once
 _WAVES = 3  # time-outs take longer than that patience; so often a request may wait for its time-out
@@ -126,6 +127,11 @@ class RequestLimiter:
             if self._ended >= self.slots:
                 self._next_round()
 
+    @property
+    def has_answered(self) -> bool:
+        """Whether any request has ever been answered."""
+        return self.answered_at > -math.inf
+
     def _next_round(self) -> None:
         share = self._turned_away / self._ended
         step = max(1.0, self.width / _STEPS)
@@ -156,7 +162,9 @@ class RequestLimiter:
             return News("silent", max(1.0, self._left_s(now, took_s)))
         if self._told != "refuses" and self._refuses_all(now):
             self._told = "refuses"
-            return News("refuses", max(1.0, self._refused_since + REFUSED_S - now))
+            hinted = self.paused_until > -math.inf
+            patience_s = REFUSED_S if self.has_answered or hinted else UNANSWERED_S
+            return News("refuses", max(1.0, self._refused_since + patience_s - now))
         return None
 
     def _is_silent(self, now: float, took_s: float) -> bool:
@@ -167,7 +175,7 @@ class RequestLimiter:
 
     def _refuses_all(self, now: float) -> bool:
         """Whether who waits must be told. One that has never answered may say itself how long it goes on."""
-        until = now if self.answered_at > -math.inf else max(now, self.paused_until)
+        until = now if self.has_answered else max(now, self.paused_until)
         return self._refused >= TOLD and until - self._refused_since >= REFUSES_S
 
     def _left_s(self, now: float, took_s: float) -> float:
@@ -288,6 +296,11 @@ class Turnstile:
     def outage(self) -> bool:
         """Whether failures are the server's as a whole."""
         return self._pace.outage
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether any request has ever been answered."""
+        return self._pace.has_answered
 
     def answered_since(self, time_s: float) -> bool:
         """Whether any request has been answered since then, by the gate's clock."""

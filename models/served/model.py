@@ -2,57 +2,36 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
-import re
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from needlework.core.errors import printable
 from needlework.core.files import folder_of_run
-from needlework.core.redact import without_credentials
 from needlework.models.event_loop import event_loop
 from needlework.models.model import Model, ModelError, Request, Response
-from needlework.models.providers.transport import (
-    ANTHROPIC,
-    GOOGLE,
-    PROVIDERS,
-    client_package,
-    native_address,
-    native_options,
-)
-from needlework.models.served.batch_files import (
-    AnswerFiles,
-    BatchAnswer,
-    BatchLine,
-    calibration_line,
-    layout_id,
-    trial_line,
-)
-from needlework.models.served.calibration import Window, layout_of, new_short_requests
-from needlework.models.served.connection import ServedOptions, ServerOptions, address, check_for_batch, served_options
+from needlework.models.served.batch_transport import BatchTransport
+from needlework.models.served.connection import ServerOptions, address, check_for_batch, served_options
 from needlework.models.served.errors import (
     AttemptFault,
     AttemptResult,
-    HttpError,
     Retries,
     crowded,
-    fault_of,
-    fault_of_status,
 )
-from needlework.models.served.http_client import Allowed
+from needlework.models.served.http_client import Allowed, allow_open_files
 from needlework.models.served.limiter import News, Passage, Sign, Turnstile, farewell, news_line
-from needlework.models.served.reply import read_body, within_budget
+from needlework.models.served.providers import AnthropicTransport, GoogleTransport
+from needlework.models.served.reply import within_budget
 from needlework.models.served.server_facts import ServerFacts
-from needlework.models.served.transport import OpenAITransport, Transport
+from needlework.models.served.transport import Dialect, HttpTransport, OpenAITransport, Transport
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
 
-class PacedModel:
+class ServedModel:
     """A model behind a `Transport`. It may be asked from many threads at once.
 
     The server may be silent for `connection.timeout_s` plus a second for each 1000 prompt tokens, and may send for a
@@ -69,13 +48,12 @@ class PacedModel:
         shared: Path | None = None,
     ) -> None:
         """`shared`: where the workers of one run keep what they learn of the server."""
-        self._transport = transport
+        self.transport = transport
         self._tokenizer = tokenizer
         self._timeout_s = connection.timeout_s
         self._ended = connection.ended or (lambda: "")
         self._tell = connection.tell or (lambda _line: None)
-        self._pausing = connection.pausing or (lambda _change: None)
-        self._retries = connection.retries
+        self._retries = connection.retries if transport.live else 0
         self._workers = connection.workers
         self._longest = 0  # prompt tokens that it has answered
         self._gate = gate or Turnstile(connection.concurrency)
@@ -89,12 +67,13 @@ class PacedModel:
             identify=self._identify,
             tokenizer=tokenizer,
             shared=shared,
+            ask_short=getattr(transport, "short_answers", None),
         )
 
     @property
     def identity(self) -> Mapping[str, str | int | float | None]:
         """With what has been learnt so far: where the window comes from, how the server counts."""
-        return dict(self._transport.identity) | self._facts.told()
+        return dict(self.transport.identity) | self._facts.told()
 
     @property
     def window(self) -> int | None:
@@ -136,28 +115,31 @@ class PacedModel:
             if passage is None:
                 return Response(error=self._gate.closed, attempts=attempts)
             attempts += 1
-            dialect = self._transport.dialect
+            dialect = self.transport.dialect
             begun = time.perf_counter()
             outcome = await self._passing(passage, request, dialect, begun)
-            latency = time.perf_counter() - begun
+            latency = time.perf_counter() - begun if self.transport.live else None
             if isinstance(outcome, Response):
                 if request.cell is not None:
                     self._longest = max(self._longest, request.prompt.tokens)
                 return replace(self._hidden(outcome), attempts=attempts, latency_s=latency)
             if outcome.filtered:
                 return Response(finish_reason="content_filter", attempts=attempts, latency_s=latency)
-            if self._transport.learn(outcome, dialect):
+            if self.transport.learn(outcome, dialect):
                 continue
             alone |= outcome.alone
-            outage, never_heard = self._gate.outage, self._gate.silent is None
-            pause_s = spent.pause_s(outcome, outage=outage, jitter=self._jitter, never_heard=never_heard)
+            pause_s = spent.pause_s(
+                outcome,
+                outage=self._gate.outage,
+                jitter=self._jitter,
+                never_heard=self._gate.silent is None,
+                has_answered=self._gate.has_answered,
+            )
             if pause_s is None:
                 # A server that refuses all, for so long, will refuse the rest too.
                 hopeless = outcome.sign == "busy" and outcome.retry and not self._gate.answered_since(since)
                 return Response(error=self._error(outcome, hopeless), attempts=attempts, latency_s=latency)
-            self._pausing(1)
             await self._gate.wait(pause_s)
-            self._pausing(-1)
 
     def stop(self) -> None:
         """Send nothing more; what is in flight may still be answered."""
@@ -166,17 +148,17 @@ class PacedModel:
     def close(self) -> None:
         """Close the connections; requests in flight end at once."""
         self.stop()
-        self._transport.abort()
+        self.transport.abort()
 
     def _identify(self) -> dict[str, str]:
-        hide = self._transport.redactor.hide
-        return {name: printable(hide(value), 300) for name, value in self._transport.identify().items()}
+        hide = self.transport.redactor.hide
+        return {name: printable(hide(value), 300) for name, value in self.transport.identify().items()}
 
-    async def _passing(self, passage: Passage, request: Request, dialect: object, begun: float) -> AttemptResult:
+    async def _passing(self, passage: Passage, request: Request, dialect: Dialect, begun: float) -> AttemptResult:
         """One attempt of a request that the gate has let through, and what the gate learns from it."""
         outcome: AttemptResult | None = None
         try:
-            outcome = await self._transport.attempt(request, dialect, self._allowed(request), begun)
+            outcome = await self.transport.attempt(request, dialect, self._allowed(request), begun)
             if isinstance(outcome, Response):
                 outcome = within_budget(outcome, request, self._tokenizer)
             elif outcome.too_long and (room := self._has_room(request)):
@@ -187,10 +169,10 @@ class PacedModel:
             self._ended() if isinstance(outcome, AttemptFault) and outcome.sign in ("gone", "broken", "down") else ""
         )
         if (gone or ended) and isinstance(outcome, AttemptFault):
-            last = farewell(str(self._transport.identity["server"]), self._gate.silent, outcome.message)
+            last = farewell(str(self.transport.identity["server"]), self._gate.silent, outcome.message)
             outcome = replace(outcome, message=ended or last, retry=False, fatal=True)
             self._error(outcome)
-            self._transport.abort()
+            self.transport.abort()
         elif (news := self._gate.news(passage)) is not None:
             self._tell(self._news(news, outcome))
             if news.what == "back":
@@ -198,8 +180,8 @@ class PacedModel:
         return outcome
 
     def _news(self, news: News, outcome: AttemptResult | None) -> str:
-        why = self._transport.redactor.clean(outcome.message) if isinstance(outcome, AttemptFault) else ""
-        server = str(self._transport.identity["server"])
+        why = self.transport.redactor.clean(outcome.message) if isinstance(outcome, AttemptFault) else ""
+        server = str(self.transport.identity["server"])
         return news_line(news, server, printable(why), heard=self._gate.silent is not None)
 
     def _allowed(self, request: Request) -> Allowed:
@@ -219,13 +201,13 @@ class PacedModel:
 
     def _error(self, fault: AttemptFault, hopeless: bool = False) -> ModelError:
         """The error that a record tells. One that would come to every further request closes the gate."""
-        message = printable(self._transport.redactor.clean(fault.message))
+        message = printable(self.transport.redactor.clean(fault.message))
         error = ModelError(fault.kind, message, fault.fatal or hopeless, fault.too_long)
         return self._gate.close(error) if error.fatal else error
 
     def _hidden(self, reply: Response) -> Response:
         """The answer of a server that says again what it was sent."""
-        hide = self._transport.redactor.hide
+        hide = self.transport.redactor.hide
         return replace(
             reply,
             text=hide(reply.text),
@@ -235,22 +217,6 @@ class PacedModel:
             model=printable(hide(reply.model), 200),
             fingerprint=printable(hide(reply.fingerprint), 200),
         )
-
-
-class ServedModel(PacedModel):
-    """A model behind an OpenAI-compatible server, over HTTP."""
-
-    def __init__(
-        self,
-        name: str,
-        options: ServedOptions,
-        tokenizer: Tokenizer,
-        connection: ServerOptions,
-        gate: Turnstile | None = None,
-        shared: Path | None = None,
-    ) -> None:
-        """`shared`: where the workers of one run keep what they learn of the server."""
-        super().__init__(OpenAITransport(name, options, connection), tokenizer, connection, gate, shared)
 
 
 # The slowest reading and writing that the growing time-out allows for, in tokens per second.
@@ -265,163 +231,14 @@ def _told(outcome: AttemptResult | None) -> tuple[Sign, float | None]:
     return ("broken" if outcome is None else "answered"), None
 
 
-_NO_ANSWER = (
-    "no line of --batch-in answers this request of the cell: it is missing there, or was written with other options or"
-    " by another version; --batch-out writes it again"
-)
-_NO_CALIBRATION = "the files of --batch-in have no answers to the two short requests"
-
-
-class BatchServiceModel:
-    """Answers from files, with every check that a server's answers get. Asks nobody, so that nothing is tried again."""
-
-    def __init__(
-        self,
-        name: str,
-        options: ServedOptions,
-        tokenizer: Tokenizer,
-        connection: ServerOptions,
-        answers: AnswerFiles | None,
-    ) -> None:
-        """`answers`: `None` where requests are written."""
-        self._name = options.azure_deployment or name
-        self._options = options
-        self._tokenizer = tokenizer
-        self._answers = answers
-        self._too_long = connection.too_long_pattern
-        self._longest = 0  # prompt tokens that were answered
-        self._written: set[tuple[str, ...]] = set()  # layouts
-        where = without_credentials(connection.base_url) if connection.base_url else "batch service"
-        self._identity: dict[str, str | int | float | None] = {
-            "spec": f"openai:{name}",
-            "server": where,
-            "decoding": options.decoding(),
-            "answers": "batch files",
-        }
-        self._facts = ServerFacts(
-            name=name,
-            asked=name if options.azure_api_version is None else "",
-            strict=connection.strict_model,
-            ask=self._look_up,
-            discover=self._window,
-            identify=dict,
-            tokenizer=tokenizer,
-            shared=None,
-            ask_short=self._short,
-        )
-
-    @property
-    def identity(self) -> Mapping[str, str | int | float | None]:
-        return self._identity | self._facts.told()
-
-    @property
-    def window(self) -> int | None:
-        """The window that was given."""
-        return self._options.window
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        return self._tokenizer
-
-    def lines(self, request: Request) -> Iterator[BatchLine]:
-        """What to write for a request: before the first of each layout the two that calibrate, see `ServerFacts`."""
-        layout = layout_of(request, self._tokenizer)
-        if layout not in self._written:
-            self._written.add(layout)
-            for number, short in enumerate(new_short_requests(request, self._tokenizer)):
-                yield calibration_line(self._name, self._options, short, (self._name, *layout), number)
-        yield trial_line(self._name, self._options, request)
-
-    def respond(self, request: Request) -> Response:
-        """The answer that the files have to this request; an error where they have none."""
-        return self._facts.checked(request)
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-    def _window(self) -> Window:
-        if self._options.window is not None:
-            return Window(self._options.window, "--model-arg window")
-        return Window(None, "a batch service tells none")
-
-    def _look_up(self, request: Request) -> Response:
-        custom_id = trial_line(self._name, self._options, request).id
-        found = self._answers.get(custom_id) if self._answers else None
-        if found is None:
-            return Response(error=ModelError("client", _NO_ANSWER))
-        outcome = _read(found, request.prompt.text, self._too_long)
-        if isinstance(outcome, Response):
-            self._longest = max(self._longest, request.prompt.tokens)
-            return _printable(within_budget(outcome, request, self._tokenizer))
-        if outcome.filtered:
-            return Response(finish_reason="content_filter")
-        if outcome.too_long and (room := self._has_room(request)):
-            outcome = crowded(outcome, room)
-        # One line says nothing of the others: no fault ends the run.
-        return Response(error=ModelError(outcome.kind, printable(outcome.message), too_long=outcome.too_long))
-
-    def _has_room(self, request: Request) -> str:
-        """Why this prompt cannot be too long, in words; empty where it may be."""
-        window = self._options.window
-        if window is not None and request.cell is not None and request.cell.length <= window:
-            return f"its window is {window} tokens"
-        return f"one of {self._longest} tokens was answered" if request.prompt.tokens <= self._longest else ""
-
-    def _short(self, request: Request) -> tuple[list[int], list[Response]]:
-        layout = layout_id((self._name, *layout_of(request, self._tokenizer)))
-        found = self._answers.calibrations(layout) if self._answers else None
-        if found is None:
-            return [], [Response(error=ModelError("client", _NO_CALIBRATION))]
-        counts, answers = found
-        return counts, [_short_response(_read(answer, "", self._too_long)) for answer in answers]
-
-
-def _read(answer: BatchAnswer, prompt: str, too_long: re.Pattern[str] | None) -> AttemptResult:
-    """What a line says, in the words of a server's answers."""
-    if answer.whole:
-        try:
-            return read_body(json.dumps(answer.body).encode(), prompt)
-        except Exception as error:  # noqa: BLE001 - a bad line never ends the run, whatever a service thinks of
-            return fault_of(error, too_long) or AttemptFault("protocol", f"{type(error).__name__}: {error}")
-    body = answer.error or answer.body
-    if answer.status is not None and answer.status != 200:
-        shown = answer.body or answer.error
-        return fault_of_status(HttpError(answer.status, shown, json.dumps(shown)), too_long)
-    said = HttpError(500, body, json.dumps(body), inside=True)
-    return replace(fault_of_status(said, too_long), message=f"the batch has no answer: {said.shown.partition(': ')[2]}")
-
-
-def _short_response(outcome: AttemptResult) -> Response:
-    if isinstance(outcome, Response):
-        return outcome
-    return Response(error=ModelError(outcome.kind, printable(outcome.message)))
-
-
-def _printable(reply: Response) -> Response:
-    return replace(
-        reply,
-        finish_reason=printable(reply.finish_reason, 60),
-        model=printable(reply.model, 200),
-        fingerprint=printable(reply.fingerprint, 200),
-    )
-
-
-_PACKAGES = {"anthropic": "anthropic", "google": "google-genai", "openai-sdk": "openai"}
-
-
 def check_served(kind: str, model_args: Mapping[str, str], connection: ServerOptions) -> None:
-    """Refuse before the first cell: misspelt arguments, a missing key, a missing package. Raises `InputError`."""
-    if kind in _PACKAGES:
-        client_package(_PACKAGES[kind])
-    if kind in PROVIDERS:
-        native_options(PROVIDERS[kind], model_args)
-        native_address(PROVIDERS[kind], connection)
-        return
-    options = served_options(model_args, connection)
-    if connection.batch:
+    """Refuse before the first cell: misspelt arguments, a missing key. Raises `InputError`."""
+    options = served_options(model_args, kind)
+    if connection.batch and kind == "openai":
         check_for_batch(options)
     else:
-        address(connection, azure=options.azure_api_version is not None)
+        address(connection, options, kind)
+        allow_open_files(connection.concurrency)
 
 
 def load_served(
@@ -433,30 +250,20 @@ def load_served(
     cache_dir: Path,
 ) -> Model:
     """The model, ready to be asked; nobody is spoken to before its first request. Raises `InputError`."""
+    if kind == "openai" and connection.batch:
+        transport = BatchTransport(name, served_options(model_args), tokenizer, connection)
+        return ServedModel(transport, tokenizer, connection)
+    allow_open_files(connection.concurrency)
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID")  # pytest-xdist names its run to every worker
     shared = folder_of_run(cache_dir / "servers", run) if run else None
-    if kind == "openai":
-        options = served_options(model_args, connection)
-        if connection.batch:
-            return BatchServiceModel(name, options, tokenizer, connection, connection.answers)
-        return ServedModel(name, options, tokenizer, connection, shared=shared)
-    return PacedModel(transport_of(kind, name, model_args, connection), tokenizer, connection, shared=shared)
+    return ServedModel(transport_of(kind, name, model_args, connection), tokenizer, connection, shared=shared)
 
 
-def transport_of(kind: str, name: str, model_args: Mapping[str, str], connection: ServerOptions) -> Transport:
-    """HTTP in OpenAI's form, or a provider's own client. Raises `InputError`."""
-    match kind:
-        case "anthropic":
-            from needlework.models.providers.clients import AnthropicTransport
+_TRANSPORTS: Mapping[str, type[HttpTransport]] = {
+    transport.kind: transport for transport in (OpenAITransport, AnthropicTransport, GoogleTransport)
+}
 
-            return AnthropicTransport(name, native_options(ANTHROPIC, model_args), connection)
-        case "google":
-            from needlework.models.providers.clients import GoogleTransport
 
-            return GoogleTransport(name, native_options(GOOGLE, model_args), connection)
-        case "openai":
-            return OpenAITransport(name, served_options(model_args, connection), connection)
-        case _:
-            from needlework.models.providers.clients import OpenAISdkTransport
-
-            return OpenAISdkTransport(name, served_options(model_args, connection), connection)
+def transport_of(kind: str, name: str, model_args: Mapping[str, str], connection: ServerOptions) -> HttpTransport:
+    """What speaks to the server in the provider's own API. Raises `InputError`."""
+    return _TRANSPORTS[kind](name, served_options(model_args, kind), connection)

@@ -25,9 +25,9 @@ from needlework.models.served.calibration import (
     model_entry,
     new_short_requests,
 )
-from needlework.models.served.connection import table_of
 from needlework.models.served.errors import HangUpError, UnreachableError, UnreadableError
 from needlework.models.served.http_client import Allowed, HttpClient
+from needlework.models.served.reply_fields import table_of
 from needlework.models.tokenizers.tokenizer import Tokenizer, approximation
 
 _TRIES = 2

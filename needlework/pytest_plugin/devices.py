@@ -20,14 +20,13 @@ if TYPE_CHECKING:
 
 
 _INPUT = "needlework_gpu"
-_UNLIMITED = "needlework_unlimited"
 
 
 def limit_workers(config: pytest.Config, settings: Settings) -> None:
     """Under `-n`: no more workers than devices for a local model's copies, or than requests to have in flight."""
     if further := further_option(settings):
-        asked = config.option.numprocesses
-        run_state(config).workers_note = f"one process, not -n {asked}: {further} decides what is asked next"
+        count = config.option.numprocesses
+        run_state(config).workers_note = f"one process, not -n {count}: {further} decides what is asked next"
         use_one_process(config)
         return
     local = [spec for spec in settings.model if runs_here(spec)]
@@ -37,24 +36,21 @@ def limit_workers(config: pytest.Config, settings: Settings) -> None:
     args = dict(word.partition("=")[::2] for word in settings.model_arg)
     cards, per_worker = gpus(), settings.gpus_per_worker
     check_groups(args, cards, per_worker)
-    there = places(args, cards, per_worker)
-    asked = config.option.numprocesses
-    if len(there) == 1:
+    cards_of_workers = places(args, cards, per_worker)
+    count = config.option.numprocesses
+    if len(cards_of_workers) == 1:
         use_one_process(config)
         run_state(config).workers_note = (
-            f"one process, not -n {asked}: a second copy of {local[0]} would only share its device; "
+            f"one process, not -n {count}: a second copy of {local[0]} would only share its device; "
             "cells with equal beginnings are computed together instead"
         )
         return
     run_state(config).gpus = cards
-    run_state(config).free_gpus = [place for place in there if place is not None]
-    if not isinstance(asked, int) or asked > len(there):
-        config.option.numprocesses = len(there)
-        run_state(
-            config
-        ).workers_note = (
-            f"{len(there)} workers, not -n {asked}: one for each {'GPU' if per_worker == 1 else f'{per_worker} GPUs'}"
-        )
+    run_state(config).free_gpus = [card for card in cards_of_workers if card is not None]
+    if not isinstance(count, int) or count > len(cards_of_workers):
+        config.option.numprocesses = len(cards_of_workers)
+        per = "GPU" if per_worker == 1 else f"{per_worker} GPUs"
+        run_state(config).workers_note = f"{len(cards_of_workers)} workers, not -n {count}: one for each {per}"
 
 
 def further_option(settings: Settings) -> str:
@@ -64,15 +60,17 @@ def further_option(settings: Settings) -> str:
 
 def _limit_to_requests(config: pytest.Config, settings: Settings) -> None:
     """Each worker has a request in flight."""
-    asked, most = config.option.numprocesses, settings.concurrency
-    if not any(map(is_served, settings.model)) or not isinstance(asked, int) or asked <= most:
+    workers, most = config.option.numprocesses, settings.concurrency
+    if not any(map(is_served, settings.model)) or not isinstance(workers, int) or workers <= most:
         return
     if most == 1:
         use_one_process(config)
     else:
         config.option.numprocesses = most
     count = "one process" if most == 1 else f"{most} workers"
-    run_state(config).workers_note = f"{count}, not -n {asked}: --concurrency {most} lets no more requests be in flight"
+    run_state(
+        config
+    ).workers_note = f"{count}, not -n {workers}: --concurrency {most} lets no more requests be in flight"
 
 
 def check_groups(model_args: Mapping[str, str], cards: Gpus, per_worker: int) -> None:
@@ -82,17 +80,6 @@ def check_groups(model_args: Mapping[str, str], cards: Gpus, per_worker: int) ->
         raise InputError("--gpus-per-worker", per_worker, remedy)
     if per_worker > max(1, len(cards.names)):
         raise InputError("--gpus-per-worker", per_worker, f"this machine shows {len(cards.names)} cards")
-
-
-def check_devices(config: pytest.Config, settings: Settings) -> None:
-    """In a worker that has cells: refuse to load a second copy of a model onto one device. Raises `InputError`.
-
-    `limit_workers` sees to that, where the cells could be seen before collecting.
-    """
-    local = [spec for spec in settings.model if runs_here(spec)]
-    workers = getattr(config, "workerinput", {}).get(_UNLIMITED, 1)
-    if local and workers > 1:
-        raise InputError("-n", workers, f"workers would load {local[0]} onto one device: leave out -n")
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -106,8 +93,6 @@ def pytest_configure_node(node: Any) -> None:
     state = run_state(node.config)
     if state.gpus is not None and state.free_gpus:
         node.workerinput[_INPUT] = (state.gpus.variable, state.free_gpus.pop(0))
-    elif state.free_gpus is None:
-        node.workerinput[_UNLIMITED] = getattr(node.config.option, "numprocesses", None) or 1
 
 
 @pytest.hookimpl(optionalhook=True)

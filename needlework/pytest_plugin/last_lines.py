@@ -5,7 +5,6 @@ Without `-v` it is short: the sentence, the grid, what is wrong, the gates, wher
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ from typing import Literal
 
 import pytest
 
-from needlework.core.grid import depth_label
 from needlework.core.record import Record
 from needlework.core.settings import Settings
 from needlework.pytest_plugin.latency import benchmark_asked
@@ -74,9 +72,9 @@ def screen_of(reporter: pytest.TerminalReporter, settings: Settings) -> Screen:
 def report_lines(finished: Finished, screen: Screen) -> Iterator[Line]:
     """The sentence, the faults, the heatmaps, tables and notes of the run; with -vv its statistics too."""
     report = finished.report
-    found = headline_of(report)
-    yield found.sentence, ""
-    yield from ((fault.text, "red") for fault in found.faults)
+    headline = headline_of(report)
+    yield headline.sentence, ""
+    yield from ((fault.text, "red") for fault in headline.faults)
     yield "", ""
     lines = run_lines(report, color=screen.color, encoding=screen.encoding, width=screen.width, colors=screen.colors)
     if screen.verbose > 1:
@@ -159,18 +157,6 @@ def verdict_lines(
     records = finished.report.records if finished is not None else folder.whole([*now])
     for line in left_lines(folder.path.name, folder.earlier, records, folder.recipe, folder.changed):
         yield line, "yellow"
-
-
-def ambiguous_words(keyword: str, records: Sequence[Record]) -> list[str]:
-    """Say where a word of `-k` took more than one value: `-k depth10` matches depth 100 too."""
-    lines = []
-    for word, kind, number in re.findall(r"((depth|len)(\d+(?:\.\d+)?))(?![\w.-])", keyword):
-        values = {depth_label(r.depth) if kind == "depth" else str(r.length) for r in records}
-        taken = sorted((value for value in values if value.startswith(number)), key=len)
-        if len(taken) > 1:
-            option = "depths" if kind == "depth" else "lengths"
-            lines.append(f"-k {word} took {', '.join(taken)}; -k '{word}-' or --{option} {number} takes one")
-    return lines
 
 
 def _indent(text: str) -> str:

@@ -11,7 +11,7 @@ import os
 import shlex
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -32,18 +32,27 @@ _MEASURES: Mapping[str, Callable[[Record], float | None]] = {
 
 @dataclass(frozen=True, slots=True)
 class LatencyGroup:
-    """Seconds of one measure of one (model, task, length), in the order of their trials.
+    """Seconds of one measure of one (model, task, length), in the order of their trials; the fields are those that
+    pytest-benchmark reads of a benchmark fixture.
 
-    `name`: the same whatever the model, so that runs of two can be compared; with the model where a run has several.
+    `param`: the same whatever the model, so that runs of two can be compared; with the model where a run has several.
     """
 
-    measure: str
-    name: str
-    model: str
-    task: str
-    length: int
+    group: str
+    param: str
+    params: Mapping[str, Any]
+    extra_info: Mapping[str, Any]
     seconds: tuple[float, ...]
-    cached_tokens: int
+    cprofile_stats: None = None
+    has_error: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.group}[{self.param}]"
+
+    @property
+    def fullname(self) -> str:
+        return f"needlework::{self.name}"
 
 
 def benchmark_asked(config: pytest.Config) -> bool:
@@ -86,17 +95,19 @@ def latency_groups(records: Iterable[Record]) -> tuple[LatencyGroup, ...]:
     several = len({model for model, _, _ in groups}) > 1
     return tuple(
         LatencyGroup(
-            measure=measure,
-            name=f"{task}-len{length}" + (f"-{model}" if several else ""),
-            model=model,
-            task=task,
-            length=length,
+            group=measure,
+            param=f"{task}-len{length}" + (f"-{model}" if several else ""),
+            params={"model": model, "task": task, "length": length},
+            # Answers from a shared prefix are faster than the model: whoever compares has to see it.
+            extra_info={
+                "model": model,
+                "cached_prompt_tokens": sum(record.timing.cached_tokens or 0 for record in group_records),
+            },
             seconds=seconds,
-            cached_tokens=sum(record.timing.cached_tokens or 0 for record in found),
         )
         for measure, of in _MEASURES.items()
-        for (model, task, length), found in sorted(groups.items())
-        if (seconds := tuple(value for record in found if (value := of(record)) is not None))
+        for (model, task, length), group_records in sorted(groups.items())
+        if (seconds := tuple(value for record in group_records if (value := of(record)) is not None))
     )
 
 
@@ -113,37 +124,10 @@ def publish_latencies(config: pytest.Config, records: Iterable[Record]) -> None:
 
     metadata: Any = stats.Metadata  # typed, to mypy's mind, but for its constructor
     for group in latency_groups(records):
-        entry = metadata(_BenchmarkEntry.of(group), iterations=1, options={})
+        entry = metadata(group, iterations=1, options={})
         for seconds in group.seconds:
             entry.update(seconds)
         session.benchmarks.append(entry)
-
-
-@dataclass(frozen=True, slots=True)
-class _BenchmarkEntry:
-    """What pytest-benchmark reads of a benchmark fixture."""
-
-    name: str
-    fullname: str
-    group: str
-    param: str
-    params: Mapping[str, Any]
-    extra_info: Mapping[str, Any]
-    cprofile_stats: None = None
-    has_error: bool = field(default=False)
-
-    @classmethod
-    def of(cls, group: LatencyGroup) -> _BenchmarkEntry:
-        name = f"{group.measure}[{group.name}]"
-        return cls(
-            name=name,
-            fullname=f"needlework::{name}",
-            group=group.measure,
-            param=group.name,
-            params={"model": group.model, "task": group.task, "length": group.length},
-            # Answers from a shared prefix are faster than the model: whoever compares has to see it.
-            extra_info={"model": group.model, "cached_prompt_tokens": group.cached_tokens},
-        )
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

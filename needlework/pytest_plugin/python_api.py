@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import os
 import subprocess
 import sys
@@ -29,16 +28,16 @@ def run_session(options: Mapping[str, object]) -> Run | None:
     for an option that there is not, and `RuntimeError` with pytest's last line where no run was written. A process of
     its own keeps a notebook's memory, imports and working folder out of the run.
     """
-    said = translated("option", options)
-    if said.left:
-        raise InputError("option", said.left[0], f"here: {NAMES[said.left[0]].here}")
-    words = [word for key, value in said.values.items() for word in _words(key, value)]
-    with tempfile.TemporaryDirectory() as place:
-        told = Path(place) / "folder"
-        lines, ended_well = _pytest(["-p", __name__, *BENCHMARKS, *words], {_FOLDER_FILE: str(told)})
-        if told.exists():
-            return read_run(told.read_text(encoding="utf-8"))
-    if ended_well and said.values.get("plan"):
+    translation = translated("option", options)
+    if translation.left:
+        raise InputError("option", translation.left[0], f"here: {NAMES[translation.left[0]].here}")
+    words = [word for key, value in translation.values.items() for word in _words(key, value)]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder_file = Path(temporary) / "folder"
+        lines, ended_well = _pytest(["-p", __name__, *BENCHMARKS, *words], {_FOLDER_FILE: str(folder_file)})
+        if folder_file.exists():
+            return read_run(folder_file.read_text(encoding="utf-8"))
+    if ended_well and translation.values.get("plan"):
         return None
     raise RuntimeError(next((line for line in reversed(lines) if line.startswith("ERROR")), lines[-1] if lines else ""))
 
@@ -77,24 +76,23 @@ def _pytest(words: list[str], environment: Mapping[str, str]) -> tuple[list[str]
     """
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", *words],
-        env={**os.environ, **environment},
+        env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+        encoding="utf-8", errors="replace",
     )  # fmt: skip
     assert process.stdout is not None
-    decoder, said = codecs.getincrementaldecoder("utf-8")("replace"), ""
+    lines: list[str] = []
     interrupt: KeyboardInterrupt | None = None
     while True:
         try:
-            data = process.stdout.read1()  # type: ignore[attr-defined]  # a pipe is buffered
-            text = decoder.decode(data, final=not data)
-            said += text
-            print(text, end="", flush=True)
-            if not data:
-                break
+            for line in process.stdout:
+                lines.append(line.rstrip("\n"))
+                print(line, end="", flush=True)
+            break
         except KeyboardInterrupt as error:
             interrupt = error
             process.terminate()
     code = process.wait()
     if interrupt is not None:
         raise interrupt
-    return said.splitlines(), code == 0
+    return lines, code == 0

@@ -305,12 +305,10 @@ class Recorder:
         finished = self._finished
         screen = last_lines.screen_of(terminalreporter, self._settings)
         terminalreporter.ensure_newline()
-        ambiguous = last_lines.ambiguous_words(self._config.option.keyword or "", self._records)
         after = [
             *last_lines.verdict_lines(
                 self._verdicts, self._gatekeeper, finished, self.folder, self.folder.pace(self._records), self._records
             ),
-            *((line, "yellow") for line in ambiguous),
             *((line, "red") for line in (self._fault, self._broken_report) if line),
         ]
         timed = last_lines.latency_of(finished, screen) if finished is not None else []

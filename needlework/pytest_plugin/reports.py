@@ -65,7 +65,7 @@ def pytest_runtest_makereport(
         stored = stored_answers([record], [])
         state.stored_answers.update({key: answer._replace(replayed=False) for key, answer in stored.items()})
     payload = Payload(record, shown_as(record, report), _new_facts(item, asked=not exchange.replayed), fault)
-    attach(report, payload, as_text=is_worker(config) or not (exchange.replayed and scored.known))
+    attach(report, payload)
     return report
 
 
@@ -105,7 +105,9 @@ def _save_prompt(folder: Path, key: str, text: str) -> str:
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_logreport(report: Any) -> None:
     """Every other hook has seen the record by now; the terminal keeps reports until the end."""
-    drop_record(report)
+    payload = getattr(report, "needlework", None)
+    if payload is not None:
+        report.needlework = replace(payload, record=None, line="") if isinstance(payload, Payload) else None
 
 
 _LETTERS = {"censored": "c", "unclear": "?", "invalid": "!", "skipped": "s", "error": "E"}
@@ -182,13 +184,9 @@ class Payload:
     line: str = ""
 
 
-def attach(report: object, payload: Payload, *, as_text: bool = True) -> None:
+def attach(report: object, payload: Payload) -> None:
     """Put it on a report, as text: reports of workers are sent, and the record of somebody's own test may hold what
-    JSON turns into something else. A record whose values all came from a journal needs that only to be sent.
-    """
-    if not as_text:
-        cast("Any", report).needlework = payload
-        return
+    JSON turns into something else."""
     record = payload.record and encode_record(payload.record).decode()
     values = (record, payload.shown, json.dumps(payload.facts, default=str), payload.fault)
     cast("Any", report).needlework = values
@@ -202,15 +200,6 @@ def payload_of(report: object) -> Payload | None:
         payload = Payload(decode_record(line.encode()), shown, json.loads(facts), fault, line)
         cast("Any", report).needlework = payload
     return payload if isinstance(payload, Payload) else None
-
-
-def drop_record(report: object) -> None:
-    """Keep the record no longer: it has been seen, or sent."""
-    payload = getattr(report, "needlework", None)
-    if payload is not None:
-        cast("Any", report).needlework = (
-            replace(payload, record=None, line="") if isinstance(payload, Payload) else None
-        )
 
 
 GATE = "gate::"

@@ -94,59 +94,28 @@ def _open_run(config: pytest.Config, state: RunState) -> None:
     else:
         settings = state.settings
         state.recipe = recipe_of(settings)
-        gates = _checked_gates(settings)
-        _check_parts(settings)
         folder = run_folder(settings)
+        gates = _check_run(settings, folder)
         dry = settings.plan or config.option.collectonly
         state.settings = settings = with_made_questions(settings, folder, dry=dry)
-        _check_judging(settings)
-        _check_adaptive(settings, folder)
         state.recorder = Recorder(config, settings, folder, gates)
         config.pluginmanager.register(state.recorder, "needlework-recorder")
     state.journal_of_process = WaitingAnswers(state.folder)
 
 
-# Every run waits for what is imported before its first question, and few have one of these options.
-def _checked_gates(settings: Settings) -> list[Gate]:
-    if not (settings.gate or settings.baseline or settings.top_up):
+def _check_run(settings: Settings, folder: Path) -> list[Gate]:
+    """Check what options mean together; returns the gates. Raises `InputError` or `ValueError`."""
+    options = (
+        *(settings.gate, settings.baseline, settings.top_up, settings.shard, settings.relative_to, settings.power),
+        *(settings.judge, settings.judge_prompt, settings.judge_strategy.startswith("llm"), settings.adaptive),
+        *(suite.scorer for suite in settings.suites),
+        votes_by_embeddings(settings.suites),
+    )
+    if not any(options):  # every run waits for what is imported before its first question
         return []
-    from needlework.results.gates.gate import parse_gate
-    from needlework.results.gates.gatekeeper import check_gates
+    from needlework.results.run.checks import check_run
 
-    gates = [parse_gate(text) for text in settings.gate]
-    check_gates(settings, gates)
-    return gates
-
-
-def _check_parts(settings: Settings) -> None:
-    if settings.shard is not None or settings.relative_to is not None:
-        from needlework.results.run.checks import check_base, check_shard
-
-        check_shard(settings)
-        check_base(settings)
-    if settings.power is not None:
-        from needlework.results.gates.gatekeeper import check_power
-
-        check_power(settings)
-
-
-def _check_judging(settings: Settings) -> None:
-    judging = settings.judge or settings.judge_prompt is not None or settings.judge_strategy.startswith("llm")
-    if judging or any(suite.scorer is not None for suite in settings.suites):
-        from needlework.results.run.checks import check_scorers
-
-        check_scorers(settings)
-    if votes_by_embeddings(settings.suites) is not None:
-        from needlework.results.run.answer_vectors import voting_embedder
-
-        voting_embedder(settings)  # refused now, and not when every answer is there
-
-
-def _check_adaptive(settings: Settings, folder: Path) -> None:
-    if settings.adaptive is not None:
-        from needlework.results.run.checks import check_adaptive
-
-        check_adaptive(settings, folder)
+    return check_run(settings, folder)
 
 
 def _add_markers(config: pytest.Config) -> None:
@@ -165,6 +134,8 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     lines = [*map(printable, preset.notes), *notes(state.settings), *unused(words, state.settings), *judging]
     if state.window is not None:
         lines.append(str(state.window))
+    if state.serving is not None:
+        lines += map(printable, state.serving.notes)
     return [f"needlework: {line}" for line in lines]
 
 

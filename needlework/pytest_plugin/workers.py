@@ -86,8 +86,8 @@ def call_when_left(config: pytest.Config, end: Callable[[], object]) -> None:
 def upcoming(interactor: Any) -> list[Cell]:
     """The cells that a worker, found by `tests_of_worker`, has been given and has not finished, in order."""
     with interactor.torun.lock() as queue:
-        places = [interactor.item_index, interactor.nextitem_index, *queue]
-    items = (interactor.session.items[place] for place in places if isinstance(place, int))
+        indexes = [interactor.item_index, interactor.nextitem_index, *queue]
+    items = (interactor.session.items[index] for index in indexes if isinstance(index, int))
     return [cell for item in items if (cell := cell_of(item)) is not None]
 
 
@@ -95,7 +95,7 @@ def cells_to_come(config: pytest.Config) -> bool:
     """Whether the files that pytest was given speak of the mark `cells`.
 
     A guess from their source. Where it misses some (a mark that is made elsewhere), what would have been prepared here
-    is prepared by each worker, which also refuses to share a device with others (`check_devices`).
+    is prepared by each worker.
     """
     paths = [config.invocation_params.dir / _path_named(arg.partition("::")[0], config) for arg in config.args]
     files = (file for path in paths for file in ([path] if path.is_file() else path.rglob("*.py")))
@@ -108,5 +108,5 @@ def _path_named(name: str, config: pytest.Config) -> str:
     if config.option.pyargs:
         with suppress(ImportError, AttributeError, ValueError):  # no such module, or no module's name
             spec = find_spec(name)
-    found = spec and (next(iter(spec.submodule_search_locations or ()), spec.origin))
-    return found or name
+    location = spec and (next(iter(spec.submodule_search_locations or ()), spec.origin))
+    return location or name

@@ -1,4 +1,4 @@
-"""Print the tables of docs/simulations.md: `python -m perf.simulations [TABLE ...] [--times N]`."""
+"""Print the tables of docs/statistics.md: `python -m perf.simulations [TABLE ...] [--times N]`."""
 
 from __future__ import annotations
 

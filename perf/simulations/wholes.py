@@ -8,7 +8,8 @@ from itertools import product
 import numpy as np
 
 from needlework.results.statistics.intervals import exact_ends
-from needlework.results.statistics.tasks import Share, weighted_mean
+from needlework.results.statistics.panels import Share
+from needlework.results.statistics.tasks import weighted_mean
 from perf.simulations.intervals import LOOKS, Decided, counts_of_data
 from perf.simulations.models import chances, hits, true_mean
 

@@ -15,14 +15,15 @@ from typing import Any
 from urllib.parse import quote
 
 from needlework.core.errors import InputError
-from needlework.results.files.read_run import RESULTS, read_run
+from needlework.results.files.read_run import RESULTS, Run, read_run
 from needlework.results.records.run_folder import JOURNAL
-from needlework.results.records.samples import began, task_of
-from needlework.results.statistics.leaderboard.boards import Candidate
-from needlework.results.statistics.leaderboard.entries import BoardEntry, comparable_groups, entries_of
+from needlework.results.records.samples import began
+from needlework.results.statistics.leaderboard.boards import ModelRun, comparable_groups
+from needlework.results.statistics.leaderboard.entries import BoardEntry, entries_of
 from needlework.results.statistics.panels import asked_of
 from needlework.results.statistics.run_followup import FAULTS
 from needlework.results.statistics.run_report import interrupted
+from needlework.results.statistics.wording import adaptive_clause
 from needlework.results.style import one_line
 from needlework.results.tables.leaderboard import failed_words
 
@@ -31,13 +32,22 @@ _FEW = 4  # runs that are read here; more are shared among processes
 
 @dataclass(frozen=True, slots=True)
 class BoardRun:
-    """A run as boards know it. `name`: of its folder, below the folder that was given; `why`: why it is not whole."""
+    """A run as boards know it. `name`: of its folder, below the folder that was given; `why`: why it is not ranked."""
 
     name: str
     folder: Path
     entries: tuple[BoardEntry, ...]
     manifest: Mapping[str, Any]
     why: str
+
+    @property
+    def models(self) -> list[str]:
+        """The models that it asked, sorted."""
+        return sorted({entry.model for entry in self.entries})
+
+    def entries_of(self, model: str) -> dict[str, BoardEntry]:
+        """The entries of a model by task."""
+        return {entry.task: entry for entry in self.entries if entry.model == model}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +68,7 @@ def collect(paths: Sequence[Path]) -> Collected:
     """
     folders: dict[Path, tuple[str, bool]] = {}
     for path in paths:
-        named = _is_run(path) or path.is_file()
+        named = any((path / name).is_file() for name in (RESULTS, JOURNAL)) or path.is_file()
         for folder in [path if path.is_dir() else path.parent] if named else _below(path):
             name = folder.resolve().name if named else str(folder.relative_to(path))
             folders.setdefault(folder.resolve(), (name, named))
@@ -77,17 +87,6 @@ def collect(paths: Sequence[Path]) -> Collected:
         else:
             faults.append(f"{name} cannot be read: {run}")
     return Collected(tuple(runs), tuple(faults), any(not named for _, named in folders.values()))
-
-
-def _unanswered(entries: Sequence[BoardEntry]) -> str:
-    """Why a run says nothing of its models: all of its trials failed."""
-    outcomes = {name for entry in entries for name, count in entry.overall.counts.items() if count}
-    failed = outcomes <= set(FAULTS)
-    return f"all of its trials failed ({failed_words(entries)})" if failed else ""
-
-
-def _is_run(path: Path) -> bool:
-    return any((path / name).is_file() for name in (RESULTS, JOURNAL))
 
 
 def _below(path: Path) -> Iterator[Path]:
@@ -121,105 +120,72 @@ def _read(named_folder: tuple[str, Path]) -> BoardRun | str:
         run = read_run(folder)
     except InputError as error:
         return str(error)
-    entries = entries_of(asked_of(run.records))
-    why = interrupted(len(run.records), run.planned) or _unanswered(entries) if entries else "has no trials"
-    return BoardRun(name, folder, entries, run.manifest, why)
+    entries = entries_of(asked_of(run.records), run.manifest)
+    return BoardRun(name, folder, entries, run.manifest, _why_not_ranked(run, entries))
 
 
-# Of a suite: how a model is addressed, which is the model's own affair; and what a cell's identity has already.
-_ADDRESS = ("template", "system_prompt", "answer_budget", "thinking_budget", "answer_prefix", "length_buffer")
-_APART = frozenset(
-    {*_ADDRESS, "lengths", "depths", "repeats", "spread", "tokenizer_model", "scorer", "retriever", "questions"}
-    | {"documents", "data", "leval_data", "file_list", "data_limit"}
-)
-_AROUND = ("canary", "cache_policy")  # options of a run that put something beside the text
+def _why_not_ranked(run: Run, entries: Sequence[BoardEntry]) -> str:
+    if not entries:
+        return "has no trials"
+    if early := interrupted(len(run.records), run.planned):
+        return early
+    if {name for entry in entries for name, count in entry.overall.counts.items() if count} <= set(FAULTS):
+        return f"all of its trials failed ({failed_words(entries)})"
+    if _object(run.manifest.get("options")).get("adaptive"):
+        claims = [clause for statement in run.report.adaptive if (clause := adaptive_clause(statement))]
+        asked = "--adaptive decided by its answers how often each length was asked, so that it has no score to rank"
+        return f"{asked}{': it ' if claims else ''}{'; '.join(claims)}"
+    return ""
+
+
 _MODEL = ("weights_sha256", "dtype", "quantization", "attn_implementation")
 _OPTIONS = ("model_arg", "server_id", "serve", "serve_arg")
 
 
-def candidates_of(runs: Sequence[BoardRun], page: Path, *, newest: bool) -> tuple[list[Candidate], list[str]]:
+def models_of(runs: Sequence[BoardRun], page: Path, *, newest: bool) -> tuple[list[ModelRun], list[str]]:
     """Return the models of runs, and sentences on what was left out. `newest`: of several runs of one model, weights
     and options that asked the same, the last alone; `page`: the folder that links are written from.
     """
-    kept, lines = _newest(runs) if newest else ([(run, model) for run in runs for model in _models(run)], [])
-    seen = Counter((entry.model, entry.task) for run, model in kept for entry in run.entries if entry.model == model)
+    pairs = [(run, model) for run in runs for model in run.models]
+    kept = _newest(pairs) if newest else pairs
+    seen = Counter((model, task) for run, model in kept for task in run.entries_of(model))
     twice = {model for (model, _), count in seen.items() if count > 1}
-    found = []
+    found, older = list[ModelRun](), len(pairs) - len(kept)
+    left_out = f"{older:,} older runs of the same models and options are left out (--every-run shows them)"
+    lines = [left_out] if older else []
     for run, model in kept:
-        entries = {entry.task: entry for entry in _entries(run, model)}
         name = one_line(model) if model not in twice else f"{one_line(model)} · {one_line(run.name)}"
-        setting = {task: _setting(run.manifest, task) for task in entries}
-        asked = {task: _address(run.manifest, task) for task in entries}
-        found.append(Candidate(name, run.name, _link(run, page), entries, setting, run.why, asked))
+        found.append(ModelRun(name, run.name, model, _link(run, page), run.entries_of(model), run.why))
         if run.why:
             lines.append(f"{name} is not ranked: {run.why}")
     lines += [f"{one_line(run.name)} {run.why}" for run in runs if not run.entries]
     return found, lines
 
 
-def _newest(runs: Sequence[BoardRun]) -> tuple[list[tuple[BoardRun, str]], list[str]]:
+def _newest(pairs: Sequence[tuple[BoardRun, str]]) -> list[tuple[BoardRun, str]]:
     groups: dict[str, list[tuple[BoardRun, str]]] = {}
-    for run in runs:
-        for model in _models(run):
-            groups.setdefault(_configuration(run, model), []).append((run, model))
-    kept, older = [], 0
-    same = (part for own in groups.values() for part in comparable_groups(own, lambda pair: _entries(*pair)))
-    for own in same:
-        own.sort(key=lambda pair: (not pair[0].why, _time(pair[0]), pair[0].name))
-        kept.append(own[-1])
-        older += len(own) - 1
-    lines = [f"{older:,} older runs of the same models and options are left out (--every-run shows them)"] * (older > 0)
-    return kept, lines
+    for run, model in pairs:
+        groups.setdefault(_configuration(run, model), []).append((run, model))
+    parts = [part for group in groups.values() for part in comparable_groups(group, lambda pair: _first_entry(*pair))]
+    return [max(part, key=lambda pair: (not pair[0].why, _time(pair[0]), pair[0].name)) for part in parts]
 
 
-def _entries(run: BoardRun, model: str) -> list[BoardEntry]:
-    return sorted((entry for entry in run.entries if entry.model == model), key=lambda entry: entry.task)
-
-
-def _models(run: BoardRun) -> list[str]:
-    return sorted({entry.model for entry in run.entries})
+def _first_entry(run: BoardRun, model: str) -> BoardEntry:
+    """Of all tasks, where there are several."""
+    return next(iter(run.entries_of(model).values()))
 
 
 def _configuration(run: BoardRun, model: str) -> str:
     """What makes a run of a model another one of the same."""
     facts, options = _object(_object(run.manifest.get("models")).get(model)), _object(run.manifest.get("options"))
-    asked = sorted(
-        (entry.task, entry.cells, _setting(run.manifest, entry.task), str(_address(run.manifest, entry.task)))
-        for entry in _entries(run, model)
-    )
-    own = [model, {name: facts.get(name) for name in _MODEL}, {name: options.get(name) for name in _OPTIONS}, asked]
-    return json.dumps(own, sort_keys=True, default=str)
+    asked = sorted((task, entry.cells, str(entry.options)) for task, entry in run.entries_of(model).items())
+    model_facts = [model, {name: facts.get(name) for name in _MODEL}, {name: options.get(name) for name in _OPTIONS}]
+    return json.dumps([*model_facts, asked], sort_keys=True, default=str)
 
 
 def _time(run: BoardRun) -> float:
     when = began(run.manifest)
     return when.timestamp() if when else 0.0
-
-
-def _setting(manifest: Mapping[str, Any], task: str) -> str:
-    """How a run asked a task, beyond its cells: corpus, prompt and so on. Runs with another one are ranked apart."""
-    own = [{name: value for name, value in suite.items() if name not in _APART} for suite in _suites(manifest, task)]
-    names = sorted({f"{suite.get('corpus')}/{suite.get('language')}" for suite in own})
-    corpora, prompts = _object(manifest.get("corpora")), _object(manifest.get("prompts"))
-    texts = [_object(corpora.get(name)).get("sha256") for name in names]
-    shapes = sorted({str(prompts.get(f"{suite.get('prompt')}/{suite.get('language')}")) for suite in own})
-    return json.dumps([own, texts, shapes], sort_keys=True, default=str)
-
-
-def _address(manifest: Mapping[str, Any], task: str) -> dict[str, object]:
-    """How a run addressed a model in a task: what two rankable runs may differ in, and is told."""
-    options, suites = _object(manifest.get("options")), _suites(manifest, task)
-    own = {name: next((suite[name] for suite in suites if name in suite), None) for name in _ADDRESS}
-    return own | {name: options.get(name) for name in _AROUND}
-
-
-def _suites(manifest: Mapping[str, Any], task: str) -> list[Mapping[str, Any]]:
-    suites = manifest.get("suites")
-    return [
-        suite
-        for suite in (suites if isinstance(suites, list) else ())
-        if isinstance(suite, Mapping) and suite.get("task") == task_of(task.partition(" (")[0])
-    ]
 
 
 def _link(run: BoardRun, page: Path) -> str:

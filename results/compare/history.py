@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.files import write_whole
-from needlework.results.compare.collect import BoardRun, candidates_of, collect
+from needlework.results.compare.collect import BoardRun, collect, models_of
 from needlework.results.compare.leaderboard import place_of
 from needlework.results.html.boards import history_html
 from needlework.results.pictures.files import write_charts
@@ -18,7 +18,7 @@ from needlework.results.records.samples import began, step_of
 from needlework.results.report.chart import chart_name
 from needlework.results.report.charts import history_chart
 from needlework.results.statistics.comparison.provenance import weights_lines
-from needlework.results.statistics.leaderboard.boards import BoardSeries, Candidate, series_of
+from needlework.results.statistics.leaderboard.boards import BoardSeries, ModelRun, series_of
 from needlework.results.style import one_line
 from needlework.results.tables.leaderboard import (
     change_words,
@@ -37,25 +37,16 @@ _SHOWN = 20  # runs of a series in a terminal: the last ones
 def main(argv: Sequence[str]) -> int:
     """Run the command; returns the exit code: 0, 1 as `--fail-if` says, or 2 after one line about what was wrong."""
     options = _parser().parse_args(argv)
-    try:
-        found = _history(options)
-    except InputError as error:
-        return refuse("history", error)
-    except BrokenPipeError:
-        raise  # whoever read our output has seen enough
-    except OSError as error:
-        return refuse("history", InputError("file", error.filename or "output", error.strerror or str(error)))
-    fell = any(each.changes and each.changes[-1].is_fall for each in found)
-    return int(fell and options.fail_if == "worse")
+    return run_command("history", lambda: _history(options))
 
 
-def _history(options: argparse.Namespace) -> Sequence[BoardSeries]:
+def _history(options: argparse.Namespace) -> int:
     found = collect(options.runs)
     folder = options.out or place_of(options.runs, "history")
-    candidates, left_out = candidates_of(found.runs, folder, newest=False)
+    runs, left_out = models_of(found.runs, folder, newest=False)
     by_name = {run.name: run for run in found.runs}
-    whole = [each for each in candidates if not each.why]
-    series = series_of(_ordered(whole, by_name, options.order))
+    whole = [run for run in runs if not run.why]
+    series = series_of(_ordered(whole, by_name, options.order), by_model=options.order == "date")
     notes = [*weights_lines({name: run.manifest for name, run in by_name.items()}), *left_out, *found.faults]
     if not series:
         raise InputError(
@@ -69,28 +60,25 @@ def _history(options: argparse.Namespace) -> Sequence[BoardSeries]:
         print(*map(one_line, notes), "", sep="\n")
     for path in _write(series, folder, title=one_line(options.title or "History"), notes=notes):
         print(path)
-    return series
+    return int(options.fail_if == "worse" and any(each.changes and each.changes[-1].is_fall for each in series))
 
 
-def _ordered(
-    candidates: Sequence[Candidate], runs: dict[str, BoardRun], order: str
-) -> list[tuple[str, str, Candidate]]:
-    """Runs in order, each with its place by name and the model that it is a run of."""
+def _ordered(models: Sequence[ModelRun], runs: dict[str, BoardRun], order: str) -> list[tuple[str, ModelRun]]:
+    """Runs in order, each with its place by name."""
     placed = []
-    for each in candidates:
-        model = next(iter(each.entries.values())).model
+    for each in models:
         if order == "step":
-            step = step_of([runs[each.run].folder.name, model])
+            step = step_of([runs[each.run].folder.name, each.model])
             if step is None:
-                raise InputError("--order", order, f"no number in {each.run!r} or {model!r}; use date")
-            placed.append((step, f"step {step:g}" if step < 1e6 else f"step {step:.4g}", "", each))
+                raise InputError("--order", order, f"no number in {each.run!r} or {each.model!r}; use date")
+            placed.append((step, f"step {step:g}" if step < 1e6 else f"step {step:.4g}", each))
         else:
             when = began(runs[each.run].manifest)
             if when is None:
                 raise InputError("--order", order, f"{each.run} has no manifest.json that says when it began; use step")
-            placed.append((when.timestamp(), f"{when:%Y-%m-%d %H:%M}", model, each))
-    placed.sort(key=lambda item: (item[0], item[3].name))
-    return [(place, model, each) for _, place, model, each in placed]
+            placed.append((when.timestamp(), f"{when:%Y-%m-%d %H:%M}", each))
+    placed.sort(key=lambda item: (item[0], item[2].name))
+    return [(place, each) for _, place, each in placed]
 
 
 def _write(series: Sequence[BoardSeries], folder: Path, *, title: str, notes: Sequence[str]) -> list[Path]:
@@ -117,12 +105,12 @@ def _object(series: BoardSeries) -> dict[str, object]:
         "runs": [
             {
                 "when": point.place,
-                "run": point.who.run,
+                "run": point.model_run.run,
                 "score": overall.mean,
                 "low": overall.interval.low if overall.interval else None,
                 "high": overall.interval.high if overall.interval else None,
                 "range": None if overall.range is None else list(overall.range),
-                "score_with_misses": point.counted,
+                "score_with_misses": point.entry.counted,
                 "trials": overall.trials,
                 "scored": overall.n,
             }

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from os.path import commonpath
 from pathlib import Path
 
-from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.files import write_whole
-from needlework.results.compare.collect import candidates_of, collect
+from needlework.results.compare.collect import collect, models_of
 from needlework.results.files.csv_files import safe_cell
 from needlework.results.html.boards import board_html
 from needlework.results.pictures.files import write_charts
@@ -30,15 +30,7 @@ _SHOWN = 20  # rows of a board in a terminal
 def main(argv: Sequence[str]) -> int:
     """Run the command; returns the exit code: 0, or 2 after one line about what was wrong."""
     options = _parser().parse_args(argv)
-    try:
-        _leaderboard(options)
-    except InputError as error:
-        return refuse("leaderboard", error)
-    except BrokenPipeError:
-        raise  # whoever read our output has seen enough
-    except OSError as error:
-        return refuse("leaderboard", InputError("file", error.filename or "output", error.strerror or str(error)))
-    return 0
+    return run_command("leaderboard", lambda: _leaderboard(options))
 
 
 def place_of(runs: Sequence[Path], name: str) -> Path:
@@ -48,13 +40,13 @@ def place_of(runs: Sequence[Path], name: str) -> Path:
     return Path(commonpath([path.resolve().parent for path in runs])) / name
 
 
-def _leaderboard(options: argparse.Namespace) -> None:
+def _leaderboard(options: argparse.Namespace) -> int:
     found = collect(options.runs)
     folder = options.out or place_of(options.runs, "leaderboard")
     newest = found.from_folder and not options.every_run
-    candidates, left_out = candidates_of(found.runs, folder, newest=newest)
-    boards = boards_of(candidates)
-    shown = {each.run for each in candidates}
+    runs, left_out = models_of(found.runs, folder, newest=newest)
+    boards = boards_of(runs)
+    shown = {each.run for each in runs}
     same = weights_lines({run.name: run.manifest for run in found.runs if run.name in shown})
     notes = [*same, *_apart(boards), *left_out, *found.faults]
     if not boards:
@@ -66,6 +58,7 @@ def _leaderboard(options: argparse.Namespace) -> None:
     title = options.title or "Leaderboard"
     for path in write_boards(boards, folder, title=one_line(title), notes=notes):
         print(path)
+    return 0
 
 
 def _lines(board: Board) -> list[str]:
@@ -166,18 +159,17 @@ def markdown_text(boards: Sequence[Board], title: str, notes: Sequence[str]) -> 
 
 
 def _values(number: int, board: Board, row: BoardRow, lengths: Sequence[int]) -> list[object]:
-    interval = (row.interval.low, row.interval.high) if row.interval else (None, None)
-    scores = [*row.ranks, row.mean, *interval, row.counted, *(row.range or (None, None))]
-    values = [board.task, number, row.who.name, row.who.run, *scores]
-    entry, differences = row.entry, board.differences.get(row.who.name)
-    if entry is None:
-        return [*values, *[None] * (len(_PLAIN) - len(values) - 1), differences, *[None] * 3 * len(lengths)]
-    overall, columns = entry.overall, [entry.by_length.get(length) for length in lengths]
+    entry, overall, effective = row.entry, row.entry.overall, row.entry.effective
+    score = overall.share
+    values = [board.task, number, row.model_run.name, row.model_run.run, *row.ranks, score.value, score.low, score.high]
+    values += [entry.counted, *(overall.range or (None, None))]
     values += [overall.trials, overall.n, overall.counts["error"], overall.counts["invalid"]]
-    values += [*(entry.effective[:3] if entry.effective else (None, None, None)), entry.prompt_tokens]
-    values += [entry.answer_tokens, *(entry.latency or (None, None)), differences]
+    values += [effective.conservative, effective.point, effective.optimistic] if effective else [None] * 3
+    values += [entry.prompt_tokens, entry.answer_tokens, *(entry.latency or (None, None))]
+    columns = [entry.by_length.get(length) for length in lengths]
     ranges = [end for column in columns for end in (column and column.range) or (None, None)]
-    return [*values, *(column.mean if column else None for column in columns), *ranges]
+    means = [column.mean if column else None for column in columns]
+    return [*values, board.differences.get(row.model_run.name), *means, *ranges]
 
 
 def _picture(board: Board, folder: Path, number: int, boards: Sequence[Board]) -> list[Path]:
@@ -193,5 +185,4 @@ def _picture(board: Board, folder: Path, number: int, boards: Sequence[Board]) -
 
 
 def _line(row: BoardRow) -> ComparedRun:
-    assert row.entry is not None
-    return ComparedRun(row.who.name, row.entry.overall, row.entry.by_length)
+    return ComparedRun(row.model_run.name, row.entry.overall, row.entry.by_length)

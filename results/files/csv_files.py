@@ -103,10 +103,10 @@ def _context(record: Record) -> tuple[object, ...]:
 
 
 def _retrieval(record: Record) -> tuple[object, ...]:
-    found = record.prompt.retrieval
-    if found is None:
+    retrieval = record.prompt.retrieval
+    if retrieval is None:
         return retriever_of(record) or "none", None, None, None
-    return retriever_of(record) or "none", found.gold, found.rank, found.answer_recall
+    return retriever_of(record) or "none", retrieval.gold, retrieval.rank, retrieval.answer_recall
 
 
 def _achieved_depth(prompt: PromptFacts) -> object:
@@ -176,9 +176,9 @@ def _rows(panel: Panel) -> Iterator[tuple[object, ...]]:
     for (length, depth), cell in panel.cells.items():
         interval = cell.interval
         ends = (None, None, None) if interval is None else (interval.low, interval.high, METHOD)
-        place = (panel.model, panel.task, panel.needle, length, depth_label(depth))
+        cell_name = (panel.model, panel.task, panel.needle, length, depth_label(depth))
         yield (
-            *place,
+            *cell_name,
             cell.mean,
             *ends,
             cell.n,

@@ -51,7 +51,7 @@ def main(argv: Sequence[str]) -> int:
 # The format is that of `inspect_ai.log.EvalLog`, version 2, as JSON. The records hold no prompts: a sample's input is
 # its question, and its metadata says which trial it is.
 _STOPS = {"stop": "stop", "length": "max_tokens", "content_filter": "content_filter"}
-_TOLD = ("task", "needle", "language", "length", "depth", "repeat", "seed", "outcome")
+_METADATA = ("task", "needle", "language", "length", "depth", "repeat", "seed", "outcome")
 
 
 def inspect_logs(run: Run) -> dict[str, bytes]:
@@ -77,7 +77,7 @@ def _log(run: Run, model: str, task: str, records: Sequence[Record], id_: str, s
     ended = run.manifest.get("ended")
     versions = run.manifest.get("versions")
     commit = run.manifest.get("commit")
-    usage = {name: sum(_count(record, own) for record in records) for name, own in _USAGE.items()}
+    usage = {name: sum(_count(record, field) for record in records) for name, field in _USAGE.items()}
     return {
         "version": 2,
         "status": "success" if len(run.records) >= run.planned else "cancelled",
@@ -119,13 +119,13 @@ def _log(run: Run, model: str, task: str, records: Sequence[Record], id_: str, s
 def _score(name: str, records: Sequence[Record]) -> dict[str, Any]:
     """The mean with its 95 % interval, clustered by sample; `trials` of which `n` have a score. Where answers are
     undecided: how many, and the mean with all of them as misses (`range_low`), and as hits (`range_high`)."""
-    found = tally(trial_of(record) for record in records)
-    values = {"mean": found.mean, "n": found.n, "trials": found.trials}
-    if found.range:
-        undecided = sum(found.counts[outcome] for outcome in UNDECIDED)
-        values |= {"undecided": undecided, "range_low": found.range[0], "range_high": found.range[1]}
-    if found.interval:
-        values |= {"low": found.interval.low, "high": found.interval.high}
+    scores = tally(trial_of(record) for record in records)
+    values = {"mean": scores.mean, "n": scores.n, "trials": scores.trials}
+    if scores.range:
+        undecided = sum(scores.counts[outcome] for outcome in UNDECIDED)
+        values |= {"undecided": undecided, "range_low": scores.range[0], "range_high": scores.range[1]}
+    if scores.interval:
+        values |= {"low": scores.interval.low, "high": scores.interval.high}
     metrics = {key: {"name": key, "value": value, "params": {}} for key, value in values.items() if value is not None}
     return {"name": name, "scorer": name, "params": {}, "metrics": metrics}
 
@@ -140,7 +140,7 @@ def _count(record: Record, name: str) -> int:
 
 def _sample(record: Record) -> dict[str, Any]:
     response, seconds = record.response, record.timing.latency_s
-    usage = {name: _count(record, own) for name, own in _USAGE.items()}
+    usage = {name: _count(record, field) for name, field in _USAGE.items()}
     text = response.text
     reply = {"role": "assistant", "content": text, "source": "generate"}
     sample: dict[str, Any] = {
@@ -157,7 +157,7 @@ def _sample(record: Record) -> dict[str, Any]:
         },
         "scores": {},
         "metadata": {
-            **{name: getattr(record, name) for name in _TOLD},
+            **{name: getattr(record, name) for name in _METADATA},
             "prompt_sha256": record.prompt.sha256,
             "why": record.why,
             "input": "the question alone: `needlework prompt RUN ID` prints the whole prompt",
@@ -171,6 +171,6 @@ def _sample(record: Record) -> dict[str, Any]:
         score = {"value": fsum([record.score]), "answer": record.read_as, "explanation": record.why}
         sample["scores"] = {record.scorer: {**score, "metadata": {"outcome": record.outcome}}}
     if record.error:
-        said = f"{record.error.kind}: {record.error.message}"
-        sample["error"] = {"message": said, "traceback": "", "traceback_ansi": ""}
+        message = f"{record.error.kind}: {record.error.message}"
+        sample["error"] = {"message": message, "traceback": "", "traceback_ansi": ""}
     return sample

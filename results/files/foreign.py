@@ -56,21 +56,21 @@ def panels_in_json(content: object, path: Path) -> tuple[Panel, ...]:
     )
 
 
-_Found = list[tuple[str, ScoredTrial]]
+_SystemTrials = list[tuple[str, ScoredTrial]]
 
 
-def _in_folder(folder: Path) -> _Found:
+def _in_folder(folder: Path) -> _SystemTrials:
     """Every JSON file below; only without any, the CSV files: OpenCompass writes the same scores to both."""
-    found: _Found = []
+    trials: _SystemTrials = []
     for ending in ("json", "csv"):
         for path in sorted(folder.rglob(f"*.{ending}")):
-            found += _in_file(path)
-        if found:
+            trials += _in_file(path)
+        if trials:
             break
-    return found
+    return trials
 
 
-def _in_file(path: Path) -> _Found:
+def _in_file(path: Path) -> _SystemTrials:
     try:
         if path.suffix.lower() == ".csv":
             return [(OPENCOMPASS, trial) for trial in _summary_rows(path)]
@@ -79,7 +79,7 @@ def _in_file(path: Path) -> _Found:
         raise InputError("results file", path, f"cannot be read ({error})") from None
 
 
-def _in_json(content: object, path: Path) -> _Found:
+def _in_json(content: object, path: Path) -> _SystemTrials:
     if isinstance(content, list) and content and all(_is_llmtest(item) for item in content):
         return [(LLMTEST, _llmtest_trial(item, path)) for item in content]
     if not isinstance(content, dict):
@@ -158,10 +158,10 @@ def _summary_rows(path: Path) -> list[ScoredTrial]:
     if not rows or "dataset" not in rows[0]:
         return []
     models = [name for name in rows[0] if name and name not in _ABOUT_ROWS]
-    found = [(match, row) for row in rows if (match := _DATASET.fullmatch(row["dataset"].strip()))]
-    with_depths = {row["dataset"] for _, row in found if _DEPTH.fullmatch(row.get("metric") or "")}
+    cell_rows = [(match, row) for row in rows if (match := _DATASET.fullmatch(row["dataset"].strip()))]
+    with_depths = {row["dataset"] for _, row in cell_rows if _DEPTH.fullmatch(row.get("metric") or "")}
     trials = []
-    for match, row in found:
+    for match, row in cell_rows:
         metric = _DEPTH.fullmatch(row.get("metric") or "")
         if row["dataset"] in with_depths and not metric:
             continue  # the mean of the rows that have a depth

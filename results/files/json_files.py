@@ -70,8 +70,8 @@ def _content(report: RunReport) -> bytes:
         "latency": plain(latency_object(report.latency)),
         "stability": plain(report.stability.as_object() if report.stability else None),
     }
-    told = "".join(f'"{name}": {_dump(part, indent=1)},\n' for name, part in parts.items())
-    head = f'{{\n"schema": {RECORD_SCHEMA},\n{told}"records": [\n'
+    text = "".join(f'"{name}": {_dump(part, indent=1)},\n' for name, part in parts.items())
+    head = f'{{\n"schema": {RECORD_SCHEMA},\n{text}"records": [\n'
     return b"".join([head.encode(), b",\n".join(map(encode_record, report.records)), b"\n]\n}\n"])
 
 
@@ -232,11 +232,11 @@ def _difference(test: JudgedDifference | None) -> dict[str, Any] | None:
     }
 
 
-def _ends(found: Difference | None) -> dict[str, float | None]:
+def _ends(difference: Difference | None) -> dict[str, float | None]:
     return {
-        "mean": found.mean if found else None,
-        "low": found.low if found else None,
-        "high": found.high if found else None,
+        "mean": difference.mean if difference else None,
+        "low": difference.low if difference else None,
+        "high": difference.high if difference else None,
     }
 
 
@@ -301,44 +301,44 @@ def summary_object(report: RunReport) -> dict[str, Any]:
     }
 
 
-def score_object(found: Tally) -> dict[str, Any]:
+def score_object(scores: Tally) -> dict[str, Any]:
     """A score with its interval. `range`: its ends where undecided answers are all misses, and all hits."""
-    interval = found.interval
+    interval = scores.interval
     return {
-        "score": found.mean,
+        "score": scores.mean,
         "low": None if interval is None else interval.low,
         "high": None if interval is None else interval.high,
-        "range": None if found.range is None else list(found.range),
-        "n": found.n,
-        "trials": found.trials,
-        "samples": found.samples,
+        "range": None if scores.range is None else list(scores.range),
+        "n": scores.n,
+        "trials": scores.trials,
+        "samples": scores.samples,
     }
 
 
-def length_object(found: EffectiveLength) -> dict[str, Any]:
+def length_object(length: EffectiveLength) -> dict[str, Any]:
     """How long a context may be: `low` to `high` tokens hold it (95 %), `point` by the scores alone; 0: no length.
 
     `undecided`: answers that are neither hits nor misses; with all of them as misses it is `point`, with all as hits
     `point_most`. Both ends hold whatever they are. `caveat`: why they leave it open, null where they do not.
     """
     return {
-        "rule": found.rule,
-        "threshold": found.threshold,
-        "status": found.status,
-        "low": found.conservative or 0,
-        "point": found.point or 0,
-        "point_most": found.point_most or 0,
-        "high": found.optimistic or 0,
-        "or_more": found.optimistic is not None and found.optimistic == found.longest_tested,
-        "longest_tested": found.longest_tested,
-        "undecided": found.undecided,
-        "caveat": found.caveat or None,
-        "words": found.answer,
+        "rule": length.rule,
+        "threshold": length.threshold,
+        "status": length.status,
+        "low": length.conservative or 0,
+        "point": length.point or 0,
+        "point_most": length.point_most or 0,
+        "high": length.optimistic or 0,
+        "or_more": length.optimistic is not None and length.optimistic == length.longest_tested,
+        "longest_tested": length.longest_tested,
+        "undecided": length.undecided,
+        "caveat": length.caveat or None,
+        "words": length.answer,
     }
 
 
-def _panel(panel: Panel, found: PanelStatistics | None) -> dict[str, Any]:
-    rules = (found.absolute, found.relative) if found else ()
+def _panel(panel: Panel, statistics: PanelStatistics | None) -> dict[str, Any]:
+    rules = (statistics.absolute, statistics.relative) if statistics else ()
     return {
         "model": panel.model,
         "task": panel.task,
@@ -360,31 +360,31 @@ def _of(statistics: Sequence[PanelStatistics], panel: Panel) -> PanelStatistics 
 
 def run_object(facts: RunFacts | None) -> dict[str, Any]:
     """Which run it is: its name, commit, times and command; all but the name `null` where no manifest tells."""
-    told = facts.told if facts else {}
-    options = told.get("options")
+    manifest = facts.told if facts else {}
+    options = manifest.get("options")
     options = options if isinstance(options, Mapping) else {}
     return {
         "name": facts.name if facts else None,
-        "started": told.get("started"),
-        "ended": told.get("ended"),
-        "commit": told.get("commit"),
+        "started": manifest.get("started"),
+        "ended": manifest.get("ended"),
+        "commit": manifest.get("commit"),
         "command": list(facts.command) if facts else [],
         "preset": options.get("preset"),
         "seed": options.get("seed"),
         "judges": list(options.get("judge") or ()),
         "judge_prompt_sha256": options.get("judge_prompt_sha256"),
-        "versions": dict(told.get("versions") or {}),
+        "versions": dict(manifest.get("versions") or {}),
     }
 
 
 def models_object(facts: RunFacts | None, names: Sequence[str]) -> list[dict[str, Any]]:
     """What is known of each model and its server. `window`: tokens, `null` where nobody knows."""
-    told = (facts.told if facts else {}).get("models")
-    known = told if isinstance(told, Mapping) else {}
-    found = []
+    models = (facts.told if facts else {}).get("models")
+    known = models if isinstance(models, Mapping) else {}
+    objects = []
     for name in names:
-        own = known.get(name)
-        own = own if isinstance(own, Mapping) else {}
-        window = own.get("window")
-        found.append({"name": name, "window": window if isinstance(window, int) else None, "facts": dict(own)})
-    return found
+        model = known.get(name)
+        model = model if isinstance(model, Mapping) else {}
+        window = model.get("window")
+        objects.append({"name": name, "window": window if isinstance(window, int) else None, "facts": dict(model)})
+    return objects

@@ -41,8 +41,8 @@ class Run:
     def __repr__(self) -> str:
         """One line, however many records: a notebook shows it."""
         models = ", ".join(sorted({record.model for record in self.records})) or "no model"
-        told = f"{len(self.records):,} of {self.planned:,} trials, {models}"
-        return one_line(f"<Run {self.name}: {told}; {relative(self.folder)}>")
+        counts = f"{len(self.records):,} of {self.planned:,} trials, {models}"
+        return one_line(f"<Run {self.name}: {counts}; {relative(self.folder)}>")
 
     @property
     def name(self) -> str:
@@ -68,10 +68,10 @@ def read_run(path: str | Path) -> Run:
     path = Path(path)
     file = next((path / name for name in (RESULTS, JOURNAL) if (path / name).is_file()), path)
     if not file.is_file():
-        found = "has no results.json; give a run's folder" if path.exists() else "does not exist"
+        problem = "has no results.json; give a run's folder" if path.exists() else "does not exist"
         if (path / SHARDS).is_dir():
-            found = f"has shards alone; put them together: needlework merge {path}"
-        raise InputError("run", path, found)
+            problem = f"has shards alone; put them together: needlework merge {path}"
+        raise InputError("run", path, problem)
     if path.is_dir():
         check_links(path)
     manifest = manifest_at(file.parent / MANIFEST)
@@ -130,10 +130,10 @@ def run_records(folder: Path) -> list[Record]:
 
 def _load(path: Path) -> tuple[Panel, ...]:
     if path.is_dir():
-        own = next((path / name for name in _OF_A_RUN if (path / name).is_file()), None)
-        if own is not None:
+        file = next((path / name for name in _OF_A_RUN if (path / name).is_file()), None)
+        if file is not None:
             check_links(path)
-        return foreign_panels(path) if own is None else _load(own)
+        return foreign_panels(path) if file is None else _load(file)
     if path.stat().st_size == 0:
         raise InputError("results file", path, "is empty")
     if path.suffix.lower() == ".csv":

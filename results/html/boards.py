@@ -64,7 +64,7 @@ def _board(board: Board, picture: bytes | None) -> dict[str, object]:
         "title": on_one_line(board_title(board)),
         "head": [(text, meaning_of(text)) for text in head],
         "rows": [
-            (row.who.link, [on_one_line(text) for text in board_row(board, row, every_length=True)])
+            (row.model_run.link, [on_one_line(text) for text in board_row(board, row, every_length=True)])
             for row in board.rows
         ],
         "notes": board_notes(board),
@@ -102,7 +102,8 @@ def history_html(series: Sequence[BoardSeries], pictures: Sequence[bytes], *, ti
                     "lines": [on_one_line(line) for line in series_lines(each)],
                     "head": [(text, meaning_of(text, _OWN)) for text in series_head(each)],
                     "rows": [
-                        (point.who.link, [on_one_line(text) for text in series_row(point)]) for point in each.points
+                        (point.model_run.link, [on_one_line(text) for text in series_row(point)])
+                        for point in each.points
                     ],
                     "picture": b64encode(picture).decode(),
                 }

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from needlework.core.labels import OWN_DOCUMENTS
 from needlework.results.report.chart import ChartPoint, LineChart, PanelCell
 from needlework.results.report.charts import document_charts, panel_charts
+from needlework.results.report.section import Table
 from needlework.results.statistics.panels import Panel
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.style import fit, one_line, percent1
@@ -161,6 +162,18 @@ def _document_charts(report: RunReport) -> list[LineChart]:
     return charts
 
 
+def table_view(table: Table, links: Sequence[str] = ()) -> dict[str, object]:
+    """A table as the template draws it: texts on one line, bars in percent. `links`: of the rows' names."""
+    return {
+        "caption": on_one_line(table.caption),
+        "head": [on_one_line(text) for text in table.head],
+        "rows": [[on_one_line(text) for text in row] for row in table.rows],
+        "names": table.names,
+        "bars": [bar and [percent_number(end) for end in bar] for bar in table.bars],
+        "links": links,
+    }
+
+
 # Whole, or its beginning, the number of characters left out, and its end. The number stands apart from the text, so
 # that the mark on the page cannot be forged by a text that looks like one.
 Shown = str | tuple[str, int, str]
@@ -209,11 +222,6 @@ def percent_number(score: float) -> int | float:
     return int(value) if value.is_integer() else value
 
 
-def is_cut(value: object) -> bool:
-    """Whether `value` is a text that `shown` shortened."""
-    return isinstance(value, tuple) and len(value) == 3 and isinstance(value[1], int)
-
-
 def facts_text(value: object, limit: int) -> Shown | None:
     """Return any JSON value as text, keys in order; `None` where it says nothing."""
     return None if value in (None, {}, [], "") else shown(_facts(value), limit)
@@ -221,11 +229,7 @@ def facts_text(value: object, limit: int) -> Shown | None:
 
 def script_json(value: object) -> str:
     """Return compact JSON that can stand in a `<script>` element, whatever is in it."""
-    return script_safe(_ENCODER.encode(value))
-
-
-def script_safe(text: str) -> str:
-    """The same of JSON that is written already."""
+    text = _ENCODER.encode(value)
     for mark, escape in _ESCAPES:
         if mark in text:
             text = text.replace(mark, escape)

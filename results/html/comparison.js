@@ -41,7 +41,7 @@ function pairView(pair, place) {
     node("div", { className: "sides" }, ...pair.map((trial, i) => sideView(trial, SIDES[i]))),
     ...aroundPart(known),
     ...promptLine(known),
-    folded("Prompts and requests", factTable(pair.map((trial) => trial && requestFacts(trial, family, place))), needleTable(known.needles)),
+    folded("Prompts and requests", factTable(pair.map((trial) => trial && requestFacts(trial))), needleTable(known.needles)),
     folded("Timings", factTable(pair.map((trial) => trial && timingFacts(trial)))));
 }
 

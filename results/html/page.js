@@ -158,7 +158,7 @@ let opener = null;
 let returnTo = null;
 
 // The trials are packed in the page: JSON, deflated, in base64. `packed`: why they cannot be shown yet, or at all.
-let details = { values: [], rows: [] };
+let details = [];
 let packed = byId("details").textContent === "" ? "" : "Unpacking the trials …";
 
 async function unpack() {
@@ -212,7 +212,7 @@ let rowsByCell = null;
 function rowsAt({ panel, column, row }) {
   if (rowsByCell === null) {
     rowsByCell = new Map();
-    for (const each of details.rows) {
+    for (const each of details) {
       const key = each.slice(0, 3).join();
       if (!rowsByCell.has(key)) rowsByCell.set(key, []);
       rowsByCell.get(key).push(each.slice(3));
@@ -233,12 +233,15 @@ function startPane() {
 }
 
 // What one trial has to show, in parts that a view puts together.
-function trialOf(row) {
-  if (row === null || row === undefined) return null;
-  const trial = {};
-  data.shared.forEach((name, i) => { trial[name] = details.values[row[i]]; });
-  data.own.forEach((name, i) => { trial[name] = row[data.shared.length + i]; });
-  return trial;
+// Facts that say nothing are left out of the packed trials.
+const LISTS = { expected: [], needles: [], around: [], placed: [] };
+const NAMES = ["scorer", "score", "why", "question", "answer", "text", "reasoning", "error", "finish_reason", "prompt", "details",
+  "reference", "id", "nodeid", "repeat", "seed", "tokens", "context_tokens", "slack", "server_tokens", "completion_tokens", "sha256",
+  "worker", "latency_s", "ttft_s", "tokens_per_s", "build_s", "cached_tokens", "attempts"];
+const NOTHING = Object.fromEntries(NAMES.map((name) => [name, null]));
+
+function trialOf(facts) {
+  return facts ? { ...NOTHING, ...LISTS, ...facts } : null;
 }
 
 // A text, or its beginning, the number of characters left out, and its end.
@@ -264,13 +267,6 @@ const nothing = (words) => node("div", { className: "empty" }, words);
 function badge(outcome) {
   const kind = outcome === "found" ? "good" : ["invalid", "error", "censored", "unclear", "skipped", "partial"].includes(outcome) ? "void" : "bad";
   return node("span", { className: `badge ${kind}` }, outcome);
-}
-
-function nameOf(value, axes, place, trial) {
-  if (!Array.isArray(value) || typeof value[1] === "number") return value;
-  const [before, between, after] = value;
-  const cell = `-len${axes.lengths[place.column]}-depth${axes.depthLabels[place.row]}-`;
-  return `${before}${cell}${between}-r${trial.repeat}${after}`;
 }
 
 function factList(facts) {
@@ -341,7 +337,7 @@ function promptLine(trial) {
   return words.length ? part("Prompt", node("div", {}, words.join(" · "))) : [];
 }
 
-function requestFacts(trial, axes, place) {
+function requestFacts(trial) {
   const gap = trial.server_tokens !== null && trial.tokens !== null ? trial.server_tokens - trial.tokens : 0;
   const served = trial.server_tokens === null ? "not told" : integer(trial.server_tokens);
   return [
@@ -353,10 +349,8 @@ function requestFacts(trial, axes, place) {
     ["finish reason", trial.finish_reason],
     ["seed", trial.seed === null ? null : String(trial.seed)],
     ["prompt sha256", trial.sha256],
-    ["filler sha256", trial.filler_sha256],
-    ["key", trial.key],
-    ["case", nameOf(trial.id, axes, place, trial)],
-    ["test", nameOf(trial.nodeid, axes, place, trial)],
+    ["case", trial.id],
+    ["test", trial.nodeid],
   ];
 }
 

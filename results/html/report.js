@@ -1,6 +1,4 @@
 // The view of one run: what its cells say, and what a click on one shows.
-const axesOf = (panel) => panels[panel];
-
 function statAt({ panel, column, row }) {
   return statOf(row < 0 ? panels[panel].byLength[column] : panels[panel].cells[row][column]);
 }
@@ -24,11 +22,10 @@ function paneContent(place) {
   if (missing > 0) notes.push(`Details of ${integer(missing)} of ${integer(trialsIn(stat))} trials are not in this page, to keep it small; results.json has them.`);
   if (shown.length < all.length) notes.push(`${shown.length} of ${all.length} trials are shown: those with outcome ${wanted}.`);
   const lines = [panels[place.panel].name, where, words.join(" · ")];
-  return { lines, notes, articles: shown.map((trial) => trialView(trial, place)) };
+  return { lines, notes, articles: shown.map((trial) => trialView(trial)) };
 }
 
-function trialView(trial, place) {
-  const axes = axesOf(place.panel);
+function trialView(trial) {
   const timings = factList(timingFacts(trial));
   const more = [["Other prompt facts", trial.prompt], ["Scoring details and flags", trial.details], ["Reference", trial.reference]]
     .filter(([, value]) => value !== null).map(([heading, value]) => folded(heading, facts(value)));
@@ -41,7 +38,7 @@ function trialView(trial, place) {
     ...expectedPart(trial),
     ...aroundPart(trial),
     ...promptLine(trial),
-    folded("Prompt and request", factList(requestFacts(trial, axes, place)), needleTable(trial.needles)),
+    folded("Prompt and request", factList(requestFacts(trial)), needleTable(trial.needles)),
     timings.childElementCount ? folded("Timings", timings) : null,
     ...more);
 }

@@ -1,7 +1,7 @@
 """`needlework judge-audit FILE`: how far a judge agrees with human labels, and with itself.
 
 FILE: JSON lines, or NAME.csv, with `item`, `human` and `verdict` (docs/leval.md). Or a run whose answers a judge
-scored, or JSON lines with `question`, `answers`, `response` and `human` (docs/statistics.md): then the offline rule is
+scored, or JSON lines with `question`, `answers`, `response` and `human` (docs/judges.md): then the offline rule is
 compared too.
 """
 
@@ -191,8 +191,6 @@ def _read_labels(option: str, path: Path, rows: Sequence[tuple[int, dict[str, An
         raise InputError(option, path, "is empty: give rows with `item`, `human` and `verdict`")
     if len(judges) > 1:
         raise InputError(option, path, f"has verdicts of several judges, {', '.join(judges)}: keep those of one")
-    if len({"shown_first" in row for _, row in rows if "replies" in row}) > 1:
-        raise InputError(option, path, "has comparisons of two answers and marks of one: keep rows of one kind")
     if len(labels) > _MOST_LABELS:
         raise InputError(option, path, f"has {len(labels)} different labels: give at most {_MOST_LABELS} kinds")
     judged = {item for item, _ in verdicts}

@@ -1,4 +1,4 @@
-"""`needlework judge PREDICTIONS RIVAL --judge SPEC`: have a judge compare two models' answers, or mark one model's.
+"""`needlework judge PREDICTIONS RIVAL --judge SPEC`: have a judge compare two models' answers.
 
 Exit code 0; 1 where a judgement is missing; 2 after one line about what was wrong.
 """
@@ -13,21 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from needlework.core.errors import InputError, OneLineParser, ending_signals, refuse
-from needlework.results.judging.ask import JudgeModel, OpenJudge, ask_all
+from needlework.results.judging.ask import OpenJudge, ask_all
 from needlework.results.leval.judged_pairs import (
-    JudgedMean,
     JudgedPair,
-    Marked,
     Matched,
     Orders,
     WinRate,
     effects_of_order,
     judged_pairs,
-    mark_fields,
-    mark_question,
-    marked,
     match,
-    mean_mark,
     pair_questions,
     verdict_fields,
     win_rates,
@@ -38,7 +32,6 @@ from needlework.results.statistics.wording import ends, percent2
 from needlework.results.style import one_line
 from needlework.results.tables.terminal import aligned
 from needlework.scoring.judges.judges import read_choice
-from needlework.scoring.judges.replies import parse_llmtest_reply
 
 SCHEMA = "needlework-leval-judge-1"
 _REPLY_BUDGET = 2048  # tokens, as published
@@ -69,7 +62,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--model", metavar="NAME", help="whose answers to judge, where PREDICTIONS has several models'")
     parser.add_argument("--rival-model", metavar="NAME", help="whose answers are the rival's, where RIVAL has several")
-    parser.add_argument("--absolute", action="store_true", help="no rival: a mark of 1 to 10 against the reference")
     parser.add_argument("--concurrency", type=int, default=8, metavar="N", help="questions in flight at once [8]")
     parser.add_argument(
         "--replies", type=Path, metavar="FILE", help="file of the judge's replies, gone on with [NAME.judge.jsonl]"
@@ -81,16 +73,13 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
     if options.concurrency < 1:
         raise InputError("--concurrency", options.concurrency, "give a whole number from 1")
-    if options.absolute and (options.rival or options.rival_model):
-        raise InputError("--absolute", options.rival or options.rival_model, "goes without a rival: leave one out")
-    if not options.absolute and not options.rival and not options.rival_model:
-        raise InputError("RIVAL", "", "give the rival's file, or --rival-model, or --absolute for marks without one")
+    if not options.rival and not options.rival_model:
+        raise InputError("RIVAL", "", "give the rival's file, or --rival-model for another model of PREDICTIONS")
     name = options.predictions.name.removesuffix(SUFFIX).removesuffix(".jsonl")
-    kind = "marks" if options.absolute else "judge"  # a mark of one answer is no verdict on two
-    replies = options.replies or options.predictions.with_name(f"{name}.{kind}.jsonl")
+    replies = options.replies or options.predictions.with_name(f"{name}.judge.jsonl")
     ours = read_answers(options.predictions, options.model)
-    rival = None if options.absolute else _rival(options, ours)
-    matched = match(ours, rival) if rival else None
+    rival = _rival(options, ours)
+    matched = match(ours, rival)
     judge = open_judge(
         options.judge,
         base_url=options.judge_base_url,
@@ -99,18 +88,22 @@ def _run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
         reply_budget=_REPLY_BUDGET,
     )
     with closing(judge):
-        if rival and matched:
-            count, lines, content, is_whole = _compare(ours, rival, matched, judge, replies)
-        else:
-            count, lines, content, is_whole = _mark(ours, judge, replies)
+        questions = [question for pair in matched.pairs for question in pair_questions(pair, judge)]
+        all_replies = ask_all(questions, judge, read_choice, replies, fields=verdict_fields)
+        judged = judged_pairs(matched.pairs, judge, all_replies)
+    expected = max(len(each.rows) + len(each.broken) for each in (ours, rival))
+    rates, orders = win_rates(judged, expected), effects_of_order(judged)
     if options.out:  # before anything is printed: `| head` ends the command at its first lines
+        content = _report_object(ours, rival, matched, judged, rates, orders)
         write_object(options.out, {"schema": SCHEMA, "judge": options.judge, **content})
-    for line in lines:
+    print(one_line(f"{ours.model} against {rival.model}, {len(judged)} pairs, each in both orders"))
+    problems = [(each.pair.ours.line, why) for each in judged for why in each.problems if why]
+    for line in (*_rate_lines(rates, orders), *_unmatched_lines(ours, rival, matched), *_problem_lines(problems)):
         print(line)
-    print(one_line(f"questions asked now: {count}; replies are in {replies}"))
+    print(one_line(f"questions asked now: {all_replies.count}; replies are in {replies}"))
     if options.out:
         print(f"written to {options.out}")
-    return 0 if is_whole else 1
+    return 0 if rates["strict"].score.value is not None else 1
 
 
 def _rival(options: argparse.Namespace, ours: Answers) -> Answers:
@@ -121,22 +114,16 @@ def _rival(options: argparse.Namespace, ours: Answers) -> Answers:
     return rival
 
 
-_Result = tuple[int, list[str], dict[str, Any], bool]  # questions asked now, lines, JSON, nothing is missing
-
-
-def _compare(ours: Answers, rival: Answers, matched: Matched, judge: JudgeModel, replies: Path) -> _Result:
-    questions = [question for pair in matched.pairs for question in pair_questions(pair, judge)]
-    asked = ask_all(questions, judge, read_choice, replies, fields=verdict_fields)
-    judged = judged_pairs(matched.pairs, judge, asked)
-    expected = max(len(each.rows) + len(each.broken) for each in (ours, rival))
-    rates, orders = win_rates(judged, expected), effects_of_order(judged)
-    lines = [
-        one_line(f"{ours.model} against {rival.model}, {len(judged)} pairs, each in both orders"),
-        *_rate_lines(rates, orders),
-        *_unmatched_lines(ours, rival, matched),
-        *_problem_lines([(each.pair.ours.line, why) for each in judged for why in each.problems if why]),
-    ]
-    content = {
+def _report_object(
+    ours: Answers,
+    rival: Answers,
+    matched: Matched,
+    judged: Sequence[JudgedPair],
+    rates: Mapping[Rule, WinRate],
+    orders: Orders,
+) -> dict[str, Any]:
+    """The comparison as JSON; rates 0..1."""
+    return {
         "ours": _answers_object(ours),
         "rival": _answers_object(rival),
         "rates": {rule: asdict(rate) for rule, rate in rates.items()},
@@ -147,20 +134,6 @@ def _compare(ours: Answers, rival: Answers, matched: Matched, judge: JudgeModel,
         "repeated": [[[pair.ours.line, pair.rival.line] for pair in group] for group in matched.repeated],
         "items": [_pair_object(each) for each in judged],
     }
-    return asked.count, lines, content, rates["strict"].score.value is not None
-
-
-def _mark(ours: Answers, judge: JudgeModel, replies: Path) -> _Result:
-    questions = [question for row in ours.rows if (question := mark_question(row, judge))]
-    asked = ask_all(questions, judge, parse_llmtest_reply, replies, fields=mark_fields)
-    answers = marked(ours.rows, judge, asked)
-    mean = mean_mark(answers, len(ours.broken))
-    content = {
-        "ours": _answers_object(ours),
-        "mean": asdict(mean),
-        "items": [{"line": each.row.line, "mark": each.mark, "problem": each.problem or None} for each in answers],
-    }
-    return asked.count, list(_mark_lines(ours, answers, mean)), content, mean.score.value is not None
 
 
 def _rate_lines(rates: Mapping[Rule, WinRate], orders: Orders) -> Iterator[str]:
@@ -194,19 +167,6 @@ def _unmatched_lines(ours: Answers, rival: Answers, matched: Matched) -> Iterato
         pairs = [pair.ours for group in matched.repeated for pair in group]
         count = f"{len(matched.repeated)} questions: {len(pairs)} pairs, in the order of the rows"
         yield f"asked more than once, {count}: {_line_numbers(pairs)}"
-
-
-def _mark_lines(ours: Answers, answers: Sequence[Marked], mean: JudgedMean) -> Iterator[str]:
-    yield one_line(f"{ours.model}, marks of 1 to 10 against the reference, as percent of 10")
-    row = (f"{mean.n} of {mean.expected}", str(mean.expected - mean.n), percent2(mean.score.value), ends(mean.score))
-    yield from aligned([("n of expected", "errors", "mean", "95 % interval"), row], names=0)
-    if mean.score.value is None:
-        yield f"no mean: whatever the missing marks are, it is from {percent2(mean.least)} to {percent2(mean.most)}"
-    blank = sum(each.mark == 0 for each in answers)
-    if blank:
-        yield f"blank answers, {blank}: 0, and the judge is not asked"
-    yield from _broken_lines(ours)
-    yield from _problem_lines([(each.row.line, each.problem) for each in answers if each.problem])
 
 
 def _pair_object(each: JudgedPair) -> dict[str, Any]:

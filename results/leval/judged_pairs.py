@@ -13,15 +13,13 @@ from needlework.results.judging.ask import AskedReplies, JudgeModel, JudgeQuesti
 from needlework.results.leval.predictions import Answers, Prediction
 from needlework.results.leval.scores import RULES, Rule
 from needlework.results.statistics.agreement import share
-from needlework.results.statistics.tasks import Share
-from needlework.scoring.judges.judges import Choice, judge_messages, pair_messages, read_choice, read_choice_compat
-from needlework.scoring.judges.replies import parse_llmtest_reply
+from needlework.results.statistics.panels import Share
+from needlework.scoring.judges.judges import Choice, pair_messages, read_choice, read_choice_compat
 
 Preference = Literal["win", "loss", "tie"]
 Question = tuple[str, str]  # its words and its reference
 ORDERS = 2  # in which the two answers of a pair are shown
 _POINTS = {"win": 1.0, "tie": 0.5, "loss": 0.0}
-_FULL_MARK = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,28 +48,22 @@ class Matched:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedMean:
-    """The mean of judgements, 0..1, with its interval over questions.
+class WinRate:
+    """`(wins + ties / 2) / judgements`, 0..1, with its interval over questions.
 
     `score` has no value where a judgement is missing or in error: `n` of `expected` are there. `of_those_there` is the
-    mean of these alone, as it is published. `least`, `most`: what it would be if every missing one were 0, were 1.
+    rate of these alone, as it is published. `least`, `most`: what it would be if every missing one were a loss, a win.
     """
 
     score: Share
     of_those_there: Share
     least: float
     most: float
-    n: int
-    expected: int
-
-
-@dataclass(frozen=True, slots=True)
-class WinRate(JudgedMean):
-    """`(wins + ties / 2) / judgements`."""
-
     wins: int
     ties: int
     losses: int
+    n: int
+    expected: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +93,6 @@ class Orders:
     pairs: int
     first: Share
     decided: int
-
-
-@dataclass(frozen=True, slots=True)
-class Marked:
-    """One answer. `mark`: 1 to 10, 0 for a blank answer, which is not asked about; `None` with its `problem`."""
-
-    row: Prediction
-    mark: int | None
-    problem: str = ""
 
 
 def match(ours: Answers, rival: Answers) -> Matched:
@@ -160,11 +143,11 @@ def verdict_fields(question: JudgeQuestion, replied: Replied) -> dict[str, Prefe
     return {"verdict": verdicts["strict"], "compat": verdicts["compat"]}
 
 
-def judged_pairs(pairs: Sequence[AnswerPair], judge: JudgeModel, asked: AskedReplies) -> tuple[JudgedPair, ...]:
+def judged_pairs(pairs: Sequence[AnswerPair], judge: JudgeModel, all_replies: AskedReplies) -> tuple[JudgedPair, ...]:
     """Read the replies to the questions about these pairs."""
     judged = []
     for pair in pairs:
-        replies = [asked.to(question) for question in pair_questions(pair, judge)]
+        replies = [all_replies.to(question) for question in pair_questions(pair, judge)]
         both = [_verdicts(replied, order) for order, replied in enumerate(replies)]
         verdicts = {rule: tuple(each[rule] for each in both) for rule in RULES}
         problems = [
@@ -207,23 +190,17 @@ def win_rate(judgements: Sequence[tuple[Hashable, Preference | None]], pairs: in
 
     All judgements of a question are one cluster.
     """
-    points = [(question, None if verdict is None else _POINTS[verdict]) for question, verdict in judgements]
-    mean = judged_mean(points, ORDERS * pairs)
-    verdicts = [verdict for _, verdict in judgements]
-    counts = {"wins": verdicts.count("win"), "ties": verdicts.count("tie"), "losses": verdicts.count("loss")}
-    return WinRate(mean.score, mean.of_those_there, mean.least, mean.most, mean.n, mean.expected, **counts)
-
-
-def judged_mean(values: Sequence[tuple[Hashable, float | None]], expected: int) -> JudgedMean:
-    """Return the mean of judgements (question, 0..1 or `None` where it is missing), of so many that are expected."""
-    there = [(question, value) for question, value in values if value is not None]
-    mean = share([value for _, value in there], [question for question, _ in there])
-    total, missing = fsum(value for _, value in there), expected - len(there)
-    return JudgedMean(
-        score=Share(None) if missing else mean,
-        of_those_there=mean,
-        least=total / expected,
-        most=(total + missing) / expected,
+    there = [(question, verdict) for question, verdict in judgements if verdict is not None]
+    points, verdicts = [_POINTS[verdict] for _, verdict in there], [verdict for _, verdict in there]
+    rate, expected = share(points, [question for question, _ in there]), ORDERS * pairs
+    return WinRate(
+        score=rate if len(there) == expected else Share(None),
+        of_those_there=rate,
+        least=fsum(points) / expected,
+        most=(fsum(points) + expected - len(there)) / expected,
+        wins=verdicts.count("win"),
+        ties=verdicts.count("tie"),
+        losses=verdicts.count("loss"),
         n=len(there),
         expected=expected,
     )
@@ -237,34 +214,3 @@ def effects_of_order(judged: Sequence[JudgedPair]) -> Orders:
     first += [(question, float(other == "loss")) for question, _, other in both if other != "tie"]
     shares = [share([value for _, value in values], [question for question, _ in values]) for values in (same, first)]
     return Orders(shares[0], len(same), shares[1], len(first))
-
-
-def mark_question(row: Prediction, judge: JudgeModel) -> JudgeQuestion | None:
-    """Return the question about one answer; none about a blank one."""
-    if not row.answer.strip():
-        return None
-    system, user = judge_messages("llmtest", row.question, row.gold, row.answer)
-    item = question_to(judge, system, user).key[:16]
-    return question_to(judge, system, user, {"judge": judge.identity.get("spec"), "item": item, "line": row.line})
-
-
-def mark_fields(_question: JudgeQuestion, replied: Replied) -> dict[str, int | None]:
-    """Return what the file of replies tells of a reply."""
-    return {"verdict": replied.value(parse_llmtest_reply)}
-
-
-def marked(rows: Sequence[Prediction], judge: JudgeModel, asked: AskedReplies) -> tuple[Marked, ...]:
-    """Read the replies to the questions about these answers."""
-    answers = []
-    for row in rows:
-        question = mark_question(row, judge)
-        replied = asked.to(question) if question else Replied()
-        mark = replied.value(parse_llmtest_reply) if question else 0
-        answers.append(Marked(row, mark, "" if mark is not None else replied.problem or "no mark"))
-    return tuple(answers)
-
-
-def mean_mark(answers: Sequence[Marked], broken: int) -> JudgedMean:
-    """Return the mean of mark / 10 over all rows; `broken` ones are missing."""
-    marks = [(_question_of(each.row), None if each.mark is None else each.mark / _FULL_MARK) for each in answers]
-    return judged_mean(marks, len(answers) + broken)

@@ -12,7 +12,8 @@ from typing import Any, Literal
 from needlework.core.errors import InputError
 from needlework.results.leval.predictions import Prediction, Predictions, find_files, read_predictions, write_object
 from needlework.results.statistics.agreement import share
-from needlework.results.statistics.tasks import Share, weighted_mean
+from needlework.results.statistics.panels import Share
+from needlework.results.statistics.tasks import weighted_mean
 from needlework.results.statistics.wording import ends, percent2
 from needlework.results.style import NONE, one_line
 from needlework.results.tables.terminal import aligned
@@ -207,8 +208,8 @@ def _floors_and_ceilings(
         for name, mean in _plain_means(_columns(source, _judged(scorer, answers, references), rule)).items():
             floors[name] = max(floors.get(name, 0.0), mean)
     if source.task.rule == "leval_rouge":
-        own = [of_itself(gold) for gold in golds]
-        return floors, {name: fsum(each[name] for each in own) / len(own) for name in own[0]}
+        of_references = [of_itself(gold) for gold in golds]
+        return floors, {name: fsum(each[name] for each in of_references) / len(golds) for name in of_references[0]}
     return floors, _plain_means(_columns(source, _judged(scorer, golds, references), rule))
 
 
@@ -439,7 +440,7 @@ def _check_once_each(sources: Sequence[Predictions]) -> None:
 
 def in_published_order(tasks: Iterable[TaskScores]) -> list[TaskScores]:
     """Tasks in the order of the published tables, those of one's own behind them."""
-    order = {name: place for place, name in enumerate(TASKS)}
+    order = {name: position for position, name in enumerate(TASKS)}
     return sorted(tasks, key=lambda each: order.get(each.task.name, len(order)))
 
 

@@ -120,8 +120,8 @@ def read_and_count(path: Path) -> tuple[list[Record], int]:
 
 def unread_note(lines: int) -> str:
     """What is said of lines that are no records."""
-    told = "1 line" if lines == 1 else f"{lines} lines"
-    return f"{told} of journal.jsonl could not be read (damaged): trials that stood only there are asked again"
+    count = "1 line" if lines == 1 else f"{lines} lines"
+    return f"{count} of journal.jsonl could not be read (damaged): trials that stood only there are asked again"
 
 
 def _records_in(data: bytes) -> Iterator[Record | None]:
@@ -259,8 +259,10 @@ class AnswerVectors:
 
     def of(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
         """The vectors of texts, float32 [texts, size]; `None` where one is missing."""
-        found = [self.by_hash.get(_hash(text)) for text in texts]
-        return None if any(each is None for each in found) else np.stack([each for each in found if each is not None])
+        vectors = [self.by_hash.get(_hash(text)) for text in texts]
+        return (
+            None if any(each is None for each in vectors) else np.stack([each for each in vectors if each is not None])
+        )
 
 
 def write_vectors(folder: Path, embedder: str, vectors: Mapping[str, Vector]) -> None:
@@ -272,17 +274,17 @@ def write_vectors(folder: Path, embedder: str, vectors: Mapping[str, Vector]) ->
 
 def read_vectors(folder: Path) -> AnswerVectors | None:
     """The vectors of a run and of its shards; `None` where there are none, or none that can be read."""
-    found: dict[str, Vector] = {}
+    vectors: dict[str, Vector] = {}
     embedders: set[str] = set()
     for path in (folder / FILE, *sorted(folder.glob(f"{SHARDS}/*/{FILE}"))):
         try:
             check_run_file(path)
             with np.load(path, allow_pickle=False) as stored:
                 embedders.add(str(stored["embedder"]))
-                found |= zip(stored["hashes"].tolist(), stored["vectors"], strict=True)
+                vectors |= zip(stored["hashes"].tolist(), stored["vectors"], strict=True)
         except (OSError, ValueError, KeyError, EOFError):
             continue
-    return AnswerVectors(embedders.pop(), found) if len(embedders) == 1 else None
+    return AnswerVectors(embedders.pop(), vectors) if len(embedders) == 1 else None
 
 
 def _hash(text: str) -> str:

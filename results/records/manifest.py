@@ -119,8 +119,8 @@ def notes_of(manifest: Mapping[str, Any]) -> list[str]:
     limit = options.get("limit") if isinstance(options, Mapping) else None
     limited = [limit_note(limit)] if isinstance(limit, (int, float)) else []
     changed = "; ".join(changed_facts(manifest))
-    told = f"answers of earlier sessions were given under other facts (before / now): {changed}"
-    return [*([told] if changed else []), *limited, *([left] if isinstance(left, str) else [])]
+    line = f"answers of earlier sessions were given under other facts (before / now): {changed}"
+    return [*([line] if changed else []), *limited, *([left] if isinstance(left, str) else [])]
 
 
 def changed_facts(manifest: Mapping[str, Any]) -> list[str]:
@@ -171,7 +171,7 @@ def judging_design(settings: Settings) -> list[object]:
     return ["judges", settings.judge, settings.judge_strategy, settings.judge_prompt_sha256]
 
 
-def _judged_otherwise(settings: Settings) -> bool:
+def _differs_in_judging(settings: Settings) -> bool:
     """Whether judges differ from the one that all runs had before there were several: recipes of these stay."""
     by_default = any(suite.judge_by_default for suite in settings.suites)
     other = len(settings.judge) > 1 or settings.judge_strategy != "auto" or by_default
@@ -189,7 +189,7 @@ def recipe_of(settings: Settings) -> str:
         settings.model, settings.model_arg, settings.server, settings.tokenizer, settings.seed, settings.cache_policy,
         *(["canary"] if settings.canary else []),
         *([adaptive_design(settings)] if settings.adaptive else []),
-        *([judging_design(settings)] if _judged_otherwise(settings) else []),
+        *([judging_design(settings)] if _differs_in_judging(settings) else []),
     ]  # fmt: skip
     return sha256(json.dumps(content, sort_keys=True, default=str).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -228,30 +228,30 @@ def told_before(path: Path, recipe: str, models: Container[str]) -> Before:
     return Before(_date(started), _date(ended), facts, tuple(changed_facts(content)))
 
 
-def _date(told: object) -> str | None:
-    return told if isinstance(told, str) else None
+def _date(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def with_known(known: Facts, learnt: Facts) -> dict[str, dict[str, Any]]:
     """What was learnt now, and what was known before and is not learnt anew: a session whose answers are all there
     loads no model and asks nothing."""
-    found = {name: {**known.get(name, {}), **learnt.get(name, {})} for name in (*known, *learnt)}
+    merged = {name: {**known.get(name, {}), **learnt.get(name, {})} for name in (*known, *learnt)}
     before, now = known.get("models", {}), learnt.get("models", {})
     for spec in before.keys() & now.keys():
-        found["models"][spec] = _model(before[spec], now[spec])
-    return found
+        merged["models"][spec] = _model(before[spec], now[spec])
+    return merged
 
 
 def _model(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     """A model's facts. What a server says of itself belongs together; a window belongs to where it is from; and of a
     server that is away nothing is learnt."""
-    told = {name: of for name, of in now.items() if of is not None and not (name in before and _nothing(name, now))}
-    kept = dict(before)
-    if any(name.startswith(_SERVER) for name in told):
-        kept = {name: value for name, value in kept.items() if not name.startswith(_SERVER)}
-    if told.get("window", kept.get("window")) != kept.get("window"):
-        kept.pop("window_source", None)
-    return {**now, **kept, **told}
+    learnt = {name: of for name, of in now.items() if of is not None and not (name in before and _nothing(name, now))}
+    known = dict(before)
+    if any(name.startswith(_SERVER) for name in learnt):
+        known = {name: value for name, value in known.items() if not name.startswith(_SERVER)}
+    if learnt.get("window", known.get("window")) != known.get("window"):
+        known.pop("window_source", None)
+    return {**now, **known, **learnt}
 
 
 def _nothing(name: str, now: Mapping[str, Any]) -> bool:

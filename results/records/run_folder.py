@@ -118,12 +118,12 @@ def check_run_file(path: Path) -> None:
     what is not there."""
     if path.is_symlink() and not path.resolve().is_relative_to(path.parent.resolve()):
         raise InputError("run", path, "is a link that leads out of its folder: give the file itself")
-    found = path.stat()
-    if stat.S_ISDIR(found.st_mode):
+    status = path.stat()
+    if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(21, "Is a directory", str(path))
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise InputError("run", path, "is no regular file: remove it")
-    if found.st_size > LARGEST:
+    if status.st_size > LARGEST:
         raise InputError("run", path, f"is larger than {LARGEST >> 30} GiB")
 
 

@@ -106,8 +106,10 @@ def answered_before(before: Record, later: Record) -> bool:
 
 def of_tests(records: Iterable[Record], nodeids: Iterable[str]) -> list[Record]:
     """The records, of one run, that these tests have asked."""
-    wanted = {(name_of_test(nodeid, cell.id), cell.id) for nodeid in nodeids if (cell := parse_id(nodeid)) is not None}
-    return [record for record in records if _test_and_cell(record) in wanted]
+    test_cells = {
+        (name_of_test(nodeid, cell.id), cell.id) for nodeid in nodeids if (cell := parse_id(nodeid)) is not None
+    }
+    return [record for record in records if _test_and_cell(record) in test_cells]
 
 
 def _test_and_cell(record: Record) -> tuple[str, str]:
@@ -122,9 +124,9 @@ def identity(record: Record) -> tuple[str, str, str]:
 
 def _labels(tests: set[str]) -> dict[str, str]:
     """The tests' own names; with their files, where two have the same."""
-    found = {test: slug(test.partition("::")[2]) for test in tests}
-    alike = len(set(found.values())) < len(found)
-    return {test: slug(test.replace(".py::", ".")) for test in found} if alike else found
+    labels = {test: slug(test.partition("::")[2]) for test in tests}
+    alike = len(set(labels.values())) < len(labels)
+    return {test: slug(test.replace(".py::", ".")) for test in labels} if alike else labels
 
 
 def _labelled(record: Record, test: str) -> Record:
@@ -136,18 +138,18 @@ def _labelled(record: Record, test: str) -> Record:
 def windows_of(facts: Mapping[str, object]) -> dict[str, int]:
     """Return model -> window that a manifest tells; a model whose window is unknown is left out."""
     models = facts.get("models")
-    told = {
+    windows = {
         name: model.get("window")
         for name, model in (models.items() if isinstance(models, Mapping) else ())
         if isinstance(model, Mapping)
     }
-    return {name: window for name, window in told.items() if type(window) is int}
+    return {name: window for name, window in windows.items() if type(window) is int}
 
 
 def common_window(windows: Mapping[str, int], records: Iterable[Record]) -> int | None:
     """Return the window of the records' models; `None` where it is unknown, or not the same for all."""
-    found = {windows.get(model) for model in {record.model for record in records}}
-    return found.pop() if len(found) == 1 else None
+    known = {windows.get(model) for model in {record.model for record in records}}
+    return known.pop() if len(known) == 1 else None
 
 
 def refused_below_window(record: Record, windows: Mapping[str, int]) -> bool:
@@ -155,8 +157,8 @@ def refused_below_window(record: Record, windows: Mapping[str, int]) -> bool:
 
     A trial that was skipped before it was asked has no latency: there our own count says that it does not fit.
     """
-    asked = record.timing.latency_s is not None
-    return record.outcome == "skipped" and asked and record.length <= windows.get(record.model, 0)
+    was_asked = record.timing.latency_s is not None
+    return record.outcome == "skipped" and was_asked and record.length <= windows.get(record.model, 0)
 
 
 _NAMED = re.compile(

@@ -26,12 +26,12 @@ from needlework.results.report.chart import (
 from needlework.results.report.panels import headline, scored_of
 from needlework.results.statistics.comparison.comparison import GroupDifference, TaskDifference
 from needlework.results.statistics.documents import FOCUSED, ArmAtPlace, DocumentScores
-from needlework.results.statistics.leaderboard.boards import BoardSeries
-from needlework.results.statistics.panels import Panel, Tally
+from needlework.results.statistics.leaderboard.boards import BoardSeries, has_misses
+from needlework.results.statistics.panels import Panel, Share, Tally
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.suites.ruler import RulerTable
 from needlework.results.statistics.summary_sentence import place_sentence, size_sentence, task_clauses
-from needlework.results.statistics.tasks import Macro, Share, TaskScore
+from needlework.results.statistics.tasks import Macro, TaskScore
 from needlework.results.statistics.wording import points, range_words
 from needlework.results.style import (
     COLORS,
@@ -381,9 +381,8 @@ def task_charts(rows: Sequence[TaskScore], found: Sequence[Macro]) -> list[BarCh
 
 
 def _task_bar(row: TaskScore, added: str = "") -> ChartBar:
-    interval, limits = row.overall.interval, row.overall.range
-    share = Share(row.overall.mean, *((interval.low, interval.high) if interval else (None, None)))
-    bar = _share_bar(row.model, added, share, row.overall.n)
+    limits = row.overall.range
+    bar = _share_bar(row.model, added, row.overall.share, row.overall.n)
     return replace(
         bar,
         text=bar.text if limits is None else f"{range_words(limits, whole=True)} %",
@@ -410,9 +409,9 @@ def history_chart(series: BoardSeries, name: str, title: str, subtitle: str) -> 
     points = list(enumerate(series.points))
     scores = [tally_point(at, names[at], each.entry.overall) for at, each in points]
     counted = [
-        ChartPoint(at, names[at], 100 * each.counted, None, None, each.entry.overall.trials)
+        ChartPoint(at, names[at], 100 * each.entry.counted, None, None, each.entry.overall.trials)
         for at, each in points
-        if each.entry.overall.mean is None or abs(each.counted - each.entry.overall.mean) > 1e-9
+        if has_misses(each.entry)
     ]
     lines = [ChartLine("score", tuple(scores))]
     lines += [ChartLine("misses counted", tuple(counted), is_joined=False)] if counted else []

@@ -8,9 +8,10 @@ from needlework.core.grid import depth_label
 from needlework.results.report.charts import ARMS, document_charts, size_depth_words
 from needlework.results.report.section import Finding, Section, Table, filled_table
 from needlework.results.report.tasks import extremes_words
-from needlework.results.statistics.absent import WORDS, Rate, Vote
+from needlework.results.statistics.absent import Rate
 from needlework.results.statistics.documents import FOCUSED, ArmAtPlace, ArmScore, DocumentScores, Paired
 from needlework.results.statistics.panels import Tally, range_of
+from needlework.results.statistics.votes import WORDS, Vote
 from needlework.results.statistics.wording import interval_words, points1, range_words, score_and_interval
 from needlework.results.style import NONE, counted, length_labels, one_line, percent1
 

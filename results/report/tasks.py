@@ -10,8 +10,9 @@ from needlework.results.report.section import Finding, IntervalBar, Section, Tab
 from needlework.results.statistics.absent import AbsentTwins, Rate
 from needlework.results.statistics.depth import DepthEffect, Extremes
 from needlework.results.statistics.depth_tables import place_words
-from needlework.results.statistics.effective_length import EffectiveLength, Trend
-from needlework.results.statistics.tasks import GateRow, Macro, PanelStatistics, Share, TaskScore, selection_words
+from needlework.results.statistics.effective_length import Trend
+from needlework.results.statistics.panels import Share
+from needlework.results.statistics.tasks import GateRow, Macro, PanelStatistics, TaskScore, selection_words
 from needlework.results.statistics.wording import p_words, range_words, score_and_interval
 from needlework.results.style import NONE, length_labels, one_line, percent, percent1
 
@@ -21,7 +22,6 @@ _MEANINGS = {
     " interval of the score at that length has the bar inside.",
     "relative": "The same with a bar of the model's own: a share of the base, which is the focused control, else the"
     " score up to 1k tokens or at the shortest length, which are then not judged.",
-    "chance to pass": "Share of bootstrap resamples that pass, at each length by itself.",
     "trend": "Area: the mean score over doublings of the length. Half-life: the first length that scores below half of"
     " the base.",
     "depth effect": "A shape is named only where depths as different would be seen in at most 5 % of runs if all were"
@@ -89,8 +89,6 @@ def panel_findings(panel: PanelStatistics) -> list[Finding]:
         if found is None:
             continue
         rows.append(Finding(f"effective length ({found.bar})", found.words, _MEANINGS[meaning]))
-        if found.chances:
-            rows.append(Finding("  chance to pass", _chances(found), _MEANINGS["chance to pass"]))
     if panel.trend.area is not None:
         rule = panel.absolute or panel.relative
         scored = ", of the answers with a score" if rule is not None and rule.undecided else ""
@@ -98,12 +96,6 @@ def panel_findings(panel: PanelStatistics) -> list[Finding]:
     if panel.depth.samples + panel.depth.left_out:
         rows += _depth_rows(panel.depth)
     return rows
-
-
-def _chances(found: EffectiveLength) -> str:
-    lengths = sorted(found.chances)
-    labels = zip(length_labels(lengths), lengths, strict=True)
-    return ", ".join(f"{label} {percent(found.chances[length])} %" for label, length in labels)
 
 
 def _depth_rows(effect: DepthEffect) -> list[Finding]:

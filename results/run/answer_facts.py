@@ -15,8 +15,8 @@ from needlework.scoring.content_words import content_words
 
 def reference_of(exchange: Exchange) -> dict[str, Any]:
     """What the answer is scored against, with lists as JSON has them."""
-    given = exchange.reference or {}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+    reference = exchange.reference or {}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in reference.items()}
 
 
 def response_facts(exchange: Exchange) -> ResponseFacts:
@@ -66,7 +66,7 @@ def facts_of(exchange: Exchange) -> PromptFacts:
 def prompt_facts(trial: Trial) -> PromptFacts:
     """The facts of a prompt that was built; where its context was retrieved, with how much of the answer was found."""
     prompt = trial.prompt
-    asked = {needle.name for needle in trial.asked.needles}
+    question_needles = {needle.name for needle in trial.asked.needles}
     return PromptFacts(
         tokens=prompt.tokens,
         context_tokens=prompt.context_tokens,
@@ -88,7 +88,7 @@ def prompt_facts(trial: Trial) -> PromptFacts:
                 tokens=needle.tokens,
                 requested=round(needle.requested, 3),
                 depth=round(needle.depth, 3),
-                **(_around(prompt.text, needle.start, needle.end) if needle.name in asked else {}),
+                **(_around(prompt.text, needle.start, needle.end) if needle.name in question_needles else {}),
             )
             for needle in prompt.placed
         ],
@@ -113,18 +113,18 @@ def _retrieval(trial: Trial) -> RetrievalFacts | None:
     return msgspec.convert(facts, RetrievalFacts)
 
 
-_TEXTS_KEPT = 512
+_CACHED_TEXTS = 512
 
 
 def answer_recall(answer: str, searched: list[str], context: str) -> float | None:
     """The share (0..1) of the answer's content words that stand in the context, of those that the searched texts have;
     `None` where they have none."""
-    wanted = content_words(answer)
-    there = {word for text in searched for word in wanted & _words(text)}
+    words = content_words(answer)
+    there = {word for text in searched for word in words & _words(text)}
     return round(len(there & content_words(context)) / len(there), 4) if there else None
 
 
-@lru_cache(_TEXTS_KEPT)
+@lru_cache(_CACHED_TEXTS)
 def _words(text: str) -> frozenset[str]:
     """All questions of a document have the same one."""
     return content_words(text)

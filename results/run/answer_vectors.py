@@ -25,15 +25,15 @@ def voting_embedder(settings: Settings) -> Embedder | None:
     suite = votes_by_embeddings(settings.suites)
     if suite is None:
         return None
-    own = family_options(suite, RetrievalOptions)
-    return load_embedder(own.embedder, to_embedder(own, settings), default_cache_dir())
+    options = family_options(suite, RetrievalOptions)
+    return load_embedder(options.embedder, to_embedder(options, settings), default_cache_dir())
 
 
 def answer_vectors(embedder: Embedder, answers: Sequence[str]) -> dict[str, NDArray[np.float32]]:
     """The vector of each answer that is not blank. Raises `InputError`, or whatever the embedder raises."""
     texts = list(dict.fromkeys(answer for answer in answers if answer.strip()))
-    found = embedded_once(default_cache_dir(), texts, f"{embedder.identity} text", embedder.texts)
-    return {text: each.vector for text, each in zip(texts, found, strict=True)}
+    embedded = embedded_once(default_cache_dir(), texts, f"{embedder.identity} text", embedder.texts)
+    return {text: each.vector for text, each in zip(texts, embedded, strict=True)}
 
 
 def write_answer_vectors(folder: Path, settings: Settings, records: Sequence[Record]) -> list[str]:
@@ -42,8 +42,8 @@ def write_answer_vectors(folder: Path, settings: Settings, records: Sequence[Rec
     """
     try:
         if (embedder := voting_embedder(settings)) is not None:
-            own = (record for record in records if record.task_label in OWN_DOCUMENTS)
-            texts = [text for record in own if isinstance(text := record.response.text, str)]
+            voting = (record for record in records if record.task_label in OWN_DOCUMENTS)
+            texts = [text for record in voting if isinstance(text := record.response.text, str)]
             write_vectors(folder, embedder.name, answer_vectors(embedder, texts))
     except Exception as error:  # noqa: BLE001 - whatever a library or a server raises
         return [f"votes are by words, for want of vectors: {printable(error)}"]

@@ -13,22 +13,41 @@ from needlework.pipeline.model_pool import named_judges
 from needlework.results.adaptive.design import unit_of
 from needlework.results.adaptive.run import OPTION
 from needlework.results.files.read_run import manifest_at
+from needlework.results.gates.gate import Gate, parse_gate
+from needlework.results.gates.gatekeeper import check_gates, check_power
 from needlework.results.records.manifest import adaptive_design, settings_of
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.rescore import check_scorer
+from needlework.results.run.answer_vectors import voting_embedder
 from needlework.results.statistics.adaptive import rules_of
 from needlework.results.statistics.length_scores import RELATIVE_TO, parse_relative_to
 from needlework.scoring.judges.judges import JUDGE, OWN, own_prompt
 
 
-def check_base(settings: Settings) -> None:
+def check_run(settings: Settings, folder: Path) -> list[Gate]:
+    """The gates of a run whose records go into `folder`. Raises `InputError` or `ValueError` where options of it are
+    wrong or do not go together."""
+    gates = [parse_gate(text) for text in settings.gate]
+    if gates or settings.baseline or settings.top_up:
+        check_gates(settings, gates)
+    _check_shard(settings)
+    _check_base(settings)
+    if settings.power is not None:
+        check_power(settings)
+    _check_scorers(settings)
+    voting_embedder(settings)  # refused now, and not when every answer is there
+    _check_adaptive(settings, folder)
+    return gates
+
+
+def _check_base(settings: Settings) -> None:
     base = parse_relative_to(settings.relative_to)
-    asked = {length for suite in settings.suites for length in suite.lengths}
-    if base is not None and base.lengths and not asked & set(base.lengths):
+    lengths = {length for suite in settings.suites for length in suite.lengths}
+    if base is not None and base.lengths and not lengths & set(base.lengths):
         raise InputError(RELATIVE_TO, settings.relative_to, "names no length of this run; --lengths says which it has")
 
 
-def check_scorers(settings: Settings) -> None:
+def _check_scorers(settings: Settings) -> None:
     """Refuse scorers that there are not, and judges' that lack a judge or a prompt. Raises `InputError`."""
     names = tuple(dict.fromkeys(suite.scorer for suite in settings.suites if suite.scorer is not None))
     if not settings.judge:
@@ -60,7 +79,7 @@ def _need_no_judge(settings: Settings, scorers: Sequence[str]) -> None:
             raise InputError(option, value, "needs a judge: give --judge SPEC")
 
 
-def check_shard(settings: Settings) -> None:
+def _check_shard(settings: Settings) -> None:
     if settings.shard is not None and settings.top_up:
         remedy = (
             "asks for what a whole run leaves undecided: leave it out of a shard, or give it after needlework merge"
@@ -68,7 +87,7 @@ def check_shard(settings: Settings) -> None:
         raise InputError("--top-up", settings.top_up, remedy)
 
 
-def check_adaptive(settings: Settings, folder: Path) -> None:
+def _check_adaptive(settings: Settings, folder: Path) -> None:
     """Raises `InputError`."""
     if settings.adaptive is None:
         return

@@ -109,8 +109,8 @@ def sending_notes(settings: Settings, manifest: Mapping[str, Any] | None) -> Ite
         yield "a model on this machine works on prompts together: a time is one prompt's share of that of all"
     if not kinds - {*_HERE, "mock"} or settings.concurrency < 2:
         return
-    told = (manifest or {}).get("models")
-    facts = [each for each in told.values() if isinstance(each, Mapping)] if isinstance(told, Mapping) else []
+    models = (manifest or {}).get("models")
+    facts = [each for each in models.values() if isinstance(each, Mapping)] if isinstance(models, Mapping) else []
     slots = min((int(each[_SLOTS]) for each in facts if str(each.get(_SLOTS, "")).isdecimal()), default=0)
     if 0 < slots < settings.concurrency:
         yield f"the server works on {slots} at once and was asked no more (--concurrency {settings.concurrency})"

@@ -36,10 +36,10 @@ def with_made_questions(settings: Settings, folder: Path, *, dry: bool) -> Setti
     path = folder / FILE
     if dry and not path.exists():
         return settings
-    asked = {
+    with_file = {
         suite: replace(suite, family=without_defaults({**suite.family, "questions": str(path)})) for suite in suites
     }
-    return replace(settings, suites=tuple(asked.get(suite, suite) for suite in settings.suites))
+    return replace(settings, suites=tuple(with_file.get(suite, suite) for suite in settings.suites))
 
 
 def make_questions(settings: Settings, folder: Path, open_model: OpenJudge) -> Iterator[str]:
@@ -70,9 +70,13 @@ def _made(settings: Settings, suites: list[Suite], out: Path, open_model: OpenJu
     from needlework.results.questions.command import listed, replies_beside, write_questions_file
     from needlework.results.questions.make import choose, load_template, reply_budget, write_questions
 
-    own = family_options(suites[0], DocumentOptions)
-    spec, found, before = str(own.questions_model), read_documents(str(own.documents)), rows_before(out, OPTION)
-    chosen = choose(found, before, MOST, settings.seed)
+    options = family_options(suites[0], DocumentOptions)
+    spec, documents, before = (
+        str(options.questions_model),
+        read_documents(str(options.documents)),
+        rows_before(out, OPTION),
+    )
+    chosen = choose(documents, before, MOST, settings.seed)
     if not chosen.documents:
         yield f"questions: {len(before)}, written by {spec} before: {relative(out)}"
         return
@@ -83,8 +87,8 @@ def _made(settings: Settings, suites: list[Suite], out: Path, open_model: OpenJu
         raise InputError("--results-dir", out.parent, f"cannot be written ({error.strerror or error})") from None
     model = open_model(
         spec,
-        base_url=own.questions_model_base_url,
-        api_key_env=own.questions_model_api_key_env,
+        base_url=options.questions_model_base_url,
+        api_key_env=options.questions_model_api_key_env,
         concurrency=settings.concurrency,
         reply_budget=reply_budget(1),
         option=OPTION,

@@ -37,7 +37,7 @@ from needlework.results.records.manifest import (
     with_known,
     write_manifest,
 )
-from needlework.results.records.run_folder import JOURNAL, MANIFEST, drop_written, read_run_json
+from needlework.results.records.run_folder import JOURNAL, MANIFEST, drop_written
 from needlework.results.records.samples import has_earlier_answers, identity, of_tests, refused_below_window, whole_run
 from needlework.results.statistics.comparison.provenance import changed_parts
 from needlework.results.style import duration
@@ -229,9 +229,6 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-_MOST_RUNS = 100  # that are looked through for a pace, the newest first
-
-
 @dataclass(frozen=True, slots=True)
 class SessionPace:
     """What a session asked, and the seconds that it took, loading the model included."""
@@ -264,42 +261,13 @@ def pace_facts(pace: SessionPace) -> dict[str, Any]:
     return asdict(pace) | {"seconds": round(pace.seconds, 3)}
 
 
-def last_pace(settings: Settings) -> tuple[str, SessionPace] | None:
-    """The newest run of the same models at the same address in the folder of runs: its name, its pace."""
-    manifests: list[tuple[float, Path]] = []
-    for path in settings.results_dir.glob(f"*/{MANIFEST}"):
-        with suppress(OSError):
-            manifests.append((path.stat().st_mtime, path))
-    for _, path in sorted(manifests, reverse=True)[:_MOST_RUNS]:
-        with suppress(OSError, ValueError, RecursionError, InputError):
-            manifest = read_run_json(path)
-            pace = _pace_in(manifest, settings) if isinstance(manifest, dict) else None
-            if pace is not None:
-                return path.parent.name, pace
-    return None
-
-
-def _pace_in(manifest: Mapping[str, Any], settings: Settings) -> SessionPace | None:
-    options, pace = manifest.get("options"), manifest.get("pace")
-    if not isinstance(options, dict) or not isinstance(pace, dict):
-        return None
-    if options.get("model") != list(settings.model) or options.get("base_url") != settings.base_url:
-        return None
-    with suppress(TypeError, ValueError, KeyError):
-        found = SessionPace(int(pace["trials"]), int(pace["prompt_tokens"]), float(pace["seconds"]))
-        return found if found.trials > 0 and found.prompt_tokens > 0 and found.seconds > 0 else None
-    return None
-
-
 def time_lines(settings: Settings, lengths: Sequence[int]) -> list[str]:
-    """How long trials of these `lengths` (tokens, one each) take: at `--tokens-per-s`, else at the last run's pace."""
-    last = None if settings.tokens_per_s else last_pace(settings)
-    speed = settings.tokens_per_s or (last[1].tokens_per_s if last else None)
+    """How long trials of these `lengths` (tokens, one each) take at `--tokens-per-s`."""
+    speed = settings.tokens_per_s
     if not speed or not lengths:
         return []
-    by = f", the pace of run {last[0]} (trials: {last[1].trials})" if last else ""
     whole, one = sum(lengths) / speed, sum(lengths) / len(lengths) / speed
-    return [f"at {speed:,.0f} prompt tokens a second{by}: at most {duration(whole)}, {duration(one)} a trial"]
+    return [f"at {speed:,.0f} prompt tokens a second: at most {duration(whole)}, {duration(one)} a trial"]
 
 
 class Selected:

@@ -52,7 +52,7 @@ def make_record(exchange: Exchange, scored: ScoringResult, *, nodeid: str, worke
     if score is not None:
         record.details.score = dict(score.details)
     if exchange.again:
-        record.details.stability = asked_again(exchange, scored.again)
+        record.details.stability = repeated_answers(exchange, scored.again)
     return record
 
 
@@ -119,7 +119,7 @@ def _why(exchange: Exchange, score: Score | None, error: tuple[str, str] | None,
     return score.why if score is not None else ""
 
 
-def asked_again(exchange: Exchange, scores: Sequence[ScoringResult]) -> list[RepeatedAnswer]:
+def repeated_answers(exchange: Exchange, scores: Sequence[ScoringResult]) -> list[RepeatedAnswer]:
     """One for each further answer: how it was asked, its text, outcome and score; `[]` without a probe."""
     return [
         _repeated(again.how, repeat, scored)

@@ -13,11 +13,12 @@ from needlework.core.labels import OWN_DOCUMENTS
 from needlework.core.record import SCORED, OutcomeName, Record, RetrievalFacts
 from needlework.results.records.journal import AnswerVectors
 from needlework.results.records.samples import control_of, retriever_of
-from needlework.results.statistics.absent import AbsentTwins, Rate, Vote, abstains, is_absent, rate_of, twins_of, votes
+from needlework.results.statistics.absent import AbsentTwins, Rate, abstains, is_absent, rate_of, twins_of
 from needlework.results.statistics.agreement import Agreement, agreement
 from needlework.results.statistics.depth import DepthEffect, depth_effect
 from needlework.results.statistics.paired import Difference, mean_difference
 from needlework.results.statistics.panels import Tally, tally, trial_of
+from needlework.results.statistics.votes import Vote, votes
 
 # A question is one sample, at whatever depth, size and order of the documents it was asked: intervals take its trials
 # together. Of the scored trials some abstain ("the documents do not say"), some assert wrong content, few are blank:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from needlework.results.statistics.intervals import ERROR, Floats
+from needlework.results.statistics.intervals import ERROR
 from needlework.results.statistics.length_scores import (
     LengthScore,
     ReferenceScore,
@@ -39,12 +38,8 @@ class _LengthVerdict:
     possible: bool
 
 
-def absolute_length(
-    scores: Sequence[LengthScore],
-    threshold: float = RULER_THRESHOLD,
-    draws: tuple[tuple[int, ...], Floats] | None = None,
-) -> EffectiveLength:
-    """Apply the absolute rule: score >= `threshold` (0..1). `scores` ascend by length; `draws` as of `joint_draws`."""
+def absolute_length(scores: Sequence[LengthScore], threshold: float = RULER_THRESHOLD) -> EffectiveLength:
+    """Apply the absolute rule: score >= `threshold` (0..1). `scores` ascend by length."""
     bar = threshold - _ROUNDING
     judged = [
         _LengthVerdict(
@@ -58,24 +53,14 @@ def absolute_length(
         )
         for each in scores
     ]
-    found = _told(_walk("absolute", judged, threshold), scores)
-    if draws is None:
-        return found
-    lengths, means = draws
-    chances = _chances(lengths, means, np.full(len(means), threshold))
-    return replace(found, chances=_of_decided(chances, scores))
+    return _told(_walk("absolute", judged, threshold), scores)
 
 
 # NoLiMa's bar: 85 % of the model's own base score (A. Modarressi et al., "NoLiMa", ICML 2025, section 4).
 RELATIVE = 0.85
 
 
-def relative_length(
-    trials: Sequence[ScoredTrial],
-    base: ReferenceScore,
-    share: float = RELATIVE,
-    draws: tuple[tuple[int, ...], Floats] | None = None,
-) -> EffectiveLength:
+def relative_length(trials: Sequence[ScoredTrial], base: ReferenceScore, share: float = RELATIVE) -> EffectiveLength:
     """Apply the relative rule: score >= `share` of the base, whose own uncertainty counts (see `margin_ends`).
 
     Lengths that the base was measured on are not judged. A base of 0 leaves nothing to keep: no length passes.
@@ -85,7 +70,7 @@ def relative_length(
         status: Status = "undetermined" if base.score is None or base.ends[1] > 0 else "none"
         tested = max((each.length for each in scores if each.tested), default=None)
         return EffectiveLength(
-            "relative", 0.0, status, base.score, None, None, None, None, None, tested, None, {}, base_words=base.words
+            "relative", 0.0, status, base.score, None, None, None, None, None, tested, None, base_words=base.words
         )
     threshold = share * base.score
     judged = [
@@ -93,16 +78,7 @@ def relative_length(
         for each in scores
     ]
     found = _told(_walk("relative", judged, threshold), [each for each in scores if each.length not in base.lengths])
-    found = replace(found, base=base.score, base_words=base.words, base_range=base.range)
-    if draws is None or base.range is not None or (base.trials and not base.lengths):
-        return found
-    lengths, means = draws
-    bars = np.full(len(means), threshold)
-    if base.lengths:
-        with warnings.catch_warnings():  # a draw may have none of the base's trials; it then passes nothing
-            warnings.simplefilter("ignore", RuntimeWarning)
-            bars = share * np.nanmean(means[:, [lengths.index(length) for length in base.lengths]], axis=1)
-    return replace(found, chances=_of_decided(_chances(lengths, means, bars), scores))
+    return replace(found, base=base.score, base_words=base.words, base_range=base.range)
 
 
 def _beside_base(
@@ -122,12 +98,6 @@ def _beside_base(
         worst is not None and worst[0] >= -_ROUNDING,
         each.tested and (best is None or best[1] >= -_ROUNDING),
     )
-
-
-def _of_decided(chances: Mapping[int, float], scores: Sequence[LengthScore]) -> dict[int, float]:
-    """The chances of lengths without undecided trials: the others' rest on the rest of their trials alone."""
-    open_ = {each.length for each in scores if each.undecided}
-    return {length: chance for length, chance in chances.items() if length not in open_}
 
 
 def _told(found: EffectiveLength, scores: Sequence[LengthScore]) -> EffectiveLength:
@@ -168,7 +138,6 @@ def _walk(rule: Rule, judged: Sequence[_LengthVerdict], threshold: float) -> Eff
         longest_passing=max((each.length for each in tested if each.passes), default=None),
         longest_tested=lengths[-1] if lengths else None,
         decisive=None if decisive is None else decisive.length,
-        chances={},
         longest_asked=judged[-1].length if judged else None,
     )
 
@@ -176,13 +145,6 @@ def _walk(rule: Rule, judged: Sequence[_LengthVerdict], threshold: float) -> Eff
 def _before_first_failure(lengths: Sequence[int], passes: Sequence[bool]) -> int | None:
     failed = passes.index(False) if False in passes else len(passes)
     return lengths[failed - 1] if failed else None
-
-
-def _chances(lengths: Sequence[int], means: Floats, bars: Floats) -> dict[int, float]:
-    """Share of the draws at or above their bar, among those that have a score at that length."""
-    passed = means >= bars[:, None] - _ROUNDING
-    there = ~np.isnan(means) & ~np.isnan(bars)[:, None]
-    return {length: float(passed[there[:, at], at].mean()) for at, length in enumerate(lengths) if there[:, at].any()}
 
 
 Rule = Literal["absolute", "relative"]
@@ -205,7 +167,6 @@ class EffectiveLength:
     `longest_asked`: the longest of which there are trials, with answers or without.
     `samples`: the fewest at any length, `None` of published scores; `needed`: those that pass the threshold when all
     are right.
-    `chances`: by length, the share of bootstrap resamples that pass; empty where there is too little to resample.
     """
 
     rule: Rule
@@ -219,7 +180,6 @@ class EffectiveLength:
     longest_passing: int | None
     longest_tested: int | None
     decisive: int | None
-    chances: Mapping[int, float]
     longest_asked: int | None = None
     samples: int | None = None
     needed: int | None = None
@@ -277,9 +237,8 @@ class EffectiveLength:
     def between(self) -> str:
         """`1k to 8k`: the 95 % interval; an end at the longest length that was tested is `8k or more`."""
         low, high = _label(self.conservative), _label(self.optimistic)
-        if self.optimistic is not None and self.optimistic == self.longest_tested:
-            high += " or more"
-        return low if low == high else f"{low} to {high}"
+        more = " or more" if self.optimistic is not None and self.optimistic == self.longest_tested else ""
+        return f"{high}{more}" if low == high else f"{low} to {high}{more}"
 
     @property
     def words(self) -> str:

@@ -6,21 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import fsum, sqrt
 
-import numpy as np
-
 from needlework.core.errors import InputError
 from needlework.core.grid import parse_lengths
 from needlework.core.record import UNDECIDED
 from needlework.results.statistics.intervals import (
     ERROR,
-    FEWEST_CLUSTERS,
     NEEDED,
     Ends,
-    Floats,
-    cluster_sums,
     counts_of,
     exact_ends,
-    resampled_means,
 )
 from needlework.results.statistics.paired import difference_ends, pairs_of
 from needlework.results.statistics.panels import Range, ScoredTrial, decided, tally
@@ -115,22 +109,6 @@ def base_score(scores: Sequence[LengthScore]) -> float | None:
     base = base_lengths(scores)
     values = [each.score for each in scores if each.length in base and each.score is not None]
     return fsum(values) / len(values) if values else None
-
-
-def joint_draws(trials: Iterable[ScoredTrial]) -> tuple[tuple[int, ...], Floats] | None:
-    """Return the lengths and bootstrap draws (draws, lengths) of their means, all lengths of a draw from one resample.
-
-    Whole samples are drawn, whose needle and filler all lengths share; `None` for fewer than `FEWEST_CLUSTERS`.
-    """
-    scored = [trial for trial in trials if trial.score is not None]
-    samples = [(trial.sample,) for trial in scored]
-    if len(set(samples)) < FEWEST_CLUSTERS:
-        return None
-    lengths = tuple(sorted({trial.length for trial in scored}))
-    table = np.full((len(scored), len(lengths)), np.nan)
-    for row, trial in enumerate(scored):
-        table[row, lengths.index(trial.length)] = trial.score
-    return lengths, resampled_means(*cluster_sums(table, samples))
 
 
 RELATIVE_TO = "--relative-to"

@@ -28,6 +28,15 @@ def range_of(mean: float | None, n: int, counts: Mapping[OutcomeName, int]) -> R
     return total / trials, (total + undecided) / trials
 
 
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A number with its 95 % interval; `None` where there is none."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
 class ScoredTrial(NamedTuple):
     """What a summary needs to know of one record. `sample` names the needle and haystack that other depths share.
 
@@ -58,6 +67,7 @@ class Tally:
     `n`: trials with a score, of so many `samples`; `mean`: of those scores, 0..1, `None` when n is 0; `interval`: its
     95 % interval, `None` for fewer than two samples.
     `counts`: trials of every outcome, zeros included; outcomes without a score are counted here and nowhere else.
+    `range`: the mean if all undecided trials were misses, and if all were hits; `None` where none is undecided.
     """
 
     n: int
@@ -65,6 +75,7 @@ class Tally:
     interval: Interval | None
     counts: Mapping[OutcomeName, int]
     samples: int = 0
+    range: Range | None = None
 
     @property
     def trials(self) -> int:
@@ -77,9 +88,9 @@ class Tally:
         return {name: self.counts[name] for name in UNSCORED if self.counts[name]}
 
     @property
-    def range(self) -> Range | None:
-        """The mean if all undecided trials were misses, and if all were hits; `None` where none is undecided."""
-        return range_of(self.mean, self.n, self.counts)
+    def share(self) -> Share:
+        """The mean and its interval."""
+        return Share(self.mean, *((self.interval.low, self.interval.high) if self.interval else (None, None)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,13 +189,8 @@ def tally(trials: Iterable[ScoredTrial]) -> Tally:
             raise ValueError(f"outcome {trial.outcome} with score {score!r}; a score is in 0..1")
         scores.append(score)
     found = counts_of(scores, [trial.sample_name for trial in scored])
-    return Tally(
-        n=len(scores),
-        mean=fsum(scores) / len(scores) if scores else None,
-        interval=interval_of(found),
-        counts=counts,
-        samples=found.samples,
-    )
+    mean = fsum(scores) / len(scores) if scores else None
+    return Tally(len(scores), mean, interval_of(found), counts, found.samples, range_of(mean, len(scores), counts))
 
 
 def decided(trials: Iterable[ScoredTrial], *, hits: bool) -> list[ScoredTrial]:

@@ -53,6 +53,10 @@ class RunFacts:
     versions: tuple[tuple[str, str], ...]
     told: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
+    def option(self, name: str) -> Any:
+        """An option of the run; `None` where it had none, or the manifest does not say."""
+        return _object(self.told, "options").get(name)
+
 
 def run_facts(manifest: Mapping[str, Any], name: str) -> RunFacts:
     """Read a manifest; whatever it lacks is empty."""

@@ -114,6 +114,9 @@ def next_run(report: RunReport) -> NextRun | None:
         # What the command has asked already is not lacking: other cells, which another command asked, are.
         if more is not None and not 0 < more.repeats <= (repeats or 0):
             runs.append(more)
+    limit = report.facts.option("limit") if report.facts else None
+    if limit is not None and any(run.repeats for run in runs):  # which would leave further repeats out
+        return NextRun(f"{_same_command(name)} without --limit {limit:g}")
     return max(runs, key=lambda run: run.repeats, default=None)
 
 
@@ -137,7 +140,7 @@ def next_run_of_task(
     `overall`: all of its trials; `repeats`: those of the command, `None` where unknown.
     """
     if not records or not overall.n:
-        return None
+        return _room(records)
     task = records[0].task
     if task in OWN_DOCUMENTS:
         # A question counts once: `overall.samples` has it for each arm.

@@ -9,14 +9,13 @@ from statistics import median
 from typing import Any
 
 from needlework.core.record import Record
-from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.adaptive.survey import LengthStatement
 from needlework.results.records.journal import AnswerVectors
 from needlework.results.statistics.absent import AbsentTwins
 from needlework.results.statistics.agreement import judge_notes
 from needlework.results.statistics.documents import ArmScore, DocumentScores, arm_scores, document_statistics
 from needlework.results.statistics.length_scores import BaselineChoice
-from needlework.results.statistics.panels import Panel, RecordInPanel, asked_of, depth_order, summary_of
+from needlework.results.statistics.panels import Panel, RecordInPanel, Tally, asked_of, depth_order, summary_of
 from needlework.results.statistics.run_facts import (
     LatencyRow,
     RunFacts,
@@ -34,8 +33,9 @@ from needlework.results.statistics.tasks import (
     PanelStatistics,
     TaskScore,
     macros,
-    scores_of,
-    statistics_of,
+    overall_score,
+    run_statistics,
+    task_scores,
     without_lengths,
 )
 from needlework.results.style import fit, length_labels
@@ -84,6 +84,10 @@ class RunReport:
         """The models that were asked, sorted."""
         return tuple(dict.fromkeys([each.trial.model for each in self.asked]))
 
+    def overall(self, model: str) -> Tally:
+        """The one score of a model."""
+        return overall_score({(row.model, row.task): row.overall for row in self.tasks if row.model == model})
+
     @property
     def interrupted(self) -> str:
         """`interrupted after 8 of 40 trials`; empty for a run that came to its end."""
@@ -113,7 +117,7 @@ def run_report(
     """
     ordered = tuple(sorted(records, key=reading_order))
     asked = tuple(asked_of(ordered))
-    tasks = scores_of(asked, family_of)
+    tasks = task_scores(asked)
     stability = stability_of(ordered)
     walked = {(found.model, found.task, found.needle) for found in adaptive}
     still = stability_line(stability) if stability else ""
@@ -127,7 +131,7 @@ def run_report(
         ),
         statistics=tuple(
             without_lengths(each) if (each.model, each.task, each.needle) in walked else each
-            for each in statistics_of(asked, relative_to=relative_to)
+            for each in run_statistics(asked, relative_to=relative_to)
         ),
         twins=tuple(sorted((row.twins for row in tasks if row.twins), key=lambda each: (each.model, each.task))),
         tasks=tasks,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from needlework.core.labels import OWN_DOCUMENTS
 from needlework.core.record import NOTHING_SAID, UNDECIDED
+from needlework.haystack_fixtures.tasks.arms import NOT_FOUND
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.records.samples import task_of
 from needlework.results.statistics.documents import FOCUSED, WHOLE, ArmAtPlace, DocumentScores
@@ -28,7 +29,6 @@ from needlework.results.statistics.suites.ruler import TASKS
 from needlework.results.statistics.tasks import Macro, TaskScore
 from needlework.results.statistics.wording import (
     LISTED,
-    ModelScore,
     adaptive_clause,
     depth_clause,
     few_clause,
@@ -74,7 +74,7 @@ def headline_of(report: RunReport) -> Headline:
     if not by_model:
         lead, rest = "Nothing was recorded: no question has an answer yet", list[str]()
     elif len(by_model) > 1:
-        lead, *rest = models_clauses({model: _one_score(report, model) for model in by_model})
+        lead, *rest = models_clauses({model: report.overall(model) for model in by_model})
     else:
         lead, *rest = next(iter(by_model.values()))
     if report.interrupted and by_model:
@@ -102,7 +102,9 @@ def _model_clauses(report: RunReport, model: str) -> list[str]:
             position = next((row.overall for row in rows if task_of(row.task) == "doc_position"), None)
             clauses = [*_document_clauses(scores, position), *clauses]
     then = "" if published else _open(report, rows)
-    lost = lost_clauses([_tally_of(panel) for panel in report.panels if panel.model == model], then)
+    lost = lost_clauses(
+        [_tally_of(panel) for panel in report.panels if panel.model == model], then, _not_there(report, model)
+    )
     if clauses:
         return [f"{one_line(model)} {clauses[0]}", *clauses[1:], *lost]
     return [f"{one_line(model)} has no score{': ' if lost else ''}{lost[0] if lost else ''}", *lost[1:]]
@@ -390,7 +392,7 @@ def _size_clause(scores: DocumentScores) -> str:
 
 
 def _search_clauses(scores: DocumentScores) -> Iterator[str]:
-    """Search in place of reading everything, where the intervals of both lie apart."""
+    """Search in place of reading everything, and whether the intervals of both lie apart."""
     whole = _largest(scores, WHOLE)
     for arm, name in SEARCH_NAMES.items():
         other = _largest(scores, arm)
@@ -400,31 +402,15 @@ def _search_clauses(scores: DocumentScores) -> Iterator[str]:
         if None in ends or range_of(other.score.value, other.score.n, other.unscored) is not None:
             continue
         low, high, other_low, other_high = (end or 0.0 for end in ends)
-        if high < other_low or other_high < low:
-            yield f"{name} gives it {percent1(other.score.value or 0.0)} %"
+        share = f"{name} gives it {percent1(other.score.value or 0.0)} %"
+        if other.tokens and whole.tokens and other.tokens < whole.tokens:
+            share += f" with {_token_share(other.tokens / whole.tokens)} % of the tokens"
+        apart = high < other_low or other_high < low
+        yield share if apart else f"{share}, no difference shown"
 
 
-# Several models
-
-
-def _one_score(report: RunReport, model: str) -> ModelScore | None:
-    """A model's one score: a published one, the macro score of families, the score of a single task; else `None`."""
-    for row in (row for suite in report.suites if suite.model == model for row in suite.rows):
-        if row.name == "Overall" and row.score.value is not None and not row.missing:
-            return ModelScore(row.score.value, row.score.low, row.score.high, row.range)
-    tasks = {row.task for row in report.tasks if row.model == model}
-    for table in (each for each in report.ruler if each.model == model and tasks <= set(TASKS)):
-        if len(table.lengths) == 1 and table.lengths[0].mean is not None:
-            return ModelScore(table.lengths[0].mean, table.lengths[0].low, table.lengths[0].high)
-    macro = next((each for each in report.macros if each.model == model), None)
-    if macro is not None:
-        score = macro.score
-        return None if score.value is None else ModelScore(score.value, score.low, score.high, macro.range)
-    rows = [row.overall for row in report.tasks if row.model == model and task_of(row.task) != "doc_absent"]
-    if len(rows) != 1 or rows[0].mean is None:
-        return None
-    low, high = (rows[0].interval.low, rows[0].interval.high) if rows[0].interval else (None, None)
-    return ModelScore(rows[0].mean, low, high, rows[0].range)
+def _token_share(share: float) -> str:
+    return f"{100 * share:.2g}" if share < 0.1 else f"{100 * share:.0f}"
 
 
 def _tally_of(panel: Panel) -> Tally:
@@ -433,6 +419,16 @@ def _tally_of(panel: Panel) -> Tally:
         return panel.overall
     counts = {name: 0 if name in NOTHING_SAID else count for name, count in panel.overall.counts.items()}
     return replace(panel.overall, counts=counts | {"found": panel.overall.trials - sum(counts.values())})
+
+
+def _not_there(report: RunReport, model: str) -> int:
+    """How many refusals are the words that a question orders for an answer that its text does not have."""
+    return sum(
+        any(phrase.casefold() in each.record.response.text.casefold() for phrase in NOT_FOUND.values())
+        for each in report.asked
+        if each.trial.model == model and each.trial.outcome == "refused" and not each.control
+        and task_of(each.trial.task) != "doc_absent"
+    )  # fmt: skip
 
 
 def _open(report: RunReport, rows: Sequence[TaskScore]) -> str:

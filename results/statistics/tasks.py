@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import fsum, nan, sqrt
 from typing import Any
@@ -10,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from needlework.core.labels import label_parts
-from needlework.core.record import SCORED, Record
+from needlework.core.record import SCORED
+from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.records.samples import task_of
 from needlework.results.statistics.absent import AbsentTwins, absent_twins, is_absent
 from needlework.results.statistics.depth import DepthEffect, depth_effects
@@ -22,22 +24,27 @@ from needlework.results.statistics.effective_length import (
     relative_length,
     trend,
 )
-from needlework.results.statistics.intervals import FEWEST_CLUSTERS, cluster_sums, expanded_interval, resampled_means
-from needlework.results.statistics.length_scores import BaselineChoice, base_of, joint_draws, length_scores
-from needlework.results.statistics.panels import Range, RecordInPanel, ScoredTrial, Tally, asked_of, tally
+from needlework.results.statistics.intervals import (
+    FEWEST_CLUSTERS,
+    Interval,
+    cluster_sums,
+    expanded_interval,
+    resampled_means,
+)
+from needlework.results.statistics.length_scores import BaselineChoice, base_of, length_scores
+from needlework.results.statistics.panels import (
+    OUTCOMES,
+    Range,
+    RecordInPanel,
+    ScoredTrial,
+    Share,
+    Tally,
+    tally,
+)
 
 
 # A score says little by itself: 50 % is all that can be had by guessing yes or no, and a model that answers 60 % of the
 # questions on a text of one sentence has lost nothing at 50 %.
-@dataclass(frozen=True, slots=True)
-class Share:
-    """A number with its 95 % interval; `None` where there is none."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class TaskScore:
     """One (model, task), all scores 0..1.
@@ -77,16 +84,11 @@ class Macro:
     range: Range | None = None
 
 
-def task_scores(records: Iterable[Record], family_of: Callable[[str], str]) -> tuple[TaskScore, ...]:
-    """Return the rows of all tasks, sorted by model, family and task. `family_of`: a task's family.
+def task_scores(asked: Iterable[RecordInPanel]) -> tuple[TaskScore, ...]:
+    """Return the rows of all tasks, sorted by model, family and task.
 
     What was retrieved is no part of it (`needlework.results.statistics.documents`).
     """
-    return scores_of(asked_of(records), family_of)
-
-
-def scores_of(asked: Iterable[RecordInPanel], family_of: Callable[[str], str]) -> tuple[TaskScore, ...]:
-    """The same of records that were looked at already."""
     groups: dict[tuple[str, str], list[RecordInPanel]] = {}
     for each in asked:
         if not each.retriever:
@@ -99,19 +101,56 @@ def macros(rows: Sequence[TaskScore]) -> tuple[Macro, ...]:
     """Return the macro score of each model that was asked tasks of two families or more."""
     found = []
     for model in dict.fromkeys(row.model for row in rows):
-        own = [row for row in rows if row.model == model]
-        families = dict.fromkeys(row.family for row in own)
-        if len(families) < 2:
-            continue
-        missing = tuple(row.task for row in own if row.overall.mean is None)
-        sizes = {family: sum(row.family == family for row in own) for family in families}
-        weights = [1 / (len(families) * sizes[row.family]) for row in own]
-        scores = Share(None) if missing else weighted_mean([_overall(row) for row in own], weights)
-        corrected = Share(None) if missing else weighted_mean([row.corrected for row in own], weights)
-        parts = [(row.overall.range, row.overall.mean, weight) for row, weight in zip(own, weights, strict=True)]
-        ends = weighted_range(parts)
-        found.append(Macro(model, len(families), len(own), scores, corrected, missing, ends))
+        of_model = {(model, row.task): row for row in rows if row.model == model}
+        families = {row.family for row in of_model.values()}
+        if len(families) > 1:
+            missing = tuple(row.task for row in of_model.values() if row.overall.mean is None)
+            overall = overall_score({name: row.overall for name, row in of_model.items()})
+            weights = [*task_weights(of_model).values()]
+            corrected = Share(None) if missing else weighted_mean([row.corrected for row in of_model.values()], weights)
+            found.append(Macro(model, len(families), len(of_model), overall.share, corrected, missing, overall.range))
     return tuple(found)
+
+
+def overall_score(tallies: Mapping[tuple[str, str], Tally]) -> Tally:
+    """The one score of a run, for reports, comparisons and leaderboards: the mean over families of the mean over a
+    family's tasks; of a single task its own. No mean where a task has no score. `tallies`: by model and task.
+    """
+    if len(tallies) == 1:
+        return next(iter(tallies.values()))
+    weights, parts = [*task_weights(tallies).values()], [*tallies.values()]
+    mean = weighted_mean([part.share for part in parts], weights) if parts else Share(None)
+    samples = sum(part.samples for part in parts)
+    ends = None if mean.low is None or mean.high is None else Interval(max(0, mean.low), min(1, mean.high), samples)
+    return Tally(
+        n=sum(part.n for part in parts),
+        mean=mean.value,
+        interval=ends,
+        counts={name: sum(part.counts[name] for part in parts) for name in OUTCOMES},
+        samples=samples,
+        range=weighted_range([(part.range, part.mean, weight) for part, weight in zip(parts, weights, strict=True)]),
+    )
+
+
+def overall_of(trials: Iterable[ScoredTrial]) -> Tally:
+    """The overall score of some trials."""
+    tasks: dict[tuple[str, str], list[ScoredTrial]] = {}
+    for trial in trials:
+        tasks.setdefault((trial.model, trial.task), []).append(trial)
+    return overall_score({name: tally(tasks[name]) for name in sorted(tasks)})
+
+
+def task_weights(tasks: Iterable[tuple[str, str]]) -> dict[tuple[str, str], float]:
+    """The weight of each model's task in an overall score: models, families of a model and tasks of a family weigh the
+    same.
+    """
+    names = list(tasks)
+    families = Counter((model, family_of(task_of(task))) for model, task in names)
+    models = Counter(model for model, _ in families)
+    return {
+        (model, task): 1 / (len(models) * models[model] * families[model, family_of(task_of(task))])
+        for model, task in names
+    }
 
 
 def _row(model: str, family: str, task: str, asked: Sequence[RecordInPanel]) -> TaskScore:
@@ -129,7 +168,7 @@ def _row(model: str, family: str, task: str, asked: Sequence[RecordInPanel]) -> 
         overall=overall,
         chance=chance,
         floor=_told(scored, "floor"),
-        corrected=_corrected(overall, chance or 0.0),
+        corrected=corrected_for_chance(overall, chance or 0.0),
         focused=alone,
         relative=_relative(main, focused, overall, alone),
         twins=twins[0] if twins else None,
@@ -143,20 +182,14 @@ def _told(references: Sequence[Mapping[str, Any]], name: str) -> float | None:
     return fsum(numbers) / len(numbers) if numbers and len(numbers) == len(values) else None
 
 
-def _overall(row: TaskScore) -> Share:
-    interval = row.overall.interval
-    return Share(row.overall.mean, interval.low if interval else None, interval.high if interval else None)
-
-
-def _corrected(overall: Tally, chance: float) -> Share:
-    """Linear in the score, so that its interval is the score's."""
-    if overall.mean is None or chance >= 1:
+def corrected_for_chance(overall: Tally, chance: float) -> Share:
+    """(score - chance) / (1 - chance), linear in the score, so that its interval is the score's."""
+    if chance >= 1:
         return Share(None)
-    value = (overall.mean - chance) / (1 - chance)
-    if overall.interval is None:
-        return Share(value)
-    low, high = ((end - chance) / (1 - chance) for end in (overall.interval.low, overall.interval.high))
-    return Share(value, low, high)
+    score = overall.share
+    return Share(
+        *(None if end is None else (end - chance) / (1 - chance) for end in (score.value, score.low, score.high))
+    )
 
 
 def _relative(main: Sequence[RecordInPanel], focused: Sequence[RecordInPanel], overall: Tally, alone: Tally) -> Share:
@@ -179,12 +212,13 @@ def _relative(main: Sequence[RecordInPanel], focused: Sequence[RecordInPanel], o
     return Share(value, min(max(0.0, low), value), max(high, value))
 
 
-def weighted_mean(shares: Sequence[Share], weights: Sequence[float]) -> Share:
-    """Return the mean of shares by weights that add up to 1; none where one of them has no value.
+def weighted_mean(shares: Sequence[Share], weights: Sequence[float] | None = None) -> Share:
+    """Return the mean of shares by weights that add up to 1, all alike if not given; none where one has no value.
 
     Its interval, where each of them has one, comes from theirs, as if they were independent (MOVER: G. Y. Zou, A.
     Donner, "Construction of confidence limits about effect measures", Statistics in Medicine 27 (2008) 1693-1702).
     """
+    weights = weights or [1 / len(shares)] * len(shares)
     means = [share.value for share in shares if share.value is not None]
     if len(means) < len(shares):
         return Share(None)
@@ -222,7 +256,7 @@ def tasks_object(rows: Sequence[TaskScore]) -> list[dict[str, Any]]:
             "n": row.overall.n,
             "trials": row.overall.trials,
             "range": row.overall.range,
-            "score": _share_object(_overall(row)),
+            "score": _share_object(row.overall.share),
             "chance": row.chance,
             "floor": row.floor,
             "corrected": _share_object(row.corrected),
@@ -274,19 +308,12 @@ class PanelStatistics:
 
 
 def run_statistics(
-    records: Iterable[Record], threshold: float = RULER_THRESHOLD, relative_to: BaselineChoice | None = None
+    asked: Iterable[RecordInPanel], threshold: float = RULER_THRESHOLD, relative_to: BaselineChoice | None = None
 ) -> tuple[PanelStatistics, ...]:
     """Return the statistics of each panel, sorted.
 
     `threshold` (0..1) is the absolute rule's of effective length; `relative_to`: the base of the relative one.
     """
-    return statistics_of(asked_of(records), threshold, relative_to)
-
-
-def statistics_of(
-    asked: Iterable[RecordInPanel], threshold: float = RULER_THRESHOLD, relative_to: BaselineChoice | None = None
-) -> tuple[PanelStatistics, ...]:
-    """The same of records that were looked at already."""
     groups: dict[tuple[str, str, str], tuple[list[RecordInPanel], list[ScoredTrial]]] = {}
     focused: dict[tuple[str, str, str], list[ScoredTrial]] = {}
     for each in asked:
@@ -312,7 +339,7 @@ def without_lengths(found: PanelStatistics) -> PanelStatistics:
 
 
 def statistics_object(statistics: Sequence[PanelStatistics]) -> list[dict[str, Any]]:
-    """Return the same as JSON objects; scores, differences and chances are 0..1, lengths tokens, depths percent."""
+    """Return the same as JSON objects; scores and differences are 0..1, lengths tokens, depths percent."""
     return [
         {
             "model": panel.model,
@@ -338,19 +365,17 @@ def _panel(
     scores = length_scores(trials)
     base = base_of(trials, focused, relative_to)
     telling = len(scores) > 1 and not any(each.retriever or is_absent(each.record) for each in asked)
-    draws = joint_draws(trials) if telling else None
     overlaps = any(word in scorer for scorer in {each.record.scorer for each in asked} for word in _OVERLAPS)
     return PanelStatistics(
         *name,
         depth=depth,
-        absolute=absolute_length(scores, threshold, draws=draws) if telling and not overlaps else None,
-        relative=relative_length(trials, base, draws=draws) if telling else None,
+        absolute=absolute_length(scores, threshold) if telling and not overlaps else None,
+        relative=relative_length(trials, base) if telling else None,
         trend=trend(scores, base.score),
     )
 
 
 def _length_object(found: EffectiveLength) -> dict[str, Any]:
-    chances = [{"length": length, "chance": chance} for length, chance in sorted(found.chances.items())]
     return {
         "rule": found.rule,
         "threshold": found.threshold,
@@ -371,7 +396,6 @@ def _length_object(found: EffectiveLength) -> dict[str, Any]:
         "decisive": found.decisive,
         "undecided": found.undecided,
         "caveat": found.caveat or None,
-        "chances_to_pass": chances,
     }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from needlework.core.record import UNDECIDED, OutcomeName
 from needlework.results.adaptive.design import SHARE
@@ -13,22 +12,12 @@ from needlework.results.statistics.depth import DepthEffect
 from needlework.results.statistics.depth_tables import place_words
 from needlework.results.statistics.effective_length import RELATIVE, RULER_THRESHOLD, EffectiveLength
 from needlework.results.statistics.paired import Difference
-from needlework.results.statistics.panels import Range, Tally
-from needlework.results.statistics.tasks import Share
+from needlework.results.statistics.panels import Range, Share, Tally
 from needlework.results.style import NONE, length_labels, one_line, percent, percent1
 
 LISTED = 4  # scores or models, of which each is named
 _CHANCE = 0.05  # what is said of depth may be chance in at most so many runs
 _TELLING = 0.2  # score: how far apart two depths are before a difference that may be chance is spoken of
-
-
-class ModelScore(NamedTuple):
-    """A model's one number, 0..1, with its 95 % interval; `range`: where undecided answers make it one."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    range: Range | None = None
 
 
 def share_words(
@@ -76,23 +65,23 @@ def spread_clauses(scores: Sequence[tuple[str, Tally]], scope: str) -> list[str]
     return [f"from {percent1(low)} % {worst} to {percent1(high)} % {best}, {scope}"]
 
 
-def models_clauses(scores: Mapping[str, ModelScore | None]) -> list[str]:
+def models_clauses(scores: Mapping[str, Tally]) -> list[str]:
     """`2 models, scores in percent: a 90.0 (95 % sure: 80.1 to 95.2), b 40.0 (...)`, and `a is best`."""
     names = []
     for model, score in [*scores.items()][:LISTED]:
-        share = "no score" if score is None else share_words(*score).removesuffix(" %").replace(" % (", " (")
-        names.append(f"{one_line(model)} {share}")
+        share = tally_words(score).removesuffix(" %").replace(" % (", " (")
+        names.append(f"{one_line(model)} {share or 'no score'}")
     more = [f"and {len(scores) - LISTED} more"] if len(scores) > LISTED else []
     lead = f"{len(scores)} models, scores in percent: {', '.join([*names, *more])}"
     return [lead, *([best] if (best := _best(scores)) else [])]
 
 
-def _best(scores: Mapping[str, ModelScore | None]) -> str:
+def _best(scores: Mapping[str, Tally]) -> str:
     """The best model, where its interval lies above all others; models of one run were asked the same questions."""
-    if None in scores.values():
+    if any(score.mean is None for score in scores.values()):
         return ""
-    ends = {model: (score.low, score.high) for model, score in scores.items()
-            if score and score.low is not None and score.high is not None and score.range is None}  # fmt: skip
+    ends = {model: (score.interval.low, score.interval.high)
+            for model, score in scores.items() if score.interval and score.range is None}  # fmt: skip
     if len(ends) < len(scores):
         return "not all of them have an interval: none is shown to be best"
     best = max(ends, key=lambda model: ends[model][0])
@@ -178,8 +167,9 @@ def adaptive_clause(statement: LengthStatement) -> str:
     if low == high and or_more:
         return f"holds {bar} at every length, up to {token_words(high)} tokens (95 % sure)"
     if low is not None and or_more:
-        most = f"perhaps up to {token_words(high)} or more"
-        return f"holds {bar} up to {token_words(low)} tokens at least, {most} (95 % sure)"
+        return (
+            f"holds {bar} up to a length between {token_words(low)} and {token_words(high)} or more tokens (95 % sure)"
+        )
     return _within(bar, low, high)
 
 
@@ -237,8 +227,9 @@ _LOST: dict[OutcomeName, tuple[str, str]] = {
     "censored": ("was cut off", "were cut off"),
     "unclear": ("is neither right nor wrong by the rule", "are neither right nor wrong by the rule"),
     "empty": ("was empty", "were empty"),
-    "refused": ("was a refusal", "were refusals"),
+    "refused": ("declines to answer", "decline to answer"),
 }
+_NOT_THERE = ("says that it is not there", "say that it is not there")
 _MISSING: dict[OutcomeName, str] = {
     "skipped": "did not fit the model's window",
     "invalid": "were not read as they were sent",
@@ -246,22 +237,24 @@ _MISSING: dict[OutcomeName, str] = {
 }
 
 
-def lost_clauses(tallies: Sequence[Tally], then: str = "") -> list[str]:
+def lost_clauses(tallies: Sequence[Tally], then: str = "", not_there: int = 0) -> list[str]:
     """`4 of 25 answers were cut off`, `6 of 36 questions did not fit the model's window`.
 
-    `then`: what follows from the undecided ones, which stands behind them.
+    `then`: what follows from the undecided ones, which stands behind them; `not_there`: refusals in the words that the
+    questions order.
     """
     trials = sum(each.trials for each in tallies)
     counts = Counter[OutcomeName]()
     for tally in tallies:
         counts.update(tally.counts)
     answers = trials - sum(counts[name] for name in _MISSING)
-    last = next((name for name in reversed(UNDECIDED) if counts[name]), None)
+    last = next((_LOST[name] for name in reversed(UNDECIDED) if counts[name]), None)
     clauses = []
-    for name, words in _LOST.items():
-        if counts[name]:
-            clause = f"{counts[name]:,} of {answers:,} answers {words[counts[name] != 1]}"
-            clauses.append(f"{clause}: {then}" if then and name == last else clause)
+    said = [(words, counts[name] - (not_there if name == "refused" else 0)) for name, words in _LOST.items()]
+    for words, count in (*said, (_NOT_THERE, not_there)):
+        if count:
+            clause = f"{count:,} of {answers:,} answers {words[count != 1]}"
+            clauses.append(f"{clause}: {then}" if then and words == last else clause)
     return [
         *clauses,
         *(f"{counts[name]:,} of {trials:,} questions {words}" for name, words in _MISSING.items() if counts[name]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from needlework.core.record import UNDECIDED
 from needlework.results.statistics.leaderboard.boards import (
     Board,
     BoardRow,
@@ -58,17 +59,16 @@ def board_head(board: Board, *, every_length: bool = False) -> tuple[str, ...]:
 def board_row(board: Board, row: BoardRow, *, every_length: bool = False) -> tuple[str, ...]:
     """A row in the order of `board_head`: tokens and seconds are of a trial, on average and in the median."""
     entry = row.entry
-    name = f"{row.who.name} *" if row.who.name in board.differences else row.who.name
-    named = with_failed(name, row.who.entries.values() if entry is None else [entry])
-    cells = [rank_words(row.ranks), named, score_cell(row)]
+    name = f"{row.model_run.name} *" if row.model_run.name in board.differences else row.model_run.name
+    cells = [rank_words(row.ranks), with_failed(name, [entry]), score_cell(entry.overall)]
     if board.has_misses:
-        cells.append(percent1(row.counted))
-    if entry is None:
+        cells.append(percent1(entry.counted))
+    if not board.lengths:
         return tuple(cells)
     if _lengths(board, every_length):
         cells += length_cells(entry)
     if len(board.lengths) > 1:
-        cells.append(effective_words(entry))
+        cells.append(entry.effective.between if entry.effective else NONE)
     seconds = [NONE, NONE] if entry.latency is None else [seconds_words(value) for value in entry.latency]
     return (*cells, _tokens(entry.prompt_tokens), _tokens(entry.answer_tokens), *seconds)
 
@@ -89,16 +89,6 @@ def failed_words(entries: Iterable[BoardEntry]) -> str:
 def seconds_words(seconds: float) -> str:
     """`2.31`; less than a thousandth, as of answers that no model computed, is `<0.001`."""
     return f"{seconds:.3g}" if seconds >= 0.001 else "<0.001"
-
-
-def effective_words(entry: BoardEntry) -> str:
-    """The 95 % interval of the effective length: `300 to 600 or more`, `none to 300`."""
-    if entry.effective is None:
-        return NONE
-    low, _, high, _ = entry.effective
-    first, last = ("none" if each is None else length_labels([each])[0] for each in (low, high))
-    more = " or more" if high is not None and high == max(entry.by_length) else ""
-    return f"{last}{more}" if first == last else f"{first} to {last}{more}"
 
 
 def board_notes(board: Board) -> list[str]:
@@ -130,7 +120,7 @@ def _lengths(board: Board, every_length: bool) -> Sequence[str]:
     return length_labels(board.lengths) if every_length or 1 < len(board.lengths) <= _MOST else ()
 
 
-def score_cell(of: BoardRow | Tally) -> str:
+def score_cell(of: Tally) -> str:
     """`87.5 (81.0–92.1)`; `50.4–100, scored 100 (97.0–100)` where answers are undecided: all missed to all hit."""
     mean, ends = of.mean, of.interval
     interval = f" ({percent1(max(0.0, ends.low))}–{percent1(min(1.0, ends.high))})" if ends else ""
@@ -198,8 +188,8 @@ def series_row(point: SeriesPoint) -> tuple[str, ...]:
     count = len(entry.by_length)
     means = length_cells(entry)
     seconds = NONE if entry.latency is None else seconds_words(entry.latency[0])
-    effective = [effective_words(entry)] if count > 1 else []
-    run = with_failed(point.who.run, [entry])
+    effective = [entry.effective.between] if entry.effective else []
+    run = with_failed(point.model_run.run, [entry])
     return (point.place, run, score_cell(entry.overall), *(means if 1 < count <= _MOST else []), *effective, seconds)
 
 
@@ -213,10 +203,10 @@ def change_words(series: BoardSeries, change: ScoreChange) -> str:
 
 def series_lines(series: BoardSeries) -> list[str]:
     """What is to be said of its changes."""
-    undecided = sum(int(point.entry.undecided.sum()) for point in series.points)
+    undecided = sum(point.entry.overall.counts[name] for point in series.points for name in UNDECIDED)
     as_misses = [f"{counted(undecided, 'undecided answer')}, cut off or unclear, counted as misses"] * (undecided > 0)
     failed = failed_words(point.entry for point in series.points)
-    as_misses += [f"{failed}: counted as misses where another run answered"] * bool(failed)
+    as_misses += [f"{failed}: counted as misses"] * bool(failed)
     if series.changes:
         return [*(change_words(series, change) for change in series.changes), *as_misses]
     needed = changes_needed_samples(len(series.points))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote, unquote
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
@@ -24,19 +25,17 @@ from starlette.types import ASGIApp
 from needlework.core.errors import InputError, printable
 from needlework.results.style import one_line
 from needlework.results.web.command import ServedFiles
-from needlework.results.web.guard import Guard, Login
+from needlework.results.web.guard import Guard
 from needlework.results.web.store import NotWrittenError, StaleError
 
 if TYPE_CHECKING:
     from needlework.pipeline.reconstruct import RebuiltPrompt
 
+HOSTS = ("127.0.0.1", "localhost")
 # Each is a module with `open_pages(context) -> Sequence[Page]`, in the order of the start page. Raises `InputError`.
 _PAGES = ("question_pages", "rating_pages", "jsonl_pages")
-_STATIC = Path(__file__).parent / "static"
-_NAME_COOKIE = "needlework-name"
-_LONGEST_NAME = 60
+_NAME_COOKIE, _LONGEST_NAME = "needlework-name", 60
 _BLOCK = 4000  # characters of a document that are laid out together
-
 
 # Builds the prompt of a trial again: (run folder, record's id). Raises `InputError`.
 Rebuild = Callable[[Path, str], "RebuiltPrompt"]
@@ -44,7 +43,7 @@ Rebuild = Callable[[Path, str], "RebuiltPrompt"]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One entry of the start page. `address`: `/jsonl/0/`. `state`: how far people are; read anew each time."""
+    """One entry of the start page. `address`: `/jsonl/0/`. `state`: how much is done; read anew each time."""
 
     address: str
     title: str
@@ -64,11 +63,28 @@ class ListRow:
 
 
 @dataclass(frozen=True, slots=True)
+class FormFields:
+    """The fields of a form, with line feeds alone."""
+
+    values: Mapping[str, Sequence[str]]
+
+    def text(self, name: str, longest: int = 20_000) -> str:
+        """Return a field's text; empty where there is none. Raises `InputError`."""
+        return next(iter(self.texts(name, longest)), "")
+
+    def texts(self, name: str, longest: int = 20_000) -> list[str]:
+        """Return the texts of all fields of a name. Raises `InputError`."""
+        texts = [text.replace("\r\n", "\n") for text in self.values.get(name, ())]
+        if any(len(text) > longest for text in texts):
+            raise InputError(name, "", f"give a text of up to {longest:,} characters")
+        return texts
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
-    """What pages share. `state`: the file of ratings. `rebuild`: rebuilds prompts of recorded trials."""
+    """What pages share. `rebuild`: rebuilds prompts of recorded trials."""
 
     sources: ServedFiles
-    state: Path
     rebuild: Rebuild
     templates: Environment
 
@@ -108,42 +124,24 @@ class Context:
         return Route(path, endpoint, methods=["POST"])
 
 
-@dataclass(frozen=True, slots=True)
-class FormFields:
-    """The fields of a form, with line feeds alone."""
-
-    values: Mapping[str, Sequence[str]]
-
-    def text(self, name: str, longest: int = 20_000) -> str:
-        """Return a field's text; empty where there is none. Raises `InputError`."""
-        return next(iter(self.texts(name, longest)), "")
-
-    def texts(self, name: str, longest: int = 20_000) -> list[str]:
-        """Return the texts of all fields of a name. Raises `InputError`."""
-        texts = [text.replace("\r\n", "\n") for text in self.values.get(name, ())]
-        if any(len(text) > longest for text in texts):
-            raise InputError(name, "", f"give a text of up to {longest:,} characters")
-        return texts
-
-
-def build_app(sources: ServedFiles, state: Path, *, rebuild: Rebuild, hosts: Collection[str], login: Login) -> ASGIApp:
-    """Make the app. `state`: the file of ratings. `hosts`: addresses that it answers to. Raises `InputError`."""
+def build_app(sources: ServedFiles, *, rebuild: Rebuild, token: str, cookie: str) -> ASGIApp:
+    """Make the app. `cookie`: the name of the cookie that holds the token. Raises `InputError`."""
     templates = Environment(
         loader=PackageLoader("needlework.results.web"),
-        autoescape=select_autoescape(default=True, default_for_string=True),
+        autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    context = Context(sources, state, rebuild, templates)
+    context = Context(sources, rebuild, templates)
     modules = [import_module(f"needlework.results.web.{name}") for name in _PAGES]
     pages: list[Page] = [page for module in modules for page in module.open_pages(context)]
     if not pages:
         raise InputError("PATH", "", "the files are empty: there is nothing to show")
 
     def show_start(request: Request) -> Response:
-        # A file that cannot be read does not hide the others.
-        return context.show(request, "start", title="Needlework", pages=[(page, _state_of(page)) for page in pages])
+        states = [(page, _state_of(page)) for page in pages]
+        return context.show(request, "start", title="Needlework", pages=states)
 
     def show_problem(request: Request, error: Exception) -> Response:
         line, status = _problem_of(error)
@@ -155,13 +153,14 @@ def build_app(sources: ServedFiles, state: Path, *, rebuild: Rebuild, hosts: Col
         routes=[
             Route("/", show_start),
             Route("/name", _set_name, methods=["POST"]),
-            Mount("/static", StaticFiles(directory=_STATIC)),
+            Mount("/static", StaticFiles(directory=Path(__file__).parent / "static")),
             *(Mount(page.address.rstrip("/"), routes=list(page.routes)) for page in pages),
         ],
         exception_handlers={InputError: show_problem, HTTPException: show_problem, Exception: show_problem},
     )
-    # Around all, also what answers for a fault of ours.
-    return Guard(app, hosts=hosts, login=login, closed=templates.get_template("login.html.j2").render())
+    # Around all, also what answers for a fault of ours. A page of another site can ask us by a name that points here.
+    closed = templates.get_template("login.html.j2").render()
+    return TrustedHostMiddleware(Guard(app, token=token, cookie=cookie, closed=closed), HOSTS, www_redirect=False)
 
 
 def document_html(text: str, title: str = "Document", answers: Sequence[str] = ()) -> HTMLResponse:
@@ -174,6 +173,12 @@ def document_html(text: str, title: str = "Document", answers: Sequence[str] = (
     marks = Markup("").join(Markup('<data value="{}"></data>').format(answer) for answer in answers)
     head = Markup('<h2 class="plain">{}</h2><p class="soft">{:,} characters {}</p>').format(title, len(text), marks)
     return HTMLResponse("".join([head, *blocks]).encode("utf-8", "replace"))
+
+
+def first_open(states: Sequence[bool], after: int) -> int | None:
+    """The number of the next thing that is open, behind `after` or from the start; `None` where none is."""
+    numbers = [*range(after + 1, len(states)), *range(min(after + 1, len(states)))]
+    return next((number for number in numbers if states[number]), None)
 
 
 async def _form_of(request: Request) -> FormFields:
@@ -199,6 +204,7 @@ def _person_of(request: Request) -> str:
 
 
 def _state_of(page: Page) -> str:
+    """How much is done; of a file that cannot be read, why, so that it does not hide the others."""
     try:
         return page.state()
     except InputError as error:

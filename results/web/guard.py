@@ -1,29 +1,25 @@
-"""Which requests the pages answer: host, login, origin."""
+"""Which requests the pages answer: those with the token, and changes from our own pages alone."""
 
 from __future__ import annotations
 
 import re
 from asyncio import CancelledError
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from hashlib import sha256
 from hmac import compare_digest
-from hmac import new as keyed
 from secrets import token_urlsafe
 
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request, cookie_parser
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from needlework.core.errors import InputError
 
-# Other people may have accounts on the same machine, and 127.0.0.1 is theirs too: hence a login.
+# Other people may have accounts on the same machine, and 127.0.0.1 is theirs too: hence a token.
 VARIABLE = "NEEDLEWORK_TOKEN"
 PARAMETER = "token"
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{16,200}")
-_READS = ("GET", "HEAD")
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -38,51 +34,23 @@ _HEADERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Login:
-    """`token`: what opens the pages. `cookie`: the name of the cookie that is given for it.
-
-    A browser sends cookies to all ports of a host: the name has to tell one server from another. What is in the cookie
-    is made of the token, and is not the token.
-    """
-
-    token: str = field(repr=False)
-    cookie: str
-
-    @property
-    def proof(self) -> str:
-        """What is in the cookie."""
-        return keyed(self.token.encode(), b"needlework serve", sha256).hexdigest()
-
-    def is_opened_by(self, token: str) -> bool:
-        """Whether this is the token; in the same time for every wrong one."""
-        return compare_digest(token.encode(), self.token.encode())
-
-    def knows(self, headers: Headers) -> bool:
-        """Whether a request has the cookie, or names the token as scripts do (`Authorization: Bearer TOKEN`)."""
-        scheme, _, token = headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and self.is_opened_by(token.strip()):
-            return True
-        shown = cookie_parser(headers.get("cookie", "")).get(self.cookie, "")
-        return compare_digest(shown.encode(), self.proof.encode())
-
-
-def login_for(port: int, environment: Mapping[str, str]) -> tuple[Login, bool]:
-    """The login of a server, and whether its token was chosen: that one is not printed. Raises `InputError`."""
+def choose_token(environment: Mapping[str, str]) -> tuple[str, bool]:
+    """The token of a server, and whether the user chose it: that one is not printed. Raises `InputError`."""
     chosen = environment.get(VARIABLE, "")
     if chosen and not _TOKEN.fullmatch(chosen):
         raise InputError(VARIABLE, "***", "give at least 16 of A-Z, a-z, 0-9, - and _, or unset it")
-    return Login(chosen or token_urlsafe(24), f"needlework-{port}"), bool(chosen)
+    return chosen or token_urlsafe(24), bool(chosen)
 
 
 class Guard:
-    """Middleware. `hosts`: the addresses (`127.0.0.1:8765`) that requests may name. `closed`: the page for whoever was
-    not let in."""
+    """Middleware. `cookie`: the name of the cookie that holds the token; a browser sends cookies to all ports of a
+    host, so it tells one server from another. `closed`: the page for requests without the token.
+    """
 
-    def __init__(self, app: ASGIApp, *, hosts: Collection[str], login: Login, closed: str) -> None:
+    def __init__(self, app: ASGIApp, *, token: str, cookie: str, closed: str) -> None:
         self._app = app
-        self._hosts = frozenset(hosts)
-        self._login = login
+        self._token = token
+        self._cookie = cookie
         self._closed = closed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -94,30 +62,28 @@ class Guard:
             await send(message)
 
         refusal = self._refusal(Request(scope)) if scope["type"] == "http" else None
-        with suppress(CancelledError):  # the server ends; a browser that sends on is told by the closed connection
+        with suppress(CancelledError):  # the server ends; a browser that sends on sees a closed connection
             await (refusal or self._app)(scope, receive, send_with_headers)
 
     def _refusal(self, request: Request) -> Response | None:
-        """A page of another site can make a browser ask us, also by a name that is made to point here."""
-        headers, is_read = request.headers, request.method in _READS
-        if headers.get("host", "") not in self._hosts:
-            return _refuse("this address is not ours: use the one that needlework serve printed")
-        token = request.query_params.get(PARAMETER)
-        if is_read and token is not None and self._login.is_opened_by(token):
+        is_read = request.method in ("GET", "HEAD")
+        if is_read and self._is_token(request.query_params.get(PARAMETER, "")):
             address = request.url.remove_query_params(PARAMETER)
-            path = address.path + (f"?{address.query}" if address.query else "")
-            cookie = f"{self._login.cookie}={self._login.proof}; Path=/; HttpOnly; SameSite=Strict"
             # Without a host: two slashes at the start of a path would be another one's.
-            return RedirectResponse(f"/{path.lstrip('/')}", 303, {"set-cookie": cookie})
-        if not request.url.path.startswith("/static/") and not self._login.knows(headers):
-            if "text/html" in headers.get("accept", ""):
+            path = "/" + address.path.lstrip("/") + (f"?{address.query}" if address.query else "")
+            redirect = RedirectResponse(path, 303)
+            redirect.set_cookie(self._cookie, self._token, httponly=True, samesite="strict")
+            return redirect
+        is_static = request.url.path.startswith("/static/")
+        if not is_static and not self._is_token(request.cookies.get(self._cookie, "")):
+            if "text/html" in request.headers.get("accept", ""):
                 return HTMLResponse(self._closed, 403)
-            return _refuse("log in first: open the address with ?token= that needlework serve printed")
-        is_ours = headers.get("origin") == f"http://{headers['host']}"
-        if not is_read and not (is_ours and headers.get("sec-fetch-site", "same-origin") == "same-origin"):
-            return _refuse("changes are taken from our own pages alone")
+            return PlainTextResponse("open the address with ?token= that needlework serve printed", 403)
+        # A page of another site can make a browser send us a form.
+        is_ours = request.headers.get("origin") == f"http://{request.headers['host']}"
+        if not is_read and not (is_ours and request.headers.get("sec-fetch-site", "same-origin") == "same-origin"):
+            return PlainTextResponse("changes are taken from our own pages alone", 403)
         return None
 
-
-def _refuse(line: str) -> Response:
-    return PlainTextResponse(line, 403)
+    def _is_token(self, text: str) -> bool:
+        return compare_digest(text.encode(), self._token.encode())

@@ -16,7 +16,7 @@ from needlework.results.files.read_run import run_records
 from needlework.results.records.samples import as_asked
 from needlework.results.style import one_line
 from needlework.results.web.command import PREDICTIONS, ServedFiles
-from needlework.results.web.store import digest_of
+from needlework.results.web.store import digest_of, read_record
 from needlework.scoring.leval.tasks import TASKS
 
 
@@ -47,14 +47,13 @@ class RatedItem:
     plain: bool
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class RatedItems:
-    """All there is to rate. `document_of`: by question and reference. `broken`: what could not be read, in lines."""
+    """All there is to rate, and the texts of documents. `broken`: what could not be read, in lines."""
 
-    items: tuple[RatedItem, ...] = ()
-    documents: dict[str, int] = field(default_factory=dict)
-    document_of: dict[tuple[str, str], int] = field(default_factory=dict)
-    broken: list[str] = field(default_factory=list)
+    items: tuple[RatedItem, ...]
+    documents: tuple[str, ...]
+    broken: tuple[str, ...]
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -85,42 +84,53 @@ class _SourceAnswer:
     plain: bool = True
 
 
+@dataclass(slots=True)
+class _Read:
+    """What is read so far. `documents`: their numbers; `document_of`: by question and reference."""
+
+    answers: list[_SourceAnswer] = field(default_factory=list)
+    documents: dict[str, int] = field(default_factory=dict)
+    document_of: dict[tuple[str, str], int] = field(default_factory=dict)
+    broken: list[str] = field(default_factory=list)
+
+
 def read_items(sources: ServedFiles) -> RatedItems:
     """Read all answers. Raises `InputError` where a file cannot be read at all.
 
     A question that a file has more than once is as many items. Where two files have different answers of one model to
     one question, these are two models, and the file's name is added to the model's.
     """
-    read = RatedItems()
-    answers: list[_SourceAnswer] = []
+    read = _Read()
     for path in sources.predictions:
-        answers += _of_predictions(path, _rows(path, read.broken))
+        read.answers += _of_predictions(path, _rows(path, read))
     for path in (*sources.annotated, *sources.references):
-        rows = _rows(path, read.broken)
-        answers += _of_references(path, rows)
+        rows = _rows(path, read)
+        read.answers += _of_references(path, rows)
         _add_documents(read, rows)
     for run in sources.runs:
         try:
-            answers += _of_run(run)
+            read.answers += _of_run(run)
         except InputError as error:  # a run that cannot be read does not hide the others
             read.broken.append(str(error))
-    read.items = tuple(_joined(answers, read.document_of))
-    return read
+    return RatedItems(tuple(_joined(read)), tuple(read.documents), tuple(read.broken))
 
 
-def sampled(items: Sequence[RatedItem], questions: int | None, contexts: int) -> tuple[RatedItem, ...]:
-    """Of each question of a run so many of its contexts, of all questions so many, in their order.
+def sampled(items: Sequence[RatedItem], questions: int | None) -> tuple[RatedItem, ...]:
+    """Each question of a run in one of its contexts, of all questions so many, in their order.
 
-    A question with its answer taken out, or after a search, is the same question; contexts in which the task asks it as
-    it is come first, then those that the most models answered; among equals the draw is the same for everyone.
+    A question with its answer taken out, or after a search, is the same question; a context in which the task asks it
+    as it is comes first, then the one that most models answered; among equals the draw is the same for everyone.
     """
     plain = {item.question: item.references for item in items if item.trial and item.plain}
     groups: dict[tuple[object, ...], list[RatedItem]] = defaultdict(list)
     for item in items:
         references = item.references if item.plain else plain.get(item.question, item.references)
         groups[(item.question, references) if item.trial else (item.id,)].append(item)
-    chosen = [sorted(group, key=_rank)[:contexts] for group in groups.values()]
-    names = {item.id for group in sorted(chosen, key=lambda each: each[0].id)[:questions] for item in group}
+    chosen = [
+        min(group, key=lambda each: (not each.plain, -sum(map(len, each.answers)), each.id))
+        for group in groups.values()
+    ]
+    names = {item.id for item in sorted(chosen, key=lambda each: each.id)[:questions]}
     return tuple(item for item in items if item.id in names)
 
 
@@ -129,7 +139,7 @@ def _rank(item: RatedItem) -> tuple[bool, int, str]:
 
 
 def item_order(seed: str, rater: str, items: Iterable[RatedItem]) -> list[RatedItem]:
-    """Order the items for a rater, those of one group together: who has read a document answers all about it."""
+    """Order the items for a rater, those of one group together: a document is read once for all questions about it."""
     groups: dict[str, list[RatedItem]] = defaultdict(list)
     for item in sorted(items, key=lambda each: each.id):
         groups[item.group].append(item)
@@ -143,23 +153,23 @@ def answer_order(seed: str, rater: str, item: RatedItem) -> list[tuple[RatedAnsw
     return shuffled(draws("rating answers", seed, rater.casefold(), item.id), item.answers)
 
 
-def _joined(answers: Sequence[_SourceAnswer], document_of: Mapping[tuple[str, str], int]) -> Iterator[RatedItem]:
+def _joined(read: _Read) -> Iterator[RatedItem]:
     """Make an item of all answers to the same question, the same time that it is asked."""
     times: Counter[tuple[object, ...]] = Counter()
     keys = []
     texts: dict[tuple[object, ...], set[str]] = defaultdict(set)
-    for answer in answers:
+    for answer in read.answers:
         question = (answer.question, answer.references, answer.id)
         keys.append((*question, times[answer.file, answer.model, question]))
         times[answer.file, answer.model, question] += 1
         texts[keys[-1], answer.model].add(answer.text)
     ambiguous = {key[1] for key, different in texts.items() if len(different) > 1}
     items: dict[tuple[object, ...], dict[str, _SourceAnswer]] = defaultdict(dict)
-    for key, answer in zip(keys, answers, strict=True):
+    for key, answer in zip(keys, read.answers, strict=True):
         file = f" ({answer.file.parent.name}/{answer.file.name})" if answer.model in ambiguous else ""
         items[key][one_line(f"{answer.model}{file}")] = answer
     for key_parts, by_model in items.items():
-        yield _item(_digest(*key_parts), dict(sorted(by_model.items())), document_of)
+        yield _item(_digest(*key_parts), dict(sorted(by_model.items())), read.document_of)
 
 
 def _item(name: str, by_model: Mapping[str, _SourceAnswer], document_of: Mapping[tuple[str, str], int]) -> RatedItem:
@@ -185,19 +195,15 @@ def _digest(*parts: object) -> str:
     return digest_of(json.dumps(parts).encode())
 
 
-def _rows(path: Path, broken: list[str]) -> list[dict[str, Any]]:
-    try:
-        lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    except OSError as error:
-        raise InputError("PATH", path, f"cannot be read ({error.strerror})") from None
+def _rows(path: Path, read: _Read) -> list[dict[str, Any]]:
     rows = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_record(path).removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         try:
             row = json.loads(line) if line.strip() else {}
         except (ValueError, RecursionError):
             row = None
         if not isinstance(row, dict):
-            broken.append(f"{path.name}, line {number}: is no JSON object")
+            read.broken.append(f"{path.name}, line {number}: is no JSON object")
         elif row:
             rows.append(row)
     return rows
@@ -209,7 +215,7 @@ def _for_humans(rows: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
 
 
 def _of_predictions(path: Path, rows: Sequence[dict[str, Any]]) -> Iterator[_SourceAnswer]:
-    """L-Eval's predictions. In the whole file of a task, the place of a row tells its document."""
+    """L-Eval's predictions. In the whole file of a task, the number of a row tells its document."""
     name = path.name.removesuffix(PREDICTIONS)
     task = TASKS.get(name)
     groups: dict[int, str] = {}
@@ -218,26 +224,27 @@ def _of_predictions(path: Path, rows: Sequence[dict[str, Any]]) -> Iterator[_Sou
         groups = {id(row): f"{name} {number}" for row, number in zip(rows, numbers, strict=True)}
     for row in _for_humans(rows):
         query, gt = row.get("query"), row.get("gt")
-        if not (isinstance(query, str) and isinstance(gt, str)):
-            continue
-        for key, text in row.items():
-            if key.endswith("_pred") and isinstance(text, str):
-                yield _SourceAnswer(path, query, (gt,), key, text, (query, gt), groups.get(id(row), ""))
+        if isinstance(query, str) and isinstance(gt, str):
+            for key, text in row.items():
+                if key.endswith("_pred") and isinstance(text, str):
+                    yield _SourceAnswer(path, query, (gt,), key, text, (query, gt), groups.get(id(row), ""))
 
 
 def _of_references(path: Path, rows: Sequence[dict[str, Any]]) -> Iterator[_SourceAnswer]:
     """L-Eval's `claude.gpt4.ref.jsonl`: documents whose rows have answers too, a list for each model."""
-    for row in _for_humans([row for row in rows if any(_is_answers(row, key) for key in row)]):
-        for key in row:
-            if _is_answers(row, key):
-                for question, reference, text in zip(row["instructions"], row["outputs"], row[key], strict=True):
-                    yield _SourceAnswer(path, question, (reference,), key, text, (question, reference))
+    for row in _for_humans([row for row in rows if _models_of(row)]):
+        for key in _models_of(row):
+            for question, reference, text in zip(row["instructions"], row["outputs"], row[key], strict=True):
+                yield _SourceAnswer(path, question, (reference,), key, text, (question, reference))
 
 
-def _is_answers(row: Mapping[str, Any], key: str) -> bool:
-    lists = [row.get(name) for name in ("instructions", "outputs", key)]
-    is_named = key.endswith(("_outputs", "_pred"))
-    return is_named and all(map(_is_texts, lists)) and len({len(each or ()) for each in lists}) == 1
+def _models_of(row: Mapping[str, Any]) -> list[str]:
+    """The fields of a document's row that have one answer for each of its questions."""
+    if not (_is_texts(row.get("instructions")) and _is_texts(row.get("outputs"))):
+        return []
+    count = len(row["instructions"])
+    named = [key for key in row if key.endswith(("_outputs", "_pred")) and _is_texts(row[key])]
+    return [key for key in named if len(row[key]) == len(row["outputs"]) == count]
 
 
 def _is_texts(value: object) -> bool:
@@ -251,7 +258,6 @@ def _of_run(run: Path) -> Iterator[_SourceAnswer]:
     for record in records:
         if record.outcome in (*SCORED, *UNDECIDED):
             question, references = str(record.question or ""), tuple(record.expected)
-            panel, sample = record.panel, record.sample_number
             yield _SourceAnswer(
                 run,
                 question,
@@ -259,13 +265,13 @@ def _of_run(run: Path) -> Iterator[_SourceAnswer]:
                 record.model,
                 record.response.text or record.answer,
                 data_key=(str(record.reference.get("question") or question), references[0] if references else ""),
-                group=f"{record.task_label} {panel} {sample}",
+                group=f"{record.task_label} {record.panel} {record.sample_number}",
                 id=record.id or record.key,
                 plain=id(record) in plain,
             )
 
 
-def _add_documents(read: RatedItems, rows: Sequence[dict[str, Any]]) -> None:
+def _add_documents(read: _Read, rows: Sequence[dict[str, Any]]) -> None:
     for row in rows:
         if isinstance(row.get("input"), str) and _is_texts(row.get("instructions")) and _is_texts(row.get("outputs")):
             number = read.documents.setdefault(row["input"], len(read.documents))

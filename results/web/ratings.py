@@ -44,6 +44,10 @@ class Rater(msgspec.Struct, omit_defaults=True):
         marks = self.marks.get(item.id, {})
         return max((marks[each.id] for each in same if each.id in marks), key=lambda m: m.at, default=RatingMark())
 
+    def saw_names(self, mark: RatingMark) -> bool:
+        """Whether a mark was made after names were shown."""
+        return bool(self.shown) and mark.at > self.shown
+
     def state(self, item: RatedItem) -> str:
         """How far an item is: `skipped`, `rated` (all its answers), `begun` or `open`."""
         rated = [self.mark(item, same).rating is not None for same in item.answers]
@@ -55,6 +59,11 @@ class RatingsContent(msgspec.Struct):
 
     seed: str
     raters: list[Rater] = []
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether models' names were shown to everybody who has begun."""
+        return bool(self.raters) and all(rater.shown for rater in self.raters)
 
     def rater(self, name: str) -> Rater:
         """The rater of a name, a new one where there is none; capitals make no other name."""
@@ -94,10 +103,10 @@ def ratings_of(items: RatedItems, rater: Rater) -> Iterator[AnswerRating]:
     for item in items.items:
         for same in item.answers:
             mark = rater.mark(item, same)
-            for answer in same if mark.rating is not None else ():
-                assert mark.rating is not None
-                late = bool(rater.shown) and mark.at > rater.shown
-                yield AnswerRating(rater.name, answer.model, item.group, mark.rating, late, same[0].id)
+            if mark.rating is not None:
+                for answer in same:
+                    late = rater.saw_names(mark)
+                    yield AnswerRating(rater.name, answer.model, item.group, mark.rating, late, same[0].id)
 
 
 def counts_file(items: RatedItems, rater: Rater) -> bytes:
@@ -130,5 +139,5 @@ def _rating_rows(items: RatedItems, seed: str, rater: Rater) -> Iterator[dict[st
                     "rating": mark.rating,
                     "comment": mark.comment,
                     "time": mark.at,
-                    "names_were_shown": bool(rater.shown) and mark.at > rater.shown,
+                    "names_were_shown": rater.saw_names(mark),
                 }

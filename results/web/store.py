@@ -14,9 +14,7 @@ from threading import Lock
 from needlework.core.errors import InputError
 from needlework.core.files import write_whole
 
-FileStamp = tuple[int, int, int]
-ABSENT: FileStamp = (0, 0, 0)
-_TURNS = Lock()
+_ONE_WRITER = Lock()
 
 
 class NotWrittenError(InputError):
@@ -42,7 +40,7 @@ def read_record(path: Path, option: str = "PATH") -> bytes:
 
 def change_record(path: Path, edit: Callable[[bytes], bytes], option: str = "PATH") -> None:
     """Replace a file's content by what `edit` makes of it; it is on the disk when this returns. Raises `InputError`."""
-    with _TURNS, _locked(path.parent):
+    with _ONE_WRITER, _locked(path.parent):
         before = read_record(path, option)
         after = edit(before)
         if after != before:
@@ -64,15 +62,6 @@ def _locked(folder: Path) -> Iterator[None]:
     finally:
         if number >= 0:
             os.close(number)
-
-
-def stamp_of(path: Path) -> FileStamp:
-    """Return what changes when a file does; `ABSENT` where there is none."""
-    try:
-        stat = path.stat()
-    except OSError:
-        return ABSENT
-    return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
 
 def digest_of(content: bytes) -> str:

@@ -42,3 +42,8 @@ def before_truncation(_prompt: int, completion: int, turn: Turn) -> dict[str, An
 def estimated(_prompt: int, completion: int, turn: Turn) -> dict[str, Any]:
     """Four characters a token, as proxies guess it."""
     return usage(len(turn.rendered()) // 4, completion)
+
+
+def cache_apart(prompt: int, completion: int, _turn: Turn) -> dict[str, Any]:
+    """What was written into a cache is told beside the rest, and not counted with it."""
+    return usage(7, completion) | {"cache_creation_input_tokens": prompt - 7, "cache_read_input_tokens": 0}

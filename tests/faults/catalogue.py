@@ -82,6 +82,7 @@ _NOT_FOUND = Expect(("wrong", "distractor"))
 _STALE = Expect(("invalid",), invalid=("stale_answer",))
 _NO_ANSWER = Expect(("censored",))
 _REFUSED = Expect(("refused",))
+_AT_LAST = Expect(("found",), attempts=(2, 9))
 _TRIED_AGAIN = (2, 9)
 _ONCE = (1, 1)
 
@@ -288,6 +289,33 @@ _OURS = (
           Expect(("error",), error="client", attempts=_ONCE)),
     Fault(87, "closes_reused", "a kept connection is closed when it is used again, --retries 0",
           Behaviour(closes_reused=True), Expect(("found",), clean=True, attempts=_ONCE), ("--retries=0",)),
+    Fault(88, "error_event", "an `event: error` after half of the answer, and [DONE]",
+          Behaviour(send=send.first_try(gate.breaks_off(gate.ERROR_EVENT))), _AT_LAST),
+    Fault(89, "error_object", "an object that is an error, after half of the answer (vLLM)",
+          Behaviour(send=gate.breaks_off(gate.ERROR_OBJECT)), _server_error("server")),
+    Fault(90, "error_code", "text and an error_code, after half of the answer (FastChat)",
+          Behaviour(send=gate.breaks_off(gate.ERROR_CODE)), _server_error("server")),
+    Fault(91, "error_in_choice", "an error inside a choice without a finish reason",
+          Behaviour(send=send.first_try(gate.breaks_off(gate.ERROR_CHOICE))), _AT_LAST),
+    Fault(92, "done_too_soon", "[DONE] after half of the answer, without finish reason and counts",
+          Behaviour(send=gate.breaks_off(gate.DONE)), _server_error("server")),
+    Fault(93, "begins_again", "a gateway begins the answer again inside the stream",
+          Behaviour(send=gate.begins_again(id_changes=False)), _server_error("protocol")),
+    Fault(94, "mixes_streams", "chunks of another answer, with another id, inside the stream",
+          Behaviour(send=send.first_try(gate.begins_again(id_changes=True))), _AT_LAST),
+    Fault(95, "repeats_itself", "every event holds the whole text so far",
+          Behaviour(send=gate.repeats), Expect(("found",), flags=("cumulative_stream",))),
+    Fault(96, "data_in_lines", "an event's data in several lines, carriage returns at their ends",
+          Behaviour(send=gate.data_in_lines), _FOUND),
+    Fault(97, "counts_cache_apart", "usage counts apart what it has written into its cache (Anthropic's gateways)",
+          Behaviour(say=count.counted(count.cache_apart)), _FOUND),
+    Fault(98, "filtered_elsewhere", "a content filter in three more services' words",
+          Behaviour(admit=gate.filtered_elsewhere), Expect(("refused",), attempts=_ONCE)),
+    Fault(99, "fails_in_context", "500 for good, in words that name the context length",
+          Behaviour(admit=send.always(wire.error(500, "cannot allocate the cache for context length 131072"))),
+          _server_error("server")),
+    Fault(100, "waits_until", "429 with Retry-After as a point in time, on the first try",
+          Behaviour(admit=gate.until(1)), _AT_LAST),
 )  # fmt: skip
 
 CATALOGUE = {fault.name: fault for fault in (*_TWINS, *_FIRST_LIST, *_OURS)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from tests.faults import wire
 from tests.faults.sending import Admit, Send
 from tests.faults.turns import Said, Turn, Wire
 
+_HALF_ERROR = {"message": "upstream overloaded", "status": 529}
 _NAME = f'"model": "{wire.MODEL}"'.encode()
 
 
@@ -100,3 +102,68 @@ def says_no_error(sent: Wire, _: Turn) -> Wire:
 def many_headers(sent: Wire, _: Turn) -> Wire:
     """More headers than any client reads."""
     return replace(sent, headers={f"X-Trace-{number}": "1" for number in range(150)})
+
+
+def breaks_off(*events: bytes) -> Send:
+    """Half of a streamed answer, and then these bytes in place of its end."""
+    return lambda sent, turn: (
+        replace(sent, pieces=(*sent.pieces[: len(sent.pieces) // 2], *events)) if turn.stream else sent
+    )
+
+
+ERROR_EVENT = b"event: error\ndata: " + json.dumps(_HALF_ERROR).encode() + b"\n\ndata: [DONE]\n\n"
+ERROR_OBJECT = wire.event({"object": "error", "message": "CUDA error", "code": 500})
+ERROR_CODE = wire.event({"text": "worker is gone", "error_code": 50004})
+ERROR_CHOICE = wire.event({"choices": [{"index": 0, "delta": {}, "error": _HALF_ERROR, "finish_reason": None}]})
+DONE = b"data: [DONE]\n\n"
+
+
+def begins_again(*, id_changes: bool) -> Send:
+    """A gateway that loses its server in the middle of an answer, and sends another one's answer behind it."""
+
+    def send(sent: Wire, turn: Turn) -> Wire:
+        if not turn.stream:
+            return sent
+        again = tuple(piece.replace(b'"id": "', b'"id": "x') for piece in sent.pieces) if id_changes else sent.pieces
+        return replace(sent, pieces=(*sent.pieces[: len(sent.pieces) // 2], *again))
+
+    return send
+
+
+def repeats(sent: Wire, turn: Turn) -> Wire:
+    """Each event has the whole text so far."""
+    if not turn.stream:
+        return sent
+    pieces, so_far = [], ""
+    for piece in sent.pieces:
+        data = piece.removeprefix(b"data: ").strip()
+        chunk = {} if data == b"[DONE]" else json.loads(data)
+        for choice in chunk.get("choices", ()):
+            if text := choice["delta"].get("content"):
+                so_far += text
+                choice["delta"]["content"] = so_far
+        pieces.append(wire.event(chunk) if chunk else piece)
+    return replace(sent, pieces=tuple(pieces))
+
+
+def data_in_lines(sent: Wire, turn: Turn) -> Wire:
+    """Each event's data in two lines, and carriage returns at the ends of lines, as the standard allows."""
+    if not turn.stream:
+        return sent
+    pieces = [piece.replace(b', "choices"', b'\ndata: , "choices"').replace(b"\n", b"\r") for piece in sent.pieces]
+    return replace(sent, pieces=tuple(pieces))
+
+
+def filtered_elsewhere(turn: Turn) -> Wire:
+    """The words of DashScope, Azure and Vertex AI for a prompt that is not answered."""
+    codes = ("data_inspection_failed", "ResponsibleAIPolicyViolation", "PROHIBITED_CONTENT")
+    return wire.error(400, "The request was blocked.", codes[turn.number % len(codes)])
+
+
+def until(seconds: float) -> Admit:
+    """429 on the first try, with the point in time when the next one is welcome."""
+
+    def admit(turn: Turn) -> Wire | None:
+        return wire.error(429, "slow down", Retry_After=str(time.time() + seconds)) if turn.attempt == 1 else None
+
+    return admit

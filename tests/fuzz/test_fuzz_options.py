@@ -84,7 +84,7 @@ def test_model_arguments(words) -> None:
     def read() -> None:
         args = dict(str(key_value("--model-arg", word)).split("=", 1) for word in words)
         complaint(partial(local_options, args))
-        complaint(partial(served_options, args, ServerOptions()))
+        complaint(partial(served_options, args))
 
     complaint(read)
 

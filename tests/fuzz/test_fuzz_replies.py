@@ -14,8 +14,8 @@ import pytest
 
 from needlework.models.event_loop import event_loop
 from needlework.models.model import Request, Response
-from needlework.models.served.connection import ServerOptions, served_options
-from needlework.models.served.model import ServedModel
+from needlework.models.served.connection import ServerOptions
+from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from tests.fuzz.junk import ODD_VALUES, ROUNDS, SEED, bounded, damaged, swapped
 from tests.haystack_fixtures.models.conftest import make_prompt
@@ -119,11 +119,10 @@ def ask(replies: list[bytes], request: Request) -> None:
     left = iter(replies)
     with sending(lambda: next(left, http(b"{}"))) as url:
         for stream in ("true", "false"):
-            options = served_options({"window": "4000", "stream": stream}, ServerOptions(url))
+            args, connection = {"window": "4000", "stream": stream}, ServerOptions(url, timeout_s=1, retries=0)
             for _ in range(len(replies) // 2):
-                model = ServedModel(
-                    "m", options, load_tokenizer("tiktoken:cl100k_base"), ServerOptions(url, timeout_s=1, retries=0)
-                )
+                transport = transport_of("openai", "m", args, connection)
+                model = ServedModel(transport, load_tokenizer("tiktoken:cl100k_base"), connection)
                 with bounded(30):
                     check(event_loop().wait(model._respond(request)))
                 model.close()

@@ -15,7 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core import files
-from needlework.core.files import drop_halves, folder_of_run, keep, kept, learnt_once, locked, write_whole
+from needlework.core.files import (
+    drop_halves,
+    folder_of_run,
+    learnt_once,
+    locked,
+    read_cached,
+    write_cached,
+    write_whole,
+)
 
 
 @given(content=st.binary(), more=st.binary(), cut=st.integers(0), flip=st.integers(0))
@@ -23,23 +31,23 @@ def test_content_comes_back_whole_or_not_at_all(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, more: bytes, cut: int, flip: int
 ) -> None:
     file = tmp_path_factory.mktemp("cache") / "new folder" / "file"
-    assert kept(file) is None
-    keep(file, more)
-    keep(file, content)
-    assert kept(file) == content
+    assert read_cached(file) is None
+    write_cached(file, more)
+    write_cached(file, content)
+    assert read_cached(file) == content
     whole = file.read_bytes()
     file.write_bytes(whole[: cut % len(whole)])
-    assert kept(file) is None
+    assert read_cached(file) is None
     place = flip % len(whole)
     file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-    assert kept(file) is None
+    assert read_cached(file) is None
 
 
 def test_what_cannot_be_kept_costs_nothing_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "target").mkdir()  # a folder cannot be replaced by a file
-    keep(tmp_path / "target", b"content")
+    write_cached(tmp_path / "target", b"content")
     (tmp_path / "file").write_text("in the way")
-    keep(tmp_path / "file" / "below", b"content")
+    write_cached(tmp_path / "file" / "below", b"content")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "target"]
 
 
@@ -98,7 +106,7 @@ def test_a_lock_goes_when_its_holder_is_killed(tmp_path: Path) -> None:
 def test_what_runs_of_earlier_days_left_is_dropped(tmp_path: Path) -> None:
     old, young = folder_of_run(tmp_path, "old"), folder_of_run(tmp_path, "young")
     for folder in (old, young):
-        keep(folder / "window", b"{}")
+        write_cached(folder / "window", b"{}")
     day = time.time() - files._RUN_S - 1
     os.utime(old, (day, day))
     assert folder_of_run(tmp_path, "young") == young

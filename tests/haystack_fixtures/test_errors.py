@@ -1,8 +1,10 @@
+"""Errors of commands are one line that names what was meant."""
+
 from __future__ import annotations
 
 import pytest
 
-from needlework.core.errors import nearest
+from needlework.core.errors import InputError, OneLineParser, nearest, refuse
 
 OURS = ["needle", "needle_set", "retrieve", "lengths", "question"]
 THEIRS = ["retrieval_question", "length", "context_lengths"]
@@ -21,3 +23,68 @@ THEIRS = ["retrieval_question", "length", "context_lengths"]
 )
 def test_the_name_that_was_meant(word: str, meant: str) -> None:
     assert nearest(word, OURS, THEIRS) == meant
+
+
+def parser() -> OneLineParser:
+    made = OneLineParser(prog="needlework plot", theirs={"path": "give the file itself"})
+    made.add_argument("--dataset-length")
+    made.add_argument("--format")
+    made.add_argument("--out")
+    made.add_argument("files", nargs="*")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--dataset_length", "x"], "there is no --dataset_length: did you mean --dataset-length?"),
+        (["a", "--path=x"], "there is no --path: give the file itself"),
+        (["--fromat", "svg"], "there is no --fromat: did you mean --format?"),
+        (["--otu", "x"], "there is no --otu: did you mean --out?"),
+        (["--frobnicate"], "there is no --frobnicate (see needlework plot --help)"),
+    ],
+)
+def test_an_unknown_option_is_one_line_with_the_one_that_was_meant(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parser().parse_args(words)
+    error = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_an_option_of_a_sub_command_is_told_with_its_own_neighbours(capsys: pytest.CaptureFixture[str]) -> None:
+    top = OneLineParser(prog="needlework questions")
+    top.add_subparsers().add_parser("make").add_argument("--model")
+    with pytest.raises(SystemExit):
+        top.parse_args(["make", "--modle", "x"])
+    assert "needlework questions make: there is no --modle: did you mean --model?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--prot", "1"], "there is no --prot: did you mean --port?"),
+        (["--por", "1"], "the following arguments are required: PATH"),  # argparse takes the beginning of a name
+        (["--", "--prot"], ""),
+    ],
+)
+def test_a_misspelt_option_is_told_before_what_is_missing(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = OneLineParser(prog="needlework serve")
+    made.add_argument("--port")
+    made.add_argument("path", metavar="PATH")
+    if not said:
+        assert made.parse_args(words).path == "--prot"
+        return
+    with pytest.raises(SystemExit):
+        made.parse_args(words)
+    assert capsys.readouterr().err == f"needlework serve: {said} (see needlework serve --help)\n"
+
+
+def test_a_commands_name_stands_once_before_what_it_refuses(capsys: pytest.CaptureFixture[str]) -> None:
+    assert refuse("compare", InputError("compare", "a.py", "cannot be read")) == 2
+    assert capsys.readouterr().err == "needlework compare: 'a.py': cannot be read\n"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import fsum
 from typing import Literal, TypeVar
 
 from needlework.core.errors import InputError
@@ -13,9 +12,18 @@ from needlework.core.labels import label_parts
 from needlework.core.record import SCORED, OutcomeName, Record
 from needlework.results.records.samples import as_asked, task_of, without_controls
 from needlework.results.statistics.comparison.joining import Family, Identity, identity_order, joined, prompts_match
-from needlework.results.statistics.intervals import Interval, score_interval
-from needlework.results.statistics.paired import LEVEL, Difference, holm, mean_difference, smallest_p
-from needlework.results.statistics.panels import OUTCOMES, depth_order
+from needlework.results.statistics.intervals import Interval
+from needlework.results.statistics.paired import (
+    LEVEL,
+    Difference,
+    holm,
+    mean_difference,
+    pairs_of,
+    sign_flip_p,
+    smallest_p,
+)
+from needlework.results.statistics.panels import OUTCOMES, Share, Tally, depth_order, trial_of
+from needlework.results.statistics.tasks import overall_of, task_weights, weighted_mean
 
 Verdict = Literal["better", "worse", "no difference shown", "undetermined"]
 Side = Literal[0, 1]
@@ -132,9 +140,9 @@ class TaskDifference(JudgedDifference):
 class Comparison:
     """A (first) against B (second).
 
-    `whole`: all trials as one, each needle of each task a sample of its own; `lengths`: the same of each length
-    (tokens). `unscored`: of the trials in both runs, by A alone, by B alone, by both. `only`: trials that A alone has,
-    and B alone. `prompts_differ`, and `prompts_unknown` where a hash is missing: of the trials in both runs.
+    `whole`: the difference of the overall scores, each needle of each task a sample of its own; `lengths`: the same of
+    each length (tokens). `unscored`: of the trials in both runs, by A alone, by B alone, by both. `only`: trials that A
+    alone has, and B alone. `prompts_differ`, and `prompts_unknown` where a hash is missing: of the trials in both runs.
     `scorers_differ`: of the pairs, those that two different scorers judged.
     """
 
@@ -224,8 +232,8 @@ def holm_adjusted(differences: Sequence[Judged]) -> tuple[Judged, ...]:
 def judged_difference(trials: Sequence[PairedTrial]) -> JudgedDifference:
     """The difference over some trials, as the only one that is tested."""
     group = _group(trials)
-    counted = [(second or 0.0) - (first or 0.0) for first, second in (trial.scores for trial in _answered(trials))]
-    difference = mean_difference(counted, [trial.sample for trial in _answered(trials)])
+    answered = [trial for trial in trials if trial.outcomes and trial.scores != (None, None)]
+    difference = _difference([(trial, (trial.scores[1] or 0.0) - (trial.scores[0] or 0.0)) for trial in answered])
     return JudgedDifference(
         group.n,
         group.means,
@@ -242,11 +250,6 @@ def judged_difference(trials: Sequence[PairedTrial]) -> JudgedDifference:
     )
 
 
-def _answered(trials: Iterable[PairedTrial]) -> list[PairedTrial]:
-    """The trials of both runs that at least one of them scored."""
-    return [trial for trial in trials if trial.outcomes and trial.scores != (None, None)]
-
-
 def _paired(at: Identity, first: Record | None, second: Record | None) -> PairedTrial:
     family, length, depth, _, _ = at
     panel, (known, *_) = panel_of(family), (record for record in (first, second) if record is not None)
@@ -255,12 +258,13 @@ def _paired(at: Identity, first: Record | None, second: Record | None) -> Paired
 
 
 Key = TypeVar("Key")
+Item = TypeVar("Item")
 
 
-def _grouped(trials: Iterable[PairedTrial], key: Callable[[PairedTrial], Key]) -> dict[Key, list[PairedTrial]]:
-    groups: dict[Key, list[PairedTrial]] = {}
-    for trial in trials:
-        groups.setdefault(key(trial), []).append(trial)
+def _grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
     return groups
 
 
@@ -278,16 +282,41 @@ def _task(family: Family, trials: Sequence[PairedTrial]) -> TaskDifference:
 
 
 def _group(trials: Sequence[PairedTrial]) -> GroupDifference:
-    pairs = [(trial.pair, trial.sample) for trial in trials if trial.pair is not None]
-    first, second = ([pair[side] for pair, _ in pairs] for side in (0, 1))
-    samples = [sample for _, sample in pairs]
+    pairs = [(trial, trial.pair) for trial in trials if trial.pair is not None]
+    first, second = (_overall([trial.records[side] for trial, _ in pairs]) for side in (0, 1))
     return GroupDifference(
         n=len(pairs),
-        means=(_mean(first), _mean(second)),
-        intervals=(score_interval(first, samples), score_interval(second, samples)),
-        difference=mean_difference([y - x for x, y in zip(first, second, strict=True)], samples),
+        means=(first.mean, second.mean),
+        intervals=(first.interval, second.interval),
+        difference=_difference([(trial, second - first) for trial, (first, second) in pairs]),
         unscored=len(trials) - len(pairs),
     )
+
+
+def _overall(records: Iterable[Record | None]) -> Tally:
+    return overall_of(trial_of(record) for record in records if record is not None)
+
+
+def _difference(differences: Sequence[tuple[PairedTrial, float]]) -> Difference | None:
+    """The difference of two overall scores: of several tasks the mean over families of the mean over their tasks, with
+    an interval from the tasks' own. Its test flips the signs of samples, which weigh as their tasks do.
+    """
+    of_tasks = _grouped(differences, lambda each: each[0].family[:2])
+    parts = [mean_difference(*_by_sample(each)) for each in of_tasks.values()]
+    tasks = {name: part for name, part in zip(of_tasks, parts, strict=True) if part is not None}
+    if len(tasks) < 2:
+        return next(iter(tasks.values()), None)
+    weights = task_weights(tasks)
+    mean = weighted_mean([Share(part.mean, part.low, part.high) for part in tasks.values()], [*weights.values()])
+    of_trial = {name: weights[name] / part.n for name, part in tasks.items()}
+    least = min(of_trial.values())  # tasks of one size leave whole numbers whole, whose test is exact
+    values = [of_trial[trial.family[:2]] / least * difference for trial, difference in differences]
+    pairs = pairs_of(values, [trial.sample for trial, _ in differences])
+    return Difference(mean.value or 0.0, mean.low, mean.high, len(differences), pairs.samples, sign_flip_p(pairs))
+
+
+def _by_sample(differences: Sequence[tuple[PairedTrial, float]]) -> tuple[list[float], list[Hashable]]:
+    return [difference for _, difference in differences], [trial.sample for trial, _ in differences]
 
 
 def _outcomes(records: Iterable[Record | None]) -> dict[OutcomeName, int]:
@@ -306,10 +335,6 @@ def _score(record: Record | None) -> float | None:
 
 def _scorer(record: Record | None) -> tuple[object, object] | None:
     return None if record is None else (record.scorer, record.scorer_version)
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return fsum(values) / len(values) if values else None
 
 
 @dataclass(frozen=True, slots=True)

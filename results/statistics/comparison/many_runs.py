@@ -17,7 +17,8 @@ from needlework.results.statistics.comparison.comparison import (
     holm_adjusted,
 )
 from needlework.results.statistics.paired import FEWEST_FOR_P, LEVEL, smallest_p
-from needlework.results.statistics.panels import Tally, tally, trial_of
+from needlework.results.statistics.panels import Tally, trial_of
+from needlework.results.statistics.tasks import overall_of
 
 Base = Literal["first", "previous"]
 
@@ -109,5 +110,5 @@ def _alone(name: str, records: Sequence[Record]) -> ComparedRun:
     asked = compared(records, records)[0] if records else records
     lengths = sorted({record.length for record in asked})
     trials = [trial_of(record) for record in asked]
-    by_length = {length: tally(trial for trial in trials if trial.length == length) for length in lengths}
-    return ComparedRun(name, tally(trials), by_length)
+    by_length = {length: overall_of(trial for trial in trials if trial.length == length) for length in lengths}
+    return ComparedRun(name, overall_of(trials), by_length)

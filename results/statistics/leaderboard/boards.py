@@ -1,58 +1,46 @@
-"""Boards: entries side by side, ranks, changes."""
+"""Runs side by side: boards with ranks, and series with changes. An answer without a score counts as a miss."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from math import fsum, sqrt
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 
-from needlework.results.statistics.intervals import Floats, Interval
-from needlework.results.statistics.leaderboard.entries import BoardEntry, Codes, comparable_groups, settings_differences
-from needlework.results.statistics.paired import FEWEST_FOR_P, flip_tail, holm
-from needlework.results.statistics.panels import Range
-
-ALL = "all tasks"
+from needlework.results.statistics.intervals import Floats
+from needlework.results.statistics.leaderboard.entries import ALL, BoardEntry
+from needlework.results.statistics.paired import FEWEST_FOR_P, LEVEL, flip_tail, holm
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """One model of one run: its name on the board, and its entry of each task. `setting`: by task, what the run's
-    manifest says of how it was asked; `why`: why it is not ranked, empty where it is. `asked`: by task, the options
-    that are a model's own affair, and are told where they differ.
+class ModelRun:
+    """One model of one run. `name`: on a board; `run`: of the run's folder; `link`: to its report; `entries`: by task,
+    that of all tasks first; `why`: why it is not ranked, empty where it is.
     """
 
     name: str
     run: str
+    model: str
     link: str
     entries: Mapping[str, BoardEntry]
-    setting: Mapping[str, str]
     why: str = ""
-    asked: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class BoardRow:
-    """One line of a board. `counted`: the mean score with undecided answers, and what only others could answer, as
-    misses, 0..1; `interval`: the 95 % interval of the mean of what was scored; `range`: the mean with all undecided
-    answers as misses, and as hits. `entry`: `None` on the board of all tasks.
-    """
+    """One line of a board."""
 
-    who: Candidate
+    model_run: ModelRun
     ranks: Ranks
-    counted: float
-    mean: float | None
-    interval: Interval | None
-    range: Range | None
-    entry: BoardEntry | None
+    entry: BoardEntry
 
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Models that were asked the same cells of one task, the best score first. `trials`, `samples`: of each model, also
-    those that it did not answer.
-
+    """Models that were asked the same cells of one task, the best score first. `trials`, `samples`: of each model;
     `differences`: by name, which settings of a model differ from those of most.
     """
 
@@ -66,156 +54,119 @@ class Board:
 
     @property
     def has_misses(self) -> bool:
-        """Whether a model could not answer what another could, or has undecided answers."""
-        return any(row.mean is None or abs(row.counted - row.mean) > 1e-9 for row in self.rows)
+        """Whether a model has no score of some trial."""
+        return any(has_misses(row.entry) for row in self.rows)
 
 
-def boards_of(candidates: Sequence[Candidate]) -> tuple[Board, ...]:
+def has_misses(entry: BoardEntry) -> bool:
+    """Whether a trial has no score, and counts as a miss."""
+    return entry.overall.n < entry.overall.trials
+
+
+def boards_of(runs: Sequence[ModelRun]) -> tuple[Board, ...]:
     """Return a board for each task and each way in which it was asked, those of most models first; before them the
-    board of all tasks, where models were asked several of them alike.
+    board of all tasks, where several models were asked several of them alike.
     """
-    ranked = [each for each in candidates if not each.why]
-    groups: dict[tuple[str, str, str], list[Candidate]] = {}
-    for each in ranked:
-        for task, entry in each.entries.items():
-            groups.setdefault((task, entry.cells, each.setting.get(task, "")), []).append(each)
-    parts = [(key[0], part) for key in sorted(groups) for part in _alike(groups[key], key[:1])]
-    parts.sort(key=lambda part: (part[0], -len(part[1])))
-    return (*_of_all(ranked), *(_board(task, own) for task, own in parts))
+    groups = groups_of([run for run in runs if not run.why], lambda run, task: run.entries[task].cells)
+    shown = [(task, group) for task, group in groups if task != ALL or len(group) > 1]
+    return tuple(_board(task, group) for task, group in shown)
 
 
-def _alike(who: Sequence[Candidate], tasks: Sequence[str]) -> list[list[Candidate]]:
-    """The candidates in groups that were asked and scored alike in all of these tasks."""
-    return comparable_groups(who, lambda each: [each.entries[task] for task in tasks])
+Key = Callable[[ModelRun, str], str]
 
 
-def _board(task: str, who: Sequence[Candidate]) -> Board:
-    entries = [each.entries[task] for each in who]
-    filled, most, codes = filled_scores(entries)
-    ranks, first = rank_ranges(sums_of(filled, codes), sums_of(most, codes)), entries[0]
-    rows = [
-        BoardRow(each, rank, float(counted), entry.overall.mean, entry.overall.interval, entry.overall.range, entry)
-        for each, rank, counted, entry in zip(who, ranks, filled.mean(axis=1), entries, strict=True)
+def groups_of(runs: Sequence[ModelRun], key: Key) -> list[tuple[str, list[ModelRun]]]:
+    """The runs of each task that can be compared, all tasks first, of one task those of most runs."""
+    groups: dict[tuple[str, str], list[ModelRun]] = {}
+    for run in runs:
+        for task in run.entries:
+            groups.setdefault((task, key(run, task)), []).append(run)
+    parts = [
+        (task, part)
+        for (task, _), group in sorted(groups.items())
+        for part in comparable_groups(group, lambda run, task=task: run.entries[task])  # type: ignore[misc]
     ]
-    lengths = tuple(first.by_length)
-    samples = len(np.unique(first.samples))
-    scorers = ", ".join(sorted({name for entry in entries for name in entry.scorers}))
-    differences = settings_differences({each.name: each.asked.get(task, {}) for each in who})
-    return Board(task, _ordered(rows), lengths, first.overall.trials, samples, scorers, differences)
+    return sorted(parts, key=lambda part: (part[0] != ALL, part[0], -len(part[1])))
 
 
-def _of_all(who: Sequence[Candidate]) -> list[Board]:
-    """The mean over tasks, each weighing the same, of models that were asked several tasks alike."""
-    groups: dict[tuple[tuple[str, str, str], ...], list[Candidate]] = {}
-    for each in who:
-        if len(each.entries) > 1:
-            key = tuple((task, each.entries[task].cells, each.setting.get(task, "")) for task in sorted(each.entries))
-            groups.setdefault(key, []).append(each)
-    same = [(key, part) for key in sorted(groups) for part in _alike(groups[key], [task for task, _, _ in key])]
-    found = []
-    for key, own in sorted(same, key=lambda item: -len(item[1])):
-        if len(own) < 2:
-            continue
-        boards = [_board(task, own) for task, _, _ in key]
-        parts = [{row.who.name: row for row in board.rows} for board in boards]
-        sums, most = (
-            np.concatenate([_weighted(task, own, hits=hits) for task, _, _ in key], axis=1) for hits in (False, True)
-        )
-        rows = [
-            _mean_row(each, rank, [part[each.name] for part in parts])
-            for each, rank in zip(own, rank_ranges(sums, most), strict=True)
-        ]
-        trials = sum(board.trials for board in boards)
-        name = f"{ALL} ({', '.join(board.task for board in boards)})"
-        differences = {who: words for board in reversed(boards) for who, words in board.differences.items()}
-        found.append(Board(name, _ordered(rows), (), trials, sums.shape[1], "", differences))
-    return found
+T = TypeVar("T")
 
 
-def _mean_row(who: Candidate, ranks: Ranks, rows: Sequence[BoardRow]) -> BoardRow:
-    """The mean of the rows of all tasks; its interval from theirs, as if tasks were independent (MOVER: G. Y. Zou and
-    A. Donner, Stat. Med. 27 (2008) 1693-1702).
+def comparable_groups(runs: Sequence[T], entry_of: Callable[[T], BoardEntry]) -> list[list[T]]:
+    """Return runs that were asked the same cells in groups with the same questions and scorers, as far as both are
+    known: trials that failed tell neither, and a run that fits several groups is in the largest one.
     """
-    counted = fsum(row.counted for row in rows) / len(rows)
-    means, within = [row.mean for row in rows if row.mean is not None], _mean_range(rows)
-    if len(means) < len(rows):
-        return BoardRow(who, ranks, counted, None, None, within, None)
-    mean = fsum(means) / len(rows)
-    known = [(m - row.interval.low, row.interval.high - m) for m, row in zip(means, rows, strict=True) if row.interval]
-    if len(known) < len(rows):
-        return BoardRow(who, ranks, counted, mean, None, within, None)
-    below, above = (sqrt(fsum(side**2 for side in sides)) / len(rows) for sides in zip(*known, strict=True))
-    return BoardRow(who, ranks, counted, mean, Interval(mean - below, mean + above, 0), within, None)
+    groups: list[list[T]] = []
+    for run in sorted(runs, key=lambda run: -len(entry_of(run).scorers)):
+        fitting = [group for group in groups if all(_fit(entry_of(run), entry_of(other)) for other in group)]
+        if fitting:
+            max(fitting, key=len).append(run)
+        else:
+            groups.append([run])
+    return [sorted(group, key=runs.index) for group in groups]
 
 
-def _mean_range(rows: Sequence[BoardRow]) -> Range | None:
-    """Between what the mean over tasks lies; `None` where no answer is undecided, or a task has none at all."""
-    ends = [row.range or (row.mean, row.mean) for row in rows]
-    lows, highs = ([end for end in side if end is not None] for side in zip(*ends, strict=True))
-    if len(lows) < len(rows) or all(row.range is None for row in rows):
-        return None
-    return fsum(lows) / len(rows), fsum(highs) / len(rows)
+def _fit(one: BoardEntry, other: BoardEntry) -> bool:
+    same = one.questions == other.questions or "" in (one.questions, other.questions)
+    return same and (one.scorers <= other.scorers or other.scorers <= one.scorers)
 
 
-def _weighted(task: str, who: Sequence[Candidate], *, hits: bool) -> Floats:
-    """The sums of samples of one task, as they weigh in the mean over tasks; `hits`: with undecided answers as hits."""
-    entries = [each.entries[task] for each in who]
-    filled = np.array([_filled(entry, hits=hits) for entry in entries])
-    weighted: Floats = sums_of(filled, entries[0].samples) / filled.shape[1]
-    return weighted
+def _board(task: str, runs: Sequence[ModelRun]) -> Board:
+    entries = [run.entries[task] for run in runs]
+    ranks = rank_ranges(np.array([entry.sums for entry in entries]))
+    rows = [BoardRow(*row) for row in zip(runs, ranks, entries, strict=True)]
+    return Board(
+        task=task,
+        rows=tuple(sorted(rows, key=lambda row: (-row.entry.counted, row.ranks, row.model_run.name))),
+        lengths=tuple(entries[0].by_length),
+        trials=entries[0].overall.trials,
+        samples=len(entries[0].sums),
+        scorer=", ".join(sorted(frozenset().union(*(entry.scorers for entry in entries)))),
+        differences=_settings_differences({run.name: run.entries[task].options for run in runs}),
+    )
 
 
-def filled_scores(entries: Sequence[BoardEntry]) -> tuple[Floats, Floats, Codes]:
-    """Return the scores (entries, trials) of entries that were asked the same, misses for those that are missing; the
-    same with undecided answers as hits; and the sample of each trial. Trials that none of them answered are left out.
+_SHOWN = 40  # characters of a value
+
+
+def _settings_differences(options: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
+    """Return in words what differs, by model, from how most of the models were asked: of two values as common as each
+    other, from the first. `options`: by model, those that address it (`template`, `system_prompt`, ...).
     """
-    answered = [~np.isnan(entry.scores) | (entry.undecided > 0) for entry in entries]
-    there = np.flatnonzero(np.any(answered, axis=0))
-    kept = there if len(there) else np.arange(len(entries[0].scores))
-    least, most = (np.array([_filled(entry, hits=hits)[kept] for entry in entries]) for hits in (False, True))
-    return least, most, entries[0].samples[kept]
+    differences: dict[str, list[str]] = {}
+    for name in dict.fromkeys(name for of_model in options.values() for name in of_model):
+        values = {model: _shown(of_model.get(name)) for model, of_model in options.items()}
+        usual = Counter(values.values()).most_common(1)[0][0]
+        for model, value in values.items():
+            if value != usual:
+                differences.setdefault(model, []).append(f"{name.replace('_', ' ')} {value}, others {usual}")
+    return {model: "; ".join(words) for model, words in differences.items()}
 
 
-def _filled(entry: BoardEntry, *, hits: bool) -> Floats:
-    scores = np.nan_to_num(entry.scores.astype(np.float64))
-    return np.where(entry.undecided > 0, 1.0, scores) if hits else scores
-
-
-def sums_of(scores: Floats, samples: Codes) -> Floats:
-    """Of each model and sample, the sum of scores."""
-    _, codes = np.unique(samples, return_inverse=True)
-    found = np.zeros((len(scores), int(codes.max(initial=-1)) + 1))
-    np.add.at(found.T, codes, scores.T)
-    return found
-
-
-def _ordered(rows: Sequence[BoardRow]) -> tuple[BoardRow, ...]:
-    return tuple(sorted(rows, key=lambda row: (-row.counted, row.ranks, row.who.name)))
+def _shown(value: object) -> str:
+    if value in (None, False, ""):
+        return "none"
+    text = "yes" if value is True else " ".join(str(value).split())
+    text = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+    return f'"{text}"' if " " in text else text
 
 
 # Every pair of models is compared both ways, paired by sample, one-sided, and Holm's correction over all of these tests
 # keeps the chance of any wrong "better" at 5 %. A model's range goes from one place below those that are shown better
 # to one place above those that are shown worse (M. Mogstad, J. Romano, A. Shaikh, D. Wilhelm, "Inference for Ranks",
 # Review of Economic Studies 91 (2024) 476-518, section 3, with sign flips as the tests).
-LEVEL = 0.05
-_HOPELESS = 60  # times smaller than its bound no p is; at most half of the tests can be shown, one of each pair
-_MANY = 200  # models; beyond, p is taken to be its bound: ranges are a little wider, and there at once
-_NONE = 1e-12
 Ranks = tuple[int, int]
 """The best and the worst place that a model may have."""
 
 
-def rank_ranges(sums: Floats, most: Floats | None = None) -> list[Ranks]:
-    """Return the range of each model. `sums`: (models, samples), of each sample the sum of its scores; `most`: the same
-    with undecided answers as hits, where they are misses in `sums`. Better is who is so with its own as misses and the
-    other's as hits.
-    """
+def rank_ranges(sums: Floats) -> list[Ranks]:
+    """Return the range of each model. `sums`: (models, samples), of each sample the sum of its scores."""
     count, samples = sums.shape
-    better = _shown(sums, sums if most is None else most) if samples >= FEWEST_FOR_P and count > 1 else ()
     best, worst = [1] * count, [count] * count
-    for winner, loser in better:
-        best[loser] += 1
-        worst[winner] -= 1
+    if samples >= FEWEST_FOR_P:
+        for winner, loser in _pairs_shown(sums):
+            best[loser] += 1
+            worst[winner] -= 1
     return list(zip(best, worst, strict=True))
 
 
@@ -224,27 +175,14 @@ def needed_samples(count: int) -> int:
     return next(n for n in range(FEWEST_FOR_P, 64) if count * (count - 1) * 0.5**n <= LEVEL)
 
 
-def _shown(least: Floats, most: Floats) -> Sequence[tuple[int, int]]:
+def _pairs_shown(sums: Floats) -> list[tuple[int, int]]:
     """The pairs of which the first is shown better than the second."""
-    count = len(least)
-    tests = count * (count - 1)
-    tested = []
-    for one in range(count):
-        for wins, differences in ((True, least[one] - most[one + 1 :]), (False, least[one + 1 :] - most[one])):
-            totals, squares = differences.sum(axis=1), (differences**2).sum(axis=1)
-            # p is no larger than this (W. Hoeffding, JASA 58 (1963) 13-30), which is enough where that is small enough.
-            bounds = np.exp(-(totals**2) / np.maximum(2 * squares, _NONE))
-            for at in np.flatnonzero((totals > 0) & (bounds <= _HOPELESS * 2 * LEVEL / tests)):
-                other = one + 1 + int(at)
-                enough = count > _MANY or bounds[at] <= LEVEL / tests
-                p = float(bounds[at]) if enough else flip_tail(differences[at])
-                tested.append((p, (one, other) if wins else (other, one)))
-    shown = []
-    for rank, (p, pair) in enumerate(sorted(tested)):
-        if p * (tests - rank) > LEVEL:
-            break
-        shown.append(pair)
-    return shown
+    totals = sums.sum(axis=1)
+    pairs = [(one, other) for one in range(len(sums)) for other in range(len(sums)) if totals[one] > totals[other]]
+    tested = sorted((flip_tail(sums[one] - sums[other]), (one, other)) for one, other in pairs)
+    # Of the two tests of a pair one has a p of 50 % or more: it counts, and is never shown.
+    adjusted = holm([p for p, _ in tested] + [1.0] * (len(sums) * (len(sums) - 1) - len(tested)))
+    return [pair for (_, pair), p in zip(tested, adjusted, strict=False) if p is not None and p <= LEVEL]
 
 
 # Moving sums with several widths (H. Cho and C. Kirch, "Bootstrap confidence intervals for multiple change points based
@@ -274,21 +212,22 @@ class ScoreChange:
         return self.after < self.before
 
 
-def changes(sums: Floats, trials: int) -> tuple[ScoreChange, ...]:
+def changes(sums: Floats, trials: float) -> tuple[ScoreChange, ...]:
     """Return the changes of a series. `sums`: (runs, samples), of each sample the sum of its scores; `trials`: of each
     run, which a score is the mean of. Fewer than `FEWEST_FOR_P` samples show nothing.
     """
     runs, samples = sums.shape
     if runs < 2 or samples < FEWEST_FOR_P:
         return ()
-    windows = windows_of(runs)
+    windows = _windows(runs)
     differences = [sums[at : at + width].sum(axis=0) - sums[at - width : at].sum(axis=0) for at, width in windows]
     # Both ends: a test each way, at half the level.
-    values = [min(1.0, 2 * flip_tail(each * (1.0 if each.sum() >= 0 else -1.0))) for each in differences]
-    adjusted = [1.0 if p is None else p for p in holm(values)]
+    adjusted = holm([min(1.0, 2 * flip_tail(each * (1.0 if each.sum() >= 0 else -1.0))) for each in differences])
     sizes = [abs(float(each.sum())) / width for each, (_, width) in zip(differences, windows, strict=True)]
     shown = sorted(
-        (width, p, -size, at) for (at, width), p, size in zip(windows, adjusted, sizes, strict=True) if p <= LEVEL
+        (width, p, -size, at)
+        for (at, width), p, size in zip(windows, adjusted, sizes, strict=True)
+        if p is not None and p <= LEVEL
     )
     kept: list[tuple[int, int, float]] = []
     for width, p, _, at in shown:
@@ -296,10 +235,15 @@ def changes(sums: Floats, trials: int) -> tuple[ScoreChange, ...]:
         if all(at + width - 1 <= other - wide or other + wide - 1 <= at - width for other, wide, _ in kept):
             kept.append((at, width, p))
     kept.sort()
-    return _told(sums.sum(axis=1) / max(1, trials), kept)
+    borders = [0, *(at for at, _, _ in kept), runs]
+    means = [float(sums[first:last].sum(axis=1).mean() / trials) for first, last in pairwise(borders)]
+    return tuple(
+        ScoreChange(at - width, at + width - 1, at, means[number], means[number + 1], p)
+        for number, (at, width, p) in enumerate(kept)
+    )
 
 
-def windows_of(runs: int) -> list[tuple[int, int]]:
+def _windows(runs: int) -> list[tuple[int, int]]:
     """What is compared: (the first run after a border, runs on each side)."""
     widths = [2**power for power in range(runs.bit_length()) if 2 ** (power + 1) <= runs]
     return [(at, width) for width in widths for at in range(width, runs - width + 1)]
@@ -307,38 +251,22 @@ def windows_of(runs: int) -> list[tuple[int, int]]:
 
 def changes_needed_samples(runs: int) -> int:
     """The fewest samples that can show a change in so many runs: a p of n samples is 2 / 2^n at least."""
-    tests = len(windows_of(runs))
+    tests = len(_windows(runs))
     return next(n for n in range(FEWEST_FOR_P, 64) if tests * 2.0 ** (1 - n) <= LEVEL)
-
-
-def _told(means: Floats, kept: list[tuple[int, int, float]]) -> tuple[ScoreChange, ...]:
-    borders = [0, *(at for at, _, _ in kept), len(means)]
-    return tuple(
-        ScoreChange(
-            first=at - width,
-            last=at + width - 1,
-            at=at,
-            before=float(means[borders[number] : at].mean()),
-            after=float(means[at : borders[number + 2]].mean()),
-            p=p,
-        )
-        for number, (at, width, p) in enumerate(kept)
-    )
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesPoint:
-    """One run of a series: its place by name (a date, a step); `counted`: its score with what has none as a miss."""
+    """One run of a series, and its place by name: a date, a step."""
 
     place: str
-    who: Candidate
+    model_run: ModelRun
     entry: BoardEntry
-    counted: float
 
 
 @dataclass(frozen=True, slots=True)
 class BoardSeries:
-    """Runs that asked the same cells of a task, in order. `samples`: of each run, also those that it did not answer."""
+    """Runs that asked the same cells of a task, in order."""
 
     task: str
     model: str
@@ -350,35 +278,23 @@ class BoardSeries:
     def names(self) -> tuple[str, ...]:
         """What tells its runs apart: their places; where two have the same one, as in one minute, the runs' names."""
         places = tuple(point.place for point in self.points)
-        return places if len(set(places)) == len(places) else tuple(point.who.run for point in self.points)
+        return places if len(set(places)) == len(places) else tuple(point.model_run.run for point in self.points)
 
 
-def series_of(ordered: Sequence[tuple[str, str, Candidate]]) -> tuple[BoardSeries, ...]:
-    """Return the series of runs that are in order. `ordered`: the place of each by name; the model that it is a run of,
-    empty where all are of one training; and the run. What was asked only once is no series.
+def series_of(ordered: Sequence[tuple[str, ModelRun]], *, by_model: bool) -> tuple[BoardSeries, ...]:
+    """Return the series of runs that are in order, that of all tasks first. `ordered`: each run with its place by name;
+    `by_model`: each model by itself, else all are checkpoints of one training. What was asked once is no series.
     """
-    groups: dict[tuple[str, str, str, str], list[tuple[str, Candidate]]] = {}
-    for place, model, who in ordered:
-        for task, entry in who.entries.items():
-            key = (task, model, entry.cells, who.setting.get(task, ""))
-            groups.setdefault(key, []).append((place, who))
+    places = {id(run): place for place, run in ordered}
+
+    def key(run: ModelRun, task: str) -> str:
+        return f"{run.model if by_model else ''} {run.entries[task].cells}"
+
     found = []
-    for key in sorted(groups):
-        task, model = key[:2]
-        found += [_series(task, model, own) for own in _series_alike(task, groups[key]) if len(own) > 1]
+    for task, runs in groups_of([run for _, run in ordered], key):
+        if len(runs) > 1:
+            points = tuple(SeriesPoint(places[id(run)], run, run.entries[task]) for run in runs)
+            sums = np.array([point.entry.sums for point in points])
+            changed = changes(sums, float(points[0].entry.weights.sum()))
+            found.append(BoardSeries(task, runs[0].model if by_model else "", points, sums.shape[1], changed))
     return tuple(found)
-
-
-def _series_alike(task: str, runs: Sequence[tuple[str, Candidate]]) -> list[list[tuple[str, Candidate]]]:
-    return comparable_groups(runs, lambda run: [run[1].entries[task]])
-
-
-def _series(task: str, model: str, own: Sequence[tuple[str, Candidate]]) -> BoardSeries:
-    entries = [who.entries[task] for _, who in own]
-    scores, _, samples = filled_scores(entries)
-    points = tuple(
-        SeriesPoint(place, who, entry, float(mean))
-        for (place, who), entry, mean in zip(own, entries, scores.mean(axis=1), strict=True)
-    )
-    found = changes(sums_of(scores, samples), scores.shape[1])
-    return BoardSeries(task, model, points, len(np.unique(entries[0].samples)), found)

@@ -9,8 +9,8 @@ from typing import Any
 
 from needlework.core.record import SCORED, Record
 from needlework.results.records.samples import retriever_of
-from needlework.results.statistics.panels import ScoredTrial, Tally, tally, trial_of
-from needlework.results.statistics.tasks import Share, weighted_mean
+from needlework.results.statistics.panels import ScoredTrial, Share, Tally, tally, trial_of
+from needlework.results.statistics.tasks import corrected_for_chance, weighted_mean
 from needlework.results.style import length_labels
 from needlework.scoring.leval.tasks import CLOSED, WITH_F1, WITH_ROUGE
 from needlework.scoring.leval.tasks import TASKS as LEVAL_TASKS
@@ -209,16 +209,11 @@ def _group(name: str, rows: Sequence[DataSetAnswer]) -> DataSetGroup:
     found = tally(row.trial for row in rows)
     scored = [row for row in rows if row.trial.outcome in SCORED]
     chance = fsum(row.chance for row in scored) / len(scored) if scored else 0.0
-    ends = found.interval
     return DataSetGroup(
         name=name,
         score=found,
         chance=chance,
-        corrected=Share(
-            _corrected(found.mean, chance),
-            _corrected(ends.low, chance) if ends else None,
-            _corrected(ends.high, chance) if ends else None,
-        ),
+        corrected=corrected_for_chance(found, chance),
         others={who: mean for who in _whose(scored) if (mean := _mean_of(who, scored)) is not None},
         unread=sum(row.unread for row in scored),
         another=sum(row.another for row in scored),
@@ -233,10 +228,6 @@ def _whose(rows: Sequence[DataSetAnswer]) -> list[str]:
 def _mean_of(who: str, rows: Sequence[DataSetAnswer]) -> float | None:
     counted = [row.others[who] for row in rows if who in row.others and not (who == _EMPTY_LEFT_OUT and row.empty)]
     return fsum(counted) / len(counted) if counted else None
-
-
-def _corrected(value: float | None, chance: float) -> float | None:
-    return None if value is None or chance >= 1 else (value - chance) / (1 - chance)
 
 
 def _order(name: str) -> tuple[Any, ...]:
@@ -376,17 +367,10 @@ def _average(name: str, tallies: Mapping[str, Tally], published: Sequence[str]) 
     asked = [tallies[task] for task in published if task in tallies]
     return LevalAverage(
         name=name,
-        score=weighted_mean([_share(tallies[task]) for task in there], [1 / len(there)] * len(there))
-        if there
-        else Share(None),
+        score=weighted_mean([tallies[task].share for task in there]) if there else Share(None),
         tasks=tuple(there),
         of=len(published),
         missing=tuple(missing),
         n=sum(each.n for each in asked),
         unscored=sum(each.trials - each.n for each in asked),
     )
-
-
-def _share(found: Tally) -> Share:
-    interval = found.interval
-    return Share(found.mean, interval.low if interval else None, interval.high if interval else None)

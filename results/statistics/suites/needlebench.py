@@ -20,8 +20,8 @@ from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.arms import split_label
 from needlework.haystack_fixtures.tasks.catalogue import grid, task_named
 from needlework.results.records.samples import by_test
-from needlework.results.statistics.panels import Range, Tally, tally, trial_of
-from needlework.results.statistics.tasks import Share, weighted_mean, weighted_range
+from needlework.results.statistics.panels import Range, Share, tally, trial_of
+from needlework.results.statistics.tasks import weighted_mean, weighted_range
 
 # The share of each part in the overall score.
 WEIGHTS = {"v1": {"S-RT": 0.4, "M-RT": 0.3, "M-RS": 0.3}, "v2": {"S-RT": 1 / 3, "M-RT": 1 / 3, "M-RS": 1 / 3}}
@@ -181,9 +181,8 @@ def _part_row(part: NeedleBenchPart, records: Sequence[Record]) -> NeedleBenchRo
     counted = tally(trial_of(record) for record in records)
     missing = tuple(_missing(part, records))
     ends = None if missing else counted.range
-    return NeedleBenchRow(
-        part.name, Share(None) if missing else _share(counted), counted.n, counted.unscored, missing, ends
-    )
+    score = Share(None) if missing else counted.share
+    return NeedleBenchRow(part.name, score, counted.n, counted.unscored, missing, ends)
 
 
 def _missing(part: NeedleBenchPart, records: Sequence[Record]) -> Iterable[str]:
@@ -201,11 +200,6 @@ def _missing(part: NeedleBenchPart, records: Sequence[Record]) -> Iterable[str]:
     if blank:
         lengths = ", ".join(map(str, sorted({length for length, _ in blank})))
         yield f"{part.name}: {len(blank)} of {len(cells)} cells without a score (at lengths {lengths})"
-
-
-def _share(counted: Tally) -> Share:
-    interval = counted.interval
-    return Share(counted.mean, interval.low, interval.high) if interval else Share(counted.mean)
 
 
 def _rows(parts: Mapping[NeedleBenchPart, NeedleBenchRow], weights: Mapping[str, float]) -> Iterable[NeedleBenchRow]:

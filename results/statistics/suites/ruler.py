@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from math import fsum, sqrt
+from math import fsum
 from typing import Any
 
 from needlework.core.record import Record
 from needlework.results.records.samples import by_test, without_controls
 from needlework.results.statistics.effective_length import EffectiveLength, absolute_length
 from needlework.results.statistics.length_scores import LengthScore
-from needlework.results.statistics.panels import ScoredTrial, Tally, tally, trial_of
+from needlework.results.statistics.panels import ScoredTrial, Share, tally, trial_of
+from needlework.results.statistics.tasks import weighted_mean
 
 TASKS = (
     "ruler_niah_single_1",
@@ -116,13 +117,13 @@ def _table(model: str, language: str, records: Sequence[Record]) -> RulerTable:
 def _length(length: int, records: Sequence[Record]) -> RulerLength:
     tallies = {task: tally(map(_trial, (each for each in records if each.task == task))) for task in TASKS}
     missing = tuple(task for task, found in tallies.items() if found.mean is None)
-    counted = [record for record in records if _trial_scored(record)]
-    mean, low, high = (None, None, None) if missing else _mean(list(tallies.values()))
+    counted = [record for record in records if _trial(record).score is not None]
+    mean = Share(None) if missing else weighted_mean([found.share for found in tallies.values()])
     return RulerLength(
         length=length,
-        mean=mean,
-        low=low,
-        high=high,
+        mean=mean.value,
+        low=mean.low,
+        high=mean.high,
         strict=None if missing else _strict(counted),
         n=len(counted),
         cut=sum(record.outcome == "censored" for record in counted),
@@ -136,23 +137,6 @@ def _trial(record: Record) -> ScoredTrial:
     """A trial as RULER counts it: an answer that was cut off before it gave anything right is wrong."""
     trial = trial_of(record)
     return trial._replace(outcome="wrong", score=0.0) if trial.outcome == "censored" else trial
-
-
-def _trial_scored(record: Record) -> bool:
-    return trial_of(record).score is not None or record.outcome == "censored"
-
-
-def _mean(tallies: Sequence[Tally]) -> tuple[float, float | None, float | None]:
-    """The mean of the tasks' means, and its interval."""
-    means = [found.mean or 0.0 for found in tallies]
-    mean = fsum(means) / len(means)
-    intervals = [found.interval for found in tallies]
-    below = [value - each.low for value, each in zip(means, intervals, strict=True) if each is not None]
-    above = [each.high - value for value, each in zip(means, intervals, strict=True) if each is not None]
-    if len(below) < len(means):
-        return mean, None, None
-    down, up = (sqrt(fsum(reach * reach for reach in reaches)) / len(means) for reaches in (below, above))
-    return mean, max(0.0, mean - down), min(1.0, mean + up)
 
 
 def _strict(records: Sequence[Record]) -> float | None:

@@ -86,35 +86,6 @@ def test_a_question_taken_before_its_turn_is_not_asked_again():
     assert sorted(asked) == list(range(100))
 
 
-def test_work_that_pauses_is_overtaken_by_as_much_other_work():
-    everyone = threading.Barrier(6)
-
-    def work(n):
-        ahead.pausing(1)
-        everyone.wait(5)
-        ahead.pausing(-1)
-        return n
-
-    ahead = LookAhead(range(6), blocking(work), width=2, spare=4)
-
-    assert {ahead.take(n) for n in range(6)} == set(range(6))
-
-
-def test_and_by_no_more_than_may_take_its_place():
-    at_once = AtOnce()
-
-    def work(n):
-        ahead.pausing(1)
-        at_once.work(0.01)
-        ahead.pausing(-1)
-        return n
-
-    ahead = LookAhead(range(40), blocking(work), width=2, spare=3)
-
-    assert [ahead.take(n) for n in range(40)] == list(range(40))
-    assert 3 <= at_once.most <= 5
-
-
 def test_what_goes_wrong_is_told_where_the_answer_is_taken():
     def work(n):
         if n == 1:
@@ -148,7 +119,7 @@ def test_who_takes_answers_makes_ready_in_order_and_a_few_ahead():
         ready.append((n, threading.get_ident()))
         return lambda: in_thread(lambda: go_on.wait(5) and n)
 
-    ahead = LookAhead(range(40), begin, width=4, queue=True)
+    ahead = LookAhead(range(40), begin, width=4, queued=4)
     ahead.fill()
     time.sleep(0.1)
     waiting = [n for n, _ in ready]

@@ -54,8 +54,3 @@ def test_options_of_the_run_stand_in_the_presets_own_table(tmp_path: Path) -> No
 def test_a_wrong_key_is_one_line(tmp_path: Path, suite: str, run: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         settings(tmp_path, suite, run)
-
-
-def test_a_misspelt_task_is_told_before_the_list(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="did you mean key_value\\? preset families has niah, "):
-        resolve_settings({"task": "keyvalue"}, {}, tmp_path)

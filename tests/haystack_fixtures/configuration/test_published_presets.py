@@ -242,7 +242,7 @@ models = [
          engine_config=dict(session_len=32768, tp=2)),
     dict(type=HuggingFaceCausalLM, path='org/name', tokenizer_path='org/name', batch_size=4, max_seq_len=8192,
          model_kwargs=dict(device_map='auto')),
-    dict(type=VLLM, path='org/other', model_kwargs=dict(gpu_memory_utilization=0.9),
+    dict(type=VLLM, path='org/other', model_kwargs=dict(gpu_memory_utilization=0.9, hf_token='sk-verysecret'),
          generation_kwargs=dict(top_k=1)),
 ]
 """
@@ -265,6 +265,7 @@ def test_models_are_answered_with_options(load: Load) -> None:
         "device_map = auto: here --model-arg device_map=auto",
         "gpu_memory_utilization = 0.9: here --serve-arg gpu-memory-utilization=0.9",
         "top_k = 1: here --model-arg top_k=1",
+        "hf_token: here --serve-arg hf-token=VALUE",
     ):
         assert wanted in notes
 

@@ -15,9 +15,9 @@ from needlework.core.errors import InputError
 from needlework.core.prompts import Message, Prompt, RenderedForms
 from needlework.haystack_fixtures.haystacks.builder import build_prompt, verify_prompt
 from needlework.haystack_fixtures.haystacks.frame import Surroundings
-from needlework.haystack_fixtures.haystacks.source import HaystackSource, open_source
+from needlework.haystack_fixtures.haystacks.source import HaystackSource
 from needlework.models.tokenizers.tokenizer import Tokenizer
-from tests.haystack_fixtures.haystacks.around import corpus_of
+from tests.haystack_fixtures.haystacks.around import corpus_of, open_source
 from tests.strategies import documents, scraps
 
 Needles = Sequence[tuple[str, str]]

@@ -13,9 +13,9 @@ from needlework.core.errors import InputError
 from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.haystacks import source
 from needlework.haystack_fixtures.haystacks.sentences import sentence_ends
-from needlework.haystack_fixtures.haystacks.source import HaystackSource, open_source
+from needlework.haystack_fixtures.haystacks.source import HaystackSource
 from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
-from tests.haystack_fixtures.haystacks.around import corpus_of
+from tests.haystack_fixtures.haystacks.around import corpus_of, open_source
 
 Open = Callable[..., HaystackSource]
 

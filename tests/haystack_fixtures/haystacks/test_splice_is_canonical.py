@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.haystacks.cuts import cuts_near, patched_cuts
 from needlework.haystack_fixtures.haystacks.frame import PromptFrame, draft_of
-from needlework.haystack_fixtures.haystacks.source import open_source
 from needlework.haystack_fixtures.haystacks.splice import Encode, Piece, Range, remembering, splice, text_of
 from needlework.models.tokenizers.hf_tokenizer import FolderTokenizer
 from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
-from tests.haystack_fixtures.haystacks.around import around, corpus_of
+from tests.haystack_fixtures.haystacks.around import around, corpus_of, open_source
 from tests.strategies import scraps, texts
 
 

@@ -131,12 +131,11 @@ def test_local_arguments_have_types() -> None:
 
 def test_served_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEAM", "blue")
-    monkeypatch.setenv("MORE", '{"X-More": "1"}')
     args = {"header.X-Team": "ENV:TEAM", "header.X-Plain": "p", "temperature": "none", "seed": "3"}
-    options = served_options(args, ServerOptions(headers_env="MORE"))
-    assert options.headers == {"X-More": "1", "X-Team": "blue", "X-Plain": "p"}
+    options = served_options(args)
+    assert options.headers == {"X-Team": "blue", "X-Plain": "p"}
     assert (options.temperature, options.seed) == (None, 3)
-    assert served_options({}, ServerOptions()).temperature == 0.0
+    assert served_options({}).temperature == 0.0
 
 
 @pytest.mark.parametrize(
@@ -156,7 +155,7 @@ def test_served_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_wrong_served_arguments(args: dict[str, str]) -> None:
     with pytest.raises(InputError, match="--model-arg"):
-        served_options(args, ServerOptions())
+        served_options(args)
 
 
 @pytest.mark.parametrize(
@@ -172,11 +171,11 @@ def test_wrong_served_arguments(args: dict[str, str]) -> None:
     ],
 )
 def test_the_thinking_budget_goes_into_the_field_that_was_named(args: dict[str, str], sent: dict[str, Any]) -> None:
-    assert served_options(args, ServerOptions()).fields(2000) == sent
+    assert served_options(args).fields(2000) == sent
 
 
 def test_without_a_thinking_budget_no_field_is_sent() -> None:
-    options = served_options({"thinking_field": "thinking_budget"}, ServerOptions())
+    options = served_options({"thinking_field": "thinking_budget"})
     assert options.fields(0) == {}
     assert "thinking_field=thinking_budget" in options.decoding()
 

@@ -10,7 +10,7 @@ from needlework.core.errors import InputError
 from needlework.core.redact import redactor, url_secrets, without_credentials
 from needlework.models.model import Request
 from needlework.models.served.connection import ServerOptions, address, served_options
-from needlework.models.served.model import ServedModel
+from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import Answer, PlantedServer, good
 
@@ -33,14 +33,15 @@ def test_a_key_is_sent_and_never_shown(
         Answer(body=f"hi {echo}"),
     )
     connection = ServerOptions(planted.url, "MY_KEY", retries=0)
-    options = served_options({"header.X-Auth": "ENV:MY_HEADER"}, connection)
-    model = ServedModel("m", options, mock_tokenizer, connection)
+    args = {"header.X-Auth": "ENV:MY_HEADER"}
+    options = served_options(args)
+    model = ServedModel(transport_of("openai", "m", args, connection), mock_tokenizer, connection)
     responses = [model.respond(chat(mock_tokenizer, "Hello?")) for _ in range(3)]
     assert planted.headers[0]["x-auth"] == "top-secret-header"
     assert KEY in planted.headers[0]["authorization"]
     assert responses[0].error is not None
     assert responses[0].error.fatal
-    where = address(connection, azure=False)
+    where = address(connection, options)
     shown = (
         " ".join(map(repr, (responses, model, model.identity, connection, options, where, redactor([KEY]))))
         + caplog.text
@@ -54,7 +55,7 @@ def test_a_password_in_the_address_is_used_and_never_shown(
 ) -> None:
     planted.plant(Answer(403, {"error": {"message": "user and passw0rd are wrong"}}))
     connection = ServerOptions(planted.url.replace("://", "://user:passw0rd@"), "NO_SUCH_KEY")
-    model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection)
+    model = ServedModel(transport_of("openai", "m", {}, connection), mock_tokenizer, connection)
     response = model.respond(chat(mock_tokenizer, "Hello?"))
     assert planted.headers[0]["authorization"].startswith("Basic ")
     assert model.identity["server"] == planted.url
@@ -64,12 +65,13 @@ def test_a_password_in_the_address_is_used_and_never_shown(
 def test_a_missing_key_is_refused_except_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MY_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    assert address(ServerOptions("http://127.0.0.1:8000/v1", "MY_KEY"), azure=False).key
+    options = served_options({})
+    assert not address(ServerOptions("http://127.0.0.1:8000/v1", "MY_KEY"), options).key
     for url in (None, "https://example.org/v1"):
         with pytest.raises(InputError, match="MY_KEY"):
-            address(ServerOptions(url, "MY_KEY"), azure=False)
+            address(ServerOptions(url, "MY_KEY"), options)
     with pytest.raises(InputError, match="--base-url") as caught:
-        address(ServerOptions("user:passw0rd@host:80", "MY_KEY"), azure=False)
+        address(ServerOptions("user:passw0rd@host:80", "MY_KEY"), options)
     assert "passw0rd" not in str(caught.value)
 
 
@@ -85,5 +87,5 @@ def test_answers_are_not_touched(
 ) -> None:
     planted.plant(good("The code is sk-abcdef123."))
     connection = ServerOptions(planted.url)
-    model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection)
+    model = ServedModel(transport_of("openai", "m", {}, connection), mock_tokenizer, connection)
     assert model.respond(chat(mock_tokenizer, "Hello?")).text == "The code is sk-abcdef123."

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
-from needlework.haystack_fixtures.haystacks.builder import occurs
+from needlework.haystack_fixtures.haystacks.uniqueness import occurs
 from needlework.haystack_fixtures.tasks.catalogue import TASKS
 from needlework.haystack_fixtures.tasks.words import people, phrases, table, words
 from needlework.scoring.recording import as_reference

@@ -82,11 +82,23 @@ def test_bos_is_what_stands_before_a_raw_prompt(tmp_path: Path) -> None:
         assert folder_tokenizer(smollm2).bos == ()
 
 
-def test_a_config_without_bos_wins_over_the_post_processor(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("add_bos_token", "bos"), [(True, (1,)), (False, ()), (None, ())])
+def test_a_config_decides_on_bos_once_it_speaks_of_one(
+    tmp_path: Path, add_bos_token: bool | None, bos: tuple[int, ...]
+) -> None:
     folder = write_llama_like(tmp_path, normaliser=True)
-    config = json.loads((folder / "tokenizer_config.json").read_text()) | {"add_bos_token": False}
-    (folder / "tokenizer_config.json").write_text(json.dumps(config))
-    assert folder_tokenizer(folder).bos == ()
+    file = folder / "tokenizer_config.json"
+    config = json.loads(file.read_text()) | {"add_bos_token": add_bos_token, "add_eos_token": False}
+    file.write_text(json.dumps(config))
+
+    assert folder_tokenizer(folder).bos == bos
+
+
+def test_special_tokens_of_the_config_win_over_those_of_their_own_file(tmp_path: Path) -> None:
+    folder = write_llama_like(tmp_path, normaliser=True)
+    (folder / "special_tokens_map.json").write_text(json.dumps({"bos_token": "<other>", "unk_token": "<?>"}))
+
+    assert folder_tokenizer(folder).render_chat([Message("user", "Hello")]) == "<s>Hello [/INST]"
 
 
 def test_vocabulary_and_template_are_the_fingerprint(tmp_path: Path) -> None:

@@ -46,12 +46,3 @@ def test_a_model_that_makes_answers_up_is_found_out(project, controlled):
 
     (row,) = [line.split() for line in result.outlines if line.startswith("  niah ")]
     assert row[-2:] == ["100", "0"]  # invents, abstains
-
-
-def test_a_killed_run_with_controls_goes_on(project, controlled):
-    controlled("-k", "absent")
-    controlled()
-
-    records = project.records()
-    assert len(records) == 4
-    assert len(project.journal()) == 4

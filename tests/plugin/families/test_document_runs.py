@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
-import time
 from hashlib import sha256
 
 import pytest
@@ -83,26 +81,6 @@ def test_the_preset_asks_by_position_size_retrieval_and_absence(run, project, ca
             assert cell["question"].encode() in capsysbinary.readouterr().out
 
 
-def test_a_model_that_forgets_the_middle_is_seen(run, project):
-    result = run("--task=doc_position", "--gate=score >= 0.9", model="mock:middle")
-    by_depth = {}
-    for record in project.records():
-        by_depth.setdefault(record["depth"], set()).add(record["outcome"])
-    assert by_depth == {0: {"found"}, 50: {"wrong"}, 100: {"found"}}
-    assert result.ret != 0
-
-
-@pytest.mark.slow
-def test_two_workers_and_a_second_start_ask_the_same(run, project):
-    once = ("--task=doc_position,doc_absent", "--template=raw", "--depths=0,50")
-    run(*once, "-k", "depth50")
-    run(*once)
-    run(*once, "-n2", name="two")
-    one, two = ({each["id"]: each["prompt"]["sha256"] for each in project.records(name)} for name in ("r", "two"))
-    assert one == two
-    assert len(one) == len(project.journal()) == 2 * 2 + 2 * 2
-
-
 def test_a_size_that_one_question_does_not_fit_is_asked_of_none(run, project):
     long = project.pytester.path / "documents" / "town1.txt"
     long.write_text(long.read_text(encoding="utf-8") + " Nothing else is known of this town." * 60, encoding="utf-8")
@@ -113,13 +91,6 @@ def test_a_size_that_one_question_does_not_fit_is_asked_of_none(run, project):
         sizes.setdefault(record["needle"], set()).add(record["length"])
     assert sizes["q0"] == sizes["q1"] == {1200, 1800, 2400}
     assert sizes["q0_focused"] == {600}
-
-
-def test_records_that_a_narrower_command_takes_over_are_no_others(run, project):
-    run("--task=doc_position,doc_absent", "--depths=50")
-    narrow = run("--task=doc_position", "--depths=50")
-    narrow.stdout.fnmatch_lines(["*r also holds 4 records of a run with other options*"])
-    assert len(project.journal()) == 2 + 4
 
 
 def test_a_plan_tells_the_most_that_it_costs(run):
@@ -217,28 +188,6 @@ def test_a_model_writes_the_questions_once_and_the_run_asks_them(project, towns,
         == 0
     )
     assert records[3]["question"].encode() in capsysbinary.readouterr().out
-
-
-@pytest.mark.slow
-def test_a_run_that_is_killed_while_questions_are_written_goes_on_with_them(project, towns):
-    with loopback(writer, latency_s=(0.2, 0.2)) as server:
-        towns += [f"--questions-model-base-url={server.url}", "--concurrency=1"]
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--model=mock:perfect", "--run-name=r"]
-        process = project.pytester.popen([*command, *towns])
-        replies = project.runs / "r" / "questions.replies.jsonl"
-        while not (replies.is_file() and replies.read_text().count("\n") >= 3):
-            assert process.poll() is None
-            time.sleep(0.05)
-        process.kill()
-        process.wait()
-        known, before = replies.read_text().count("\n"), written(server)
-        assert not (project.runs / "r" / "questions.json").exists()
-
-        project.run(*towns)
-
-    assert 3 <= known < 12
-    assert written(server) - before == 12 - known
-    assert len(project.records()) == 12
 
 
 @pytest.mark.parametrize(

@@ -95,10 +95,6 @@ def test_without_an_embedder_that_answers_the_vote_is_by_words_and_says_so(proje
     assert {each["by"] for each in content["documents"][0]["votes"]} == {"words"}
 
 
-def test_a_plan_counts_the_orders_that_vote(project, documents):
-    project.run(*documents, "--task=doc_position", "--vote=4", "--plan").stdout.fnmatch_lines(["*36*"])
-
-
 def test_without_the_answer_document_a_perfect_model_abstains(project, documents):
     _, content = run(project, documents, "--task=doc_position,doc_absent")
 
@@ -126,18 +122,3 @@ def test_a_judge_decides_and_the_rule_is_recorded_too(project, documents, capsys
     capsys.readouterr()
     assert needlework.main(["judge-audit", str(project.runs / "r")]) == 0
     assert "rule and judge agree: 0.00 %" in capsys.readouterr().out
-
-
-def test_replies_that_cannot_be_read_are_errors_that_the_rule_can_judge_again(project, documents, capsys):
-    with planted_server() as server:
-        server.plant(good('{"reason": "yes", "correct": "perhaps"}'))
-        found, content = run(
-            project, documents, "--task=doc_position", "--scorer=judge_documents", "--judge=openai:judge",
-            f"--judge-base-url={server.url}",
-        )  # fmt: skip
-
-    assert {(r["outcome"], r["score"], r["error"]["kind"]) for r in content["records"]} == {("error", None, "judge")}
-    assert len(server.requests) == 2 * len(content["records"])
-    assert found.ret == 11
-    assert needlework.main(["rescore", str(project.runs / "r"), "--scorer", "documents"]) == 0
-    assert "documents: score 100 %" in capsys.readouterr().out

@@ -58,11 +58,6 @@ def test_the_second_answer_of_sci_fi_is_stored_with_the_first(run, project, mode
     assert failed["outcome"] == "error"
 
 
-def test_a_document_is_selected_by_its_number(run, project):
-    run("-k", "tpo and doc1")
-    assert [record["needle"] for record in project.records()] == ["doc1_q0"]
-
-
 def test_what_is_cut_is_told_and_what_may_not_be_cut_is_skipped(run, project):
     run("--lengths=800", "-k", "tpo")
     assert {record["outcome"] for record in project.records()} == {"found"}
@@ -71,20 +66,6 @@ def test_what_is_cut_is_told_and_what_may_not_be_cut_is_skipped(run, project):
         assert 0 < record["prompt"]["truncated"] < 1
     run("--lengths=800", "-k", "tpo", "--no-truncate", name="whole")
     assert {record["outcome"] for record in project.records("whole")} == {"skipped"}
-
-
-def test_a_plan_tells_a_task_at_once(run):
-    result = run("--plan")
-    result.stdout.fnmatch_lines(
-        ["leval_tpo, 3 questions, mock:perfect: 3 trials", "  corpus L-Eval tpo (en, GPL-3.0*", "in all: 4 trials*"]
-    )
-
-
-def test_answers_are_asked_once_when_a_run_goes_on(run, project):
-    run()
-    before = len(project.journal())
-    run()
-    assert len(project.journal()) == before
 
 
 def test_what_is_asked_twice_is_not_probed_for_stability(run, project):

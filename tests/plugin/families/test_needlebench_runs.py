@@ -36,23 +36,3 @@ def test_rows_are_told_everywhere(run, project, capsys):
 
     assert rescore([str(project.runs / "r"), "--scorer", "match"]) == 0
     assert "    3-Needle-EN: " in capsys.readouterr().out
-
-
-def test_a_run_that_stopped_and_went_on_has_all_of_it(run, project):
-    run("-k", "depth0-")
-    (half,) = json.loads(project.file("results.json"))["needlebench"]
-    run()
-    (whole,) = json.loads(project.file("results.json"))["needlebench"]
-
-    def row(found, name):
-        return next(row for row in found["rows"] if row["name"] == name)
-
-    assert row(half, "S-RT-EN")["missing"] == ["S-RT-EN: 1 of 2 trials not run"]
-    assert row(whole, "S-RT-EN")["value"] == 1
-
-
-def test_other_runs_tell_none_of_it(project):
-    result = project.run("-k", "depth0-")
-
-    assert json.loads(project.file("results.json"))["needlebench"] == []
-    assert "Overall" not in result.stdout.str()

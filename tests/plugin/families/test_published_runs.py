@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.published_rows import graph_row, longbench_row, mrcr_row, written
+from tests.published_rows import graph_row, longbench_row, written
 
 
 @pytest.fixture
@@ -75,11 +75,3 @@ def test_rows_beyond_the_lengths_are_counted_and_none_at_all_is_one_line(run, pr
     )
     result = run("graphwalks", "g.jsonl", rows, "--lengths=64")
     result.stderr.fnmatch_lines(["*--lengths: '64': all 2 rows of GraphWalks are longer: the shortest has about*"])
-
-
-def test_a_conversation_is_resumed_from_its_journal(run, project):
-    rows = [mrcr_row(number) for number in range(2)]
-    run("openai-mrcr", "m.jsonl", rows)
-    result = run("openai-mrcr", "m.jsonl", rows)
-    assert all(record["timing"]["replayed"] for record in project.records())
-    result.stdout.fnmatch_lines(["mock:perfect · openai_mrcr · n2"])

@@ -84,13 +84,6 @@ def test_each_retriever_is_asked_beside_the_documents_and_told_in_a_table(run, p
     assert json.loads(project.file("manifest.json"))["embedders"] == {"openai:words": f"openai:words {server.url}"}
 
 
-def test_without_a_retriever_nothing_is_told_of_one(run, project):
-    run()
-    assert "retriever" not in project.file("results.csv").splitlines()[0]
-    assert json.loads(project.file("results.json"))["retrieval"] == []
-    assert "Search in place of reading everything" not in project.file("report.html")
-
-
 def test_a_run_that_goes_on_asks_nothing_again_and_new_arms_join_it(run, project, server):
     run()
     run(*dense(server))
@@ -99,13 +92,6 @@ def test_a_run_that_goes_on_asks_nothing_again_and_new_arms_join_it(run, project
     run(*dense(server))
     assert len(project.journal()) == 9
     assert len(server.requests) == asked
-
-
-@pytest.mark.slow
-def test_two_workers_find_the_same_chunks_as_one(run, project, server):
-    run(*dense(server), name="one", model="mock:sleep=0.01")
-    run(*dense(server), "-n2", name="two", model="mock:sleep=0.01")
-    assert without_timing(project.records("one")) == without_timing(project.records("two"))
 
 
 def test_the_prompt_of_an_arm_can_be_made_again_when_the_embedder_is_gone(run, project):
@@ -120,12 +106,6 @@ def test_the_prompt_of_an_arm_can_be_made_again_when_the_embedder_is_gone(run, p
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert b"The ferry ran on Thursdays." in done.stdout
-
-
-def test_a_plan_asks_the_embedder_nothing(run, server):
-    result = run(*dense(server), "--plan")
-    result.stdout.fnmatch_lines(["leval_tpo, 3 questions, dense (2 chunks of 300), mock:perfect: 3 trials"])
-    assert server.requests == []
 
 
 def test_a_dead_embedder_is_one_line_before_the_first_question(run, project):

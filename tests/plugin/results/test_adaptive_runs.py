@@ -71,17 +71,6 @@ def test_several_models_and_tasks_each_have_a_statement(project):
     }
 
 
-@pytest.mark.slow
-def test_the_relative_bar_measures_its_base_first(project):
-    project.run(*GRID, "--adaptive-bar=85.6,relative", model="mock:curve=400:0.9,600:1,800:0.1")
-    absolute, relative = json.loads(project.file("results.json"))["adaptive"]
-    assert (absolute["rule"], relative["rule"]) == ("absolute", "relative")
-    assert relative["base"]["length"] == 400
-    assert relative["base"]["n"] == 480
-    assert relative["bar"] == pytest.approx(0.85 * relative["base"]["score"])
-    assert (relative["low"], relative["high"]) == (600, 600)
-
-
 class TestWithoutAScore:
     def test_a_server_that_is_down_is_no_miss(self, project):
         result = project.run(*GRID, model="mock:error=timeout")

@@ -18,12 +18,6 @@ def test_the_last_line_says_what_to_open(project):
     result.stdout.fnmatch_lines([f"{folder}/report.html", f"{folder}/cells.csv", hint])
 
 
-def test_nothing_to_mend_is_not_pointed_at(project):
-    result = project.run("-k", "depth0-")
-
-    result.stdout.fnmatch_lines(["next: open results/runs/r/report.html (a click on a cell shows its answers)"])
-
-
 def test_scores_have_interval_and_n_wherever_they_stand(project):
     result = project.run("--needle-set=codes", "--repeats=4", "-vv", "--heatmap-colors=field", model="mock:middle")
 

@@ -42,13 +42,6 @@ def test_a_failed_gate_outranks_an_inconclusive_one_and_a_void_run_both(project)
     assert project.run(*gates, "--run-name=b", model="mock:error=oom").ret == 11
 
 
-def test_inconclusive_says_what_would_decide_it(project):
-    result = project.run(SHARED, "--gate=score >= 0.9")
-
-    result.stdout.fnmatch_lines(["1 of 1 verdicts inconclusive; --top-up 246 would decide*--depths spread*"])
-    assert project.run(SHARED, "--gate=score >= 0.9", "--top-up=246").ret == 0
-
-
 def test_cells_with_a_needle_of_their_own_are_samples(project):
     """The preset quick: 6 cells, 6 needles."""
     project.run("--gate=score >= 0.9").stdout.fnmatch_lines(
@@ -59,41 +52,11 @@ def test_cells_with_a_needle_of_their_own_are_samples(project):
     result.stdout.fnmatch_lines(["  pass  all  1.000 * n 42"])
 
 
-def test_spread_samples_pass_with_as_many_requests(project):
-    """36 needles, each asked once, show 0.9; topped up, further needles are asked once too."""
-    spread = (SHARED, "--depths=spread", "--lengths=400", "--gate=score >= 0.9")
-    assert project.run(*spread, "--repeats=36", "--run-name=whole").ret == 0
-    assert len(project.records("whole")) == 36
-
-    assert project.run(*spread, "--repeats=6", "--top-up=60", "--run-name=more").ret == 0
-    places = [record["repeat"] for record in project.records("more")]
-    assert len(places) == len(set(places)) == 42
-
-
-def test_top_up_decides_for_a_pass(project):
-    result = project.run(SHARED, "--gate=score >= 0.8 per length", "--top-up=120", "-v")
-
-    assert result.ret == 0
-    assert len(project.records()) == 120
-    result.stdout.fnmatch_lines(
-        ["*collected 6 items", "top-up: 114 further trials*", "*niah-len400-depth0-code-r19*", "--top-up asked 114 *"]
-    )
-
-
 def test_top_up_runs_in_one_process(project):
     result = project.run(SHARED, "--gate=score >= 0.8 per length", "--top-up=120", "-n2", process=True)
 
     assert len(project.records()) == 120
     result.stdout.fnmatch_lines(["needlework: one process, not -n 2: --top-up decides what is asked next"])
-
-
-def test_top_up_decides_for_a_fail(project):
-    """One trial in two is a miss: the first ones, of repeat 0, are all hits."""
-    result = project.run("--gate=score >= 0.9", "--top-up=500", model="mock:half")
-
-    assert result.ret == 1
-    assert 6 < len(project.records()) < 300
-    assert len(project.journal()) == len(project.records())
 
 
 def test_top_up_ends_where_it_may_ask_no_more(project):
@@ -102,13 +65,6 @@ def test_top_up_ends_where_it_may_ask_no_more(project):
     assert result.ret == 10
     assert len(project.records()) == 11
     result.stdout.fnmatch_lines(["  inconclusive  all  1.000 *n 11 of 2 samples *", "*--top-up * would decide*"])
-
-
-def test_top_up_asks_only_selected_cells(project):
-    project.run("-k", "len400 and depth50", "--gate=score >= 0.5", "--top-up=50")
-
-    assert {(record["length"], record["depth"]) for record in project.records()} == {(400, 50)}
-    assert [record["repeat"] for record in project.records()] == list(range(7))
 
 
 def test_a_run_killed_while_it_topped_up_ends_like_one_that_was_not(project):
@@ -124,11 +80,6 @@ def test_a_run_killed_while_it_topped_up_ends_like_one_that_was_not(project):
     assert again.ret == whole.ret
     assert len(project.journal()) == len(lines), "no trial is asked twice"
     assert without_timing(project.records()) == without_timing(project.records("whole"))
-
-
-def test_nothing_is_topped_up_when_the_run_is_void(project):
-    assert project.run("--gate=score >= 0.9", "--top-up=50", model="mock:error=server").ret == 11
-    assert len(project.records()) == 6
 
 
 def test_fixtures_with_a_wider_scope_serve_further_trials_too(project):
@@ -168,14 +119,6 @@ def test_a_drop_against_a_baseline_decides_the_exit_code(project):
     )
 
 
-def test_a_drop_is_topped_up_from_the_baselines_trials(project):
-    project.run("--run-name=before", "--repeats=12")
-    result = project.run("--gate=drop <= 0.3", "--baseline=results/runs/before", "--top-up=200", "--run-name=now")
-
-    assert result.ret == 0
-    assert 6 < len(project.records("now")) <= 72
-
-
 def refused(project, said, *args, **more):
     result = project.run(*args, "--run-name=now", **more)
     text = result.stdout.str() + result.stderr.str()
@@ -196,12 +139,6 @@ def test_a_baseline_that_cannot_be_used_is_one_line(project, workers):
     refused(project, "is another one than this run's", "--baseline=results/runs/before", "--answer-budget=90", *drop)
 
 
-def test_two_baselines_are_refused(project):
-    refused(
-        project, "--baseline: 'a, b': is given 2 times; give one", "--gate=not worse", "--baseline=a", "--baseline=b"
-    )
-
-
 def test_each_of_several_models_is_compared_with_one_baseline(project):
     project.run("--run-name=before", "--repeats=8")
     against = ("--gate=not worse", "--baseline=results/runs/before", "--repeats=8")
@@ -219,18 +156,6 @@ def test_each_of_several_models_is_compared_with_one_baseline(project):
     project.run(*against, "--model=mock:middle", "--run-name=two")
     remedy = "a baseline of one model serves each model of a run"
     refused(project, remedy, "--gate=not worse", "--baseline=results/runs/two", "--model=mock:half")
-
-
-def test_the_short_summary_begins_with_failed_and_has_the_numbers(project, monkeypatch):
-    monkeypatch.delenv("CI", raising=False)
-    monkeypatch.setenv("COLUMNS", "80")
-    project.run("--run-name=before", "--repeats=8")
-    result = project.run(
-        "--gate=drop <= 0.1", "--baseline=results/runs/before", "--repeats=8", "--run-name=now", model="mock:wrong"
-    )
-
-    result.stdout.fnmatch_lines(["FAILED gate::drop <= 0.1 (all) - 1.000 (0.*..1.000), n 48"])
-    assert not [line for line in result.outlines if line.startswith("FAILED") and line.endswith("...")]
 
 
 # -- where it is told --------------------------------------------------------------------------------------------
@@ -280,12 +205,6 @@ def test_the_power_of_a_plan_is_told_and_nothing_is_run(project):
     assert not project.runs.exists()
 
 
-def test_a_plan_says_what_top_up_may_add(project):
-    project.run("--plan", "--gate=score >= 0.9", "--top-up=1000").stdout.fnmatch_lines(
-        ["*at most 1,000 further requests*"]
-    )
-
-
 @pytest.mark.parametrize(
     ("args", "said"),
     [
@@ -306,13 +225,6 @@ def test_a_wrong_option_is_one_line(project, args, said):
     assert result.ret == 4
     assert said in result.stderr.str()
     assert "Traceback" not in result.stderr.str()
-
-
-def test_results_json_is_unchanged_by_gates(project):
-    project.run("--run-name=with", "--gate=score >= 0.9")
-    project.run("--run-name=without")
-
-    assert json.dumps(without_timing(project.records("with"))) == json.dumps(without_timing(project.records("without")))
 
 
 def test_the_page_and_the_json_have_the_verdicts(project):

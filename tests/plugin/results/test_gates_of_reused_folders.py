@@ -58,24 +58,6 @@ def test_a_run_that_goes_on_and_asks_nothing_is_judged_on_what_it_replays(folder
     assert told(folder)[0][2:] == (32, 32)
 
 
-def test_a_drop_is_judged_on_the_selected_cells_too(folder):
-    folder.run(*CELLS, "--run-name=before")
-    against = (*CELLS, "--gate=drop <= 0.4", "--baseline=results/runs/before")
-
-    assert folder.run("--lengths=600", *against, model=MODEL).ret == 1
-    assert folder.run("--lengths=400", *against, model=MODEL).ret == 0
-
-
-@pytest.mark.parametrize("workers", [(), pytest.param(("-n1",), marks=pytest.mark.slow)])
-def test_a_scope_that_only_earlier_commands_meet_is_refused_as_in_a_new_folder(folder, workers):
-    for more in (("--lengths=600",), ("-k", "len600"), ("-k", "len600", "--run-name=new")):
-        result = folder.run(*more, *workers, "--gate=score >= 0.7 [length=400]", model=MODEL)
-
-        assert result.ret == 4
-        assert "no cell of this run is in its scope; the run has length 600" in result.stderr.str()
-    assert len(folder.journal()) == 16
-
-
 def test_a_command_whose_own_cells_all_fail_is_void_though_earlier_ones_did_not(folder):
     folder.pytester.makepyfile(
         test_needles="""

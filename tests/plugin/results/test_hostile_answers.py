@@ -168,16 +168,6 @@ def test_a_run_survives(say: Any, project: Any, server: Loopback, monkeypatch: p
         check_terminal(out + err)
 
 
-@pytest.mark.slow
-def test_workers_carry_it_too(project: Any, server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.pytester.path / "summary.md"))
-    result = ask(project, server, "-n2")
-
-    assert result.ret in (0, 1, 10)
-    check_terminal(result.stdout.str() + result.stderr.str())
-    check_files(project, 42)
-
-
 def test_a_judge_that_says_it_is_an_error(project: Any, server: Loopback) -> None:
     server.say = failing
     judge = ["--judge=openai:judge", f"--judge-base-url={server.url}", "--scorer=judge_llmtest", "--lengths=400"]

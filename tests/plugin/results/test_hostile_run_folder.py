@@ -182,7 +182,7 @@ OTHERS: dict[str, Words] = {
     "compare": lambda trap: ("compare", str(trap.run), str(trap.run)),
     "export": lambda trap: ("export", str(trap.run), "--to", "inspect"),
     "history": lambda trap: ("history", str(trap.run.parent)),
-    "judge": lambda trap: ("judge", str(trap.run / "results.json"), "--judge=mock:judge", "--absolute"),
+    "judge": lambda trap: ("judge", str(trap.run / "results.json"), "--judge=mock:judge", "--rival-model=x"),
     "judge-audit": lambda trap: ("judge-audit", str(trap.run)),
     "launch": lambda trap: (
         "launch", "local", "--shards=2", "--dry-run", "--", "--pyargs", "needlework.benchmarks", "--model=mock:half",

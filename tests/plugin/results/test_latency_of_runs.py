@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 GRID = ("--lengths=400", "--depths=0,50", "--fresh")
 
 
@@ -13,16 +11,6 @@ def test_benchmark_only_runs_the_cells_and_prints_the_tables(project, monkeypatc
 
     assert [record["outcome"] for record in project.records()] == ["found", "found"]
     result.stdout.fnmatch_lines(["Latency by length", "*length*n*latency s*p95*", "*400*2*", "*latency?niah-len400?*"])
-
-
-def test_without_an_option_the_terminal_is_silent_and_the_files_are_not(project):
-    result = project.run(*GRID)
-
-    result.stdout.no_fnmatch_line("*Latency*")
-    assert "Latency by length" in project.file("report.html")
-    (row,) = json.loads(project.file("results.json"))["latency"]
-    assert (row["length"], row["n"]) == (400, 2)
-    assert 0 < row["latency_s"]["median"] <= row["latency_s"]["p95"]
 
 
 def test_benchmark_skip_asks_nothing_and_disable_prints_nothing(project):

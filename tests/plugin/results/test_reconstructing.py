@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from needlework.core.errors import InputError
-from needlework.pipeline import reconstruct
-from needlework.results.prompt import PromptsOfRuns
-
 ROOT = Path(__file__).parents[3]
-MODEL_LIBRARIES = ("torch", "transformers", "openai", "httpx", "httpx2", "tokenizers", "tiktoken", "gguf", "accelerate")
 PRESET = """
 [mine]
 [[mine.suite]]
@@ -113,55 +106,3 @@ def test_a_file_that_has_changed_is_refused(file: str, own_text: Path, tmp_path:
     assert done.stdout == b""
     (line,) = done.stderr.decode().splitlines()
     assert re.search(r"not the prompt that was sent: sha256 \w+, recorded \w+", line)
-
-
-def test_contexts_are_not_stored(own_text: Path, project: Any) -> None:
-    words = ("prompt", str(own_text), "niah-len2000-depth50-owls-r0", "--read", str(project.pytester.path))
-    prompt = needlework(MAIN, ROOT, *words).stdout.decode()
-    told = set(re.findall(r"Zebra \d-\d+", prompt))
-    found: set[str] = set()
-    for path in own_text.rglob("*"):
-        if path.is_file():
-            found |= set(re.findall(r"Zebra \d-\d+", path.read_bytes().decode("utf-8", "replace")))
-
-    assert len(told) > 100
-    assert len(found) < 0.2 * len(told), "the text on either side of the needle, no more"
-    project.run("--corpus=docs", "--needle-set=owls.toml", "--lengths=2000", "--depths=50", "--save-prompts", "--fresh")
-    (saved,) = (own_text / "prompts").iterdir()
-    assert len(set(re.findall(r"Zebra \d-\d+", saved.read_text()))) > 100
-
-
-def test_rescoring_needs_no_model_library(project: Any, tmp_path: Path) -> None:
-    project.run(model="mock:half")
-    program = (
-        "import needlework\n"
-        "for scorer in sys.argv[2:]: assert needlework.main(['rescore', sys.argv[1], '--scorer', scorer]) == 0\n"
-        f"print('LOADED', [name for name in {MODEL_LIBRARIES!r} if name in sys.modules])"
-    )
-    done = needlework(program, tmp_path, str(project.runs / "r"), "keyword", "exact_match", "cdme", "match")
-
-    assert done.returncode == 0, done.stderr.decode()
-    assert b"LOADED []" in done.stdout
-    again = json.loads((project.runs / "r" / "rescored-match" / "results.json").read_text())["records"]
-    assert [record["score"] for record in again] == [record["score"] for record in project.records()]
-
-
-def test_several_threads_share_what_builds_the_prompts_of_a_run(
-    own_text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened: list[object] = []
-    builder = reconstruct.TrialBuilder
-    monkeypatch.setattr(
-        reconstruct, "TrialBuilder", lambda *words, **named: opened.append(words) or builder(*words, **named)
-    )
-    monkeypatch.chdir(tmp_path)
-    rebuild = PromptsOfRuns([str(own_text.parents[2])])
-    with ThreadPoolExecutor(4) as pool:
-        made = list(pool.map(lambda _: rebuild(own_text, "niah-len2000-depth50-owls-r0"), range(8)))
-
-    assert len(opened) == 1
-    assert len({prompt.text for prompt in made}) == 1
-    assert [made[0].text[start:end] for _, start, end in made[0].needles] == ["Ada keeps owls."]
-    assert Path.cwd() == tmp_path
-    with pytest.raises(InputError, match="is not a cell of this run"):
-        rebuild(own_text, "niah-len2000-depth50-code-r0")

@@ -51,25 +51,10 @@ def test_a_task_of_ones_own_is_asked_scored_and_written(project):
 
 
 @pytest.mark.usefixtures("berths")
-def test_it_stands_beside_the_preset_and_is_chosen_by_name_and_mark(project):
-    project.run("--plan").stdout.fnmatch_lines(["in all: 12 trials*"])
-    for chosen in (("--task=berths",), ("-k", "berths"), ("-m", "berths")):
-        assert project.run(*chosen, name=chosen[0].strip("-")).parseoutcomes()["scored"] == 6
-    project.run("--task=berth", name="s").stderr.fnmatch_lines(["ERROR: --task: 'berth': *did you mean berths?*"])
-
-
-@pytest.mark.usefixtures("berths")
 def test_a_preset_of_ones_own_names_it(project):
     (project.pytester.path / "harbour.toml").write_text(PRESET, encoding="utf-8")
     options = ("--preset=harbour.toml", "--model=mock:perfect", "--corpus=pydoc", "--run-name=h")
     assert project.pytester.runpytest("-p", "no:cacheprovider", *options).parseoutcomes() == {"scored": 1}
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("berths")
-def test_workers_ask_it(project):
-    assert project.run("test_berths.py", "-n2", process=True).parseoutcomes() == {"scored": 6}
-    assert len(project.records()) == 6
 
 
 @pytest.fixture
@@ -191,13 +176,6 @@ def point(project, group: str, name: str, named: str) -> None:
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: own\nVersion: 1\n")
     (folder / "entry_points.txt").write_text(f"[{group}]\n{name} = {named}\n")
     project.pytester.syspathinsert()
-
-
-@pytest.mark.usefixtures("strict")
-def test_a_package_brings_a_scorer(project):
-    point(project, "needlework.scorers", "only_the_value", "strict:only_the_value")
-    assert project.run("test_needles.py", "--scorer=only_the_value").parseoutcomes() == {"scored": 6}
-    assert {record["scorer"] for record in project.records()} == {"only_the_value"}
 
 
 def test_a_model_of_ones_own_is_asked(project, page):

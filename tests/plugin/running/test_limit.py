@@ -20,6 +20,13 @@ def test_a_limited_run_says_so_and_goes_on_without(project):
     assert told not in project.file("report.html")
 
 
+def test_a_limit_counts_questions_and_no_controls_of_them(project):
+    project.run("--limit=2", "--controls=absent,focused")
+
+    needles = [record["needle"] for record in project.records()]
+    assert sorted(needles) == ["code", "code", "code_absent", "code_focused"]
+
+
 def test_a_limit_is_of_what_was_selected_and_divided_into_shards(project):
     result = project.run("--limit=1", "-k", "depth100-", "--shard=1/2", name="s")
     assert "of 1 trials" in str(result.stdout)

@@ -84,31 +84,6 @@ def test_shards_are_the_run_that_one_process_makes(project, shards):
     ]  # fmt: skip
 
 
-def files_of(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-
-
-def test_merging_again_changes_nothing(project, three, capsys):
-    assert main(["results/runs/r"]) == 0
-    before = files_of(project.runs / "r")
-    assert main(["results/runs/r"]) == 0
-
-    assert files_of(project.runs / "r") == before
-
-
-def test_a_merge_ends_as_short_as_a_run_and_v_prints_everything(project, three, capsys):
-    assert main(["results/runs/r", "--gate", "score >= 0.1"]) == 0
-    short = capsys.readouterr().out.splitlines()
-    assert len(short) <= 25
-    assert short[-1] == "merged 3 parts, 18 of 18 trials, into results/runs/r"
-    assert any(line.startswith("report: results/runs/r/report.html") for line in short)
-    assert any(line.startswith("gate score >= 0.1") for line in short)
-    assert not any(line.endswith((".png", ".svg")) for line in short)
-
-    assert main(["results/runs/r", "-v"]) == 0
-    assert any(line.endswith(".png") for line in capsys.readouterr().out.splitlines())
-
-
 def test_the_merged_run_goes_on_like_any_other(project, three, shards):
     main(["results/runs/r"])
     result = project.run("--repeats=4", model="mock:rate=0.7")
@@ -139,15 +114,6 @@ def test_what_a_killed_shard_lacks_is_named_and_a_torn_line_is_passed_over(proje
     assert len(project.records()) == 18
 
 
-def test_an_answer_beats_an_error_whatever_the_order(project, three, halves):
-    failed = {"outcome": "error", "score": None, "error": {"kind": "timeout", "message": ""}}
-    first, last = (change(journal(project, shard), at, **failed) for shard, at in (("1-of-3", 0), ("2-of-2", -1)))
-
-    assert first != last
-    assert main(["results/runs/r"]) == 0
-    assert {record["outcome"] for record in project.records()} == {"found", "wrong"}
-
-
 def test_two_answers_to_one_trial_are_listed(project, three, shards, capsys):
     shutil.copytree(project.runs / "r/shards/1-of-3", project.runs / "again")
     name = change(project.runs / "again/journal.jsonl", outcome="found", score=1.0, response={"text": "something else"})
@@ -164,14 +130,6 @@ def test_two_answers_to_one_trial_are_listed(project, three, shards, capsys):
         assert (kept["response"]["text"] == "something else") == bool(text)
 
 
-def test_a_run_with_other_options_is_no_part(project, three, shards, capsys):
-    shards(1, "--seed=7", name="seven")
-
-    assert main(["results/runs/r", "results/runs/seven", "--into", "results/runs/both"]) == 2
-    assert "is of another recipe than results/runs/r/shards/1-of-3: seed: 0 / 7" in capsys.readouterr().err
-    assert not (project.runs / "both").exists()
-
-
 def test_a_shard_of_another_window_is_no_part(project, three, capsys):
     for shard, window in (("1-of-3", 8192), ("3-of-3", 4096)):
         path = project.runs / f"r/shards/{shard}/manifest.json"
@@ -181,13 +139,6 @@ def test_a_shard_of_another_window_is_no_part(project, three, capsys):
 
     assert main(["results/runs/r"]) == 2
     assert "window: 8192 / 4096" in capsys.readouterr().err
-
-
-def test_the_same_trial_with_another_prompt_is_no_part(project, three, halves, capsys):
-    change(journal(project, "1-of-2"), key="of another text")
-
-    assert main(["results/runs/r"]) == 2
-    assert "asked another prompt for niah-len" in capsys.readouterr().err
 
 
 def test_the_gates_of_the_shards_are_judged_of_the_whole(project, three, capsys):
@@ -204,16 +155,6 @@ def test_the_gates_of_the_shards_are_judged_of_the_whole(project, three, capsys)
     assert json.loads(project.file("results.json"))["gates"][0]["verdict"] == "fail"
 
 
-def test_a_merged_run_is_held_against_a_baseline(project, three, capsys):
-    main(["results/runs/r", "--into", "results/runs/main"])
-
-    assert main(["results/runs/r", "--gate", "drop <= 0.5", "--baseline", "results/runs/main"]) == 0
-    assert main(["results/runs/r", "--baseline", "results/runs/main"]) == 2
-    assert "is compared by a gate alone" in capsys.readouterr().err
-    assert main(["results/runs/r", "--baseline", "results/runs/r", "--gate", "drop <= 0.5"]) == 2
-    assert "is the folder that is merged into" in capsys.readouterr().err
-
-
 def test_dividing_anew_counts_what_the_old_shards_have(project, three, halves, capsys):
     for gone in ("2-of-3", "3-of-3", "2-of-2"):
         (project.runs / "r/shards" / gone).rename(project.runs / gone)
@@ -222,39 +163,6 @@ def test_dividing_anew_counts_what_the_old_shards_have(project, three, halves, c
     (project.runs / "2-of-2").rename(project.runs / "r/shards/2-of-2")
 
     assert main(["results/runs/r"]) == 0
-    assert len(project.records()) == 18
-
-
-def test_parts_of_several_versions_are_told(project, three, capsys):
-    path = project.runs / "r/shards/2-of-3/manifest.json"
-    content = json.loads(path.read_text())
-    content["versions"]["needlework"] = "9.9"
-    path.write_text(json.dumps(content))
-
-    assert main(["results/runs/r"]) == 0
-    assert "parts were made by several versions of needlework: " in capsys.readouterr().out
-
-
-def test_errors_of_all_shards_make_a_run_void(project, three):
-    for number in (1, 2, 3):
-        error = {"kind": "timeout", "message": ""}
-        change(journal(project, f"{number}-of-3"), outcome="error", score=None, error=error)
-
-    assert main(["results/runs/r"]) == 11
-
-
-def test_runs_that_were_divided_by_hand_are_parts_too(project, shards, capsys):
-    project.run("--run-name=short", "--lengths=400")
-    project.run("--run-name=long", "--lengths=600")
-
-    assert main(["results/runs/short", "results/runs/long"]) == 2
-    assert "several runs: --into FOLDER says where to write" in capsys.readouterr().err
-    assert main(["results/runs/short", "results/runs/long", "--into", "results/runs/all"]) == 0
-    assert json.loads(project.file("manifest.json", "all"))["suites"][0]["lengths"] == [400, 600]
-
-
-def test_shards_may_be_named_one_by_one(project, three):
-    assert main([str(folder) for folder in (project.runs / "r/shards").iterdir()]) == 0
     assert len(project.records()) == 18
 
 

@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from needlework.results.prompt import main as prompt_command
-
 STRICT = """
 import pytest
 
@@ -33,14 +31,6 @@ def test_a_failed_assert_on_a_score_is_a_failure_in_the_terminal(project, worker
     )
     assert [record["outcome"] for record in project.records()].count("wrong") == 2
     assert len(project.records()) == 6
-
-
-def test_a_trial_without_a_score_passes_no_comparison(project):
-    project.pytester.makepyfile(test_needles=STRICT)
-    result = project.run("--depths=50", "--lengths=400", model="mock:ramble")
-
-    result.stdout.fnmatch_lines(["FAILED test_needles.py*", "*1 failed*"])
-    assert [record["outcome"] for record in project.records()] == ["censored"]
 
 
 def test_a_failure_after_scoring_keeps_the_score(project):
@@ -108,32 +98,6 @@ def test_a_gate_judges_each_test_by_itself(project):
 
     result.stdout.fnmatch_lines(["*pass *all of test_a *1.000*", "*FAIL *all of test_b *0.000*"])
     assert result.ret == 1
-
-
-def test_a_prompt_is_found_by_the_name_of_either(project, capfd):
-    project.pytester.makepyfile(test_needles=TWO)
-    project.run(*ONE_CELL)
-
-    assert prompt_command([str(project.runs / "r"), "niah@test_b-len400-depth50-code-r0"]) == 0
-
-
-def test_parameters_beside_the_cell_are_part_of_a_tests_name(project):
-    project.pytester.makepyfile(
-        test_needles="""
-        import pytest
-
-        @pytest.mark.parametrize("scorer", ["match", "exact_match"])
-        @pytest.mark.cells("niah")
-        def test_needle(cell, scorer, generate, assert_scored):
-            assert_scored(generate(cell), scorer=scorer)
-        """
-    )
-    project.run(*ONE_CELL)
-
-    assert set(scores(project)) == {
-        ("niah@test_needle_match", "match"),
-        ("niah@test_needle_exact_match", "exact_match"),
-    }
 
 
 def test_tests_of_one_name_over_the_same_cells_are_refused(project):
@@ -238,28 +202,3 @@ def test_half_a_surrogate_in_a_failing_assert_ends_no_worker(project):
     result = project.run("test_own.py", "-n1", process=True)
     assert result.ret == 1
     assert len(project.records()) == 6
-
-
-WITH_FIXTURES = """
-import pytest
-
-@pytest.fixture
-def length(cell):
-    return cell.length
-
-class TestMine:
-    @pytest.mark.cells("niah")
-    def test_cells(self, request, cell, length, generate, assert_scored):
-        assert request.getfixturevalue("cell") == cell == request.node.callspec.params["cell"]
-        assert length == cell.length
-        path, line, name = request.node.reportinfo()
-        assert request.node.location == (path.name, line, name)
-        assert_scored(generate(cell))
-"""
-
-
-def test_a_fixture_of_ones_own_takes_the_cell_and_every_test_knows_where_it_stands(project):
-    project.pytester.makepyfile(test_needles=WITH_FIXTURES)
-
-    assert project.run().ret == 0
-    assert [record["outcome"] for record in project.records()] == ["found"] * 6

@@ -9,14 +9,6 @@ import pytest
 CELLS = 6
 
 
-def test_every_cell_is_recorded_and_none_fails(project):
-    result = project.run(model="mock:wrong")
-
-    assert result.ret == 0
-    assert [record["outcome"] for record in project.records()] == ["wrong"] * CELLS
-    result.stdout.fnmatch_lines(["score 0 %*n = 6*", "*results/runs/r*"])
-
-
 def test_a_perfect_model_finds_everything_and_the_files_say_so(project):
     result = project.run("-v")
 
@@ -104,13 +96,6 @@ def test_several_models_in_one_run(project):
     }
 
 
-def test_chinese_runs_end_to_end(project):
-    project.run("--language=zh", "--corpus=sanguo", "--depths=0,100")
-
-    assert {record["outcome"] for record in project.records()} == {"found"}
-    assert {record["needle"] for record in project.records()} == {"code_zh"}
-
-
 @pytest.mark.parametrize(
     ("model", "outcomes"),
     [
@@ -124,15 +109,6 @@ def test_outcomes_are_told_apart(project, model, outcomes):
     project.run(model=model)
 
     assert {record["outcome"] for record in project.records()} == outcomes
-
-
-def test_an_error_is_no_score_and_looks_different(project):
-    result = project.run("-v", model="mock:error=timeout")
-
-    assert result.ret == 11
-    assert {(r["outcome"], r["score"], r["error"]["kind"]) for r in project.records()} == {("error", None, "timeout")}
-    result.stdout.fnmatch_lines(["*ERROR TIMEOUT*"])
-    assert "Traceback" not in result.stdout.str()
 
 
 def test_a_cell_that_cannot_be_built_says_which_length_fits(project):
@@ -151,14 +127,6 @@ def test_junit_carries_the_scores(project):
     scores = [node.get("value") for node in tree.iter("property") if node.get("name") == "score"]
     assert scores == ["1.0000"] * CELLS
     assert any("score >= 0.5" in (case.get("name") or "") for case in tree.iter("testcase"))
-
-
-@pytest.mark.parametrize(
-    ("gate", "status"),
-    [("score >= 0.5", 0), ("score >= 0.1 per depth", 0), ("score < 0.5", 1), ("score >= 0.9 [length=9k]", 4)],
-)
-def test_a_gate_decides_the_exit_code(project, gate, status):
-    assert project.run("--gate", gate, "--repeats=8").ret == status  # one sample decides nothing
 
 
 EVERYWHERE = [
@@ -218,15 +186,6 @@ def test_distractors_of_several_needles_are_placed(project):
     for record in project.records():
         assert record["outcome"] == "found"
         assert [needle["name"] for needle in record["prompt"]["needles"]] == ["owls1", "owls2", "distractor0"]
-
-
-def test_a_perfect_mock_scores_100_by_cdmes_own_rule(project):
-    result = project.run("--preset=cdme-8k", "--lengths=1000", "--depths=0,52", "--repeats=1", "--corpus=sanguo")
-
-    assert result.ret == 0
-    for record in project.records():
-        assert (record["outcome"], record["score"]) == ("found", 1.0)
-        assert record["expected"] == ["小明最喜欢的实习的地点就是上海人工智能实验室。"]
 
 
 def test_an_option_that_nothing_looks_at_is_told_in_the_header(project):

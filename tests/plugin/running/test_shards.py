@@ -44,10 +44,6 @@ def test_a_shard_without_cells_is_done(project, workers):
     assert not (project.runs / "r/shards/3-of-3/shard.json").exists()
 
 
-def test_nothing_selected_is_still_told(project):
-    assert project.run("--shard=1/3", "-k", "nothing").ret == 5
-
-
 def test_gates_and_errors_wait_for_the_merge(project):
     result = project.run("--shard=1/2", "--gate=score >= 0.9", model="mock:error=timeout")
 
@@ -55,13 +51,6 @@ def test_gates_and_errors_wait_for_the_merge(project):
     result.stdout.fnmatch_lines(["needlework: shard 1 of 2: gates and --max-errors wait for needlework merge, *"])
     assert "gate score" not in result.stdout.str()
     assert json.loads(project.file("shards/1-of-2/manifest.json"))["options"]["gate"] == ["score >= 0.9"]
-
-
-def test_a_killed_shard_goes_on(project):
-    project.run("--shard=1/2", "-k", "depth0- or depth50-")
-    project.run("--shard=1/2")
-
-    assert len(project.journal("r/shards/1-of-2")) == 3
 
 
 def test_a_plan_is_of_the_shard_and_writes_nothing(project):

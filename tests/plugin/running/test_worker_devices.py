@@ -104,13 +104,3 @@ def test_a_mark_by_another_name_is_seen_before_workers_start(project, gpus):
     result = project.run("-n4", "-k", "nothing", model="smollm2", process=True)
 
     assert "one process, not -n 4" in header(result)
-
-
-def test_a_mark_that_nobody_saw_loads_no_second_copy_onto_a_device(project, gpus):
-    gpus("")
-    project.pytester.makepyfile(marks="import pytest\ncells = pytest.mark.__getattr__('cells')")
-    project.pytester.makepyfile(test_needles=ALIAS.replace("pytest.mark.cells", "__import__('marks').cells"))
-    result = project.run("-n2", "-p", "marks", model="smollm2", process=True)
-
-    assert "workers would load smollm2 onto one device: leave out -n" in result.stdout.str() + result.stderr.str()
-    assert not project.runs.joinpath("r", "results.json").exists()

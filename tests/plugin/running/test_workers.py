@@ -39,13 +39,3 @@ def test_a_resumed_run_may_have_another_number_of_workers(project):
     project.run()
 
     assert len(project.journal()) == len(project.records()) == 6
-
-
-def test_latency_appears_in_the_benchmark_file_under_workers(project):
-    import json
-
-    project.run("-n2", "--benchmark-json=bench.json")
-    found = json.loads((project.pytester.path / "bench.json").read_text())["benchmarks"]
-
-    whole = [each for each in found if each["name"].startswith("latency[")]
-    assert len(whole) == 2, "one entry for each length"

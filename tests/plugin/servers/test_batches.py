@@ -111,19 +111,6 @@ def test_a_part_of_the_answers_is_a_part_of_the_run(project: Project) -> None:
     assert "is it the answer to another --batch-out?" in nothing.stderr.str()
 
 
-def test_a_service_that_cuts_prompts_is_seen(project: Project) -> None:
-    def cut(asked: Asked) -> Said:
-        said = honest(asked)
-        return Said(said.text, tokens=300) if len(asked.prompt) > 2000 else said
-
-    with loopback(cut) as server:
-        out(project, "q.jsonl")
-        answered(server.url, "q.jsonl")
-    back(project, "out.jsonl", more=("--max-errors=100",))
-    assert [record["outcome"] for record in project.records()] == ["found"] * 3 + ["invalid"] * 3
-    assert "server_truncated" in project.records()[-1]["why"]
-
-
 def test_answers_to_other_prompts_are_not_taken(project: Project) -> None:
     with loopback() as server:
         out(project, "q.jsonl", "--seed=1")
@@ -132,16 +119,6 @@ def test_answers_to_other_prompts_are_not_taken(project: Project) -> None:
     assert {record["error"]["message"][:45] for record in project.records()} == {
         "no line of --batch-in answers this request of"
     }
-
-
-def test_marks_are_asked_for_too(project: Project) -> None:
-    out(project, "q.jsonl", "--canary", "--lengths=400")
-    assert len(lines("q.jsonl")) == 2 * 3 + 2
-    with loopback() as server:
-        answered(server.url, "q.jsonl")
-    back(project, "out.jsonl", more=("--canary", "--lengths=400"))
-    assert {record["outcome"] for record in project.records()} == {"found"}
-    assert "canary_start_missing" in project.records()[0]["details"]["flags"]
 
 
 def test_both_questions_of_a_trial_are_in_the_batch(project: Project) -> None:
@@ -192,28 +169,3 @@ def test_what_a_batch_cannot_do_is_one_line(project: Project, given: tuple[str, 
     assert result.ret == 4
     result.stderr.fnmatch_lines([f"ERROR: {line}"])
     assert not Path("q").exists()
-
-
-def test_a_model_of_this_machine_has_no_batch_service(project: Project) -> None:
-    result = project.run("--batch-out=q")
-    result.stderr.fnmatch_lines(["ERROR: --model: 'mock:perfect': a batch service is asked as openai:NAME*"])
-
-
-@pytest.mark.slow
-def test_a_real_model_answers_a_batch_as_it_answers_a_run(project: Project, llama_server: str) -> None:
-    given = ("--lengths=300", "--depths=0,100", "--tokenizer=smollm2")
-    project.run("--batch-out=q.jsonl", *given, model="openai:smol")
-    assert answered(llama_server, "q.jsonl") == (4, 0)
-    project.run("--batch-in=out.jsonl", *given, model="openai:smol")
-    project.run(f"--base-url={llama_server}", "--concurrency=1", *given, model="openai:smol", name="served")
-    batched, served = project.records(), project.records("served")
-    assert [record["outcome"] for record in batched] == [record["outcome"] for record in served]
-    assert [record["answer"] for record in batched] == [record["answer"] for record in served]
-    facts = json.loads(project.file("manifest.json"))["models"]["openai:smol"]
-    assert any(name.startswith("calibration chat") and told == "exact, +0 tokens" for name, told in facts.items())
-
-
-def test_a_folder_that_is_not_there_is_told_and_not_made(project):
-    result = out(project, "nope/q.jsonl")
-    result.stderr.fnmatch_lines(["ERROR: --batch-out: 'nope/q.jsonl': there is no folder nope; make it*"])
-    assert not (project.pytester.path / "nope").exists()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.haystack_fixtures.models.served.planted_http import Answer, good, planted_server
+from tests.haystack_fixtures.models.served.planted_http import good, planted_server
 
 
 def judged(project, server, *args, scorer="judge_evalscope"):
@@ -26,14 +26,6 @@ def test_a_judge_sees_question_reference_and_answer_and_never_the_context(projec
     assert max(map(len, sent)) < 3000
 
 
-def test_llmtests_judge(project):
-    with planted_server() as server:
-        server.plant(good("Rating: [[10]]"))
-        judged(project, server, scorer="judge_llmtest")
-
-    assert {record["score"] for record in project.records()} == {1.0}
-
-
 def test_a_verdict_that_cannot_be_read_is_an_error_and_no_score(project):
     with planted_server() as server:
         server.plant(good("I would say eight."))
@@ -41,14 +33,6 @@ def test_a_verdict_that_cannot_be_read_is_an_error_and_no_score(project):
 
     assert {(r["outcome"], r["score"], r["error"]["kind"]) for r in project.records()} == {("error", None, "judge")}
     assert result.ret == 11
-
-
-def test_a_judge_that_cannot_be_reached_is_an_error_too(project):
-    with planted_server() as server:
-        server.plant(Answer(status=400, body={"error": {"message": "no such model"}}))
-        judged(project, server)
-
-    assert {record["error"]["kind"] for record in project.records()} == {"judge"}
 
 
 def test_a_judging_scorer_without_a_judge_is_one_line(project):
@@ -137,16 +121,6 @@ def test_a_wrong_prompt_is_one_line(project, text, said):
 
     assert result.ret == 4
     assert said in result.stderr.str()
-
-
-@pytest.mark.parametrize(
-    "option", ["--judge-strategy=llm", "--judge-strategy=llm_recall", "--judge-prompt=conftest.py"]
-)
-def test_a_strategy_and_a_prompt_need_a_judge(project, option):
-    result = project.run(option)
-
-    assert result.ret == 4
-    assert "give --judge SPEC" in result.stderr.str()
 
 
 def test_evalscopes_preset_says_who_judges_and_takes_a_judge_where_there_is_one(project):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from tests.batch_runner import run_batch
 from tests.loopback import Asked, Loopback, Said, loopback
 from tests.plugin.conftest import Project
 
@@ -47,18 +45,6 @@ def test_as_many_answers_as_concurrency_says_are_judged_at_once(project: Project
         assert not list((project.runs / "r").glob("answers-*"))
 
 
-def test_one_at_a_time_gives_the_same_results(project: Project) -> None:
-    with loopback(lambda asked: Said(f"[[{1 + len(asked.prompt) % 10}]]")) as judge:
-        project.run(*judged(judge, "--scorer=judge_llmtest", at_once=1), name="one")
-        assert judge.most_in_flight == 1
-        project.run(*judged(judge, "--scorer=judge_llmtest"), name="several")
-
-    one, several = project.records("one"), project.records("several")
-    for record in (*one, *several):
-        del record["timing"]
-    assert several == one
-
-
 def test_a_finished_run_is_judged_now_from_its_stored_answers(project: Project) -> None:
     with loopback(together()) as judge, loopback() as server:
         to_model = f"--base-url={server.url}"
@@ -68,16 +54,6 @@ def test_a_finished_run_is_judged_now_from_its_stored_answers(project: Project) 
 
         assert [score for _, score in scores(project)] == [0.8] * CELLS
         assert (len(server.requests), len(judge.requests)) == (asked, CELLS)
-
-
-def test_answers_of_a_batch_are_judged_at_once(project: Project) -> None:
-    with loopback(together()) as judge, loopback() as server:
-        project.run("--batch-out=q.jsonl", "--template=raw", model="openai:gpt-4")
-        run_batch(Path("q.jsonl"), server.url, Path("out.jsonl"), Path("err.jsonl"))
-        project.run(*judged(judge, "--batch-in=out.jsonl", "--template=raw"), model="openai:gpt-4")
-
-        assert [score for _, score in scores(project)] == [0.8] * CELLS
-        assert len(judge.requests) == CELLS
 
 
 def test_a_judge_is_not_asked_of_what_tests_score_by_a_rule(project: Project) -> None:
@@ -150,12 +126,3 @@ def test_a_question_to_a_judge_that_hangs_stops_no_other(project: Project) -> No
         assert got == [True, True]
         assert [score for _, score in scores(project)] == [0.8] * cells
         assert server.asked.total() == cells
-
-
-def test_what_a_judge_fails_at_is_an_error_of_each_trial(project: Project) -> None:
-    with loopback(lambda _asked: Said("I would say eight.")) as judge:
-        result = project.run(*judged(judge))
-
-        assert len(judge.requests) == 2 * CELLS
-    assert {(r["outcome"], r["error"]["kind"]) for r in project.records()} == {("error", "judge")}
-    assert result.ret == 11

@@ -5,7 +5,6 @@ lost, none asked twice.
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import sys
 import time
@@ -72,33 +71,6 @@ def test_a_storm_loses_no_cell_and_asks_none_twice(workers: int, repeats: int, t
     assert seen["most_in_flight"] <= CONCURRENCY
     assert workers or seen["most_in_flight"] > CONCURRENCY / 2, "a worker knows only the cells that it has been given"
     assert set(seen["faults"]) == {"", *FAULTS}, "every fault was met"
-
-
-@pytest.mark.slow
-def test_a_rejected_key_ends_the_run_with_one_line(tmp_path: Path) -> None:
-    with storm_server(refuses=True) as storm:
-        result = run(tmp_path, storm.url, "--depths=0:100:10", "--repeats=20", "-n2")
-        seen = storm.seen()
-    assert result.returncode == 2, result.stdout + result.stderr
-    assert "stopped: the server wants a key, and none was sent: HTTP 401: Incorrect API key provided" in result.stdout
-    assert len(journal(tmp_path)) <= 2, "one cell of each worker"
-    assert sum(seen["asked"].values()) <= CONCURRENCY
-
-
-@pytest.mark.slow
-def test_a_dead_server_ends_the_run_and_the_next_run_goes_on(tmp_path: Path) -> None:
-    grid = ("--depths=0:100:10", "--repeats=3")
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    result = run(tmp_path, f"http://127.0.0.1:{port}/v1", *grid)
-    assert result.returncode == 2, result.stdout + result.stderr
-    assert f"stopped: http://127.0.0.1:{port}/v1 never answered" in result.stdout
-    assert len(journal(tmp_path)) == 1, "the rest was not asked"
-
-    with storm_server(port=port) as storm:
-        result = run(tmp_path, storm.url, *grid)
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert "30 scored" in result.stdout
 
 
 @pytest.mark.parametrize(

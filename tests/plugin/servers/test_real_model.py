@@ -28,18 +28,3 @@ def test_prompts_can_be_made_again_byte_for_byte(project, capfdbinary):
 
     assert needlework.main(["prompt", str(project.runs / "r"), record["id"]]) == 0
     assert capfdbinary.readouterr().out == saved
-
-
-def test_a_run_can_be_scored_again_without_a_model(project, capsys):
-    import json
-
-    import needlework
-
-    project.run(model="mock:perfect")
-    capsys.readouterr()
-
-    assert needlework.main(["rescore", str(project.runs / "r"), "--scorer", "exact_match"]) == 0
-    assert "before: score 100 %" in capsys.readouterr().out
-    again = json.loads((project.runs / "r" / "rescored-exact_match" / "results.json").read_text())["records"]
-    assert {record["scorer"] for record in again} == {"exact_match"}
-    assert needlework.main(["rescore", str(project.runs / "r"), "--scorer", "nowhere"]) == 2

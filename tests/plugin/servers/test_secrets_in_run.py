@@ -172,13 +172,6 @@ def test_nor_under_workers(planted: Planted, behaviour: str) -> None:
     planted.check(planted.run("key and header", "-n2"))
 
 
-def test_nor_when_the_server_cannot_be_reached(planted: Planted) -> None:
-    result = planted.run("address and proxy", url="http://127.0.0.1:9/v1")
-
-    assert result.ret == 11
-    planted.check(result)
-
-
 @pytest.mark.parametrize("behaviour", ["answers", "rubbish"])
 def test_nor_when_a_judge_says_it_again(planted: Planted, behaviour: str) -> None:
     planted.server.say, _ = BEHAVIOURS[behaviour]

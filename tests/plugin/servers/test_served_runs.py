@@ -30,28 +30,6 @@ def test_a_run_learns_once_how_the_server_counts(project: Project, workers: str)
     assert told["calibration raw user Answer:"] == "exact, +0 tokens"
 
 
-def test_a_finished_run_asks_nothing(project: Project) -> None:
-    with loopback() as server:
-        project.run(*RAW, f"--base-url={server.url}", **SERVED)
-        before = (len(server.requests), server.gets)
-        project.run(*RAW, f"--base-url={server.url}", **SERVED)
-        assert (len(server.requests), server.gets) == before
-
-
-def test_a_server_that_cuts_prompts_is_told_in_a_line(project: Project) -> None:
-    def cut(asked: Asked) -> Said:
-        said = honest(asked)
-        return Said(said.text, tokens=300) if len(asked.prompt) > 2000 else said
-
-    with loopback(cut) as server:
-        result = project.run(*RAW, f"--base-url={server.url}", "--max-errors=100", **SERVED)
-    outcomes = [(record["length"], record["outcome"]) for record in project.records()]
-    assert outcomes == [(400, "found")] * 3 + [(600, "invalid")] * 3
-    result.stdout.fnmatch_lines(
-        ["invalid: 3 trials: server_truncated: the server counted 300 tokens of a prompt of 5*"]
-    )
-
-
 @pytest.mark.parametrize(("most", "exit_code"), [("51", 0), ("50", 0), ("49", 11)])
 def test_as_many_errors_as_are_allowed_are_allowed(project: Project, most: str, exit_code: int) -> None:
     """3 of 6 trials cannot be used: exactly 50 %."""
@@ -80,16 +58,6 @@ def test_what_a_server_refuses_below_the_window_that_it_tells_counts_as_an_error
     assert result.ret == exit_code
     line = "skipped below the window: 3, from length 600 on, where 4096 tokens are told:"
     assert (line in result.stdout.str()) is (exit_code == 11)
-
-
-def test_a_server_with_another_tokenizer_voids_the_run(project: Project) -> None:
-    def other(asked: Asked) -> Said:
-        return Said(honest(asked).text, tokens=len(asked.prompt) // 4)
-
-    with loopback(other) as server:
-        result = project.run(*RAW, f"--base-url={server.url}", **SERVED)
-    assert result.ret == 11
-    result.stdout.fnmatch_lines(["invalid: 6 trials: token_mismatch: *has another tokenizer than --tokenizer*"])
 
 
 def test_a_server_that_mixes_answers_up_voids_the_run(project: Project) -> None:

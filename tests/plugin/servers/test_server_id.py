@@ -46,16 +46,3 @@ def test_without_a_name_another_address_is_another_run(project, two, capsys):
     told = capsys.readouterr().err
     assert f"base_url: {two[0].url} / {two[1].url}" in told
     assert "--server-id NAME, given to every shard" in told
-
-
-def test_the_command_line_comes_before_the_environment(project, two, monkeypatch):
-    monkeypatch.setenv("NEEDLEWORK_BASE_URL", two[0].url)
-    project.run(*ASK, f"--base-url={two[1].url}", model="openai:gpt-4")
-
-    assert [server.asked.total() for server in two] == [0, 12]
-
-
-def test_a_name_for_no_server_is_told(project):
-    result = project.run("--server-id=mine", "--plan", model="smollm2")
-
-    result.stdout.fnmatch_lines(["needlework: --server-id is not used: the model runs here; it names a server"])

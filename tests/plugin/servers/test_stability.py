@@ -1,7 +1,5 @@
 """Cells asked again: answers that change are reported beside the score."""
 
-import json
-
 import pytest
 
 
@@ -28,13 +26,6 @@ def test_flips_are_counted_and_named(project):
     assert all(record["outcome"] == "found" for record in project.records()), "the score is the first answer's"
 
 
-def test_nothing_is_asked_again_without_the_option(project):
-    result = project.run()
-
-    assert not stability(project)
-    assert not line(result)
-
-
 def test_a_resumed_run_keeps_what_the_probe_saw(project):
     project.run("--stability=2", model="mock:unsteady")
     before = stability(project)
@@ -45,13 +36,6 @@ def test_a_resumed_run_keeps_what_the_probe_saw(project):
     assert all(record["timing"]["replayed"] for record in project.records())
 
 
-def test_cells_that_were_answered_without_a_probe_are_probed_when_asked_to(project):
-    project.run(model="mock:unsteady")
-    result = project.run("--stability=2", model="mock:unsteady")
-
-    assert "stability: 2 cells" in line(result)
-
-
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
 def test_the_same_cells_are_probed_with_any_worker_count(project, workers):
     project.run("--stability=3", workers)
@@ -59,11 +43,3 @@ def test_the_same_cells_are_probed_with_any_worker_count(project, workers):
 
     assert len(probed) == 3
     assert probed == {"niah-len400-depth100-code-r0", "niah-len600-depth50-code-r0", "niah-len600-depth100-code-r0"}
-
-
-def test_results_json_has_the_sums(project):
-    project.run("--stability=2", model="mock:unsteady")
-    found = json.loads(project.file("results.json"))["stability"]
-
-    assert found["cells"] == 2
-    assert found["flips"]["texts"] == 6

@@ -49,13 +49,6 @@ def test_a_run_that_goes_on_keeps_when_it_began(old, more):
     assert manifest(old)["ended"] > LONG_AGO
 
 
-@pytest.mark.parametrize("more", [("--fresh",), ("--seed=3",), ("--answer-budget=90",)])
-def test_a_run_without_an_earlier_answer_begins_now(old, more):
-    old.run("--lengths=400", *more)
-
-    assert manifest(old)["started"] == manifest(old)["session_started"] > LONG_AGO
-
-
 @pytest.fixture
 def corpus(project):
     """A folder of texts in the project, and what asks for it."""
@@ -86,15 +79,6 @@ def test_a_changed_corpus_is_another_run_and_its_old_answers_are_told(project, c
     assert said in project.run(*ask).stdout.str()
 
 
-def test_other_options_are_told_apart_from_other_prompts(project, corpus):
-    project.run("--lengths=400", "--corpus=texts", "--seed=3")
-    grow(corpus)
-    told = project.run("--lengths=400", "--corpus=texts").stdout.str()
-
-    assert "r also holds 3 records of a run with other options" in told
-    assert "to other prompts" not in told
-
-
 def test_a_run_of_two_versions_of_a_corpus_says_so_from_then_on(project, corpus):
     project.run("--lengths=400", "--corpus=texts")
     grow(corpus)
@@ -117,30 +101,6 @@ def test_facts_of_a_server_are_kept_when_nothing_is_asked(project):
     assert manifest(project)["models"]["openai:gpt-4"] == told
 
 
-@pytest.mark.slow  # it waits for the server
-def test_facts_of_a_server_are_kept_when_it_is_away(project):
-    with loopback(mixed) as server:
-        ask = ("--template=raw", f"--base-url={server.url}", "--timeout=2")
-        project.run("--lengths=400", *ask, model="openai:gpt-4")
-        told = manifest(project)["models"]["openai:gpt-4"]
-    project.run("--lengths=400,600", *ask, model="openai:gpt-4")
-
-    assert {record["outcome"] for record in project.records()} > {"error"}
-    assert manifest(project)["models"]["openai:gpt-4"] == told
-
-
-def test_a_model_that_is_asked_after_answers_from_the_journal_is_told(project):
-    with loopback(mixed) as server:
-        ask = ("--template=raw", f"--base-url={server.url}")
-        project.run("--lengths=400", *ask, model="openai:gpt-4")
-        path = project.runs / "r" / "manifest.json"
-        known = manifest(project)["models"]["openai:gpt-4"]
-        path.write_text(json.dumps({**manifest(project), "models": {}, "pace": {}, "ended": None}))  # it was killed
-        project.run("--lengths=400,600", *ask, model="openai:gpt-4")
-
-    assert manifest(project)["models"]["openai:gpt-4"] == known
-
-
 def test_a_server_that_was_given_another_window_is_told(project, monkeypatch):
     monkeypatch.delenv("PYTEST_XDIST_TESTRUNUID", raising=False)  # two runs, and not two workers that learn together
     with loopback(mixed) as server:
@@ -152,15 +112,3 @@ def test_a_server_that_was_given_another_window_is_told(project, monkeypatch):
     said = "answers of earlier sessions were given under other facts (before / now): models openai:gpt-4: "
     assert f"{said}server max_model_len 32000 / 8000, window 32000 / 8000" in told
     assert manifest(project)["models"]["openai:gpt-4"]["window"] == 8_000
-
-
-def test_facts_of_a_model_outlive_other_options_that_take_its_answers_over(project):
-    with loopback(mixed) as server:
-        ask = ("--lengths=400", "--template=raw", f"--base-url={server.url}")
-        project.run(*ask, model="openai:gpt-4")
-        told = manifest(project)
-        project.run(*ask, "--model=openai:gpt-4o", model="openai:gpt-4")
-
-    assert manifest(project)["models"]["openai:gpt-4"] == told["models"]["openai:gpt-4"]
-    assert "openai:gpt-4o" in manifest(project)["models"]
-    assert manifest(project)["started"] == told["started"]

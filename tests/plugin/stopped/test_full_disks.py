@@ -83,12 +83,6 @@ def test_a_disk_that_is_full(largest: int, line: tuple[str, ...], project: Any) 
     goes_on(project, project.runs, kept)
 
 
-@pytest.mark.slow
-def test_a_full_disk_under_workers(project: Any) -> None:
-    refused(limited(project, 9_000, "-n2"), "journal", "free space")
-    goes_on(project, project.runs, journal(project.runs))
-
-
 def test_prompts_that_cannot_be_written(project: Any) -> None:
     (project.runs / "r").mkdir(parents=True)
     (project.runs / "r" / "prompts").write_text("not a folder")
@@ -108,17 +102,6 @@ def mounted(*words: str, at: Path) -> Iterator[None]:
         yield
     finally:
         subprocess.run(["umount", "-l", str(at)], check=True)
-
-
-@pytest.mark.parametrize("free_kb", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (12, 40, 120))])
-def test_a_real_file_system_that_is_full(free_kb: int, project: Any, tmp_path: Path) -> None:
-    with mounted("-t", "tmpfs", "-o", "size=300k", "tmpfs", at=tmp_path):
-        (tmp_path / "others").write_bytes(b"x" * 1024 * (300 - free_kb))
-        refused(ask(project, f"--results-dir={tmp_path / 'runs'}"), "No space left on device")
-        kept = journal(tmp_path / "runs")
-        (tmp_path / "others").unlink()
-        subprocess.run(["mount", "-o", "remount,size=9m", str(tmp_path)], check=True)
-        goes_on(project, tmp_path / "runs", kept)
 
 
 def test_a_folder_that_is_read_only(project: Any) -> None:
@@ -190,17 +173,6 @@ def test_an_odd_folder(make: Callable[[Path], Path], project: Any, tmp_path: Pat
         else ("--results-dir", "cannot be written")
     )
     refused(ask(project, f"--results-dir={make(tmp_path)}"), *words)
-
-
-def test_results_that_are_a_folder(project: Any) -> None:
-    wrong = project.runs / "r" / "results.json"
-    (wrong / "x").mkdir(parents=True)
-    refused(ask(project), "results", "cannot be written")
-    kept = journal(project.runs)
-    shutil.rmtree(wrong)
-
-    assert len(kept) == CELLS
-    goes_on(project, project.runs, kept)
 
 
 @pytest.mark.slow

@@ -74,13 +74,6 @@ def test_ctrl_c_before_the_first_answer_says_how_to_go_on(project: Project) -> N
     assert len(project.records()) == 6
 
 
-def test_no_gate_passes_on_half_a_run(stopped: Project) -> None:
-    result = stopped.run("--gate=score >= 0.1")
-
-    assert result.ret == 11
-    result.stdout.fnmatch_lines([f"  inconclusive  all *void: {WORDS}"])
-
-
 def test_the_same_command_again_makes_it_whole(stopped: Project) -> None:
     stopped.run()
     stopped.asks("niah")
@@ -89,13 +82,6 @@ def test_the_same_command_again_makes_it_whole(stopped: Project) -> None:
     assert result.ret == 0
     assert "interrupted" not in result.stdout.str()
     assert json.loads(stopped.file("results.json"))["planned"] == 6
-
-
-def test_cells_that_a_run_was_not_to_ask_are_not_missing(project: Project) -> None:
-    project.run("-k", "len400")
-    project.run("-k", "len600-depth50")
-
-    assert json.loads(project.file("results.json"))["planned"] == 4
 
 
 @pytest.mark.slow

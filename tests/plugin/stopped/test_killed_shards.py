@@ -118,23 +118,3 @@ def test_a_merge_that_is_killed_has_lost_nothing(shards: Path, one: dict[str, An
     assert main([str(shards)]) == 0
     assert files(shards) == one
     assert not list(shards.glob(".*.tmp"))
-
-
-def test_shards_of_the_embedded_model_are_one_run(tmp_path: Path) -> None:
-    """A real model, which computes what cells of a shard share."""
-
-    def run(name: str, *words: str) -> None:
-        grid = ("--lengths=300", "--depths=0,100", "--repeats=2", "--corpus=pydoc", "--task=niah")
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", str(ROOT / "benchmarks"), "-q", *grid, *words, "--rootdir", str(ROOT),
-             "-p", "no:cacheprovider", f"--run-name={name}", f"--results-dir={tmp_path}"],
-            cwd=ROOT, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout
-
-    run("one")
-    for number in (1, 2):
-        run("run", f"--shard={number}/2")
-
-    assert main([str(tmp_path / "run")]) == 0
-    assert files(tmp_path / "run") == files(tmp_path / "one")

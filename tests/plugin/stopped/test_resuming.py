@@ -14,16 +14,6 @@ def test_a_named_run_goes_on_where_it_stopped(project):
     assert len(project.records()) == 6
 
 
-def test_a_session_that_asks_nothing_keeps_what_the_manifest_says_of_the_model(project):
-    project.run()
-    told = json.loads(project.file("manifest.json"))["models"]
-    assert told
-    project.run()
-    assert json.loads(project.file("manifest.json"))["models"] == told
-    project.run("--seed=7", "--fresh", model="mock:wrong")
-    assert list(json.loads(project.file("manifest.json"))["models"]) == ["mock:wrong"]
-
-
 def test_errors_are_tried_again(project):
     project.run(model="mock:perfect")
     lines = project.journal()
@@ -55,25 +45,6 @@ def test_a_new_scorer_scores_the_stored_answers(project):
 
     assert len(project.journal()) == 6
     assert {record["scorer"] for record in project.records()} == {"exact_match"}
-
-
-def test_the_same_run_twice_gives_the_same_results(project):
-    def content(name):
-        return [{key: value for key, value in record.items() if key != "timing"} for record in project.records(name)]
-
-    project.run("--run-name=a")
-    project.run("--run-name=b")
-
-    assert content("a") == content("b")
-
-
-def test_answers_from_the_journal_are_told(project):
-    project.run("-k", "depth50")
-    told = project.run().stdout.str()
-    assert "2 of 6 answers are from this run's journal, written 20" in told
-    assert "; 4 were asked now" in told
-    assert "6 of 6 answers are from this run's journal" in (again := project.run().stdout.str())
-    assert "none was asked now" in again
 
 
 def test_the_time_that_is_told_is_of_the_last_session_that_asked(project):

@@ -72,23 +72,3 @@ def test_inspects_own_reader_opens_it(run: Path) -> None:
 
     assert (found.status, found.results.scores[0].metrics["mean"].value) == ("success", 0.5)
     assert [sample.metadata["outcome"] for sample in found.samples] == [*OUTCOMES] * 2
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["nowhere", "--to", "inspect"], "'nowhere': does not exist"),
-        (["nowhere"], "the following arguments are required: --to"),
-        (["nowhere", "--to", "excel"], "invalid choice: 'excel'"),
-    ],
-)
-def test_bad_input_is_one_line_and_exit_code_2(
-    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    try:
-        code = needlework.main(["export", *words])
-    except SystemExit as ended:
-        code = int(str(ended.code))
-    error = capsys.readouterr().err
-    assert (code, error.count("\n")) == (2, 1)
-    assert message in error

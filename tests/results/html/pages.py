@@ -58,11 +58,10 @@ class Page(HTMLParser):
         content: dict[str, Any] = json.loads(self.inside("script")[0])
         return content
 
-    def details(self) -> dict[str, Any]:
+    def details(self) -> list[Any]:
         """The packed part, unpacked as the script does it."""
         packed = "".join(self.inside("script")[1:-1])
-        empty: dict[str, Any] = {"values": [], "rows": []}
-        return json.loads(zlib.decompress(b64decode(packed))) if packed else empty
+        return json.loads(zlib.decompress(b64decode(packed))) if packed else []
 
     def trials(self) -> list[dict[str, Any]]:
         """The trials as the script reads them."""
@@ -70,15 +69,7 @@ class Page(HTMLParser):
 
     def pairs(self) -> list[list[dict[str, Any] | None]]:
         """The trials of each row: one in a run's page, two in a comparison's."""
-        data, details = self.data(), self.details()
-        shared, own, values = data["shared"], data["own"], details["values"]
-
-        def trial(row: list[Any]) -> dict[str, Any]:
-            numbers, rest = row[: len(shared)], row[len(shared) :]
-            told = {name: values[number] for name, number in zip(shared, numbers, strict=True)}
-            return told | dict(zip(own, rest, strict=True))
-
-        return [[None if each is None else trial(each) for each in row[3:]] for row in details["rows"]]
+        return [row[3:] for row in self.details()]
 
 
 def grid(make_record: MakeRecord, columns: int, rows: int, **fields: Any) -> list[Record]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from needlework.core.record import Record
 from needlework.results.html.boards import board_html
-from needlework.results.statistics.leaderboard.boards import Candidate, boards_of
+from needlework.results.statistics.leaderboard.boards import ModelRun, boards_of
 from needlework.results.statistics.leaderboard.entries import entries_of
 from needlework.results.statistics.panels import asked_of
 from tests.results.html.browser import Browser
@@ -22,8 +22,8 @@ def page(make_record: Callable[..., Record]) -> str:
             for length in (1000, 2000, 4000, 8000, 16000, 32000)
             for repeat in range(16)
         ]
-        entries = {entry.task: entry for entry in entries_of(asked_of(records))}
-        candidates.append(Candidate(name, name, "../x/report.html", entries, {}))
+        entries = {entry.task: entry for entry in entries_of(asked_of(records), {})}
+        candidates.append(ModelRun(name, name, name, "../x/report.html", entries))
     boards = boards_of(candidates)
     return board_html(boards, [None], title="Leaderboard", notes=["one run is left out"])
 

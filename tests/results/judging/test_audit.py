@@ -17,7 +17,6 @@ from tests.results.changed import changed
 from tests.results.document_records import asked
 
 Audit = Callable[..., list[str]]
-PAIR = {"item": "a", "verdict": "win", "shown_first": "ours", "replies": ["A"]}
 
 
 @pytest.fixture
@@ -122,7 +121,6 @@ def test_labelled_answers_audit_the_offline_rule(tmp_path: Path, audit: Audit) -
         ("a.jsonl", [{"item": "a", "human": "win"}], "has neither"),
         ("a.jsonl", [{"item": at, "human": at} for at in range(51)], "51 different labels"),
         ("a.jsonl", [{"item": "a", "judge": "x"}, {"item": "a", "judge": "y"}], "verdicts of several judges, x, y"),
-        ("a.jsonl", [PAIR, {"item": "a", "verdict": 7, "replies": ["7"]}], "keep rows of one kind"),
         ("a.jsonl", [{"response": "x", "human": "right"}], "line 1 needs"),
         ("a.csv", ["item,label"], "has no column human and verdict"),
         ("b.csv", ["item,human,verdict", 'a,"b'], "is no CSV"),

@@ -23,7 +23,7 @@ from needlework.results.report.charts import (
     telling_panels,
 )
 from needlework.results.statistics.documents import document_statistics
-from needlework.results.statistics.leaderboard.boards import Candidate, series_of
+from needlework.results.statistics.leaderboard.boards import ModelRun, series_of
 from needlework.results.statistics.leaderboard.entries import entries_of
 from needlework.results.statistics.panels import Panel, asked_of, summarise
 from needlework.results.statistics.run_report import run_report
@@ -218,11 +218,9 @@ def test_a_history_has_misses_beside_scores_and_the_names_of_its_runs(make_recor
     runs = []
     for at, name in enumerate(("before", "after", "later")):
         records = [make_record(repeat=each, outcome="found" if at or each else "error") for each in range(4)]
-        entries = {entry.task: entry for entry in entries_of(asked_of(records))}
-        runs.append(
-            (f"2026-01-0{at + 1} 12:00", "mock", Candidate(name, name, "", entries, dict.fromkeys(entries, "")))
-        )
-    (series,) = series_of(runs)
+        entries = {entry.task: entry for entry in entries_of(asked_of(records), {})}
+        runs.append((f"2026-01-0{at + 1} 12:00", ModelRun(name, name, "mock", "", entries)))
+    (series,) = series_of(runs, by_model=True)
     chart = history_chart(series, "history", "t", "b")
 
     assert [line.name for line in chart.lines] == ["score", "misses counted"]

@@ -26,14 +26,6 @@ def written(path, records, fresh=False):
     journal.close()
 
 
-def test_what_is_appended_is_read_back_in_order(tmp_path):
-    path = tmp_path / "run" / "journal.jsonl"
-    written(path, [record(1), record(2)])
-    written(path, [record(3)])
-
-    assert read_journal(path) == [record(1), record(2), record(3)]
-
-
 def test_fresh_begins_anew(tmp_path):
     path = tmp_path / "journal.jsonl"
     written(path, [record(1)])
@@ -71,24 +63,6 @@ def test_a_file_without_a_single_whole_line_is_emptied(tmp_path):
     assert read_journal(path) == [record(1)]
 
 
-def test_any_text_survives(tmp_path):
-    path = tmp_path / "journal.jsonl"
-    nasty = 'NUL \0, surrogate \ud800, newline \n, 中文, "quotes"'
-    written(path, [record(1, nasty)])
-
-    assert read_journal(path)[0].response.text == nasty
-    assert path.read_bytes().count(b"\n") == 1
-
-
-def test_a_second_run_into_the_same_folder_is_refused(tmp_path):
-    path = tmp_path / "journal.jsonl"
-    first = Journal(path, fresh=False)
-    with pytest.raises(InputError, match="another run is writing there"):
-        Journal(path, fresh=False)
-    first.close()
-    Journal(path, fresh=False).close()
-
-
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="--results-dir"):
@@ -120,10 +94,6 @@ def test_a_spoilt_line_costs_that_line_alone(tmp_path):
     written(path, [record(2)])
 
     assert read_journal(path) == [record(1), record(2)]
-
-
-def test_no_journal_is_no_records(tmp_path):
-    assert read_journal(tmp_path / "nothing.jsonl") == []
 
 
 def test_lines_that_are_no_records_are_counted(tmp_path):

@@ -3,10 +3,7 @@
 import pytest
 
 from needlework.core.grid import parse_id
-from needlework.results.files.json_files import write_json
-from needlework.results.gates.gate import load_baseline
 from needlework.results.records.samples import by_test, latest_of_each, name_of_test
-from needlework.results.statistics.run_report import run_report
 
 CELL = "niah-len1000-depth50-code-r0"
 
@@ -28,12 +25,6 @@ def test_a_test_has_one_name_wherever_pytest_runs(nodeid, name):
 
 def of(make_record, test: str, **fields):
     return make_record(id=CELL, nodeid=f"{test}[{CELL}]", depth=50.0, **fields)
-
-
-def test_the_last_record_of_one_test_counts_and_keeps_its_name(make_record):
-    first, last = (of(make_record, "test_own.py::test_a", outcome=outcome) for outcome in ("error", "found"))
-
-    assert latest_of_each([first, last]) == [last]
 
 
 def later(make_record, outcome="error", key="k", flags=(), replayed=False):
@@ -70,21 +61,6 @@ def test_tests_of_one_name_are_told_apart_by_their_files(make_record):
     found = latest_of_each([of(make_record, f"test_{name}.py::test_it") for name in "ab"])
 
     assert [record.task_label for record in found] == ["niah@test_a.test_it", "niah@test_b.test_it"]
-
-
-def test_tests_that_share_no_cell_need_no_names(make_record):
-    other = make_record(id=CELL.replace("50", "60"), nodeid=f"t.py::test_b[{CELL.replace('50', '60')}]", depth=60.0)
-
-    assert {record.task_label for record in latest_of_each([of(make_record, "t.py::test_a"), other])} == {"niah"}
-
-
-def test_a_baseline_of_two_tests_is_compared_test_by_test(make_record, tmp_path):
-    of_a = of(make_record, "t.py::test_a", outcome="found")
-    before = latest_of_each([of_a, of(make_record, "t.py::test_b", outcome="wrong")])
-    write_json(tmp_path / "results.json", run_report(before))
-    baseline = load_baseline(tmp_path, [(before[0].model, parse_id(CELL))], before[0].seed)
-
-    assert [baseline.score_of(record) for record in before] == [1.0, 0.0]
 
 
 def test_each_test_has_all_that_it_asked_under_plain_names(make_record):

@@ -63,20 +63,6 @@ def entries_of(pytester: pytest.Pytester, name: str) -> list[dict[str, Any]]:
     return entries
 
 
-def test_nothing_is_added_unless_asked_for(pytester: pytest.Pytester) -> None:
-    write_tests(pytester)
-    result = pytester.runpytest_inprocess("-p", "no:xdist")
-
-    assert result.ret == 0
-    result.stdout.no_fnmatch_line("*latency?niah*")
-
-
-def test_without_pytest_benchmark_nothing_happens(pytester: pytest.Pytester) -> None:
-    write_tests(pytester)
-
-    assert pytester.runpytest_inprocess("-p", "no:benchmark", "-p", "no:xdist").ret == 0
-
-
 def test_groups_leave_out_what_was_not_answered(make_record: Callable[..., Record]) -> None:
     records = [
         make_record(repeat=1, timing={"latency_s": 2.0}),
@@ -88,35 +74,14 @@ def test_groups_leave_out_what_was_not_answered(make_record: Callable[..., Recor
     ]
     (group,) = latency_groups(records)
 
-    assert (group.name, group.seconds, group.cached_tokens) == ("niah-len1000", (1.0, 2.0), 0)
-
-
-def test_names_are_the_same_for_every_model_unless_a_run_has_several(make_record: Callable[..., Record]) -> None:
-    one, two = (make_record(model=model, timing={"latency_s": 1.0}) for model in ("a", "b"))
-
-    assert [group.name for group in latency_groups([one])] == [group.name for group in latency_groups([two])]
-    assert [group.name for group in latency_groups([two, one])] == ["niah-len1000-a", "niah-len1000-b"]
+    assert (group.name, group.seconds) == ("latency[niah-len1000]", (1.0, 2.0))
 
 
 def test_first_token_and_further_tokens_are_groups_of_their_own(make_record: Callable[..., Record]) -> None:
     record = make_record(timing={"latency_s": 2.0, "ttft_s": 0.5, "tokens_per_s": 50.0})
-    found = {group.measure: group.seconds for group in latency_groups([record])}
+    found = {group.group: group.seconds for group in latency_groups([record])}
 
     assert found == {"latency": (2.0,), "first token": (0.5,), "time per token": (0.02,)}
-
-
-def test_replayed_answers_are_not_measured_now(make_record: Callable[..., Record]) -> None:
-    assert latency_groups([make_record(timing={"latency_s": 2.0, "replayed": True})]) == ()
-
-
-@pytest.mark.parametrize("option", ["--benchmark-sort=name", "--benchmark-only", "--benchmark-columns=median"])
-def test_any_option_of_pytest_benchmark_asks_for_the_table(
-    pytester: pytest.Pytester, option: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # pytest-benchmark would take it for its own run's
-    config = pytester.parseconfigure("-p", "benchmark", option)
-
-    assert benchmark_asked(config)
 
 
 @pytest.mark.parametrize("options", [(), ("--benchmark-skip",), ("--benchmark-disable",)])

@@ -14,8 +14,8 @@ from needlework.core.record import Record
 from needlework.results.records.journal import AnswerVectors, read_vectors, write_vectors
 from needlework.results.report.documents import document_sections
 from needlework.results.report.section import section_lines
-from needlework.results.statistics.absent import Vote, medoid, votes
 from needlework.results.statistics.documents import document_statistics
+from needlework.results.statistics.votes import Vote, medoid, votes
 from tests.results.document_records import asked
 
 

@@ -125,7 +125,7 @@ def test_glyphs_top_out_only_at_a_full_score() -> None:
 
 def test_labels() -> None:
     assert length_labels([500, 1000, 4000, 1500, 1_000_000]) == ("500", "1k", "4k", "1.5k", "1M")
-    assert length_labels([4096, 4100]) == ("4.096k", "4.1k")
+    assert length_labels([4096, 4100, 8192, 131_072]) == ("4096", "4.1k", "8192", "131072")
     assert [percent(score) for score in (0, 0.001, 0.5, 0.999, 1)] == ["0", "1", "50", "99", "100"]
     assert [percent1(score) for score in (0, 0.0001, 0.5, 0.9999, 1)] == ["0", "0.1", "50.0", "99.9", "100"]
     assert fit("小明abc", 5) == "小明~"

@@ -18,7 +18,6 @@ import uvicorn
 
 from needlework.results.web.app import Rebuild, build_app
 from needlework.results.web.command import find_sources
-from needlework.results.web.guard import Login
 
 TOKEN = "token-of-the-tests"
 DOCUMENTS = {
@@ -99,10 +98,8 @@ def opened(
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{listener.getsockname()[1]}"
-        sources = find_sources(paths, documents)
-        login = Login(TOKEN, "needlework-test")
-        state = state or paths[0].parent / "ratings.json"
-        app = build_app(sources, state, rebuild=rebuild, hosts=[address], login=login)
+        sources = find_sources(paths, documents, state or paths[0].parent / "ratings.json")
+        app = build_app(sources, rebuild=rebuild, token=TOKEN, cookie="needlework-test")
         server = uvicorn.Server(uvicorn.Config(app, log_level="critical", ws="none", lifespan="off"))
         thread = Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 import httpx2
 import pytest
 
-from needlework.results.web.guard import Login
 from tests.results.web.site import TOKEN, Site, opened, write_predictions
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -27,10 +26,11 @@ def stranger(site: Site) -> Iterator[httpx2.Client]:
         yield client
 
 
-@pytest.mark.parametrize("host", ["evil.test", "evil.test:{port}", "127.0.0.1:{port}@evil.test", "[::1]:{port}", ""])
-def test_a_name_that_is_made_to_point_here_is_no_way_in(site: Site, host: str) -> None:
-    port = site.address.rpartition(":")[2]
-    assert site.client.get("/", headers={"host": host.format(port=port)}).status_code == 403
+@pytest.mark.parametrize(
+    "host", ["evil.test", "evil.test:80", "127.0.0.1.evil.test", "127.0.0.1@evil.test", "[::1]", ""]
+)
+def test_a_name_that_is_made_to_point_here_opens_nothing(site: Site, host: str) -> None:
+    assert site.client.get("/", headers={"host": host}).status_code == 400
 
 
 @pytest.mark.parametrize(
@@ -70,15 +70,14 @@ def test_without_the_token_there_is_nothing_to_see(stranger: httpx2.Client, path
     assert answer.status_code == 403
     assert "with everything after the" in answer.text
     assert TOKEN not in answer.text
-    assert stranger.get(path).text.startswith("log in first")
+    assert stranger.get(path).text.startswith("open the address with ?token=")
     assert stranger.post("/rating/show", headers=FORM).status_code == 403
 
 
 def test_the_token_is_taken_out_of_the_address_for_a_cookie(stranger: httpx2.Client) -> None:
     answer = stranger.get(f"/rating/?late=1&token={TOKEN}")
     assert (answer.status_code, answer.headers["location"]) == (303, "/rating/?late=1")
-    assert answer.headers["set-cookie"].endswith("; Path=/; HttpOnly; SameSite=Strict")
-    assert TOKEN not in answer.headers["set-cookie"]
+    assert all(word in answer.headers["set-cookie"].lower() for word in ("httponly", "samesite=strict"))
     assert stranger.get("/rating/").status_code == 200
     assert (
         stranger.get(f"{stranger.base_url}//evil.test/?token={TOKEN}".replace("///", "//")).headers["location"]
@@ -86,15 +85,8 @@ def test_the_token_is_taken_out_of_the_address_for_a_cookie(stranger: httpx2.Cli
     )
 
 
-def test_a_script_names_the_token_in_a_header(stranger: httpx2.Client) -> None:
-    assert stranger.get("/rating/", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
-    for wrong in (f"Bearer {TOKEN}x", "Bearer", f"Basic {TOKEN}", "Bearer é".encode()):
-        assert stranger.get("/rating/", headers={"authorization": wrong}).status_code == 403
-
-
 def test_the_cookie_of_another_port_opens_nothing(stranger: httpx2.Client) -> None:
-    login = Login(TOKEN, "needlework-test")
-    for name, value in ((login.cookie, TOKEN), ("needlework-1", login.proof), (login.cookie, "ü")):
+    for name, value in (("needlework-1", TOKEN), ("needlework-test", f"{TOKEN}x"), ("needlework-test", "ü")):
         assert stranger.get("/rating/", headers={"cookie": f"{name}={value}".encode()}).status_code == 403
 
 

@@ -53,7 +53,7 @@ def test_a_decision_is_in_the_file_at_once_and_the_next_undecided_comes(ann: Sit
 def test_an_edit_is_accepted_with_its_wording(ann: Site, tmp_path: Path) -> None:
     decide(ann, "1", "accept", question="Who had a cat?\r\n", aliases="Voss\r\nMara", supporting="letters.txt")
     row = reviewed(tmp_path)["1"]
-    assert (row["question"], row["answer"]) == ("Who had a cat?", ["Mara Voss", "Voss", "Mara"])
+    assert (row["question"], row["answer"], row["aliases"]) == ("Who had a cat?", "Mara Voss", ["Voss", "Mara"])
     assert row["supporting_docs"] == ["letters.txt"]
     assert row["decision"]["edited"] == ["answers", "question", "supporting"]
     assert ">edited<" in ann.page("/questions/0/?show=edited")

@@ -37,9 +37,13 @@ def folder(tmp_path: Path) -> Path:
     return write_predictions(tmp_path / "answers", {"alpha": ["yes"]})
 
 
+def cookie(port: int) -> str:
+    return f"needlework-{port}={TOKEN}"
+
+
 def rate(port: int, name: str) -> bool:
     """Rate the only answer as somebody of this name; whether the server says that it is saved."""
-    headers = {"Origin": f"http://127.0.0.1:{port}", "Cookie": f"needlework-name={name}"}
+    headers = {"Origin": f"http://127.0.0.1:{port}", "Cookie": f"{cookie(port)}; needlework-name={name}"}
     seen = re.search(r'name="seen" value="(\w+)"', _asked(port, "GET", "/rating/0", headers=headers)[1])
     assert seen
     form = f"seen={seen[1]}&comment=&rate=0:5"
@@ -50,7 +54,7 @@ def _asked(
     port: int, method: str, path: str, body: str | None = None, headers: dict[str, str] | None = None
 ) -> tuple[int, str]:
     with closing(HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
-        connection.request(method, path, body, {"Authorization": f"Bearer {TOKEN}", **(headers or {})})
+        connection.request(method, path, body, headers or {})
         answer = connection.getresponse()
         return answer.status, answer.read().decode()
 
@@ -59,7 +63,7 @@ def _asked(
 @pytest.mark.parametrize("open_", ["half a request", "a page", "half a change"])
 def test_ctrl_c_ends_it_whatever_a_browser_has_open(folder: Path, open_: str) -> None:
     with server(folder) as (process, port):
-        host = f"Host: 127.0.0.1:{port}\r\nAuthorization: Bearer {TOKEN}\r\n"
+        host = f"Host: 127.0.0.1:{port}\r\nCookie: {cookie(port)}\r\n"
         ours = f"Origin: http://127.0.0.1:{port}\r\n"
         sent = {
             "half a request": "GET / HT",

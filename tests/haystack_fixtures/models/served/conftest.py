@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from needlework.models.model import Request
-from needlework.models.served.connection import ServerOptions, served_options
+from needlework.models.served.connection import ServerOptions
 from needlework.models.served.limiter import Turnstile
-from needlework.models.served.model import ServedModel
+from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import PlantedServer
 from tests.haystack_fixtures.models.served.slept_time import SleptTime
@@ -32,7 +32,7 @@ def model(planted: PlantedServer, mock_tokenizer: Tokenizer, time: SleptTime) ->
     def make(timeout_s: float = 5.0, retries: int = 3, **args: str) -> ServedModel:
         connection = ServerOptions(planted.url, "NO_SUCH_KEY", timeout_s, retries)
         gate = Turnstile(8, now=time.now, sleep=time.sleep)
-        return ServedModel("m", served_options(args, connection), mock_tokenizer, connection, gate)
+        return ServedModel(transport_of("openai", "m", args, connection), mock_tokenizer, connection, gate)
 
     return make
 

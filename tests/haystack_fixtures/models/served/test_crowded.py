@@ -11,9 +11,9 @@ import pytest
 from needlework.core.grid import Cell
 from needlework.models.event_loop import event_loop
 from needlework.models.model import ModelError, Request
-from needlework.models.served.connection import ServerOptions, served_options
+from needlework.models.served.connection import ServerOptions
 from needlework.models.served.limiter import RequestLimiter, Turnstile
-from needlework.models.served.model import ServedModel
+from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import Answer, PlantedServer, good
 from tests.haystack_fixtures.models.served.slept_time import SleptTime
@@ -32,17 +32,12 @@ def ask(planted: PlantedServer, chat: Callable[..., Request], mock_tokenizer: To
         }
         connection = ServerOptions(planted.url, "NO_SUCH_KEY", retries=2)
         gate = Turnstile(8, now=time.now, sleep=time.sleep)
-        model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection, gate)
+        model = ServedModel(transport_of("openai", "m", {}, connection), mock_tokenizer, connection, gate)
         planted.plant(good(), good(), *answers)  # two are for calibration
         request = replace(chat(mock_tokenizer, "What is the capital?", 16), cell=Cell("niah", length, 0.0, "x"))
         return model.respond(request)
 
     return respond
-
-
-def test_a_prompt_that_fits_the_window_is_asked_again_alone(ask: Callable[..., object]) -> None:
-    response = ask(FULL, good())
-    assert (response.error, response.attempts, response.text) == (None, 2, "Paris")
 
 
 def test_one_that_has_no_room_alone_either_is_an_error_that_names_the_slots(ask: Callable[..., object]) -> None:
@@ -51,11 +46,6 @@ def test_one_that_has_no_room_alone_either_is_an_error_that_names_the_slots(ask:
     assert (error.kind, error.too_long) == ("server", False)
     assert "4 slots share: ask with --concurrency 1" in error.message
     assert "Context size has been exceeded" in error.message
-
-
-def test_one_that_is_longer_than_the_window_is_too_long(ask: Callable[..., object]) -> None:
-    response = ask(FULL, length=5000)
-    assert (response.error.too_long, response.attempts) == (True, 1)
 
 
 def test_a_crowded_server_is_never_asked_for_so_much_again() -> None:
@@ -96,7 +86,7 @@ def test_who_is_asked_alone_waits_for_all_and_all_wait_for_it() -> None:
 def test_a_server_that_tells_its_slots_is_not_asked_for_more(planted: PlantedServer, mock_tokenizer: Tokenizer) -> None:
     planted.told["/props?model=m&autoload=false"] = {"default_generation_settings": {"n_ctx": 4096}, "total_slots": 3}
     connection, gate = ServerOptions(planted.url, "NO_SUCH_KEY", workers=2), Turnstile(8)
-    model = ServedModel("m", served_options({}, connection), mock_tokenizer, connection, gate)
+    model = ServedModel(transport_of("openai", "m", {}, connection), mock_tokenizer, connection, gate)
     assert model.window == 4096
     assert [event_loop().wait(gate.enter()) is not None for _ in range(2)] == [True, True]
     assert gate._pace.slots == 2  # of two workers, each its part

@@ -10,8 +10,8 @@ import pytest
 from needlework.core.grid import Cell
 from needlework.core.prompts import Message, Needle
 from needlework.models.model import Model, Request, TemplateKind
-from needlework.models.served.connection import ServerOptions, served_options
-from needlework.models.served.model import ServedModel
+from needlework.models.served.connection import ServerOptions
+from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from needlework.pipeline.exchange import check_answer
 from tests.haystack_fixtures.models.conftest import make_prompt
@@ -27,7 +27,7 @@ TEXTS = (
 @pytest.fixture
 def served(llama_server: str, smol_tokenizer: Tokenizer) -> ServedModel:
     connection = ServerOptions(llama_server, timeout_s=60)
-    return ServedModel("any", served_options({}, connection), smol_tokenizer, connection)
+    return ServedModel(transport_of("openai", "any", {}, connection), smol_tokenizer, connection)
 
 
 def test_chat(served: ServedModel, smol: Model, smol_tokenizer: Tokenizer, chat: Callable[..., Request]) -> None:
@@ -106,7 +106,7 @@ def test_short_requests_show_that_it_counts_as_we_do(
 
 def test_another_tokenizer_is_noticed(llama_server: str, mock_tokenizer: Tokenizer) -> None:
     connection = ServerOptions(llama_server, timeout_s=60)
-    model = ServedModel("any", served_options({}, connection), mock_tokenizer, connection)
+    model = ServedModel(transport_of("openai", "any", {}, connection), mock_tokenizer, connection)
     request = trial(mock_tokenizer, "chat", 20)
     check = check_answer(request.prompt.tokens, ["48151"], model.respond(request))
     assert check.invalid == ("token_mismatch",)
@@ -115,7 +115,7 @@ def test_another_tokenizer_is_noticed(llama_server: str, mock_tokenizer: Tokeniz
 
 def test_without_streaming(llama_server: str, smol_tokenizer: Tokenizer, chat: Callable[..., Request]) -> None:
     connection = ServerOptions(llama_server, timeout_s=60)
-    model = ServedModel("any", served_options({"stream": "false"}, connection), smol_tokenizer, connection)
+    model = ServedModel(transport_of("openai", "any", {"stream": "false"}, connection), smol_tokenizer, connection)
     request = chat(smol_tokenizer, NEEDLE, 24)
     response = model.respond(request)
     assert "48151" in response.text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import threading
 from collections.abc import Callable
@@ -16,8 +15,8 @@ from needlework.core.files import folder_of_run
 from needlework.core.grid import Cell
 from needlework.core.prompts import Message, Needle
 from needlework.models.model import Request, Response
-from needlework.models.served.connection import ServerOptions, served_options
-from needlework.models.served.model import ServedModel
+from needlework.models.served.connection import ServerOptions
+from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from needlework.pipeline.exchange import check_answer
 from tests.haystack_fixtures.models.conftest import make_prompt
@@ -31,7 +30,7 @@ Make = Callable[..., ServedModel]
 def model(planted: PlantedServer, smol_tokenizer: Tokenizer) -> Make:
     def make(shared: Path | None = None, **args: str) -> ServedModel:
         connection = ServerOptions(planted.url, "NO_SUCH_KEY", 5.0, 0)
-        return ServedModel("m", served_options(args, connection), smol_tokenizer, connection, shared=shared)
+        return ServedModel(transport_of("openai", "m", args, connection), smol_tokenizer, connection, shared=shared)
 
     return make
 
@@ -73,19 +72,6 @@ def checked(model: ServedModel, request: Request) -> tuple[str, tuple[str, ...],
     return response.text, check.invalid, check.flags
 
 
-@pytest.mark.parametrize("more", [0, 7, -1])
-def test_a_constant_difference_is_learnt_and_told(
-    planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer, more: int
-) -> None:
-    planted.plant(Answer(body=honest(smol_tokenizer, more=more)))
-    one = model()
-    flags = ("template_difference",) if more else ()
-    assert checked(one, trial(smol_tokenizer)) == ("The code is 4829173.", (), flags)
-    assert checked(one, trial(smol_tokenizer, sentences=100)) == ("The code is 4829173.", (), flags)
-    assert len(planted.requests) == 4  # two short ones, once
-    assert one.identity["calibration chat user"] == f"exact, {more:+d} tokens"
-
-
 def test_another_layout_is_learnt_anew(planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer) -> None:
     planted.plant(Answer(body=honest(smol_tokenizer)))
     one = model()
@@ -98,73 +84,12 @@ def test_another_layout_is_learnt_anew(planted: PlantedServer, model: Make, smol
     }
 
 
-def test_a_cut_prompt_is_invalid_to_the_token(planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer) -> None:
-    request = trial(smol_tokenizer)
-    planted.plant(Answer(body=honest(smol_tokenizer, more=9, window=request.prompt.tokens + 9 - 3)))
-    _, invalid, _ = checked(model(), request)
-    assert invalid == ("server_truncated",)
-
-
 def test_questions_that_are_no_trials_learn_nothing(
     planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer
 ) -> None:
     planted.plant(Answer(body=honest(smol_tokenizer)))
     assert model().respond(replace(trial(smol_tokenizer), cell=None)).calibration is None
     assert len(planted.requests) == 1
-
-
-def test_a_server_that_answers_the_request_before(
-    planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer
-) -> None:
-    right = honest(smol_tokenizer)
-    before: list[dict[str, Any]] = []
-
-    def late(request: dict[str, Any]) -> dict[str, Any]:
-        before.append(right(request))
-        return before[-2] if len(before) > 1 else before[0]
-
-    planted.plant(Answer(body=late))
-    one = model()
-    _, invalid, _ = checked(one, trial(smol_tokenizer))
-    assert invalid == ("stale_answer",)
-    assert str(one.identity["calibration chat user"]).startswith("stale: ")
-    planted.plant(Answer(body=right))  # what it says from now on proves nothing
-    assert checked(one, trial(smol_tokenizer))[1] == ("stale_answer",)
-
-
-def test_another_trials_answer_is_stale(planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer) -> None:
-    planted.plant(Answer(body=honest(smol_tokenizer)))
-    one = model()
-    assert checked(one, trial(smol_tokenizer, "4829173"))[1] == ()
-    mine = trial(smol_tokenizer, "7302911")
-    planted.plant(said("The code is 4829173.", mine.prompt.tokens))
-    assert checked(one, mine)[1] == ("stale_answer",)
-    planted.plant(said("The code is 1111111.", mine.prompt.tokens))
-    assert checked(one, mine)[1] == ()
-
-
-def test_an_id_that_comes_again_is_stale_even_with_the_right_value(
-    planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer
-) -> None:
-    right = honest(smol_tokenizer)
-    fresh = itertools.count()
-    given: list[str] = []
-
-    def own(request: dict[str, Any]) -> dict[str, Any]:
-        one = f"chatcmpl-{next(fresh):032x}"  # two short prompts may be asked side by side
-        given.append(one)
-        return right(request) | {"id": one}
-
-    planted.plant(Answer(body=own))
-    one = model()
-    assert checked(one, trial(smol_tokenizer))[1] == ()
-    planted.plant(Answer(body=lambda request: right(request) | {"id": given[-1]}))
-    assert checked(one, trial(smol_tokenizer, sentences=60))[1] == ("stale_answer",)
-
-
-def test_no_counts(planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer) -> None:
-    planted.plant(Answer(body=lambda request: said("4829173", None)))
-    assert checked(model(), trial(smol_tokenizer)) == ("4829173", (), ("no_usage",))
 
 
 def test_a_calibration_that_fails_is_made_again_once_the_server_answers(
@@ -175,16 +100,6 @@ def test_a_calibration_that_fails_is_made_again_once_the_server_answers(
     planted.plant(Answer(400, {"error": {"message": "too short a prompt"}}), right)
     assert checked(one, trial(smol_tokenizer))[1] == ("uncalibrated",)  # nothing vouches for the difference
     assert checked(one, trial(smol_tokenizer))[1:] == ((), ("template_difference",))
-
-
-def test_a_rejected_key_ends_the_run_by_the_normal_path(
-    planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer
-) -> None:
-    planted.plant(Answer(401, {"error": {"message": "Incorrect API key"}}))
-    response = model().respond(trial(smol_tokenizer))
-    assert response.error is not None
-    assert response.error.fatal
-    assert len(planted.requests) <= 2
 
 
 def test_many_threads_learn_once(planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer) -> None:
@@ -254,17 +169,6 @@ def test_a_server_that_is_still_loading_is_asked_again_once_it_answers(
     planted.told["/v1/models"] = {"data": [{"id": "m", "max_model_len": 4096}]}
     one.respond(trial(smol_tokenizer))
     assert one.window == 4096
-
-
-def test_the_key_goes_to_this_server_alone(
-    planted: PlantedServer, model: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NO_SUCH_KEY", "sk-planted-0123456789")
-    planted.told["/v1/models"] = {"data": []}
-    one = model()
-    assert one.window is None
-    assert {headers["authorization"] for headers in planted.headers} == {"Bearer sk-planted-0123456789"}
-    assert "sk-planted" not in str(one.identity)
 
 
 def test_budgets_say_what_a_finish_reason_does_not(

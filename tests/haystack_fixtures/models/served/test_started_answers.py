@@ -12,8 +12,8 @@ from needlework.core.grid import Cell
 from needlework.core.prompts import Message, Needle
 from needlework.models.model import Model, Request, starts_answer
 from needlework.models.served.calibration import layout_of, short_requests
-from needlework.models.served.connection import ServerOptions, served_options
-from needlework.models.served.model import ServedModel
+from needlework.models.served.connection import ServerOptions
+from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from needlework.pipeline.exchange import check_answer
 from tests.haystack_fixtures.models.conftest import make_prompt
@@ -33,7 +33,7 @@ def begun(chat: Callable[..., Request], smol_tokenizer: Tokenizer) -> Request:
 
 def connected(url: str, tokenizer: Tokenizer, **args: str) -> ServedModel:
     connection = ServerOptions(url, "SOME_KEY", timeout_s=60)
-    return ServedModel("m", served_options(args, connection), tokenizer, connection)
+    return ServedModel(transport_of("openai", "m", args, connection), tokenizer, connection)
 
 
 def test_servers_are_told_to_go_on(

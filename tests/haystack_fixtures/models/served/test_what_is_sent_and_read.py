@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from typing import Any
-
-import pytest
 
 from needlework.models.model import Request, part_reasoning
-from needlework.models.served.connection import ServerOptions, served_options
-from needlework.models.served.model import ServedModel
+from needlework.models.served.connection import ServerOptions
+from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.planted_http import PlantedServer, error, events, good
 
@@ -30,16 +26,6 @@ def test_what_is_sent(
     assert "stop" not in sent
 
 
-def test_a_whole_answer_to_a_stream_request(
-    planted: PlantedServer, model: Callable[..., ServedModel], question: Request
-) -> None:
-    planted.plant(good())
-    response = model().respond(question)
-    assert (response.text, response.finish_reason, response.error) == ("Paris", "stop", None)
-    assert (response.prompt_tokens, response.completion_tokens, response.cached_tokens) == (7, 2, 3)
-    assert planted.requests[0]["messages"] == [{"role": "user", "content": "What is the capital of France?"}]
-
-
 def test_a_stream(planted: PlantedServer, model: Callable[..., ServedModel], question: Request) -> None:
     planted.plant(
         events(
@@ -57,31 +43,6 @@ def test_a_stream(planted: PlantedServer, model: Callable[..., ServedModel], que
     assert response.ttft_s is None, "all came at once: nobody saw the first token alone"
 
 
-@pytest.mark.parametrize(
-    ("message", "text", "reasoning"),
-    [
-        ({"content": None, "reasoning_content": "so 42"}, "", "so 42"),
-        ({"content": "Paris", "reasoning": "so 42"}, "Paris", "so 42"),
-        ({"content": "<think>so 42</think>Paris"}, "Paris", "so 42"),
-        ({"content": "<think>so 42"}, "", "so 42"),
-        ({"content": [{"type": "thinking", "thinking": "so 42"}, {"type": "text", "text": "Paris"}]}, "Paris", "so 42"),
-    ],
-)
-def test_reasoning_is_not_the_answer(
-    planted: PlantedServer,
-    model: Callable[..., ServedModel],
-    question: Request,
-    message: Any,
-    text: str,
-    reasoning: str,
-) -> None:
-    planted.plant({"choices": [{"finish_reason": "stop", "message": message}]})
-    response = model().respond(question)
-    assert (response.text, response.reasoning) == (text, reasoning)
-    assert response.prompt_tokens is None
-    assert response.completion_tokens is None
-
-
 def test_of_several_choices_the_first_by_index_is_judged(
     planted: PlantedServer, model: Callable[..., ServedModel], question: Request
 ) -> None:
@@ -94,6 +55,7 @@ def test_of_several_choices_the_first_by_index_is_judged(
         {"choices": [{"index": i, "delta": {"content": text}}]}
         for i, text in ((1, "Ly"), (0, "Pa"), (1, "on"), (0, "ris"))
     ]
+    pieces[-1]["choices"][0]["finish_reason"] = "stop"
     planted.plant(events(*pieces))
     assert model().respond(question).text == "Paris"
 
@@ -129,20 +91,8 @@ def test_a_server_that_wants_max_completion_tokens_gets_it(
 def test_azure_addresses(planted: PlantedServer, mock_tokenizer: Tokenizer, question: Request) -> None:
     planted.plant(good())
     connection = ServerOptions(planted.url.removesuffix("/v1"), "NO_SUCH_KEY")
-    options = served_options({"azure_api_version": "2024-10-21", "azure_deployment": "dep"}, connection)
-    model = ServedModel("m", options, mock_tokenizer, connection)
+    args = {"azure_api_version": "2024-10-21", "azure_deployment": "dep"}
+    model = ServedModel(transport_of("openai", "m", args, connection), mock_tokenizer, connection)
     assert model.respond(question).text == "Paris"
     assert planted.paths == ["/openai/deployments/dep/chat/completions?api-version=2024-10-21"]
     assert model.identity["azure_deployment"] == "dep"
-
-
-def test_many_threads_at_once(planted: PlantedServer, model: Callable[..., ServedModel], question: Request) -> None:
-    planted.plant(*[error(500, "boom")] * 5, good())
-    shared, texts = model(retries=9), []
-    threads = [threading.Thread(target=lambda: texts.append(shared.respond(question).text)) for _ in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert texts == ["Paris"] * 16
-    assert len(planted.requests) == 21

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +16,6 @@ from needlework.results.statistics.length_scores import (
     base_of,
     base_score,
     exact_scores,
-    joint_draws,
     length_scores,
     margin_ends,
     parse_relative_to,
@@ -195,29 +193,6 @@ def test_five_hits_of_five_do_not_pass_85_6(trials_of: TrialsOf) -> None:
     found = absolute_length(length_scores(trials_of((1000, 50.0, i, 1.0) for i in range(5))))
 
     assert (found.status, found.point, found.conservative, found.needed) == ("undetermined", 1000, None, 24)
-
-
-def test_chances_are_the_share_of_resamples_that_pass(trials_of: TrialsOf) -> None:
-    """30 of 40 hits: the resampled number of hits is binomial (40, 0.75), the bar is 30."""
-    rows = [(1000, 50.0, i, 1.0) for i in range(40)] + [(2000, 50.0, i, float(i < 30)) for i in range(40)]
-    trials = trials_of(rows)
-    draws = joint_draws(trials)
-    found = absolute_length(length_scores(trials), 0.75, draws=draws)
-    relative = relative_length(trials, base_of(trials), 0.75, draws=draws)
-
-    assert found.chances[1000] == 1.0
-    assert found.chances[2000] == pytest.approx(0.5605, abs=0.035)  # scipy.stats.binom.sf(29, 40, 0.75)
-    assert relative.chances == found.chances
-    assert joint_draws(trials_of(rows[:9])) is None
-
-
-def test_length_and_base_of_a_draw_come_from_one_resample(trials_of: TrialsOf) -> None:
-    """Samples that score half as much at twice the length: every draw keeps just half of its base."""
-    values = np.random.default_rng(0).uniform(0.2, 1, size=20)
-    trials = trials_of((length, 50.0, i, v * 1000 / length) for i, v in enumerate(values) for length in (1000, 2000))
-    found = relative_length(trials, base_of(trials), 0.5, draws=joint_draws(trials))
-
-    assert found.chances == {1000: 1.0, 2000: 1.0}
 
 
 @given(

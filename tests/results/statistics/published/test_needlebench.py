@@ -241,8 +241,8 @@ def test_trace_rows_by_hand(run):
 
 @given(st.dictionaries(st.sampled_from(CHAINS), st.sampled_from([0.0, 0.5, 0.59, 0.6, 1.0])))
 def test_more_score_never_shortens_the_longest_chain(scores):
+    from needlework.results.statistics.panels import Share
     from needlework.results.statistics.suites.needlebench import _reach
-    from needlework.results.statistics.tasks import Share
 
     chains = [(count, NeedleBenchRow(f"{count}", Share(scores.get(count, 1.0)), 1, {})) for count in CHAINS]
     better = [(count, replace(row, score=Share(min(1.0, (row.score.value or 0) + 0.2)))) for count, row in chains]

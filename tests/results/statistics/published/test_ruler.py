@@ -61,8 +61,8 @@ def test_a_length_without_all_13_tasks_has_no_mean_and_says_which_are_missing():
         "RULER · m · en",
         "  score: the mean of 13 tasks, each weighing the same",
         "  length  score %   n  unscored",
-        "  4.1k          –  11         1",
-        "  4.1k: no mean, as there is no score for fwe, qa_2",
+        "  4096          –  11         1",
+        "  4096: no mean, as there is no score for fwe, qa_2",
     ]
 
 
@@ -105,7 +105,7 @@ def test_languages_have_tables_of_their_own_and_scorers_are_named():
 def test_the_table_is_in_results_json():
     assert '"ruler": []' in json_text(run_report([]))
     (shown,) = ruler_object(ruler_tables(records(1.0, repeats=30)))
-    assert shown["effective_length"] == ">= 4.1k (longest tested)"
+    assert shown["effective_length"] == ">= 4096 (longest tested)"
 
 
 def test_weighted_means_of_the_published_table() -> None:

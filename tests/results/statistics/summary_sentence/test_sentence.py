@@ -10,9 +10,11 @@ import pytest
 
 from needlework.core.record import Record
 from needlework.results.adaptive.survey import LengthFound, LengthStatement
+from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_followup import NextRun
 from needlework.results.statistics.run_report import RunReport, run_report
 from needlework.results.statistics.summary_sentence import Headline, headline_of
+from tests.results.changed import changed
 from tests.results.document_records import asked
 
 MakeRecord = Callable[..., Record]
@@ -116,7 +118,45 @@ def test_answers_that_were_cut_off_make_the_score_a_range(make_record: MakeRecor
     assert said([*right, *cut]).sentence == (
         "mock scores between 80.0 and 100 % at 1k tokens; 5 of 25 answers were cut off."
     )
-    assert said(cut).sentence == "mock has no score: 5 of 5 answers were cut off."
+    none = said(cut)
+    assert none.sentence == "mock has no score: 5 of 5 answers were cut off."
+    assert none.next_run is not None
+    assert none.next_run.what == (
+        "more room for the answers: --answer-budget, and --thinking-budget for a model that reasons first"
+    )
+
+
+def test_not_there_in_the_words_of_the_question_is_no_refusal_to_answer(make_record: MakeRecord) -> None:
+    texts = ["NOT FOUND", "Not found.", "I cannot help with that.", "4711"]
+    records = [
+        make_record(repeat=at, response={"text": text}, outcome="found" if text == "4711" else "refused")
+        for at, text in enumerate(texts)
+    ]
+    told = said(records).sentence
+    assert told.endswith("1 of 4 answers declines to answer; 2 of 4 answers say that it is not there.")
+
+
+def test_a_limit_is_what_stands_in_the_way_of_a_surer_score(make_record: MakeRecord) -> None:
+    facts = run_facts({"options": {"limit": 2.0}}, "first")
+    told = said(spread(make_record, {1000: 1}, of=2), facts=facts)
+    assert told.next_run == NextRun("the same command with --run-name first without --limit 2")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (0, "BM25 search gives it 100 % with 2.3 % of the tokens, no difference shown"),
+        (20, "BM25 search gives it 0 % with 2.3 % of the tokens"),
+    ],
+)
+def test_search_is_told_with_what_it_saves_where_it_ties_too(wrong: int, words: str) -> None:
+    records = [asked(question, task="doc_size") for question in range(20)]
+    small = {"prompt": {"tokens": 300, "context_tokens": 180, "needles": []}}
+    records += [
+        changed(asked(question, "wrong" if question < wrong else "found", task="doc_size", arm="bm25"), **small)
+        for question in range(20)
+    ]
+    assert f"; {words}" in said(records).sentence
 
 
 def test_errors_are_told_with_their_reasons(make_record: MakeRecord) -> None:
@@ -217,7 +257,7 @@ def test_a_run_that_was_interrupted_or_has_nothing_says_so(make_record: MakeReco
     [
         (32_000, 64_000, False, "holds RULER's 85.6 % up to a length between 32k and 64k tokens (95 % sure)"),
         (64_000, 64_000, True, "holds RULER's 85.6 % at every length, up to 64k tokens (95 % sure)"),
-        (8_000, 64_000, True, "holds RULER's 85.6 % up to 8k tokens at least, perhaps up to 64k or more (95 % sure)"),
+        (8_000, 64_000, True, "holds RULER's 85.6 % up to a length between 8k and 64k or more tokens (95 % sure)"),
         (None, 8_000, False, "holds RULER's 85.6 % up to at most 8k tokens (95 % sure)"),
         (None, 8_000, True, "is not decided: no length is shown to hold RULER's 85.6 %, none to fail it"),
         (None, None, False, "does not hold RULER's 85.6 % even at 1k tokens (95 % sure)"),

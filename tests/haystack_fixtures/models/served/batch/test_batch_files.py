@@ -22,8 +22,9 @@ from needlework.models.served.batch_files import (
     cell_id,
     trial_line,
 )
+from needlework.models.served.batch_transport import BatchTransport
 from needlework.models.served.connection import ServedOptions, ServerOptions
-from needlework.models.served.model import BatchServiceModel
+from needlework.models.served.model import ServedModel
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.conftest import Ask
 
@@ -55,8 +56,12 @@ def answers(path: Path, *lines: str) -> AnswerFiles:
     return AnswerFiles([str(path)])
 
 
-def model(tokenizer: Tokenizer, files: AnswerFiles | None, **options: Any) -> BatchServiceModel:
-    return BatchServiceModel("m", ServedOptions(**options), tokenizer, ServerOptions(batch=True), files)
+def transport(tokenizer: Tokenizer, files: AnswerFiles | None = None, **options: Any) -> BatchTransport:
+    return BatchTransport("m", ServedOptions(**options), tokenizer, ServerOptions(batch=True, answers=files))
+
+
+def model(tokenizer: Tokenizer, files: AnswerFiles | None, **options: Any) -> ServedModel:
+    return ServedModel(transport(tokenizer, files, **options), tokenizer, ServerOptions(batch=True))
 
 
 def test_a_line_is_a_request_in_the_batch_format(request_: Request) -> None:
@@ -94,7 +99,7 @@ def test_azure_has_an_endpoint_of_its_own(request_: Request) -> None:
 
 
 def test_a_layout_is_calibrated_once(smol_tokenizer: Tokenizer, request_: Request) -> None:
-    asked = model(smol_tokenizer, None)
+    asked = transport(smol_tokenizer)
     first, again = list(asked.lines(request_)), list(asked.lines(request_))
     assert [calibration_of(line.id) is not None for line in first] == [True, True, False]
     assert [line.id for line in again] == [first[2].id]
@@ -183,7 +188,7 @@ def test_an_empty_error_file_beside_answers_is_usual(tmp_path: Path) -> None:
 
 def both(tokenizer: Tokenizer, request: Request, offset: int = 0) -> list[str]:
     """Answers to the two short requests, by a service that counts so many tokens more."""
-    lines = list(model(tokenizer, None).lines(request))[:2]
+    lines = list(transport(tokenizer).lines(request))[:2]
     counts = [found[2] for line in lines if (found := calibration_of(line.id))]
     return [answered(line.id, body_of("OK.", count + offset)) for line, count in zip(lines, counts, strict=True)]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from needlework.core.errors import InputError
+from needlework.models.engines import serve
 from needlework.models.engines.keeper import alive, family
 from needlework.models.engines.serve import Child, ended, free_port, last_lines
 
@@ -25,7 +26,7 @@ def quiet(_seconds, _line):
 
 
 def child(folder, words, *, port=0, start_s=30.0):
-    return Child("toy", [*words, *([str(port)] if port else [])], port or 1, "/", folder, start_s)
+    return Child("toy", [*words, *([str(port)] if port else [])], port or 1, ("/",), folder, start_s)
 
 
 def pid_of_server(folder):
@@ -62,6 +63,25 @@ def test_a_server_is_up_when_it_is_healthy_and_gone_when_it_is_stopped(tmp_path)
     assert told[0][0] >= 0
     assert "on port" in told[0][1]
     server.stop()  # once more does no harm
+
+
+def test_a_server_is_up_when_it_lists_its_models_and_its_errors_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(serve, "_FAULTY_S", 0.0)
+    script = (
+        "import http.server, sys, time\n"
+        "begun = time.monotonic()\n"
+        "class Handler(http.server.BaseHTTPRequestHandler):\n"
+        "    def do_GET(self):\n"
+        "        self.send_response(200 if self.path == '/v1/models' and time.monotonic() > begun + 0.6 else 500)\n"
+        "        self.end_headers()\n"
+        "http.server.HTTPServer(('127.0.0.1', int(sys.argv[1])), Handler).serve_forever()\n"
+    )
+    port, told = free_port(), []
+    words = [sys.executable, "-c", script, str(port)]
+    server = Child("toy", words, port, serve.USUAL_HEALTH, tmp_path, 30)
+    server.start(lambda _seconds, line: told.append(line))
+    server.stop()
+    assert any("it answers HTTP 500 to /health" in line for line in told)
 
 
 def test_a_server_that_ends_at_the_start_is_told_with_its_last_words(tmp_path):
@@ -105,7 +125,7 @@ def test_a_server_with_children_that_ignores_the_polite_signal_ends_with_its_own
     owner = (
         "import sys, time\nfrom pathlib import Path\n"
         "from needlework.models.engines.serve import Child\n"
-        f"Child('toy', [sys.executable, '-c', {stubborn!r}], {port}, '/', Path({str(tmp_path)!r}), 30)"
+        f"Child('toy', [sys.executable, '-c', {stubborn!r}], {port}, ('/',), Path({str(tmp_path)!r}), 30)"
         ".start(lambda *_: None)\nprint('up', flush=True)\ntime.sleep(60)\n"
     )
     process = subprocess.Popen([sys.executable, "-c", owner], stdout=subprocess.PIPE)

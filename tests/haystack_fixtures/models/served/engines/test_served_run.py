@@ -73,6 +73,19 @@ def test_what_a_manifest_tells_has_the_whole_command_and_no_port(tmp_path, gguf)
     assert "--ctx-size 4000" in facts["command"]
 
 
+def test_what_a_checkpoint_sets_is_told_and_recorded(tmp_path):
+    folder = tmp_path / "qwen"
+    folder.mkdir()
+    (folder / "config.json").write_text('{"dtype": "float32"}')
+    (folder / "generation_config.json").write_text('{"repetition_penalty": 1.05, "do_sample": true}')
+    found = served(tmp_path, folder, "vllm")
+
+    assert found.facts["checkpoint's dtype"] == "float32"
+    assert found.facts["checkpoint's generation_config"] == "repetition_penalty=1.05"
+    assert "vllm may apply that" in found.notes[0]
+    assert served(tmp_path, "Qwen/Qwen3-8B", "vllm").notes == []
+
+
 @pytest.mark.parametrize(
     ("model", "engine", "told"),
     [

@@ -9,8 +9,8 @@ import pytest
 
 from needlework.core.grid import Cell
 from needlework.models.model import Request
-from needlework.models.served.connection import ServerOptions, served_options
-from needlework.models.served.model import ServedModel
+from needlework.models.served.connection import ServerOptions
+from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.served.server_facts import same_model
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from needlework.pipeline.exchange import check_answer
@@ -58,7 +58,7 @@ def answers(planted: PlantedServer, chat: Ask, mock_tokenizer: Tokenizer) -> Cal
 
     def ask(*names: str, asked: str = "m", strict: bool = False) -> list[tuple[str, ...]]:
         connection = ServerOptions(planted.url, "NO_SUCH_KEY", strict_model=strict)
-        model = ServedModel(asked, served_options({"window": "999"}, connection), mock_tokenizer, connection)
+        model = ServedModel(transport_of("openai", asked, {"window": "999"}, connection), mock_tokenizer, connection)
         request = replace(chat(mock_tokenizer, "What is the capital of France?", 16), cell=Cell("niah", 500, 0.0, "x"))
         found = []
         for name in names:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import gzip
 import logging
+import resource
 import time
 import zlib
 from collections.abc import Callable
 
 import pytest
 
+from needlework.core.errors import InputError
 from needlework.models.event_loop import event_loop
 from needlework.models.served import http_client
 from needlework.models.served.errors import HangUpError, TooSlowError, UnreachableError, UnreadableError
-from needlework.models.served.http_client import Allowed, HttpClient
+from needlework.models.served.http_client import Allowed, HttpClient, allow_open_files
 from tests.haystack_fixtures.models.served.http.scripted import (
     HELLO,
     SOON,
@@ -275,3 +277,20 @@ def test_a_kept_connection_that_is_closed_when_it_is_used_again_costs_no_attempt
 def test_a_head_with_a_thousand_headers_is_told_as_what_it_is(ask: Callable[..., bytes]) -> None:
     with pytest.raises(UnreadableError, match="Too many headers"):
         ask([b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 1000 + b"\r\n"])
+
+
+def test_more_connections_than_open_files_are_refused_before_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = [(256, 4096)]
+    monkeypatch.setattr(resource, "getrlimit", lambda _kind: limits[-1])
+    monkeypatch.setattr(resource, "setrlimit", lambda _kind, pair: limits.append(pair))
+    allow_open_files(100)
+    assert limits == [(256, 4096)]
+    allow_open_files(400)
+    assert limits[-1] == (500, 4096)
+
+    def refuse(_kind: int, _pair: tuple[int, int]) -> None:
+        raise ValueError
+
+    monkeypatch.setattr(resource, "setrlimit", refuse)
+    with pytest.raises(InputError, match=r"may open 500 files: .*ulimit -n 900.*, or give --concurrency 400"):
+        allow_open_files(800)

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from needlework.models.model import Response
-from needlework.models.served.connection import (
+from needlework.models.served.reply import DroppedError, Events, MalformedError, read_body
+from needlework.models.served.reply_fields import (
     cached_count,
     completion_count,
     finish_of,
@@ -19,7 +20,6 @@ from needlework.models.served.connection import (
     reasoning_count,
     said_and_thought,
 )
-from needlework.models.served.reply import DroppedError, Events, MalformedError, read_body
 
 MESSAGES: list[tuple[dict[str, Any], str, str]] = [
     ({"content": "Paris"}, "Paris", ""),
@@ -75,7 +75,9 @@ def test_a_streams_last_event_may_repeat_the_message() -> None:
         ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 4}}, {}, 9, None, 4, None),
         ({"prompt_tokens": 9, "prompt_tokens_details": None}, {}, 9, None, None, None),
         ({"prompt_tokens": 9, "prompt_cache_hit_tokens": 4}, {}, 9, None, 4, None),
-        ({"input_tokens": 9, "output_tokens": 3, "cache_read_input_tokens": 4}, {}, 9, 3, 4, None),
+        ({"input_tokens": 9, "output_tokens": 3, "cache_read_input_tokens": 4}, {}, 13, 3, 4, None),
+        ({"prompt_tokens": 2, "cache_creation_input_tokens": 7}, {}, 9, None, None, None),
+        ({"prompt_tokens": 9, "cache_read_input_tokens": 4}, {}, 9, None, 4, None),
         ({"prompt_eval_count": 9, "eval_count": 3}, {}, 9, 3, None, None),
         ({"prompt_tokens": 0, "completion_tokens": 3}, {}, None, 3, None, None),
         ({}, {"prompt_n": 1, "cache_n": 8, "predicted_n": 3}, 9, 3, 8, None),

@@ -1,4 +1,4 @@
-"""What a run's user is told of needles and answers that do not go together."""
+"""Notes on needles and answers that do not go together, and on options without effect."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from needlework.haystack_fixtures.configuration.messages import notes
+from needlework.haystack_fixtures.configuration.messages import notes, unused
 from needlework.haystack_fixtures.configuration.presets import built_in_presets
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 
@@ -46,3 +46,31 @@ def test_several_needles_answer_together_and_published_ones_are_as_published(tmp
     assert not told(tmp_path, needles=together, question="How many?", answer="7", task="multi_needle")
     for name in built_in_presets():
         assert not told(tmp_path, preset=name)
+
+
+def unused_lines(**given: str) -> list[str]:
+    return list(unused(given, resolve_settings(given, {}, Path())))
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("documents", "x"), ("questions", "x"), ("leval_data", "x"), ("retriever", "bm25"), ("chunk_size", "9"),
+        ("embedder", "st:x"), ("price", "1,2"), ("top_up", "9"), ("judge_base_url", "http://127.0.0.1:9/v1"),
+    ],
+)  # fmt: skip
+def test_with_needles_they_do_nothing(option: str, value: str) -> None:
+    [line] = unused_lines(preset="quick", **{option: value})
+    assert line.startswith(f"--{option.replace('_', '-')} is not used: ")
+
+
+def test_where_they_are_used_nothing_is_said() -> None:
+    assert unused_lines(preset="own-documents", documents="x", questions="x", chunk_size="9", retriever="bm25") == []
+    assert unused_lines(preset="leval-closed", leval_data="x", retriever="dense", embedder="st:x") == []
+    assert unused_lines(task="ruler_qa_1", questions="x") == []
+    assert unused_lines(lengths="400", seed="3", gate="score >= 0.5", top_up="5") == []
+
+
+def test_an_embedder_without_vectors_is_told() -> None:
+    [line] = unused_lines(preset="own-documents", documents="x", retriever="bm25", embedder="st:x")
+    assert "give --retriever dense" in line

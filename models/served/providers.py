@@ -1,0 +1,197 @@
+"""Anthropic's and Google's own APIs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from needlework.core.prompts import Message
+from needlework.models.model import Request, starts_answer
+from needlework.models.served.calibration import Window
+from needlework.models.served.errors import UnreadableError
+from needlework.models.served.http_client import Allowed
+from needlework.models.served.reply_fields import count, table_of
+from needlework.models.served.server_facts import json_fetch
+from needlework.models.served.transport import Dialect, HttpTransport
+
+LEAST_THINKING = 1024  # tokens; what Anthropic takes
+_COUNT_S = 60.0
+
+
+class ProviderTransport(HttpTransport):
+    """What both have in common: chat messages alone, a counter of tokens, a list of models with their windows."""
+
+    window_field: str
+
+    def _refused(self, request: Request) -> str:
+        if request.template != "chat":
+            return f"--template raw: {self.kind}: takes chat messages alone; give --template chat"
+        return ""
+
+    def _model_path(self) -> str:
+        raise NotImplementedError
+
+    def _told_window(self) -> Window:
+        tokens = count(table_of(json_fetch(self.http)(self.url(self._model_path()))).get(self.window_field))
+        company = self.kind.capitalize()
+        return Window(tokens, f"{company}'s list of models" if tokens else f"{company} does not tell")
+
+    def _counted(self, path: str, body: Mapping[str, Any], field: str) -> int:
+        """What the provider's counter says. Raises `UnreadableError` for anything but a count."""
+        reply = self.http.send("POST", self.url(path), json.dumps(body).encode(), Allowed(_COUNT_S, _COUNT_S))
+        tokens = count(table_of(json.loads(reply.body)).get(field)) if reply.status == 200 else None
+        if tokens is None:
+            said = self.redactor.clean(reply.body[:200].decode("utf-8", "replace"))
+            raise UnreadableError(f"HTTP {reply.status}: {said}")
+        return tokens
+
+
+class AnthropicTransport(ProviderTransport):
+    """Anthropic's API: streamed messages."""
+
+    kind = "anthropic"
+    window_field = "max_input_tokens"
+
+    def _key_headers(self, key: str) -> dict[str, str]:
+        return {"x-api-key": key, "anthropic-version": "2023-06-01"}
+
+    def _model_path(self) -> str:
+        return f"/v1/models/{self.name}"
+
+    def count_text(self, text: str) -> int:
+        """Tokens of one message with this text, by Anthropic's own counter (an estimate, it says)."""
+        body = {"model": self.name, **_messages((Message("user", text),))}
+        return self._counted("/v1/messages/count_tokens", body, "input_tokens")
+
+    def _refused(self, request: Request) -> str:
+        thinks = request.thinking_budget and self.options.thinking in (None, "budget")
+        if thinks and request.thinking_budget < LEAST_THINKING:
+            return f"--thinking-budget {request.thinking_budget}: Anthropic takes {LEAST_THINKING} or more, or none"
+        if starts_answer(request) and thinks:
+            return "--answer-prefix true: Claude goes on with no started answer while it thinks; leave one of them out"
+        return super()._refused(request)
+
+    def _message(self, request: Request, _dialect: Dialect) -> tuple[str, dict[str, Any]]:
+        options, budget = self.options, request.thinking_budget
+        sent: dict[str, Any] = {"model": self.name, "max_tokens": request.answer_budget + budget, "stream": True}
+        start, end = request.prompt.context
+        context = request.prompt.text[start:end] if options.cache else ""
+        sent |= _messages(request.prompt.messages, context, options.cache)
+        match options.thinking:
+            case "off":
+                sent["thinking"] = {"type": "disabled"}
+            case "adaptive":
+                sent["thinking"] = {"type": "adaptive"}
+            case _ if budget:
+                sent["thinking"] = {"type": "enabled", "budget_tokens": budget}
+        temperature = {} if options.temperature is None else {"temperature": options.temperature}
+        return "/v1/messages", sent | temperature | dict(options.extra_body)
+
+    def _translate(self, data: dict[str, Any]) -> dict[str, Any]:
+        message, delta = table_of(data.get("message")), table_of(data.get("delta"))
+        usage = table_of(message.get("usage") or data.get("usage"))
+        thought = table_of(usage.get("output_tokens_details")).get("thinking_tokens")
+        if thought is not None:
+            usage = {**usage, "reasoning_tokens": thought}
+        piece = {"content": delta.get("text"), "reasoning_content": delta.get("thinking")}
+        choice = {"index": 0, "delta": piece, "finish_reason": delta.get("stop_reason")}
+        return {"id": message.get("id"), "model": message.get("model"), "choices": [choice], "usage": usage}
+
+
+def _messages(messages: Sequence[Message], context: str = "", cache: str | None = None) -> dict[str, Any]:
+    """`system` and `messages`. What stands up to the context's end is a block of its own where it is to be kept."""
+    system = "\n\n".join(each.content for each in messages if each.role == "system")
+    turns: list[dict[str, Any]] = []
+    for each in messages:
+        if each.role == "system":
+            continue
+        before, context_there, after = each.content.partition(context) if context else ("", "", "")
+        if cache is None or not context_there:
+            turns.append({"role": each.role, "content": each.content})
+            continue
+        control = {"type": "ephemeral", "ttl": cache}
+        rest = [{"type": "text", "text": after}] if after.strip() else []
+        first = {"type": "text", "text": before + context_there, "cache_control": control}
+        turns.append({"role": each.role, "content": [first, *rest]})
+    return {"messages": turns} | ({"system": system} if system else {})
+
+
+_ROLES = {"user": "user", "assistant": "model"}
+
+
+class GoogleTransport(ProviderTransport):
+    """Gemini's API: streamed content."""
+
+    kind = "google"
+    window_field = "inputTokenLimit"
+
+    def _key_headers(self, key: str) -> dict[str, str]:
+        return {"x-goog-api-key": key}
+
+    def _model_path(self) -> str:
+        return f"/v1beta/models/{self.name}"
+
+    def count_text(self, text: str) -> int:
+        """Tokens of one message with this text, by Google's own counter."""
+        contents = _contents((Message("user", text),))
+        return self._counted(f"{self._model_path()}:countTokens", {"contents": contents}, "totalTokens")
+
+    def _refused(self, request: Request) -> str:
+        if starts_answer(request):
+            return "--answer-prefix true: Gemini goes on with no started answer; give --answer-prefix false"
+        return super()._refused(request)
+
+    def _message(self, request: Request, _dialect: Dialect) -> tuple[str, dict[str, Any]]:
+        options, budget = self.options, request.thinking_budget
+        thinking = {"off": 0, "auto": -1}.get(options.thinking or "", budget or None)
+        config: dict[str, Any] = {
+            "maxOutputTokens": request.answer_budget + budget,
+            "temperature": options.temperature,
+            "seed": options.seed,
+        }
+        if thinking is not None:
+            config["thinkingConfig"] = {"thinkingBudget": thinking, "includeThoughts": thinking != 0}
+        extra = dict(options.extra_body)
+        config |= table_of(extra.pop("generationConfig", None))
+        sent: dict[str, Any] = {
+            "contents": _contents(request.prompt.messages),
+            "generationConfig": {key: value for key, value in config.items() if value is not None},
+        }
+        system = "\n\n".join(each.content for each in request.prompt.messages if each.role == "system")
+        if system:
+            sent["systemInstruction"] = {"parts": [{"text": system}]}
+        return f"{self._model_path()}:streamGenerateContent?alt=sse", sent | extra
+
+    def _translate(self, data: dict[str, Any]) -> dict[str, Any]:
+        said: dict[bool, list[str]] = {True: [], False: []}
+        candidates = data.get("candidates") or [{}]
+        candidate = table_of(candidates[0])
+        for part in table_of(candidate.get("content")).get("parts") or ():
+            said[bool(part.get("thought"))].append(str(part.get("text") or ""))
+        finish = candidate.get("finishReason")
+        if table_of(data.get("promptFeedback")).get("blockReason"):
+            finish = finish or "prohibited_content"
+        usage = table_of(data.get("usageMetadata"))
+        counts = {
+            "prompt_tokens": usage.get("promptTokenCount"),
+            "reasoning_tokens": usage.get("thoughtsTokenCount"),
+            "cached_tokens": usage.get("cachedContentTokenCount"),
+        }
+        written, thought = usage.get("candidatesTokenCount"), usage.get("thoughtsTokenCount")
+        if written is not None or thought is not None:  # thoughts count against `maxOutputTokens`, and stand apart
+            counts["completion_tokens"] = (written or 0) + (thought or 0)
+        piece = {"content": "".join(said[False]), "reasoning_content": "".join(said[True])}
+        return {
+            "id": data.get("responseId"),
+            "model": data.get("modelVersion"),
+            "choices": [
+                {"index": 0, "delta": piece, "finish_reason": None if finish == "FINISH_REASON_UNSPECIFIED" else finish}
+            ],
+            "usage": {key: value for key, value in counts.items() if value is not None},
+        }
+
+
+def _contents(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    turns = [each for each in messages if each.role != "system"]
+    return [{"role": _ROLES[each.role], "parts": [{"text": each.content}]} for each in turns]

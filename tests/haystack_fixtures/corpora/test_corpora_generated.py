@@ -1,0 +1,210 @@
+"""The generated corpus: the same everywhere, never short, never twice the same sentence; its patterns and its cache."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from needlework.core.errors import InputError
+from needlework.haystack_fixtures.corpora import corpus_named
+from needlework.haystack_fixtures.corpora.files import Corpus
+from needlework.haystack_fixtures.corpora.generated import generate_documents, recipe_sha256
+from needlework.haystack_fixtures.corpora.grammar import (
+    PERSON_WORDS,
+    Scope,
+    Slot,
+    load_kit,
+    parse,
+    phrase,
+    render,
+    slot_names,
+)
+
+LANGUAGES = ("en", "zh")
+
+
+def sentences(text: str) -> list[str]:
+    """Split as bluntly as possible: whatever stands between two sentence ends, quotation marks aside."""
+    pieces = (piece.strip(" \"“”'") for piece in re.split(r"[.!?。！？…\n]+", text))
+    return [piece for piece in pieces if piece]
+
+
+@pytest.mark.parametrize(
+    ("language", "sha256"),
+    [
+        ("en", "22f77b41fae41912cff7c0b3aab346ee010fece117a0d30aa8e857d483997cc9"),
+        ("zh", "29a333384a329d588f3cdabb62c0140ab401ae9aed882f6f1ed37dffbc423511"),
+    ],
+)
+def test_the_first_document_of_seed_7_is_pinned(language: str, sha256: str) -> None:
+    """If this changes on purpose, raise generated.VERSION: published haystacks change with it."""
+    first = generate_documents(language, 7, 1)[0]
+    assert hashlib.sha256(first.encode()).hexdigest() == sha256
+
+
+@given(
+    language=st.sampled_from(LANGUAGES),
+    seed=st.integers(-(2**70), 2**70),
+    fewer=st.integers(0, 20_000),
+    more=st.integers(0, 20_000),
+)
+def test_asking_for_more_only_appends_documents(language: str, seed: int, fewer: int, more: int) -> None:
+    short = generate_documents(language, seed, fewer)
+    long = generate_documents(language, seed, fewer + more)
+    assert long[: len(short)] == short
+    assert sum(map(len, short)) >= fewer
+    assert sum(map(len, long)) >= fewer + more
+
+
+@pytest.mark.parametrize(("language", "chars"), [("en", 300_000), ("zh", 100_000)])
+def test_no_sentence_occurs_twice(language: str, chars: int) -> None:
+    told = sentences("\n".join(generate_documents(language, 3, chars)))
+    assert len(told) > 2_500
+    assert len(set(told)) == len(told)
+
+
+def test_english_is_english_and_chinese_is_chinese() -> None:
+    english, chinese = ("\n".join(generate_documents(language, 0, 50_000)) for language in LANGUAGES)
+    assert english.isascii()
+    assert len(re.findall(r"[\u4e00-\u9fff]", chinese)) > 0.8 * len(chinese)
+    assert not re.search(r"[A-Za-z,.?!;:\"]", chinese)
+
+
+@pytest.mark.parametrize(("language", "shortest", "longest"), [("en", 200, 700), ("zh", 400, 1_200)])
+def test_documents_are_short_stories_in_several_paragraphs(language: str, shortest: int, longest: int) -> None:
+    for document in generate_documents(language, 1, 100_000):
+        size = len(document.split()) if language == "en" else len(document)
+        assert shortest <= size <= longest
+        assert document.count("\n\n") >= 5
+
+
+def test_articles_and_capitals_are_right() -> None:
+    text = "\n\n".join(generate_documents("en", 2, 300_000))
+    assert not re.findall(r"\b[Aa] (?!one|once|uni|use|eu)[aeiou]\w*", text)
+    assert not re.findall(r"\b[Aa]n (?!hour|honest|heir|honour)[^aeiouAEIOU]\w*", text)
+    assert not re.findall(r"(?:^|\n\n|[.!?] )\"?[a-z]", text.replace('!" ', '" ').replace('?" ', '" '))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_nothing_looks_like_a_needle_or_a_broken_pattern(language: str) -> None:
+    text = "\n".join(generate_documents(language, 4, 300_000))
+    assert not re.findall(r"\d|[{}\[\]|¶\x00-\x09]|  |password|\bcodes?\b|magic|密码|代码|数字", text)
+
+
+def test_a_language_without_tables_is_refused_in_one_line() -> None:
+    with pytest.raises(InputError, match=r"generated corpus, language: 'fr': choose one of en, zh"):
+        generate_documents("fr", 0, 1)
+
+
+def names_in(value: object) -> set[str]:
+    """The names that patterns inside of a value refer to."""
+    if isinstance(value, Slot):
+        return {value.name}
+    if isinstance(value, Mapping):
+        value = tuple(value.values())
+    elif is_dataclass(value):
+        value = tuple(getattr(value, field.name) for field in fields(value))
+    return set().union(*map(names_in, value)) if isinstance(value, tuple) else set()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_name_in_a_pattern_is_known(language: str) -> None:
+    kit = load_kit(language)
+    of_story = {"who", "when", "month", "hero", "friend", "neighbour"}
+    persons = {prefix + word for prefix in ("", "f", "n") for word in PERSON_WORDS}
+    known = of_story | persons | {"thing", "task", "goal"} | set(kit.tables) | {name for name, _ in kit.setup}
+    assert names_in((kit.tables, kit.roles, kit.setup)) <= known
+    for plot in kit.plots:
+        of_plot = {name for name, _ in plot.setup}
+        assert of_plot >= {"thing", "task", "goal"}
+        assert names_in(plot) <= known | of_plot
+
+
+def say(pattern: str, **values: str) -> str:
+    tables = {"fruit": (parse("apple"), parse("{colour} pear")), "colour": (parse("green"),)}
+    return render(parse(pattern), Scope(random.Random(1), tables, values))
+
+
+def test_values_come_before_tables() -> None:
+    assert say("{who} ate.", who="Ada") == "Ada ate."
+    assert say("{^colour} is a colour.") == "Green is a colour."
+    assert say("It was {colour}.", colour="blue") == "It was blue."
+
+
+def test_tables_may_refer_to_tables() -> None:
+    assert {say("{fruit}"), say("{fruit}{fruit}")} & {"Apple", "Green pear", "Applegreen pear", "Green pearapple"}
+
+
+@pytest.mark.parametrize(
+    ("noun", "expected"),
+    [
+        ("apple", "An apple."),
+        ("pear", "A pear."),
+        ("hour", "An hour."),
+        ("uniform", "A uniform."),
+        ("one-way street", "A one-way street."),
+        ("honest baker", "An honest baker."),
+        ("umbrella", "An umbrella."),
+        ("Olive oil", "An Olive oil."),
+    ],
+)
+def test_the_article_suits_the_next_word(noun: str, expected: str) -> None:
+    assert say("{a} {noun}.", noun=noun) == expected
+
+
+def test_choices_nest_and_may_be_empty() -> None:
+    assert {say("x[|[y|y]]") for _ in range(5)} <= {"X", "Xy"}
+    assert slot_names(parse("[{one}|[{two}|three]] {^four}")) == {"one", "two", "four"}
+
+
+def test_paragraphs_and_quotations_begin_with_a_capital() -> None:
+    assert say('"{what}?"¶{what}.', what="why") == '"Why?"\n\nWhy.'
+
+
+def test_a_phrase_keeps_its_small_letter() -> None:
+    assert phrase(parse("{a} {colour} apple"), Scope(random.Random(1), {}, {"colour": "red"})) == "a red apple"
+
+
+@pytest.mark.parametrize("broken", ["[a|b", "a|b", "a]", "{a b}", "{", "[[a]"])
+def test_a_broken_pattern_is_refused(broken: str) -> None:
+    with pytest.raises(ValueError, match=r"unreadable|outside|never closed"):
+        parse(broken)
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty thousand characters are enough to see how sizes and the cache work."""
+    monkeypatch.setattr(corpus_named, "GENERATED_CHARS", {"en": 20_000, "zh": 20_000})
+
+
+def generated(cache: Path, language: str = "en", seed: int = 1, min_chars: int = 0) -> Corpus:
+    return corpus_named.load_corpus("generated", language=language, seed=seed, min_chars=min_chars, cache_dir=cache)
+
+
+@pytest.mark.parametrize(("wanted", "size"), [(0, 20_000), (20_000, 20_000), (20_001, 40_000), (70_000, 80_000)])
+def test_the_size_doubles_until_it_is_enough(wanted: int, size: int, tmp_path: Path) -> None:
+    corpus = generated(tmp_path, min_chars=wanted)
+    assert size <= corpus.chars < size + 5_000
+    assert f"at least {size} characters" in corpus.source
+
+
+def test_the_hash_is_the_recipe_whatever_the_size(tmp_path: Path) -> None:
+    short, long = generated(tmp_path), generated(tmp_path, min_chars=30_000)
+    assert short.sha256 == long.sha256 == recipe_sha256("en", 1)
+    assert long.documents[: len(short.documents)] == short.documents
+    assert generated(tmp_path, seed=2).sha256 != short.sha256
+    assert generated(tmp_path, language="zh").sha256 != short.sha256
+
+
+def test_the_second_load_reads_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = generated(tmp_path)
+    monkeypatch.setattr(corpus_named, "generate_documents", lambda *_: pytest.fail("generated again"))
+    assert generated(tmp_path) == first

@@ -1,0 +1,306 @@
+"""Cells and their ids; lengths, depths and limits of a grid; lengths that do not fit."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from needlework.core.errors import InputError, TooLongError
+from needlework.core.grid import (
+    Cell,
+    Misfit,
+    depth_label,
+    doubling,
+    first_trials,
+    left_out,
+    limit_note,
+    linear,
+    llmtest_sigmoid,
+    not_filled,
+    nothing_fits,
+    opencompass_linear,
+    opencompass_sigmoid,
+    parse_depths,
+    parse_id,
+    parse_lengths,
+    parse_tokens,
+    slug,
+)
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.haystack_fixtures.tasks.catalogue import grid
+from tests.parity.cases import cases
+
+cells = st.builds(
+    Cell,
+    task=st.sampled_from(["niah", "multi_needle", "parallel"]),
+    length=st.integers(1, 10_000_000),
+    depth=st.one_of(st.none(), st.integers(0, 100).map(float), st.floats(0, 100).map(lambda x: round(x, 3))),
+    needle=st.sampled_from(["code", "code_zh", "goat_cheese", "小明"]),
+    repeat=st.integers(0, 999),
+    model=st.sampled_from(["", "smollm2", "mock_perfect", "openai_gpt-4o"]),
+)
+
+
+def test_the_id_reads_as_documented():
+    assert Cell("niah", 4000, 50.0, "code").id == "niah-len4000-depth50-code-r0"
+    assert Cell("parallel", 4000, None, "codes", 2, "smollm2").id == "parallel-len4000-depthall-codes-r2-smollm2"
+
+
+@given(cells)
+def test_an_id_says_which_cell_it_is(cell):
+    assert parse_id(cell.id) == cell
+    assert parse_id(f"benchmarks/test_niah.py::test_needle[{cell.id}]") == cell
+    escaped = cell.id.encode("unicode_escape").decode("ascii")  # as pytest writes it where no ini file says otherwise
+    assert parse_id(f"benchmarks/test_niah.py::test_needle[{escaped}]") == cell
+
+
+@pytest.mark.parametrize("text", ["", "test_x[1-2]", "niah-len-depth50-code-r0", "tests/test_a.py::test_b"])
+def test_other_ids_are_no_cells(text):
+    assert parse_id(text) is None
+
+
+@given(cells)
+def test_cells_of_one_haystack_differ_in_depth_alone(cell):
+    other = Cell(cell.task, cell.length, 12.0, cell.needle, cell.repeat, cell.model)
+    longer = Cell(cell.task, cell.length + 1, cell.depth, cell.needle, cell.repeat, cell.model)
+
+    assert cell.haystack_id == other.haystack_id
+    assert cell.haystack_id != longer.haystack_id
+
+
+def test_depths_are_written_without_trailing_zeros():
+    assert [depth_label(depth) for depth in (0.0, 50.0, 99.104, None)] == ["0", "50", "99.104", "all"]
+
+
+def test_a_slug_is_safe_in_file_names():
+    assert slug("hf:org/Some Model") == "hf_org_Some_Model"
+    assert slug("///") == "unnamed"
+
+
+def test_questions_of_a_document_share_a_haystack():
+    ids = [Cell("leval_tpo", 1000, None, needle).haystack_id for needle in ("doc3_q0", "doc3_q17", "doc31_q0")]
+    assert ids[0] == ids[1] != ids[2]
+
+
+NEEDLEBENCH_PARTS = {"niah": "single", "parallel": "multi_retrieval", "needlebench_reasoning": "multi_reasoning"}
+
+
+def test_evalscope_lengths_and_depths():
+    for case in cases("niah/es_grids"):
+        assert linear(*case["context_lengths"]) == case["result_lengths"]
+        assert linear(*case["depths"]) == case["result_depths"]
+
+
+def test_llmtest_lengths_and_depths():
+    for case in cases("niah/gk_grids"):
+        if case["kind"] == "context_lengths":
+            assert linear(case["min"], case["max"], case["num_intervals"]) == case["result"]
+        elif case["kind"] == "depth_percents":
+            space = linear if case["type"] == "linear" else llmtest_sigmoid
+            assert space(case["min"], case["max"], case["intervals"]) == case["result"]
+        elif case["kind"] == "logistic":
+            assert llmtest_sigmoid(case["x"], case["x"], 1) == [case["result"]]
+
+
+def test_opencompass_depths():
+    for case in cases("niah/oc_depth_percents"):
+        if "result" in case:
+            space = opencompass_linear if case["type"] == "linear" else opencompass_sigmoid
+            assert space(0, 100, case["intervals"]) == case["int_truncated"]
+
+
+def test_needlebench_presets_have_the_published_grids(tmp_path):
+    by_name = {case["name"]: case for case in cases("niah/oc_needlebench_grids")}
+    for name, case in by_name.items():
+        if not name.startswith("needlebench"):
+            continue
+        version, size = ("v2" if "_v2_" in name else "v1"), name.split("_")[-1]
+        settings = resolve_settings({"preset": f"needlebench-{version}-{size}"}, {}, tmp_path)
+        sparse = version == "v1" and size not in ("4k", "8k")
+        depths = by_name[
+            "v2 depths_list_10 (11)" if version == "v2" else "v1 depths sparse (11)" if sparse else "v1 depths (20)"
+        ]["value"]
+
+        for suite in settings.suites:
+            assert list(suite.lengths) == case["single"]["context_lengths"], name
+            assert list(suite.depths) == depths, name
+            published = case[NEEDLEBENCH_PARTS[suite.task]]
+            assert [suite.repeats] == published["num_repeats_per_file"], name
+            assert ([] if suite.diff is None else [suite.diff]) == published["diff"], name
+        assert {suite.task for suite in settings.suites} == set(NEEDLEBENCH_PARTS)
+        assert len(settings.suites) == 6
+
+
+@pytest.mark.parametrize(
+    ("preset", "requests"),
+    [
+        # Lengths x depths x (S-RT and M-RS trials, two languages) + lengths x M-RT trials, two languages.
+        ("needlebench-v1-4k", 4 * 20 * (2 * 10 + 4 * 2 * 10) + 4 * 2 * 25),
+        ("needlebench-v1-8k", 4 * 20 * (2 * 10 + 4 * 2 * 10) + 4 * 2 * 25),
+        ("needlebench-v1-32k", 8 * 11 * (2 * 10 + 4 * 2 * 10) + 8 * 2 * 25),
+        ("needlebench-v1-128k", 9_200),
+        ("needlebench-v1-200k", 9_200),
+        ("needlebench-v1-256k", 3 * 11 * 100 + 3 * 50),
+        ("needlebench-v1-1000k", 9_200),
+        ("needlebench-v2-4k", 4 * 11 * 100 + 4 * 50),
+        ("needlebench-v2-8k", 9_200),
+        ("needlebench-v2-32k", 9 * 11 * 100 + 9 * 50),
+        ("needlebench-v2-128k", 8 * 11 * (2 * 10 + 4 * 2 * 10) + 8 * 2 * 25),
+        ("needlebench-v2-200k", 10_350),
+        ("needlebench-v2-256k", 3_450),
+        ("needlebench-v2-1000k", 10_350),
+        # Nine numbers of statements, four kinds of question, ten of each; published for English alone.
+        ("needlebench-v2-atc", 2 * 9 * 4 * 10),
+    ],
+)
+def test_needlebench_presets_have_the_published_number_of_requests(preset, requests, tmp_path):
+    settings = resolve_settings({"preset": preset, "model": ["mock:perfect"]}, {}, tmp_path)
+
+    assert sum(len(series.cells) for series in grid(settings)) == requests
+
+
+def test_presets_have_the_published_sizes(tmp_path):
+    def sizes(name):
+        suites = resolve_settings({"preset": name}, {}, tmp_path).suites
+        return [(suite.language, len(suite.lengths), len(suite.depths), suite.repeats) for suite in suites]
+
+    assert sizes("llmtest") == [("en", 35, 35, 1)]
+    assert sizes("evalscope") == [("en", 10, 10, 1), ("zh", 10, 10, 1)]
+    assert sizes("cdme-8k") == [("zh", 8, 20, 10)]
+    assert sizes("cdme-32k") == [("zh", 32, 20, 10)]
+    assert sizes("cdme-200k") == [("zh", 13, 20, 10)]
+
+
+def test_tokens_can_be_written_short():
+    assert [parse_tokens("--lengths", word) for word in ("512", "4k", "1.5K", "1m")] == [512, 4000, 1500, 1_000_000]
+
+
+def test_lists_and_ranges():
+    assert parse_lengths("--lengths", "4k,1k 2k,1k", "linear") == (1000, 2000, 4000)
+    assert parse_lengths("--lengths", "1k, 2k,", "linear") == (1000, 2000)
+    assert parse_lengths("--lengths", "1k:8k:4", "log") == (1000, 2000, 4000, 8000)
+    assert parse_lengths("--lengths", "1k:10k", "doubling") == (1000, 2000, 4000, 8000, 10_000)
+    assert parse_depths("--depths", "0:100:5", "linear") == (0, 25, 50, 75, 100)
+    assert parse_depths("--depths", "50%,2.5", "linear") == (2.5, 50)
+    assert doubling(1000, 4000) == [1000, 2000, 4000]
+
+
+@pytest.mark.parametrize(
+    ("parse", "text"),
+    [
+        (parse_lengths, "abc"),
+        (parse_lengths, "1k,,2k"),
+        (parse_lengths, ",2k"),
+        (parse_depths, "0, ,50"),
+        (parse_lengths, "1.0001k"),
+        (parse_lengths, "0"),
+        (parse_lengths, "1k:2k"),
+        (parse_lengths, "2k:1k:3"),
+        (parse_lengths, "1k:2k:0"),
+        (parse_lengths, ","),
+        (parse_depths, "101"),
+        (parse_depths, "-1"),
+        (parse_depths, "nan"),
+        (parse_depths, "0:100:x"),
+    ],
+)
+def test_a_bad_grid_is_one_line_that_names_the_option(parse, text):
+    with pytest.raises(InputError) as caught:
+        parse("--grid", text, "linear")
+
+    assert "--grid" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+PANELS = [
+    tuple(
+        Cell("niah", length, depth, needle, repeat)
+        for length in (1000, 2000)
+        for repeat in (0, 1)
+        for depth in (0.0, 50.0)
+    )
+    for needle in ("a", "b")
+]
+ALL = {cell for panel in PANELS for cell in panel}
+
+
+def test_the_shortest_lengths_first_then_repeats_then_needles_and_depths() -> None:
+    found = first_trials(PANELS, ALL, 5, rows=False)
+    first = {cell for cell in ALL if cell.length == 1000 and cell.repeat == 0}
+    assert found == first | {Cell("niah", 1000, 0.0, "a", 1)}
+
+
+def test_rows_of_a_data_set_come_in_its_order() -> None:
+    assert first_trials(PANELS, ALL, 8, rows=True) == set(PANELS[0])
+
+
+def test_a_share_is_of_what_was_selected_and_at_least_one() -> None:
+    assert len(first_trials(PANELS, ALL, 0.25, rows=False)) == 4
+    assert len(first_trials(PANELS, ALL, 0.001, rows=False)) == 1
+
+
+@given(st.sets(st.sampled_from(sorted(ALL, key=str))), st.integers(1, 20), st.booleans())
+def test_a_larger_limit_keeps_what_a_smaller_one_has(wanted: set[Cell], limit: int, rows: bool) -> None:
+    few, more = (first_trials(PANELS, wanted, each, rows=rows) for each in (limit, limit + 1))
+    assert few <= more <= wanted
+    assert len(few) == min(limit, len(wanted))
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "1.5", "x", "nan"])
+def test_a_limit_that_is_none_is_one_line(tmp_path: object, value: str) -> None:
+    with pytest.raises(InputError, match="give a number of trials, such as 10, or a share"):
+        resolve_settings({"limit": value}, {}, tmp_path)  # type: ignore[arg-type]
+
+
+def test_a_limit_is_told_as_a_part_of_the_grid() -> None:
+    assert limit_note(10.0) == (
+        "--limit 10: the first 10 trials of each task and language, the shortest first: a part of the grid"
+    )
+
+
+COPY = [Misfit("copy", 1000, 2065), Misfit("copy", 2000, 2065)]
+WORDS = [Misfit("ruler_cwe freq6", 1000, 1138), Misfit("ruler_cwe freq6_zh", 1000, 1200)]
+CHAIN = [Misfit("chain", 1000, None)]
+
+
+def test_each_task_is_named_with_its_lengths_and_the_least_that_fits_all_its_needles() -> None:
+    assert left_out([*COPY, *WORDS, *CHAIN]) == (
+        "left out, too short: copy at 1000, 2000 (from 2065), ruler_cwe at 1000 (from 1200), chain at 1000"
+    )
+
+
+def test_where_nothing_fits_the_least_over_all_tasks_is_told_at_once() -> None:
+    assert str(nothing_fits([*WORDS, *COPY], [1000, 2000], 48)) == (
+        "--lengths: '1000,2000': too short for ruler_cwe, copy: use at least 2065"
+        " (ruler_cwe at 1000 (from 1200), copy at 1000, 2000 (from 2065)), or other tasks (--task)"
+    )
+    assert str(nothing_fits(COPY, [1000, 2000], 48)).endswith(
+        "too short for copy: use at least 2065, or other tasks (--task)"
+    )
+    assert str(nothing_fits(CHAIN, [1000], 48)).endswith(
+        "too short for chain: use longer ones, or other tasks (--task)"
+    )
+
+
+def test_where_most_of_a_length_is_kept_free_the_options_that_keep_it_are_named() -> None:
+    assert str(nothing_fits(COPY, [1000, 2000], 1500)).endswith(
+        "; --answer-budget and --length-buffer keep 1500 of them"
+    )
+
+
+def test_a_task_that_is_asked_at_shares_of_a_length_tells_the_length_to_type() -> None:
+    sizes = [Misfit("doc_size", 1000, 1217, share=25), Misfit("doc_size", 2000, 2100, share=25)]
+    assert left_out(sizes[:1]) == "left out, too short: doc_size at 1000 (from 1217: --lengths 4868)"
+    assert str(nothing_fits(sizes[:1], [4000], 48)) == (
+        "--lengths: '4000': too short for doc_size: use at least 4868, or other tasks (--task)"
+    )
+
+
+def test_of_documents_that_are_few_the_length_told_is_one_for_all_questions() -> None:
+    found = [TooLongError(8000, 3200, "question q0"), TooLongError(8000, 2506, "question q1")]
+    assert str(not_filled(found)) == (
+        "--lengths: '8000': all documents together fill 2506 tokens with question q1, the fewest of all questions:"
+        " use at most 2500, or add some"
+    )
+    assert str(not_filled(found[:1])).endswith("fill 3200 tokens with question q0: use at most 3200, or add some")

@@ -1,0 +1,286 @@
+"""Boards and series: what was asked the same is ranked together, an answer without a score is a miss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from needlework.core.record import Record
+from needlework.results.statistics.comparison.many_runs import compare_runs
+from needlework.results.statistics.leaderboard.boards import (
+    ModelRun,
+    boards_of,
+    changes,
+    changes_needed_samples,
+    needed_samples,
+    rank_ranges,
+    series_of,
+)
+from needlework.results.statistics.leaderboard.entries import entries_of
+from needlework.results.statistics.panels import asked_of
+from needlework.results.statistics.run_report import run_report
+from needlework.results.tables.leaderboard import board_head, board_notes, board_row, board_title
+from perf.simulations.history import told
+
+Make = Callable[..., Record]
+Outcome = Callable[[int, int], str]
+
+
+def _found(_length: int, _repeat: int) -> str:
+    return "found"
+
+
+@pytest.fixture
+def records(make_record: Make) -> Callable[..., list[Record]]:
+    """2 lengths x 12 repeats of each task; `outcome` says what became of each (length, repeat)."""
+
+    def build(outcome: Outcome, tasks: tuple[str, ...] = ("niah",), **fields: Any) -> list[Record]:
+        failed = {"scorer": "", "scorer_version": 0}
+        return [
+            make_record(
+                **{"task": task, "length": length, "repeat": repeat, "outcome": outcome(length, repeat)}
+                | (failed if outcome(length, repeat) in ("error", "skipped") else {})
+                | fields
+            )
+            for task in tasks
+            for length in (1000, 4000)
+            for repeat in range(12)
+        ]
+
+    return build
+
+
+@pytest.fixture
+def run_of(records: Callable[..., list[Record]]) -> Callable[..., ModelRun]:
+    def build(name: str, outcome: Outcome = _found, *, why: str = "", suite: Any = None, **fields: Any) -> ModelRun:
+        manifest = {"suites": [{"task": "niah", **suite}]} if suite else {}
+        entries = entries_of(asked_of(reversed(records(outcome, model=name, **fields))), manifest)
+        return ModelRun(name, f"run-{name}", name, "", {entry.task: entry for entry in entries}, why)
+
+    return build
+
+
+def ranks(runs: list[ModelRun]) -> list[dict[str, tuple[int, int]]]:
+    return [{row.model_run.name: row.ranks for row in board.rows} for board in boards_of(runs)]
+
+
+def test_the_better_model_stands_first_and_equal_ones_are_tied(run_of: Callable[..., ModelRun]) -> None:
+    fair = run_of("fair", lambda _, repeat: "found" if repeat else "wrong")
+    (board,) = boards_of([run_of("poor", lambda *_: "wrong"), run_of("good"), fair])
+
+    assert [row.model_run.name for row in board.rows] == ["good", "fair", "poor"]
+    assert ranks([run_of("poor", lambda *_: "wrong"), run_of("good"), fair]) == [
+        {"good": (1, 2), "fair": (1, 2), "poor": (3, 3)}
+    ]
+    assert board_title(board) == "niah: 24 trials of 12 samples, 1k to 4k tokens, scored by match@1"
+    assert board_notes(board) == []
+    assert [*zip(board_head(board), board_row(board, board.rows[0]), strict=True)] == [
+        ("rank", "1–2"),
+        ("model", "good"),
+        ("score % (95 %)", "100 (73.5–100)"),
+        ("1k", "100"),
+        ("4k", "100"),
+        ("effective length (95 %)", "none to 4k or more"),
+        ("prompt tokens", "980"),
+        ("answer tokens", "5"),
+        ("seconds an answer", "0.25"),
+        ("seconds, slowest 5 %", "0.25"),
+    ]
+
+
+@pytest.mark.parametrize("outcome", ["censored", "unclear", "error", "skipped"])
+def test_what_has_no_score_is_a_miss_for_boards_series_and_comparisons_alike(
+    outcome: str, run_of: Callable[..., ModelRun], records: Callable[..., list[Record]]
+) -> None:
+    whole, lost = run_of("whole"), run_of("lost", lambda length, _: "found" if length < 4000 else outcome)
+
+    (board,) = boards_of([lost, whole])
+    assert ranks([lost, whole]) == [{"whole": (1, 1), "lost": (2, 2)}]
+    assert [row.entry.counted for row in board.rows] == [1.0, 0.5]
+    assert dict(zip(board_head(board), board_row(board, board.rows[1]), strict=True))["misses counted"] == "50.0"
+    (series,) = series_of([("1", whole), ("2", lost)], by_model=False)
+    assert [change.is_fall for change in series.changes] == [True]
+    runs = {"a": records(_found), "b": records(lambda length, _: "found" if length < 4000 else outcome)}
+    assert compare_runs(runs)[1].verdict == "worse"
+
+
+def test_one_overall_score_of_several_tasks_everywhere(
+    run_of: Callable[..., ModelRun], records: Callable[..., list[Record]], make_record: Make
+) -> None:
+    """Two tasks of one family and one of another, of which one has twice the trials."""
+    tasks = ("ruler_vt", "ruler_cwe", "niah")
+
+    def outcome(_length: int, repeat: int) -> str:
+        return "found" if repeat % 2 else "wrong"
+
+    asked = records(outcome, tasks, model="a") + [make_record(model="a", needle="more", repeat=at) for at in range(24)]
+    score = run_report(asked).overall("a")
+    assert score.mean == pytest.approx((0.5 + 0.75) / 2)
+    entries = entries_of(asked_of(asked), {})
+    assert [entry.task for entry in entries] == ["all tasks", "niah", "ruler_cwe", "ruler_vt"]
+    assert entries[0].overall == score
+    assert entries[0].counted == pytest.approx(score.mean)
+    worse = [*asked[:72], *(make_record(model="a", needle="more", repeat=at, outcome="wrong") for at in range(24))]
+    first, second = compare_runs({"a": asked, "b": worse})
+    assert first.scores == score
+    assert second.pair is not None
+    assert second.pair.whole.difference is not None
+    assert second.pair.whole.difference.mean == pytest.approx(-0.25)
+    assert second.verdict == "worse"
+
+
+def test_a_fall_over_all_tasks_is_seen_where_no_task_alone_shows_it(
+    run_of: Callable[..., ModelRun], make_record: Make
+) -> None:
+    def night(number: int, lost: int) -> tuple[str, ModelRun]:
+        asked = [
+            make_record(task=f"task{task}", repeat=repeat, outcome="wrong" if repeat < lost else "found")
+            for task in range(15)
+            for repeat in range(4)
+        ]
+        entries = {entry.task: entry for entry in entries_of(asked_of(asked), {})}
+        return str(number), ModelRun("m", f"n{number}", "m", "", entries)
+
+    whole, *tasks = series_of([night(1, 0), night(2, 0), night(3, 0), night(4, 1)], by_model=True)
+    assert whole.task == "all tasks"
+    assert [(change.at, change.is_fall) for change in whole.changes] == [(3, True)]
+    assert whole.changes[0].after == pytest.approx(0.75)
+    assert [series.changes for series in tasks] == [()] * 15
+
+
+def test_a_run_with_failed_trials_stands_in_the_same_table_and_its_row_says_so(run_of: Callable[..., ModelRun]) -> None:
+    tasks = ("chain", "niah")
+    failed = run_of("failed", lambda _, repeat: "found" if repeat else "error", tasks=tasks)
+    boards = boards_of([failed, run_of("whole", tasks=tasks)])
+
+    names = [[board_row(board, row)[1] for row in board.rows] for board in boards]
+    assert names == [["whole", f"failed ({count} errors)"] for count in (4, 2, 2)]
+    assert board_title(boards[1]) == "chain: 24 trials of 12 samples, 1k to 4k tokens, scored by match@1"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"question": "Another one?"},
+        {"reference": {"answers": ["1"]}},
+        {"scorer": "contains"},
+        {"seed": 1},
+        {"suite": {"corpus": "other"}},
+    ],
+    ids=str,
+)
+def test_other_cells_are_ranked_apart(run_of: Callable[..., ModelRun], other: dict[str, Any]) -> None:
+    boards = ranks([run_of("a"), run_of("b", **other)])
+    assert sorted(map(list, boards)) == [["a"], ["b"]]
+
+
+def test_another_models_texts_and_times_are_the_same_cells(run_of: Callable[..., ModelRun]) -> None:
+    other = {"prompt": {"tokens": 990}, "answer": "1", "timing": {}, "response": {}}
+    (board,) = boards_of([run_of("a"), run_of("b", **other)])
+
+    assert len(board.rows) == 2
+    assert board_row(board, board.rows[1])[-4:] == ("–",) * 4
+
+
+def test_what_was_addressed_in_another_way_is_marked_with_what_differs(run_of: Callable[..., ModelRun]) -> None:
+    usual = {"template": "chat", "system_prompt": None}
+    (board,) = boards_of(
+        [run_of("a", suite=usual), run_of("b", suite={**usual, "system_prompt": "Be terse."}), run_of("c", suite=usual)]
+    )
+    assert [board_row(board, row)[1] for row in board.rows] == ["a", "b *", "c"]
+    assert board_notes(board)[-1].endswith('which may be what differs: b (system prompt "Be terse.", others none)')
+
+
+def test_all_tasks_stand_before_each_and_a_run_that_was_interrupted_nowhere(run_of: Callable[..., ModelRun]) -> None:
+    tasks = ("chain", "niah")
+    runs = [
+        run_of("a", tasks=tasks),
+        run_of("b", lambda *_: "wrong", tasks=tasks),
+        run_of("c"),
+        run_of("d", tasks=tasks, why="interrupted after 2 of 40 trials"),
+    ]
+    boards = boards_of(runs)
+    assert [board.task for board in boards] == ["all tasks", "chain", "niah"]
+    assert ranks(runs) == [
+        {"a": (1, 1), "b": (2, 2)},
+        {"a": (1, 1), "b": (2, 2)},
+        {"a": (1, 2), "c": (1, 2), "b": (3, 3)},
+    ]
+    assert boards[0].samples == 24
+    assert board_row(boards[0], boards[0].rows[0])[:3] == ("1", "a", "100 (81.3–100)")
+
+
+def test_a_place_of_its_own_takes_a_shown_difference_and_enough_samples() -> None:
+    good, fair, poor = np.full(12, 5.0), np.tile([5.0, 4.0], 6), np.zeros(12)
+
+    assert rank_ranges(np.array([fair, poor, good])) == [(1, 2), (3, 3), (1, 2)]
+    assert rank_ranges(np.array([np.full(5, 5.0), np.zeros(5)])) == [(1, 2), (1, 2)]
+    assert rank_ranges(np.array([np.full(6, 5.0), np.zeros(6)])) == [(1, 1), (2, 2)]
+    assert [needed_samples(count) for count in (2, 5, 10, 50)] == [6, 9, 11, 16]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("samples", [8, 20])
+def test_equal_models_are_told_apart_in_one_table_of_twenty_at_most(samples: int) -> None:
+    rng = np.random.default_rng(samples)
+    wrong = 0
+    for _ in range(600):
+        chance = rng.beta(4, 1, size=(1, samples))
+        sums = rng.binomial(3, chance, size=(6, samples)).astype(float)
+        wrong += any(each != (1, 6) for each in rank_ranges(sums))
+    assert wrong / 600 <= 0.05 + 0.02
+
+
+def runs_at(*levels: float, samples: int = 12) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """Runs whose samples all score the same."""
+    return np.array([[level] * samples for level in levels])
+
+
+@pytest.mark.parametrize(
+    ("levels", "shown"),
+    [
+        ((5, 5, 5, 2, 2), [(2, 3, 3, 1.0, 0.4)]),
+        ((5, 5, 0, 5, 5), [(1, 2, 2, 1.0, 0.0), (2, 3, 3, 0.0, 1.0)]),
+    ],
+)
+def test_a_change_is_shown_with_the_runs_between_which_it_lies(
+    levels: tuple[float, ...], shown: list[tuple[float, ...]]
+) -> None:
+    found = changes(runs_at(*levels), 60)
+    assert [(each.first, each.last, each.at, each.before, each.after) for each in found] == shown
+    assert all(each.p < 0.01 for each in found)
+
+
+def test_what_two_runs_cannot_show_several_can_between_wider_ends() -> None:
+    rng = np.random.default_rng(3)
+    sums = rng.binomial(5, np.repeat([0.75, 0.6], 8)[:, None], size=(16, 12)).astype(float)
+    (change,) = changes(sums, 60)
+
+    assert change.first < 8 <= change.last
+    assert change.last - change.first > 1
+
+
+@given(st.integers(2, 9), st.integers(1, 30), st.floats(0, 5))
+def test_runs_that_are_alike_have_no_change(runs: int, samples: int, level: float) -> None:
+    assert changes(runs_at(*[level] * runs, samples=samples), 5 * samples) == ()
+
+
+def test_few_samples_show_no_change() -> None:
+    assert changes(runs_at(5, 0, samples=5), 25) == ()
+    assert len(changes(runs_at(5, 0, samples=6), 30)) == 1
+    assert [changes_needed_samples(runs) for runs in (2, 4, 10, 30)] == [6, 8, 10, 12]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("runs", "samples"), [(4, 10), (10, 20), (30, 20)])
+def test_false_changes_are_rare_and_true_ones_are_found(runs: int, samples: int) -> None:
+    found = told(runs, samples, 0.9, 5, 100)
+
+    assert found.false <= 0.05 + 0.05
+    assert found.misplaced <= 0.05 + 0.05
+    assert found.found >= (0.3 if samples == 10 else 0.9)

@@ -1,0 +1,121 @@
+"""All sections of one set of runs say the same numbers: terminal, Markdown, page, JSON and charts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from needlework.core.record import Record
+from needlework.results.files.json_files import json_text
+from needlework.results.html.report import html_text
+from needlework.results.report.chart import BarChart, LineChart
+from needlework.results.report.charts import panel_heatmap
+from needlework.results.report.sections import run_charts, run_sections
+from needlework.results.statistics.run_report import RunReport, run_report
+from needlework.results.statistics.suites.ruler import TASKS
+from needlework.results.style import percent, percent1
+from needlework.results.tables.summary import markdown_lines, run_lines
+from tests.results.document_records import asked
+from tests.results.html.pages import Page
+
+
+@pytest.fixture(scope="module")
+def report(make_record: Callable[..., Record]) -> RunReport:
+    """Families, RULER, L-Eval and own documents, each partly right."""
+    families: list[tuple[tuple[str, ...], str, dict[str, Any]]] = [
+        (("niah", "chain"), "code", {}),
+        (TASKS, "code", {}),
+        (("leval_tpo", "leval_quality"), "doc0_q0", {"scorer": "leval_letter", "depth": None}),
+    ]
+    records = [
+        make_record(task=task, needle=needle, length=length, repeat=i, outcome="found" if i % 3 else "wrong", **fields)
+        for tasks, needle, fields in families
+        for task in tasks
+        for length in (4000, 8000)
+        for i in range(4)
+    ]
+    records += [asked(q, "found" if q + depth else "wrong", depth=depth) for q in range(4) for depth in (0.0, 50.0)]
+    records += [asked(q, "wrong" if q else "found", task="doc_size", length=n) for q in range(4) for n in (2000, 4000)]
+    records += [asked(q, task="doc_size", arm="bm25", length=n) for q in range(4) for n in (2000, 4000)]
+    return run_report(records)
+
+
+def cells(report: RunReport, *, without: str = "") -> Iterator[str]:
+    for section in run_sections(report):
+        if section.name != without:
+            yield from (finding.text for finding in section.findings)
+            yield from (text for table in section.tables for row in table.rows for text in row[table.names :])
+
+
+def test_there_is_a_section_of_each_kind(report: RunReport) -> None:
+    titles = [section.title for section in run_sections(report)]
+    for word in ("Tasks", "your documents", "RULER", "L-Eval"):
+        assert any(word in title for title in titles), word
+
+
+def test_the_terminal_and_markdown_have_every_number(report: RunReport) -> None:
+    terminal = "\n".join(run_lines(report, color=False, encoding="utf-8", width=1000))
+    markdown = "\n".join(markdown_lines(report))
+
+    assert [text for text in cells(report) if text not in terminal] == []
+    assert [text for text in cells(report, without="tasks") if text not in markdown] == []
+    for panel in report.panels:
+        assert percent1(panel.overall.mean or 0.0) in markdown
+
+
+def test_the_page_has_every_number(report: RunReport) -> None:
+    page = " ".join(data for _, data in Page(html_text(report)).contents)
+    own = {row.task for row in report.tasks if row.task.startswith("doc_")}  # the page has them in their own section
+    assert own
+    shown = [text for text in cells(report, without="tasks") if text not in page]
+    assert shown == []
+
+
+def numbers_in(value: Any) -> Iterator[float]:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield float(value)
+    elif isinstance(value, (dict, list)):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from numbers_in(each)
+
+
+def test_json_has_every_score_of_tables_and_charts(report: RunReport) -> None:
+    known = {percent1(number) for number in numbers_in(json.loads(json_text(report))) if 0 <= number <= 1}
+    scores = {
+        match[0]
+        for section in run_sections(report)
+        for table in section.tables
+        for row in table.rows
+        for head, text in zip(table.head, row, strict=True)
+        if head == "score %" and (match := re.match(r"[\d.]+", text))
+    }
+    for chart in run_charts(report):
+        if isinstance(chart, LineChart):
+            scores |= {percent1(p.score / 100) for line in chart.lines for p in line.points if p.score is not None}
+        elif isinstance(chart, BarChart):
+            scores |= {percent1(bar.score / 100) for row in chart.rows for bar in row.bars if bar.score is not None}
+
+    assert len(scores) > 5
+    assert {score for score in scores if f"{float(score):.1f}".removesuffix(".0") not in _rounded(known)} == set()
+
+
+def _rounded(known: set[str]) -> set[str]:
+    return {f"{float(each):.1f}".removesuffix(".0") for each in known}
+
+
+def test_a_heatmap_of_pictures_is_that_of_the_page(report: RunReport) -> None:
+    (panel,) = (panel for panel in report.panels if panel.task == "niah")
+    chart = panel_heatmap(panel)
+    page = html_text(report)
+
+    assert [[cell.text if cell else "" for cell in row] for row in chart.rows] == [
+        [percent(panel.cells[length, depth].mean or 0.0) for length in panel.lengths] for depth in panel.depths
+    ]
+    for row in chart.rows:
+        for cell in row:
+            assert cell is not None
+            assert f'<td class="c{cell.text}">{cell.text}<small>{cell.notes[-1]}</small></td>' in page
