@@ -185,6 +185,13 @@ def _labelled(questions: Sequence[DocumentQuestion]) -> dict[str, DocumentQuesti
     return found
 
 
+def question_label(label: str) -> str:
+    """The label of a question without its arm, control, retriever and language: `q3` of `q3_zh_absent`."""
+    while (shorter := _MEANT.sub("", label)) != label:
+        label = shorter
+    return label
+
+
 class DocumentOptions(Struct, frozen=True):
     """The options of tasks of the user's documents."""
 

@@ -350,6 +350,20 @@ def test_a_word_file_of_gigabytes_is_not_unpacked(folder: Folder) -> None:
     assert read_documents(str(root)).left_out == (("bomb.docx", "it unpacks to more than 256 MiB: store it as text"),)
 
 
+def test_small_packed_files_of_endless_text_are_left_out(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    monkeypatch.setattr("needlework.haystack_fixtures.documents.readers.LARGEST_TEXT", 2**20)
+    book = openpyxl.Workbook()
+    for _ in range(50):
+        book.active.append(["x" * 32_000])
+    pages = {f"{number}.part": f"<p>{'x' * 2**18}</p>" for number in range(5)}
+    root = folder({"a.txt": "a", "long.xlsx": _written(book.save), "big.epub": _book(pages)})
+    assert dict(read_documents(str(root)).left_out) == {
+        "big.epub": "it unpacks to more than 1 MiB: store it as text",
+        "long.xlsx": "its text has more than 1,048,576 characters: split it",
+    }
+
+
 def test_a_word_table_of_millions_of_columns_is_left_out(folder: Folder) -> None:
     docx = pytest.importorskip("docx")
     document = docx.Document()
