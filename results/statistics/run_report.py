@@ -34,8 +34,8 @@ from needlework.results.statistics.tasks import (
     TaskScore,
     macros,
     overall_score,
-    scores_of,
-    statistics_of,
+    run_statistics,
+    task_scores,
     without_lengths,
 )
 from needlework.results.style import fit, length_labels
@@ -117,7 +117,7 @@ def run_report(
     """
     ordered = tuple(sorted(records, key=reading_order))
     asked = tuple(asked_of(ordered))
-    tasks = scores_of(asked)
+    tasks = task_scores(asked)
     stability = stability_of(ordered)
     walked = {(found.model, found.task, found.needle) for found in adaptive}
     still = stability_line(stability) if stability else ""
@@ -131,7 +131,7 @@ def run_report(
         ),
         statistics=tuple(
             without_lengths(each) if (each.model, each.task, each.needle) in walked else each
-            for each in statistics_of(asked, relative_to=relative_to)
+            for each in run_statistics(asked, relative_to=relative_to)
         ),
         twins=tuple(sorted((row.twins for row in tasks if row.twins), key=lambda each: (each.model, each.task))),
         tasks=tasks,
