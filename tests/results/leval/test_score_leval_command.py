@@ -108,13 +108,13 @@ def test_every_item_is_in_the_file(write: Write, tmp_path: Path) -> None:
     item = task["items"][3]
     assert (item["line"], item["compat"]["score"], item["strict"]["score"]) == (4, 0.25, 1.0)
     assert (item["compat"]["details"]["taken"], item["compat"]["details"]["gold"]) == ("A", "AC")
-    assert task["scorers"] == {"compat": "leval_letters_compat v1", "strict": "leval_letters v1"}
+    assert task["scorers"] == {"compat": "leval_letters_compat v1", "strict": "leval_letters v2"}
 
 
 def test_the_task_is_never_read_from_a_folder(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
     path = write("tpo", folder="coursera/codeU")
     assert _score(path) == 0
-    assert "leval_letter v1" in capsys.readouterr().out
+    assert "leval_letter v2" in capsys.readouterr().out
     assert "is not called TASK.pred.jsonl" in _refusal(capsys, write("tpo", name="mine.jsonl", folder="tpo"))
 
 
