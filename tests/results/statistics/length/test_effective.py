@@ -21,6 +21,7 @@ from needlework.results.statistics.length_scores import (
 )
 from needlework.results.statistics.panels import ScoredTrial
 from tests.parity.cases import cases, meta
+from tests.results.statistics.length.published_scores import exact_scores
 
 TrialsOf = Callable[..., list[ScoredTrial]]
 
@@ -32,7 +33,6 @@ BREAK_THEIR_RULE = {
     "Qwen3-4B* (4B)": ("64k", "32k", "77.8 at 64K is below 85.6 and not underlined"),
     "EXAONE-4.0-1.2B* (1.2B)": ("32k", "16k", "81.1 at 32K is below 85.6 and not underlined"),
 }
-from tests.results.statistics.length.published_scores import exact_scores
 
 
 def test_rulers_table_is_reproduced_but_for_rows_that_break_its_rule() -> None:
