@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import SequenceMatcher, get_close_matches
 from types import FrameType
@@ -146,6 +146,18 @@ def refuse(command: str, line: object) -> int:
     text = printable(line, 1000).removeprefix(f"{command}: ")
     print(f"needlework {command}: {text}", file=sys.stderr)
     return 2
+
+
+def run_command(command: str, action: Callable[[], int]) -> int:
+    """The exit code of an action; 2 after one line where the input is bad, or a file cannot be read or written."""
+    try:
+        return action()
+    except InputError as error:
+        return refuse(command, error)
+    except BrokenPipeError:
+        raise  # whoever read our output has seen enough
+    except OSError as error:
+        return refuse(command, InputError("file", error.filename or "output", error.strerror or str(error)))
 
 
 _NAMES = ("SIGTERM", "SIGHUP")

@@ -277,13 +277,14 @@ class Misfit:
     """A length in tokens that a task cannot be asked at; `least`: one that would do, `None` where it is not known.
 
     `of`: the task, and the needle where others of the task may fit. `share`: percent of `--lengths` that the shortest
-    length of its task is.
+    length of its task is. `question`: the one that is left out for its document, in words; empty for a length.
     """
 
     of: str
     length: int
     least: int | None
     share: int = 100
+    question: str = ""
 
     @property
     def wanted(self) -> int | None:
@@ -295,9 +296,21 @@ class Misfit:
         return self.of.partition(" ")[0]
 
 
+_MOST_QUESTIONS = 5  # that are named
+
+
 def left_out(misfits: Sequence[Misfit]) -> str:
     """`left out, too short: copy at 1000 (from 1142), ruler_cwe at 500, 1000 (from 1200)`."""
-    return f"left out, too short: {_misfit_words(misfits)}"
+    lengths = [each for each in misfits if not each.question]
+    questions = list(dict.fromkeys(each.question for each in misfits if each.question))
+    words = [f"left out, too short: {_misfit_words(lengths)}"] if lengths else []
+    if questions:
+        longest = max((each.least for each in misfits if each.question and each.least is not None), default=0)
+        shown = ", ".join(questions[:_MOST_QUESTIONS])
+        more = f" and {len(questions) - _MOST_QUESTIONS} more" if len(questions) > _MOST_QUESTIONS else ""
+        count = "1 question" if len(questions) == 1 else f"{len(questions)} questions"
+        words.append(f"left out, {count} whose document does not fit: {shown}{more} (all fit from {longest})")
+    return "; ".join(words)
 
 
 def _misfit_words(misfits: Sequence[Misfit]) -> str:

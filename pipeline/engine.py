@@ -15,7 +15,8 @@ from needlework.core.grid import Cell, Misfit, not_filled, nothing_fits
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.needles.needle_sets import Canaries
 from needlework.haystack_fixtures.tasks.arms import split_label
-from needlework.haystack_fixtures.tasks.catalogue import TASKS, Series, Tasks, grid, grid_misfits
+from needlework.haystack_fixtures.tasks.catalogue import TASKS, Series, Tasks, ask, grid, grid_misfits
+from needlework.haystack_fixtures.tasks.document_material import question_label
 from needlework.haystack_fixtures.trials.builder import Trial, TrialBuilder
 from needlework.models.model import Model
 from needlework.pipeline.exchange import Judging
@@ -194,8 +195,11 @@ class Engine:
             misfits += short
         if unfilled:
             raise not_filled(unfilled)
-        misfits += self._left_out_with_them(first, misfits)
+        more = self._with_their_questions(first, misfits)
+        misfits = [each for each in misfits if (each.of, each.length) not in {(m.of, m.length) for m in more}] + more
         alone = len({each.of for each in misfits}) == len(first) == 1
+        left_out = {(each.of, each.length) for each in misfits}
+        fits &= any((_name(at), length) not in left_out for at, lengths in first.items() for length in lengths)
         if misfits and (alone or not fits):
             of_misfits = {each.task for each in misfits}
             suites = [suite for suite in self.settings.suites if suite.task in of_misfits]
@@ -206,21 +210,42 @@ class Engine:
         self._pool.check_judges()
         return tuple(misfits)
 
-    def _left_out_with_them(
+    def _with_their_questions(
         self, first: Mapping[tuple[str, str, str], Mapping[int, Cell]], misfits: Sequence[Misfit]
     ) -> list[Misfit]:
-        """Where one question does not fit a length, no question of its task is asked there: else each length would be
-        asked other questions, and one curve would be of several sets. What has nothing around it stays.
+        """Misfits so that each length and arm is asked the same questions; they go before `misfits` of the same cells.
+
+        A question whose document does not fit is asked nowhere, one whose near miss does not fit lacks that alone. Of a
+        task that asks shares of its lengths the longest decides; a shorter one that a question does not fit is asked of
+        none, but what has nothing around it stays.
         """
-        short = {(each.task, each.length): each.least for each in misfits}
-        known = {(each.of, each.length) for each in misfits}
-        return [
-            Misfit(of, length, short[at[0], length], self._series[at].task.share)
-            for at, of_length in first.items()
-            for length in of_length
-            if (of := f"{at[0]} {at[1]}") and (at[0], length) in short and (of, length) not in known
-            if self._series[at].task.questions and not split_label(at[1], ("focused",))[1]
-        ]
+        least = {(each.of, each.length): each.least for each in misfits}
+        series = {at: self._series[at] for at in first if self._series[at].task.questions}
+        whole = {at: first[at] for at in series if not split_label(at[1], ("focused",))[1]}
+        without_room = [(at, size) for at, sizes in whole.items() for size in sizes if (_name(at), size) in least]
+        questions: dict[str, str] = {}
+        near: dict[str, str] = {}
+        for at, size in without_room:
+            label, task = question_label(at[1]), series[at].task
+            reference = ask(task, series[at].suite, first[at][size], self.settings.seed).reference
+            if "near_document" in reference:
+                near[_name(at)] = f"{label} with {reference['near_document']!r} in its place"
+            elif task.share == 100 or size == max(first[at]):
+                questions[label] = f"{label} about {reference['document']!r}"
+        shares = {
+            (at[0], size): least[_name(at), size]
+            for at, size in without_room
+            if series[at].task.share < 100 and question_label(at[1]) not in questions
+        }
+        more = []
+        for at, each in series.items():
+            words = questions.get(question_label(at[1])) or near.get(_name(at), "")
+            for size in first[at]:
+                if words:
+                    more.append(Misfit(_name(at), size, least.get((_name(at), size)), each.task.share, words))
+                elif at in whole and (at[0], size) in shares:
+                    more.append(Misfit(_name(at), size, shares[at[0], size], each.task.share))
+        return more
 
     def _too_short(self, series: Series, cells: Iterable[Cell]) -> Iterator[Misfit]:
         """Those of the cells, from the shortest on, whose prompt cannot be built; the first that can ends it."""
@@ -288,3 +313,8 @@ def check_answer_room(
     if over:
         tokens, _id, cell = max(over)
         raise NoRoomError(series_of(cell).suite.answer_budget, f"{cell.task} {cell.needle}", tokens)
+
+
+def _name(at: tuple[str, str, str]) -> str:
+    """A series as a misfit names it: its task and its needle."""
+    return f"{at[0]} {at[1]}"

@@ -8,6 +8,7 @@ from math import ceil
 
 from needlework.core.grid import Cell, depth_label
 from needlework.core.settings import Suite, family_options
+from needlework.haystack_fixtures.retrieval.chunks import chunking
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.models.local.memory import Described
 from needlework.pipeline.engine import Engine
@@ -40,6 +41,8 @@ def plan_lines(engine: Engine, cells: Sequence[Cell], *, whole: bool) -> Iterato
         fit = [cell for cell in group if model.window is None or cell.length + beside <= model.window]
         answer_tokens = len(fit) * suite.answer_tokens
         prompt_tokens = sum(cell.length + beside - _unused(suite) for cell in fit) - answer_tokens
+        if series.retriever:
+            prompt_tokens = min(prompt_tokens, len(fit) * _retrieved_tokens(engine, first))
         total_in, total_out = total_in + prompt_tokens, total_out + answer_tokens
         shown = [depth_label(depth) for depth in depths]
         needles = list(dict.fromkeys(cell.needle for cell in group))
@@ -89,6 +92,21 @@ def _unit(suite: Suite) -> str:
 def _unused(suite: Suite) -> int:
     """Tokens of what a cell needs of the window that neither prompt nor answer uses."""
     return suite.length_buffer if suite.length_means == "total" else 0
+
+
+_AROUND_CHUNKS = 150  # tokens of template and question, about
+
+
+def _retrieved_tokens(engine: Engine, cell: Cell) -> int:
+    """About how many tokens a prompt has whose context is retrieved: chunks of the size that is asked for."""
+    builder, suite = engine.builder(cell), engine.series_of(cell).suite
+    options = family_options(suite, RetrievalOptions)
+    rule = chunking(options.chunk_size, options.chunk_overlap)
+    size = rule.size
+    if rule.unit == "characters":
+        sample = max((text[:size] for text in builder.corpus(suite).documents), key=len, default="word " * (size // 5))
+        size = len(builder.tokenizer.encode(sample).ids)
+    return options.retrieve * size + _AROUND_CHUNKS
 
 
 def _beside(engine: Engine, suite: Suite, group: Sequence[Cell]) -> int:

@@ -81,3 +81,12 @@ def outside_copies(lines: str, size: int = 1) -> str:
         return lines
     first = min(first_sentence(lines).end, CLOSING)
     return f"{lines[:first]}\n{lines[max(first, len(lines) - CLOSING * size) :]}"
+
+
+_NEXT_QUESTION = re.compile(r"\n\s*(?:Question|Q)\s*\d*\s*[:.]")
+
+
+def first_reply(answer: str) -> str:
+    """The answer up to where it asks the next question; all of it where it opens with one."""
+    text = answer.strip()
+    return _NEXT_QUESTION.split(text, maxsplit=1)[0]

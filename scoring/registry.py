@@ -12,80 +12,16 @@ from pathlib import Path
 from types import MappingProxyType
 
 from needlework.scoring.leval import overlap, tasks
-from needlework.scoring.match.match import MATCH
+from needlework.scoring.match import match
 from needlework.scoring.published import data_sets, opencompass, ruler
-from needlework.scoring.published import data_sets as published_mrcr
-from needlework.scoring.scorers import documents, sets, values
+from needlework.scoring.scorers import documents, letters, sets, values
 from needlework.scoring.scores import Reference, Score, Scorer
 from needlework.scoring.verdicts import verdict_for
 
-_ALL = (
-    MATCH,
-    documents.ABSTAIN,
-    documents.DOCUMENTS,
-    values.NEEDLE_WORDS,
-    values.NUMBER,
-    sets.WORD_LIST,
-    values.COPY,
-    documents.CONFUSION,
-    sets.SET_F1,
-    sets.LABELS,
-    values.MRCR,
-    sets.NODE_SET,
-    values.CHOICE_LETTER,
-    ruler.OPENAI_MRCR,
-    ruler.DEEPMIND_MRCR,
-    ruler.GRAPHWALKS,
-    ruler.LONGBENCH_V2,
-    published_mrcr.MRCR_CARD,
-    published_mrcr.MRCR_OPENBENCH,
-    published_mrcr.MRCR_EVALSCOPE,
-    published_mrcr.DEEPMIND,
-    data_sets.CARD,
-    data_sets.OPENBENCH,
-    data_sets.LM_EVAL,
-    data_sets.LM_EVAL_FLEXIBLE,
-    data_sets.AUTHORS,
-    data_sets.EVALSCOPE,
-    ruler.RULER_ALL,
-    ruler.RULER_PART,
-    ruler.RULER_STRICT,
-    opencompass.KEYWORD,
-    ruler.EXACT_MATCH,
-    ruler.EXACT_MATCH_COMPAT,
-    ruler.NORMALIZED_MATCH,
-    opencompass.CDME,
-    opencompass.CDME_TRIM,
-    opencompass.CDME_MULTI,
-    opencompass.NEEDLEBENCH_V1,
-    opencompass.NEEDLEBENCH_V1_MULTI,
-    opencompass.NEEDLEBENCH_V2,
-    opencompass.NEEDLEBENCH_PARALLEL,
-    opencompass.NEEDLEBENCH_ATC,
-    opencompass.CDME_MULTI_COMPAT,
-    opencompass.NEEDLEBENCH_V1_COMPAT,
-    opencompass.NEEDLEBENCH_V1_MULTI_COMPAT,
-    opencompass.NEEDLEBENCH_V2_COMPAT,
-    opencompass.NEEDLEBENCH_PARALLEL_COMPAT,
-    opencompass.NEEDLEBENCH_ATC_COMPAT,
-    tasks.LETTER,
-    tasks.LETTER_COMPAT,
-    tasks.LETTERS,
-    tasks.LETTERS_COMPAT,
-    tasks.MATH,
-    tasks.MATH_COMPAT,
-    tasks.CODE,
-    tasks.CODE_COMPAT,
-    tasks.TOPIC,
-    tasks.TOPIC_COMPAT,
-    overlap.SCI_FI,
-    overlap.SCI_FI_COMPAT,
-    overlap.F1,
-    overlap.F1_COMPAT,
-    overlap.ROUGE,
-    overlap.ROUGE_COMPAT,
+_MODULES = (match, documents, values, letters, sets, ruler, data_sets, opencompass, tasks, overlap)
+SCORERS = MappingProxyType(
+    {each.name: each for module in _MODULES for each in vars(module).values() if isinstance(each, Scorer)}
 )
-SCORERS = MappingProxyType({scorer.name: scorer for scorer in _ALL})
 """Scorers by name."""
 
 

@@ -31,7 +31,6 @@ HEAVY = {
     "openpyxl",
     "striprtf",
     "bm25s",
-    "faiss",
     "sentence_transformers",
     "sklearn",
 }

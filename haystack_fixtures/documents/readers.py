@@ -24,6 +24,7 @@ from zipfile import ZipFile
 from needlework.core.errors import InputError, printable
 from needlework.haystack_fixtures.documents.text_files import (
     BLANK,
+    LARGEST_TEXT,
     NOT_READ,
     FileTexts,
     UnusableError,
@@ -91,8 +92,12 @@ def xlsx_text(data: bytes) -> str:
 
 def _rows(sheet: Any) -> Iterator[str]:
     sheet.reset_dimensions()  # what a file says of its size may be wrong
+    size = 0
     for row in sheet.iter_rows(values_only=True):
         values = ["" if value is None else str(value).strip() for value in row]
+        size += sum(map(len, values))  # many cells may share one long text
+        if size > LARGEST_TEXT:
+            raise UnusableError(f"its text has more than {LARGEST_TEXT:,} characters: split it")
         if any(values):
             yield " | ".join(values).rstrip(" |")
 
@@ -116,7 +121,10 @@ _HEAD = ("From", "To", "Date", "Subject")
 def epub_text(data: bytes) -> str:
     """The chapters in their order."""
     with unpacked(data) as packed:
-        return "\n\n".join(html_text(packed.read(name).decode("utf-8-sig")) for name in _chapters(packed))
+        chapters = dict.fromkeys(_chapters(packed))
+        if sum(packed.getinfo(name).file_size for name in chapters) > LARGEST_TEXT:
+            raise UnusableError(f"it unpacks to more than {LARGEST_TEXT >> 20} MiB: store it as text")
+        return "\n\n".join(html_text(packed.read(name).decode("utf-8-sig")) for name in chapters)
 
 
 def _chapters(packed: ZipFile) -> list[str]:

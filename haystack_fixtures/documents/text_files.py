@@ -225,6 +225,8 @@ class _TextReader:
 
 BLANK = "it is blank"
 _LARGEST_UNPACKED = 2**28  # bytes of a packed file's parts: a small file can hold gigabytes
+LARGEST_TEXT = 2**25  # bytes of the parts that are read, and characters of a text: more than any window holds
+_MARKUP_ENDINGS = (".xml", ".rels", ".html", ".xhtml", ".htm")
 
 
 class UnusableError(Exception):
@@ -265,8 +267,10 @@ def usable(text: str) -> str:
 def unpacked(data: bytes) -> ZipFile:
     """A packed file, opened. Raises `UnusableError` where its parts are too large together."""
     packed = ZipFile(io.BytesIO(data))
-    if sum(each.file_size for each in packed.infolist()) > _LARGEST_UNPACKED:
-        raise UnusableError(f"it unpacks to more than {_LARGEST_UNPACKED >> 20} MiB: store it as text")
+    markup = [each for each in packed.infolist() if each.filename.lower().endswith(_MARKUP_ENDINGS)]
+    for parts, most in ((packed.infolist(), _LARGEST_UNPACKED), (markup, LARGEST_TEXT)):
+        if sum(each.file_size for each in parts) > most:
+            raise UnusableError(f"it unpacks to more than {most >> 20} MiB: store it as text")
     return packed
 
 

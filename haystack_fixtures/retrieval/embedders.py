@@ -6,11 +6,8 @@ import json
 import math
 import os
 import random
-import sqlite3
 import time
-import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -20,9 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from needlework.core.errors import InputError, printable
-from needlework.core.files import cache_key
+from needlework.core.files import cache_key, read_cached, write_cached
 from needlework.core.redact import redactor, url_secrets, without_credentials
-from needlework.haystack_fixtures.retrieval.search import missing_packages
+from needlework.core.settings import Settings
+from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
+from needlework.haystack_fixtures.retrieval.search import ChunkScores, missing_packages
 from needlework.models.checkpoints import checkpoint_folder, joint_sha256
 from needlework.models.served.connection import ServerOptions, is_loopback, is_usable, shown_url
 from needlework.models.served.errors import AttemptFault, HttpError, Retries, fault_of, fault_of_status
@@ -31,37 +30,103 @@ from needlework.models.served.http_client import Allowed, HttpClient
 OPTION, BASE_URL, KEY_ENV = "--embedder", "--embedder-base-url", "--embedder-api-key-env"
 _OPENAI = "https://api.openai.com/v1"
 _WEIGHTS = ("*.safetensors", "*.bin", "*.json", "*.txt", "*.model")
+_LOCAL_BATCH = 32
+_SERVED_BATCH = 64  # texts in one request
+_LARGEST_NUMBER = 1e15  # NaN is not below it
+_LARGEST = 256 * 2**20  # bytes of a reply; 64 vectors of 4,096 numbers have about 6 million
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EmbeddedText:
+    """A text's vector; `cut`: the embedder took the beginning of the text only."""
+
+    vector: NDArray[np.float32]
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Embedder:
     """What turns texts into vectors. `name`: as it was asked for. `identity`: everything that can change a vector.
 
-    `texts`, `queries`: embed texts to be searched, and questions; some models want them told apart.
+    `embed(texts, is_query)`: embeds texts to be searched, or questions; some models want them told apart.
     """
 
     name: str
     identity: str
-    texts: Callable[[Sequence[str]], list[Embedded]]
-    queries: Callable[[Sequence[str]], list[Embedded]]
+    embed: Callable[[Sequence[str], bool], list[EmbeddedText]]
 
 
-def check_embedder(spec: str | None) -> None:
-    """Refuse a spec that names no embedder. Raises `InputError`."""
+def embed_once(
+    embedder: Embedder, texts: Sequence[str], cache_dir: Path, *, is_query: bool = False
+) -> list[EmbeddedText]:
+    """The embeddings of texts, those that were made before from the cache: a file each. Raises `InputError`."""
+    folder, kind = cache_dir / "embeddings", "query" if is_query else "text"
+    paths = {text: folder / cache_key(f"{embedder.identity} {kind}", text) for text in texts}
+    known = {text: _unpacked(content) for text, path in paths.items() if (content := read_cached(path)) is not None}
+    missing = [text for text in paths if text not in known]
+    if missing:
+        for text, embedded in zip(missing, embedder.embed(missing, is_query), strict=True):
+            write_cached(paths[text], bytes([embedded.cut]) + embedded.vector.astype("<f4").tobytes())
+            known[text] = embedded
+    return [known[text] for text in texts]
+
+
+def _unpacked(content: memoryview) -> EmbeddedText:
+    return EmbeddedText(np.frombuffer(content, "<f4", offset=1).astype(np.float32), bool(content[0]))
+
+
+def dense_index(texts: Sequence[str], embedder: Embedder, cache_dir: Path) -> tuple[ChunkScores, int]:
+    """Index texts by their vectors; also of how many the embedder took the beginning only. Raises `InputError`."""
+    embedded = embed_once(embedder, texts, cache_dir)
+    vectors = _unit(embedded, embedder)
+
+    def scores(query: str) -> NDArray[np.float64]:
+        (question,) = _unit(embed_once(embedder, [query], cache_dir, is_query=True), embedder)
+        if question.shape != vectors.shape[1:]:
+            problem = f"gives vectors of {vectors.shape[1]} numbers and of {len(question)}; use another model"
+            raise InputError(OPTION, embedder.name, problem)
+        return np.asarray(vectors @ question, np.float64)
+
+    return scores, sum(each.cut for each in embedded)
+
+
+def _unit(embedded: Sequence[EmbeddedText], embedder: Embedder) -> NDArray[np.float64]:
+    """The vectors at length 1; one of zeros stays one."""
+    if len({each.vector.shape for each in embedded}) != 1:
+        raise InputError(OPTION, embedder.name, "its vectors are of several lengths; use another model")
+    vectors = np.stack([each.vector for each in embedded]).astype(np.float64)
+    sizes = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: NDArray[np.float64] = vectors / np.where(sizes == 0, 1, sizes)
+    return unit
+
+
+def check_embedder(spec: str | None) -> str:
+    """The spec. Raises `InputError` for one that names no embedder."""
     kind, _, name = (spec or "").partition(":")
     if spec is None:
         raise InputError(OPTION, "", f"--retriever dense needs a model: {OPTION} st:NAME_OR_FOLDER or openai:NAME")
     if kind not in ("st", "openai") or not name.strip():
         raise InputError(OPTION, spec, "write st:NAME_OR_FOLDER (sentence-transformers) or openai:NAME (a server)")
+    return spec
+
+
+def embedder_of(options: RetrievalOptions, settings: Settings, cache_dir: Path) -> Embedder:
+    """The embedder of a suite; weights are loaded and a server is asked when there is something to embed.
+
+    Raises `InputError`.
+    """
+    connection = ServerOptions(
+        base_url=options.embedder_base_url,
+        api_key_env=options.embedder_api_key_env,
+        timeout_s=settings.timeout,
+        retries=settings.retries,
+    )
+    return load_embedder(options.embedder, connection, cache_dir)
 
 
 def load_embedder(spec: str | None, connection: ServerOptions, cache_dir: Path) -> Embedder:
-    """The embedder of a spec; weights are loaded and a server is asked when there is something to embed.
-
-    `connection`: how a server is reached. Raises `InputError`.
-    """
-    check_embedder(spec)
-    name = spec or ""
+    """The embedder of a spec. `connection`: how a server is reached. Raises `InputError`."""
+    name = check_embedder(spec)
     kind, _, model = name.partition(":")
     return _sentence_transformers(name, model, cache_dir) if kind == "st" else _served(name, model, connection)
 
@@ -71,19 +136,20 @@ def _sentence_transformers(spec: str, model: str, cache_dir: Path) -> Embedder:
     files = sorted({path for pattern in _WEIGHTS for path in folder.rglob(pattern) if path.is_file()})
     if not files:
         raise InputError(OPTION, spec, "the folder has no model; give one that sentence-transformers wrote")
-    loaded: list[Callable[[Sequence[str], bool], list[Embedded]]] = []
+    loaded: list[Any] = []
 
-    def embed(texts: Sequence[str], query: bool) -> list[Embedded]:
+    def embed(texts: Sequence[str], is_query: bool) -> list[EmbeddedText]:
+        """Texts that are longer than the model's window are cut by the library; these are marked."""
         if not loaded:
-            loaded.append(open_embedder(spec, folder))
-        return loaded[0](texts, query)
+            loaded.append(_load_sentence_transformer(spec, folder))
+        (model,) = loaded
+        encode = model.encode_query if is_query else model.encode_document
+        vectors = encode(list(texts), batch_size=_LOCAL_BATCH, show_progress_bar=False, convert_to_numpy=True)
+        most = model.max_seq_length or math.inf
+        cut = [len(ids) > most for ids in model.tokenizer(list(texts), verbose=False)["input_ids"]]
+        return [EmbeddedText(vector.astype("float32"), long) for vector, long in zip(vectors, cut, strict=True)]
 
-    return Embedder(
-        name=spec,
-        identity=f"{spec} {joint_sha256(files, cache_dir)}",
-        texts=lambda texts: embed(texts, False),
-        queries=lambda texts: embed(texts, True),
-    )
+    return Embedder(spec, f"{spec} {joint_sha256(files, cache_dir)}", embed)
 
 
 def _folder(spec: str, model: str) -> Path:
@@ -96,6 +162,18 @@ def _folder(spec: str, model: str) -> Path:
         raise InputError(OPTION, spec, str(error).rpartition(": ")[2]) from None
 
 
+def _load_sentence_transformer(spec: str, folder: Path) -> Any:
+    try:
+        from sentence_transformers import SentenceTransformer
+    except ImportError:
+        raise missing_packages("dense") from None
+    try:
+        return SentenceTransformer(str(folder), trust_remote_code=False, local_files_only=True)
+    except Exception as error:  # noqa: BLE001 - the library and what it loads with raise many kinds
+        why = " ".join(str(error).split())[:160]
+        raise InputError(OPTION, spec, f"sentence-transformers cannot load it ({why})") from None
+
+
 def _served(spec: str, model: str, connection: ServerOptions) -> Embedder:
     url = connection.base_url or _OPENAI
     if not is_usable(url):
@@ -104,119 +182,8 @@ def _served(spec: str, model: str, connection: ServerOptions) -> Embedder:
     if not key and not is_loopback(url):
         remedy = "the environment variable with the embedder's key is not set; set it or name another"
         raise InputError(KEY_ENV, connection.api_key_env, remedy)
-
     server = ServedEmbedder(spec, model, url, key, connection)
-    return Embedder(spec, f"{spec} {without_credentials(url)}", server.embed, server.embed)
-
-
-# They are rows of one SQLite file and no files of the cache: there are thousands, and on a busy disk 5,000 small files
-# take some 10 s to write where 5,000 rows take 0.5 s.
-_FILE = "embeddings.sqlite3"
-_WAIT_S = 30.0  # for another worker that writes
-_AT_ONCE = 500  # keys in one question; SQLite takes 999
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Embedded:
-    """A text's vector; `cut`: the embedder took the beginning of the text only."""
-
-    vector: NDArray[np.float32]
-    cut: bool = False
-
-
-def stored(folder: Path, identity: str, texts: Iterable[str]) -> dict[str, Embedded]:
-    """What is there of the texts' embeddings. A damaged or unreadable cache costs time only."""
-    keys = {_key(identity, text): text for text in texts}
-    found: dict[str, Embedded] = {}
-    with suppress(sqlite3.Error, OSError), closing(_open(folder)) as cache:
-        wanted = list(keys)
-        for at in range(0, len(wanted), _AT_ONCE):
-            part = wanted[at : at + _AT_ONCE]
-            marks = ",".join("?" * len(part))
-            for key, data in cache.execute(f"SELECT key, data FROM embedding WHERE key IN ({marks})", part):  # noqa: S608 - question marks alone
-                embedded = _read(data)
-                if embedded is not None:
-                    found[keys[key]] = embedded
-    return found
-
-
-def embedded_once(
-    cache_dir: Path, texts: Sequence[str], identity: str, embed: Callable[[Sequence[str]], list[Embedded]]
-) -> list[Embedded]:
-    """The embeddings of texts, those that were made before from the cache."""
-    folder = cache_dir / "embeddings"
-    found = stored(folder, identity, texts)
-    missing = list(dict.fromkeys(text for text in texts if text not in found))
-    if missing:
-        made = dict(zip(missing, embed(missing), strict=True))
-        store(folder, identity, made)
-        found |= made
-    return [found[text] for text in texts]
-
-
-def store(folder: Path, identity: str, embedded: Mapping[str, Embedded]) -> None:
-    """Keep embeddings; one that cannot be written will be made again."""
-    rows: Sequence[tuple[bytes, bytes]] = [(_key(identity, text), _written(each)) for text, each in embedded.items()]
-    with suppress(sqlite3.Error, OSError), closing(_open(folder)) as cache, cache:
-        cache.executemany("INSERT OR REPLACE INTO embedding VALUES (?, ?)", rows)
-
-
-def _open(folder: Path) -> sqlite3.Connection:
-    folder.mkdir(parents=True, exist_ok=True)
-    cache = sqlite3.connect(folder / _FILE, timeout=_WAIT_S)
-    cache.execute("CREATE TABLE IF NOT EXISTS embedding (key BLOB PRIMARY KEY, data BLOB) WITHOUT ROWID")
-    return cache
-
-
-def _key(identity: str, text: str) -> bytes:
-    return bytes.fromhex(cache_key(identity, text))
-
-
-def _written(embedded: Embedded) -> bytes:
-    body = bytes([embedded.cut]) + embedded.vector.astype("<f4").tobytes()
-    return body + zlib.crc32(body).to_bytes(4, "little")
-
-
-def _read(data: object) -> Embedded | None:
-    if not isinstance(data, bytes) or len(data) < 9 or (len(data) - 5) % 4:
-        return None
-    body, check = data[:-4], data[-4:]
-    if zlib.crc32(body).to_bytes(4, "little") != check:
-        return None
-    return Embedded(np.frombuffer(body, "<f4", offset=1).astype(np.float32), bool(body[0]))
-
-
-_BATCH = 32
-
-
-def open_embedder(spec: str, folder: Path) -> Callable[[Sequence[str], bool], list[Embedded]]:
-    """Load the model in a folder. What it gives embeds texts, or questions where its second argument is true.
-
-    Texts that are longer than the model's window are cut by the library; these are marked. Raises `InputError`.
-    """
-    try:
-        from sentence_transformers import SentenceTransformer
-    except ImportError:
-        raise missing_packages("dense") from None
-    try:
-        model = SentenceTransformer(str(folder), trust_remote_code=False, local_files_only=True)
-    except Exception as error:  # noqa: BLE001 - the library and what it loads with raise many kinds
-        why = " ".join(str(error).split())[:160]
-        raise InputError("--embedder", spec, f"sentence-transformers cannot load it ({why})") from None
-
-    def embed(texts: Sequence[str], query: bool) -> list[Embedded]:
-        encode = model.encode_query if query else model.encode_document
-        vectors = encode(list(texts), batch_size=_BATCH, show_progress_bar=False, convert_to_numpy=True)
-        most = model.max_seq_length or math.inf
-        cut = [len(ids) > most for ids in model.tokenizer(list(texts), verbose=False)["input_ids"]]
-        return [Embedded(vector.astype("float32"), long) for vector, long in zip(vectors, cut, strict=True)]
-
-    return embed
-
-
-_SERVED_EMBEDDER_BATCH = 64  # texts in one request
-_LARGEST_NUMBER = 1e15  # NaN is not below it
-_LARGEST = 256 * 2**20  # bytes of a reply; 64 vectors of 4,096 numbers have about 6 million
+    return Embedder(spec, f"{spec} {without_credentials(url)}", lambda texts, _is_query: server.embed(texts))
 
 
 class ServedEmbedder:
@@ -236,12 +203,12 @@ class ServedEmbedder:
         self._connection = connection
         self._redactor = redactor([key, *url_secrets(url)])
 
-    def embed(self, texts: Sequence[str]) -> list[Embedded]:
+    def embed(self, texts: Sequence[str]) -> list[EmbeddedText]:
         """The vectors of texts, in their order. Raises `InputError` when the server gives none."""
-        batches = (texts[at : at + _SERVED_EMBEDDER_BATCH] for at in range(0, len(texts), _SERVED_EMBEDDER_BATCH))
+        batches = (texts[at : at + _SERVED_BATCH] for at in range(0, len(texts), _SERVED_BATCH))
         return [embedded for batch in batches for embedded in self._batch(batch)]
 
-    def _batch(self, texts: Sequence[str]) -> list[Embedded]:
+    def _batch(self, texts: Sequence[str]) -> list[EmbeddedText]:
         body = json.dumps({"model": self._model, "input": list(texts), "encoding_format": "float"}).encode()
         spent, jitter = Retries(self._connection.retries), random.Random()
         while True:
@@ -252,10 +219,10 @@ class ServedEmbedder:
             if pause_s is None:
                 why = printable(self._redactor.clean(outcome.message))
                 remedy = "give a smaller --chunk-size" if outcome.too_long else "see --embedder-base-url"
-                raise InputError("--embedder", self._spec, f"{self._shown} gave no embeddings ({why}); {remedy}")
+                raise InputError(OPTION, self._spec, f"{self._shown} gave no embeddings ({why}); {remedy}")
             time.sleep(pause_s)
 
-    def _attempt(self, body: bytes, count: int) -> list[Embedded] | AttemptFault:
+    def _attempt(self, body: bytes, count: int) -> list[EmbeddedText] | AttemptFault:
         allowed = Allowed(self._connection.timeout_s, self._connection.timeout_s)
         try:
             reply = self._http.send("POST", self._url, body, allowed, _LARGEST)
@@ -264,20 +231,20 @@ class ServedEmbedder:
         except Exception as error:  # noqa: BLE001 - whatever a server thinks of is one line
             return fault_of(error) or AttemptFault("protocol", f"{type(error).__name__}: {error}")
         try:
-            told: Any = json.loads(reply.body)
+            content: Any = json.loads(reply.body)
         except (ValueError, RecursionError):
-            told = None
+            content = None
         if reply.status != 200:
             text = reply.body[:65_536].decode("utf-8", "replace")
-            return fault_of_status(HttpError(reply.status, told, text, reply.headers))
-        if told is None:
+            return fault_of_status(HttpError(reply.status, content, text, reply.headers))
+        if content is None:
             return AttemptFault("protocol", "the reply is not JSON", retry=True, sign="broken")
-        return _vectors(told, count)
+        return _vectors(content, count)
 
 
-def _vectors(told: Any, count: int) -> list[Embedded] | AttemptFault:
+def _vectors(content: Any, count: int) -> list[EmbeddedText] | AttemptFault:
     """The vectors of a reply, by their index; a fault where it is not one finite vector for each text, all alike."""
-    rows = told.get("data") if isinstance(told, dict) else None
+    rows = content.get("data") if isinstance(content, dict) else None
     if not isinstance(rows, list) or len(rows) != count:
         there = f"{len(rows)} vectors" if isinstance(rows, list) else "no list of vectors"
         return AttemptFault("protocol", f"the reply to {count} texts has {there}")
@@ -291,7 +258,7 @@ def _vectors(told: Any, count: int) -> list[Embedded] | AttemptFault:
         found[index] = cast("list[float]", vector)
     if found.keys() != set(range(count)) or len({len(vector) for vector in found.values()}) != 1:
         return AttemptFault("protocol", "the vectors of the reply are not one for each text, of one length")
-    return [Embedded(np.asarray(found[at], np.float32)) for at in range(count)]
+    return [EmbeddedText(np.asarray(found[at], np.float32)) for at in range(count)]
 
 
 def _is_number(value: object) -> bool:

@@ -11,8 +11,8 @@ from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.haystacks.conversations import Conversation, GrowingConversation, Round
 from needlework.haystack_fixtures.haystacks.documents import OtherDocuments
 from needlework.haystack_fixtures.haystacks.listing import Listing
+from needlework.haystack_fixtures.retrieval.chunks import chunking
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
-from needlework.haystack_fixtures.retrieval.search import chunking
 from needlework.haystack_fixtures.tasks.task import Chunks, Context, Prose, Question, Task, bare
 
 # `absent`: what the answer rests on is not in the text; right is to say so. `focused`: the text is what the answer
@@ -118,7 +118,7 @@ def focused(asked: Question, twin: str) -> Question:
 # with.
 OPTION = "--retriever"
 AS_THEY_ARE = "none"
-_LIBRARY = {"bm25": "bm25s", "dense": "faiss"}
+_LIBRARY = {"bm25": "bm25s", "dense": "sentence_transformers"}
 
 
 def arms_of(task: Task, suite: Suite) -> tuple[str, ...]:
@@ -157,14 +157,15 @@ def check_arms(suites: Sequence[tuple[Task, Suite]]) -> None:
         arms = arms_of(task, suite)
         if not arms:
             continue
-        own = family_options(suite, RetrievalOptions)
-        chunking(own.chunk_size, own.chunk_overlap)
+        options = family_options(suite, RetrievalOptions)
+        chunking(options.chunk_size, options.chunk_overlap)
         if "dense" in arms:
             from needlework.haystack_fixtures.retrieval.embedders import check_embedder
 
-            check_embedder(own.embedder)
+            check_embedder(options.embedder)
         for arm in arms:
-            if find_spec(_LIBRARY[arm]) is None:
+            is_served = arm == "dense" and str(options.embedder).startswith("openai:")
+            if not is_served and find_spec(_LIBRARY[arm]) is None:
                 from needlework.haystack_fixtures.retrieval.search import missing_packages
 
                 raise missing_packages(arm)

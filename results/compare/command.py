@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.files import write_whole
 from needlework.core.grid import slug
 from needlework.results.files.json_files import COMPARISON, SCHEMA, comparison_object, escaped
@@ -45,17 +45,10 @@ ORDERS: tuple[Order, ...] = ("given", "name", "date", "step")
 def main(argv: Sequence[str]) -> int:
     """Run the command; returns the exit code: 0, 1 as `--fail-if` says, or 2 after one line about what was wrong."""
     options = _parser().parse_args(argv)
-    try:
-        return int(_compare(options).is_one_worse and options.fail_if == "worse")
-    except InputError as error:
-        return refuse("compare", error)
-    except BrokenPipeError:
-        raise  # whoever read our output has seen enough
-    except OSError as error:
-        return refuse("compare", InputError("file", error.filename or "output", error.strerror or str(error)))
+    return run_command("compare", lambda: _compare(options))
 
 
-def _compare(options: argparse.Namespace) -> RunsComparison:
+def _compare(options: argparse.Namespace) -> int:
     """Print and write the comparison."""
     runs = arranged((options.first, options.second, *options.more), options.order, options.labels)
     comparison = compare_named(runs, base=options.base)
@@ -70,7 +63,7 @@ def _compare(options: argparse.Namespace) -> RunsComparison:
         write_whole(options.json, comparison_text(comparison, title).encode())
         paths.append(options.json)
     print(*paths, sep="\n")
-    return comparison
+    return int(options.fail_if == "worse" and comparison.is_one_worse)
 
 
 def _check(comparison: RunsComparison, *, prompts: bool, dtypes: bool) -> None:

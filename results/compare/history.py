@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.files import write_whole
 from needlework.results.compare.collect import BoardRun, collect, models_of
 from needlework.results.compare.leaderboard import place_of
@@ -37,19 +37,10 @@ _SHOWN = 20  # runs of a series in a terminal: the last ones
 def main(argv: Sequence[str]) -> int:
     """Run the command; returns the exit code: 0, 1 as `--fail-if` says, or 2 after one line about what was wrong."""
     options = _parser().parse_args(argv)
-    try:
-        found = _history(options)
-    except InputError as error:
-        return refuse("history", error)
-    except BrokenPipeError:
-        raise  # whoever read our output has seen enough
-    except OSError as error:
-        return refuse("history", InputError("file", error.filename or "output", error.strerror or str(error)))
-    fell = any(each.changes and each.changes[-1].is_fall for each in found)
-    return int(fell and options.fail_if == "worse")
+    return run_command("history", lambda: _history(options))
 
 
-def _history(options: argparse.Namespace) -> Sequence[BoardSeries]:
+def _history(options: argparse.Namespace) -> int:
     found = collect(options.runs)
     folder = options.out or place_of(options.runs, "history")
     runs, left_out = models_of(found.runs, folder, newest=False)
@@ -69,7 +60,7 @@ def _history(options: argparse.Namespace) -> Sequence[BoardSeries]:
         print(*map(one_line, notes), "", sep="\n")
     for path in _write(series, folder, title=one_line(options.title or "History"), notes=notes):
         print(path)
-    return series
+    return int(options.fail_if == "worse" and any(each.changes and each.changes[-1].is_fall for each in series))
 
 
 def _ordered(models: Sequence[ModelRun], runs: dict[str, BoardRun], order: str) -> list[tuple[str, ModelRun]]:

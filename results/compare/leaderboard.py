@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from os.path import commonpath
 from pathlib import Path
 
-from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.files import write_whole
 from needlework.results.compare.collect import collect, models_of
 from needlework.results.files.csv_files import safe_cell
@@ -30,15 +30,7 @@ _SHOWN = 20  # rows of a board in a terminal
 def main(argv: Sequence[str]) -> int:
     """Run the command; returns the exit code: 0, or 2 after one line about what was wrong."""
     options = _parser().parse_args(argv)
-    try:
-        _leaderboard(options)
-    except InputError as error:
-        return refuse("leaderboard", error)
-    except BrokenPipeError:
-        raise  # whoever read our output has seen enough
-    except OSError as error:
-        return refuse("leaderboard", InputError("file", error.filename or "output", error.strerror or str(error)))
-    return 0
+    return run_command("leaderboard", lambda: _leaderboard(options))
 
 
 def place_of(runs: Sequence[Path], name: str) -> Path:
@@ -48,7 +40,7 @@ def place_of(runs: Sequence[Path], name: str) -> Path:
     return Path(commonpath([path.resolve().parent for path in runs])) / name
 
 
-def _leaderboard(options: argparse.Namespace) -> None:
+def _leaderboard(options: argparse.Namespace) -> int:
     found = collect(options.runs)
     folder = options.out or place_of(options.runs, "leaderboard")
     newest = found.from_folder and not options.every_run
@@ -66,6 +58,7 @@ def _leaderboard(options: argparse.Namespace) -> None:
     title = options.title or "Leaderboard"
     for path in write_boards(boards, folder, title=one_line(title), notes=notes):
         print(path)
+    return 0
 
 
 def _lines(board: Board) -> list[str]:

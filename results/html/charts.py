@@ -13,6 +13,7 @@ from markupsafe import Markup
 from needlework.core.labels import OWN_DOCUMENTS
 from needlework.results.report.chart import ChartPoint, LineChart, PanelCell
 from needlework.results.report.charts import document_charts, panel_charts
+from needlework.results.report.section import Table
 from needlework.results.statistics.panels import Panel
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.style import fit, one_line, percent1
@@ -159,6 +160,18 @@ def _document_charts(report: RunReport) -> list[LineChart]:
         name = f"{found.model}: " if len(report.documents) > 1 else ""
         charts += [replace(chart, title=f"{name}{chart.title}") for chart in (*by_depth[-1:], *by_size)]
     return charts
+
+
+def table_view(table: Table, links: Sequence[str] = ()) -> dict[str, object]:
+    """A table as the template draws it: texts on one line, bars in percent. `links`: of the rows' names."""
+    return {
+        "caption": on_one_line(table.caption),
+        "head": [on_one_line(text) for text in table.head],
+        "rows": [[on_one_line(text) for text in row] for row in table.rows],
+        "names": table.names,
+        "bars": [bar and [percent_number(end) for end in bar] for bar in table.bars],
+        "links": links,
+    }
 
 
 # Whole, or its beginning, the number of characters left out, and its end. The number stands apart from the text, so

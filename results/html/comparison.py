@@ -10,28 +10,31 @@ from typing import Any, Literal
 
 from needlework.core.grid import depth_label
 from needlework.core.record import UNSCORED
-from needlework.results.html.charts import on_one_line, percent_number
+from needlework.results.html.charts import on_one_line, percent_number, table_view
 from needlework.results.html.details import TrialDetails, fit
 from needlework.results.html.page import page
-from needlework.results.html.panels import NO_SCORE, CellView, GridView, axes_data, grid_view
+from needlework.results.html.panels import NO_SCORE, GridView, axes_data, grid_view
 from needlework.results.html.report import LIMIT_BYTES, NOTICE_BYTES
+from needlework.results.report.charts import difference_heatmap
 from needlework.results.statistics.comparison.comparison import Comparison, GroupDifference, Place, TaskDifference
 from needlework.results.statistics.comparison.many_runs import ComparedRun
-from needlework.results.statistics.panels import Tally, depth_order
-from needlework.results.statistics.wording import interval_words, p_words, points, points1
+from needlework.results.statistics.panels import depth_order
+from needlework.results.statistics.wording import interval_words, p_words, points1
 from needlework.results.style import length_labels, percent1
 from needlework.results.tables.comparison import (
     VERDICTS,
     adjusted_p,
     cautions,
+    group_tables,
     left_out,
+    lengths_table,
     losses_lines,
     outcomes_of_run,
-    run_head,
     run_notes,
-    run_rows,
+    runs_table,
+    sides_table,
     task_name,
-    trials_words,
+    tasks_table,
 )
 
 _LISTED = 200  # cells in a list of what improved or regressed; the rest is counted
@@ -60,19 +63,17 @@ def comparison_html(
     pairs = [(run, run.pair) for run in runs if run.pair is not None]
     offsets = [0, *accumulate(len(pair.tasks) for _, pair in pairs)]
     anchors = {run.name: f"#pair-{number}" for number, (run, _) in enumerate(pairs)}
-    lengths = sorted({length for run in runs for length in run.lengths})
     fields = {
         "sentence": comparison_sentence(runs) or on_one_line(title),
         "previous": len({run.base for run in runs[1:]}) > 1,
         "first": on_one_line(runs[0].name) if runs else "",
         "losses": [on_one_line(line) for line in losses_lines(runs, windows or {})],
         "notes": [on_one_line(note) for note in (*run_notes(runs), *notes)],
-        "head": [on_one_line(text) for text in run_head(runs)] if runs else [],
-        "rows": [[on_one_line(text) for text in row] for row in run_rows(runs)],
-        "links": [(links or {}).get(run.name) or anchors.get(run.name, "") for run in runs],
+        "runs": table_view(
+            runs_table(runs), [(links or {}).get(run.name) or anchors.get(run.name, "") for run in runs]
+        ),
         "picture": b64encode(picture).decode() if picture else "",
-        "lengths": length_labels(lengths),
-        "by_length": [[on_one_line(run.name), *(_at_length(run.lengths.get(at)) for at in lengths)] for run in runs],
+        "by_length": table_view(lengths_table(runs)),
         "pairs": [
             _pair_view(run, pair, offset, labels or {}, (parts or {}).get(run.name, ()))
             for (run, pair), offset in zip(pairs, offsets, strict=False)
@@ -138,10 +139,6 @@ def _points(runs: Sequence[ComparedRun]) -> str:
     return f"{points1(min(means))} to {points1(max(means))} points"
 
 
-def _at_length(scores: Tally | None) -> str:
-    return f"{NO_SCORE if scores.mean is None else percent1(scores.mean)} ({trials_words(scores)})" if scores else ""
-
-
 def _pair_view(
     run: ComparedRun, pair: Comparison, offset: int, labels: Mapping[str, str], parts: Sequence[str]
 ) -> dict[str, Any]:
@@ -158,7 +155,9 @@ def _pair_view(
         "cautions": [on_one_line(line) for line in cautions(pair)],
         "parts": [on_one_line(part) for part in parts],
         "offset": offset,
-        "has_losses": bool(pair.whole.losses),
+        "overview": table_view(
+            tasks_table(pair.tasks), [f"#panel-{number}" for number in range(offset, offset + len(pair.tasks))]
+        ),
         "tasks": [task_view(task) for task in pair.tasks],
         "changes": _changes(pair, offset),
     }
@@ -166,18 +165,17 @@ def _pair_view(
 
 @dataclass(frozen=True, slots=True)
 class TaskView:
-    """One task's section. `bar`: low, mean and high of B - A, 0..100 for -100..+100 points. `runs`: a row of a table
-    for A and for B. `counted`: B - A with losses as misses and its interval, where there are losses. `gaps`, `partly`:
-    whether a cell has no pair; has trials without a pair beside others.
+    """One task's section. `bar`: low, mean and high of B - A, 0..100 for -100..+100 points. `sides`, `groups`: tables
+    of both runs, and by length and depth. `counted`: B - A with losses as misses and its interval, where there are
+    losses. `gaps`, `partly`: whether a cell has no pair; has trials without a pair beside others.
     """
 
     name: str
     points: str
     interval: str
-    bar: tuple[float, float, float] | None
+    bar: list[int | float] | None
     n: int
     unscored: int
-    runs: tuple[tuple[str | int, ...], ...]
     p: str
     p_adjusted: str
     counted: tuple[str, str] | None
@@ -186,41 +184,32 @@ class TaskView:
     grid: GridView
     gaps: bool
     partly: bool
-    by_length: tuple[tuple[str | int, ...], ...]
-    by_depth: tuple[tuple[str | int, ...], ...]
+    sides: dict[str, object]
+    groups: list[dict[str, object]]
 
 
 def task_view(task: TaskDifference) -> TaskView:
     """Return what the template needs of one task."""
-    lengths, depths = list(task.columns), list(task.rows)
-    cells = [cell for row in task.table for cell in row]
-    difference, bar = task.difference, None
-    if difference is not None and difference.low is not None and difference.high is not None:
-        low, mean, high = (50 + 50 * value for value in (difference.low, difference.mean, difference.high))
-        bar = (low, mean, high)
-    by_length = zip(length_labels(lengths), task.columns.values(), strict=True)
-    by_depth = zip(map(depth_label, depths), task.rows.values(), strict=True)
-    has_losses = task.losses and task.counted
+    difference, losses = task.difference, task.losses and task.counted
+    chart = difference_heatmap(task, (), "", "")
+    (bar,) = tasks_table([task]).bars
     return TaskView(
         name=on_one_line(task_name(task.family)),
         points=NO_SCORE if difference is None else points1(difference.mean),
         interval=(difference and interval_words(difference)) or NO_SCORE,
-        bar=bar,
+        bar=bar and [percent_number(end) for end in bar],
         n=task.n,
         unscored=task.unscored,
-        runs=tuple(
-            ("AB"[side], *_score(task, side), *(task.outcomes[side][name] for name in UNSCORED)) for side in (0, 1)
-        ),
         p=NO_SCORE if task.p is None else p_words(task.p),
         p_adjusted=adjusted_p(task),
-        counted=(points1(has_losses.mean), interval_words(has_losses) or NO_SCORE) if has_losses else None,
+        counted=(points1(losses.mean), interval_words(losses) or NO_SCORE) if losses else None,
         verdict=VERDICTS[task.verdict],
         look={"better": "good", "worse": "bad"}.get(task.verdict, "void"),
-        grid=grid_view(lengths, depths, list(task.columns.values()), task.table, _cell),
-        gaps=any(cell is None or cell.difference is None for cell in cells),
-        partly=any(cell is not None and cell.n and cell.unscored for cell in cells),
-        by_length=tuple(_row(label, group) for label, group in by_length),
-        by_depth=tuple(_row(label, group) for label, group in by_depth),
+        grid=grid_view(chart),
+        gaps=bool(chart.marks) or chart.has_blanks,
+        partly=chart.is_partial,
+        sides=table_view(sides_table(task)),
+        groups=[table_view(table) for table in group_tables(task)],
     )
 
 
@@ -272,31 +261,6 @@ def _details(pair: Comparison, offset: int) -> list[TrialDetails]:
         column, row = columns[trial.family][trial.length], rows[trial.family][trial.depth]
         entries.append(TrialDetails(trial.records, numbers[trial.family], column, row, telling))
     return entries
-
-
-def _cell(group: GroupDifference | None, with_n: bool) -> CellView:
-    if group is None:
-        return CellView("none", "")
-    trials = group.n + group.unscored
-    if group.difference is None:
-        return CellView("gap", "–")
-    n = f"n={group.n}" if not group.unscored else f"n={group.n}/{trials}"
-    look = f"by{round(100 * group.difference.mean)}" + (" part" if group.unscored else "")
-    return CellView(look, points(group.difference.mean), n if with_n and trials > 1 else "")
-
-
-def _score(group: GroupDifference, side: int) -> tuple[str, str]:
-    mean, interval = group.means[side], group.intervals[side]
-    if mean is None:
-        return NO_SCORE, NO_SCORE
-    return percent1(mean), f"{percent1(interval.low)}–{percent1(interval.high)}" if interval else NO_SCORE
-
-
-def _row(label: str, group: GroupDifference) -> tuple[str | int, ...]:
-    scores = [f"{mean} ({ends})" if mean != NO_SCORE else mean for mean, ends in (_score(group, 0), _score(group, 1))]
-    difference = NO_SCORE if group.difference is None else points1(group.difference.mean)
-    ends = (group.difference and interval_words(group.difference)) or NO_SCORE
-    return (label, *scores, difference, ends, group.n, group.unscored)
 
 
 def _task_data(task: TaskDifference) -> dict[str, Any]:

@@ -112,7 +112,8 @@ def _is_cut(record: Record | None, limit: int) -> bool:
     if record is None:
         return False
     message = record.error.message if record.error else ""
-    texts = (record.why, record.question, record.answer, record.response.text, record.response.reasoning, message)
+    response = record.response
+    texts = (record.why, record.question, record.read_as, record.answer, response.text, response.reasoning, message)
     return any(len(text) > limit for text in (*texts, *record.expected))
 
 
@@ -133,7 +134,7 @@ def _most_telling_first(trials: Sequence[TrialDetails]) -> list[int]:
 def trial_facts(record: Record, limit: int = _TEXT) -> dict[str, Any]:
     """What the page shows of a trial, by the names that its script reads; what says nothing is left out."""
     prompt, response, timing, error = record.prompt, record.response, record.timing, record.error
-    facts = to_builtins(prompt)
+    facts, scored = to_builtins(prompt), record.read_as or record.answer
     needles = [needle for needle in prompt.needles if needle.text][:_MOST_AROUND]
 
     def text(value: object) -> Any:
@@ -147,7 +148,7 @@ def trial_facts(record: Record, limit: int = _TEXT) -> dict[str, Any]:
         "question": text(record.question),
         "expected": [text(each) for each in record.expected[:_MOST_EXPECTED]],
         # What was scored is worth a line only where it is not simply the response.
-        "answer": None if response.text and _is_same(record.answer, response.text) else text(record.answer),
+        "answer": None if response.text and _is_same(scored, response.text) else text(scored),
         "text": text(response.text),
         "reasoning": text(response.reasoning),
         "error": [text(error.kind), text(error.message)] if error else None,

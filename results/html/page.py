@@ -181,14 +181,14 @@ WORDS: dict[str, str] = {
     "right in both %": "Of questions asked with and without their document, those right both times",
     "retriever": "What found the parts of the documents that the model read",
     "trials at depth": "How often each length was asked at this depth",
-    "A %": "The score of the first run, over the questions that both answered",
-    "B %": "The score of the second run, over the questions that both answered",
-    "B − A": "The second run's score minus the first's, in points, over the same questions",
+    "A % (95 %)": "The score of the first run, over the questions that both answered",
+    "B % (95 %)": "The score of the second run, over the questions that both answered",
+    "B - A": "The second run's score minus the first's, in points, over the same questions",
     "pairs": "Questions that have a score in both runs",
     "no pair": "Questions that have a score in one run only, or in none",
     "p": "How often chance alone gives a difference as large, if there is none",
     "p (Holm)": "The same, corrected for the number of rows",
-    "task and needle": "What kind of question, and what it is about",
+    "needle": "What the question is about: a hidden fact",
     **{name: f"{meaning[0].upper()}{meaning[1:]}" for name, meaning in {**RETRIEVAL, **TASKS}.items()},
 }
 

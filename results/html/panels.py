@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import Any
 
 from needlework.core.grid import depth_label
 from needlework.core.labels import OWN_DOCUMENTS
@@ -15,15 +15,17 @@ from needlework.results.html.charts import on_one_line, percent_number
 from needlework.results.html.details import TrialDetails
 from needlework.results.html.page import asked_title, panel_title, task_title
 from needlework.results.report.adaptive import answer, bar_words
-from needlework.results.report.panels import UNEVEN, range_notes, scored_of
+from needlework.results.report.chart import Heatmap, HeatmapCell
+from needlework.results.report.charts import panel_heatmap
+from needlework.results.report.panels import UNEVEN, range_notes
 from needlework.results.report.section import Finding
 from needlework.results.report.tasks import panel_findings
 from needlework.results.statistics.intervals import Interval
 from needlework.results.statistics.panels import OUTCOMES, Panel, RecordInPanel, Tally, trial_of
 from needlework.results.statistics.run_followup import FAULTS, reason_of
 from needlework.results.statistics.tasks import PanelStatistics
-from needlework.results.statistics.wording import range_words, score_and_interval
-from needlework.results.style import MARKS, UnscoredMark, display_width, length_labels, mark_of, percent
+from needlework.results.statistics.wording import score_and_interval
+from needlework.results.style import MARKS, UnscoredMark, display_width, length_labels, mark_of
 
 NO_SCORE = "–"
 
@@ -114,10 +116,6 @@ def entries(asked: Iterable[RecordInPanel], panels: Sequence[Panel]) -> list[Tri
     return [entry for _, entry in sorted(found, key=itemgetter(0))]
 
 
-def _cells(panel: Panel) -> list[list[Tally | None]]:
-    return [[panel.cells.get((length, depth)) for length in panel.lengths] for depth in panel.depths]
-
-
 def _panel_view(
     panel: Panel,
     statistics: Mapping[tuple[str, str, str], PanelStatistics],
@@ -136,7 +134,7 @@ def _panel_view(
         needle=asked_title(panel),
         overall=_uneven(panel.overall) if panel.uneven else _rate("", panel.overall),
         effective=_walked(walked) if walked is not None else None if found is None else _effective(found),
-        grid=grid_view(panel.lengths, panel.depths, panel.columns, _cells(panel), _cell, mean=_mean),
+        grid=grid_view(panel_heatmap(panel)),
         marks=tuple(mark for mark in MARKS if mark.outcome in used),
         partly=panel.partly,
         blank=panel.blank,
@@ -160,24 +158,6 @@ def _effective(found: PanelStatistics) -> LengthView | None:
     if rule.few:
         return LengthView(rule.answer, "", rule.bar, rule.few_words, telling=False)
     return LengthView(rule.answer, rule.between if rule.longest_tested is not None else NO_SCORE, rule.bar)
-
-
-def _cell(cell: Tally | None, with_n: bool) -> CellView:
-    if cell is None:
-        return CellView("none", "")
-    if cell.mean is None:
-        mark = mark_of(cell.n, cell.counts)
-        return CellView(mark.outcome, mark.letter) if mark else CellView("none", "")
-    text = percent(cell.mean)
-    part = " part" if cell.unscored else ""
-    return CellView(f"c{text}{part}", text, f"n={scored_of(cell)}" if with_n and cell.trials > 1 else "")
-
-
-def _mean(column: Tally | None, with_n: bool) -> CellView:
-    """A cell of the row of means: a range, without a colour, where answers are undecided."""
-    if column is None or column.range is None:
-        return _cell(column, with_n)
-    return CellView("range", range_words(column.range, whole=True), f"n={scored_of(column)}" if with_n else "")
 
 
 def _uneven(each: Tally) -> RateView:
@@ -259,8 +239,6 @@ _ROOM_FOR_N = 12  # columns; in wider grids n is in the tooltip only
 _SIZES = ((8, "large"), (16, "medium"), (40, "small"))
 _LABEL_ROOM = {"large": 9, "medium": 7, "small": 4, "tiny": 0}  # characters of a length that fit across a cell
 
-T = TypeVar("T")
-
 
 @dataclass(frozen=True, slots=True)
 class CellView:
@@ -282,32 +260,33 @@ class GridView:
     rows: tuple[tuple[str, tuple[CellView, ...]], ...]
 
 
-def grid_view(
-    lengths: Sequence[int],
-    depths: Sequence[float | None],
-    means: Sequence[T],
-    rows: Sequence[Sequence[T | None]],
-    cell: Callable[[T | None, bool], CellView],
-    *,
-    mean: Callable[[T | None, bool], CellView] | None = None,
-) -> GridView:
-    """Lay out `rows` (a row for each depth) and the row of `means`; `cell` shows one, with its n or without.
-
-    `mean`: shows one of the means, where that is another way.
-    """
-    labels = length_labels(lengths)
-    size = next((name for widest, name in _SIZES if len(lengths) <= widest), "tiny")
-    with_n = len(lengths) <= _ROOM_FOR_N
+def grid_view(chart: Heatmap) -> GridView:
+    """Lay out a heatmap: a row for each depth, and the means."""
+    columns = len(chart.lengths)
+    size = next((name for widest, name in _SIZES if columns <= widest), "tiny")
     return GridView(
         size=size,
-        upright=max(display_width(label) for label in labels) > _LABEL_ROOM[size],
-        lengths=labels,
-        means=tuple((mean or cell)(each, with_n) for each in means),
+        upright=max(map(display_width, chart.lengths)) > _LABEL_ROOM[size],
+        lengths=chart.lengths,
+        means=tuple(_cell(cell, chart) for cell in chart.summaries[0][1]),
         rows=tuple(
-            (depth_label(depth), tuple(cell(each, with_n) for each in row))
-            for depth, row in zip(depths, rows, strict=True)
+            (label, tuple(_cell(cell, chart) for cell in cells))
+            for label, cells in zip(chart.depths, chart.rows, strict=True)
         ),
     )
+
+
+def _cell(cell: HeatmapCell | None, chart: Heatmap) -> CellView:
+    is_difference = chart.scale.low < 0
+    if cell is None or (cell.value is None and not cell.mark and not cell.text):
+        return CellView("none", "")
+    if cell.mark is not None:
+        return CellView("gap" if is_difference else cell.mark.outcome, cell.mark.letter)
+    n = cell.notes[-1] if cell.notes and len(chart.lengths) <= _ROOM_FOR_N else ""
+    if cell.value is None:  # a range, because answers are undecided
+        return CellView("range", cell.text, n)
+    look = f"by{round(200 * cell.value - 100)}" if is_difference else f"c{cell.text}"
+    return CellView(f"{look} part" if cell.is_partial else look, cell.text, n)
 
 
 MOST = 50

@@ -9,13 +9,13 @@ from pathlib import Path
 from needlework.core.files import write_whole
 from needlework.core.labels import OWN_DOCUMENTS
 from needlework.core.record import UNSCORED, Record
-from needlework.results.html.charts import on_one_line, percent_number, picture_of
+from needlework.results.html.charts import on_one_line, picture_of, table_view
 from needlework.results.html.details import fit
 from needlework.results.html.page import page
 from needlework.results.html.panels import entries, missed_of, panel_views, panels_data
 from needlework.results.records.samples import task_of
 from needlework.results.report.adaptive import adaptive_sections
-from needlework.results.report.section import Section, Table
+from needlework.results.report.section import Section
 from needlework.results.report.sections import run_sections
 from needlework.results.report.suites import latency_sections
 from needlework.results.report.tasks import gate_sections, twins_sections
@@ -97,7 +97,10 @@ def _shown(sections: Sequence[Section], panels: Sequence[Panel]) -> list[dict[st
             "title": on_one_line(each.title),
             "name": each.name,
             "open": each.open,
-            "tables": [_table(table, first) for table in each.tables],
+            "tables": [
+                table_view(table, [_link(first.get(key) if key else None) for key in table.panels])
+                for table in each.tables
+            ],
             "findings": each.findings,
             "notes": [on_one_line(note, 600) for note in each.notes],
         }
@@ -105,15 +108,8 @@ def _shown(sections: Sequence[Section], panels: Sequence[Panel]) -> list[dict[st
     ]
 
 
-def _table(table: Table, first: Mapping[tuple[str, str], int]) -> dict[str, object]:
-    return {
-        "caption": on_one_line(table.caption),
-        "head": table.head,
-        "rows": [[on_one_line(text) for text in row] for row in table.rows],
-        "names": table.names,
-        "bars": [bar and [percent_number(end) for end in bar] for bar in table.bars],
-        "links": [first.get(key) if key else None for key in table.panels],
-    }
+def _link(panel: int | None) -> str:
+    return "" if panel is None else f"#panel-{panel}"
 
 
 _FAULTS = 5  # reasons that are told at the top; the rest are counted

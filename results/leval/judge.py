@@ -89,8 +89,8 @@ def _run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
     )
     with closing(judge):
         questions = [question for pair in matched.pairs for question in pair_questions(pair, judge)]
-        asked = ask_all(questions, judge, read_choice, replies, fields=verdict_fields)
-        judged = judged_pairs(matched.pairs, judge, asked)
+        all_replies = ask_all(questions, judge, read_choice, replies, fields=verdict_fields)
+        judged = judged_pairs(matched.pairs, judge, all_replies)
     expected = max(len(each.rows) + len(each.broken) for each in (ours, rival))
     rates, orders = win_rates(judged, expected), effects_of_order(judged)
     if options.out:  # before anything is printed: `| head` ends the command at its first lines
@@ -100,7 +100,7 @@ def _run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
     problems = [(each.pair.ours.line, why) for each in judged for why in each.problems if why]
     for line in (*_rate_lines(rates, orders), *_unmatched_lines(ours, rival, matched), *_problem_lines(problems)):
         print(line)
-    print(one_line(f"questions asked now: {asked.count}; replies are in {replies}"))
+    print(one_line(f"questions asked now: {all_replies.count}; replies are in {replies}"))
     if options.out:
         print(f"written to {options.out}")
     return 0 if rates["strict"].score.value is not None else 1

@@ -143,11 +143,11 @@ def verdict_fields(question: JudgeQuestion, replied: Replied) -> dict[str, Prefe
     return {"verdict": verdicts["strict"], "compat": verdicts["compat"]}
 
 
-def judged_pairs(pairs: Sequence[AnswerPair], judge: JudgeModel, asked: AskedReplies) -> tuple[JudgedPair, ...]:
+def judged_pairs(pairs: Sequence[AnswerPair], judge: JudgeModel, all_replies: AskedReplies) -> tuple[JudgedPair, ...]:
     """Read the replies to the questions about these pairs."""
     judged = []
     for pair in pairs:
-        replies = [asked.to(question) for question in pair_questions(pair, judge)]
+        replies = [all_replies.to(question) for question in pair_questions(pair, judge)]
         both = [_verdicts(replied, order) for order, replied in enumerate(replies)]
         verdicts = {rule: tuple(each[rule] for each in both) for rule in RULES}
         problems = [

@@ -208,8 +208,8 @@ def _floors_and_ceilings(
         for name, mean in _plain_means(_columns(source, _judged(scorer, answers, references), rule)).items():
             floors[name] = max(floors.get(name, 0.0), mean)
     if source.task.rule == "leval_rouge":
-        own = [of_itself(gold) for gold in golds]
-        return floors, {name: fsum(each[name] for each in own) / len(own) for name in own[0]}
+        of_references = [of_itself(gold) for gold in golds]
+        return floors, {name: fsum(each[name] for each in of_references) / len(golds) for name in of_references[0]}
     return floors, _plain_means(_columns(source, _judged(scorer, golds, references), rule))
 
 
@@ -440,7 +440,7 @@ def _check_once_each(sources: Sequence[Predictions]) -> None:
 
 def in_published_order(tasks: Iterable[TaskScores]) -> list[TaskScores]:
     """Tasks in the order of the published tables, those of one's own behind them."""
-    order = {name: place for place, name in enumerate(TASKS)}
+    order = {name: position for position, name in enumerate(TASKS)}
     return sorted(tasks, key=lambda each: order.get(each.task.name, len(order)))
 
 

@@ -106,8 +106,8 @@ def _run(options: argparse.Namespace) -> None:
         remedy = f"has two models that would both be called {twice}: give one at a time"
         raise InputError("RUN", options.runs[0], remedy)
     manifests = [_read_object(run / "manifest.json", "RUN") for run in options.runs]
-    given = {option: getattr(options, option[2:].replace("-", "_")) for option in _JUDGES}
-    judged = {option: _read_object(path, option) for option, path in given.items() if path}
+    paths = {option: getattr(options, option[2:].replace("-", "_")) for option in _JUDGES}
+    judged = {option: _read_object(path, option) for option, path in paths.items() if path}
     out = options.out or options.runs[0] / "leval"
     for entry in rows:
         for line in _write_entry(out / entry.name, entry, manifests, judged):
@@ -134,8 +134,13 @@ def _write_entry(
         _write(folder / "Results" / name, text.getvalue())
     _write(folder / "Results" / "scores.json", json.dumps(report_object({entry.name: scored}), indent=1))
     _write(folder / "metadata.json", json.dumps(metadata(entry, window), indent=1))
-    told = [*lines(entry.name, scored), *legend(scored), *notes, *_missing_lines(entry)]
-    return [*told, f"written to {folder}; metadata.json has fields to fill in\n"]
+    tables_of_scores = [*lines(entry.name, scored), *legend(scored)] if scored else [f"L-Eval, {entry.name}"]
+    return [
+        *tables_of_scores,
+        *notes,
+        *_missing_lines(entry),
+        f"written to {folder}; metadata.json has fields to fill in\n",
+    ]
 
 
 def _missing_lines(entry: SubmissionRow) -> Iterator[str]:
@@ -154,12 +159,12 @@ def entries(records: Iterable[Record], name: str | None = None) -> tuple[Submiss
     `name`: the model's name on the leaderboard; with several lengths, retrievers or tests, these are added to it.
     """
     groups: dict[tuple[str, int, str], list[tuple[tuple[int, int], Record]]] = {}
-    for test, asked in by_test(record for record in records if record.task.startswith(FAMILY)).items():
-        for record in asked:
+    for test, asked_records in by_test(record for record in records if record.task.startswith(FAMILY)).items():
+        for record in asked_records:
             label = _LABEL.fullmatch(record.needle)
             if _task_of(record) and label and record.repeat == 0:
-                place, arm = (int(label[1]), int(label[2])), "-".join(filter(None, (label[3], test)))
-                groups.setdefault((record.model, record.length, arm), []).append((place, record))
+                number, arm = (int(label[1]), int(label[2])), "-".join(filter(None, (label[3], test)))
+                groups.setdefault((record.model, record.length, arm), []).append((number, record))
     lengths = {length for _, length, _ in groups}
     rows = []
     for (model, length, retriever), placed in groups.items():

@@ -154,7 +154,11 @@ def _draw_heatmap(axes: Axes, chart: Heatmap) -> Any:
     ys = [at for at in range(len(chart.depths)) if at % -(-9.0 // (down * 72)) == 0]
     labels = [(top + band * (at + 0.5), label) for at, (label, _) in enumerate(chart.summaries)]
     labels += [(at + 0.5, chart.depths[at]) for at in ys]
-    axes.set_yticks([y for y, _ in labels], [label for _, label in labels], fontsize=min(9.0, max(6.5, down * 36)))
+    axes.set_yticks(
+        [y for y, _ in labels],
+        [label.replace(", ", ",\n") for _, label in labels],
+        fontsize=min(9.0, max(6.5, down * 36)),
+    )
     axes.set_xlabel(chart.across, fontsize=9, color=INK)
     axes.set_ylabel(
         "depth (%)" if down * len(chart.rows) < 2.2 else "text before the answer (%)", fontsize=9, color=INK

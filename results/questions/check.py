@@ -113,12 +113,12 @@ def _closed_book(checked: Sequence[CheckedQuestion], model: JudgeModel, replies:
         for each in checked
         if each.question
     }
-    asked = ask_all(questions.values(), model, _read_answer, replies, fields=_is_replied)
+    all_replies = ask_all(questions.values(), model, _read_answer, replies, fields=_is_replied)
 
     def with_reply(each: CheckedQuestion) -> CheckedQuestion:
         if each.question is None:
             return each
-        replied = asked.to(questions[each.key])
+        replied = all_replies.to(questions[each.key])
         answer = replied.value(_read_answer)
         if answer is None:
             return each.with_more({}, Reason("review", "not probed", replied.problem))
@@ -137,12 +137,12 @@ def _compare_documents(
     """Show the model each question with its document, and with the other documents that are nearest to it."""
     questions = {each.key: _with_documents(each, folder, index, model) for each in checked}
     flat = [question for by_document in questions.values() for question in by_document.values()]
-    asked = ask_all(flat, model, _read_verdict, replies, fields=_is_replied, correct=corrected)
+    all_replies = ask_all(flat, model, _read_verdict, replies, fields=_is_replied, correct=corrected)
 
     def with_replies(each: CheckedQuestion) -> CheckedQuestion:
         reasons, facts = [], []
         for number, (name, question) in enumerate(questions[each.key].items()):
-            replied = asked.to(question)
+            replied = all_replies.to(question)
             if replied.problem:
                 reasons.append(Reason("review", "not checked", replied.problem))
                 continue
@@ -153,8 +153,8 @@ def _compare_documents(
             if number == 0:
                 reasons += _reasons_of_document(each.question, answer)
             elif shown is not None:
-                told = f"the checker finds {shown!r} in {name!r}"
-                reasons.append(Reason("review", "answered by another document", told))
+                detail = f"the checker finds {shown!r} in {name!r}"
+                reasons.append(Reason("review", "answered by another document", detail))
         if not questions[each.key]:
             return each
         return each.with_more({"checker": {"model": model.identity.get("spec"), "documents": facts}}, *reasons)
@@ -171,7 +171,7 @@ def _with_documents(
     if pair is None or document is None:
         return {}
     questions = {}
-    for name in (document.name, *nearest(index, pair.question, each.own, OTHERS)):
+    for name in (document.name, *nearest(index, pair.question, each.documents, OTHERS)):
         text = index.documents[index.numbers[name]].text
         around = _CHECKER + _CHECKED.format(document="", question=pair.question)
         user = _CHECKED.format(document=model.shortened(text, around), question=pair.question)

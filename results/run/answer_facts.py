@@ -76,7 +76,8 @@ def prompt_facts(trial: Trial) -> PromptFacts:
         template=trial.suite.template,
         sha256=prompt.text_sha256,
         filler_sha256=prompt.filler_sha256,
-        corpus_passes=round(prompt.corpus_passes, 4),
+        # Noise is one passage over and over, which is no lack of text.
+        corpus_passes=0.0 if trial.suite.corpus == "noise" else round(prompt.corpus_passes, 4),
         flags=list(prompt.flags),
         truncated=round(prompt.truncated, 4) if "truncated" in prompt.flags else None,
         needles=[

@@ -13,9 +13,8 @@ from needlework.core.files import default_cache_dir
 from needlework.core.labels import OWN_DOCUMENTS
 from needlework.core.record import Record
 from needlework.core.settings import Settings, family_options
-from needlework.haystack_fixtures.retrieval.embedders import Embedder, embedded_once, load_embedder
+from needlework.haystack_fixtures.retrieval.embedders import Embedder, embed_once, embedder_of
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
-from needlework.haystack_fixtures.retrieval.search import to_embedder
 from needlework.haystack_fixtures.tasks.own_documents import votes_by_embeddings
 from needlework.results.records.journal import write_vectors
 
@@ -25,15 +24,14 @@ def voting_embedder(settings: Settings) -> Embedder | None:
     suite = votes_by_embeddings(settings.suites)
     if suite is None:
         return None
-    options = family_options(suite, RetrievalOptions)
-    return load_embedder(options.embedder, to_embedder(options, settings), default_cache_dir())
+    return embedder_of(family_options(suite, RetrievalOptions), settings, default_cache_dir())
 
 
 def answer_vectors(embedder: Embedder, answers: Sequence[str]) -> dict[str, NDArray[np.float32]]:
     """The vector of each answer that is not blank. Raises `InputError`, or whatever the embedder raises."""
     texts = list(dict.fromkeys(answer for answer in answers if answer.strip()))
-    embedded = embedded_once(default_cache_dir(), texts, f"{embedder.identity} text", embedder.texts)
-    return {text: each.vector for text, each in zip(texts, embedded, strict=True)}
+    found = embed_once(embedder, texts, default_cache_dir())
+    return {text: each.vector for text, each in zip(texts, found, strict=True)}
 
 
 def write_answer_vectors(folder: Path, settings: Settings, records: Sequence[Record]) -> list[str]:

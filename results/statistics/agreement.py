@@ -48,10 +48,14 @@ def weighted_kappa(pairs: Sequence[tuple[int, int]], clusters: Sequence[Hashable
 
     No value where both raters gave one and the same mark only.
     """
-    cells = np.zeros((len(pairs), levels * levels))
-    for row, (one, other) in enumerate(pairs):
-        cells[row, (one - 1) * levels + other - 1] = 1
-    return of_table(cells, levels, clusters, _kappas)
+    return of_table(_pair_cells([(one - 1, other - 1) for one, other in pairs], levels), levels, clusters, _kappas)
+
+
+def _pair_cells(pairs: Sequence[tuple[int, int]], kinds: int) -> Floats:
+    """What each pair of kinds adds to the table of all."""
+    cells = np.zeros((len(pairs), kinds * kinds))
+    cells[np.arange(len(pairs)), np.array([one * kinds + other for one, other in pairs], np.intp)] = 1
+    return cells
 
 
 def _alphas(values: int, tables: Floats) -> Floats:
@@ -104,9 +108,7 @@ def agreement(pairs: Sequence[tuple[str, str]], items: Sequence[str]) -> Agreeme
     """Compare pairs of labels. `items` names the cluster of each pair: pairs of one item are not independent."""
     labels = tuple(sorted({label for pair in pairs for label in pair}))
     kinds, place = len(labels), {label: at for at, label in enumerate(labels)}
-    cells = np.zeros((len(pairs), kinds * kinds))
-    for row, (one, other) in enumerate(pairs):
-        cells[row, place[one] * kinds + place[other]] = 1
+    cells = _pair_cells([(place[one], place[other]) for one, other in pairs], kinds)
     table = cells.sum(axis=0).reshape(kinds, kinds)
     return Agreement(
         agreement=share([float(one == other) for one, other in pairs], items),
@@ -152,9 +154,7 @@ def _rates_kappas(tables: Floats) -> Floats:
     """Kappa of each table of shares, (tables, kinds, kinds); NaN where chance alone agrees always."""
     observed = np.trace(tables, axis1=1, axis2=2)
     chance = (tables.sum(axis=2) * tables.sum(axis=1)).sum(axis=1)
-    found = np.full(len(tables), np.nan)
-    np.divide(observed - chance, 1 - chance, out=found, where=chance < 1 - 1e-12)
-    return found
+    return _one_minus(1 - observed, 1 - chance)
 
 
 LEVELS = range(1, 6)  # that people rate answers by

@@ -34,8 +34,8 @@ from needlework.results.statistics.tasks import (
     TaskScore,
     macros,
     overall_score,
-    scores_of,
-    statistics_of,
+    run_statistics,
+    task_scores,
     without_lengths,
 )
 from needlework.results.style import fit, length_labels
@@ -117,7 +117,7 @@ def run_report(
     """
     ordered = tuple(sorted(records, key=reading_order))
     asked = tuple(asked_of(ordered))
-    tasks = scores_of(asked)
+    tasks = task_scores(asked)
     stability = stability_of(ordered)
     walked = {(found.model, found.task, found.needle) for found in adaptive}
     still = stability_line(stability) if stability else ""
@@ -131,7 +131,7 @@ def run_report(
         ),
         statistics=tuple(
             without_lengths(each) if (each.model, each.task, each.needle) in walked else each
-            for each in statistics_of(asked, relative_to=relative_to)
+            for each in run_statistics(asked, relative_to=relative_to)
         ),
         twins=tuple(sorted((row.twins for row in tasks if row.twins), key=lambda each: (each.model, each.task))),
         tasks=tasks,
@@ -217,15 +217,17 @@ def _of_model(asked: Sequence[Record]) -> Iterator[str]:
         beyond = f"; {_of(far, asked)} are further off, by the server's own count" if far else ""
         yield f"lengths are approximate: a scaled tokenizer counts, {100 * off:.1f} % off in its calibration{beyond}"
     if flags["no_usage"]:
-        yield (
-            f"the server counted no tokens for {_of(flags['no_usage'], asked)}: nothing proves that these prompts were"
-            " read whole; --canary does"
-        )
+        unmarked = not any(flag.startswith("canar") for flag in flags)
+        remedy = "; --canary shows whether an end was cut off" if unmarked else ""
+        whole = f"nothing proves that these prompts were read whole{remedy}"
+        yield f"the server counted no tokens for {_of(flags['no_usage'], asked)}: {whole}"
     if flags["server_changed"]:
         yield (
             f"{_of(flags['server_changed'], asked)} were asked again: another server answers at this address than the"
             " one whose answers are in the journal"
         )
+    if flags["cumulative_stream"]:
+        yield f"{_of(flags['cumulative_stream'], asked)} came in events that repeat the text so far: the last was read"
     if flags["over_budget"]:
         yield f"{_of(flags['over_budget'], asked)} have more tokens than were asked for: the server heeds no limit"
     marks = {"canary_start_missing", "canary_end_missing"} & flags.keys()

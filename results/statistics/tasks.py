@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from needlework.core.labels import label_parts
-from needlework.core.record import SCORED, Record
+from needlework.core.record import SCORED
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.records.samples import task_of
 from needlework.results.statistics.absent import AbsentTwins, absent_twins, is_absent
@@ -39,7 +39,6 @@ from needlework.results.statistics.panels import (
     ScoredTrial,
     Share,
     Tally,
-    asked_of,
     tally,
 )
 
@@ -85,16 +84,11 @@ class Macro:
     range: Range | None = None
 
 
-def task_scores(records: Iterable[Record]) -> tuple[TaskScore, ...]:
+def task_scores(asked: Iterable[RecordInPanel]) -> tuple[TaskScore, ...]:
     """Return the rows of all tasks, sorted by model, family and task.
 
     What was retrieved is no part of it (`needlework.results.statistics.documents`).
     """
-    return scores_of(asked_of(records))
-
-
-def scores_of(asked: Iterable[RecordInPanel]) -> tuple[TaskScore, ...]:
-    """The same of records that were looked at already."""
     groups: dict[tuple[str, str], list[RecordInPanel]] = {}
     for each in asked:
         if not each.retriever:
@@ -314,19 +308,12 @@ class PanelStatistics:
 
 
 def run_statistics(
-    records: Iterable[Record], threshold: float = RULER_THRESHOLD, relative_to: BaselineChoice | None = None
+    asked: Iterable[RecordInPanel], threshold: float = RULER_THRESHOLD, relative_to: BaselineChoice | None = None
 ) -> tuple[PanelStatistics, ...]:
     """Return the statistics of each panel, sorted.
 
     `threshold` (0..1) is the absolute rule's of effective length; `relative_to`: the base of the relative one.
     """
-    return statistics_of(asked_of(records), threshold, relative_to)
-
-
-def statistics_of(
-    asked: Iterable[RecordInPanel], threshold: float = RULER_THRESHOLD, relative_to: BaselineChoice | None = None
-) -> tuple[PanelStatistics, ...]:
-    """The same of records that were looked at already."""
     groups: dict[tuple[str, str, str], tuple[list[RecordInPanel], list[ScoredTrial]]] = {}
     focused: dict[tuple[str, str, str], list[ScoredTrial]] = {}
     for each in asked:

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from needlework.core.grid import depth_label
 from needlework.core.record import NOTHING_SAID, SCORED, UNSCORED, OutcomeName
-from needlework.results.statistics.comparison.comparison import Comparison, JudgedDifference, Losses, TaskDifference
+from needlework.results.report.section import IntervalBar, Table
+from needlework.results.statistics.comparison.comparison import (
+    Comparison,
+    GroupDifference,
+    JudgedDifference,
+    Losses,
+    TaskDifference,
+)
 from needlework.results.statistics.comparison.joining import Family
 from needlework.results.statistics.comparison.many_runs import ComparedRun, needed_samples
 from needlework.results.statistics.intervals import Interval
@@ -35,12 +43,13 @@ def comparison_lines(runs: Sequence[ComparedRun], windows: Mapping[str, int | No
     if not runs:
         return []
     losses = losses_lines(runs, windows)
-    return [*losses, *([""] if losses else []), *aligned([run_head(runs), *run_rows(runs)], names=1), *run_notes(runs)]
+    table = runs_table(runs)
+    return [*losses, *([""] if losses else []), *aligned([table.head, *table.rows], names=1), *run_notes(runs)]
 
 
 def pair_lines(pair: Comparison) -> list[str]:
     """Return what a terminal has of one pair: a row for each task where there are several, and counts of the rest."""
-    lines = [*_task_table(pair.tasks), ""] if len(pair.tasks) > 1 else []
+    lines = [*_task_lines(pair.tasks), ""] if len(pair.tasks) > 1 else []
     lines.append(f"pairs: {pair.pairs}{''.join(f', {part}' for part in left_out(pair))}")
     lines += [f"{name}: {outcomes_of_run(pair, side)}" for side, name in enumerate("AB")]
     regressed, improved = (len(pair.changed(sign)) for sign in (-1, 1))
@@ -102,9 +111,60 @@ def run_head(runs: Sequence[ComparedRun]) -> tuple[str, ...]:
     )
 
 
-def run_rows(runs: Sequence[ComparedRun]) -> list[tuple[str, ...]]:
-    """A row for each run, in the order of `run_head`."""
-    return [_run_row(run, is_first=run is runs[0], losses=_has_losses(runs)) for run in runs]
+def runs_table(runs: Sequence[ComparedRun]) -> Table:
+    """A row for each run."""
+    rows = [_run_row(run, is_first=run is runs[0], losses=_has_losses(runs)) for run in runs]
+    return Table("", run_head(runs), tuple(rows))
+
+
+def lengths_table(runs: Sequence[ComparedRun]) -> Table:
+    """The score of each run at each length, and of how many trials."""
+    lengths = sorted({length for run in runs for length in run.lengths})
+    rows = [(run.name, *(_at_length(run.lengths.get(length)) for length in lengths)) for run in runs]
+    return Table("", ("score % (scored of trials)", *length_labels(lengths)), tuple(rows))
+
+
+def _at_length(scores: Tally | None) -> str:
+    if scores is None:
+        return ""
+    return f"{NONE if scores.mean is None else percent1(scores.mean)} ({trials_words(scores)})"
+
+
+def sides_table(task: TaskDifference) -> Table:
+    """The scores of both runs over the pairs of a task, and their trials without a score."""
+    rows = [
+        ("AB"[side], *_mean_and_ends(task, side), *(str(task.outcomes[side][name]) for name in UNSCORED))
+        for side in (0, 1)
+    ]
+    caption = "Both runs: scores over the pairs, and trials without a score"
+    return Table(caption, ("run", "score %", "95 % interval", *UNSCORED), tuple(rows))
+
+
+def group_tables(task: TaskDifference) -> tuple[Table, Table]:
+    """The differences of a task by length and by depth, each interval as if it were the only one."""
+    lengths, depths = length_labels(list(task.columns)), [depth_label(depth) for depth in task.rows]
+    return (
+        _group_table("By context length", "length", lengths, list(task.columns.values())),
+        _group_table("By depth", "depth %", depths, list(task.rows.values())),
+    )
+
+
+def _group_table(caption: str, name: str, labels: Sequence[str], groups: Sequence[GroupDifference]) -> Table:
+    rows = []
+    for label, group in zip(labels, groups, strict=True):
+        scores = [f"{mean} ({ends})" if mean != NONE else NONE for mean, ends in _both_sides(group)]
+        rows.append((label, *scores, *_difference(group), str(group.n), str(group.unscored)))
+    return Table(caption, (name, "A % (95 %)", "B % (95 %)", "B - A", "95 %", "pairs", "no pair"), tuple(rows))
+
+
+def _both_sides(group: GroupDifference) -> list[tuple[str, str]]:
+    return [_mean_and_ends(group, side) for side in (0, 1)]
+
+
+def _mean_and_ends(group: GroupDifference, side: int) -> tuple[str, str]:
+    mean, interval = group.means[side], group.intervals[side]
+    ends = f"{percent1(interval.low)}–{percent1(interval.high)}" if interval else NONE
+    return (NONE, NONE) if mean is None else (percent1(mean), ends)
 
 
 def _run_row(run: ComparedRun, *, is_first: bool, losses: bool) -> tuple[str, ...]:
@@ -202,7 +262,7 @@ def task_sentence(task: TaskDifference) -> str:
     return " · ".join([*parts, *([f"{LOSSES}: {_with_ends(task.counted)}"] if task.losses else [])])
 
 
-def _task_table(tasks: Sequence[TaskDifference]) -> list[str]:
+def tasks_table(tasks: Sequence[TaskDifference]) -> Table:
     """A row for each task, in columns that all of them need."""
     models, losses = any(task.family[0] for task in tasks), any(task.losses for task in tasks)
     names = (*(("model",) if models else ()), "task", "needle")
@@ -217,13 +277,27 @@ def _task_table(tasks: Sequence[TaskDifference]) -> list[str]:
             adjusted_p(task),
             task.verdict,
         )
-        for task in tasks[:_ROWS]
+        for task in tasks
     ]
+    bars = tuple(_bar(task.difference) for task in tasks)
+    return Table("", (*names, *numbers, "verdict"), tuple(rows), names=len(names), bars=bars)
+
+
+def _bar(difference: Difference | None) -> IntervalBar | None:
+    """A difference on a scale from -100 to +100 points, 0..1."""
+    if difference is None or difference.low is None or difference.high is None:
+        return None
+    low, mean, high = (0.5 + value / 2 for value in (difference.low, difference.mean, difference.high))
+    return low, mean, high
+
+
+def _task_lines(tasks: Sequence[TaskDifference]) -> list[str]:
+    table = tasks_table(tasks[:_ROWS])
     more = [f"and {len(tasks) - _ROWS} more"] if len(tasks) > _ROWS else []
-    return [*aligned([(*names, *numbers, "verdict"), *rows], names=len(names)), *more]
+    return [*aligned([table.head, *table.rows], names=table.names), *more]
 
 
-def _difference(test: JudgedDifference) -> tuple[str, str]:
+def _difference(test: GroupDifference) -> tuple[str, str]:
     """B - A and its interval."""
     if test.difference is None:
         return NONE, NONE

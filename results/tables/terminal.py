@@ -26,6 +26,7 @@ from needlework.results.style import (
     dark,
     display_width,
     fit,
+    folded_table,
     length_labels,
     mark_of,
     one_line,
@@ -199,13 +200,7 @@ def _encodable(line: str, encoding: str) -> str:
 
 def aligned(rows: Sequence[Sequence[str]], names: int) -> Iterator[str]:
     """Columns of one width; the first `names` are names, to the left, the others numbers, to the right."""
-    widths = [max(display_width(cell) for cell in column) for column in zip(*rows, strict=True)]
-    for row in rows:
-        padding = [" " * (width - display_width(cell)) for cell, width in zip(row, widths, strict=True)]
-        cells = [
-            cell + pad if at < names else pad + cell for at, (cell, pad) in enumerate(zip(row, padding, strict=True))
-        ]
-        yield "  ".join(cells).rstrip()
+    return folded_table(rows, names, 1_000)
 
 
 def agreement_lines(found: Agreement, rows: str, columns: str) -> Iterator[str]:

@@ -124,8 +124,8 @@ def find_sources(
     kinds: dict[str, dict[Path, None]] = {}  # resolved paths, each once
     for path in paths:
         try:
-            for kind, each in _files_of(path):
-                kinds.setdefault(kind, {})[each.resolve()] = None
+            for kind, file in _files_of(path):
+                kinds.setdefault(kind, {})[file.resolve()] = None
         except OSError as error:
             raise InputError("PATH", error.filename or path, f"cannot be read ({error.strerror})") from None
     if documents is not None and not os.path.isdir(documents):  # noqa: PTH112 - no error where it may not be looked at
@@ -165,4 +165,4 @@ def _files_of(path: Path) -> list[tuple[str, Path]]:
         raise InputError("PATH", path, f"holds no run and no *{PREDICTIONS}")
     references = sorted(path.rglob(f"*{_REFERENCES}")) if predictions else []
     kinds = {"runs": runs, "predictions": predictions, "references": references}
-    return [(kind, each) for kind, found in kinds.items() for each in found]
+    return [(kind, each) for kind, files in kinds.items() for each in files]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -79,41 +78,6 @@ def with_pairs(raw: bytes, pairs: Sequence[TextPair]) -> bytes:
     return lead + text + raw[len(raw.rstrip(b" \t\r\n")) :]
 
 
-@dataclass(frozen=True, slots=True)
-class _EditedFile:
-    """`path`: the file that was named, which stays as it is."""
-
-    context: Context
-    address: str
-    path: Path
-
-    @property
-    def cleaned(self) -> Path:
-        """The record, beside its source: made by the first change, it is what is edited from then on."""
-        return self.path.with_name(f"{self.path.stem.removesuffix('.cleaned')}.cleaned.jsonl")
-
-    @property
-    def current(self) -> Path:
-        return self.cleaned if self.cleaned.exists() else self.path
-
-    def rows(self) -> list[ListRow]:
-        """List the lines that are not blank. Raises `InputError`."""
-        source = set(_lines(self.path))
-        lines = [line for line in _lines(self.current) if line.strip()]
-        return [_row(f"{self.address}{n}", raw, is_edited=raw not in source) for n, raw in enumerate(lines)]
-
-    def line(self, request: Request) -> tuple[bytes, int]:
-        """The line of an address, and how many there are. Raises `InputError`, and `HTTPException` for none."""
-        lines = [line for line in _lines(self.current) if line.strip()]
-        if request.path_params["line"] >= len(lines):
-            raise HTTPException(404, "the file has no such line")
-        return lines[request.path_params["line"]], len(lines)
-
-    def state(self) -> str:
-        states = [row.state for row in self.rows()]
-        return f"{len(states)} lines: {states.count('edited')} edited, {states.count('no pairs')} without questions"
-
-
 def open_pages(context: Context) -> list[Page]:
     """One page for each file of documents that was given."""
     about = "Write and correct questions and answers beside their document."
@@ -121,16 +85,97 @@ def open_pages(context: Context) -> list[Page]:
     for number, path in enumerate(context.sources.annotated):
         file = _EditedFile(context, f"/jsonl/{number}/", path)
         routes = [
-            context.reading("/", partial(_show_list, file)),
-            context.reading("/{line:int}", partial(_show_line, file)),
-            context.reading("/{line:int}/document", partial(_show_document, file)),
-            context.changing("/{line:int}", partial(_save, file)),
+            context.reading("/", file.show_list),
+            context.reading("/{line:int}", file.show_line),
+            context.reading("/{line:int}/document", file.show_document),
+            context.changing("/{line:int}", file.save),
         ]
         pages.append(Page(file.address, path.name, about, routes, file.state))
     return pages
 
 
-def _lines(path: Path) -> list[bytes]:
+class _EditedFile:
+    """A file of documents with its pages. `path`: the file that was named, which stays as it is."""
+
+    def __init__(self, context: Context, address: str, path: Path) -> None:
+        self.address = address
+        self._context = context
+        self._path = path
+        # The record, beside its source: made by the first change, it is what is edited from then on.
+        self._cleaned = path.with_name(f"{path.stem.removesuffix('.cleaned')}.cleaned.jsonl")
+
+    def state(self) -> str:
+        """How much is done."""
+        states = [row.state for row in self._rows()]
+        return f"{len(states)} lines: {states.count('edited')} edited, {states.count('no pairs')} without questions"
+
+    def show_list(self, request: Request, _person: str) -> Response:
+        rows, exists = self._rows(), self._cleaned.exists()
+        return self._context.show_list(
+            request,
+            "lines",
+            rows,
+            _STATES,
+            title=self._path.name,
+            counts=self.state(),
+            done=sum(row.state != "no pairs" for row in rows),
+            total=len(rows),
+            cleaned=self._cleaned,
+            exists=exists,
+            is_newer=exists and self._path.stat().st_mtime_ns > self._cleaned.stat().st_mtime_ns,
+        )
+
+    def show_line(self, request: Request, _person: str) -> Response:
+        number, (raw, total) = request.path_params["line"], self._line(request)
+        return self._context.show(
+            request,
+            "line",
+            title=f"Line {number + 1} of {self._path.name}",
+            list=self.address,
+            number=number,
+            total=total,
+            seen=digest_of(raw),
+            line=read_line(raw),
+        )
+
+    def show_document(self, request: Request, _person: str) -> Response:
+        return document_html(read_line(self._line(request)[0]).document)
+
+    def save(self, request: Request, _person: str, form: FormFields) -> str:
+        """Write the pairs of one line into the cleaned file. `seen`: a hash of the line that the page showed."""
+        number = request.path_params["line"]
+
+        def change(_before: bytes) -> bytes:
+            lines, (raw, _) = self._lines(), self._line(request)
+            if digest_of(raw) != form.text("seen"):
+                raise StaleError(f"line {number + 1}")
+            indexes = [index for index, line in enumerate(lines) if line.strip()]
+            lines[indexes[number]] = with_pairs(raw, _pairs_of(form, read_line(raw)))
+            return b"".join(lines)
+
+        change_record(self._cleaned, change)
+        if form.text("then") != "next":
+            return f"{self.address}{number}"
+        return f"{self.address}{number + 1}" if number + 1 < self._line(request)[1] else self.address
+
+    def _lines(self) -> list[bytes]:
+        return _lines_of(self._cleaned if self._cleaned.exists() else self._path)
+
+    def _rows(self) -> list[ListRow]:
+        """List the lines that are not blank. Raises `InputError`."""
+        source = set(_lines_of(self._path))
+        lines = [line for line in self._lines() if line.strip()]
+        return [_row(f"{self.address}{n}", raw, is_edited=raw not in source) for n, raw in enumerate(lines)]
+
+    def _line(self, request: Request) -> tuple[bytes, int]:
+        """The line of an address, and how many there are. Raises `InputError`, and `HTTPException` for none."""
+        lines = [line for line in self._lines() if line.strip()]
+        if request.path_params["line"] >= len(lines):
+            raise HTTPException(404, "the file has no such line")
+        return lines[request.path_params["line"]], len(lines)
+
+
+def _lines_of(path: Path) -> list[bytes]:
     content = read_record(path)
     if not content and not path.exists():
         raise InputError("PATH", path, "cannot be read (No such file or directory)")
@@ -146,59 +191,11 @@ def _row(address: str, raw: bytes, *, is_edited: bool) -> ListRow:
     return ListRow(address, title, state, f"{len(line.pairs)} pairs · {len(line.document):,} characters")
 
 
-def _show_list(file: _EditedFile, request: Request, _person: str) -> Response:
-    rows = file.rows()
-    return file.context.show_list(
-        request,
-        "lines",
-        rows,
-        _STATES,
-        title=file.path.name,
-        counts=file.state(),
-        done=sum(row.state != "no pairs" for row in rows),
-        total=len(rows),
-        cleaned=file.cleaned,
-        exists=file.cleaned.exists(),
-        is_newer=file.path.stat().st_mtime_ns > file.current.stat().st_mtime_ns,
-    )
-
-
-def _show_line(file: _EditedFile, request: Request, _person: str) -> Response:
-    number, (raw, total) = request.path_params["line"], file.line(request)
-    title = f"Line {number + 1} of {file.path.name}"
-    facts = {"title": title, "list": file.address, "number": number, "total": total, "seen": digest_of(raw)}
-    return file.context.show(request, "line", line=read_line(raw), **facts)
-
-
-def _show_document(file: _EditedFile, request: Request, _person: str) -> Response:
-    return document_html(read_line(file.line(request)[0]).document)
-
-
-def _save(file: _EditedFile, request: Request, _person: str, form: FormFields) -> str:
-    """Write the pairs of one line into the cleaned file. `seen`: a hash of the line that the page showed."""
-    number = request.path_params["line"]
-
-    def save(_before: bytes) -> bytes:
-        lines, (raw, _) = _lines(file.current), file.line(request)
-        if digest_of(raw) != form.text("seen"):
-            raise StaleError(f"line {number + 1}")
-        indexes = [index for index, line in enumerate(lines) if line.strip()]
-        lines[indexes[number]] = with_pairs(raw, _pairs_of(form, read_line(raw)))
-        return b"".join(lines)
-
-    change_record(file.cleaned, save)
-    if form.text("then") != "next":
-        return f"{file.address}{number}"
-    return f"{file.address}{number + 1}" if number + 1 < file.line(request)[1] else file.address
-
-
 def _pairs_of(form: FormFields, line: DocumentLine) -> list[TextPair]:
     """Read the pairs of a form; blank ones are left out. Raises `InputError` for a half of one."""
     if line.problem:
         raise InputError("line", "", f"{line.problem}: it cannot be edited")
-    # A form has neither carriage returns nor halves of surrogate pairs: a text that is the same but for them stays.
-    before = {_as_sent(text): text for pair in line.pairs for text in pair}
-    texts = [[before.get(text, text) for text in form.texts(name, _LONGEST_TEXT)] for name in ("question", "answer")]
+    texts = [form.texts(name, _LONGEST_TEXT) for name in ("question", "answer")]
     if len(texts[0]) != len(texts[1]):
         raise InputError("pairs", "", "have a question and an answer each: load the page again")
     pairs = [TextPair(*each) for each in zip(*texts, strict=True) if any(text.strip() for text in each)]
@@ -207,7 +204,3 @@ def _pairs_of(form: FormFields, line: DocumentLine) -> list[TextPair]:
         if missing:
             raise InputError(f"pair {number}", " ".join(pair)[:80], f"has no {missing}: write one, or remove the pair")
     return pairs
-
-
-def _as_sent(text: str) -> str:
-    return text.encode("utf-8", "replace").decode().replace("\r\n", "\n").replace("\r", "\n")

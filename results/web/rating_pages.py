@@ -166,10 +166,9 @@ class _RatingPages:
 
     def show_results(self, request: Request, _person: str) -> Response:
         """Tables, once they were asked for: a person who begins later closes them again."""
-        content, with_late = read_ratings(self._path), request.query_params.get("late") == "1"
+        content = read_ratings(self._path)
         ratings = [each for rater in content.raters for each in ratings_of(self._items, rater)]
         states = [(rater, [rater.state(item) for item in self._items.items]) for rater in content.raters]
-        counted_ratings = [each for each in ratings if with_late or not each.late]
         return self._context.show(
             request,
             "results",
@@ -177,9 +176,8 @@ class _RatingPages:
             list=_ADDRESS,
             items=self._items,
             raters=[(rater, far.count("rated"), far.count("skipped")) for rater, far in states],
-            tables=rating_tables(counted_ratings) if content.is_shown else None,
+            tables=rating_tables([each for each in ratings if not each.late]) if content.is_shown else None,
             late=sum(each.late for each in ratings),
-            with_late=with_late,
             folder=self._folder(),
             levels=LEVELS,
             files=list(self._files(content)),

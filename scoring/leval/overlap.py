@@ -223,15 +223,6 @@ class RougeTokenizer(Protocol):
         """Return the words of a text."""
 
 
-_NEXT_QUESTION = re.compile(r"\n\s*(?:Question|Q)\s*\d*\s*[:.]")
-
-
-def first_reply(answer: str) -> str:
-    """The answer up to where it asks the next question; all of it where it opens with one."""
-    text = answer.strip()
-    return _NEXT_QUESTION.split(text, maxsplit=1)[0]
-
-
 # Its quirks are kept: a strict subset of the right letters is worth 0.25 however small it is; a reference of nothing
 # but punctuation is equal to every answer of nothing but punctuation; and outside letters a reference counts wherever
 # it stands in the answer as a piece of text.

@@ -11,8 +11,9 @@ from math import fsum
 from needlework.scoring.match.match import match_score
 from needlework.scoring.plain_text import find_whole, normalize_lines, normalize_value
 from needlework.scoring.published import data_sets
+from needlework.scoring.scorers.letters import CHOICE_LETTER
 from needlework.scoring.scorers.sets import NODE_SET
-from needlework.scoring.scorers.values import CHOICE_LETTER, MRCR
+from needlework.scoring.scorers.values import MRCR
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 from needlework.scoring.verdicts import expected_text, verdict_for
 

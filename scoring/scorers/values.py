@@ -1,4 +1,4 @@
-"""Scorers of one value: numbers, letters, copies, words of a needle."""
+"""Scorers of one value: numbers, copies, words of a needle."""
 
 from __future__ import annotations
 
@@ -11,45 +11,22 @@ from functools import lru_cache
 from rapidfuzz.distance import Indel, Levenshtein
 
 from needlework.scoring.content_words import content_word_places, content_words
+from needlework.scoring.folding import fold_lines, read_han
 from needlework.scoring.match.claims import is_negated
-from needlework.scoring.plain_text import Span, flatten, normalize, normalize_lines
+from needlework.scoring.plain_text import HAN_NUMERALS, Span, flatten, normalize, normalize_lines
 from needlework.scoring.reading import conclusion, first_sentence, is_refusal, own_words, refusal_end
 from needlework.scoring.scorers.documents import documents_score
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 from needlework.scoring.verdicts import expected_text, verdict_for
 
 # Text is normalised (`normalize`), so `1,234` is 1234. Denied numbers and ordinals are left out; numbers of the
-# question count only where the answer has no others, numbers in words (to twenty) only where it has no digits. A
+# question count only where the answer has no others, numbers in words only where it has no digits. A
 # concluding sentence beats what stands before it. `7 or 8` and `7 to 9` are no answers.
 _SHOWN = 160
 _NUMBER = re.compile(r"(?<![0-9a-z_.])-?\d+(?:\.\d+)?(?![\d_]|st\b|nd\b|rd\b|th\b)")
 _ALONE = re.compile(r"\W*?(-?\d+(?:\.\d+)?)\W*")
 _EITHER = re.compile(r"[\"')\s]*(?:,? ?(?:or|to)\b|或者?|还是|到|至|[-/~])(?:\s*(?:maybe|perhaps|about))?[\"'(\s]*")
-_ENGLISH = (
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-)
-_CHINESE = "零一二三四五六七八九十"
-_IN_WORDS = re.compile(rf"\b(?:{'|'.join(_ENGLISH)})\b|二十|十?[一二三四五六七八九]|[零十两]")
+_IN_WORDS = re.compile(rf"\b(?:zero|one)\b|[{HAN_NUMERALS}]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +53,7 @@ def number_score(answer: str, reference: Reference) -> Score:
     said = own_words(lines, normalize(reference.question))
     if not any(char.isalnum() for char in said):
         return Score(0.0, "wrong", flatten(lines)[:_SHOWN], "only repeats the question")
+    said = said if _numbers(said) else fold_lines(said)
     text = flatten(said)
     found = _numbers(said) or _in_words(said)
     declined = None if found and _opens_alone(said, found) else refusal_end(text)
@@ -101,18 +79,11 @@ def _numbers(text: str) -> list[_Given]:
     return [_Given(span, float(text[span.start : span.end])) for span in spans if not is_negated(text, *span)]
 
 
-def _in_words(text: str) -> list[_Given]:
-    """Numbers to twenty in words; the last is what counts, as in `一共七句`."""
-    found = [_Given(Span(*match.span()), float(_spelled(match[0]))) for match in _IN_WORDS.finditer(text)]
-    return [number for number in found if not is_negated(text, *number.span)][-1:]
-
-
-def _spelled(word: str) -> int:
-    if word.isascii():
-        return _ENGLISH.index(word)
-    if word == "两":
-        return 2
-    return 20 if word == "二十" else sum(_CHINESE.index(char) for char in word)
+def _in_words(lines: str) -> list[_Given]:
+    """The last number in words that folding leaves, as in `一共七句`."""
+    words = [match for match in _IN_WORDS.finditer(lines) if not is_negated(lines, *match.span())]
+    read = [(Span(*each.span()), {"zero": "0", "one": "1"}.get(each[0]) or read_han(each[0])) for each in words]
+    return [_Given(span, float(number)) for span, number in read if number][-1:]
 
 
 def _opens_alone(lines: str, found: list[_Given]) -> bool:
@@ -148,64 +119,6 @@ def _hedged(text: str, chosen: _Given, others: list[_Given]) -> bool:
 
 NUMBER = Scorer("number", 5, number_score)
 """One number out of a longer text."""
-
-
-# Read is the letter behind the last `answer is`, `ANSWER:` or `答案`, where it stands alone: in
-# brackets, bold, quotes, a box, full width. Two letters behind it (`A or B`) are none. Without such
-# words the answer must be the letter itself, alone or as the label of its choice (`(B) the bridge`).
-# Letters in words and in passing count for nothing.
-_MARKUP = re.compile(r"\\(?:boxed|text|mathrm|textbf|mathbf)|[*_`#${}\"'“”‘’「」【】<>\\]")
-# An A before a word in small letters is the article, unless that word goes on about the choice.
-_ARTICLE = (
-    r"A(?=[^\S\n]+(?!(?:and|or|is|are|was|because|since|as|for|but|due|given|with|which|from|the|rather)\b)[a-z])"
-)
-_BARE = rf"(?!{_ARTICLE})[A-D](?![\w+&-])|[a-d](?=\s*[.)]?\s*(?:\n|\Z))"
-_LETTER = rf"(?:[(\[]\s*(?P<in>[A-Da-d])\s*[)\]]|(?P<bare>{_BARE})\)?)"
-_MARKER = re.compile(
-    r"(?i:\b(?:answer|choice|option|letter)s?(?:\s+(?:choice|option|letter))?\s*"
-    r"(?:(?:is|are|would be|should be|must be)\b\s*[:,]?|[:=])|(?:答案|选项|选择)\s*应?该?\s*[是为选]?\s*:?"
-    r"|\bboxed)"
-    r"\s*(?i:(?:clearly|therefore|definitely|most likely|indeed)\s+)?(?i:(?:option|choice|letter)\s*)?"
-)
-_SAID = re.compile(_LETTER)
-_ANOTHER = re.compile(r"\s*(?:[,;/&|]|\bor\b|\band\b|[或和、])\s*(?:\bor\b|\band\b)?\s*[(\[]?[A-D](?![\w'])")
-_CHOICE_LETTER_ALONE = re.compile(rf"\W*?{_LETTER}(?=[.:)]|\s*\Z)")
-_OTHER_LABEL = re.compile(r"^\W*[(\[]?[A-D][)\].:](?=\s)", re.MULTILINE)
-
-
-def concluded_letter(answer: str) -> str:
-    """The letter that an answer gives, A to D; empty: none, or two."""
-    text = _MARKUP.sub(" ", unicodedata.normalize("NFKC", answer).replace("\\boxed", "boxed"))
-    text = re.sub(r"[^\S\n]+", " ", text)
-    for marker in reversed(list(_MARKER.finditer(text))):
-        said = _SAID.match(text, marker.end())
-        if said:
-            return "" if _ANOTHER.match(text, said.end()) else _of(said)
-    said = _CHOICE_LETTER_ALONE.match(text)
-    if said and len(_OTHER_LABEL.findall(text)) <= 1 and not _ANOTHER.match(text, said.end()):
-        return _of(said)
-    return ""
-
-
-def _of(said: re.Match[str]) -> str:
-    return (said["in"] or said["bare"]).upper()
-
-
-def choice_letter_score(answer: str, reference: Reference) -> Score:
-    """1 for the right letter, `answers[0]`, else 0. Details: `letter`, empty where there is none."""
-    letter, right = concluded_letter(answer), expected_text(reference).strip()
-    details = {"letter": letter}
-    if letter:
-        value = float(letter == right)
-        verdict: Verdict = "found" if value else "wrong"
-        return Score(value, verdict, letter, "the right letter" if value else f"{letter} is not {right[:20]}", details)
-    plain = normalize(answer[-4000:])
-    verdict = "empty" if not plain else "refused" if is_refusal(plain) else "wrong"
-    return Score(0.0, verdict, answer[-_SHOWN:], "gives no one letter", details)
-
-
-CHOICE_LETTER = Scorer("choice_letter", 1, choice_letter_score)
-"""One letter of A to D."""
 
 
 # Words are compared, without capitals and punctuation. What an answer says before its first word and behind its last

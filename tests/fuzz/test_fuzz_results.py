@@ -55,7 +55,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def undrawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if "command" not in request.fixturenames:
-        monkeypatch.setattr("needlework.results.run.finish.write_heatmaps", lambda *_, **__: [])
+        monkeypatch.setattr("needlework.results.run.finish.write_charts", lambda *_, **__: [])
 
 
 @pytest.fixture

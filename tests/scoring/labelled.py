@@ -1,7 +1,8 @@
-"""Answers with the label of a careful reader, from `data`."""
+"""Answers with the label of a careful reader, or with the verdict that `match` gives them, from `data`."""
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,15 +25,29 @@ SETS = (
 
 def labelled(name: str, *, kind: str = "") -> Iterator[tuple[str, Reference, str]]:
     """Label, reference and answer of each line of a file, or of one `kind` of them."""
-    tables = tomllib.loads((DATA / "references.toml").read_text(encoding="utf-8"))
-    known = {
-        key: Reference(**{field: tuple(value) if isinstance(value, list) else value for field, value in table.items()})
-        for key, table in tables.items()
-    }
-    reference, heading = Reference(()), ""
+    references, reference, heading = _references(), Reference(()), ""
     for line in (DATA / name).read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
             heading, _, key = (part.strip() for part in line.strip("[]").split("|"))
-            reference = known[key]
+            reference = references[key]
         elif line[:2] in ("+ ", "- ", "~ ", "? ") and kind in ("", heading):
             yield line[0], reference, line[2:].replace("\\n", "\n")
+
+
+def judged() -> Iterator[tuple[str, Reference, str]]:
+    """Verdict, reference and answer of each line of `verdicts.txt`; an answer in quotes is JSON."""
+    references, reference = _references(), Reference(())
+    for line in (DATA / "verdicts.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            reference = references[line.strip("[]")]
+        elif line and not line.startswith("#"):
+            verdict, _, answer = line.partition(" ")
+            yield verdict, reference, json.loads(answer) if answer.startswith('"') else answer
+
+
+def _references() -> dict[str, Reference]:
+    tables = tomllib.loads((DATA / "references.toml").read_text(encoding="utf-8"))
+    return {
+        key: Reference(**{field: tuple(value) if isinstance(value, list) else value for field, value in table.items()})
+        for key, table in tables.items()
+    }

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from needlework.scoring.match.match import match_score, spellings
 from needlework.scoring.plain_text import flatten, normalize, normalize_lines
-from needlework.scoring.published.opencompass import edit_score, edit_scores, squeeze
+from needlework.scoring.published.opencompass import squeeze
 from needlework.scoring.registry import SCORERS
 from needlework.scoring.scores import Reference, Scorer
 
@@ -99,12 +99,6 @@ def test_normalisation_is_stable(text: str) -> None:
     assert "  " not in lines
 
 
-@given(st.lists(st.tuples(_ANY_TEXT, _ANY_TEXT), max_size=20), st.booleans())
-def test_batches_score_as_single_pairs_do(pairs: list[tuple[str, str]], trim: bool) -> None:
-    batch = edit_scores([left for left, _ in pairs], [right for _, right in pairs], trim=trim)
-    assert batch == [edit_score(left, right, trim=trim).score for left, right in pairs]
-
-
 def test_squeeze_removes_what_a_regular_expression_calls_white_space() -> None:
     every = "".join(map(chr, range(0x3100)))
     assert squeeze(every) == re.sub(r"\s+", "", every)
@@ -115,7 +109,6 @@ def test_many_pairs_take_seconds() -> None:
     reference = Reference(("48213",), distractors=("77120",), question="What is the secret code for Lisbon?")
     start = time.process_time()
     found = sum(match_score(answer, reference).value for answer in answers)
-    edit_scores(answers, [answers[0]] * len(answers))
     assert found == 1
     assert time.process_time() - start < 10
 

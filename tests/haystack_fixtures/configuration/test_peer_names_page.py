@@ -1,6 +1,6 @@
-"""docs/presets.md tells every parameter of the published systems, and its examples are configurations.
+"""docs/presets.md lists every parameter of the published systems, and its examples are configurations.
 
-`python tests/haystack_fixtures/configuration/test_peer_names_page.py` writes the table anew.
+`python tests/haystack_fixtures/configuration/test_peer_names_page.py` updates the table.
 """
 
 from __future__ import annotations
@@ -16,21 +16,24 @@ from needlework.haystack_fixtures.configuration.peer_names import NAMES, PeerNam
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 
 PAGE = Path(__file__).parents[3] / "docs" / "presets.md"
-HEAD = "| their name | of | our key | here |\n|---|---|---|---|\n"
+HEAD = "| their name | of | here |\n|---|---|---|\n"
 _TABLE = re.compile(re.escape(HEAD) + r"(?:\|.*\n)*")
 
 
-def line(row: PeerName) -> str:
-    if row.ours:
-        key, here = f"`{row.ours}`", f"{'same' if row.same else 'different'}{f': {row.about}' if row.about else ''}"
-        here += f"; command line: {row.here}" if row.here else ""
-    else:
-        key, here = "", row.here
-    return f"| `{row.name}` | {', '.join(row.peers)} | {key} | {here} |\n"
+def replacement(row: PeerName) -> str:
+    """The last column: our key with how its value is read, or what to write instead."""
+    if not row.ours:
+        return row.here
+    about = f"{'' if row.same else ' differs'}{f': {row.about}' if row.about else ''}"
+    return f"`{row.ours}`{about}{f'; command line: {row.here}' if row.here else ''}"
 
 
 def table() -> str:
-    return HEAD + "".join(map(line, NAMES.values()))
+    """One line for all names of a system that have the same replacement."""
+    lines: dict[tuple[str, str], list[str]] = {}
+    for row in NAMES.values():
+        lines.setdefault((", ".join(row.peers), replacement(row)), []).append(f"`{row.name}`")
+    return HEAD + "".join(f"| {', '.join(names)} | {peers} | {here} |\n" for (peers, here), names in lines.items())
 
 
 def presets() -> dict[str, str]:

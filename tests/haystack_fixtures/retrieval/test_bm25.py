@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from needlework.haystack_fixtures.retrieval.search import bm25_index, words
+from needlework.haystack_fixtures.retrieval.search import bm25_index, search_words
 
 pytest.importorskip("bm25s")
 CHUNKS = [
@@ -32,8 +32,8 @@ def test_the_chunk_that_shares_the_words_comes_first(question, place):
 
 
 def test_words_fold_case_and_forms_and_take_chinese_by_pairs():
-    assert words("The Ferry\u2019s ﬁre, ＡＢＣ!") == ["the", "ferry", "s", "fire", "abc"]
-    assert words("梨树在") == ["梨", "树", "在", "梨树", "树在"]
+    assert search_words("The Ferry\u2019s ﬁre, ＡＢＣ!") == ["the", "ferry", "s", "fire", "abc"]
+    assert search_words("梨树在") == ["梨", "树", "在", "梨树", "树在"]
 
 
 def test_a_question_without_known_words_finds_nothing_better_than_the_rest():

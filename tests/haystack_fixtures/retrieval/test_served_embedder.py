@@ -22,7 +22,7 @@ def embedder(url, tmp_path, *, retries=0):
 
 def refused(url, tmp_path, **options):
     with pytest.raises(InputError) as caught:
-        embedder(url, tmp_path, **options).texts(["a", "b"])
+        embedder(url, tmp_path, **options).embed(["a", "b"], False)
     said = str(caught.value)
     assert said.startswith("--embedder: 'openai:words': ")
     assert "\n" not in said
@@ -33,7 +33,7 @@ def test_texts_go_in_batches_and_vectors_come_back_in_their_order(tmp_path, monk
     monkeypatch.setenv(KEY, "sk-embedding-4711")
     asked = [f"text number {number}" for number in range(100)]
     with loopback(embeddings) as server:
-        found = embedder(server.url, tmp_path).texts(asked)
+        found = embedder(server.url, tmp_path).embed(asked, False)
     assert [each.vector.tolist() for each in found] == [vector(text) for text in asked]
     first, second = server.requests
     assert len(first.body["input"]) + len(second.body["input"]) == 100
@@ -45,7 +45,7 @@ def test_texts_go_in_batches_and_vectors_come_back_in_their_order(tmp_path, monk
 def test_what_fails_in_passing_is_tried_again(tmp_path):
     failures = iter([Said(raw=b"busy", status=503), Said(raw=b"{", status=200)])
     with loopback(lambda asked: next(failures, None) or embeddings(asked)) as server:
-        assert len(embedder(server.url, tmp_path, retries=2).texts(["a"])) == 1
+        assert len(embedder(server.url, tmp_path, retries=2).embed(["a"], False)) == 1
     assert len(server.requests) == 3
 
 
@@ -107,12 +107,12 @@ def test_what_cannot_be_an_embedder_is_one_line(tmp_path, monkeypatch, spec, url
 
 
 def test_a_real_server_gives_vectors(embedding_server, tmp_path):  # noqa: F811
-    found = embedder(embedding_server, tmp_path).texts(["The ferry ran on Thursdays.", "梨树在磨坊后面。"])
+    found = embedder(embedding_server, tmp_path).embed(["The ferry ran on Thursdays.", "梨树在磨坊后面。"], False)
     assert {each.vector.shape for each in found} == {(576,)}
 
 
 def test_a_chunk_that_a_real_server_finds_too_long_is_one_line_at_once(embedding_server, tmp_path):  # noqa: F811
     with pytest.raises(InputError) as caught:
-        embedder(embedding_server, tmp_path, retries=9).texts(["word " * 600])
+        embedder(embedding_server, tmp_path, retries=9).embed(["word " * 600], False)
     assert "too large to process" in str(caught.value)
     assert str(caught.value).endswith("; give a smaller --chunk-size")

@@ -93,6 +93,20 @@ def test_a_size_that_one_question_does_not_fit_is_asked_of_none(run, project):
     assert sizes["q0_focused"] == {600}
 
 
+def test_a_question_whose_document_does_not_fit_is_left_out_and_named(run, project):
+    long = project.pytester.path / "documents" / "town1.txt"
+    long.write_text(long.read_text(encoding="utf-8") + " Nothing else is known of this town." * 250, encoding="utf-8")
+    result = run("--lengths=1200", "--retriever=none,bm25", "--controls=focused")
+    result.stdout.fnmatch_lines(
+        ["*left out, 2 questions whose document does not fit: q1 about 'town1.txt', q0 with *(all fit from *)*"]
+    )
+    asked = {(record["task"], record["needle"]) for record in project.records()}
+    assert {needle.partition("_")[0] for _, needle in asked} == {"q0"}
+    assert {task for task, _ in asked} == {"doc_position", "doc_size", "doc_absent"}
+    assert ("doc_absent", "q0_near") not in asked
+    result.stdout.fnmatch_lines(["*of one question on your documents right*"])
+
+
 def test_a_plan_tells_the_most_that_it_costs(run):
     result = run("--plan", "--task=doc_position", "--price=2,10")
     result.stdout.fnmatch_lines(

@@ -37,7 +37,6 @@ def run(project):
 
 def test_documents_are_asked_retrieved_and_reported(run, project, llama_server, embedding_server):  # noqa: F811
     pytest.importorskip("bm25s")
-    pytest.importorskip("faiss")
     once = ("--lengths=1040", "--depths=0", "--answer-budget=4", "--task=doc_size", "-k", "len260 and q0")
     once += ("--retriever=none,bm25,dense", "--chunk-size=200", "--chunk-overlap=20", "--retrieve=2")
     once += ("--embedder=openai:smollm2", f"--embedder-base-url={embedding_server}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,6 @@ from tests.haystack_fixtures.retrieval.embeddings import embeddings
 from tests.loopback import loopback
 
 pytest.importorskip("bm25s")
-pytest.importorskip("faiss")
 ROOT = Path(__file__).parents[3]
 FILLER = "Nothing happened that day, and nobody wrote it down. "
 TREE = f"{FILLER * 30}\n\nThe pear tree stood behind the mill.\n\n{FILLER * 30}"
@@ -82,6 +82,14 @@ def test_each_retriever_is_asked_beside_the_documents_and_told_in_a_table(run, p
     assert "retrieval_answer_recall" in project.file("results.csv").splitlines()[0]
     assert "Search in place of reading everything" in project.file("report.html")
     assert json.loads(project.file("manifest.json"))["embedders"] == {"openai:words": f"openai:words {server.url}"}
+
+
+def test_a_plan_counts_the_chunks_and_not_the_documents(run, project):
+    planned = run("--retriever=bm25", "--plan", "--retrieve=1")
+    (counted,) = re.findall(r"in all: .* requests?, ([\d,]+) prompt tokens", planned.stdout.str())
+    run("--retriever=bm25", "--retrieve=1")
+    asked = sum(record["prompt"]["tokens"] for record in project.records())
+    assert 0.5 * asked < int(counted.replace(",", "")) < 2 * asked
 
 
 def test_a_run_that_goes_on_asks_nothing_again_and_new_arms_join_it(run, project, server):

@@ -152,7 +152,6 @@ def test_rebuilding_a_prompt_obeys_no_address_key_or_path(trap: Trap, way: str, 
 
 @pytest.mark.parametrize("program", [COMMAND, PAGE], ids=["prompt", "page"])
 def test_rebuilding_a_prompt_asks_no_embedder(project: Project, monkeypatch: pytest.MonkeyPatch, program: str) -> None:
-    pytest.importorskip("faiss")
     monkeypatch.setenv("NEEDLEWORK_CACHE", str(project.pytester.mkdir("cache")))
     monkeypatch.setenv("EMBEDDER_KEY", "x")
     (project.pytester.path / "tpo.jsonl").write_text(

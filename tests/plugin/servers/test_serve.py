@@ -2,7 +2,6 @@
 
 import json
 import os
-import shlex
 import signal
 import subprocess
 import sys
@@ -12,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from needlework.models.engines.keeper import alive
-from needlework.models.engines.recipes import HERE
 
 SMALL = ("--lengths=300,400", "--depths=0,100", "--answer-budget=16", "--serve-arg=window=1k", "--serve-arg=threads=1")
 
@@ -52,21 +50,6 @@ def test_one_command_serves_the_model_to_all_workers_and_ends_it(project):
     again = project.run(*SMALL, "--serve=xllamacpp", model="smollm2", process=True)
     assert "none was asked now" in again.stdout.str()
     assert project.file("server/log.txt").count("on port") == 1
-
-
-@pytest.mark.slow
-def test_the_recipe_for_llama_server_finds_the_program_on_path(project, monkeypatch):
-    """The program is the same llama.cpp under llama-server's name."""
-    program = project.pytester.path / "bin" / "llama-server"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {HERE}/xllamacpp_server.py "$@"\n')
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
-    done = project.run(*SMALL, "--serve=llama.cpp", "--serve-arg=kv-dtype=q8_0", model="smollm2", process=True)
-
-    assert done.ret == 0
-    assert [record["outcome"] for record in project.records()].count("error") == 0
-    assert "--cache-type-v q8_0" in json.loads(project.file("manifest.json"))["models"]["openai:smollm2"]["command"]
 
 
 @pytest.mark.slow

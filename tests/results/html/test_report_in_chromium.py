@@ -70,7 +70,7 @@ def test_it_loads_silently_and_alone(browser: Browser, records: list[Record]) ->
     assert browser.driver.title == "A run"
     assert browser.ask("return document.querySelectorAll('table.heat[role=grid]').length") == 2
     assert len(browser.texts(CELLS)) == 12 + 1
-    assert len(browser.texts(".chart svg")) == 2
+    assert len(browser.texts(".plot > svg")) == 2
 
 
 def test_nothing_but_our_own_script_runs(browser: Browser, records: list[Record]) -> None:
@@ -178,7 +178,7 @@ def test_dark_and_light_and_print(browser: Browser, records: list[Record]) -> No
     browser.click(CELLS)
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     seen = "return arguments[0].map(s => getComputedStyle(document.querySelector(s)).display)"
-    assert browser.ask(seen, ["#pane", "#filters", ".heat", ".chart"]) == ["none", "none", "table", "block"]
+    assert browser.ask(seen, ["#pane", "#filters", ".heat", ".plot"]) == ["none", "none", "table", "block"]
     printed = browser.driver.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"]
     assert base64.b64decode(printed).startswith(b"%PDF")
 
@@ -200,6 +200,16 @@ def test_wide_grids_scroll_inside_their_box(
     browser.click(CELLS)
     assert browser.ask(overflow) == 0
     assert browser.driver.get_log("browser") == []
+
+
+def test_ten_thousand_trials_open_within_three_seconds(browser: Browser, make_record: MakeRecord) -> None:
+    text = page(grid(make_record, 100, 100))
+    start = time.perf_counter()
+    browser.show(text)
+
+    assert time.perf_counter() - start < 3
+    browser.click(CELLS, 5_000)
+    assert len(browser.texts("#pane article")) == 1
 
 
 def test_the_page_without_a_script_has_the_scores(browser: Browser, records: list[Record]) -> None:
@@ -290,7 +300,7 @@ def test_a_point_of_a_chart_leads_to_its_trials_by_the_keyboard_too(browser: Bro
     browser.show(page(lengths), unfold=False)
     browser.ask("document.querySelectorAll('.point')[1].focus()")
 
-    assert "score, 2k: 100 %" in browser.texts("#tip")[0]
+    assert "niah · code, 2k: 100 %" in browser.texts("#tip")[0]
     browser.press("\ue007")
     assert "length 2,000 · depth 50 %" in browser.texts("#pane-title")[0]
     assert len(browser.texts("#pane article")) == 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 from needlework.core.record import UNSCORED, Record
 from needlework.results.html.page import word_id
 from needlework.results.html.report import html_text
+from needlework.results.statistics.panels import asked_of
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.suites.ruler import TASKS
@@ -107,7 +108,7 @@ def test_every_head_of_a_table_says_what_it_means(make_record: MakeRecord) -> No
 
 def test_statistics_stand_under_their_panel_with_their_meaning(make_record: MakeRecord) -> None:
     records = shapes(make_record)
-    statistics = run_statistics(records)
+    statistics = run_statistics(asked_of(records))
     page = Page(html_text(run_report(records), title="x"))
     terms = page.inside("dt")
 

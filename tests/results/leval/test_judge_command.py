@@ -19,10 +19,11 @@ import needlework
 from tests.loopback import Asked, Loopback, Said, loopback
 
 Write = Callable[..., Path]
-Say = Callable[[Asked], Said]
+Files = tuple[Path, Path]
+ROOT = Path(__file__).parents[3]
 
 
-def _rows(model: str, answers: list[str], **fields: Any) -> list[dict[str, Any]]:
+def rows_of(model: str, answers: list[str], **fields: Any) -> list[dict[str, Any]]:
     return [
         {"query": f"Question {at}?", "gt": f"gold {at}", f"{model}_pred": answer, "evaluation": "LLM"} | fields
         for at, answer in enumerate(answers)
@@ -42,261 +43,177 @@ def write(tmp_path: Path) -> Write:
 
 
 @pytest.fixture
-def both(write: Write) -> tuple[Path, Path]:
+def both(write: Write) -> Files:
     """Twelve questions; our answer is right to the first nine, the rival's to the last six."""
     ours = ["right" if at < 9 else "wrong" for at in range(12)]
     rival = ["right" if at >= 6 else "wrong" for at in range(12)]
-    return write("ours", _rows("ours", ours)), write("rival", _rows("rival", rival))
+    return write("ours", rows_of("ours", ours)), write("rival", rows_of("rival", rival))
 
 
-def _judge(server: Loopback, *words: object) -> int:
+def judge(server: Loopback, *words: object) -> int:
     return needlework.main(["judge", *map(str, words), "--judge", "openai:stub", "--judge-base-url", server.url])
 
 
-def _parts(asked: Asked) -> tuple[str, str]:
+def answers_in(asked: Asked) -> tuple[str, str]:
     first, second = (asked.prompt.split(f"[Answer {name}]\n")[1].split("\n[End")[0] for name in "AB")
     return first, second
 
 
-def _fair(asked: Asked) -> Said:
+def fair(asked: Asked) -> Said:
     """Prefers the right answer, wherever it stands."""
-    first, second = _parts(asked)
+    first, second = answers_in(asked)
     return Said("Reasons. [[C]]" if first == second else "Reasons. [[A]]" if first == "right" else "Reasons. [[B]]")
 
 
-def _replies(path: Path) -> list[dict[str, Any]]:
+def mute(asked: Asked) -> Said:
+    return Said("Hard to say.") if "Question 3?" in asked.prompt else fair(asked)
+
+
+def replies_in(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="ascii").splitlines()]
 
 
-def test_a_fair_judge_counts_every_pair_twice(
-    both: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with loopback(_fair) as server:
-        assert _judge(server, *both, "--out", tmp_path / "out.json") == 0
+def rates(out: str) -> list[list[str]]:
+    """The rows of the table: compat, strict."""
+    return [line.split() for line in out.splitlines() if line.startswith(("compat ", "strict "))]
 
+
+def test_a_fair_judge_counts_every_pair_twice(both: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with loopback(fair) as server:
+        assert judge(server, *both, "--out", tmp_path / "out.json") == 0
     out = capsys.readouterr().out
     assert "ours against rival, 12 pairs, each in both orders" in out
-    [compat, strict] = [line.split() for line in out.splitlines() if line.startswith(("compat", "strict"))]
+    compat, strict = rates(out)
     # Six wins, three losses, three ties, each in both orders.
     assert compat[1:] == strict[1:]
     assert strict[:9] == ["strict", "12", "6", "6", "0", "24", "of", "24", "62.50"]
     assert "same verdict in both orders: 100.00 % of 12 pairs" in out
     assert "the answer shown first preferred: 50.00 % of 18 verdicts" in out
-    found = json.loads((tmp_path / "out.json").read_text())
-    assert found["rates"]["strict"]["score"]["value"] == 0.625
-    assert found["items"][7]["strict"] == ["tie", "tie"]
-    assert len(_replies(tmp_path / "ours.judge.jsonl")) == len(server.requests) == 24
+    content = json.loads((tmp_path / "out.json").read_text())
+    assert content["rates"]["strict"]["score"]["value"] == 0.625
+    assert content["items"][7]["strict"] == ["tie", "tie"]
+    assert len(replies_in(tmp_path / "ours.judge.jsonl")) == len(server.requests) == 24
 
 
-def test_a_judge_that_likes_the_first_answer_is_seen(
-    both: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_judge_that_likes_the_first_answer_is_seen(both: Files, capsys: pytest.CaptureFixture[str]) -> None:
     with loopback(lambda _: Said("[[A]]")) as server:
-        assert _judge(server, *both) == 0
-
+        assert judge(server, *both) == 0
     out = capsys.readouterr().out
-    assert "50.00  " in next(line for line in out.splitlines() if line.startswith("strict"))
+    assert rates(out)[1][8] == "50.00"
     assert "same verdict in both orders: 0.00 % of 12 pairs" in out
     assert "the answer shown first preferred: 100.00 % of 24 verdicts" in out
 
 
 def test_the_judge_never_sees_names_or_a_document(write: Write) -> None:
-    ours = write("ours", _rows("secret-model", ["one"], prompt="Document is as follows. The whole document."))
+    ours = write("ours", rows_of("secret-model", ["one"], prompt="Document is as follows. The whole document."))
     with loopback(lambda _: Said("[[A]]")) as server:
-        assert _judge(server, ours, write("rival", _rows("other-model", ["two"]))) == 0
-
+        assert judge(server, ours, write("rival", rows_of("other-model", ["two"]))) == 0
     for asked in server.requests:
-        assert not {"secret-model", "other-model", "whole document"} & set(asked.prompt.split())
-        assert "The whole document" not in asked.prompt
+        assert not any(words in asked.prompt for words in ("secret-model", "other-model", "The whole document"))
         assert asked.body["temperature"] == 0
         assert (asked.body.get("max_tokens") or asked.body.get("max_completion_tokens")) == 2048
 
 
-def test_an_unreadable_reply_is_asked_for_once_more(both: tuple[Path, Path], tmp_path: Path) -> None:
+def test_an_unreadable_reply_is_asked_for_once_more(both: Files, tmp_path: Path) -> None:
     seen: set[str] = set()
     lock = Lock()
 
     def stumbling(asked: Asked) -> Said:
         with lock:
-            again = asked.prompt in seen
+            is_second = asked.prompt in seen
             seen.add(asked.prompt)
-        first, second = _parts(asked)
-        return _fair(asked) if again or first == second else Said("I choose among [[A]], [[B]] and [[C]].")
+        first, second = answers_in(asked)
+        return fair(asked) if is_second or first == second else Said("I choose among [[A]], [[B]] and [[C]].")
 
     with loopback(stumbling) as server:
-        assert _judge(server, *both, "--out", tmp_path / "out.json") == 0
-
+        assert judge(server, *both, "--out", tmp_path / "out.json") == 0
     assert len(server.requests) == 42  # 18 of the 24 twice
-    rates = json.loads((tmp_path / "out.json").read_text())["rates"]
-    assert (rates["strict"]["wins"], rates["strict"]["losses"]) == (12, 6)
+    found = json.loads((tmp_path / "out.json").read_text())["rates"]
+    assert (found["strict"]["wins"], found["strict"]["losses"]) == (12, 6)
     # L-Eval's code reads A wherever it is named, in the only reply that it asks for.
-    assert (rates["compat"]["wins"], rates["compat"]["losses"], rates["compat"]["ties"]) == (9, 9, 6)
+    assert (found["compat"]["wins"], found["compat"]["losses"], found["compat"]["ties"]) == (9, 9, 6)
 
 
-def test_a_reply_without_a_verdict_is_an_error_and_never_a_win(
-    both: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_reply_without_a_verdict_is_an_error_and_asked_for_again_by_the_next_run(
+    both: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def mute(asked: Asked) -> Said:
-        return Said("Hard to say.") if "Question 3?" in asked.prompt else _fair(asked)
-
     with loopback(mute) as server:
-        assert _judge(server, *both) == 1
+        assert judge(server, *both) == 1
+        out = capsys.readouterr().out
+        compat, strict = rates(out)
+        assert compat[:9] == ["compat", "10", "6", "6", "2", "22", "of", "24", "59.09"]
+        assert strict[4:] == ["2", "22", "of", "24", "–", "–"]
+        assert "22 of 24 judgements are there; whatever the others say, it is from 54.17 to 62.50" in out
+        assert "judgements without a verdict, 2: line 4: the reply cannot be read" in out
+        rows = [row for row in replies_in(tmp_path / "ours.judge.jsonl") if row["line"] == 4]
+        assert [(row["verdict"], len(row["replies"])) for row in rows] == [(None, 2)] * 2
 
-    out = capsys.readouterr().out
-    [compat, strict] = [line.split() for line in out.splitlines() if line.startswith(("compat", "strict"))]
-    assert compat[:9] == ["compat", "10", "6", "6", "2", "22", "of", "24", "59.09"]
-    assert strict[4:] == ["2", "22", "of", "24", "–", "–"]
-    assert "no strict rate: 22 of 24 judgements are there; whatever the others say, it is from 54.17 to 62.50" in out
-    assert "judgements without a verdict, 2: line 4: the reply cannot be read" in out
-    rows = _replies(tmp_path / "ours.judge.jsonl")
-    assert {row["verdict"] for row in rows if row["line"] == 4} == {None}
-    assert {len(row["replies"]) for row in rows if row["line"] == 4} == {2}
-
-
-def test_what_is_known_is_not_asked_again(both: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
-    def mute(asked: Asked) -> Said:
-        return Said("Hard to say.") if "Question 3?" in asked.prompt else _fair(asked)
-
-    with loopback(mute) as server:
-        assert _judge(server, *both) == 1
-        server.requests.clear()
-        server.say = _fair
-        assert _judge(server, *both) == 0
-        assert len(server.requests) == 2  # both orders of the question without a verdict
-        server.requests.clear()
-        assert _judge(server, *both) == 0
-        assert not server.requests
-        capsys.readouterr()
+        server.say = fair
+        for code, count in ((0, 2), (0, 0)):  # both orders of the question without a verdict; nothing
+            server.requests.clear()
+            assert (judge(server, *both), len(server.requests)) == (code, count)
         both[0].write_text(both[0].read_text().replace('"right"', '"quite right"', 1))
-        _judge(server, *both)
-        assert len(server.requests) == 2  # another answer is another question
-
-    assert "questions asked now: 2;" in capsys.readouterr().out
-
-
-def test_a_killed_run_goes_on_behind_its_last_whole_line(both: tuple[Path, Path], tmp_path: Path) -> None:
-    path = tmp_path / "ours.judge.jsonl"
-    with loopback(_fair) as server:
-        assert _judge(server, *both) == 0
-        whole = path.read_bytes()
-        path.write_bytes(whole[: whole.index(b"\n", len(whole) // 2) + 40])
-        server.requests.clear()
-        assert _judge(server, *both) == 0
-        assert 0 < len(server.requests) < 24
-
-    assert len(_replies(path)) == 24
+        judge(server, *both)
+    assert "questions asked now: 2;" in capsys.readouterr().out, "another answer is another question"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends signals")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
 def test_a_signal_ends_it_with_a_line_and_keeps_the_replies(
-    both: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+    both: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
-    asked_for, over = Counter[str](), Event()
+    count, over = Counter[str](), Event()
 
-    def told_to_end(asked: Asked) -> Said:
-        asked_for["all"] += 1
-        if asked_for["all"] == 20:
+    def ending(asked: Asked) -> Said:
+        count["all"] += 1
+        if count["all"] == 20:
             os.kill(os.getpid(), getattr(signal, name))
             over.wait(10)
-        return _fair(asked)
+        return fair(asked)
 
-    with loopback(told_to_end) as server:
-        code = _judge(server, *both, "--concurrency", 1)
+    with loopback(ending) as server:
+        assert judge(server, *both, "--concurrency", 1) == 2
         over.set()
-
-    assert code == 2
     assert capsys.readouterr().err == "needlework judge: stopped; the same command goes on where it was\n"
-    assert len((tmp_path / "ours.judge.jsonl").read_text().splitlines()) >= 10
+    assert len(replies_in(tmp_path / "ours.judge.jsonl")) >= 10
 
 
-def test_a_judge_that_refuses_us_ends_the_run_in_one_line(
-    both: tuple[Path, Path],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-verysecretkey123")
-
-    def refuse(asked: Asked) -> Said:
-        key = asked.headers["authorization"]
-        return Said(raw=json.dumps({"error": {"message": f"bad key {key}"}}).encode(), status=401)
-
-    with loopback(refuse) as server:
-        assert _judge(server, *both) == 2
-
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.count("\n") == 1
-    assert "needlework judge: --judge: 'openai:stub'" in told.err
-    everything = told.err + "".join(path.read_text() for path in tmp_path.iterdir())
-    assert "verysecret" not in everything
-
-
-def test_a_judge_that_repeats_its_key_leaves_it_in_no_file(
-    both: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_keys_and_passwords_are_in_no_file_and_no_line(
+    both: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JUDGE_KEY", "sk-verysecretkey123")
-    with loopback(lambda asked: Said(f"{asked.headers['authorization']} [[A]]")) as server:
+
+    def refuse(asked: Asked) -> Said:
+        error = {"error": {"message": f"bad key {asked.headers['authorization']}"}}
+        return Said(raw=json.dumps(error).encode(), status=401)
+
+    with loopback(refuse) as server:
         url = server.url.replace("http://", "http://user:hidden-password@")
         words = ["judge", *map(str, both), "--judge=openai:stub", f"--judge-base-url={url}", "--api-key-env=JUDGE_KEY"]
+        assert needlework.main(words) == 2
+        refused = capsys.readouterr()
+        assert (refused.out, refused.err.count("\n")) == ("", 1)
+        assert "needlework judge: --judge: 'openai:stub'" in refused.err
+        server.say = lambda asked: Said(f"{asked.headers['authorization']} [[A]]")
         assert needlework.main([*words, "--out", str(tmp_path / "out.json")]) == 0
-
-    everything = "".join(path.read_text() for path in tmp_path.iterdir()) + "".join(capsys.readouterr())
+    everything = "".join(path.read_text() for path in tmp_path.iterdir()) + "".join(capsys.readouterr()) + refused.err
     assert "verysecret" not in everything
     assert "hidden-password" not in everything
 
 
-def test_a_judge_that_only_fails_ends_the_command_in_one_line(
-    both: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    boom = Said(raw=b'{"error": {"message": "boom"}}', status=501)  # not tried again
-    with loopback(lambda _: boom) as server:
-        assert _judge(server, *both) == 2
-        told = capsys.readouterr()
-        assert told.out == ""
-        assert told.err.startswith(
-            "needlework judge: --judge: 'openai:stub': none of its first 10 questions was answered"
-        )
-        assert "HTTP 501: boom" in told.err
-        assert told.err.count("\n") == 1
-        server.requests.clear()
-        server.say = _fair
-        assert _judge(server, *both) == 0
-        assert len(server.requests) == 24, "what failed is asked again"
-
-
-@pytest.mark.slow
-def test_who_waits_for_a_judge_is_told_that_it_refuses_and_that_it_is_back(
-    both: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    left = iter([True] * 8)
-
-    def busy(asked: Asked) -> Said:
-        slow_down = Said(raw=b'{"error": {"message": "slow down"}}', status=429, headers={"Retry-After": "6"})
-        return slow_down if next(left, False) else _fair(asked)
-
-    with loopback(busy) as server:
-        assert _judge(server, *both) == 0
-    told = capsys.readouterr().err.splitlines()
-    refuses, back = (line for line in told if not line.endswith("questions done"))
-    assert refuses.startswith(f"{server.url} refuses every request (HTTP 429: slow down): ")
-    assert back == f"{server.url} answers again: the run goes on"
-
-
 def test_rows_without_a_partner_are_named(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    ours = write("ours", [*_rows("ours", ["right"] * 4), "{", {"query": "No answer?", "gt": "x"}])
-    rival = _rows("rival", ["wrong"] * 5)
+    ours = write("ours", [*rows_of("ours", ["right"] * 4), "{", {"query": "No answer?", "gt": "x"}])
+    rival = rows_of("rival", ["wrong"] * 5)
     rival[2]["query"] = "Another wording?"
-    with loopback(_fair) as server:
-        assert _judge(server, ours, write("rival", rival)) == 1
-
+    with loopback(fair) as server:
+        assert judge(server, ours, write("rival", rival)) == 1
     out = capsys.readouterr().out
-    assert "3 pairs" in out
-    assert "ours.pred.jsonl: lines 3\n" in out
-    assert "rival.pred.jsonl: lines 3, 5\n" in out
-    assert "2: line 5: is not a JSON object; line 6: has no text under ours_pred" in out
-    [compat, strict] = [line.split() for line in out.splitlines() if line.startswith(("compat", "strict"))]
+    for words in (
+        "3 pairs", "ours.pred.jsonl: lines 3\n", "rival.pred.jsonl: lines 3, 5\n",
+        "2: line 5: is not a JSON object; line 6: has no text under ours_pred",
+    ):  # fmt: skip
+        assert words in out
+    compat, strict = rates(out)
     assert compat[5:9] == ["6", "of", "6", "100.00"]
     assert strict[5:9] == ["6", "of", "12", "–"]
 
@@ -304,51 +221,44 @@ def test_rows_without_a_partner_are_named(write: Write, capsys: pytest.CaptureFi
 def test_questions_asked_twice_are_paired_in_order_and_named(
     write: Write, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    ours = _rows("ours", ["right", "wrong", "right"])
-    rival = _rows("rival", ["wrong", "right", "wrong"])
+    ours, rival = rows_of("ours", ["right", "wrong", "right"]), rows_of("rival", ["wrong", "right", "wrong"])
     for row in (ours[1], rival[1]):
         row |= {"query": ours[0]["query"], "gt": ours[0]["gt"]}
-    with loopback(_fair) as server:
-        assert _judge(server, write("ours", ours), write("rival", rival), "--out", tmp_path / "out.json") == 0
-
-    assert (
-        "asked more than once, 1 questions: 2 pairs, in the order of the rows: lines 1, 2\n" in capsys.readouterr().out
-    )
-    found = json.loads((tmp_path / "out.json").read_text())
-    assert [item["strict"] for item in found["items"]] == [["win"] * 2, ["loss"] * 2, ["win"] * 2]
-    assert found["repeated"] == [[[1, 1], [2, 2]]]
+    with loopback(fair) as server:
+        assert judge(server, write("ours", ours), write("rival", rival), "--out", tmp_path / "out.json") == 0
+    out = capsys.readouterr().out
+    assert "asked more than once, 1 questions: 2 pairs, in the order of the rows: lines 1, 2\n" in out
+    content = json.loads((tmp_path / "out.json").read_text())
+    assert [item["strict"] for item in content["items"]] == [["win"] * 2, ["loss"] * 2, ["win"] * 2]
+    assert content["repeated"] == [[[1, 1], [2, 2]]]
 
 
 def test_two_models_of_one_file(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [row | {"second_pred": "wrong"} for row in _rows("first", ["right"] * 3)]
-    with loopback(_fair) as server:
-        assert _judge(server, write("both", rows), "--model", "second", "--rival-model", "first") == 0
-
-    out = capsys.readouterr().out
-    assert "second against first" in out
-    assert next(line for line in out.splitlines() if line.startswith("strict")).split()[8] == "0.00"
+    rows = [row | {"b_pred": "wrong"} for row in rows_of("a", ["right"] * 2)]
+    with loopback(fair) as server:
+        assert judge(server, write("both", rows), "--model", "a", "--rival-model", "b") == 0
+    assert rates(capsys.readouterr().out)[1][1:4] == ["4", "0", "0"]
 
 
 def test_its_file_can_be_audited_with_labels_below_it(
-    both: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    both: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with loopback(_fair) as server:
-        assert _judge(server, *both) == 0
+    with loopback(fair) as server:
+        assert judge(server, *both) == 0
     path = tmp_path / "ours.judge.jsonl"
-    item = next(row["item"] for row in _replies(path) if row["line"] == 1)
+    item = next(row["item"] for row in replies_in(path) if row["line"] == 1)
     labels = tmp_path / "audit.jsonl"
     labels.write_text(path.read_text() + json.dumps({"item": item, "human": "win"}))
     capsys.readouterr()
-
     assert needlework.main(["judge-audit", str(labels)]) == 0
     out = capsys.readouterr().out
     assert "human and judge agree: 100.00 %" in out
     assert "agrees with itself: 100.00 % of 12 equal answers" in out
 
 
-def test_who_pipes_the_lines_to_head_has_the_file(both: tuple[Path, Path], tmp_path: Path) -> None:
-    judge = f"{sys.executable} -m needlework judge {both[0]} {both[1]} --judge mock:judge --out {tmp_path}/out.json"
-    subprocess.run(f"{judge} | true", shell=True, check=False, cwd=Path(__file__).parents[3])
+def test_who_pipes_the_lines_to_head_has_the_file(both: Files, tmp_path: Path) -> None:
+    command = f"{sys.executable} -m needlework judge {both[0]} {both[1]} --judge mock:judge --out {tmp_path}/out.json"
+    subprocess.run(f"{command} | true", shell=True, check=False, cwd=ROOT)
     assert json.loads((tmp_path / "out.json").read_text())["rates"]["compat"]["expected"] == 24
 
 
@@ -366,13 +276,13 @@ def test_levals_scripts_are_named_in_docs_and_by_the_command_line(
 ) -> None:
     assert needlework.main([script]) == 2
     assert f"`needlework {command}` here" in capsys.readouterr().err
-    docs = (Path(__file__).parents[3] / "docs" / "leval.md").read_text(encoding="utf-8")
+    docs = (ROOT / "docs" / "leval.md").read_text(encoding="utf-8")
     [row] = [line for line in docs.splitlines() if f"/{script.removesuffix('.py')}.py" in line]
     assert f"`needlework {command} " in row
 
 
 def test_input_that_cannot_be_judged(
-    both: tuple[Path, Path],
+    both: Files,
     write: Write,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -381,8 +291,8 @@ def test_input_that_cannot_be_judged(
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     ours, rival = both
     before = rival.read_bytes()
-    stranger = write("stranger", [row | {"gt": "else"} for row in _rows("s", ["a"])])
-    several = write("several", [row | {"b_pred": "x"} for row in _rows("a", ["a"])])
+    stranger = write("stranger", [row | {"gt": "else"} for row in rows_of("s", ["a"])])
+    several = write("several", [row | {"b_pred": "x"} for row in rows_of("a", ["a"])])
     mock = "--judge=mock:perfect"
     for words, told in (
         ((ours, mock), "RIVAL: '': give the rival's file"),

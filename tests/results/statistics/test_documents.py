@@ -18,6 +18,7 @@ from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.statistics.documents import ArmAtPlace, DocumentScores, document_statistics
 from needlework.results.statistics.intervals import score_interval
 from needlework.results.statistics.paired import mean_difference
+from needlework.results.statistics.panels import asked_of
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.tasks import task_scores
 from tests.results.changed import changed
@@ -235,7 +236,7 @@ def test_two_runs_are_compared_over_all_questions_and_not_one_by_one() -> None:
 def test_the_focused_control_is_compared_by_question() -> None:
     records = [asked(q, "found" if q < 9 else "wrong", task="doc_size") for q in range(12)]
     records += [asked(q, task="doc_size", arm="focused") for q in range(12)]
-    (row,) = task_scores(records)
+    (row,) = task_scores(asked_of(records))
 
     assert row.relative.value == 0.75
     assert row.relative.low is not None

@@ -14,7 +14,7 @@ from needlework.results.report.documents import retrieval_sections
 from needlework.results.report.section import section_lines
 from needlework.results.statistics.comparison.comparison import compare
 from needlework.results.statistics.documents import arm_scores, retrieval_object
-from needlework.results.statistics.panels import summarise
+from needlework.results.statistics.panels import asked_of, summarise
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.tasks import task_scores
 from tests.results.clopper_pearson import clopper_pearson
@@ -99,7 +99,7 @@ def test_each_retriever_has_a_row_and_the_order_of_records_does_not_matter(ask):
 
 def test_a_tasks_score_has_nothing_retrieved_in_it(ask):
     records = ask([1.0, 0.0]) + ask([0.0, 0.0, 0.0], arm="bm25")
-    (row,) = task_scores(records)
+    (row,) = task_scores(asked_of(records))
     assert (row.overall.n, row.overall.mean) == (2, 0.5)
     panels = {panel.needle: panel.overall.n for panel in summarise(records)}
     assert panels == {"questions": 2, "questions_bm25": 3}

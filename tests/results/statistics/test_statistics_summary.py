@@ -8,6 +8,7 @@ from collections.abc import Callable
 from needlework.core.record import Record
 from needlework.results.report.section import section_lines
 from needlework.results.report.tasks import panel_findings, panel_sections
+from needlework.results.statistics.panels import asked_of
 from needlework.results.statistics.tasks import run_statistics, statistics_object
 
 Make = Callable[..., Record]
@@ -26,7 +27,7 @@ def records(make_record: Make) -> list[Record]:
 
 
 def test_lines_of_every_panel(make_record: Make) -> None:
-    lines = section_lines(panel_sections(run_statistics(records(make_record), threshold=0.7)))
+    lines = section_lines(panel_sections(run_statistics(asked_of(records(make_record)), threshold=0.7)))
     start = "  effective length (score >= 70.0 %):"
 
     assert lines[:2] == [
@@ -43,16 +44,16 @@ def test_lines_of_every_panel(make_record: Make) -> None:
 
 
 def test_every_row_says_what_its_words_mean(make_record: Make) -> None:
-    for panel in run_statistics(records(make_record)):
+    for panel in run_statistics(asked_of(records(make_record))):
         for row in panel_findings(panel):
             assert row.meaning.endswith(".")
 
 
 def test_the_object_is_json_and_independent_of_order(make_record: Make) -> None:
     made = records(make_record)
-    text = json.dumps(statistics_object(run_statistics(made)), allow_nan=False)
+    text = json.dumps(statistics_object(run_statistics(asked_of(made))), allow_nan=False)
 
-    assert text == json.dumps(statistics_object(run_statistics(made[::-1])), allow_nan=False)
+    assert text == json.dumps(statistics_object(run_statistics(asked_of(made[::-1]))), allow_nan=False)
     first, second = json.loads(text)
     assert (first["task"], second["task"]) == ("niah", "qa")
     assert first["depth_effect"]["label"] == "lost in the middle"
@@ -65,5 +66,5 @@ def test_the_object_is_json_and_independent_of_order(make_record: Make) -> None:
 
 
 def test_a_run_without_records_has_none() -> None:
-    assert run_statistics([]) == ()
+    assert run_statistics(asked_of([])) == ()
     assert panel_sections(()) == []

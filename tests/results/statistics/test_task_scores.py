@@ -14,7 +14,7 @@ from needlework.results.pictures.files import write_charts
 from needlework.results.report.charts import task_charts
 from needlework.results.report.section import section_lines
 from needlework.results.report.tasks import task_sections
-from needlework.results.statistics.panels import summarise
+from needlework.results.statistics.panels import asked_of, summarise
 from needlework.results.statistics.tasks import macros, task_scores
 
 Make = Callable[..., Record]
@@ -41,7 +41,7 @@ def trials(make_record: Make) -> Callable[..., list[Record]]:
 def test_controls_are_no_part_of_a_score(trials):
     records = trials("niah", ["found", "wrong"]) + trials("niah", ["found"] * 8, control="focused")
     records += trials("niah", ["found"] * 8, control="absent")
-    (row,) = task_scores(records)
+    (row,) = task_scores(asked_of(records))
 
     assert (row.overall.mean, row.overall.n) == (0.5, 2)
     assert (row.focused.mean, row.focused.n) == (1.0, 8)
@@ -60,7 +60,7 @@ def test_a_gate_sees_controls_only_where_it_names_them(trials):
 
 
 def test_chance_is_taken_off(trials):
-    (row,) = task_scores(trials("niah", ["found", "found", "found", "wrong"], chance=0.5, floor=0.6))
+    (row,) = task_scores(asked_of(trials("niah", ["found", "found", "found", "wrong"], chance=0.5, floor=0.6)))
 
     assert (row.chance, row.floor) == (0.5, 0.6)
     assert row.corrected.value == pytest.approx(0.5)
@@ -68,7 +68,7 @@ def test_chance_is_taken_off(trials):
 
 
 def test_less_than_chance_is_below_zero(trials):
-    (row,) = task_scores(trials("niah", ["wrong", "wrong"], chance=0.5))
+    (row,) = task_scores(asked_of(trials("niah", ["wrong", "wrong"], chance=0.5)))
     assert row.corrected.value == -1
 
 
@@ -76,7 +76,7 @@ def test_a_macro_score_is_the_mean_over_families_not_over_tasks(trials):
     records = (
         trials("niah", ["found"] * 4) + trials("ruler_vt", ["wrong"] * 4) + trials("ruler_cwe", ["found", "wrong"] * 2)
     )
-    rows = task_scores(records)
+    rows = task_scores(asked_of(records))
     (macro,) = macros(rows)
 
     assert (macro.families, macro.tasks) == (2, 3)
@@ -85,7 +85,7 @@ def test_a_macro_score_is_the_mean_over_families_not_over_tasks(trials):
 
 
 def test_no_macro_score_where_a_task_has_none_and_the_table_says_so(trials):
-    rows = task_scores(trials("niah", ["found"]) + trials("ruler_vt", ["error"]))
+    rows = task_scores(asked_of(trials("niah", ["found"]) + trials("ruler_vt", ["error"])))
     (macro,) = macros(rows)
 
     assert macro.score.value is None
@@ -93,12 +93,12 @@ def test_no_macro_score_where_a_task_has_none_and_the_table_says_so(trials):
 
 
 def test_one_family_has_no_macro_score(trials):
-    rows = task_scores(trials("ruler_vt", ["found"]) + trials("ruler_cwe", ["found"]))
+    rows = task_scores(asked_of(trials("ruler_vt", ["found"]) + trials("ruler_cwe", ["found"])))
     assert macros(rows) == ()
 
 
 def test_a_run_of_one_task_without_controls_has_no_table(trials):
-    assert task_sections(task_scores(trials("niah", ["found"])), ()) == []
+    assert task_sections(task_scores(asked_of(trials("niah", ["found"]))), ()) == []
 
 
 def test_the_table_has_columns_for_what_there_is(trials):
@@ -107,7 +107,7 @@ def test_the_table_has_columns_for_what_there_is(trials):
         + trials("ruler_vt", ["found"])
         + trials("ruler_vt", ["found"], control="focused")
     )
-    rows = task_scores(records)
+    rows = task_scores(asked_of(records))
     lines = section_lines(task_sections(rows, macros(rows)))[1:]
 
     assert lines[0].split()[0] == "task"
@@ -126,13 +126,13 @@ def test_relative_scores_lie_in_their_interval(make_record, outcomes):
         make_record(repeat=repeat, needle="code_focused", reference={"control": "focused"})
         for repeat in range(len(outcomes))
     ]
-    (row,) = task_scores(records + alone)
+    (row,) = task_scores(asked_of(records + alone))
     assert row.relative.value == pytest.approx(row.overall.mean)
     assert row.relative.low <= row.relative.value <= row.relative.high
 
 
 def test_the_chart_is_the_same_file_for_the_same_scores(trials, tmp_path):
-    rows = task_scores(trials("niah", ["found", "wrong"]) + trials("ruler_vt", ["found"], chance=0.25))
+    rows = task_scores(asked_of(trials("niah", ["found", "wrong"]) + trials("ruler_vt", ["found"], chance=0.25)))
     first = [path.read_bytes() for path in write_charts(task_charts(rows, macros(rows)), tmp_path)]
     again = [path.read_bytes() for path in write_charts(task_charts(rows, macros(rows)), tmp_path)]
 
@@ -145,7 +145,7 @@ def test_two_tests_of_one_task_are_one_family(trials):
     records = [
         record for task in ("niah@test_a", "niah@test_b", "ruler_vt") for record in trials(task, ["found", "wrong"])
     ]
-    rows = task_scores(records)
+    rows = task_scores(asked_of(records))
     (macro,) = macros(rows)
 
     assert [(row.family, row.task) for row in rows] == [

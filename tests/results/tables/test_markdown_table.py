@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from needlework.core.record import Record
-from needlework.results.statistics.panels import summarise
+from needlework.results.statistics.panels import asked_of, summarise
 from needlework.results.statistics.tasks import run_statistics
 from needlework.results.tables.terminal import panel_table
 
@@ -17,7 +17,7 @@ def test_a_row_has_score_interval_n_everything_without_a_score_and_how_far_it_re
     records += [make_record(repeat=40 + i, outcome=name) for i, name in enumerate(("error", "censored", "censored"))]
     records.append(make_record(model="a|b", outcome="invalid"))
 
-    head, line, void, scored = panel_table(summarise(records), run_statistics(records))
+    head, line, void, scored = panel_table(summarise(records), run_statistics(asked_of(records)))
 
     unscored = ["censored", "unclear", "invalid", "skipped", "error"]
     names = ["model · task · needle", "score %", "95 % interval", "n", *unscored]

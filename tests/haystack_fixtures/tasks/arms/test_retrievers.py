@@ -17,7 +17,6 @@ from tests.haystack_fixtures.tasks.built import context, mock_value
 from tests.loopback import loopback
 
 pytest.importorskip("bm25s")
-pytest.importorskip("faiss")
 FILLER = "Nothing happened that day, and nobody wrote it down. "
 DOCUMENT = (
     f"{FILLER * 40}\n\nThe pear tree stood behind the mill.\n\n{FILLER * 40}\n\nThe ferry ran on Thursdays.\n\n{FILLER}"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.record import Record
-from needlework.results.statistics.panels import OUTCOMES, summarise
+from needlework.results.statistics.panels import OUTCOMES, asked_of, summarise
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.tasks import run_statistics
@@ -46,7 +46,7 @@ def test_what_is_called_sure_is_what_the_intervals_say(
     records = drawn(make_record, run)
     told = headline_of(run_report(records)).sentence
     (panel,) = summarise(records)
-    (statistics,) = run_statistics(records)
+    (statistics,) = run_statistics(asked_of(records))
     rule, overall = statistics.absolute, panel.overall
 
     assert told.endswith(".")

@@ -1,0 +1,335 @@
+"""`match` on answers as models write them, against the labels of a careful reader; and the table of docs/match.md."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from needlework.scoring.folding import fold, read_han
+from needlework.scoring.match.match import match_score
+from needlework.scoring.scores import Reference
+from tests.scoring.labelled import LABELS, judged, labelled
+
+ROOT = Path(__file__).parents[3]
+ASKED = "What is the code for Bergen?"
+BERGEN = Reference(("4712",), statement="The code for Bergen is 4712.", question=ASKED, distractors=("3906",))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "right", "false_hits", "unclear"),
+    [
+        ("answers.txt", "", 0.975, 0, 0.022),
+        ("more_answers.txt", "", 0.933, 1, 0.06),
+        ("first_sight.txt", "realistic", 0.96, 0, 0.037),
+        ("first_sight.txt", "hard", 0.71, 1, 0.29),
+        ("fresh_answers.txt", "realistic", 0.98, 0, 0.02),
+        ("fresh_answers.txt", "hard", 0.98, 0, 0.02),
+        ("unseen_answers.txt", "realistic", 0.98, 0, 0.02),
+        ("unseen_answers.txt", "hard", 0.88, 0, 0.12),
+    ],
+)
+def test_answers_are_judged_as_a_careful_reader_labels_them(
+    name: str, kind: str, right: float, false_hits: int, unclear: float
+) -> None:
+    count = Counter(
+        (label, LABELS.get(match_score(answer, reference).verdict, "-"))
+        for label, reference, answer in labelled(name, kind=kind)
+    )
+    agreed = sum(n for (label, verdict), n in count.items() if label == verdict or (label, verdict) == ("?", "-"))
+    wrong = sum(n for (label, verdict), n in count.items() if label in "-?" and verdict in "+~")
+    assert agreed >= right * count.total()
+    assert wrong <= false_hits
+    assert sum(n for (_, verdict), n in count.items() if verdict == "?") <= unclear * count.total()
+
+
+def test_verdicts_are_those_of_the_file() -> None:
+    rows = [(verdict, match_score(answer, reference), answer) for verdict, reference, answer in judged()]
+    assert len(rows) > 700
+    assert [(verdict, score.verdict, answer) for verdict, score, answer in rows if score.verdict != verdict] == []
+    assert all(score.value == (verdict == "found") and (score.why or verdict == "empty") for verdict, score, _ in rows)
+
+
+def rows() -> Iterator[tuple[str, str]]:
+    for line in (ROOT / "docs/match.md").read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        if len(cells) == 2 and cells[0].startswith("`"):
+            yield from ((answer, cells[1]) for answer in re.findall(r"`([^`]+)`", cells[0]))
+
+
+def test_the_table_of_the_docs_is_what_the_scorer_says() -> None:
+    assert len(list(rows())) > 50
+    assert [(answer, verdict) for answer, verdict in rows() if match_score(answer, BERGEN).verdict != verdict] == []
+
+
+@pytest.mark.parametrize("key", ["the old mill", "the wrong turnip", "the previous tenant", "the false beacon"])
+@pytest.mark.parametrize(
+    "answer", ["The code for {} is 4712.", "{}: 4712", "4712 is the code for {}.", "{}'s code is 4712."]
+)
+def test_a_word_of_the_key_says_nothing_of_the_value(key: str, answer: str) -> None:
+    reference = Reference(("4712",), question=f"What is the code for {key}? Reply with the code only.")
+    assert match_score(answer.format(key), reference).verdict == "found"
+
+
+GEMS = Reference((), parts=("48213", "55601", "10934"), distractors=("77120",), question="What are the three codes?")
+
+
+@pytest.mark.parametrize(
+    ("answer", "value", "verdict"),
+    [
+        ("1. 48213\n2. 55601\n3. 10934", 1.0, "found"),
+        ("48213 and 10934", 2 / 3, "partial"),
+        ("48213, 55601, 10934, 77120", 3 / 4, "partial"),
+        ("48213, 55601, 10934, 11111, 22222, 33333", 1 / 2, "partial"),
+        ("48213; it is not 55601; 10934", 2 / 3, "partial"),
+        ("77120", 0.0, "distractor"),
+        ("I could not find the codes.", 0.0, "refused"),
+        ("nothing of the kind", 0.0, "wrong"),
+        ("", 0.0, "empty"),
+    ],
+)
+def test_several_needles_score_their_share(answer: str, value: float, verdict: str) -> None:
+    score = match_score(answer, GEMS)
+    assert (score.value, score.verdict) == (pytest.approx(value), verdict)
+
+
+def test_a_quotation_of_several_needles_gives_each_of_their_values() -> None:
+    text = "Ada keeps owls. Eve keeps newts."
+    reference = Reference((), parts=("owls", "newts"), statement=text, question="What is kept?")
+    assert match_score(text, reference).verdict == "found"
+
+
+COPY = "People wander along the river and talk about the weather and the price of bread. " * 20
+ZH_COPY = "江上的渔夫每天清晨划船出去，傍晚才带着几条鱼回来。" * 15
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        ("4712. " + COPY, "found"),
+        (COPY + "The code for Bergen, which you asked for, is 4712.", "found"),
+        (COPY + BERGEN.statement, "wrong"),
+        (COPY + BERGEN.statement + COPY, "wrong"),
+        (ZH_COPY + BERGEN.statement + ZH_COPY, "wrong"),
+        (BERGEN.question + "\n" + COPY + BERGEN.statement + " " + COPY, "wrong"),
+        (COPY + BERGEN.statement + " " + COPY + "\n\n" + BERGEN.question, "wrong"),
+    ],
+)
+def test_a_value_in_a_long_copy_of_the_text_is_no_answer(answer: str, verdict: str) -> None:
+    assert match_score(answer, BERGEN).verdict == verdict
+
+
+def test_a_reference_without_a_value_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no value to match"):
+        match_score("48213", Reference((" ",)))
+
+
+BARE = (
+    "{}", "**Answer:** {}", "Sure! {}", "{}\n", "> {}", "According to the text: {}", "Final answer: {}",
+    "The code is {}.",
+    "{}. Don't forget this important information.", "{}\n\nQuestion: What is the code for Oslo?\nAnswer: 3906",
+    "{}\n\nI'm sorry, but there is no further information.", "The pass code you told me to remember is {}.",
+    "Der Code für Bergen lautet {}.", "Le code est {}.", "El código es {}.", "Код — {}.", "代码是{}。",
+    "コードは{}です。", "Q1\n{}", "Doc3 {}", "p.3 {}",
+)  # fmt: skip
+DENIALS = (
+    "It is not {}.", "The code isn't {}.", "{} is wrong.", "Es ist nicht {}.", "{} ist falsch.", "Ce n'est pas {}.",
+    "No es {}.", "Это не {}.", "{}ではありません。", "不是{}。", "{}不对。", "Non è {}.",
+    "It was {}, now it is {other}.",
+    "{}, no wait, {other}.", "I first thought {}, but it is {other}.", "{} was replaced by {other}.",
+    "The code for Oslo is {}.", "It changed from {} to {other}.",
+)  # fmt: skip
+CONCLUSIONS = ("So the answer is {}.", "Final answer: {}", "\\boxed{{{}}}", "Hence the code is **{}**.")
+
+
+@given(st.integers(1000, 9_999_999), st.sampled_from(BARE))
+def test_a_value_that_is_plainly_stated_is_found(n: int, frame: str) -> None:
+    assert match_score(frame.format(n), Reference((str(n),), question=ASKED)).verdict == "found"
+
+
+@given(st.integers(1000, 9_999_999), st.sampled_from(DENIALS), st.integers(1, 9))
+def test_a_value_that_is_denied_corrected_replaced_or_anothers_is_never_a_hit(n: int, frame: str, more: int) -> None:
+    answer = frame.format(n, other=n - more if str(n).endswith("9") else n + more)
+    assert match_score(answer, Reference((str(n),), question=ASKED)).value == 0, answer
+
+
+@given(st.integers(1000, 9_000_000), st.sampled_from(CONCLUSIONS), st.booleans())
+def test_a_conclusion_refutes_and_rescues(n: int, conclusion: str, known: bool) -> None:
+    other = n + 1 if n % 10 < 9 else n - 1
+    reference = Reference((str(n),), question=ASKED, distractors=(str(other),) * known)
+    text = "The text names the code {}. "
+    assert match_score(text.format(other) + conclusion.format(n), reference).verdict == "found"
+    assert match_score(text.format(n) + conclusion.format(other), reference).value == 0
+
+
+@given(
+    st.from_regex(r"[A-Z]{1,3}[0-9]{3,6}|[0-9]{4,9}", fullmatch=True),
+    st.sampled_from([str.lower, str.upper, str.title]),
+)
+def test_a_code_alone_is_found_in_any_case_and_script(code: str, spell: Callable[[str], str]) -> None:
+    wide = code.translate({char: char + 0xFEE0 for char in range(0x21, 0x7F)})
+    for answer in (spell(code), f" {spell(code)}.\n", wide, f"**{code}**", code.translate(str.maketrans(ARABIC))):
+        assert match_score(answer, Reference((code,), question=ASKED)).verdict == "found"
+
+
+ARABIC = {str(digit): chr(0x660 + digit) for digit in range(10)}
+REFUSALS = ("The text does not say it.", "I'm sorry, I cannot help.", "Das steht nicht im Text.", "文中没有提到。")
+
+
+@given(st.sampled_from(REFUSALS), st.text(max_size=40))
+def test_a_refusal_is_no_hit_whatever_the_value(refusal: str, value: str) -> None:
+    if any(map(str.isalnum, value)) and fold(value) not in fold(refusal):
+        assert match_score(refusal, Reference((value,), question=ASKED)).value == 0
+
+
+FRAMES = ("{}", "**Answer:** {}", "Sure! {}", "{}\n", "> {}", "Here is what I found:\n{}", "According to the text: {}")
+# Not read alike yet: owners of a value that stand behind the colon of a frame.
+UNREAD = {
+    "Oslos Code ist 4712.",
+    "silver kettle: 5938264",
+    "银水壶：5938264",
+    "For the tin drum it's 5938264, but nothing is said about the copper lantern.",
+    "Pewter jug → 5938264. Copper lantern → not given.",
+    "The tin bucket: 5938264. The copper lantern: unknown.",
+}
+FRAMED = [
+    each
+    for each in (*labelled("answers.txt"), *labelled("more_answers.txt"))
+    if "\n" not in each[2] and each[0] != "?" and each[2] not in UNREAD
+]
+
+
+@given(st.sampled_from(FRAMED), st.sampled_from(FRAMES))
+def test_a_neutral_frame_changes_no_verdict(case: tuple[str, Reference, str], frame: str) -> None:
+    _, reference, answer = case
+    plain, framed = (match_score(text, reference) for text in (answer, frame.format(answer)))
+    assert (plain.verdict == "unclear", plain.value) == (framed.verdict == "unclear", framed.value)
+
+
+@given(st.text(max_size=200), st.text(max_size=40))
+def test_no_text_and_no_reference_makes_it_raise(answer: str, question: str) -> None:
+    for reference in (BERGEN, Reference(("Inés Fuertes",), question=question), Reference((), parts=("4712", "x y"))):
+        assert 0 <= match_score(answer, reference).value <= 1
+
+
+@given(st.text(max_size=80))
+def test_folding_twice_is_folding_once(text: str) -> None:
+    assert fold(fold(fold(text))) == fold(fold(text))
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "4712 ",
+        "no wait, ",
+        "4-7-1-2 ",
+        "4712 is the ",
+        "the code for ",
+        "is not, ",
+        "{",
+        "*_`",
+        "a-",
+        "不是4712",
+        "三只 ",
+        "4,712,",
+    ],
+)
+def test_a_long_answer_takes_no_longer_than_its_length(piece: str) -> None:
+    """Four times as long an answer takes four times as long; twice that is let pass, as others may use the core."""
+
+    def taken(chars: int) -> float:
+        answer = piece * (chars // len(piece))
+        tries = []
+        for _ in range(4):
+            start = time.process_time()
+            match_score(answer, BERGEN)
+            tries.append(time.process_time() - start)
+        return min(tries)
+
+    assert taken(100_000) < 8 * taken(25_000)
+
+
+DIGITS = "零一二三四五六七八九"
+
+
+def said(number: int) -> str:
+    """A number below a million million as a Chinese reader says it."""
+    for size, sign in ((10**8, "亿"), (10**4, "万"), (1000, "千"), (100, "百"), (10, "十")):
+        if number >= size:
+            rest = number % size
+            return said(number // size) + sign + ("零" if 0 < rest < size // 10 else "") + (said(rest) if rest else "")
+    return DIGITS[number]
+
+
+@given(st.integers(0, 10**12 - 1))
+def test_every_chinese_number_is_read_as_it_is_said(number: int) -> None:
+    assert read_han(said(number)) == str(number)
+    assert read_han(said(number).removeprefix("一") if 10 <= number < 20 else said(number)) == str(number)
+
+
+@pytest.mark.parametrize(
+    ("run", "number"),
+    [
+        *[("两", "2"), ("两千零三", "2003"), ("二〇二四", "2024"), ("一億", "100000000"), ("两万二百", "20200")],
+        *[(run, None) for run in ("", "三四", "一百五", "三万五", "百", "万", "十十", "三十百", "廿三", "个")],
+    ],
+)
+def test_other_spellings_are_read_and_what_may_say_several_numbers_is_not(run: str, number: str | None) -> None:
+    assert read_han(run) == number
+
+
+_EDGE = r"(?<=[\u3040-\u9fff\uac00-\ud7a3]){0}(?=[0-9A-Za-z])|(?<=[0-9A-Za-z]){0}(?=[\u3040-\u9fff\uac00-\ud7a3])"
+HAN_FRAMES = (
+    "{}", "答案是{}。", "不是{}。", "密码not {}。", "有{}，不对，有{other}。", "{}或{other}", "B区{}号", "{}입니다",
+    "は{}です。", "code是{}", "从{other}改为{}", "以前是{}，现在是{other}", "Alpha项目的是{}",
+)  # fmt: skip
+HAN_VALUES = ("3只", "2024年3月5日", "B座12楼", "K-77绿", "15公里", "4712", "A7", "绿K77", "3마리", "OpenAI公司")
+
+
+def spaced(text: str, spaces: list[bool]) -> str:
+    """The text with a space, or none, wherever Han, kana or Hangul meets a digit or Latin letter."""
+    text = re.sub(_EDGE.format(" "), "", text)
+    put = iter([*spaces, *[False] * len(text)])
+    return re.sub(_EDGE.format(""), lambda _: " " if next(put) else "", text)
+
+
+@given(
+    st.sampled_from(HAN_FRAMES),
+    st.sampled_from(HAN_VALUES),
+    st.sampled_from(HAN_VALUES),
+    st.lists(st.booleans(), max_size=12),
+)
+def test_a_space_beside_han_changes_no_verdict(frame: str, value: str, other: str, spaces: list[bool]) -> None:
+    answer = frame.format(value, other=other)
+    references = Reference((value,), question="Alpha项目的密码是多少？"), Reference((spaced(value, spaces[::-1]),))
+    plain, again = (match_score(spaced(answer, each), references[0]) for each in ([], spaces))
+    assert (plain.verdict, plain.value) == (again.verdict, again.value)
+    assert match_score(spaced(answer, spaces), references[1]) == match_score(answer, Reference((value,)))
+
+
+@given(st.text("39a7kz只绿座三〇あ마 .,-*_'\n是不", max_size=30), st.lists(st.booleans(), max_size=30))
+def test_a_space_beside_han_makes_no_other_text(text: str, spaces: list[bool]) -> None:
+    assert fold(spaced(text, spaces)) == fold(text)
+
+
+@given(st.integers(1, 9999), st.sampled_from("0123456789"), st.booleans(), st.sampled_from("只楼人年匹"))
+def test_a_number_with_another_digit_beside_it_is_never_found(number: int, digit: str, before: bool, word: str) -> None:
+    more = f"{digit}{number}" if before else f"{number}{digit}"
+    for frame in ("{}", "一共有{}。", "是{}吗"):
+        for answer in (frame.format(f"{more}{word}"), frame.format(f"{more} {word}")):
+            assert match_score(answer, Reference((f"{number}{word}",))).value == 0, answer
+
+
+@given(st.integers(1, 9), st.sampled_from("一二三四五六七八九十百千万"), st.booleans(), st.sampled_from(["只", "公里"]))
+def test_a_numeral_with_another_numeral_beside_it_is_never_found(
+    number: int, numeral: str, before: bool, word: str
+) -> None:
+    answer = f"有{numeral}{DIGITS[number]}{word}" if before else f"有{DIGITS[number]}{numeral}{word}"
+    for value in (f"{number}{word}", f"{DIGITS[number]}{word}"):
+        assert match_score(answer, Reference((value,))).value == 0, (value, answer)
