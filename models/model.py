@@ -209,12 +209,6 @@ class Parted(NamedTuple):
     unclosed: bool = False
 
 
-def split_reasoning(text: str, prompt: str = "") -> tuple[str, str]:
-    """(answer, reasoning) of a model's text, see `part_reasoning`."""
-    parted = part_reasoning(text, prompt)
-    return parted.answer, parted.reasoning
-
-
 def part_reasoning(text: str, prompt: str = "") -> Parted:
     """Tell answer and reasoning apart.
 
