@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from needlework.core.errors import InputError
@@ -60,8 +60,8 @@ class Calibration:
     `exact`: its count is ours plus `template_tokens`, whatever the prompt (0: the very same). `inconsistent`: there is
     no such constant. `approximate`: we count with another tokenizer, off by about the share `error`, 0..1. `no_usage`:
     it gives no counts. `failed`: the short requests had no answer. `stale`: it gave one the answer to the other.
-    `ids_differ`: it gives every answer an id of its own, so that one that comes again tells. `why`: what was seen, in
-    words.
+    `message_tokens`: of a conversation, what its template adds for each message. `ids_differ`: it gives every answer an
+    id of its own, so that one that comes again tells. `why`: what was seen, in words.
     """
 
     status: Literal["exact", "approximate", "inconsistent", "no_usage", "failed", "stale"]
@@ -69,6 +69,11 @@ class Calibration:
     ids_differ: bool = False
     why: str = ""
     error: float = 0.0
+    message_tokens: int = 0
+
+    def of(self, messages: int) -> Calibration:
+        """The same for a conversation of so many messages: `template_tokens` are all that its template adds."""
+        return replace(self, template_tokens=self.template_tokens + self.message_tokens * messages, message_tokens=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,12 +207,6 @@ class Parted(NamedTuple):
     answer: str
     reasoning: str
     unclosed: bool = False
-
-
-def split_reasoning(text: str, prompt: str = "") -> tuple[str, str]:
-    """(answer, reasoning) of a model's text, see `part_reasoning`."""
-    parted = part_reasoning(text, prompt)
-    return parted.answer, parted.reasoning
 
 
 def part_reasoning(text: str, prompt: str = "") -> Parted:

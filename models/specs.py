@@ -280,8 +280,10 @@ def _folder_tokenizer(folder: Path, option: str, spec: str) -> Tokenizer:
 def checkpoint(parsed: ModelSpec, model_args: Mapping[str, str], cache_dir: Path, weights: bool) -> Path:
     """The folder of a local model: the user's, one of the hub's cache, or what a GGUF file was converted to."""
     match parsed.kind:
-        case "smollm2":
+        case "smollm2" if weights or not missing_packages():
             return prepare(cache_dir)
+        case "smollm2":
+            return prepare_gguf_tokenizer(verified(installed_gguf()), cache_dir)
         case "gguf":
             return prepare_gguf(Path(parsed.name), cache_dir)
         case _:

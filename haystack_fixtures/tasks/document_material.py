@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -80,9 +80,9 @@ class Material:
     def alike(self, numbers: Sequence[int]) -> frozenset[int]:
         """Other documents that are copies of these, or have one's whole text in them."""
         group = self._groups
-        found = {other for each in numbers for other in group.get(each, ())}
-        found |= {at for at, text in enumerate(self.texts) if any(self.texts[each] in text for each in numbers)}
-        return frozenset(found - set(numbers))
+        copies = {other for each in numbers for other in group.get(each, ())}
+        copies |= {at for at, text in enumerate(self.texts) if any(self.texts[each] in text for each in numbers)}
+        return frozenset(copies - set(numbers))
 
     @cached_property
     def _groups(self) -> Mapping[int, frozenset[int]]:
@@ -98,11 +98,11 @@ class Material:
     @cached_property
     def _asked(self) -> Mapping[str, QuestionInSet]:
         number = {name: at for at, name in enumerate(self.names)}
-        found = {}
+        questions = {}
         for label, question in self.labels.items():
             gold = tuple(dict.fromkeys(number[name] for name in (question.document, *question.supporting)))
-            found[label] = QuestionInSet(question, gold, self.alike(gold))
-        return found
+            questions[label] = QuestionInSet(question, gold, self.alike(gold))
+        return questions
 
     @cached_property
     def _bearing(self) -> frozenset[int]:
@@ -114,20 +114,22 @@ def material_of(suite: Suite) -> Material:
 
     Without a file of questions, those are asked that need none: sentences of the documents with a gap.
     """
-    own = family_options(suite, DocumentOptions)
-    if own.documents is None:
+    options = family_options(suite, DocumentOptions)
+    if options.documents is None:
         remedy = f"{suite.task} asks about documents of yours: name their folder, {DOCUMENTS} DIR"
         raise InputError(DOCUMENTS, "", remedy)
-    return _found(own.documents, own.questions, Path.cwd())  # a folder may be named from where one stands
+    return _current_material(
+        options.documents, options.questions, Path.cwd()
+    )  # a folder may be named from where one stands
 
 
 def look_again() -> None:
     """Have files looked at anew. Walking a large folder for every trial would take longer than making its prompt."""
-    _found.cache_clear()
+    _current_material.cache_clear()
 
 
 @lru_cache(4)
-def _found(folder: str, path: str | None, _here: Path) -> Material:
+def _current_material(folder: str, path: str | None, _here: Path) -> Material:
     from needlework.haystack_fixtures.documents.readers import read_documents
 
     return _material(folder, path, read_documents(folder).sha256, read_question_set(path).sha256 if path else "")
@@ -161,28 +163,26 @@ def _material(folder: str, path: str | None, _documents: str, _questions: str) -
 
 def _named(documents: DocumentSet, question: DocumentQuestion, folder: str, path: str) -> DocumentQuestion:
     """The question with its documents' full names."""
-    found = []
+    names = []
     for name in (question.document, *question.supporting):
         document = documents.named(name)
         if document is None:
             remedy = f"question {question.key} names {name!r}: {DOCUMENTS} {folder} has not one document of that name"
             raise InputError(QUESTIONS, path, remedy)
-        found.append(document.name)
-    return DocumentQuestion(
-        question.key, question.question, question.answers, found[0], tuple(found[1:]), question.extra
-    )
+        names.append(document.name)
+    return replace(question, document=names[0], supporting=tuple(names[1:]))
 
 
 def _labelled(questions: Sequence[DocumentQuestion]) -> dict[str, DocumentQuestion]:
     """Questions by labels that are safe in ids: `q0`, from their keys."""
-    found: dict[str, DocumentQuestion] = {}
+    labelled: dict[str, DocumentQuestion] = {}
     for question in questions:
         word = slug(question.key)
         label = f"q{_MEANT.sub(lambda end: f'{end[0]}_', word)}"
-        while label in found:
+        while label in labelled:
             label += "_again"
-        found[label] = question
-    return found
+        labelled[label] = question
+    return labelled
 
 
 def question_label(label: str) -> str:

@@ -106,11 +106,11 @@ def _facts(suite: Suite) -> dict[str, dict[str, Any]]:
     from needlework.haystack_fixtures.documents.near_copies import NAME as GAP_QUESTIONS
 
     documents, questions = material_of(suite).documents, material_of(suite).questions
-    told = {"sha256": questions.sha256, "questions": len(questions.questions), "reviewed": questions.reviewed}
+    facts = {"sha256": questions.sha256, "questions": len(questions.questions), "reviewed": questions.reviewed}
     if (writer := family_options(suite, DocumentOptions).questions_model) is not None:
-        told["written_by"] = writer
+        facts["written_by"] = writer
     return {
-        "questions": {family_options(suite, DocumentOptions).questions or GAP_QUESTIONS: told},
+        "questions": {family_options(suite, DocumentOptions).questions or GAP_QUESTIONS: facts},
         "left_out_documents": dict(documents.left_out),
     }
 
@@ -126,9 +126,11 @@ def _notes(suite: Suite, every: bool) -> Sequence[str]:
     rest = f"; {more} more (-v lists all)" if more else ""
     read = f"{DOCUMENTS} {folder}: {len(material.names)} documents are read, not"
     lines = [f"{read} {'; '.join(shown)}{rest}"] if shown else []
-    own = family_options(suite, DocumentOptions)
-    if own.questions_model is not None and own.questions is None:
-        lines.append(f"{own.questions_model} has written no questions yet: these are as many with gaps in their place")
+    options = family_options(suite, DocumentOptions)
+    if options.questions_model is not None and options.questions is None:
+        lines.append(
+            f"{options.questions_model} has written no questions yet: these are as many with gaps in their place"
+        )
     return [documents.missing, *lines] if documents.missing else lines
 
 
@@ -304,8 +306,8 @@ def votes_of(suites: Sequence[Suite]) -> int:
 
 def votes_by_embeddings(suites: Sequence[Suite]) -> Suite | None:
     """A suite whose answers vote by embeddings; `None` where none do."""
-    own = ((suite, family_options(suite, DocumentOptions)) for suite in suites if suite.task.startswith(_ORDERED))
-    return next((suite for suite, said in own if said.vote and said.vote_by == "embeddings"), None)
+    voting = ((suite, family_options(suite, DocumentOptions)) for suite in suites if suite.task.startswith(_ORDERED))
+    return next((suite for suite, options in voting if options.vote and options.vote_by == "embeddings"), None)
 
 
 def with_votes(suites: tuple[Suite, ...]) -> tuple[Suite, ...]:

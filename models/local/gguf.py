@@ -15,15 +15,19 @@ import subprocess
 import sys
 import tempfile
 import uuid
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from needlework.core.errors import InputError, printable
+from needlework.core.errors import InputError
 from needlework.core.files import locked
 from needlework.core.grid import slug
-from needlework.models.checkpoints import remembered_sha256, require_packages
+from needlework.models.checkpoints import INSTALL, missing_packages, remembered_sha256, require_packages
 
 STAMP = "needlework.json"
+_HEAD = 64 * 2**20  # bytes; the largest vocabularies have some 30 million
+_TOKENIZER_S = 300
+_CONVERSION_S = 3600  # for which a conversion may take; a file that is made to take for ever ends there
 _FORMAT = 2
 _LOG = logging.getLogger("needlework")
 
@@ -74,22 +78,18 @@ def prepare_gguf_tokenizer(source: Path, cache_dir: Path) -> Path:
     source = source.expanduser().resolve()
     if not source.is_file():
         raise InputError("--tokenizer gguf", source, "there is no such file")
-    require_packages(source)
     sha256 = _head_sha256(source)
     folder = cache_dir / "tokenizers" / f"{slug(source.stem)}-{sha256[:16]}"
     return folder if is_complete(folder) else convert_once(source, sha256, folder, weights=False)
 
 
 def _head_sha256(source: Path) -> str:
-    """Of what stands before a GGUF file's weights: the tokenizer is in there."""
-    from gguf import GGUFReader
-
-    try:
-        size = GGUFReader(source).data_offset
-        with source.open("rb") as file:
-            return hashlib.sha256(file.read(size)).hexdigest()
-    except (OSError, ValueError, IndexError, KeyError) as error:
-        raise _unreadable(source, printable(error)) from None
+    """Of a GGUF file's size and first bytes: the tokenizer is in there, before the weights."""
+    if find_spec("gguf") is None:
+        raise InputError("GGUF file", source, "its tokenizer is read by gguf: pip install 'needlework[llama]'")
+    with source.open("rb") as file:
+        head = file.read(_HEAD)
+    return hashlib.sha256(f"{source.stat().st_size} ".encode() + head).hexdigest()
 
 
 def convert_once(source: Path, sha256: str, folder: Path, *, weights: bool = True) -> Path:
@@ -114,19 +114,24 @@ def convert_once(source: Path, sha256: str, folder: Path, *, weights: bool = Tru
 
 
 def _convert(source: Path, target: Path, weights: bool) -> None:
-    require_packages(source)
+    if weights:
+        require_packages(source)
     module, part = "needlework.models.local.gguf", "model" if weights else "tokenizer"
     _LOG.info("converting the %s of %s (once, some seconds)", part, source)
     paths = os.pathsep.join(filter(None, sys.path))  # as this process imports, so does that one
-    done = subprocess.run(
-        [sys.executable, "-m", module, part, str(source), str(target)],
-        env={**os.environ, "PYTHONPATH": paths},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        errors="replace",
-    )
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", module, part, str(source), str(target)],
+            env={**os.environ, "PYTHONPATH": paths},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            timeout=_CONVERSION_S if weights else _TOKENIZER_S,
+        )
+    except subprocess.TimeoutExpired:
+        raise _unreadable(source, "its conversion does not end") from None
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines()
         why = lines[-1][:300] if lines else f"the reader ended with code {done.returncode}"
@@ -175,6 +180,8 @@ def _split(rule: str) -> dict[str, Any]:
     return {"type": "Sequence", "pretokenizers": [split, {**_GPT2, "use_regex": False}]}
 
 
+_CONTROL, _USER_DEFINED = 3, 4  # kinds of tokens that are looked for before a text is cut into words
+_WHOLE_WORDS_FIRST = ("llama-bpe", "llama3", "llama-v3")
 _EACH_DIGIT_THEN_GPT2 = {"type": "Sequence", "pretokenizers": [_DIGITS, _GPT2]}
 WORD_RULES: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("gpt-2", "gpt2", "phi-2", "olmo", "jais", "default"), _GPT2),
@@ -233,11 +240,52 @@ def convert_model(source: Path, target: Path) -> None:
 
 def convert_tokenizer(source: Path, target: Path) -> None:
     """Write tokenizer and chat template of a GGUF file into the folder `target`."""
+    if missing_packages():
+        _convert_plain_tokenizer(source, target)
+        return
     from transformers import AutoTokenizer
 
     tokenizer: Any = AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name)
     tokenizer.save_pretrained(target)
     apply_word_rule(source, target)
+
+
+def _convert_plain_tokenizer(source: Path, target: Path) -> None:
+    """The same by gguf and tokenizers alone, for byte-level vocabularies, which nearly all models have by now."""
+    from gguf import GGUFReader
+
+    fields = {name.removeprefix("tokenizer."): field for name, field in GGUFReader(source).fields.items()}
+
+    def value(name: str) -> Any:
+        return fields[name].contents() if name in fields else None
+
+    rule = value("ggml.pre")
+    if value("ggml.model") != "gpt2" or rule not in WORD_RULES:
+        raise ValueError(f"its tokenizer is of a kind that takes {', '.join(missing_packages())}: {INSTALL}")
+    tokens, kinds = value("ggml.tokens"), value("ggml.token_type")
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    marks = [
+        {"id": number, "content": token, **flags, "special": kind == _CONTROL}
+        for number, (token, kind) in enumerate(zip(tokens, kinds, strict=True))
+        if kind in (_CONTROL, _USER_DEFINED)
+    ]
+    described = {
+        "version": "1.0",
+        "added_tokens": marks,
+        "pre_tokenizer": WORD_RULES[rule],
+        "decoder": {**_GPT2, "add_prefix_space": True},
+        "model": {
+            "type": "BPE",
+            "vocab": {token: number for number, token in enumerate(tokens)},
+            "merges": value("ggml.merges"),
+            "ignore_merges": rule in _WHOLE_WORDS_FIRST,
+        },
+    }
+    (target / "tokenizer.json").write_text(json.dumps(described, ensure_ascii=False), encoding="utf-8")
+    named = {"bos_token": "ggml.bos_token_id", "eos_token": "ggml.eos_token_id", "unk_token": "ggml.unknown_token_id"}
+    config = {name: tokens[number] for name, field in named.items() if (number := value(field)) is not None}
+    config |= {"chat_template": value("chat_template"), "add_bos_token": bool(value("ggml.add_bos_token"))}
+    (target / "tokenizer_config.json").write_text(json.dumps(config, ensure_ascii=False), encoding="utf-8")
 
 
 if __name__ == "__main__":  # `model|tokenizer SOURCE TARGET`; the last line on stderr says what went wrong

@@ -26,6 +26,7 @@ from needlework.models.tokenizers.tokenizer import Tokenizer
 #
 # Of a conversation, hundreds of messages, the short requests have one round and three.
 FILLER = "On 12 March 1921 the ferry Ægir left Skagen at 6:45 with 38 crates of tea; 红房子在河边。 "
+_MOST_PER_MESSAGE = 16  # tokens that a template adds for a message beside ours, or leaves out
 _REPEATS = (1, 2)  # sentences of filler in the first and in the second request
 
 
@@ -50,10 +51,23 @@ def new_short_requests(request: Request, tokenizer: Tokenizer) -> tuple[Request,
     return short_requests(request, tokenizer, random.SystemRandom())
 
 
-def calibrate(ours: Sequence[int], responses: Sequence[Response], error: float = 0.0) -> Calibration:
+def short_message_counts(request: Request) -> tuple[int, int]:
+    """How many messages the two short requests for a trial have."""
+    asked = _asked(request)
+    if not request.prompt.conversation:
+        return len(asked), len(asked)
+    system = sum(message.role == "system" for message in asked)
+    return system + 3, system + 7  # the question behind one round, and behind three
+
+
+def calibrate(
+    ours: Sequence[int], responses: Sequence[Response], error: float = 0.0, messages: Sequence[int] = (0, 0)
+) -> Calibration:
     """What the responses to two short requests say, which have `ours` tokens by our count.
 
-    `error`: the share by which our count may be off, where another tokenizer than the model's counts.
+    `error`: the share by which our count may be off, where another tokenizer than the model's counts. `messages`: how
+    many each has. Where these differ, a template that adds some tokens for each message is told from one that adds a
+    constant; a trial's own count then shows whether that holds.
     """
     for response in responses:
         if response.error is not None:
@@ -75,6 +89,12 @@ def calibrate(ours: Sequence[int], responses: Sequence[Response], error: float =
             return Calibration("approximate", min(differences, key=abs), ids_differ, why, error)
         if abs(differences[0] - differences[1]) <= 1:
             return Calibration("exact", min(differences, key=abs), ids_differ)
+    more = messages[1] - messages[0]
+    change = (responses[1].prompt_tokens or 0) - ours[1] - ((responses[0].prompt_tokens or 0) - ours[0])
+    if more and change % more == 0 and abs(change // more) <= _MOST_PER_MESSAGE:
+        each = change // more
+        constant = (responses[0].prompt_tokens or 0) - ours[0] - each * messages[0]
+        return Calibration("exact", constant, ids_differ, message_tokens=each)
     seen = ", ".join(f"{served} for {tokens}" for served, tokens in zip(counts, ours, strict=True))
     why = f"short requests show no constant difference ({seen}): it has another tokenizer than --tokenizer, or"
     return Calibration("inconsistent", why=f"{why} messages get lost")

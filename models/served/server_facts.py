@@ -24,6 +24,7 @@ from needlework.models.served.calibration import (
     layout_of,
     model_entry,
     new_short_requests,
+    short_message_counts,
 )
 from needlework.models.served.errors import HangUpError, UnreachableError, UnreadableError
 from needlework.models.served.http_client import Allowed, HttpClient
@@ -93,7 +94,7 @@ class ServerFacts:
         calibration = None
         if request.cell is not None:
             self.window()
-            calibration = self.calibration(request)
+            calibration = self.calibration(request).of(len(request.prompt.messages))
         if calibration is not None and (calibration.status != "failed" or self._answered):
             self.server()
         self._replays.ask(request)
@@ -214,7 +215,12 @@ class ServerFacts:
     def _learn_calibration(self, request: Request) -> tuple[dict[str, Any], bool]:
         counts, responses = self._ask_short(request)
         failed = next((i for i, response in enumerate(responses) if response.error is not None), len(responses))
-        found = calibrate(counts, responses[: failed + 1], error=approximation(self._tokenizer))
+        found = calibrate(
+            counts,
+            responses[: failed + 1],
+            error=approximation(self._tokenizer),
+            messages=short_message_counts(request),
+        )
         return asdict(found), found.status != "failed"
 
     def _ask_both(self, request: Request) -> tuple[list[int], list[Response]]:

@@ -134,8 +134,13 @@ def _write_entry(
         _write(folder / "Results" / name, text.getvalue())
     _write(folder / "Results" / "scores.json", json.dumps(report_object({entry.name: scored}), indent=1))
     _write(folder / "metadata.json", json.dumps(metadata(entry, window), indent=1))
-    printed = [*lines(entry.name, scored), *legend(scored), *notes, *_missing_lines(entry)]
-    return [*printed, f"written to {folder}; metadata.json has fields to fill in\n"]
+    tables_of_scores = [*lines(entry.name, scored), *legend(scored)] if scored else [f"L-Eval, {entry.name}"]
+    return [
+        *tables_of_scores,
+        *notes,
+        *_missing_lines(entry),
+        f"written to {folder}; metadata.json has fields to fill in\n",
+    ]
 
 
 def _missing_lines(entry: SubmissionRow) -> Iterator[str]:

@@ -61,14 +61,6 @@ class LengthScore:
         return self.score if self.range is None else self.range[1]
 
 
-def exact_scores(scores: Iterable[tuple[int, float | None]]) -> tuple[LengthScore, ...]:
-    """Take published (length, score 0..1) as they are: an interval of no width."""
-    return tuple(
-        LengthScore(length, score, score, score, shared_high=score)
-        for length, score in sorted(scores, key=lambda at: at[0])
-    )
-
-
 def length_scores(trials: Iterable[ScoredTrial]) -> tuple[LengthScore, ...]:
     """Return the score at each length, ascending: means and, where none is undecided, intervals as the summary has
     them."""

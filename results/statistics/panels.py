@@ -232,11 +232,6 @@ def _panel(key: tuple[str, str, str], trials: list[ScoredTrial], source: str) ->
     )
 
 
-def outcome_named(name: str) -> OutcomeName | None:
-    """Return the outcome that a file calls `name`; `None` when there is no such outcome."""
-    return next((outcome for outcome in OUTCOMES if outcome == name), None)
-
-
 class RecordInPanel(NamedTuple):
     """A record, its trial, its control (`absent`, `focused`) and its retriever; both are empty for most."""
 

@@ -217,15 +217,17 @@ def _of_model(asked: Sequence[Record]) -> Iterator[str]:
         beyond = f"; {_of(far, asked)} are further off, by the server's own count" if far else ""
         yield f"lengths are approximate: a scaled tokenizer counts, {100 * off:.1f} % off in its calibration{beyond}"
     if flags["no_usage"]:
-        yield (
-            f"the server counted no tokens for {_of(flags['no_usage'], asked)}: nothing proves that these prompts were"
-            " read whole; --canary does"
-        )
+        unmarked = not any(flag.startswith("canar") for flag in flags)
+        remedy = "; --canary shows whether an end was cut off" if unmarked else ""
+        whole = f"nothing proves that these prompts were read whole{remedy}"
+        yield f"the server counted no tokens for {_of(flags['no_usage'], asked)}: {whole}"
     if flags["server_changed"]:
         yield (
             f"{_of(flags['server_changed'], asked)} were asked again: another server answers at this address than the"
             " one whose answers are in the journal"
         )
+    if flags["cumulative_stream"]:
+        yield f"{_of(flags['cumulative_stream'], asked)} came in events that repeat the text so far: the last was read"
     if flags["over_budget"]:
         yield f"{_of(flags['over_budget'], asked)} have more tokens than were asked for: the server heeds no limit"
     marks = {"canary_start_missing", "canary_end_missing"} & flags.keys()

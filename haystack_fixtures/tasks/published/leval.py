@@ -71,8 +71,8 @@ def _corpus(source: LevalSource, suite: Suite) -> Corpus:
 def _check(suites: Sequence[Suite]) -> None:
     """Tell at once, and in one line, what keeps the suites of a run from being asked."""
     folder = family_options(suites[0], LevalOptions).leval_data
-    own = own_sources(folder)
-    by_name = {source.task: source for source in (*SOURCES, *own)}
+    user_sources = own_sources(folder)
+    by_name = {source.task: source for source in (*SOURCES, *user_sources)}
     asked = {suite.task: by_name[suite.task] for suite in suites}
     for suite in suites:
         if suite.controls:
@@ -84,7 +84,7 @@ def _check(suites: Sequence[Suite]) -> None:
     if absent:
         there = [task for task, source in asked.items() if source not in absent]
         what = ", ".join(f"{source.file} ({source.task})" for source in absent)
-        there = there or [source.task for source in own]
+        there = there or [source.task for source in user_sources]
         leave_out = f", or leave out what is absent: --preset leval --task {','.join(there)}" if there else ""
         raise InputError(OPTION, folder, f"has no {what}; add it{leave_out}")
     if not any(_labels(asked[suite.task], suite) for suite in suites):
@@ -97,10 +97,10 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _ask(source: LevalSource, suite: Suite, cell: Cell, _seed: int) -> Question:
-    file, own = _file(source, suite), family_options(suite, LevalOptions)
+    file, options = _file(source, suite), family_options(suite, LevalOptions)
     item = file.items[cell.needle]
     question, reference = item.question.strip(), _reference(source, suite, file, item)
-    if source.group == "open" and own.leval_length_hint:
+    if source.group == "open" and options.leval_length_hint:
         # L-Eval's rule: the reference's words as blanks part them. It tells the model how long the reference is.
         words = len(item.answer.split())
         question += f"\nWrite about {words} word{'' if words == 1 else 's'}."
@@ -109,7 +109,7 @@ def _ask(source: LevalSource, suite: Suite, cell: Cell, _seed: int) -> Question:
     if source.name == "sci_fi":
         answer, then = _twice(item)
         reference["follow_up"] = then.question
-    truncation = "none" if own.no_truncate else own.leval_truncation
+    truncation = "none" if options.no_truncate else options.leval_truncation
     return Question(
         question=question,
         answer=answer,
@@ -132,9 +132,9 @@ def _in_words(source: LevalSource, item: LevalQuestion) -> str:
         return ""
     if source.scorer not in ("leval_letter", "leval_letters"):
         return item.answer
-    options = dict(_OPTION_TEXT.findall(item.question))
+    choices = dict(_OPTION_TEXT.findall(item.question))
     letters = item.answer.split()[0].strip("()") if source.name == "quality" else item.answer.strip()
-    return "\n".join(options[letter] for letter in letters if letter in options)
+    return "\n".join(choices[letter] for letter in letters if letter in choices)
 
 
 def _reference(source: LevalSource, suite: Suite, file: LevalFile, item: LevalQuestion) -> dict[str, Any]:

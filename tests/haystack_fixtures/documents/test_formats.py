@@ -56,11 +56,6 @@ def test_a_page_that_is_made_to_take_long_is_read_at_once(piece: str, end: str) 
     assert time.monotonic() - begun < 5  # the parser of the standard library takes minutes
 
 
-def test_markup_that_is_none_is_passed_over() -> None:
-    assert html_text("<p>a < b<![foo[ c]><p it's>d</p>e</ f>g<!-->h<a href='x>y'>i") == "a < b\n\nd\n\neghi"
-    assert html_text("<script>if (a<b) '<!--'</scripts>x</SCRIPT >seen<style>p") == "seen"
-
-
 def test_a_page_says_its_encoding(folder: Folder) -> None:
     page = '<meta charset="gbk"><p>猫头鹰</p>'
     assert texts(folder({"a.html": page.encode("gbk"), "b.htm": "\ufeff<p>é</p>"})) == {
@@ -93,11 +88,6 @@ def test_each_row_is_a_document_named_by_its_id_where_ids_differ(folder: Folder)
         "lines.jsonl#4": "d",
         "titles.jsonl#T/1": "a",
     }
-
-
-def test_a_row_whose_id_is_no_text_is_named_by_its_line(folder: Folder) -> None:
-    root = folder({"a.jsonl": '{"id": "\\ud800", "text": "One."}\n{"id": "b", "text": "Two."}'})
-    assert texts(root) == {"a.jsonl#1": "One.", "a.jsonl#2": "Two."}
 
 
 def test_rows_that_are_no_documents_say_why(folder: Folder) -> None:
@@ -209,23 +199,12 @@ def test_sheets_are_read_row_by_row(folder: Folder) -> None:
     }
 
 
-def test_a_sheet_without_values_is_blank(folder: Folder) -> None:
-    openpyxl = pytest.importorskip("openpyxl")
-    root = folder({"a.xlsx": _written(openpyxl.Workbook().save), "b.txt": "Text."})
-    assert read_documents(str(root)).left_out == (("a.xlsx", "it is blank"),)
-
-
 def test_rich_text_is_read_without_its_layout(folder: Folder) -> None:
     pytest.importorskip("striprtf")
     rich = rb"{\rtf1\ansi\ansicpg1252{\fonttbl\f0 Arial;}\b Owls\b0\par see caf\'e9 and \u29483?.}"
 
     assert texts(folder({"a.rtf": rich})) == {"a.rtf": "Owls\nsee café and 猫."}
     assert dict(read_documents(str(folder({"b.rtf": b"plain"}))).left_out)["b.rtf"] == "it is no RTF"
-
-
-def test_a_table_of_text_is_read_as_it_is(folder: Folder) -> None:
-    root = folder({"a.csv": 'name,number\n"owl, barn",3\n', "b.tsv": "a\tb\n"})
-    assert texts(root) == {"a.csv": 'name,number\n"owl, barn",3', "b.tsv": "a\tb"}
 
 
 def test_a_mail_is_read_with_its_head_and_without_attachments(folder: Folder) -> None:

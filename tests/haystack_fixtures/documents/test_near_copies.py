@@ -38,13 +38,6 @@ def test_a_word_in_a_hundred_changed_is_a_twin_and_a_word_in_ten_is_not() -> Non
     assert _groups(a=" ".join(words), b=" ".join(few), c=" ".join(many)) == (("a", "b"),)
 
 
-def test_twins_of_twins_are_one_group() -> None:
-    words = _text(2, 400)
-    texts = {f"d{at}": " ".join(words[2 * at :]) for at in range(20)}
-
-    assert _groups(**texts) == (tuple(sorted(texts)),)
-
-
 def test_chinese_is_compared_by_characters() -> None:
     text = "猫头鹰在夜里飞行，白天睡觉。它们的眼睛很大，能在黑暗中看见老鼠。" * 3
     assert _groups(a=text, b=text.replace("。", "；"), c="完全不同的一段文字，讲的是火车和车站。") == (("a", "b"),)

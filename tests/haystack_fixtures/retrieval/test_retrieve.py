@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from needlework.core.errors import InputError
@@ -64,16 +62,6 @@ def test_of_equal_chunks_the_first_comes_first(retrieval, retriever):
     assert [hit.document for hit in found.hits] == ["trees.txt", "boats.txt"]
     assert found.hits[0].score == found.hits[1].score
     assert found.facts["rank"] is None
-
-
-def test_the_rank_is_none_where_no_chunk_of_the_gold_text_is_found(retrieval):
-    made, suite = retrieval(retrieve="1")
-    assert made.retrieve(suite, replace(QUESTION, gold="trees.txt"), "bm25").facts["rank"] is None
-
-
-def test_asking_for_more_chunks_than_there_are_gives_all_of_them(retrieval):
-    made, suite = retrieval(retrieve="50")
-    assert len(made.retrieve(suite, QUESTION, "bm25").hits) == 6
 
 
 def test_sizes_in_tokens_are_those_of_the_models_tokenizer(retrieval):

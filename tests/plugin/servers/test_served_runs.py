@@ -60,20 +60,6 @@ def test_what_a_server_refuses_below_the_window_that_it_tells_counts_as_an_error
     assert (line in result.stdout.str()) is (exit_code == 11)
 
 
-def test_a_server_that_mixes_answers_up_voids_the_run(project: Project) -> None:
-    before = ["1234567"]
-
-    def late(asked: Asked) -> Said:
-        before.append(asked.value)
-        return Said(f"The code is {before[-2]}.")
-
-    with loopback(late) as server:
-        result = project.run("--template=raw", "--concurrency=1", f"--base-url={server.url}", **SERVED)
-    assert result.ret == 11
-    assert {record["details"]["invalid"][0] for record in project.records()} == {"stale_answer"}
-    result.stdout.fnmatch_lines(["invalid: 6 trials: stale_answer: the server mixes requests up*"])
-
-
 def test_answers_of_another_server_at_the_same_address_are_asked_again(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,45 +29,46 @@ def state(text, records):
     return judged(text, records).state
 
 
-def test_a_gate_passes_fails_or_leaves_it_open():
-    assert state("score >= 0.9", trials(60)) == "pass"
-    assert state("score >= 0.9", trials(10, 10)) == "fail"
-    assert state("score >= 0.9", trials(19, 1)) == "inconclusive"
-    assert state("score <= 0.1", trials(0, 60)) == "pass"
-    assert state("score <= 0.1", trials(10, 10)) == "fail"
-    assert state("score < 0.1", trials(1, 19)) == "inconclusive"
+@pytest.mark.parametrize(
+    ("text", "hits", "misses", "expected"),
+    [
+        ("score >= 0.9", 60, 0, "pass"),
+        ("score >= 0.9", 10, 10, "fail"),
+        ("score >= 0.9", 19, 1, "inconclusive"),
+        ("score <= 0.1", 0, 60, "pass"),
+        ("score <= 0.1", 10, 10, "fail"),
+        ("score < 0.1", 1, 19, "inconclusive"),
+        # 0.9 to the power of 36 is the first below 2.5 %: so rare are 36 hits of a model that scores 0.9.
+        ("score >= 0.9", 35, 0, "inconclusive"),
+        ("score >= 0.9", 36, 0, "pass"),
+        ("score >= 0.9", 0, 1, "inconclusive"),
+        ("score >= 0.9", 0, 2, "fail"),
+        # `score` fails when it is shown to be too low; `lower_bound` when no trials at this score would prove it.
+        ("score >= 0.9", 17, 3, "inconclusive"),
+        ("lower_bound >= 0.9", 17, 3, "fail"),
+        ("lower_bound >= 0.9", 19, 1, "inconclusive"),
+        ("lower_bound >= 0.9", 36, 0, "pass"),
+        ("score >= 0 [length=9k]", 1, 0, "fail"),
+    ],
+)
+def test_a_gate_passes_fails_or_leaves_it_open(text, hits, misses, expected):
+    assert state(text, trials(hits, misses)) == expected
 
 
-def test_a_few_perfect_trials_leave_it_open_and_say_how_many_would_do():
-    """0.9 to the power of 36 is the first below 2.5 %: so rare are 36 hits of a model that scores 0.9."""
-    assert state("score >= 0.9", trials(35)) == "inconclusive"
-    assert state("score >= 0.9", trials(36)) == "pass"
-    # The next look may err half as often: 42 hits have a chance of 0.9 to the power of 42, 1.2 %.
+def test_a_further_look_may_err_half_as_often_and_an_open_gate_says_how_many_it_takes():
+    """42 hits have a chance of 0.9 to the power of 42, 1.2 %."""
+    assert [level_of(look) for look in (1, 2, 3)] == [95.0, 97.5, 98.75]
+    assert sum(error_at(look) for look in range(1, 200)) <= 0.05
     assert judged("score >= 0.9", trials(25)).more == 42 - 25
-    assert judged("score >= 0.9", trials(42), look=2).state == "pass"
-    assert judged("score >= 0.9", trials(41), look=2).state == "inconclusive"
-
-
-def test_one_miss_of_one_trial_fails_no_gate():
-    assert state("score >= 0.9", trials(0, 1)) == "inconclusive"
-    assert state("score >= 0.9", trials(0, 2)) == "fail"
-
-
-def test_a_lower_bound_is_to_be_proved():
-    """`score` fails when it is shown to be too low; `lower_bound` when no trials at this score would prove it."""
-    records = trials(17, 3)
-
-    assert state("score >= 0.9", records) == "inconclusive"
-    assert state("lower_bound >= 0.9", records) == "fail"
-    assert state("lower_bound >= 0.9", trials(19, 1)) == "inconclusive"
-    assert state("lower_bound >= 0.9", trials(36)) == "pass"
+    assert [judged("score >= 0.9", trials(hits), look=2).state for hits in (41, 42)] == ["inconclusive", "pass"]
     assert judged("lower_bound >= 0.9", trials(19, 1)).value == pytest.approx(stats.beta.ppf(0.025, 19, 2))
+    at_the_limit = judged("score >= 0.9", trials(9, 1))
+    assert (at_the_limit.state, at_the_limit.value, at_the_limit.more) == ("inconclusive", 0.9, None)
 
 
-def test_a_score_at_the_limit_is_decided_by_no_number():
-    verdict = judged("score >= 0.9", trials(9, 1))
-
-    assert (verdict.state, verdict.value, verdict.more) == ("inconclusive", 0.9, None)
+@pytest.mark.parametrize("outcome", ["error", "skipped"])
+def test_nothing_scored_fails(outcome):
+    assert state("score >= 0", [record(None, outcome=outcome)]) == "fail"
 
 
 FLOORS = ("score >= 0.9", "score > 0.9", "lower_bound >= 0.9", "lower_bound > 0.9")
@@ -104,12 +105,6 @@ def test_each_outcome_alone_is_a_drop_or_none(outcome, text):
     assert verdict.state == ("pass" if outcome == "found" else "fail")
     assert verdict.value == pytest.approx(0.2 * (1 - score))
     assert verdict.against == ({outcome: 40} if outcome in UNSCORED else {})
-
-
-def test_nothing_scored_and_nothing_in_scope_fail():
-    assert state("score >= 0", [record(None)]) == "fail"
-    assert state("score >= 0", [record(outcome="skipped")]) == "fail"
-    assert state("score >= 0 [length=9k]", trials(1)) == "fail"
 
 
 def test_many_cells_of_one_needle_and_text_are_told():
@@ -177,18 +172,20 @@ def baseline(records):
     return Baseline(Path("before"), index, by_model=False)
 
 
-def test_a_drop_is_judged_by_the_interval_of_the_paired_difference():
-    before = trials(200)
-
-    assert judged("drop <= 0.05", trials(200), baseline(before)).state == "pass"
-    assert judged("drop <= 0.05", trials(160, 40), baseline(before)).state == "fail"
-    assert judged("drop <= 0.05", trials(20), baseline(before)).state == "inconclusive"
-    assert judged("drop <= 0.05", trials(160, 40), baseline(before)).value == pytest.approx(0.2)
-
-
-def test_better_than_the_baseline_is_a_negative_drop():
-    assert judged("drop <= 0.02", trials(60), baseline(trials(30, 30))).value == pytest.approx(-0.5)
-    assert judged("drop <= 0.02", trials(60), baseline(trials(30, 30))).state == "pass"
+@pytest.mark.parametrize(
+    ("text", "before", "now", "expected", "drop"),
+    [
+        ("drop <= 0.05", trials(200), trials(200), "pass", 0.0),
+        ("drop <= 0.05", trials(200), trials(160, 40), "fail", 0.2),
+        ("drop <= 0.05", trials(200), trials(20), "inconclusive", 0.0),
+        ("drop <= 0.02", trials(30, 30), trials(60), "pass", -0.5),
+        ("drop <= 0.5", [record(length=9000)], trials(3), "fail", None),
+    ],
+)
+def test_a_drop_is_judged_by_the_interval_of_the_paired_difference(text, before, now, expected, drop):
+    verdict = judged(text, now, baseline(before))
+    assert verdict.state == expected
+    assert verdict.value == (None if drop is None else pytest.approx(drop))
 
 
 def test_a_drop_counts_what_this_run_lost_and_leaves_out_what_the_baseline_lacks():
@@ -203,10 +200,6 @@ def test_a_drop_counts_what_this_run_lost_and_leaves_out_what_the_baseline_lacks
     assert verdict.note == "2 not scored in the baseline"
 
 
-def test_a_group_without_pairs_fails():
-    assert judged("drop <= 0.5", trials(3), baseline([record(length=9000)])).state == "fail"
-
-
 def test_one_sample_says_nothing_of_others():
     now = [record(depth=float(d)) for d in range(5)]
     verdict = judged("drop <= 0.5", now, baseline(now))
@@ -215,24 +208,21 @@ def test_one_sample_says_nothing_of_others():
     assert verdict.more == 6
 
 
-def test_equal_runs_need_as_many_pairs_as_they_are_told():
-    before, more = baseline(trials(500)), judged("drop <= 0.05", trials(20), baseline(trials(500))).more
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [("drop <= 0.05", [(1.0, 1.0)] * 20), ("drop <= 0.1", [(1.0, 0.0), (1.0, 0.0), (0.0, 1.0), *[(1.0, 1.0)] * 22])],
+)
+def test_as_many_further_pairs_as_were_told_decide(text, pairs):
+    def repeated(count):
+        scores = [pairs[repeat % len(pairs)] for repeat in range(count)]
+        before = [record(first, repeat=repeat) for repeat, (first, _) in enumerate(scores)]
+        return [record(second, repeat=repeat) for repeat, (_, second) in enumerate(scores)], baseline(before)
 
-    assert judged("drop <= 0.05", trials(20 + more), before, look=2).state == "pass"
-    assert judged("drop <= 0.05", trials(20 + more - 1), before, look=2).state == "inconclusive"
-
-
-def test_runs_that_differ_need_as_many_pairs_as_they_are_told():
-    def differ(copies):
-        """Of 25 pairs two are lost and one is won."""
-        scores = [(1.0, 0.0), (1.0, 0.0), (0.0, 1.0), *[(1.0, 1.0)] * 22] * copies
-        before = [record(a, repeat=repeat) for repeat, (a, _) in enumerate(scores)]
-        return [record(b, repeat=repeat) for repeat, (_, b) in enumerate(scores)], baseline(before)
-
-    more = judged("drop <= 0.1", *differ(1)).more
-
-    assert judged("drop <= 0.1", *differ(1 + ceil(more / 25)), look=2).state == "pass"
-    assert judged("drop <= 0.1", *differ(more // 25), look=2).state == "inconclusive"
+    size = len(pairs)
+    more = judged(text, *repeated(size)).more
+    whole = size * ceil(more / size)
+    assert judged(text, *repeated(size + whole), look=2).state == "pass"
+    assert judged(text, *repeated(size * (more // size)), look=2).state == "inconclusive"
 
 
 # -- what always holds -------------------------------------------------------------------------------------------
@@ -287,11 +277,6 @@ def test_a_higher_floor_is_never_easier(hits, misses, limit, raised):
               (limit, limit + raised)]  # fmt: skip
 
     assert order.index(states[1]) <= order.index(states[0])
-
-
-def test_each_look_may_err_half_as_often():
-    assert [level_of(look) for look in (1, 2, 3)] == [95.0, 97.5, 98.75]
-    assert sum(error_at(look) for look in range(1, 200)) <= 0.05
 
 
 @pytest.mark.parametrize(("limit", "first"), [(0.9, 1), (0.9, 25), (0.8, 5), (0.5, 5)])

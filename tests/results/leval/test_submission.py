@@ -95,11 +95,15 @@ def test_lengths_and_retrievers_are_entries_of_their_own(make_record):
     assert (retrieved.name, retrieved.retriever) == ("m-bm25", "bm25")
 
 
-def test_rows_for_judges_stand_in_one_file_a_model(make_record):
+def test_rows_for_judges_stand_in_one_file_a_model_and_have_no_table(make_record, run, capsys):
     [record] = answered(make_record, "multidoc_qa")[:1]
     record.reference["evaluation"] = "human"
-    [entry] = entries([record])
-    assert set(entry.rows) == {"human_eval/mock.pred.jsonl", "llm_turbo_eval/mock.pred.jsonl"}
+    folder = run([record])
+    assert main([str(folder)]) == 0
+    files = {str(path.relative_to(folder / "leval/mock/Predictions")) for path in folder.rglob("*.pred.jsonl")}
+    assert files == {"human_eval/mock.pred.jsonl", "llm_turbo_eval/mock.pred.jsonl"}
+    told = capsys.readouterr().out
+    assert told.startswith("L-Eval, mock\nhuman_eval: 1 of 85 rows; run the whole --leval-subset\n")
 
 
 def judged(folder: Path, *, ours="mock", rival="turbo-16k-0613", n=192, pairs=96) -> Path:

@@ -67,14 +67,10 @@ def test_a_majority_of_right_answers_beats_a_single_one() -> None:
     assert vote.gain.clusters == 12
 
 
-def test_a_vote_costs_as_many_requests_as_answers() -> None:
-    vote = one(series("+++"), 3, "fixed", 25.0)
+def test_a_vote_costs_as_many_requests_as_answers_and_a_rest_of_repeats_is_left_out() -> None:
+    vote = one(series("+++---++"), 3, "fixed", 25.0)
 
-    assert (vote.requests, vote.tokens) == (3, 3 * (8000 - 64 + 4))
-
-
-def test_further_repeats_are_votes_of_their_own_and_a_rest_is_left_out() -> None:
-    assert one(series("+++---++"), 3, "fixed", 25.0).n == 2
+    assert (vote.n, vote.requests, vote.tokens) == (2, 6, 6 * (8000 - 64 + 4))
 
 
 def test_a_group_with_an_answer_that_has_no_score_is_left_out_and_counted() -> None:

@@ -114,43 +114,6 @@ def test_cached_tokens_count_and_are_told(kind: str, mock_tokenizer: Tokenizer) 
     assert abs((response.prompt_tokens or 0) - expected) <= 1
 
 
-BOTH_TOO_LONG = (
-    "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or "
-    "`max_tokens` and try again"
-)
-GOOGLE_TOO_LONG = "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."
-ANTHROPIC_SAYS = [
-    (400, "prompt is too long: 210000 tokens > 200000 maximum", "client", {"too_long": True}),
-    (400, BOTH_TOO_LONG, "client", {"too_long": True}),
-    (400, "Your credit balance is too low to access the Anthropic API.", "client", {"fatal": True}),
-    (401, "invalid x-api-key", "client", {"fatal": True}),
-    (404, "model: mm", "client", {"fatal": True}),
-    (400, "temperature: Extra inputs are not permitted", "client", {}),
-    (500, "Internal server error", "server", {}),
-]
-GOOGLE_SAYS = [
-    (400, GOOGLE_TOO_LONG, "client", {"too_long": True}),
-    (400, "API key not valid. Please pass a valid API key.", "client", {"fatal": True}),
-    (403, "Permission denied", "client", {"fatal": True}),
-    (404, "models/mm is not found for API version v1beta", "client", {"fatal": True}),
-    (500, "An internal error has occurred.", "server", {}),
-    (504, "Deadline expired before operation could complete.", "timeout", {}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("kind", "status", "message", "error", "more"),
-    [("anthropic", *each) for each in ANTHROPIC_SAYS] + [("google", *each) for each in GOOGLE_SAYS],
-)
-def test_errors_are_those_of_any_server(
-    mock_tokenizer: Tokenizer, kind: str, status: int, message: str, error: str, more: dict[str, bool]
-) -> None:
-    body = {"error": {"message": message, "type": "x", "code": status, "status": "X"}}
-    found = answer(kind, mock_tokenizer, Reply(status=status, error=body)).error
-    assert found is not None
-    assert (found.kind, found.too_long, found.fatal) == (error, more.get("too_long", False), more.get("fatal", False))
-
-
 @BOTH
 def test_refusals_are_waited_out(kind: str, mock_tokenizer: Tokenizer) -> None:
     refused: list[int] = []
@@ -203,15 +166,6 @@ def test_silence_and_nobody_there(kind: str, mock_tokenizer: Tokenizer) -> None:
     attempt = event_loop().wait(gone.transport.attempt(request, gone.transport.dialect, gone._allowed(request), 0.0))
     assert "no connection" in str(attempt) or "over when its time" in str(attempt)
     gone.close()
-
-
-@BOTH
-def test_a_server_that_cuts_the_prompt_is_seen(kind: str, mock_tokenizer: Tokenizer) -> None:
-    from needlework.pipeline.exchange import check_answer
-
-    request = asked(mock_tokenizer)
-    response = answer(kind, mock_tokenizer, Reply("4711023", tokens=12), request)
-    assert check_answer(request.prompt.tokens, ["4711023"], response).invalid == ("server_truncated",)
 
 
 def test_claude_is_told_what_to_think_and_what_to_keep(mock_tokenizer: Tokenizer) -> None:

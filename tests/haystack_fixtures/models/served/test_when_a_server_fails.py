@@ -64,15 +64,6 @@ def ask_until_fatal(model: ServedModel, question: Request, at_most: int = 50) ->
     return found
 
 
-def test_a_storm_costs_no_request(
-    planted: PlantedServer, make: Callable[..., ServedModel], question: Request, clock: SleptTime
-) -> None:
-    planted.plant(*[BAD_GATEWAY] * 11, good())
-    response = make(planted.url, retries=9).respond(question)
-    assert (response.text, response.attempts) == ("Paris", 12), "from the 10th on it is the server, not the request"
-    assert clock.now() < PATIENCE_S
-
-
 def test_a_server_that_hangs_from_the_start_is_told(
     planted: PlantedServer, make: Callable[..., ServedModel], question: Request, clock: SleptTime
 ) -> None:
@@ -87,16 +78,6 @@ def test_a_server_that_hangs_from_the_start_is_told(
     make(planted.url, timeout_s=0.1, tell=said.append, retries=3).respond(question)
     (line,) = said
     assert line.startswith(f"{planted.url} has not answered yet (")
-
-
-def test_refusals_are_waited_out_beyond_the_retries(
-    planted: PlantedServer, make: Callable[..., ServedModel], question: Request
-) -> None:
-    planted.plant(good(), *[NOT_NOW] * 12, good())
-    model = make(planted.url, retries=0)
-    model.respond(question)
-    response = model.respond(question)
-    assert (response.text, response.attempts) == ("Paris", 13)
 
 
 def test_a_wrong_address_is_told_soon(make: Callable[..., ServedModel], question: Request, clock: SleptTime) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from needlework.core.errors import InputError
 from needlework.core.settings import Settings
-from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, deepest_first, grid
 from needlework.haystack_fixtures.tasks.own_documents import DocumentSimilarity
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
@@ -267,11 +267,6 @@ def test_keys_tell_contents_and_not_paths(folder, tmp_path_factory):
     assert not set(keys(moved).values()) & set(changed.values())
 
 
-def test_paths_are_no_part_of_a_recipe(folder):
-    _, cells = run(folder, "doc_position")
-    assert not {"documents", "questions"} & set(recipe_fields(cells[0][0]))
-
-
 def test_labels_are_safe_and_say_no_arm_that_they_are_not(folder):
     rows = json.loads((folder / "questions.json").read_text(encoding="utf-8"))
     odd = {"a-b [1]": rows["0"], "a b 1": rows["1"], "x_absent": rows["2"], "了": rows["0"]}
@@ -316,12 +311,6 @@ def test_the_length_that_a_small_folder_is_told_then_works_for_all_questions_dep
         trials(folder, task, lengths=told[1], depths=depths, repeats="2", controls="none")
     with pytest.raises(InputError, match="all documents together fill"):
         trials(folder, "doc_absent", lengths=str(int(told[1]) + 200))
-
-
-def test_the_folder_has_to_be_named(folder):
-    settings = resolve_settings({"preset": "own-documents", "questions": "questions.json"}, {}, folder)
-    with pytest.raises(InputError, match=r"--documents: .*name their folder"):
-        grid(settings)
 
 
 def test_a_question_about_no_document_is_named(folder):

@@ -104,12 +104,6 @@ def test_every_layout_is_found(data, below):
     assert list(trials(data(below, tpo=[row(TREE, CHOICE, "exam")]), "tpo")) == ["doc0_q0", "doc0_q1"]
 
 
-def test_a_folder_named_like_a_task_changes_nothing(data):
-    folder = data("codeU/Closed-ended-tasks", coursera=[row(TREE * 20, CHOICE, "exam")])
-    trial = trials(f"{folder}/codeU", "coursera")["doc0_q0"]
-    assert (TREE * 20).startswith(context(trial))
-
-
 def test_what_is_absent_is_named_in_one_line(data):
     folder = data(coursera=[row(TREE, CHOICE, "exam")])
     with pytest.raises(InputError) as caught:
@@ -235,13 +229,6 @@ def test_keys_tell_texts_and_cuts_apart_but_not_where_the_data_lies(data, tmp_pa
     assert len({flat, *others}) == 4
 
 
-def test_the_corpus_of_a_run_is_the_data(data):
-    builder, cells = run(data(tpo=[row(TREE, CHOICE, "exam")]), "tpo")
-    corpus = builder.corpus(cells[0][0])
-    assert corpus.documents == (TREE,)
-    assert corpus.name == "L-Eval tpo"
-
-
 def test_a_document_is_encoded_once(data, monkeypatch):
     builder, cells = run(
         data(tpo=[row(TREE * 20, CHOICE, "exam")]), "tpo", lengths="900,1200,1500", verify_prompts="false"
@@ -280,15 +267,6 @@ def test_real_data_has_the_published_questions_and_scorers(source):
     assert source.scorer == known.rule
     assert {item.evaluation for item in file.of("scored")} == {known.evaluation}
     assert len(file.of("both")) == len(file.of("llm")) + len(file.of("human"))
-
-
-@pytest.mark.skipif(not REAL.is_dir(), reason="L-Eval's data is not there")
-def test_real_data_has_the_published_subsets():
-    there = [source for source in SOURCES if source.name not in ("codeU", "narrative_qa")]
-    files = [read_source(str(REAL), source) for source in there]
-    assert sum(len(file.documents) for file in files) == 299
-    # narrative_qa has 22 and 10 more.
-    assert [sum(len(file.of(subset)) for file in files) for subset in ("llm", "human", "both")] == [74, 75, 149]
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="L-Eval's data is not there")
@@ -333,8 +311,3 @@ def test_a_hub_that_gives_nothing_is_one_line(tmp_path):
     said = of_the_hub(tmp_path / "hub")
     assert said.startswith("--leval-data: 'hf:L4NLP/LEval': the hub gave nothing")
     assert len(said.splitlines()) == 1
-
-
-def test_a_folder_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(InputError, match="is no file and no folder"):
-        run(str(tmp_path / "nowhere"), "tpo")

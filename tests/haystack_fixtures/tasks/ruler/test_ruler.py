@@ -235,12 +235,3 @@ def test_no_other_story_has_what_the_first_is_asked_for(seed, language):
         for value in map(first.fields.__getitem__, ("name", "founder", "place", "birth", "piece")):
             assert value not in other.institution
             assert value not in other.founder
-
-
-@settings(max_examples=3)
-@given(seed=seeds, language=languages)
-def test_a_shorter_list_of_keys_begins_a_longer_one(seed, language):
-    short, long = trials_of("ruler_niah_multikey_2", seed=str(seed), language=language, lengths="1k,4k")
-    own = short.asked.needles[0].text
-    lines = [[line for line in context(trial).split("\n") if line != own] for trial in (short, long)]
-    assert lines[0][:-1] == lines[1][: len(lines[0]) - 1]

@@ -140,11 +140,6 @@ def test_files_that_cannot_be_used_say_why(tmp_path, content, said):
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(InputError, match="cannot be read"):
-        read_questions(str(tmp_path / "none.json"))
-
-
 def test_no_question_is_asked_twice(tmp_path):
     path = tmp_path / "hotpot.json"
     path.write_text(json.dumps(hotpot(4)), encoding="utf-8")

@@ -56,14 +56,14 @@ def test_a_run_that_is_worse_in_one_task_alone_is_worse_and_says_where():
     assert comparison_lines((base, run), {})[-1] == "mixed is worse in niah · code"
 
 
-def test_worse_everywhere_is_worse_from_the_shortest_length_on():
-    assert compare_runs({"base": ALL, "broken": grid(lambda *_: 0.0)})[1].worse_from == 1000
-
-
-def test_worse_at_short_lengths_alone_is_worse_from_no_length_on():
-    found = compare_runs({"base": ALL, "odd": grid(lambda length, *_: float(length > 1000))})[1]
-
-    assert (found.verdict, found.worse_from) == ("worse", None)
+@pytest.mark.parametrize(
+    ("right", "worse_from"),
+    [(lambda _: False, 1000), (lambda length: length > 1000, None)],
+    ids=["everywhere", "at short lengths alone"],
+)
+def test_worse_from_takes_all_longer_lengths_too(right, worse_from):
+    run = compare_runs({"base": ALL, "broken": grid(lambda length, *_: float(right(length)))})[1]
+    assert (run.verdict, run.worse_from) == ("worse", worse_from)
 
 
 def test_a_window_that_is_too_small_is_said_first_and_is_worse_without_a_sample():

@@ -15,13 +15,13 @@ from needlework.results.statistics.length_scores import (
     LengthScore,
     base_of,
     base_score,
-    exact_scores,
     length_scores,
     margin_ends,
     parse_relative_to,
 )
 from needlework.results.statistics.panels import ScoredTrial
 from tests.parity.cases import cases, meta
+from tests.results.statistics.length.published_scores import exact_scores
 
 TrialsOf = Callable[..., list[ScoredTrial]]
 

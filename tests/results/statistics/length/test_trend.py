@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from needlework.results.statistics.effective_length import trend
-from needlework.results.statistics.length_scores import exact_scores
+from tests.results.statistics.length.published_scores import exact_scores
 
 
 def test_area_drop_and_half_life_by_hand() -> None:

@@ -16,10 +16,12 @@ from needlework.core.prompts import Message
 from needlework.models import specs
 from needlework.models.checkpoints import file_sha256, read_facts, remembered_sha256, weight_files
 from needlework.models.local import gguf as gguf_cache
-from needlework.models.local.gguf import is_complete, prepare_gguf
+from needlework.models.local.gguf import convert_tokenizer, is_complete, prepare_gguf
 from needlework.models.model import Request
 from needlework.models.served.connection import ServerOptions
-from needlework.models.specs import load_model, resolve_tokenizer
+from needlework.models.specs import installed_gguf, load_model, resolve_tokenizer
+from needlework.models.tokenizers.hf_tokenizer import folder_tokenizer
+from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.local.tiny_gguf import write_tiny_gguf
 
 _PREPARE = (
@@ -186,3 +188,15 @@ def test_a_torn_checkpoint_is_refused(tiny: tuple[Path, Path], tmp_path: Path) -
         read_facts(weight_files(tmp_path))
     with pytest.raises(InputError, match=r"no \*\.safetensors"):
         weight_files(tmp_path / "..")
+
+
+def test_a_tokenizer_is_read_without_torch_and_transformers(
+    tmp_path: Path, smol_tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("needlework.models.local.gguf.missing_packages", lambda: ["torch"])
+    convert_tokenizer(installed_gguf(), tmp_path)
+    plain = folder_tokenizer(tmp_path)
+    messages = (Message("system", "Be brief."), Message("user", "Where?"))
+    assert plain.render_chat(messages) == smol_tokenizer.render_chat(messages)
+    for text in ("The code\n1234567 isn't  \t<|im_end|>\n\n 😀", "红房子在河边。 12 March 1921"):
+        assert plain.encode(text).ids.tolist() == smol_tokenizer.encode(text).ids.tolist()

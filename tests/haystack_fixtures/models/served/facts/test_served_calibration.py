@@ -102,6 +102,15 @@ def test_a_constant_difference_is_the_servers_template(smol_tokenizer: Tokenizer
     assert found == Calibration("exact", constant)
 
 
+def test_a_constant_for_each_message_of_a_conversation(smol_tokenizer: Tokenizer) -> None:
+    ours, answers = [171, 473], [Response("", prompt_tokens=count) for count in (157, 443)]
+    found = calibrate(ours, answers, messages=(3, 7))
+    assert found == Calibration("exact", -2, message_tokens=-4)
+    assert found.of(200) == Calibration("exact", -2 - 4 * 200)
+    assert calibrate(ours, answers, messages=(3, 6)).status == "inconsistent"
+    assert calibrate(ours, answers).status == "inconsistent"
+
+
 def test_a_server_that_drops_the_system_prompt_has_no_constant(smol_tokenizer: Tokenizer) -> None:
     def count(each: Request) -> int:
         return len(smol_tokenizer.encode(smol_tokenizer.render_chat(each.prompt.messages[1:])).ids)

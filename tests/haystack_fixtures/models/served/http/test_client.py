@@ -228,12 +228,6 @@ def test_a_redirect_is_an_answer(server: Scripted) -> None:
     assert (reply.status, reply.headers["location"]) == (307, "http://127.0.0.1:9/")
 
 
-def test_a_body_that_comes_compressed_unasked_is_read_whole(ask: Callable[..., bytes]) -> None:
-    body = gzip.compress(b"x" * 1_000_000)
-    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-    assert ask([head + body]) == b"x" * 1_000_000
-
-
 PACKED = gzip.compress(b'{"answer": "2582150"}')
 
 
@@ -262,21 +256,6 @@ def test_a_packed_answer_that_is_not_whole_is_none(ask: Callable[..., bytes], bo
 def test_both_kinds_of_deflate_are_read(ask: Callable[..., bytes], body: bytes) -> None:
     head = f"HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\nContent-Length: {len(body)}\r\n\r\n".encode()
     assert ask([head + body]) == (b"hello" if body else b"")
-
-
-def test_a_kept_connection_that_is_closed_when_it_is_used_again_costs_no_attempt(server: Scripted) -> None:
-    server.closes_when_used_again = True
-    client = HttpClient(server.url, {})
-    server.scripts = [[HELLO]]
-    for _ in range(4):
-        assert client.send("POST", server.url, b"{}", SOON).body == b"hello"
-    assert server.connections == 4
-    client.abort()
-
-
-def test_a_head_with_a_thousand_headers_is_told_as_what_it_is(ask: Callable[..., bytes]) -> None:
-    with pytest.raises(UnreadableError, match="Too many headers"):
-        ask([b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 1000 + b"\r\n"])
 
 
 def test_more_connections_than_open_files_are_refused_before_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
