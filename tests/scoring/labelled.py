@@ -34,15 +34,16 @@ def labelled(name: str, *, kind: str = "") -> Iterator[tuple[str, Reference, str
             yield line[0], reference, line[2:].replace("\\n", "\n")
 
 
-def judged() -> Iterator[tuple[str, Reference, str]]:
-    """Verdict, reference and answer of each line of `verdicts.txt`; an answer in quotes is JSON."""
-    references, reference = _references(), Reference(())
+def judged() -> Iterator[tuple[str, str, Reference, str]]:
+    """Scorer, verdict, reference and answer of each line of `verdicts.txt`; an answer in quotes is JSON."""
+    references, reference, scorer = _references(), Reference(()), ""
     for line in (DATA / "verdicts.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
-            reference = references[line.strip("[]")]
+            key, _, scorer = line.strip("[]").partition(" | ")
+            reference = references[key]
         elif line and not line.startswith("#"):
             verdict, _, answer = line.partition(" ")
-            yield verdict, reference, json.loads(answer) if answer.startswith('"') else answer
+            yield scorer or "match", verdict, reference, json.loads(answer) if answer.startswith('"') else answer
 
 
 def _references() -> dict[str, Reference]:

@@ -16,7 +16,7 @@ from needlework.haystack_fixtures.configuration.peer_names import NAMES, PeerNam
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 
 PAGE = Path(__file__).parents[3] / "docs" / "presets.md"
-HEAD = "| their name | of | here |\n|---|---|---|\n"
+HEAD = "| their name | here |\n|---|---|\n"
 _TABLE = re.compile(re.escape(HEAD) + r"(?:\|.*\n)*")
 
 
@@ -24,16 +24,21 @@ def replacement(row: PeerName) -> str:
     """The last column: our key with how its value is read, or what to write instead."""
     if not row.ours:
         return row.here
-    about = f"{'' if row.same else ' differs'}{f': {row.about}' if row.about else ''}"
-    return f"`{row.ours}`{about}{f'; command line: {row.here}' if row.here else ''}"
+    key = "same name" if row.ours == row.name else f"`{row.ours}`"
+    about = f"{'' if row.same else ', differs'}{f': {row.about}' if row.about else ''}"
+    return f"{key}{about}{f'; command line: {row.here}' if row.here else ''}"
 
 
 def table() -> str:
-    """One line for all names of a system that have the same replacement."""
-    lines: dict[tuple[str, str], list[str]] = {}
+    """A group of lines for each set of systems; one line for all names that have the same replacement."""
+    groups: dict[str, dict[str, list[str]]] = {}
     for row in NAMES.values():
-        lines.setdefault((", ".join(row.peers), replacement(row)), []).append(f"`{row.name}`")
-    return HEAD + "".join(f"| {', '.join(names)} | {peers} | {here} |\n" for (peers, here), names in lines.items())
+        groups.setdefault(", ".join(row.peers), {}).setdefault(replacement(row), []).append(f"`{row.name}`")
+    lines = HEAD
+    for peers, replacements in groups.items():
+        lines += f"| **{peers}** | |\n"
+        lines += "".join(f"| {', '.join(names)} | {here} |\n" for here, names in replacements.items())
+    return lines
 
 
 def presets() -> dict[str, str]:

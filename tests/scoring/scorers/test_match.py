@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from needlework.scoring.folding import fold, read_han
 from needlework.scoring.match.match import match_score
+from needlework.scoring.registry import scorer_named
 from needlework.scoring.scores import Reference
 from tests.scoring.labelled import LABELS, judged, labelled
 
@@ -50,8 +51,11 @@ def test_answers_are_judged_as_a_careful_reader_labels_them(
 
 
 def test_verdicts_are_those_of_the_file() -> None:
-    rows = [(verdict, match_score(answer, reference), answer) for verdict, reference, answer in judged()]
-    assert len(rows) > 700
+    rows = [
+        (verdict, scorer_named(scorer).judge(answer, reference), answer)
+        for scorer, verdict, reference, answer in judged()
+    ]
+    assert len(rows) > 800
     assert [(verdict, score.verdict, answer) for verdict, score, answer in rows if score.verdict != verdict] == []
     assert all(score.value == (verdict == "found") and (score.why or verdict == "empty") for verdict, score, _ in rows)
 
