@@ -9,7 +9,7 @@ from functools import lru_cache
 from needlework.scoring.folding import fold, fold_lines
 from needlework.scoring.match.claims import read_claims
 from needlework.scoring.match.values import Mention, find_mentions
-from needlework.scoring.reading import conclusion, outside_copies, own_words, refusal_end
+from needlework.scoring.reading import conclusion, first_sentence, outside_copies, own_words, refusal_end
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 
 # 1. Spellings are folded (`folding`). 2. A next turn, a repetition of the question and a long copy are cut off
@@ -82,10 +82,11 @@ def _expect(reference: Reference) -> _ExpectedAnswer:
 
 
 def _read_values(lines: str, expected: _ExpectedAnswer, *, copied: bool) -> list[Mention]:
-    """The values of an answer with what is said of each. `copied`: quotations of the needle do not count."""
+    """The values of an answer with what is said of each. `copied`: the needle's sentence counts as the first alone."""
     accepted = [value for part in expected.parts for value in part]
     mentions = find_mentions(lines.replace("\n", " "), accepted, expected.distractors, expected.statement)
-    mentions = [each for each in mentions if not (copied and each.quoted)]
+    opening = first_sentence(lines).end if copied else len(lines)
+    mentions = [each for each in mentions if not each.quoted or each.span.start < opening]
     if all(each.kind == "alike" for each in mentions):
         return mentions
     part_of = {value: f"part {number}" for number, part in enumerate(expected.parts) for value in part}
