@@ -39,11 +39,12 @@ _NEED_NAME = {
     "hf": "ID_OR_PATH",
     "gguf": "PATH",
     "openai": "NAME",
+    "openai-sdk": "NAME",
     "anthropic": "NAME",
     "google": "NAME",
     "mock": "BEHAVIOUR",
 }
-_SERVED = ("openai", "anthropic", "google")
+_SERVED = ("openai", "openai-sdk", "anthropic", "google")
 _CONFIGS = ("config.json", "generation_config.json")
 _MOCK_TOKENIZER = "tiktoken:cl100k_base"
 
@@ -153,7 +154,7 @@ def resolve_tokenizer(spec: str, model_args: Mapping[str, str], tokenizer: str |
         case "anthropic" | "google":
             remedy = "its tokenizer is not public: give --tokenizer server, which counts by the provider's own counter"
             raise InputError("--model", spec, remedy)
-        case "openai":
+        case "openai" | "openai-sdk":
             try:
                 return load_tokenizer(f"tiktoken:{parsed.name}")
             except InputError:
@@ -191,7 +192,7 @@ def check_model_args(spec: str, model_args: Mapping[str, str], connection: Serve
     match parsed.kind:
         case "mock":
             check_known(model_args, MOCK_ARGS)
-        case "openai" | "anthropic" | "google":
+        case "openai" | "openai-sdk" | "anthropic" | "google":
             from needlework.models.served.model import check_served
 
             check_served(parsed.kind, model_args, connection)
@@ -228,7 +229,7 @@ def load_model(
     match parsed.kind:
         case "mock":
             return MockModel(parsed.name, model_args, tokenizer)
-        case "openai" | "anthropic" | "google":
+        case "openai" | "openai-sdk" | "anthropic" | "google":
             from needlework.models.served.model import load_served
 
             return load_served(parsed.kind, parsed.name, model_args, tokenizer, connection, cache_dir)

@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -119,6 +119,7 @@ PROVIDERS = {
         ("budget", "auto", "off"),
     ),
 }  # fmt: skip
+PROVIDERS["openai-sdk"] = replace(PROVIDERS["openai"], kind="openai-sdk")
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from needlework.models.served.errors import (
 )
 from needlework.models.served.http_client import Allowed, allow_open_files
 from needlework.models.served.limiter import News, Passage, Sign, Turnstile, farewell, news_line
+from needlework.models.served.openai_sdk import OpenAISdkTransport
 from needlework.models.served.providers import AnthropicTransport, GoogleTransport
 from needlework.models.served.reply import within_budget
 from needlework.models.served.server_facts import ServerFacts
@@ -260,7 +261,8 @@ def load_served(
 
 
 _TRANSPORTS: Mapping[str, type[HttpTransport]] = {
-    transport.kind: transport for transport in (OpenAITransport, AnthropicTransport, GoogleTransport)
+    transport.kind: transport
+    for transport in (OpenAITransport, OpenAISdkTransport, AnthropicTransport, GoogleTransport)
 }
 
 
