@@ -113,7 +113,7 @@ class MockModel:
                 share = self._behaviour.number
                 return judged(request.prompt.messages, None if share == _BY_WORDS else share), "stop"
             case "refuse":
-                return refusal(language), "stop"
+                return _REFUSAL[language], "stop"
             case "empty":
                 return "", "stop"
             case "echo":
@@ -151,8 +151,8 @@ class MockModel:
 
     def _ramble(self, language: str, budget: int) -> str:
         # A token is a character or more, so this is enough text; what is over the budget is cut off.
-        sentence_tokens = max(1, len(self._tokenizer.encode(ramble(language, 1)).ids) - 1)
-        ids = self._tokenizer.encode(ramble(language, budget // sentence_tokens + 1)).ids
+        sentence_tokens = max(1, len(self._tokenizer.encode(_RAMBLE[language]).ids) - 1)
+        ids = self._tokenizer.encode(_RAMBLE[language] * (budget // sentence_tokens + 1)).ids
         return self._tokenizer.decode(ids[:budget].tolist())
 
 
@@ -343,13 +343,3 @@ def wrong_answer(answer: str, taken: Collection[str], language: str) -> str:
     first = int(sha256(answer.encode()).hexdigest()[:8], 16) % len(words)
     ordered = words[first:] + words[:first]
     return next((word for word in ordered if word not in answer and word not in taken), ordered[0])
-
-
-def refusal(language: str) -> str:
-    """A polite no."""
-    return _REFUSAL[language]
-
-
-def ramble(language: str, sentences: int) -> str:
-    """Words without an answer."""
-    return _RAMBLE[language] * sentences

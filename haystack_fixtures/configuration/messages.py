@@ -88,10 +88,6 @@ def _writes(settings: Settings) -> bool:
     return any(family_options(suite, DocumentOptions).questions_model for suite in settings.suites)
 
 
-def _whole_grid(settings: Settings) -> bool:
-    return settings.adaptive is None
-
-
 _OF_DOCUMENTS = "no chosen task asks about documents of yours (doc_...: --preset own-documents)"
 _NO_WRITER = "there is no --questions-model"
 _OF_LEVAL = "no chosen task is one of L-Eval's (leval_...: --preset leval-closed)"
@@ -147,7 +143,10 @@ _RULES: dict[str, tuple[Used, str]] = {
         lambda settings: not all(map(runs_here, settings.model)),
         "the model runs here; it names a server",
     ),
-    **dict.fromkeys(("repeats", "controls"), (_whole_grid, "--adaptive asks as many samples as it takes")),
+    **{
+        key: (lambda settings: settings.adaptive is None, "--adaptive asks as many samples as it takes")
+        for key in ("repeats", "controls")
+    },
     **{
         key: (lambda settings: settings.adaptive is not None, "there is no --adaptive")
         for key in ("adaptive_bar", "adaptive_tokens", "censored_is_wrong")

@@ -56,7 +56,6 @@ _TYPE = "document_depth_percent_interval_type"
 _USUAL_RANGES = {EVALSCOPE: {"lengths": (1000, 32000, 10), "depths": (0, 100, 10)}}
 _USUAL_RANGES[LLMTEST] = {"lengths": (1000, 16000, 35), "depths": (0, 100, 35)}
 _LANGUAGES = {"english": "en", "chinese": "zh"}
-_ESSAYS = "PaulGrahamEssays"  # LLMTest's own folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +154,8 @@ def _language(value: Any) -> str:
     return ",".join(_LANGUAGES.get(str(word).strip().lower(), str(word).strip()) for word in words)
 
 
-def _position(value: Any) -> str:
-    return str(value).lower()
-
-
-def _corpus(value: Any) -> Any:
-    return "essays" if value == _ESSAYS else value
-
-
-_READ: dict[str, Callable[[Any], Any]] = {"language": _language, "question_position": _position, "corpus": _corpus}
+_READ: dict[str, Callable[[Any], Any]] = {
+    "language": _language,
+    "question_position": lambda value: str(value).lower(),
+    "corpus": lambda value: "essays" if value == "PaulGrahamEssays" else value,  # LLMTest's own folder
+}

@@ -113,8 +113,7 @@ def _statuses(row: Mapping[str, Any]) -> tuple[object, object]:
 
 def is_decided(row: Mapping[str, Any]) -> bool:
     """Whether a person decided on a row."""
-    decision = row.get("decision")
-    return isinstance(decision, dict) and decision.get("status") in STATUSES
+    return _statuses(row)[0] in STATUSES
 
 
 def question_file(rows: Rows) -> bytes:

@@ -31,7 +31,9 @@ _OLD = {
 
 def text_file(path: Path, name: str) -> FileTexts:
     """The text as it is; where it is one JSON string, the text of that."""
-    return one(name, _unwrapped(_decoded(path.read_bytes())))
+    text = _decoded(path.read_bytes())
+    unwrapped = _json_string(text)
+    return one(name, text if unwrapped is None else unwrapped)
 
 
 def page(path: Path, name: str) -> FileTexts:
@@ -123,11 +125,6 @@ def _decoded(data: bytes, encoding: str = "utf-8") -> str:
         return data.decode(encoding)
     except (UnicodeError, LookupError):
         raise UnusableError(f"it is not {encoding.upper().removesuffix('-SIG')} text: save it as UTF-8") from None
-
-
-def _unwrapped(text: str) -> str:
-    unwrapped = _json_string(text)
-    return text if unwrapped is None else unwrapped
 
 
 def _json_string(text: str) -> str | None:

@@ -97,17 +97,14 @@ def _from_path(path: Path, language: str) -> NeedleSet:
     """Every trial asks for its set; the file is read again when it has changed."""
     try:
         stat = path.expanduser().stat()
+        version = (stat.st_mtime_ns, stat.st_size)
     except (OSError, ValueError, RuntimeError):
-        return _read_set(path, language)  # which says what is wrong
-    return _read_version(path, language, stat.st_mtime_ns, stat.st_size)
+        version = None  # reading it says what is wrong
+    return _read_set(path, language, version)
 
 
 @lru_cache(16)
-def _read_version(path: Path, language: str, _mtime_ns: int, _size: int) -> NeedleSet:
-    return _read_set(path, language)
-
-
-def _read_set(path: Path, language: str) -> NeedleSet:
+def _read_set(path: Path, language: str, _version: tuple[int, int] | None) -> NeedleSet:
     text = read_text(OPTION, path)
     table = {"needle": list(_json_lines(path, text))} if path.suffix == ".jsonl" else parse_toml(OPTION, path, text)
     return _needle_set(slug(path.stem.lower()), language, text, table, str(path))

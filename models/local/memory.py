@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -123,21 +123,6 @@ KERNELS = ("auto", "plain")
 DEFAULT_CHUNK = 2048
 # What transformers scales by; a checkpoint's own code may know more.
 ROPE_TYPES = ("default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional", "axial")
-KNOWN = (
-    "attn_implementation",
-    "cache",
-    "device",
-    "device_map",
-    "dtype",
-    "kernels",
-    "prefill_chunk",
-    "quantization",
-    "repetition_penalty",
-    "revision",
-    "rope_scaling",
-    "trust_remote_code",
-    "window",
-)
 # What configurations call the length. LLaMA's long variants of 2023 have the scaled one in `max_sequence_length`.
 _LENGTHS = ("max_position_embeddings", "n_positions", "max_sequence_length", "max_seq_len", "seq_length", "n_ctx")
 
@@ -182,7 +167,7 @@ class LocalOptions:
 
 def local_options(args: Mapping[str, str]) -> LocalOptions:
     """Read the arguments; an unknown name or a value of the wrong type raises `InputError`."""
-    check_known(args, KNOWN)
+    check_known(args, [field.name for field in fields(LocalOptions)])
     return LocalOptions(
         device=args.get("device"),
         dtype=choice_arg(args, "dtype", DTYPES),
@@ -306,7 +291,8 @@ def described(spec: str, model_args: Mapping[str, str], tokenizer: str | None, c
     local = runs_here(spec)
     folder = _folder(parse_spec(spec) if local else _spec_of(tokenizer), model_args, cache_dir)
     config = _text_config(folder)
-    given = _tokens_of(model_args.get("window"))
+    text = model_args.get("window", "")
+    given = int(text) if text.isdecimal() else None
     if config is None:
         return Described(window=given)
     scaling = local_options(model_args).rope_scaling if local else None
@@ -339,7 +325,3 @@ def _text_config(folder: Path | None) -> dict[str, Any] | None:
         return None
     text = config.get("text_config", config) if isinstance(config, dict) else None
     return text if isinstance(text, dict) and dimensions(text).hidden else None
-
-
-def _tokens_of(text: str | None) -> int | None:
-    return int(text) if text and text.isdecimal() else None

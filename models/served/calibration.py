@@ -39,16 +39,11 @@ def layout_of(request: Request, tokenizer: Tokenizer) -> tuple[str, ...]:
     return (request.template, *(message.role for message in asked), _end(request, tokenizer))
 
 
-def short_requests(request: Request, tokenizer: Tokenizer, draw: random.Random) -> tuple[Request, Request]:
-    """The two requests for a trial, with values of their own. Not trials: they have no cell."""
-    short = _short_conversation if request.prompt.conversation else _short
+def new_short_requests(request: Request, tokenizer: Tokenizer) -> tuple[Request, Request]:
+    """The two requests for a trial, with values of their own that nobody can know. Not trials: they have no cell."""
+    short, draw = _short_conversation if request.prompt.conversation else _short, random.SystemRandom()
     one, other = (short(request, tokenizer, FILLER * repeats, draw) for repeats in _REPEATS)
     return one, other
-
-
-def new_short_requests(request: Request, tokenizer: Tokenizer) -> tuple[Request, Request]:
-    """The two requests with values that nobody can know."""
-    return short_requests(request, tokenizer, random.SystemRandom())
 
 
 def short_message_counts(request: Request) -> tuple[int, int]:
@@ -114,11 +109,8 @@ def _short(request: Request, tokenizer: Tokenizer, filler: str, draw: random.Ran
     messages = tuple(
         Message(message.role, _shortened(message.content, context, document, filler)) for message in _asked(request)
     )
-    chat = request.template == "chat" and tokenizer.has_chat_template
-    text = tokenizer.render_chat(messages) if chat else raw_text(messages, _end(request, tokenizer)) or document
-    bos = np.asarray(() if chat else tokenizer.bos, dtype=np.int32)
-    prompt = bare_prompt(messages, text, np.concatenate([bos, tokenizer.encode(text).ids]))
-    return replace(request, prompt=prompt, cell=None, needles=needles, answer="".join(each.answer for each in needles))
+    raw = raw_text(messages, _end(request, tokenizer)) or document
+    return _with_messages(request, tokenizer, messages, raw, needles)
 
 
 def _short_conversation(request: Request, tokenizer: Tokenizer, filler: str, draw: random.Random) -> Request:
@@ -130,12 +122,19 @@ def _short_conversation(request: Request, tokenizer: Tokenizer, filler: str, dra
     system = [Message("system", filler + message.content) for message in asked if message.role == "system"]
     question = Message(asked[-1].role, filler + asked[-1].content)
     messages = (*system, *(message for each in rounds for message in each), question)
+    needle = Needle("value", f"{filler}{value}", "", value)
+    return _with_messages(request, tokenizer, messages, plain_turns(messages, "en"), (needle,))
+
+
+def _with_messages(
+    request: Request, tokenizer: Tokenizer, messages: tuple[Message, ...], raw: str, needles: tuple[Needle, ...]
+) -> Request:
+    """The request with other messages and needles; `raw`: its text where there is no chat template."""
     chat = request.template == "chat" and tokenizer.has_chat_template
-    text = tokenizer.render_chat(messages) if chat else plain_turns(messages, "en")
+    text = tokenizer.render_chat(messages) if chat else raw
     bos = np.asarray(() if chat else tokenizer.bos, dtype=np.int32)
     prompt = bare_prompt(messages, text, np.concatenate([bos, tokenizer.encode(text).ids]))
-    needle = Needle("value", f"{filler}{value}", "", value)
-    return replace(request, prompt=prompt, cell=None, needles=(needle,), answer=value)
+    return replace(request, prompt=prompt, cell=None, needles=needles, answer="".join(each.answer for each in needles))
 
 
 def _revalued(needle: Needle, draw: random.Random) -> Needle:
@@ -347,7 +346,9 @@ def _ollama(fetch: Fetch, _base: str, root: str, name: str) -> Iterator[Window]:
     """Ollama: what it has allocated. Its default is far below what the model could take, and longer prompts are cut."""
     shown = table_of(fetch(f"{root}/api/show", {"model": name}))
     info = table_of(shown.get("model_info"))
-    trained = next((found for key, value in info.items() if _is_length(key) and (found := _tokens(value))), None)
+    trained = next(
+        (found for key, value in info.items() if key.endswith(".context_length") and (found := _tokens(value))), None
+    )
     if not trained and "modelfile" not in shown:
         return
     allocated = _running(fetch(f"{root}/api/ps"), name)
@@ -375,18 +376,11 @@ def _lm_studio(fetch: Fetch, _base: str, root: str, name: str) -> Iterator[Windo
         yield Window(tokens, "/api/v1/models max_context_length (the model's own; it is not loaded)", exact=False)
 
 
-def _tgi(fetch: Fetch, _base: str, root: str, _name: str) -> Iterator[Window]:
-    """Text Generation Inference."""
-    tokens = _tokens(table_of(fetch(f"{root}/info")).get("max_total_tokens"))
-    if tokens:
-        yield Window(tokens, "/info max_total_tokens")
-
-
-def _kobold(fetch: Fetch, _base: str, root: str, _name: str) -> Iterator[Window]:
-    """KoboldCpp."""
-    tokens = _tokens(table_of(fetch(f"{root}/api/extra/true_max_context_length")).get("value"))
-    if tokens:
-        yield Window(tokens, "/api/extra/true_max_context_length")
+def _single_numbers(fetch: Fetch, _base: str, root: str, _name: str) -> Iterator[Window]:
+    """Text Generation Inference, and KoboldCpp."""
+    for path, field in (("/info", "max_total_tokens"), ("/api/extra/true_max_context_length", "value")):
+        if tokens := _tokens(table_of(fetch(f"{root}{path}")).get(field)):
+            yield Window(tokens, path if field == "value" else f"{path} {field}")
 
 
 def _tokens(value: Any) -> int | None:
@@ -423,15 +417,10 @@ def _running(told: Any, name: str) -> int | None:
     return None
 
 
-def _is_length(key: str) -> bool:
-    return key.endswith(".context_length")
-
-
 _PROBES: tuple[Callable[[Fetch, str, str, str], Iterator[Window]], ...] = (
     _models,
     _props,
     _ollama,
     _lm_studio,
-    _tgi,
-    _kobold,
+    _single_numbers,
 )

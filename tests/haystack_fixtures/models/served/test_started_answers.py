@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -11,7 +10,7 @@ import pytest
 from needlework.core.grid import Cell
 from needlework.core.prompts import Message, Needle
 from needlework.models.model import Model, Request, starts_answer
-from needlework.models.served.calibration import layout_of, short_requests
+from needlework.models.served.calibration import layout_of, new_short_requests
 from needlework.models.served.connection import ServerOptions
 from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.tokenizers.tokenizer import Tokenizer
@@ -66,7 +65,7 @@ def test_those_that_cannot_are_not_asked(
 def test_a_server_that_closes_the_answer_instead_counts_too_many(begun: Request, smol_tokenizer: Tokenizer) -> None:
     """The short requests have no started answer: what closing it adds is then no constant of the template."""
     assert starts_answer(begun)
-    for short in short_requests(begun, smol_tokenizer, random.Random(0)):
+    for short in new_short_requests(begun, smol_tokenizer):
         assert [message.role for message in short.prompt.messages] == ["system", "user"][-len(short.prompt.messages) :]
         assert not starts_answer(short)
     forms = replace(begun.prompt.forms, messages=begun.prompt.messages[:-1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -10,7 +9,7 @@ import pytest
 
 from needlework.core.prompts import Message, Needle, raw_text
 from needlework.models.model import Calibration, ModelError, Request, Response
-from needlework.models.served.calibration import Replays, calibrate, layout_of, short_requests
+from needlework.models.served.calibration import Replays, calibrate, layout_of, new_short_requests
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.conftest import make_prompt
 
@@ -34,7 +33,7 @@ def trial(
 
 
 def short(request: Request, tokenizer: Tokenizer) -> tuple[Request, Request]:
-    return short_requests(request, tokenizer, random.Random(0))
+    return new_short_requests(request, tokenizer)
 
 
 def counted(requests: tuple[Request, Request], count: Callable[[Request], int | None]) -> list[Response]:
