@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from markupsafe import Markup
 
@@ -25,73 +25,43 @@ _MARKS = ("circle", "square", "diamond")
 _MOST_LINES = 8  # that have a colour each
 
 
-@dataclass(frozen=True, slots=True)
-class DotView:
-    """A point in pixels. `tip`: what to say of it; `place`: `panel,column,row` of its trials."""
+def chart_view(chart: LineChart, panels: Sequence[Panel]) -> dict[str, Any]:
+    """Lay out a chart in pixels; its points lead to the trials of `panels`.
 
-    x: float
-    y: float
-    low: float | None
-    high: float | None
-    tip: str
-    place: str
-
-
-@dataclass(frozen=True, slots=True)
-class LineView:
-    """A series in pixels. `color`: number of its colour; `mark`: its shape; `path`: the corners of its line."""
-
-    name: str
-    color: int
-    mark: str
-    path: str
-    dots: tuple[DotView, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ChartView:
-    """A line chart in pixels. `rules`, `ticks`: position and label of each; `summary`: for screen readers."""
-
-    title: str
-    across: str
-    lines: tuple[LineView, ...]
-    rules: tuple[tuple[float, str], ...]
-    ticks: tuple[tuple[float, str], ...]
-    summary: str
-    width: int = _WIDTH
-    height: int = _HEIGHT
-    left: int = _LEFT
-    right: int = _WIDTH - _RIGHT
-    bottom: int = _HEIGHT - _BOTTOM
-
-
-def chart_view(chart: LineChart, panels: Sequence[Panel]) -> ChartView:
-    """Lay out a chart; its points lead to the trials of `panels`."""
-    views = []
+    `rules`, `ticks`: position and label of each; `path`: the corners of a line; `summary`: for screen readers; a dot's
+    `tip`: what to say of it, `place`: `panel,column,row` of its trials.
+    """
+    lines: list[dict[str, Any]] = []
     for number, line in enumerate(chart.lines):
         aside = 5 * (number - (len(chart.lines) - 1) / 2)
         points = [point for point in line.points if point.score is not None]
-        dots = tuple(
-            DotView(
-                round(_across(share) + aside, 1),
-                _up(point.score or 0.0),
-                None if point.low is None else _up(point.low),
-                None if point.high is None else _up(point.high),
-                _tip(point),
-                _place(point.cell, panels),
-            )
+        dots = [
+            {
+                "x": round(_across(share) + aside, 1),
+                "y": _up(point.score or 0.0),
+                "low": None if point.low is None else _up(point.low),
+                "high": None if point.high is None else _up(point.high),
+                "tip": _tip(point),
+                "place": _place(point.cell, panels),
+            }
             for point, share in zip(points, chart.shares([point.x for point in points]), strict=True)
-        )
-        path = " ".join(f"{dot.x},{dot.y}" for dot in dots) if line.is_joined else ""
-        views.append(LineView(on_one_line(line.name), number % _MOST_LINES, _MARKS[number % 3], path, dots))
-    return ChartView(
-        title=on_one_line(chart.title),
-        across=chart.across,
-        lines=tuple(views),
-        rules=tuple((_up(value), str(value)) for value in (0, 25, 50, 75, 100)),
-        ticks=tuple((_across(share), label) for share, label in chart.ticks(_INNER // 7)),
-        summary="; ".join(f"{view.name}: {', '.join(dot.tip for dot in view.dots)}" for view in views),
-    )
+        ]
+        path = " ".join(f"{dot['x']},{dot['y']}" for dot in dots) if line.is_joined else ""
+        look = {"color": number % _MOST_LINES, "mark": _MARKS[number % 3], "path": path}
+        lines.append({"name": on_one_line(line.name), **look, "dots": dots})
+    return {
+        "title": on_one_line(chart.title),
+        "across": chart.across,
+        "lines": lines,
+        "rules": [(_up(value), str(value)) for value in (0, 25, 50, 75, 100)],
+        "ticks": [(_across(share), label) for share, label in chart.ticks(_INNER // 7)],
+        "summary": "; ".join(f"{line['name']}: {', '.join(dot['tip'] for dot in line['dots'])}" for line in lines),
+        "width": _WIDTH,
+        "height": _HEIGHT,
+        "left": _LEFT,
+        "right": _WIDTH - _RIGHT,
+        "bottom": _HEIGHT - _BOTTOM,
+    }
 
 
 def _across(share: float) -> float:
@@ -126,10 +96,10 @@ class Picture:
     `panels`. `curves`: charts for a closed section below.
     """
 
-    charts: tuple[ChartView, ...] = ()
+    charts: tuple[dict[str, Any], ...] = ()
     heat: bool = False
     table: Literal["", "tasks", "panels"] = ""
-    curves: tuple[ChartView, ...] = ()
+    curves: tuple[dict[str, Any], ...] = ()
 
 
 def picture_of(report: RunReport) -> Picture:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Literal
 
@@ -13,7 +12,7 @@ from needlework.core.record import UNSCORED
 from needlework.results.html.charts import on_one_line, percent_number, table_view
 from needlework.results.html.details import TrialDetails, fit
 from needlework.results.html.page import page
-from needlework.results.html.panels import NO_SCORE, GridView, axes_data, grid_view
+from needlework.results.html.panels import NO_SCORE, axes_data, grid_view
 from needlework.results.html.report import LIMIT_BYTES, NOTICE_BYTES
 from needlework.results.report.charts import difference_heatmap
 from needlework.results.statistics.comparison.comparison import Comparison, GroupDifference, Place, TaskDifference
@@ -158,59 +157,38 @@ def _pair_view(
         "overview": table_view(
             tasks_table(pair.tasks), [f"#panel-{number}" for number in range(offset, offset + len(pair.tasks))]
         ),
-        "tasks": [task_view(task) for task in pair.tasks],
+        "tasks": [_task_view(task) for task in pair.tasks],
         "changes": _changes(pair, offset),
     }
 
 
-@dataclass(frozen=True, slots=True)
-class TaskView:
-    """One task's section. `bar`: low, mean and high of B - A, 0..100 for -100..+100 points. `sides`, `groups`: tables
-    of both runs, and by length and depth. `counted`: B - A with losses as misses and its interval, where there are
-    losses. `gaps`, `partly`: whether a cell has no pair; has trials without a pair beside others.
+def _task_view(task: TaskDifference) -> dict[str, Any]:
+    """What the template needs of one task.
+
+    `bar`: low, mean and high of B - A, 0..100 for -100..+100 points; `counted`: B - A with losses as misses and its
+    interval, where there are losses; `gaps`, `partly`: whether a cell has no pair; has trials without a pair.
     """
-
-    name: str
-    points: str
-    interval: str
-    bar: list[int | float] | None
-    n: int
-    unscored: int
-    p: str
-    p_adjusted: str
-    counted: tuple[str, str] | None
-    verdict: str
-    look: str
-    grid: GridView
-    gaps: bool
-    partly: bool
-    sides: dict[str, object]
-    groups: list[dict[str, object]]
-
-
-def task_view(task: TaskDifference) -> TaskView:
-    """Return what the template needs of one task."""
     difference, losses = task.difference, task.losses and task.counted
     chart = difference_heatmap(task, (), "", "")
     (bar,) = tasks_table([task]).bars
-    return TaskView(
-        name=on_one_line(task_name(task.family)),
-        points=NO_SCORE if difference is None else points1(difference.mean),
-        interval=(difference and interval_words(difference)) or NO_SCORE,
-        bar=bar and [percent_number(end) for end in bar],
-        n=task.n,
-        unscored=task.unscored,
-        p=NO_SCORE if task.p is None else p_words(task.p),
-        p_adjusted=adjusted_p(task),
-        counted=(points1(losses.mean), interval_words(losses) or NO_SCORE) if losses else None,
-        verdict=VERDICTS[task.verdict],
-        look={"better": "good", "worse": "bad"}.get(task.verdict, "void"),
-        grid=grid_view(chart),
-        gaps=bool(chart.marks) or chart.has_blanks,
-        partly=chart.is_partial,
-        sides=table_view(sides_table(task)),
-        groups=[table_view(table) for table in group_tables(task)],
-    )
+    return {
+        "name": on_one_line(task_name(task.family)),
+        "points": NO_SCORE if difference is None else points1(difference.mean),
+        "interval": (difference and interval_words(difference)) or NO_SCORE,
+        "bar": bar and [percent_number(end) for end in bar],
+        "n": task.n,
+        "unscored": task.unscored,
+        "p": NO_SCORE if task.p is None else p_words(task.p),
+        "p_adjusted": adjusted_p(task),
+        "counted": (points1(losses.mean), interval_words(losses) or NO_SCORE) if losses else None,
+        "verdict": VERDICTS[task.verdict],
+        "look": {"better": "good", "worse": "bad"}.get(task.verdict, "void"),
+        "grid": grid_view(chart),
+        "gaps": bool(chart.marks) or chart.has_blanks,
+        "partly": chart.is_partial,
+        "sides": table_view(sides_table(task)),
+        "groups": [table_view(table) for table in group_tables(task)],
+    }
 
 
 _WORDS: dict[str, Literal[-1, 1]] = {"improved": 1, "regressed": -1}

@@ -3,92 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
 from needlework.core.grid import depth_label
 from needlework.core.labels import OWN_DOCUMENTS
-from needlework.core.record import NOTHING_SAID, UNDECIDED, UNSCORED, Record
+from needlework.core.record import UNDECIDED, UNSCORED, OutcomeName, Record
 from needlework.results.adaptive.survey import LengthStatement
 from needlework.results.html.charts import on_one_line, percent_number
 from needlework.results.html.details import TrialDetails
 from needlework.results.html.page import asked_title, panel_title, task_title
-from needlework.results.report.adaptive import answer, bar_words
+from needlework.results.report.adaptive import answer
 from needlework.results.report.chart import Heatmap, HeatmapCell
 from needlework.results.report.charts import panel_heatmap
-from needlework.results.report.panels import UNEVEN, range_notes
-from needlework.results.report.section import Finding
 from needlework.results.report.tasks import panel_findings
 from needlework.results.statistics.intervals import Interval
 from needlework.results.statistics.panels import OUTCOMES, Panel, RecordInPanel, Tally, trial_of
 from needlework.results.statistics.run_followup import FAULTS, reason_of
 from needlework.results.statistics.tasks import PanelStatistics
 from needlework.results.statistics.wording import score_and_interval
-from needlework.results.style import MARKS, UnscoredMark, display_width, length_labels, mark_of
+from needlework.results.style import MARKS, display_width, length_labels
 
 NO_SCORE = "–"
 
 
-@dataclass(frozen=True, slots=True)
-class RateView:
-    """A rate in words, and its numbers in percent for the interval bar. `counts`: trials without a score, by outcome.
-    `ranged`: what a score is made of that is a range, because answers are undecided;
-    `nothing`: answers that said nothing, by outcome."""
-
-    label: str
-    score: str
-    interval: str
-    n: int
-    counts: tuple[tuple[str, int], ...]
-    bar: tuple[float, float, float] | None
-    ranged: tuple[str, ...] = ()
-    nothing: tuple[tuple[str, int], ...] = ()
-
-    def row(self, lost: Sequence[str]) -> tuple[str | int, ...]:
-        """As a row of a table that has a column for each outcome of `lost`."""
-        counts = (count for name, count in self.counts if name in lost)
-        return (self.label, self.score, self.interval, self.n, *counts)
-
-
-@dataclass(frozen=True, slots=True)
-class LengthView:
-    """The effective length for the headline: the answer, and the interval and the bar that it rests on. `sure`: what
-    stands there in place of an interval, where the answer is one. `telling`: enough samples to mean something."""
-
-    answer: str
-    interval: str
-    bar: str
-    sure: str = ""
-    telling: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class PanelView:
-    """One panel's section. `partly`, `blank`: whether a cell has trials without a score beside its score; never ran.
-    `about`: `, about ±1.2 %` where lengths are approximate, and where they are of the context alone. `lost`: the
-    outcomes without a score that occur, of which the rows of `by_length` and `by_depth` have a count each."""
-
-    title: str
-    model: str
-    task: str
-    needle: str
-    overall: RateView
-    effective: LengthView | None
-    grid: GridView
-    marks: tuple[UnscoredMark, ...]
-    partly: bool
-    blank: bool
-    about: str
-    lost: list[str]
-    by_length: tuple[tuple[str | int, ...], ...]
-    by_depth: tuple[tuple[str | int, ...], ...]
-    statistics: tuple[Finding, ...]
-
-
 def panel_views(
     panels: Sequence[Panel], statistics: Sequence[PanelStatistics], adaptive: Sequence[LengthStatement] = ()
-) -> list[PanelView]:
+) -> list[dict[str, Any]]:
     """Return what the template needs of each panel; its statistics, where there are any, are found by its names, and so
     is what an adaptive run says of its length."""
     found = {(each.model, each.task, each.needle): each for each in statistics}
@@ -121,60 +63,51 @@ def _panel_view(
     statistics: Mapping[tuple[str, str, str], PanelStatistics],
     walked: LengthStatement | None,
     models: int,
-) -> PanelView:
-    lost: list[str] = [name for name in UNSCORED if panel.overall.counts[name]]
-    used = {mark.outcome for cell in panel.cells.values() if (mark := mark_of(cell.n, cell.counts))}
+) -> dict[str, Any]:
+    """`partly`, `blank`: whether a cell has trials without a score beside its score; never ran. `lost`: the outcomes
+    without a score that occur, of which the rows of `by_length` and `by_depth` have a count each. `effective`: the
+    effective length, empty where too few samples tell it.
+    """
+    lost = [name for name in UNSCORED if panel.overall.counts[name]]
     found = statistics.get((panel.model, panel.task, panel.needle))
-    columns = zip(length_labels(panel.lengths), panel.columns, strict=True)
-    rows = zip(map(depth_label, panel.depths), panel.rows, strict=True)
-    return PanelView(
-        title=panel_title(panel, models),
-        model=on_one_line(panel.model),
-        task=task_title(panel.task),
-        needle=asked_title(panel),
-        overall=_uneven(panel.overall) if panel.uneven else _rate("", panel.overall),
-        effective=_walked(walked) if walked is not None else None if found is None else _effective(found),
-        grid=grid_view(panel_heatmap(panel)),
-        marks=tuple(mark for mark in MARKS if mark.outcome in used),
-        partly=panel.partly,
-        blank=panel.blank,
-        about=(f", about ±{100 * panel.length_error:.1f} %" if panel.length_error else "")
+    rule = found and (found.absolute or found.relative)
+    chart = panel_heatmap(panel)
+    return {
+        "title": panel_title(panel, models),
+        "model": on_one_line(panel.model),
+        "task": task_title(panel.task),
+        "needle": asked_title(panel),
+        "overall": _overall(panel),
+        "effective": answer(walked) if walked else rule.answer if rule and not rule.few else "",
+        "grid": grid_view(chart),
+        "marks": tuple(mark for mark in MARKS if mark in chart.marks),
+        "partly": panel.partly,
+        "blank": panel.blank,
+        "about": (f", about ±{100 * panel.length_error:.1f} %" if panel.length_error else "")
         + (", without template, question and answer" if panel.context_alone else ""),
-        lost=lost,
-        by_length=tuple(_rate(label, column).row(lost) for label, column in columns),
-        by_depth=tuple(_rate(label, row).row(lost) for label, row in rows),
-        statistics=() if found is None else tuple(panel_findings(found)),
-    )
+        "lost": lost,
+        "by_length": _rows(length_labels(panel.lengths), panel.columns, lost),
+        "by_depth": _rows([depth_label(depth) for depth in panel.depths], panel.rows, lost),
+        "statistics": panel_findings(found) if found else (),
+    }
 
 
-def _walked(found: LengthStatement) -> LengthView:
-    return LengthView(answer(found), "", bar_words(found), f"95 % sure, {found.trials:,} trials")
-
-
-def _effective(found: PanelStatistics) -> LengthView | None:
-    rule = found.absolute or found.relative
-    if rule is None:
-        return None
-    if rule.few:
-        return LengthView(rule.answer, "", rule.bar, rule.few_words, telling=False)
-    return LengthView(rule.answer, rule.between if rule.longest_tested is not None else NO_SCORE, rule.bar)
-
-
-def _uneven(each: Tally) -> RateView:
-    """No score: what is said in its place."""
-    return replace(_rate("", each), score=NO_SCORE, interval=NO_SCORE, bar=None, ranged=(f"{UNEVEN}, n = {each.n}",))
-
-
-def _rate(label: str, each: Tally) -> RateView:
-    unscored = tuple((name, each.counts[name]) for name in UNSCORED)
-    score, interval = score_and_interval(each, NO_SCORE)
+def _overall(panel: Panel) -> dict[str, Any]:
+    """A panel's score with its interval in words, and as `bar` in percent; nothing of it where that is uneven."""
+    overall, interval = panel.overall, panel.overall.interval
+    score, ends = (NO_SCORE, NO_SCORE) if panel.uneven else score_and_interval(overall, NO_SCORE)
     bar = None
-    if each.mean is not None and each.interval is not None:
-        low, mean, high = map(percent_number, (each.interval.low, each.mean, each.interval.high))
-        bar = (low, mean, high)
-    notes = range_notes(each) if each.range is not None else ()
-    nothing = tuple((name, each.counts[name]) for name in NOTHING_SAID if each.counts[name])
-    return RateView(label, score, interval, each.n, unscored, bar, notes, nothing)
+    if overall.mean is not None and interval is not None and not panel.uneven:
+        bar = tuple(map(percent_number, (interval.low, overall.mean, interval.high)))
+    counts = [(name, overall.counts[name]) for name in UNSCORED]
+    return {"score": score, "interval": ends, "n": overall.n, "counts": counts, "bar": bar}
+
+
+def _rows(labels: Sequence[str], tallies: Sequence[Tally], lost: Sequence[OutcomeName]) -> list[tuple[str | int, ...]]:
+    return [
+        (label, *score_and_interval(each, NO_SCORE), each.n, *(each.counts[name] for name in lost))
+        for label, each in zip(labels, tallies, strict=True)
+    ]
 
 
 Stats = dict[tuple[Any, ...], int]
@@ -249,31 +182,20 @@ class CellView:
     n: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class GridView:
-    """A table of cells. `size` and `upright` are class names; `rows`: the label of a depth, and its cells."""
-
-    size: str
-    upright: bool
-    lengths: tuple[str, ...]
-    means: tuple[CellView, ...]
-    rows: tuple[tuple[str, tuple[CellView, ...]], ...]
-
-
-def grid_view(chart: Heatmap) -> GridView:
-    """Lay out a heatmap: a row for each depth, and the means."""
+def grid_view(chart: Heatmap) -> dict[str, Any]:
+    """Lay out a heatmap: a row for each depth, and the means. `size` and `upright` are class names."""
     columns = len(chart.lengths)
     size = next((name for widest, name in _SIZES if columns <= widest), "tiny")
-    return GridView(
-        size=size,
-        upright=max(map(display_width, chart.lengths)) > _LABEL_ROOM[size],
-        lengths=chart.lengths,
-        means=tuple(_cell(cell, chart) for cell in chart.summaries[0][1]),
-        rows=tuple(
-            (label, tuple(_cell(cell, chart) for cell in cells))
+    return {
+        "size": size,
+        "upright": max(map(display_width, chart.lengths)) > _LABEL_ROOM[size],
+        "lengths": chart.lengths,
+        "means": [_cell(cell, chart) for cell in chart.summaries[0][1]],
+        "rows": [
+            (label, [_cell(cell, chart) for cell in cells])
             for label, cells in zip(chart.depths, chart.rows, strict=True)
-        ),
-    )
+        ],
+    }
 
 
 def _cell(cell: HeatmapCell | None, chart: Heatmap) -> CellView:
@@ -295,19 +217,11 @@ _QUESTION, _ANSWER = 90, 110  # columns
 _ORDER = ("error", "invalid", "censored", "unclear", "empty", "refused", "distractor", "wrong", "partial", "skipped")
 
 
-@dataclass(frozen=True, slots=True)
-class MissedView:
-    """One trial: its outcome, where it was asked, what the answer says; `place`: `panel,column,row`."""
+def missed_of(records: Sequence[Record], panels: Sequence[Panel]) -> list[dict[str, str]]:
+    """The trials that were not found, most telling first; `records` in reading order, controls left out.
 
-    outcome: str
-    where: str
-    question: str
-    answer: str
-    place: str
-
-
-def missed_of(records: Sequence[Record], panels: Sequence[Panel]) -> list[MissedView]:
-    """The trials that were not found, most telling first; `records` in reading order, controls left out."""
+    `answer`: what it says; `place`: `panel,column,row`.
+    """
     numbers = {(panel.model, panel.task, panel.needle): at for at, panel in enumerate(panels)}
     missed = [record for record in records if record.outcome in _ORDER]
     missed.sort(key=lambda record: _ORDER.index(record.outcome))
@@ -324,7 +238,9 @@ def missed_of(records: Sequence[Record], panels: Sequence[Panel]) -> list[Missed
         own = record.task in OWN_DOCUMENTS
         question = on_one_line(record.question, _QUESTION) if own else ""
         told = on_one_line(_said(record), _ANSWER) or "no text"
-        found.append(MissedView(record.outcome, ", ".join(parts), question, told, f"{number},{column},{row}"))
+        place = f"{number},{column},{row}"
+        where = ", ".join(parts)
+        found.append({"outcome": record.outcome, "where": where, "question": question, "answer": told, "place": place})
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from needlework.core.files import write_whole
@@ -53,12 +53,12 @@ def html_text(
     others = tuple(row for row in report.tasks if task_of(row.task) not in OWN_DOCUMENTS)
     missed = missed_of(records, panels)
     fields = {
-        "head": head_of(report),
+        "head": _head(report),
         "picture": picture_of(report),
         "panels": views,
         "several": len(report.models) > 1,
         "lost": [name for name in UNSCORED if any(panel.overall.counts[name] for panel in panels)],
-        "lengths": any(view.effective and view.effective.telling for view in views),
+        "lengths": any(view["effective"] for view in views),
         "missed": missed,
         "missed_all": sum(each.trial.outcome != "found" for each in asked),
         "gates": _shown(gate_sections(report.gates, len(report.records)), panels),
@@ -115,45 +115,22 @@ def _link(panel: int | None) -> str:
 _FAULTS = 5  # reasons that are told at the top; the rest are counted
 
 
-@dataclass(frozen=True, slots=True)
-class NextStep:
-    """What to do for a surer answer: `command` to type, `why`, its `cost` in time; empty where there is none."""
-
-    command: str
-    why: str
-    cost: str
-
-
-@dataclass(frozen=True, slots=True)
-class PageHead:
+def _head(report: RunReport) -> dict[str, object]:
     """The first thing on the page. `lead`, `rest`: the sentence, its first clause apart; `models`: a sentence each."""
-
-    run: str
-    lead: str
-    rest: str
-    models: tuple[str, ...]
-    rests: str
-    faults: tuple[str, ...]
-    more_faults: int
-    step: NextStep | None
-
-
-def head_of(report: RunReport) -> PageHead:
-    """What the head of the page says."""
     short = headline_of(report)
     lead, rest = short.lead, short.rest
     if short.models:  # their scores stand in a line each
         lead, rest = f"{len(short.models)} models: {rest or 'no single score to compare them by'}", ""
-    return PageHead(
-        run=_run(report),
-        lead=_whole_numbers(on_one_line(f"{lead}.", 600)),
-        rest=_whole_numbers(on_one_line(f"{rest[0].upper()}{rest[1:]}.", 1_200) if rest else ""),
-        models=tuple(_whole_numbers(on_one_line(each, 900)) for each in short.models),
-        rests=short.rests,
-        faults=tuple(on_one_line(fault.text, 400) for fault in short.faults[:_FAULTS]),
-        more_faults=sum(fault.count for fault in short.faults[_FAULTS:]),
-        step=_step(short, report),
-    )
+    return {
+        "run": _run(report),
+        "lead": _whole_numbers(on_one_line(f"{lead}.", 600)),
+        "rest": _whole_numbers(on_one_line(f"{rest[0].upper()}{rest[1:]}.", 1_200) if rest else ""),
+        "models": [_whole_numbers(on_one_line(each, 900)) for each in short.models],
+        "rests": short.rests,
+        "faults": [on_one_line(fault.text, 400) for fault in short.faults[:_FAULTS]],
+        "more_faults": sum(fault.count for fault in short.faults[_FAULTS:]),
+        "step": _step(short, report),
+    }
 
 
 def _whole_numbers(text: str) -> str:
@@ -188,14 +165,15 @@ def _run(report: RunReport) -> str:
     return on_one_line(" · ".join(filter(None, (*made, ", ".join(models)))), 400)
 
 
-def _step(short: Headline, report: RunReport) -> NextStep | None:
+def _step(short: Headline, report: RunReport) -> dict[str, str] | None:
+    """What to do for a surer answer: a command to type, why, and its cost in time; empty where there is none."""
     wanted, facts = short.next_run, report.facts
     if wanted is None:
         return None
     if not wanted.repeats:
-        return NextStep("", wanted.what, "")
-    command = command_words(facts, wanted.repeats) if facts else ""
-    return NextStep(command or f"--repeats {wanted.repeats}", wanted.what, _cost(wanted, report.records, facts))
+        return {"command": "", "why": wanted.what, "cost": ""}
+    command = (facts and command_words(facts, wanted.repeats)) or f"--repeats {wanted.repeats}"
+    return {"command": command, "why": wanted.what, "cost": _cost(wanted, report.records, facts)}
 
 
 def _cost(wanted: NextRun, records: Sequence[Record], facts: RunFacts | None) -> str:
