@@ -239,11 +239,6 @@ _CODE_NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?!\w)")
 _TAIL = 4_000  # characters of an answer's end in which a value is looked for
 
 
-def compat_gold(gold: str) -> str:
-    """The reference as upstream compares it."""
-    return _plain(gold)
-
-
 def compat_output(answer: str, gold_words: int) -> str:
     """The part of an answer in which upstream looks for a reference of so many words."""
     text = _plain(answer)
@@ -317,7 +312,7 @@ def _closing(text: str, start: int) -> int:
 
 
 def _code_compat(answer: str, reference: Reference) -> Score:
-    gold = compat_gold(gold_of(reference))
+    gold = _plain(gold_of(reference))
     taken = compat_output(answer, len(gold.split()))
     return judged(exact_match(taken, gold), answer, taken, gold)
 
