@@ -109,7 +109,7 @@ def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scor
         return ScoringResult(None, error_kind=exchange.error_kind, message=f"no score: error {exchange.error_kind}")
     wanted = scorer if scorer is not None else _suites_scorer(exchange)
     judging: JudgePanel | None = getattr(exchange, "judging", None)
-    name, version = _label(wanted)
+    name, version = (wanted, 1) if isinstance(wanted, str) else (label(wanted), version_of(wanted))
     if judging is None and isinstance(wanted, str) and (known := _scored_before(exchange, wanted)):
         return known
     try:
@@ -166,9 +166,9 @@ def _scored_before(exchange: Answered, name: str) -> ScoringResult | None:
     before, ours = _before(exchange), SCORERS.get(name)
     if before is None or ours is None or (before.scorer, before.scorer_version) != (ours.name, ours.version):
         return None
-    return (
-        None if RULED in before.details.score else ScoringResult(_score_of(before), ours.name, ours.version, known=True)
-    )
+    if RULED in before.details.score:
+        return None
+    return ScoringResult(_score_of(before), ours.name, ours.version, known=True)
 
 
 def _ruled_before(exchange: Answered, key: str) -> Score | None:
@@ -251,10 +251,6 @@ def _table(value: object, kind: type[Kind]) -> dict[str, Kind]:
         return {}
     kinds = (int, float) if kind is float else (kind,)
     return {str(name): kind(entry) for name, entry in value.items() if isinstance(entry, kinds)}
-
-
-def _label(scorer: ScorerLike) -> tuple[str, int]:
-    return (scorer, 1) if isinstance(scorer, str) else (label(scorer), version_of(scorer))
 
 
 def _checked(score: object) -> Score:
