@@ -141,8 +141,8 @@ def _scorer(names: tuple[str, ...], chinese: bool) -> Any:
 
 def _rouge_judge(answer: str, reference: Reference, *, strict: bool) -> Score:
     golds = reference.answers or (gold_of(reference),)
-    found = [rouge(answer, gold, chinese=strict and has_chinese(answer, gold)) for gold in golds]
-    best = max(found, key=lambda scores: fsum(scores[name] for name in PUBLISHED))
+    scores_of_golds = [rouge(answer, gold, chinese=strict and has_chinese(answer, gold)) for gold in golds]
+    best = max(scores_of_golds, key=lambda scores: fsum(scores[name] for name in PUBLISHED))
     value = min(1.0, best["rougeL"])
     verdict = verdict_for(value, answer, partial_from=0.0)
     return Score(value, verdict, answer[:SHOWN], f"ROUGE-L {value:.4f}", dict(best))
@@ -182,8 +182,8 @@ def _folders() -> Iterator[Path]:
         return
     yield from (Path(folder) / _MODEL for folder in nltk.data.path)
     # A name without its package's code: only the namespace package above it is looked up.
-    found = importlib.util.find_spec("llama_index")
-    for folder in (found.submodule_search_locations or ()) if found else ():
+    spec = importlib.util.find_spec("llama_index")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
         yield Path(folder) / _IN_PACKAGE / _MODEL
 
 
