@@ -38,12 +38,9 @@ def gpus(environment: Mapping[str, str] = os.environ) -> Gpus:
     try:
         listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=20, check=True).stdout
     except (OSError, subprocess.SubprocessError):
-        return Gpus(_numbers(_amd_cards()), VISIBLE[1])
-    return Gpus(_numbers(sum(line.startswith("GPU ") for line in listed.splitlines())))
-
-
-def _numbers(count: int) -> tuple[str, ...]:
-    return tuple(map(str, range(count)))
+        return Gpus(tuple(map(str, range(_amd_cards()))), VISIBLE[1])
+    count = sum(line.startswith("GPU ") for line in listed.splitlines())
+    return Gpus(tuple(map(str, range(count))))
 
 
 def _amd_cards() -> int:

@@ -127,13 +127,11 @@ class OneLineParser(argparse.ArgumentParser):
         return any(name == option or (self.allow_abbrev and name.startswith(option)) for name in _written(self))
 
     def _unknown(self, option: str) -> str:
-        return f"there is no {option}{self._hint(option.lstrip('-'))}"
-
-    def _hint(self, name: str) -> str:
+        name = option.lstrip("-")
         if name in self._theirs:
-            return f": {self._theirs[name]}"
+            return f"there is no {option}: {self._theirs[name]}"
         near = nearest(name.replace("_", "-"), (known[2:] for known in _written(self)))
-        return f": did you mean --{near}?" if near else ""
+        return f"there is no {option}" + (f": did you mean --{near}?" if near else "")
 
 
 def _written(parser: argparse.ArgumentParser) -> Iterator[str]:

@@ -287,7 +287,7 @@ class Misfit:
     question: str = ""
 
     @property
-    def wanted(self) -> int | None:
+    def least_option(self) -> int | None:
         """What `--lengths` has to be, at least."""
         return None if self.least is None else -(-self.least * 100 // self.share)
 
@@ -317,19 +317,16 @@ def _misfit_words(misfits: Sequence[Misfit]) -> str:
     by_task: dict[str, list[Misfit]] = {}
     for each in misfits:
         by_task.setdefault(each.task, []).append(each)
-    return ", ".join(f"{task} at {_lengths(group)}{_least(group)}" for task, group in by_task.items())
+    return ", ".join(_task_words(task, group) for task, group in by_task.items())
 
 
-def _lengths(group: Sequence[Misfit]) -> str:
-    return ", ".join(map(str, sorted({each.length for each in group})))
-
-
-def _least(group: Sequence[Misfit]) -> str:
-    known = [each.least for each in group if each.least is not None]
-    wanted = max((each.wanted for each in group if each.wanted is not None), default=0)
-    if not known:
-        return ""
-    return f" (from {max(known)})" if wanted == max(known) else f" (from {max(known)}: --lengths {wanted})"
+def _task_words(task: str, group: Sequence[Misfit]) -> str:
+    words = f"{task} at {', '.join(map(str, sorted({each.length for each in group})))}"
+    least = max((each.least for each in group if each.least is not None), default=None)
+    if least is None:
+        return words
+    option = max(each.least_option for each in group if each.least_option is not None)
+    return f"{words} (from {least})" if option == least else f"{words} (from {least}: --lengths {option})"
 
 
 def nothing_fits(misfits: Sequence[Misfit], typed: Iterable[int], kept_free: int) -> InputError:
@@ -342,7 +339,7 @@ def nothing_fits(misfits: Sequence[Misfit], typed: Iterable[int], kept_free: int
     typed = {length for length in typed if any(((length * share + 50) // 100, share) in short for share in shares)}
     lengths = ",".join(map(str, sorted(typed)))
     tasks = ", ".join(dict.fromkeys(each.task for each in misfits))
-    least = max((each.wanted for each in misfits if each.wanted is not None), default=None)
+    least = max((each.least_option for each in misfits if each.least_option is not None), default=None)
     use = f"use at least {least}" if least else "use longer ones"
     also = "" if len({each.task for each in misfits}) == 1 else f" ({_misfit_words(misfits)})"
     most = f"; --answer-budget and --length-buffer keep {kept_free} of them" if 2 * kept_free > longest else ""

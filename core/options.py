@@ -193,11 +193,6 @@ def whole(least: int) -> Parser:
     return parse
 
 
-def tokens(option: str, value: str) -> int:
-    """A number of tokens, such as 64 or 2k."""
-    return parse_tokens(option, value)
-
-
 def some_tokens(option: str, value: str) -> int:
     """A number of tokens, at least one."""
     count = parse_tokens(option, value)

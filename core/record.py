@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import isfinite
 from numbers import Integral, Real
 from types import MappingProxyType
@@ -54,19 +54,9 @@ Value = TypeVar("Value")
 
 
 def _written(default: Value) -> Value:
-    """The default of a field that files may lack and that is always written."""
-    made: Value = field(default_factory=lambda: default)
-    return made
-
-
-def _empty_list() -> list[Any]:
-    """Unlike `list` itself, msgspec leaves what it makes in."""
-    return []
-
-
-def _written_list() -> list[Any]:
-    """The same of an empty list."""
-    made: list[Any] = field(default_factory=_empty_list)
+    """The default of a field that files may lack and that is always written: msgspec leaves out what `list` makes."""
+    factory: Callable[[], Any] = default.copy if isinstance(default, list) else lambda: default
+    made: Value = field(default_factory=factory)
     return made
 
 
@@ -110,7 +100,7 @@ class RetrievalFacts(_Facts):
     chunk_overlap: _Whole = _written(0)
     unit: str = _written("")
     chunks: _Whole = _written(0)
-    hits: list[RetrievedChunk] = _written_list()
+    hits: list[RetrievedChunk] = _written([])
     gold: str | None = _written(None)
     rank: _Positive | None = _written(None)
     cut_chunks: _Whole = 0
@@ -129,9 +119,9 @@ class PromptFacts(_Facts):
     sha256: str = ""
     filler_sha256: str = ""
     corpus_passes: _Number | None = None
-    flags: list[str] = _written_list()
+    flags: list[str] = _written([])
     truncated: _Number | None = None
-    needles: list[NeedleFacts] = _written_list()
+    needles: list[NeedleFacts] = _written([])
     retrieval: RetrievalFacts | None = None
 
 
@@ -170,7 +160,7 @@ class RepeatedAnswer(_Facts):
 class Details(_Facts):
     """Flags, why an answer is `invalid`, the recipe of the run, the scorer's own details, the stability probe."""
 
-    flags: list[str] = _written_list()
+    flags: list[str] = _written([])
     recipe: str = ""
     invalid: list[str] = []
     score: dict[str, Any] = {}

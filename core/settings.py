@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from msgspec import Meta, Struct
 
 from needlework.core.errors import InputError
-from needlework.core.grid import DEPTH_SPACINGS, LENGTH_SPACINGS
+from needlework.core.grid import DEPTH_SPACINGS, LENGTH_SPACINGS, parse_tokens
 from needlework.core.options import (
     Each,
     Parsed,
@@ -32,7 +32,6 @@ from needlework.core.options import (
     some_of,
     some_tokens,
     text,
-    tokens,
     trials_or_share,
     variable,
     words,
@@ -41,7 +40,7 @@ from needlework.core.options import (
 # Checked where settings are read from a file. A grid has at least one length and one depth.
 Count = Annotated[int, Meta(ge=0, lt=10**12)]
 Positive = Annotated[int, Meta(ge=1, lt=10**12)]
-Tokens = Annotated[int, Meta(ge=0, lt=10**12), tokens]
+Tokens = Annotated[int, Meta(ge=0, lt=10**12), parse_tokens]
 Percent = Annotated[float, Meta(ge=0, lt=1e12), percent]
 Amount = Annotated[float, Meta(ge=0, lt=1e12)]
 Texts = Annotated[tuple[str, ...], Each(text)]

@@ -98,7 +98,7 @@ def parse_spec(spec: str) -> ModelSpec:
     ]
     if kind in _ENGINES:
         folder = name or "FOLDER"
-        served = f"'lmdeploy serve api_server {folder} --server-port {{port}}'" if kind == "turbomind" else kind
+        served = "lmdeploy" if kind == "turbomind" else kind
         raise InputError("--model", spec, f"is an engine: give --serve {served} --model {folder}")
     raise InputError("--model", spec, f"use one of {', '.join(listed)}")
 

@@ -104,14 +104,14 @@ def make_ready(engine: Engine, cell: Cell) -> Ready | Exchange:
     try:
         trial = engine.trial(cell)
     except InputError as error:
-        return _exchange(engine, cell, Response(error=ModelError("client", str(error))))
+        return exchange_of(engine, cell, Response(error=ModelError("client", str(error))))
     build_s = time.perf_counter() - begun
     try:
         model = engine.model(cell)
     except InputError as error:
         # A model that cannot be loaded would fail every further cell too.
-        return _exchange(engine, cell, Response(error=ModelError("client", str(error), fatal=True)))
-    exchange = _exchange(
+        return exchange_of(engine, cell, Response(error=ModelError("client", str(error), fatal=True)))
+    exchange = exchange_of(
         engine,
         cell,
         NOT_ASKED,
@@ -136,8 +136,8 @@ def make_ready(engine: Engine, cell: Cell) -> Ready | Exchange:
     return Ready(trial, model, exchange, second, engine.canary_trial(cell) if second is None else None)
 
 
-def _exchange(engine: Engine, cell: Cell, response: Response, **of_trial: Any) -> Exchange:
-    """The exchange of a cell, with the facts `of_trial` where it has a prompt."""
+def exchange_of(engine: Engine, cell: Cell, response: Response, **facts: Any) -> Exchange:
+    """The exchange of a cell, with further `facts` of its trial or of its stored answer."""
     series = engine.series_of(cell)
     return Exchange(
         cell,
@@ -148,7 +148,7 @@ def _exchange(engine: Engine, cell: Cell, response: Response, **of_trial: Any) -
         scorer=engine.scorer(cell),
         seed=engine.settings.seed,
         judging=engine.judging(cell),
-        **of_trial,
+        **facts,
     )
 
 
@@ -188,14 +188,14 @@ def with_follow_up(exchange: Exchange, second: Trial, response: Response) -> Exc
 
     Times and token counts stay those of the first, which has the document; a fault of either is one of the exchange.
     """
-    first, asked = exchange.response, exchange.trial.asked if exchange.trial else None
-    if asked is None or asked.follow_up is None:
-        raise ValueError("the trial has no follow-up")
+    assert exchange.trial is not None
+    assert exchange.trial.asked.follow_up is not None
+    first, joined = exchange.response, exchange.trial.asked.follow_up.joined
     if response.error is not None:
         return replace(exchange, response=replace(first, text="", error=response.error))
     both = replace(
         first,
-        text=asked.follow_up.joined.format(first=first.text.strip(), second=response.text.strip()),
+        text=joined.format(first=first.text.strip(), second=response.text.strip()),
         reasoning="\n\n".join(part for part in (first.reasoning, response.reasoning) if part),
         finish_reason=response.finish_reason if first.finish_reason == "stop" else first.finish_reason,
     )
@@ -236,18 +236,14 @@ def probe(engine: Engine, exchange: Exchange, probed: Iterable[Cell]) -> Exchang
     others = sorted((each for each in probed if each.model == cell.model and each != cell), key=lambda c: c.length)
     batched = isinstance(model, BatchModel)
     batch_mates = [request_of(engine.trial(each)) for each in others[: _TOGETHER - 1]] if batched else []
-    return replace(exchange, again=ask_again(model, request_of(trial), batch_mates))
+    return replace(exchange, again=tuple(_ask_again(model, request_of(trial), batch_mates)))
 
 
-def ask_again(model: Model, request: Request, batch_mates: Sequence[Request]) -> tuple[Again, ...]:
+def _ask_again(model: Model, request: Request, batch_mates: Sequence[Request]) -> Iterator[Again]:
     """The same request once more: warm (just asked), cold (nothing kept; local models only), and in a batch.
 
     A batch is one with `batch_mates` for a local model, and copies of the request in flight together for a server.
     """
-    return tuple(_ask(model, request, batch_mates))
-
-
-def _ask(model: Model, request: Request, batch_mates: Sequence[Request]) -> Iterator[Again]:
     yield Again("warm", model.respond(request))
     if isinstance(model, BatchModel):
         model.forget()

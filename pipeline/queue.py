@@ -13,7 +13,7 @@ from needlework.core.grid import Cell
 from needlework.models.event_loop import event_loop
 from needlework.models.model import BatchModel
 from needlework.models.specs import is_served, runs_here
-from needlework.pipeline.ask import ask, ask_many, begin, known, probe, probed_cells
+from needlework.pipeline.ask import ask, ask_many, begin, exchange_of, known, probe, probed_cells
 from needlework.pipeline.engine import Engine
 from needlework.pipeline.exchange import OTHER_SERVER, Exchange, StoredAnswer, recorded_repeats, recorded_response
 from needlework.pipeline.window import Batches
@@ -43,22 +43,15 @@ class Queue:
     ) -> None:
         self._engine = engine
         self._stored = stored
-        self._elsewhere: set[Cell] = set()
+        self._of_other_server: set[Cell] = set()
         self._keep = keep
         self._waits = waits
         self._width = max(1, engine.settings.concurrency // engine.workers)
         self._judged_ahead = engine.judged_at_once > 1
         self._room = _HELD // engine.workers
         self._changed = threading.Condition()
-        self._replays = LookAhead[Cell, Exchange](
-            (),
-            self._replay_ahead,
-            self._width,
-            self._is_stored,
-            size=_size,
-            room=self._room,
-            changed=self._changed,
-        )
+        self._look_ahead = partial(LookAhead[Cell, Exchange], (), width=self._width, changed=self._changed)
+        self._replays = self._look_ahead(self._replay_ahead, wanted=self._is_stored, size=_size, room=self._room)
         self._announced: set[Cell] = set()
         self._ahead: dict[str, LookAhead[Cell, Exchange] | Batches[Cell, Exchange]] = {}
         settings = engine.settings
@@ -74,11 +67,11 @@ class Queue:
                 if self._judged_ahead:
                     self._replays.extend((cell,))
                 coming.setdefault(cell.model, []).append(cell)
-        for model, found in coming.items():
-            ahead = self._ahead.get(model) or self._ahead_of(found[0])
+        for model, cells_of_model in coming.items():
+            ahead = self._ahead.get(model) or self._ahead_of(cells_of_model[0])
             if ahead is not None:
                 self._ahead[model] = ahead
-                ahead.extend(found)
+                ahead.extend(cells_of_model)
 
     def exchange(self, cell: Cell) -> Exchange:
         """Ask one cell, or wait for its answer if it was asked ahead, or take the one that is stored."""
@@ -92,7 +85,7 @@ class Queue:
             return exchange
         exchange = ask(self._engine, cell) if ahead is None else ahead.take(cell)
         self._engine.forget_key(cell)
-        if cell in self._elsewhere:
+        if cell in self._of_other_server:
             exchange = replace(exchange, flags=(*exchange.flags, OTHER_SERVER))
         return probe(self._engine, exchange, self._probed) if cell in self._probed else exchange
 
@@ -117,24 +110,16 @@ class Queue:
             self._changed.notify_all()
 
     def _ahead_of(self, cell: Cell) -> LookAhead[Cell, Exchange] | Batches[Cell, Exchange] | None:
-        spec, settings, width = self._engine.series_of(cell).model, self._engine.settings, self._width
+        spec, settings = self._engine.series_of(cell).model, self._engine.settings
         if runs_here(spec):
             return Batches(self._ask_batch, self._batch_size, self._wanted)
         served = is_served(spec)
         if settings.concurrency > 1 and (served or spec.startswith("mock:sleep")) and not settings.batch_in:
-            return LookAhead(
-                (),
-                self._ask_ahead,
-                width,
-                self._wanted,
-                queued=width + _QUEUED if served else 0,
-                size=_size,
-                room=self._room,
-                changed=self._changed,
-            )
+            queued = self._width + _QUEUED if served else 0
+            return self._look_ahead(self._ask_ahead, wanted=self._wanted, queued=queued, size=_size, room=self._room)
         if self._judged_ahead and (settings.batch_in or spec.startswith("mock:")):
             # Its answer is there at once, its score is not.
-            return LookAhead((), self._answer_ahead, width, self._wanted, changed=self._changed)
+            return self._look_ahead(self._answer_ahead, wanted=self._wanted)
         return None
 
     def _ask_ahead(self, cell: Cell) -> Callable[[], Coroutine[Any, Any, Exchange]]:
@@ -151,8 +136,7 @@ class Queue:
 
     def _replay_ahead(self, cell: Cell) -> Callable[[], Coroutine[Any, Any, Exchange]]:
         stored = self._answered(cell)
-        if stored is None:
-            raise LookupError(f"{cell.id} has no stored answer")
+        assert stored is not None
         exchange = self._replayed(cell, stored)
         self._waits(exchange)
         return lambda: known(exchange)
@@ -188,7 +172,7 @@ class Queue:
             # A server that was started again in another way has the same address, and other answers.
             now = self._engine.server(cell)
             if now and now != stored.record.response.server:
-                self._elsewhere.add(cell)
+                self._of_other_server.add(cell)
                 stored = None
         if stored is None or cell not in self._probed or stored.record.details.stability:
             return stored
@@ -196,23 +180,18 @@ class Queue:
         return stored if asked_twice else None
 
     def _replayed(self, cell: Cell, stored: StoredAnswer) -> Exchange:
-        engine, series, record = self._engine, self._engine.series_of(cell), stored.record
-        return Exchange(
+        record = stored.record
+        return exchange_of(
+            self._engine,
             cell,
-            series.suite,
-            series.model,
-            engine.key(cell),
             recorded_response(record),
-            scorer=engine.scorer(cell),
             question=record.question,
             reference=record.reference,
             stored_prompt=record.prompt,
             flags=tuple(record.details.flags),
             build_s=record.timing.build_s,
-            seed=engine.settings.seed,
             replayed=stored.replayed,
             again=recorded_repeats(record),
-            judging=engine.judging(cell),
             scored_before=stored.scored,
         )
 

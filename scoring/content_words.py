@@ -56,12 +56,6 @@ def content_word_places(plain: str) -> Iterator[tuple[str, Span]]:
             yield word, Span(match.start() + start, match.start() + end)
 
 
-def content_word_recall(reference: str, text: str) -> float:
-    """The share (0..1) of the reference's content words that stand in the text; 0 where the reference has none."""
-    wanted = content_words(reference)
-    return len(wanted & content_words(text)) / len(wanted) if wanted else 0.0
-
-
 def _words(plain: str) -> frozenset[str]:
     return frozenset(_WORD.findall(plain))
 

@@ -109,16 +109,16 @@ def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scor
         return ScoringResult(None, error_kind=exchange.error_kind, message=f"no score: error {exchange.error_kind}")
     wanted = scorer if scorer is not None else _suites_scorer(exchange)
     judging: JudgePanel | None = getattr(exchange, "judging", None)
-    name, version = _label(wanted)
+    name, version = (wanted, 1) if isinstance(wanted, str) else (label(wanted), version_of(wanted))
     if judging is None and isinstance(wanted, str) and (known := _scored_before(exchange, wanted)):
         return known
     try:
         answer, reference = without_escapes(exchange.answer), as_reference(exchange.reference)
-        who, by_judge = _scorer(wanted, judging, of_suite=scorer is None, absent=reference.absent)
-        name, version = who.name, who.version
+        used, by_judge = _scorer(wanted, judging, of_suite=scorer is None, absent=reference.absent)
+        name, version = used.name, used.version
         key = ruling_key(judging, name, answer) if judging and by_judge else ""
-        score = _ruled_before(exchange, key) or who.judge(answer, reference)
-        if who.whole and exchange.finish_reason in CUT_OFF and score.verdict == "partial":
+        score = _ruled_before(exchange, key) or used.judge(answer, reference)
+        if used.whole and exchange.finish_reason in CUT_OFF and score.verdict == "partial":
             score = replace(score, verdict="wrong", why=f"cut off; {score.why}")  # and so censored
         if score.verdict == "unclear" and not by_judge and judging and judging.strategy != "rule":
             key = ruling_key(judging, name, answer)
@@ -135,18 +135,18 @@ def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scor
 
 
 def _scorer(wanted: ScorerLike, judging: JudgePanel | None, *, of_suite: bool, absent: bool) -> tuple[Scorer, bool]:
-    """Who scores, and whether it asks judges. A scorer that a test names itself is asked as it is."""
+    """The scorer to use, and whether it asks judges. One that a test names itself is used as it is."""
     if not isinstance(wanted, str):
         return as_scorer(wanted), False
     if judging is None:
         if wanted.startswith(JUDGE):
             raise ValueError(f"{wanted} needs a judge: give --judge SPEC")
         return as_scorer(wanted), False
-    who = chosen(wanted, judging.strategy if of_suite else "auto", judging.prompt, absent=absent)
-    if who.style is None:
-        return as_scorer(cast(str, who.rule)), False
-    judge = judge_scorer(judging, who.style)
-    return (judge if who.rule is None else recalling(as_scorer(who.rule), judge)), True
+    choice = chosen(wanted, judging.strategy if of_suite else "auto", judging.prompt, absent=absent)
+    if choice.style is None:
+        return as_scorer(cast(str, choice.rule)), False
+    judge = judge_scorer(judging, choice.style)
+    return (judge if choice.rule is None else recalling(as_scorer(choice.rule), judge)), True
 
 
 def _by_judge(exchange: Answered, judging: JudgePanel, unclear: Score) -> Score:
@@ -166,9 +166,9 @@ def _scored_before(exchange: Answered, name: str) -> ScoringResult | None:
     before, ours = _before(exchange), SCORERS.get(name)
     if before is None or ours is None or (before.scorer, before.scorer_version) != (ours.name, ours.version):
         return None
-    return (
-        None if RULED in before.details.score else ScoringResult(_score_of(before), ours.name, ours.version, known=True)
-    )
+    if RULED in before.details.score:
+        return None
+    return ScoringResult(_score_of(before), ours.name, ours.version, known=True)
 
 
 def _ruled_before(exchange: Answered, key: str) -> Score | None:
@@ -227,15 +227,15 @@ def as_reference(reference: object) -> Reference:
     if isinstance(reference, str):
         return Reference((reference,))
     if isinstance(reference, Mapping):
-        given = {name: reference[name] for name in _FIELDS if name in reference}
+        values = {name: reference[name] for name in _FIELDS if name in reference}
     else:
-        given = {name: getattr(reference, name) for name in _FIELDS if hasattr(reference, name)}
-    if not given:
+        values = {name: getattr(reference, name) for name in _FIELDS if hasattr(reference, name)}
+    if not values:
         raise ValueError(f"a reference needs answers or parts, this {type(reference).__name__} has none")
-    plural = {name: _texts(given[name]) for name in ("parts", "distractors", "labels", "given") if name in given}
-    single = {name: str(given[name]) for name in ("statement", "keyword", "question", "language") if name in given}
-    tables = {"places": _table(given.get("places"), float), "kinds": _table(given.get("kinds"), str)}
-    answers, absent = _texts(given.get("answers", ())), given.get("absent") is True
+    plural = {name: _texts(values[name]) for name in ("parts", "distractors", "labels", "given") if name in values}
+    single = {name: str(values[name]) for name in ("statement", "keyword", "question", "language") if name in values}
+    tables = {"places": _table(values.get("places"), float), "kinds": _table(values.get("kinds"), str)}
+    answers, absent = _texts(values.get("answers", ())), values.get("absent") is True
     return Reference(answers, **plural, **single, **tables, absent=absent)  # type: ignore[arg-type]  # names come from Reference's own fields
 
 
@@ -251,10 +251,6 @@ def _table(value: object, kind: type[Kind]) -> dict[str, Kind]:
         return {}
     kinds = (int, float) if kind is float else (kind,)
     return {str(name): kind(entry) for name, entry in value.items() if isinstance(entry, kinds)}
-
-
-def _label(scorer: ScorerLike) -> tuple[str, int]:
-    return (scorer, 1) if isinstance(scorer, str) else (label(scorer), version_of(scorer))
 
 
 def _checked(score: object) -> Score:

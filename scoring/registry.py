@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from difflib import get_close_matches
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 
@@ -28,15 +30,16 @@ SCORERS = MappingProxyType(
 def scorer_named(name: str) -> Scorer:
     """Return the scorer of that name: one of ours, an installed package's, or one's own as `module:attribute`.
 
-    Judges are made by `judges.scorers.judged`. Raises `ValueError` where there is none.
+    Modules of the current folder are found too. Judges are made by `judges.judged`. Raises `ValueError` where there is
+    none.
     """
     if name in SCORERS:
         return SCORERS[name]
     if ":" in name.strip(":"):
-        return imported_scorer(name)
-    others = installed()
-    if name in others:
-        return installed_scorer(others[name])
+        return _loaded(name, lambda: _imported(name), "cannot be imported")
+    others = {each.name: each for each in entry_points(group=GROUP)}
+    if entry := others.get(name):
+        return _loaded(name, entry.load, f"its entry point {entry.value} is no good")
     known = {*SCORERS, *others}
     close = get_close_matches(name, known, n=3, cutoff=0.5)
     names = [*close, *sorted(known - set(close)), "module:attribute"]
@@ -74,53 +77,27 @@ def version_of(scorer: object) -> int:
     return version if isinstance(version, int) else 1
 
 
-def installed() -> dict[str, EntryPoint]:
-    """The scorers that installed packages bring, by name: entry points of the group `needlework.scorers`."""
-    return {each.name: each for each in entry_points(group=GROUP)}
-
-
-def imported_scorer(named: str) -> Scorer:
-    """The scorer that `module:attribute` names. Modules of the current folder are found too.
-
-    Raises `ValueError` where there is none.
-    """
-    module, _, attribute = named.partition(":")
+def _loaded(name: str, load: Callable[[], object], fault: str) -> Scorer:
+    """The scorer that `load` gives, under the name that it was asked for by. Raises `ValueError`."""
     try:
-        with _current_folder():
-            found = import_module(module)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-    except Exception as error:  # noqa: BLE001 - a user's module may raise anything when it is imported
+        scorer = load()
+    except Exception as error:  # noqa: BLE001 - the module of a user or a package may raise anything
         problem = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise ValueError(f"scorer {named!r}: cannot be imported ({problem})") from None
-    return _scorer(named, found)
+        raise ValueError(f"scorer {name!r}: {fault} ({problem})") from None
+    if isinstance(scorer, Scorer):
+        return replace(scorer, name=name)
+    if callable(scorer):
+        return scorer_of(scorer, name)
+    raise ValueError(f"scorer {name!r}: is a {type(scorer).__name__}; give a Scorer or a function(answer, reference)")
 
 
-def installed_scorer(entry: EntryPoint) -> Scorer:
-    """The scorer that an entry point names. Raises `ValueError` where it cannot be loaded."""
-    try:
-        return _scorer(entry.name, entry.load())
-    except Exception as error:  # noqa: BLE001 - a package may raise anything when it is imported
-        problem = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise ValueError(f"scorer {entry.name!r}: its entry point {entry.value} is no good ({problem})") from None
-
-
-def _scorer(named: str, found: object) -> Scorer:
-    if isinstance(found, Scorer):
-        return Scorer(named, found.version, found.judge, found.whole)
-    if callable(found):
-        return scorer_of(found, named)
-    raise ValueError(f"scorer {named!r}: is a {type(found).__name__}; give a Scorer or a function(answer, reference)")
-
-
-@contextmanager
-def _current_folder() -> Iterator[None]:
+def _imported(name: str) -> object:
+    """What `module:attribute` names; modules of the current folder are found too."""
+    module, _, attribute = name.partition(":")
     here = str(Path.cwd())
-    added = here not in sys.path
-    if added:
-        sys.path.insert(0, here)
+    sys.path.insert(0, here)
     try:
-        yield
+        return attrgetter(attribute)(import_module(module))
     finally:
-        if added and here in sys.path:
+        with suppress(ValueError):
             sys.path.remove(here)

@@ -125,8 +125,8 @@ def _read_file(path: Path) -> tuple[Mapping[str, Any], Sequence[str]]:
     from needlework.haystack_fixtures.configuration import published_presets as published
 
     if path.suffix.lower() == ".py":
-        suites, notes = published.suites_of_python(path, _short_text("--preset", path))
-        return {path.stem: {"suite": suites}}, notes
+        suites, unread = published.suites_of_python(path, _short_text("--preset", path))
+        return {path.stem: {"suite": suites}}, unread
     table = read_table("--preset", path)
     keys = {key.replace("-", "_"): value for key, value in table.items()}
     tables = [each for each in table.values() if isinstance(each, dict)]
@@ -134,8 +134,8 @@ def _read_file(path: Path) -> tuple[Mapping[str, Any], Sequence[str]]:
     if not table or has_suites or (tables and not keys.keys() & NAMES.keys()):
         return table, ()
     if is_task(keys):
-        suites, notes = published.suites_of_task(path, keys)
-        return {path.stem: {"suite": suites}}, notes
+        notes: list[str] = []
+        return {path.stem: {"suite": published.suites_of_task(path, keys, notes)}}, notes
     of_run = {key: keys[key] for key in keys.keys() & BY_KEY.keys() - NAMES.keys() if not BY_KEY[key].suite}
     of_run.pop("task", None)
     suite = {key: value for key, value in keys.items() if key not in of_run}

@@ -14,7 +14,8 @@ from typing import Annotated, Any, Literal
 from msgspec import Struct
 
 from needlework.core.errors import InputError
-from needlework.core.options import path, text, tokens
+from needlework.core.grid import parse_tokens
+from needlework.core.options import path, text
 from needlework.haystack_fixtures.documents.data_set_files import (
     KINDS,
     OPTION,
@@ -246,4 +247,4 @@ class DataOptions(Struct, frozen=True):
     data_where: Annotated[tuple[str, ...], conditions] = ()  # `COLUMN=VALUE|VALUE` conditions that a row has to meet
     data_limit: int = 0  # rows of each group, 0 for all
     data_cut: Literal["exact", "compat", "none"] = "exact"  # how LongBench v2's documents are cut
-    data_window: Annotated[int, tokens] = 120_000  # tokens of a whole prompt that is cut by `compat`
+    data_window: Annotated[int, parse_tokens] = 120_000  # tokens of a whole prompt that is cut by `compat`

@@ -60,23 +60,17 @@ def pytest_pycollect_makeitem() -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Refuse a wrong grid, and what collecting has found wrong, in one line."""
-    _check_grid(session.config)
+    """Refuse a wrong grid once and not again for every file of cells, and what collecting shows to be wrong."""
+    state, worker = run_state(session.config), is_worker(session.config)
+    if not worker and cells_to_come(session.config):
+        try:
+            _ = state.grid
+        except InputError as error:
+            raise pytest.UsageError(str(error)) from None
     done = yield
-    wrong = run_state(session.config).collection_error
-    if wrong and not is_worker(session.config):
-        raise pytest.UsageError(wrong)
+    if state.collection_error and not worker:
+        raise pytest.UsageError(state.collection_error)
     return done
-
-
-def _check_grid(config: pytest.Config) -> None:
-    """Refuse a wrong grid once, and not again for every file of cells."""
-    if is_worker(config) or not cells_to_come(config):
-        return
-    try:
-        _ = run_state(config).grid
-    except InputError as error:
-        raise pytest.UsageError(str(error)) from None
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

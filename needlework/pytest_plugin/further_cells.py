@@ -41,7 +41,7 @@ class Further:
             done = yield
         finally:
             session.items = collected
-        while cells := run_state(session.config).more_cells():
+        while cells := session.config.hook.pytest_needlework_more_cells(config=session.config):
             self._run(session, self._order(cells))
         return done
 

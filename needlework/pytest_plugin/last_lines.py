@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -69,8 +68,13 @@ def screen_of(reporter: pytest.TerminalReporter, settings: Settings) -> Screen:
     )
 
 
-def report_lines(finished: Finished, screen: Screen) -> Iterator[Line]:
-    """The sentence, the faults, the heatmaps, tables and notes of the run; with -vv its statistics too."""
+def long_lines(
+    finished: Finished, now: Sequence[Record], folder: OpenFolder, windows: Mapping[str, int], screen: Screen
+) -> Iterator[Line]:
+    """The sentence, the faults, the heatmaps, tables and notes of the run; with -vv its statistics too.
+
+    Then what became of this session's records (`now`), and the files. `windows`: model -> tokens.
+    """
     report = finished.report
     headline = headline_of(report)
     yield headline.sentence, ""
@@ -80,12 +84,17 @@ def report_lines(finished: Finished, screen: Screen) -> Iterator[Line]:
     if screen.verbose > 1:
         lines += section_lines([*panel_sections(report.statistics), *twins_sections(report.twins)])
     yield from ((line, "") for line in lines)
+    for line in unscored_lines(now, windows):
+        yield line, "red" if line.startswith("invalid") else "yellow" if line.startswith("skipped") else ""
+    ended = (*shared_lines(now), *_folder_lines(finished, now, folder), f"results: {relative(folder.path)}")
+    files = map(relative, finished.files)
+    yield from ((line, "") for line in (*ended, *files, next_line(report, relative(folder.path))))
 
 
 def short_lines(
     finished: Finished, now: Sequence[Record], folder: OpenFolder, windows: Mapping[str, int], last: int, screen: Screen
 ) -> Iterator[Line]:
-    """The run in short; `last`: lines that will stand below it. `now`, `windows`: as for `session_lines`."""
+    """The run in short; `last`: lines that will stand below it. `now`, `windows`: as for `long_lines`."""
     skipped = [line for line in unscored_lines(now, windows) if line.startswith("skipped")]
     yield from ending(
         finished.report,
@@ -109,28 +118,12 @@ def latency_of(finished: Finished, screen: Screen) -> list[Line]:
     return [(line, "") for line in ("", *lines)]
 
 
-def session_lines(
-    finished: Finished, now: Sequence[Record], folder: OpenFolder, windows: Mapping[str, int]
-) -> Iterator[Line]:
-    """What became of this session's records: without a score, shared tokens, replayed. `windows`: model -> tokens."""
-    for line in unscored_lines(now, windows):
-        yield line, "red" if line.startswith("invalid") else "yellow" if line.startswith("skipped") else ""
-    for line in (*shared_lines(now), *_folder_lines(finished, now, folder)):
-        yield line, ""
-
-
 def _folder_lines(finished: Finished, now: Sequence[Record], folder: OpenFolder) -> Iterator[str]:
     """Which answers are of earlier sessions, and which are left for the next."""
     records = finished.report.records
     yield from replayed_lines(folder.replayed(now), len(now), folder.written_at, len(records))
     if finished.report.interrupted:
         yield from kept_lines(folder.kept(records))
-
-
-def file_lines(finished: Finished, folder: Path) -> Iterator[Line]:
-    """The files that were written, and what to do next."""
-    yield from ((relative(path), "") for path in finished.files)
-    yield next_line(finished.report, relative(folder)), ""
 
 
 def verdict_lines(

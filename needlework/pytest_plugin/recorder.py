@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
@@ -26,7 +26,6 @@ from needlework.results.run.open_folder import OpenFolder, Selected, exit_status
 from needlework.results.style import counted, one_line, relative
 
 if TYPE_CHECKING:
-    from needlework.pytest_plugin.last_lines import Line, Screen
     from needlework.results.adaptive.run import AdaptiveRun
     from needlework.results.gates.gate import Gate, Verdict
     from needlework.results.gates.gatekeeper import Gatekeeper
@@ -178,7 +177,7 @@ class Recorder:
 
             cells = self._adaptive.further(self._records)
             return self._asked(cells, turn_line(cells))
-        records = self._selected_of(self.folder.whole(self._records))
+        records = self._selected.of(self.folder.whole(self._records), self._records)
         if self._gatekeeper is None or self._void(records):
             return None
         cells = self._gatekeeper.further(records, windows_of(self.folder.facts))
@@ -219,7 +218,7 @@ class Recorder:
 
         records = self.folder.whole(self._records)
         publish_latencies(self._config, self._records)
-        planned, selected = self._selected.planned(records), self._selected_of(records)
+        planned, selected = self._selected.planned(records), self._selected.of(records, self._records)
         if self._gatekeeper is not None:
             early = interrupted(len(records), planned)
             self._verdicts = self._gatekeeper.verdicts(selected, early, windows_of(self.folder.facts))
@@ -276,22 +275,10 @@ class Recorder:
     def pytest_unconfigure(self) -> None:
         self._signals.stop()
 
-    def _selected_of(self, records: list[Record]) -> list[Record]:
-        """What gates and the exit status are about, of the run's records."""
-        return self._selected.of(records, self._records)
-
     def _void(self, records: list[Record]) -> bool:
         if self._settings.shard is not None:
             return False  # of the whole run, which needlework merge sees
         return is_void(records, windows_of(self.folder.facts), self._settings.max_errors)
-
-    def _all_lines(self, finished: Finished, windows: Mapping[str, int], screen: Screen) -> Iterator[Line]:
-        from needlework.pytest_plugin import last_lines
-
-        yield from last_lines.report_lines(finished, screen)
-        yield from last_lines.session_lines(finished, self._records, self.folder, windows)
-        yield f"results: {relative(self.folder.path)}", ""
-        yield from last_lines.file_lines(finished, self.folder.path)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
         if not self._records:
@@ -318,7 +305,7 @@ class Recorder:
             if screen.verbose < 1:
                 lines = last_lines.short_lines(finished, self._records, self.folder, windows, len(below), screen)
             else:
-                lines = self._all_lines(finished, windows, screen)
+                lines = last_lines.long_lines(finished, self._records, self.folder, windows, screen)
             for line, color in screen.shown(lines):
                 terminalreporter.write_line(line, **({color: True} if color else {}))
         for line, color in below:

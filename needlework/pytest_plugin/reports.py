@@ -119,7 +119,9 @@ def pytest_report_teststatus(report: Any, config: pytest.Config) -> tuple[str, s
     if report.nodeid.startswith(GATE):
         # Counted, and told in the summary; no part of the cells' progress.
         category = "" if report.when != "call" else "inconclusive" if report.skipped else report.outcome
-        return category, "", gate_word(report)
+        # The word before a gate in pytest's short summary; none while cells are shown one by one.
+        in_summary = report.when == "call" and getattr(report, "in_summary", False)
+        return category, "", report.outcome.upper() if in_summary else ""
     payload = None if is_worker(config) else payload_of(report)
     if payload is None or report.when != "call":
         return None
@@ -235,11 +237,6 @@ def gate_case(verdict: Verdict) -> tuple[pytest.TestReport, pytest.TestReport]:
         pytest.TestReport(nodeid, location, {}, outcomes[verdict.state], longrepr, "call"),
         pytest.TestReport(nodeid, location, {}, "passed", None, "teardown", user_properties=properties),
     )
-
-
-def gate_word(report: pytest.TestReport) -> str:
-    """The word before a gate in pytest's short summary; none while cells are shown one by one."""
-    return report.outcome.upper() if report.when == "call" and getattr(report, "in_summary", False) else ""
 
 
 def _brief(verdict: Verdict) -> str:

@@ -156,7 +156,8 @@ class RunState:
     @cached_property
     def queue(self) -> Queue:
         """This process's queue of cells."""
-        return Queue(self.engine, stored=self.stored_answer, keep=self.store_answer, waits=self.judge_early)
+        stored = lambda key: self.stored_answers.get(key)  # noqa: E731 - read with the first question
+        return Queue(self.engine, stored=stored, keep=self.store_answer, waits=self.judging.waits)
 
     def close_queue(self) -> None:
         """Ask nothing more."""
@@ -171,11 +172,8 @@ class RunState:
             return None
         from needlework.models.engines.serve import Serving
 
-        return Serving(self._served, self._server_folder, given_to_worker(self._config, SERVER))
-
-    def _server_folder(self) -> Path:
-        """Where the server's log goes: into the run's folder."""
-        return self.folder / "server"
+        # The server's log goes into the run's folder.
+        return Serving(self._served, lambda: self.folder / "server", given_to_worker(self._config, SERVER))
 
     @property
     def folder(self) -> Path:
@@ -199,12 +197,8 @@ class RunState:
         earlier = read_journal(self.folder / JOURNAL) if worker else self.open_recorder.folder.earlier
         return stored_answers(earlier, read_waiting(self.folder), read_rulings(self.folder))
 
-    def stored_answer(self, key: str) -> StoredAnswer | None:
-        """The answer of a trial that has been answered before; it is scored again in place of asking the model."""
-        return self.stored_answers.get(key)
-
     def is_stored(self, cell: Cell) -> bool:
-        return self.stored_answer(self.engine.key(cell)) is not None
+        return self.engine.key(cell) in self.stored_answers
 
     def store_answer(self, exchange: Exchange) -> None:
         """Write down an answer that has come before its cell's turn: no kill loses it. Called in threads."""
@@ -218,18 +212,10 @@ class RunState:
         if line is not None and self.journal_of_process is not None:
             self.journal_of_process.append(line)
 
-    def judge_early(self, exchange: Exchange) -> None:
-        """Begin to ask judges about an exchange whose turn is still to come. Called in threads; does not wait."""
-        self.judging.waits(exchange)
-
     def ask_while_judging(self, ruling: Future[Any]) -> None:
         """Ask the cells to come while a test waits for its judges; returns when they have ruled, or before."""
         ruling.add_done_callback(lambda _ruling: self.queue.wake())
         self.queue.go_on(unless=ruling.done)
-
-    def more_cells(self) -> Sequence[Cell] | None:
-        """Cells to run beyond those that have run, by `pytest_needlework_more_cells`; `None` for no more."""
-        return cast("Sequence[Cell] | None", self._config.hook.pytest_needlework_more_cells(config=self._config))
 
     def show_status(self, line: str) -> None:
         """Tell who waits, at once, that a server has fallen silent or the like. Called in threads."""

@@ -21,7 +21,7 @@ from needlework.results.rescore import check_scorer
 from needlework.results.run.answer_vectors import voting_embedder
 from needlework.results.statistics.adaptive import rules_of
 from needlework.results.statistics.length_scores import RELATIVE_TO, parse_relative_to
-from needlework.scoring.judges.judges import JUDGE, OWN, own_prompt
+from needlework.scoring.judges.judges import JUDGE, OWN, check_prompt
 
 
 def check_run(settings: Settings, folder: Path) -> list[Gate]:
@@ -61,7 +61,7 @@ def _check_scorers(settings: Settings) -> None:
         if other is not None:
             raise InputError("--judge-prompt", settings.judge_prompt, f"{other} has a prompt of its own: leave one out")
         try:
-            own_prompt(prompt_text(settings.judge_prompt))
+            check_prompt(prompt_text(settings.judge_prompt))
         except ValueError as error:
             raise InputError("--judge-prompt", settings.judge_prompt, str(error)) from None
     for name in names:

@@ -21,7 +21,6 @@ from needlework.scoring.verdicts import expected_text, verdict_for
 # `rule`: never. `llm`: of every answer. `llm_recall`: of those that the rule does not score in full; the score is the
 # greater of both. `auto`: of every answer where the scorer is a judge, else only of answers that the rule cannot tell.
 # EvalScope keeps the rule's score where the judge fails; here such a trial is an error: nobody knows what was missed.
-Strategy = Literal["auto", "rule", "llm", "llm_recall"]
 JUDGE = "judge_"  # `judge_evalscope`, `judge_documents`: made of the run's judges
 _ENOUGH = 0.99  # of a rule's score: EvalScope's number
 
@@ -62,7 +61,8 @@ def chosen(name: str, strategy: str, prompt: str | None, *, absent: bool = False
     only `judge_documents` is told.
     """
     by_judge = name.startswith(JUDGE)
-    style = name.removeprefix(JUDGE) if by_judge else _style(name, prompt)
+    usual = OWN if prompt is not None else STYLE if name == DOCUMENTS.name else "evalscope"
+    style = name.removeprefix(JUDGE) if by_judge else usual
     rule = (DOCUMENTS.name if style == STYLE else MATCH.name) if by_judge else name
     if name == ABSTAIN.name or strategy == "rule" or (absent and style != STYLE):
         return ScorerChoice(rule, None)
@@ -89,16 +89,12 @@ def recalling(rule: Scorer, judge: Scorer) -> Scorer:
 
 def judge_scorer(judging: JudgePanel, style: str) -> Scorer:
     """The scorer of the run's judges in one style."""
-    return judged_by(judging.asks, style, judging.prompt)
+    return majority({name: judged(ask, style, judging.prompt) for name, ask in judging.asks.items()})
 
 
 def ruling_key(judging: JudgePanel, scorer: str, answer: str) -> str:
     """What names a ruling on one answer: who judged by what, and the answer. The trial's key says the question."""
     return sha256(dumps([judging.identity, scorer, answer]).encode()).hexdigest()[:16]
-
-
-def _style(name: str, prompt: str | None) -> str:
-    return OWN if prompt is not None else STYLE if name == DOCUMENTS.name else "evalscope"
 
 
 Ask = Callable[[str, str], str]
@@ -132,15 +128,12 @@ def _reply(ask: Ask, system: str, user: str) -> str:
 JUDGE_SAID = "judge:"  # and the judge's name: the key of a score's details that has one judge's value
 TIED = "tied"
 
-Rebuilt = Callable[[Score, float], Score]
-"""A score like the given one, of another value (0..1)."""
 
-
-def majority(scorers: Mapping[str, Scorer], marked: Rebuilt) -> Scorer:
+def majority(scorers: Mapping[str, Scorer]) -> Scorer:
     """Make one scorer of each judge's, asked at once: the median of their values, so the majority of rights and wrongs.
 
-    `marked`: makes the score of a value between their marks; an even split of rights and wrongs is `unclear`. A judge
-    without a readable reply has no say; where half of them or more have none, the first one's fault is raised.
+    An even split of rights and wrongs is `unclear`. A judge without a readable reply has no say; where half of them or
+    more have none, the first one's fault is raised.
     """
     names = list(scorers)
     first = scorers[names[0]]
@@ -152,34 +145,32 @@ def majority(scorers: Mapping[str, Scorer], marked: Rebuilt) -> Scorer:
             return first.judge(answer, reference)
         threads = ThreadPoolExecutor(len(names))
         try:
-            said = list(threads.map(lambda name: _said(scorers[name], answer, reference), names))
+            results = list(threads.map(lambda name: _score_or_fault(scorers[name], answer, reference), names))
         finally:
             threads.shutdown(wait=False)  # who ends the run does not wait for the judges; no `with`, which would
-        scores = [each for each in said if isinstance(each, Score)]
-        faults = [each for each in said if not isinstance(each, Score)]
+        scores = {name: each for name, each in zip(names, results, strict=True) if isinstance(each, Score)}
+        faults = [each for each in results if not isinstance(each, Score)]
         if faults and 2 * len(scores) <= len(names):
             raise faults[0]
-        told = {
-            f"{JUDGE_SAID}{name}": each.value if isinstance(each, Score) else None
-            for name, each in zip(names, said, strict=True)
-        }
-        value = median(each.value for each in scores)
-        alike = next((each for each in scores if each.value == value), None)
-        if alike is None and {each.value for each in scores} == {0, 1}:
-            sides = ", ".join(
-                f"{name} {'right' if each.value else 'wrong'}"
-                for name, each in zip(names, said, strict=True)
-                if isinstance(each, Score)
-            )
-            chosen = Score(0.0, "unclear", scores[0].answer, f"the judges are split: {sides}", {TIED: True})
-        else:
-            chosen = alike or marked(scores[0], value)
-        return replace(chosen, details={**scores[0].details, **chosen.details, **told})
+        earliest = next(iter(scores.values()))
+        values = {name: each.value for name, each in scores.items()}
+        value = median(values.values())
+        decisive = next((each for each in scores.values() if each.value == value), None)
+        if decisive is None and set(values.values()) == {0, 1}:
+            sides = ", ".join(f"{name} {'right' if each else 'wrong'}" for name, each in values.items())
+            decisive = Score(0.0, "unclear", earliest.answer, f"the judges are split: {sides}", {TIED: True})
+        elif decisive is None:
+            why = f"judges: {value * _FULL:g} of 10 in the middle"
+            decisive = replace(earliest, value=value, verdict=_verdict(value, earliest.answer), why=why)
+        by_judge = {f"{JUDGE_SAID}{name}": values.get(name) for name in names}
+        return replace(decisive, details={**earliest.details, **decisive.details, **by_judge})
 
     return Scorer(first.name, first.version, judge)
 
 
-def _said(scorer: Scorer, answer: str, reference: Reference) -> Score | JudgeReplyError | JudgeUnreachableError:
+def _score_or_fault(
+    scorer: Scorer, answer: str, reference: Reference
+) -> Score | JudgeReplyError | JudgeUnreachableError:
     try:
         return scorer.judge(answer, reference)
     except (JudgeReplyError, JudgeUnreachableError) as error:
@@ -195,63 +186,47 @@ _PARTIAL_FROM = 0.5
 _SHOWN = 200
 
 
-def judged_by(asks: Mapping[str, Ask], style: str, prompt: str | None = None) -> Scorer:
-    """Make the scorer of one judge or several, by their names; of several, most decide (`several.majority`).
-
-    `prompt`: the text of one's own, for the style `prompt`. Raises `ValueError` for an unknown style or a wrong prompt.
-    """
-    scorers = {name: judged(ask, style, prompt) for name, ask in asks.items()}
-    return majority(scorers, _of_value)
-
-
 def judged(ask: Ask, style: str = "evalscope", prompt: str | None = None) -> Scorer:
     """Make a scorer of `ask(system, user) -> reply`. The value is the mark / 10.
 
     A mark of 9 or 10 is found, 5 up to 9 partial, less wrong. A reply that cannot be read is asked for once more, then
-    raises `JudgeReplyError`. A blank answer is empty without asking. `documents` has no marks (`judge_documents`);
-    `prompt` reads rights, wrongs and marks (`parse_ruling`).
+    raises `JudgeReplyError`. A blank answer is empty without asking. `documents` has no marks (`_documents_ruling`);
+    `prompt` is the text of one's own, whose replies have rights, wrongs and marks (`parse_ruling`). Raises `ValueError`
+    for an unknown style or a wrong prompt.
     """
+    rule: Callable[[Ask, str, Reference], Score]
     if style == STYLE:
-        return judged_documents(ask)
-    if style == OWN:
-        return _by_own_prompt(ask, prompt or "")
-    if style not in get_args(JudgeStyle):
+        rule = _documents_ruling
+    elif style == OWN:
+        check_prompt(prompt or "")
+        rule = partial(_own_ruling, prompt or "")
+    elif style in get_args(JudgeStyle):
+        rule = partial(_mark, cast("JudgeStyle", style))
+    else:
         raise ValueError(f"unknown judge style {style!r}: use {', '.join(get_args(JudgeStyle))}, {STYLE} or {OWN}")
 
-    marks = cast("JudgeStyle", style)
-
     def judge(answer: str, reference: Reference) -> Score:
-        if not answer.strip():
-            return Score(0.0, "empty", why="no text")
-        system, user = judge_messages(marks, reference.question, _expected(reference), answer)
-        mark, asked = read_reply(ask, partial(_read, marks), system, user)
-        why = f"judge: {mark:g} of 10"
-        return Score(mark / _FULL, _verdict(mark / _FULL, answer), answer[:_SHOWN], why, {"mark": mark, "asked": asked})
+        return rule(ask, answer, reference) if answer.strip() else Score(0.0, "empty", why="no text")
 
-    return Scorer(f"judge_{style}", 1, judge)
+    return Scorer(f"{JUDGE}{style}", 1, judge)
 
 
-def _by_own_prompt(ask: Ask, text: str) -> Scorer:
-    prompt = own_prompt(text)
-
-    def judge(answer: str, reference: Reference) -> Score:
-        if not answer.strip():
-            return Score(0.0, "empty", why="no text")
-        accepted = (
-            "\n".join(reference.answers) if reference.answers and not reference.statement else _expected(reference)
-        )
-        message = prompt.filled(reference.question, accepted, answer)
-        ruling, asked = read_reply(ask, parse_ruling, "", message)
-        why = f"judge: {ruling.reason or f'{ruling.value:.0%}'}"
-        return Score(ruling.value, _verdict(ruling.value, answer), answer[:_SHOWN], why, {"asked": asked})
-
-    return Scorer(f"judge_{OWN}", 1, judge)
+def _mark(style: JudgeStyle, ask: Ask, answer: str, reference: Reference) -> Score:
+    user = f"[Question]\n{reference.question}\n\n[Reference]\n{_expected(reference)}\n\n[Answer]\n{answer}\n"
+    parse = parse_evalscope_reply if style == "evalscope" else parse_llmtest_reply
+    mark, asked = read_reply(ask, parse, _SYSTEM[style], user)
+    value, details = mark / _FULL, {"mark": float(mark), "asked": asked}
+    return Score(value, _verdict(value, answer), answer[:_SHOWN], f"judge: {mark:g} of 10", details)
 
 
-def _of_value(like: Score, value: float) -> Score:
-    """A score like the given one, of a value between several judges' marks."""
-    why = f"judges: {value * _FULL:g} of 10 in the middle"
-    return replace(like, value=value, verdict=_verdict(value, like.answer), why=why)
+def _own_ruling(prompt: str, ask: Ask, answer: str, reference: Reference) -> Score:
+    accepted = "\n".join(reference.answers) if reference.answers and not reference.statement else _expected(reference)
+    values = {"question": reference.question, "reference": accepted, "answer": answer}
+    # What is filled in is not looked through for placeholders again.
+    message = _PLACEHOLDER.sub(lambda match: values[_MEANS[match[1]]], prompt)
+    ruling, asked = read_reply(ask, parse_ruling, "", message)
+    why = f"judge: {ruling.reason or f'{ruling.value:.0%}'}"
+    return Score(ruling.value, _verdict(ruling.value, answer), answer[:_SHOWN], why, {"asked": asked})
 
 
 def _expected(reference: Reference) -> str:
@@ -263,10 +238,6 @@ def _expected(reference: Reference) -> str:
 def _verdict(value: float, answer: str) -> Verdict:
     verdict: Verdict = "found" if value >= _FOUND_FROM else "partial" if value >= _PARTIAL_FROM else "wrong"
     return verdict_for(0.0, answer) if verdict == "wrong" else verdict
-
-
-def _read(style: JudgeStyle, reply: str) -> float:
-    return parse_evalscope_reply(reply) if style == "evalscope" else float(parse_llmtest_reply(reply))
 
 
 # EvalScope and LLMTest differ in scale and in how the verdict is written; the wording is ours. EvalScope shows its
@@ -296,13 +267,7 @@ _SYSTEM: dict[JudgeStyle, str] = {
 }
 
 
-def judge_messages(style: JudgeStyle, question: str, reference: str, answer: str) -> tuple[str, str]:
-    """Write the system and the user message for one answer."""
-    user = f"[Question]\n{question}\n\n[Reference]\n{reference}\n\n[Answer]\n{answer}\n"
-    return _SYSTEM[style], user
-
-
-_PLACE = re.compile(r"\{(\w+)\}")
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
 # Each under the names that others' judge prompts have: EvalScope's, simple-evals', inspect_ai's.
 _NAMES = {
     "question": ("question", "input", "query"),
@@ -312,23 +277,11 @@ _NAMES = {
 _MEANS = {name: meaning for meaning, names in _NAMES.items() for name in names}
 
 
-@dataclass(frozen=True, slots=True)
-class OwnPrompt:
-    """The text as it was written; make it with `own_prompt`."""
-
-    text: str
-
-    def filled(self, question: str, reference: str, answer: str) -> str:
-        """The message for one answer. What is filled in is not looked through for placeholders again."""
-        values = {"question": question, "reference": reference, "answer": answer}
-        return _PLACE.sub(lambda found: values[_MEANS[found[1]]], self.text)
-
-
-def own_prompt(text: str) -> OwnPrompt:
-    """Check a prompt. Raises `ValueError` where it lacks the answer, or has a placeholder that is none of ours."""
+def check_prompt(text: str) -> None:
+    """Raise `ValueError` where a prompt lacks the answer, or has a placeholder that is none of ours."""
     if not text.strip():
         raise ValueError("is empty; write the prompt, with {question}, {reference} and {answer}")
-    names = dict.fromkeys(_PLACE.findall(text))
+    names = dict.fromkeys(_PLACEHOLDER.findall(text))
     strange = [name for name in names if name not in _MEANS]
     if strange:
         raise ValueError(f"{{{strange[0]}}} is no placeholder; there are {{question}}, {{reference}} and {{answer}}")
@@ -344,7 +297,6 @@ def own_prompt(text: str) -> OwnPrompt:
         raise ValueError("has no {answer}: the judge would not see what it judges")
     if not any(_MEANS[name] in ("reference", "question") for name in names):
         raise ValueError("has neither {question} nor {reference}: the judge would not know what is right")
-    return OwnPrompt(text)
 
 
 # The protocol is L-Eval's (`llm_eval.py` at cd34b05): question, reference and both answers, never the document; the
@@ -390,7 +342,6 @@ def read_choice_compat(reply: str) -> Choice | None:
 # It sees question, accepted answers and the answer under test, and never the documents. Where the answer was taken out
 # of the documents, it says whether the answer abstains. What the offline rule (`documents`) says is recorded beside it.
 STYLE = "documents"
-_DOCUMENTS_SHOWN = 200
 
 _REPLY = 'Reply with one JSON object and nothing else: {"reason": "one sentence", "correct": true or false}'
 _PRESENT = (
@@ -408,31 +359,16 @@ _ABSENT = (
 )
 
 
-def documents_messages(question: str, accepted: tuple[str, ...], answer: str, *, absent: bool) -> tuple[str, str]:
-    """Write the system and the user message for one answer; an absent arm has no accepted answers."""
-    references = "" if absent else "[Accepted answers]\n" + "".join(f"- {text}\n" for text in accepted) + "\n"
-    return _ABSENT if absent else _PRESENT, f"[Question]\n{question}\n\n{references}[Answer]\n{answer}\n"
-
-
-def judged_documents(ask: Ask) -> Scorer:
-    """Make the scorer of `ask(system, user) -> reply`.
-
-    A reply that cannot be read is asked for once more, then raises `JudgeReplyError`. A blank answer is empty without
-    asking. Details: `rule`, the offline rule's verdict, and what it rests on.
-    """
-
-    def judge(answer: str, reference: Reference) -> Score:
-        if not answer.strip():
-            return Score(0.0, "empty", why="no text")
-        rule = documents_score(answer, reference)
-        accepted = reference.answers or reference.parts
-        system, user = documents_messages(reference.question, accepted, answer, absent=reference.absent)
-        ruling, asked = read_reply(ask, parse_ruling, system, user)
-        verdict = "found" if ruling.correct else verdict_for(0.0, answer)
-        if reference.absent and verdict == "refused":  # the judge read more into it than a refusal
-            verdict = "wrong"
-        details = {**rule.details, "rule": rule.verdict, "asked": asked}
-        why = f"judge: {ruling.reason or ('right' if ruling.correct else 'wrong')}"
-        return Score(float(ruling.correct), verdict, answer[:_DOCUMENTS_SHOWN], why, details)
-
-    return Scorer(f"judge_{STYLE}", 1, judge)
+def _documents_ruling(ask: Ask, answer: str, reference: Reference) -> Score:
+    """Whether the answer is right, without marks. Details: `rule`, the offline rule's verdict, and what it rests on."""
+    rule = documents_score(answer, reference)
+    listed = "".join(f"- {text}\n" for text in reference.answers or reference.parts)
+    accepted = "" if reference.absent else f"[Accepted answers]\n{listed}\n"
+    user = f"[Question]\n{reference.question}\n\n{accepted}[Answer]\n{answer}\n"
+    ruling, asked = read_reply(ask, parse_ruling, _ABSENT if reference.absent else _PRESENT, user)
+    verdict = "found" if ruling.correct else verdict_for(0.0, answer)
+    if reference.absent and verdict == "refused":  # the judge read more into it than a refusal
+        verdict = "wrong"
+    details = {**rule.details, "rule": rule.verdict, "asked": asked}
+    why = f"judge: {ruling.reason or ('right' if ruling.correct else 'wrong')}"
+    return Score(float(ruling.correct), verdict, answer[:_SHOWN], why, details)

@@ -9,11 +9,12 @@ import string
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from importlib import import_module
 from itertools import combinations
 from math import fsum
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 import regex
 
@@ -67,10 +68,7 @@ def spaced(text: str) -> str:
 
 @cache
 def _segmenter() -> Any:
-    try:
-        import jieba
-    except ImportError:
-        raise MissingPackageError(f"Chinese text needs jieba: {REMEDY}") from None
+    jieba = _package("jieba", "Chinese text needs jieba")
     jieba.setLogLevel(logging.WARNING)
     return jieba.Tokenizer()
 
@@ -80,6 +78,13 @@ REMEDY = "pip install 'needlework[leval]'"
 
 class MissingPackageError(ImportError):
     """A package of the extra `leval` is not installed; its text is one line with the remedy."""
+
+
+def _package(module: str, need: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingPackageError(f"{need}: {REMEDY}") from None
 
 
 _RUN = regex.compile(r"\p{Han}+")
@@ -102,7 +107,7 @@ F1_COMPAT = Scorer("leval_f1_compat", 1, lambda answer, reference: _judge(answer
 # installed (`sentences`). The strict score differs on Chinese only, of which rouge-score's own words have nothing.
 PUBLISHED = ("rouge1", "rouge2", "rougeL")
 SUMMARY = "rougeLsum"
-_MISSING = f"ROUGE needs rouge-score: {REMEDY}"
+_NEED = "ROUGE needs rouge-score"
 
 
 @lru_cache(maxsize=1_024)  # both rules ask for the same
@@ -118,7 +123,8 @@ def rouge(answer: str, gold: str, *, chinese: bool = False) -> Mapping[str, floa
 
 def of_itself(text: str) -> dict[str, float]:
     """As `rouge(text, text)`, without the time that takes: 1 for all that a text has enough words for."""
-    words = len((SpacedWords() if has_chinese(text) else _english()).tokenize(text))
+    english = _package("rouge_score.tokenizers", _NEED).DefaultTokenizer
+    words = len((SpacedWords() if has_chinese(text) else english(use_stemmer=False)).tokenize(text))
     return {name: float(words >= (2 if name == "rouge2" else 1)) for name in (*PUBLISHED, SUMMARY)}
 
 
@@ -128,28 +134,15 @@ def geometric_mean(means: Mapping[str, float]) -> float:
 
 
 @cache
-def _english() -> RougeTokenizer:
-    try:
-        from rouge_score.tokenizers import DefaultTokenizer
-    except ImportError:
-        raise MissingPackageError(_MISSING) from None
-    tokenizer: RougeTokenizer = DefaultTokenizer(use_stemmer=False)
-    return tokenizer
-
-
-@cache
 def _scorer(names: tuple[str, ...], chinese: bool) -> Any:
-    try:
-        from rouge_score.rouge_scorer import RougeScorer
-    except ImportError:
-        raise MissingPackageError(_MISSING) from None
-    return RougeScorer(list(names), use_stemmer=False, tokenizer=SpacedWords() if chinese else None)
+    scorer = _package("rouge_score.rouge_scorer", _NEED).RougeScorer
+    return scorer(list(names), use_stemmer=False, tokenizer=SpacedWords() if chinese else None)
 
 
 def _rouge_judge(answer: str, reference: Reference, *, strict: bool) -> Score:
     golds = reference.answers or (gold_of(reference),)
-    found = [rouge(answer, gold, chinese=strict and has_chinese(answer, gold)) for gold in golds]
-    best = max(found, key=lambda scores: fsum(scores[name] for name in PUBLISHED))
+    scores_of_golds = [rouge(answer, gold, chinese=strict and has_chinese(answer, gold)) for gold in golds]
+    best = max(scores_of_golds, key=lambda scores: fsum(scores[name] for name in PUBLISHED))
     value = min(1.0, best["rougeL"])
     verdict = verdict_for(value, answer, partial_from=0.0)
     return Score(value, verdict, answer[:SHOWN], f"ROUGE-L {value:.4f}", dict(best))
@@ -189,8 +182,8 @@ def _folders() -> Iterator[Path]:
         return
     yield from (Path(folder) / _MODEL for folder in nltk.data.path)
     # A name without its package's code: only the namespace package above it is looked up.
-    found = importlib.util.find_spec("llama_index")
-    for folder in (found.submodule_search_locations or ()) if found else ():
+    spec = importlib.util.find_spec("llama_index")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
         yield Path(folder) / _IN_PACKAGE / _MODEL
 
 
@@ -214,13 +207,6 @@ class SpacedWords:
 
 ROUGE = Scorer("leval_rouge", 1, lambda answer, reference: _rouge_judge(answer, reference, strict=True))
 ROUGE_COMPAT = Scorer("leval_rouge_compat", 1, lambda answer, reference: _rouge_judge(answer, reference, strict=False))
-
-
-class RougeTokenizer(Protocol):
-    """What rouge-score asks of a tokenizer."""
-
-    def tokenize(self, text: str) -> list[str]:
-        """Return the words of a text."""
 
 
 # Its quirks are kept: a strict subset of the right letters is worth 0.25 however small it is; a reference of nothing

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from types import MappingProxyType
 from typing import Literal, cast
 
@@ -128,10 +129,10 @@ def _strict(answer: str, reference: Reference, *, several: bool) -> Score:
     return judged(float(bool(gold) and taken == gold), answer, taken, gold, why)
 
 
-LETTER = Scorer("leval_letter", 2, lambda answer, reference: _strict(answer, reference, several=False))
-LETTER_COMPAT = Scorer("leval_letter_compat", 1, lambda answer, reference: _compat(answer, reference, several=False))
-LETTERS = Scorer("leval_letters", 2, lambda answer, reference: _strict(answer, reference, several=True))
-LETTERS_COMPAT = Scorer("leval_letters_compat", 1, lambda answer, reference: _compat(answer, reference, several=True))
+LETTER = Scorer("leval_letter", 2, partial(_strict, several=False))
+LETTER_COMPAT = Scorer("leval_letter_compat", 1, partial(_compat, several=False))
+LETTERS = Scorer("leval_letters", 2, partial(_strict, several=True))
+LETTERS_COMPAT = Scorer("leval_letters_compat", 1, partial(_compat, several=True))
 
 
 # Compatible: upstream's extraction, on the reference too: digits up to the first point behind the first `The answer
@@ -239,11 +240,6 @@ _CODE_NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?!\w)")
 _TAIL = 4_000  # characters of an answer's end in which a value is looked for
 
 
-def compat_gold(gold: str) -> str:
-    """The reference as upstream compares it."""
-    return _plain(gold)
-
-
 def compat_output(answer: str, gold_words: int) -> str:
     """The part of an answer in which upstream looks for a reference of so many words."""
     text = _plain(answer)
@@ -317,7 +313,7 @@ def _closing(text: str, start: int) -> int:
 
 
 def _code_compat(answer: str, reference: Reference) -> Score:
-    gold = compat_gold(gold_of(reference))
+    gold = _plain(gold_of(reference))
     taken = compat_output(answer, len(gold.split()))
     return judged(exact_match(taken, gold), answer, taken, gold)
 

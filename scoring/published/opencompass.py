@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from rapidfuzz.distance import Levenshtein
 
@@ -85,14 +86,6 @@ def _share(
     return Score(value, verdict_for(value, answer, partial_from=0), found[:_SHOWN], why, details)
 
 
-def _words(answer: str, reference: Reference) -> Score:
-    return _share(answer, reference, expected_keyword(reference).split(), affirms, "words")
-
-
-def _parallel(answer: str, reference: Reference) -> Score:
-    return _share(answer, reference, _keywords(reference), affirms, "keywords")
-
-
 def _keywords(reference: Reference) -> list[str]:
     return list(reference.parts) or [expected_keyword(reference)]
 
@@ -102,8 +95,16 @@ KEYWORD, CDME_MULTI, NEEDLEBENCH_V1 = (
     for name in ("keyword", "cdme_multi", "needlebench_v1")
 )
 NEEDLEBENCH_V2 = Scorer("needlebench_v2", 5, lambda answer, reference: _by_keyword(answer, reference, 0))
-NEEDLEBENCH_V1_MULTI = Scorer("needlebench_v1_multi", 5, _words)
-NEEDLEBENCH_PARALLEL = Scorer("needlebench_parallel", 5, _parallel)
+NEEDLEBENCH_V1_MULTI = Scorer(
+    "needlebench_v1_multi",
+    5,
+    lambda answer, reference: _share(answer, reference, expected_keyword(reference).split(), affirms, "words"),
+)
+NEEDLEBENCH_PARALLEL = Scorer(
+    "needlebench_parallel",
+    5,
+    lambda answer, reference: _share(answer, reference, _keywords(reference), affirms, "keywords"),
+)
 
 
 # | name | rule as published | defect it keeps |
@@ -116,8 +117,9 @@ NEEDLEBENCH_PARALLEL = Scorer("needlebench_parallel", 5, _parallel)
 # | `needlebench_atc_compat` | the boxed answer equals the reference | quotes leave the prediction only |
 #
 # References are `answer*keyword` strings: a `*` inside either mis-parses, as published.
-def _published(answer: str, reference: Reference, searched: str, miss_share: float) -> Score:
+def _published(answer: str, reference: Reference, miss_share: float, *, squeezed: bool = False) -> Score:
     statement, keyword = _pieces(reference)[:2]
+    searched = squeeze(answer) if squeezed else answer
     hit = keyword in searched
     value = 1.0 if hit else miss_share * edit_score(answer, statement).score / 100
     why = f"keyword {'in' if hit else 'not in'} the {'raw' if searched == answer else 'squeezed'} answer"
@@ -139,15 +141,9 @@ def _contains(answer: str, wanted: str, _reference: Reference) -> bool:
     return wanted in answer
 
 
-CDME_MULTI_COMPAT = Scorer(
-    "cdme_multi_compat", 1, lambda answer, reference: _published(answer, reference, squeeze(answer), MISS_SHARE)
-)
-NEEDLEBENCH_V1_COMPAT = Scorer(
-    "needlebench_v1_compat", 1, lambda answer, reference: _published(answer, reference, answer, MISS_SHARE)
-)
-NEEDLEBENCH_V2_COMPAT = Scorer(
-    "needlebench_v2_compat", 1, lambda answer, reference: _published(answer, reference, answer, 0)
-)
+CDME_MULTI_COMPAT = Scorer("cdme_multi_compat", 1, partial(_published, miss_share=MISS_SHARE, squeezed=True))
+NEEDLEBENCH_V1_COMPAT = Scorer("needlebench_v1_compat", 1, partial(_published, miss_share=MISS_SHARE))
+NEEDLEBENCH_V2_COMPAT = Scorer("needlebench_v2_compat", 1, partial(_published, miss_share=0))
 NEEDLEBENCH_V1_MULTI_COMPAT = Scorer("needlebench_v1_multi_compat", 1, _published_words)
 NEEDLEBENCH_PARALLEL_COMPAT = Scorer(
     "needlebench_parallel_compat",

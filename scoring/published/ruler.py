@@ -47,11 +47,6 @@ def any_found(answer: str, references: Sequence[str]) -> float:
     return float(any(reference.lower() in text for reference in references))
 
 
-def percent_of(shares: Sequence[float]) -> float:
-    """RULER's score of a task: the mean in percent, to 2 decimals."""
-    return round(sum(shares) / len(shares) * 100, 2)
-
-
 def _all(answer: str, reference: Reference) -> Score:
     wanted = _references(reference)
     return _compatible(share_found(postprocessed(answer), wanted), answer, reference, wanted)
@@ -74,7 +69,9 @@ def _compatible(value: float, answer: str, reference: Reference, wanted: Sequenc
     strict = strict_score(answer, reference)
     text = postprocessed(answer).lower()
     found = [each for each in wanted if each.lower() in text]
-    verdict: Verdict = "found" if value == 1 else "partial" if value else _missed(strict)
+    # A miss may be a hit for the strict rule (`1,234,567` for 1234567), or unclear to it.
+    missed: Verdict = strict.verdict if strict.value == 0 and strict.verdict != "unclear" else "wrong"
+    verdict: Verdict = "found" if value == 1 else "partial" if value else missed
     why = f"{len(found)} of {len(wanted)} stand in the answer" if found else strict.why
     return Score(
         value,
@@ -83,11 +80,6 @@ def _compatible(value: float, answer: str, reference: Reference, wanted: Sequenc
         why,
         {"strict": None if strict.verdict == "unclear" else round(strict.value, 4)},
     )
-
-
-def _missed(strict: Score) -> Verdict:
-    """What a miss is; it may have been a hit for the strict rule (`1,234,567` for 1234567), or unclear to it."""
-    return strict.verdict if strict.value == 0 and strict.verdict != "unclear" else "wrong"
 
 
 def strict_score(answer: str, reference: Reference) -> Score:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from needlework.scoring.plain_text import normalize
-from needlework.scoring.reading import first_reply, is_refusal
-from needlework.scoring.scores import Reference, Score, Scorer, Verdict
-from needlework.scoring.verdicts import expected_text
+from needlework.scoring.reading import first_reply
+from needlework.scoring.scores import Reference, Score, Scorer
+from needlework.scoring.verdicts import expected_text, verdict_for
 
 # A letter counts where it stands alone and is not denied; `the answer is C` and a box beat labels, and labels
 # (`B. ...`) beat what else is said. Letters in words count for nothing.
@@ -68,12 +67,10 @@ def choice_letter_score(answer: str, reference: Reference) -> Score:
     letter = letters if len(letters) == 1 else ""
     details = {"letter": letter}
     if letter:
-        value = float(letter == right)
-        verdict: Verdict = "found" if value else "wrong"
-        return Score(value, verdict, letter, "the right letter" if value else f"{letter} is not {right[:20]}", details)
-    plain = normalize(answer[-4000:])
-    verdict = "empty" if not plain else "refused" if is_refusal(plain) else "wrong"
-    return Score(0.0, verdict, answer[-_SHOWN:], "gives no one letter", details)
+        if letter == right:
+            return Score(1.0, "found", letter, "the right letter", details)
+        return Score(0.0, "wrong", letter, f"{letter} is not {right[:20]}", details)
+    return Score(0.0, verdict_for(0.0, answer[-4000:]), answer[-_SHOWN:], "gives no one letter", details)
 
 
 CHOICE_LETTER = Scorer("choice_letter", 2, choice_letter_score)

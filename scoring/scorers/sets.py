@@ -14,8 +14,9 @@ from needlework.scoring.match.claims import is_negated
 from needlework.scoring.match.match import affirms, match_score
 from needlework.scoring.match.values import find_same_shape
 from needlework.scoring.plain_text import find_whole, flatten, normalize, normalize_lines, normalize_value
-from needlework.scoring.reading import conclusion, is_refusal, outside_copies, own_words, refusal_end, weight
+from needlework.scoring.reading import conclusion, outside_copies, own_words, refusal_end, weight
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
+from needlework.scoring.verdicts import verdict_for
 
 # Values are found as `match` finds them: whole, affirmed, not in a long copy of the text. Everything else in the answer
 # that is a known wrong value, or has the shape of a value (as many digits, or a name of consonants), is one too many.
@@ -207,9 +208,7 @@ def node_set_score(answer: str, reference: Reference) -> Score:
     right = {node.casefold() for node in reference.parts or reference.answers}
     named = named_nodes(answer)
     if named is None:
-        plain = normalize(answer[-4000:])
-        verdict: Verdict = "empty" if not plain else "refused" if is_refusal(plain) else "wrong"
-        return Score(0.0, verdict, answer[-_SHOWN:], "no list of nodes")
+        return Score(0.0, verdict_for(0.0, answer[-4000:]), answer[-_SHOWN:], "no list of nodes")
     hits, total = len(right & set(named)), len(right) + len(named)
     value = 2 * hits / total if total else 1.0
     kinds = {node.casefold(): kind for node, kind in reference.kinds.items()}
@@ -224,7 +223,7 @@ def node_set_score(answer: str, reference: Reference) -> Score:
         **{f"extra_{kind}": count for kind, count in Counter(kinds[node] for node in wrong if node in kinds).items()},
     }
     why = f"{hits} of {len(right)} nodes" + (f", {len(wrong)} too many" if wrong else "")
-    verdict = "found" if value == 1 else "partial" if value else "wrong"
+    verdict: Verdict = "found" if value == 1 else "partial" if value else "wrong"
     return Score(value, verdict, ", ".join(named)[:_SHOWN], why, details)
 
 

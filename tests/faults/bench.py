@@ -115,11 +115,12 @@ def plain(rows: Sequence[Row]) -> Iterable[str]:
 
 def markdown(rows: Sequence[Row]) -> Iterable[str]:
     """The table of docs/faults.md."""
-    yield "| | fault | what users met | a naive harness reports | we report | right |"
-    yield "|---|---|---|---|---|---|"
+    yield "| | fault | what users met | naive harness | we report |"
+    yield "|---|---|---|---|---|"
     for row in rows:
-        fault, right = row.fault, "**no**" if row.wrong else "yes"
-        yield f"| {fault.number or ''} | `{fault.name}` | {fault.met} | {row.naive.words} | {row.ours} | {right} |"
+        fault, ours = row.fault, f"**wrong**: {row.ours}" if row.wrong else row.ours
+        number = f" {fault.number}" if fault.number else ""
+        yield f"|{number} | `{fault.name}` | {fault.met} | {row.naive.words} | {ours} |"
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ def test_a_wrong_spec_names_the_right_ones(spec: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "remedy"),
     [
-        ("turbomind:./w", "--serve 'lmdeploy serve api_server ./w --server-port {port}' --model ./w"),
+        ("turbomind:./w", "--serve lmdeploy --model ./w"),
         ("vllm:org/name", "--serve vllm --model org/name"),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.scoring.judges.judges import judge_messages, judged
+from needlework.scoring.judges.judges import judged
 from needlework.scoring.judges.replies import JudgeReplyError, parse_evalscope_reply, parse_llmtest_reply
 from needlework.scoring.scores import Reference
 from tests.scoring.judges.planted import Judge
@@ -46,9 +46,8 @@ def test_messages_hold_question_reference_and_answer() -> None:
     judge = Judge('{"verdict": 3}')
     judged(judge).judge("my answer", REFERENCE)
     _, user = judge.asked[0]
-    assert user == judge_messages("evalscope", REFERENCE.question, REFERENCE.statement, "my answer")[1]
-    for part in (REFERENCE.question, REFERENCE.statement, "my answer"):
-        assert part in user
+    parts = ("Question", REFERENCE.question), ("Reference", REFERENCE.statement), ("Answer", "my answer")
+    assert user == "\n\n".join(f"[{name}]\n{text}" for name, text in parts) + "\n"
 
 
 def test_several_needles_are_all_shown() -> None:

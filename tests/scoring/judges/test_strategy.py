@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from needlework.core.record import Details, Record
-from needlework.scoring.judges.judges import own_prompt
+from needlework.scoring.judges.judges import check_prompt
 from needlework.scoring.recording import ScoringResult, score_exchange
 from needlework.scoring.scores import Reference
 from tests.scoring.judges.planted import Judge, Judging
@@ -91,7 +91,7 @@ def test_a_prompt_of_ones_own() -> None:
 )
 def test_a_wrong_prompt_says_what_is_wrong(text: str, problem: str) -> None:
     with pytest.raises(ValueError, match=problem.replace("{", "\\{").replace("}", "\\}")):
-        own_prompt(text)
+        check_prompt(text)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import builtins
+import sys
 from typing import Any
 
 import pytest
@@ -98,17 +98,11 @@ def test_chinese_punctuation_is_no_word() -> None:
 
 @pytest.mark.parametrize(("scorer", "package"), [(ROUGE, "rouge_score"), (F1, "jieba")])
 def test_a_missing_package_is_named_with_its_remedy(scorer: Any, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    original = builtins.__import__
-
-    def without(name: str, *rest: Any, **named: Any) -> Any:
-        if name.split(".")[0] == package:
-            raise ImportError(name)
-        return original(name, *rest, **named)
-
     caches = (rouge_module.rouge, rouge_module._scorer, words_module._segmenter)
     for each in caches:
         each.cache_clear()
-    monkeypatch.setattr(builtins, "__import__", without)
+    for name in [package, *(name for name in sys.modules if name.startswith(f"{package}."))]:
+        monkeypatch.setitem(sys.modules, name, None)
     try:
         with pytest.raises(MissingPackageError, match=r"pip install 'needlework\[leval\]'"):
             scorer.judge("上海 says so", Reference(("上海",)))
