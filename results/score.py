@@ -6,7 +6,7 @@ import argparse
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, cast
 from zlib import crc32
@@ -32,7 +32,6 @@ from needlework.results.statistics.suites.data_sets import (
     DataSetAnswer,
     authors_notes,
     bins_note,
-    field_object,
     field_table,
     judged,
     noise_of,
@@ -84,7 +83,7 @@ def _score_files(options: argparse.Namespace) -> None:
         table = field_table(path.name, benchmark.task, [answer.row for answer in scored], notes)
         tables.append(table)
         items = [_item(answer) for answer in scored]
-        objects.append({"file": str(path), "table": field_object([table])[0], "items": items})
+        objects.append({"file": str(path), "table": asdict(table), "items": items})
     for line in section_lines(data_set_sections(tables)):
         print(line)
     if options.out is not None:

@@ -80,6 +80,11 @@ def length_labels(lengths: Sequence[int]) -> tuple[str, ...]:
     return tuple(_length_label(length) for length in lengths)
 
 
+def length_label(length: int | None) -> str:
+    """The same of one length; `none` without it."""
+    return "none" if length is None else _length_label(length)
+
+
 def _length_label(length: int) -> str:
     for size, unit in ((1_000_000, "M"), (1_000, "k")):
         if length >= size and length % (size // 10) == 0:

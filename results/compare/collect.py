@@ -17,7 +17,7 @@ from urllib.parse import quote
 from needlework.core.errors import InputError
 from needlework.results.files.read_run import RESULTS, Run, read_run
 from needlework.results.records.run_folder import JOURNAL
-from needlework.results.records.samples import began
+from needlework.results.records.samples import began, grouped
 from needlework.results.statistics.leaderboard.boards import ModelRun, comparable_groups
 from needlework.results.statistics.leaderboard.entries import BoardEntry, entries_of
 from needlework.results.statistics.panels import asked_of
@@ -163,9 +163,7 @@ def models_of(runs: Sequence[BoardRun], page: Path, *, newest: bool) -> tuple[li
 
 
 def _newest(pairs: Sequence[tuple[BoardRun, str]]) -> list[tuple[BoardRun, str]]:
-    groups: dict[str, list[tuple[BoardRun, str]]] = {}
-    for run, model in pairs:
-        groups.setdefault(_configuration(run, model), []).append((run, model))
+    groups = grouped(pairs, lambda pair: _configuration(*pair))
     parts = [part for group in groups.values() for part in comparable_groups(group, lambda pair: _first_entry(*pair))]
     return [max(part, key=lambda pair: (not pair[0].why, _time(pair[0]), pair[0].name)) for part in parts]
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 from collections.abc import Sequence
 from os.path import commonpath
 from pathlib import Path
@@ -12,7 +10,7 @@ from pathlib import Path
 from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.files import write_whole
 from needlework.results.compare.collect import collect, models_of
-from needlework.results.files.csv_files import safe_cell
+from needlework.results.files.csv_files import table_text
 from needlework.results.html.boards import board_html
 from needlework.results.pictures.files import write_charts
 from needlework.results.report.chart import chart_name
@@ -138,14 +136,11 @@ def csv_text(boards: Sequence[Board]) -> str:
     at each length, and its range where answers are undecided: all of them missed, and all hit.
     """
     lengths = sorted({length for board in boards for length in board.lengths})
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
     ranges = (f"range_{end}_{length}" for length in lengths for end in ("low", "high"))
-    writer.writerow([*_PLAIN, *(f"score_{length}" for length in lengths), *ranges])
-    for number, board in enumerate(boards, start=1):
-        for row in board.rows:
-            writer.writerow([safe_cell(value) for value in _values(number, board, row, lengths)])
-    return out.getvalue()
+    head = [*_PLAIN, *(f"score_{length}" for length in lengths), *ranges]
+    return table_text(
+        head, (_values(at, board, row, lengths) for at, board in enumerate(boards, start=1) for row in board.rows)
+    )
 
 
 def markdown_text(boards: Sequence[Board], title: str, notes: Sequence[str]) -> str:

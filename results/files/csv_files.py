@@ -40,12 +40,17 @@ def csv_text(records: Iterable[Record]) -> str:
         parts.append((CONTEXT, _context))
     if any(map(retriever_of, ordered)):
         parts.append((RETRIEVAL, _retrieval))
+    rows = ([cell for _, values in parts for cell in values(record)] for record in ordered)
+    return table_text([name for names, _ in parts for name in names], rows)
+
+
+def table_text(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Return the text of a CSV file, no cell of which a spreadsheet takes for a formula."""
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([name for names, _ in parts for name in names])
-    for record in ordered:
-        cells = [cell for _, values in parts for cell in values(record)] if len(parts) > 1 else _values(record)
-        writer.writerow([cell if cell is None or type(cell) is int else safe_cell(cell) for cell in cells])
+    writer.writerow(head)
+    for row in rows:
+        writer.writerow([cell if cell is None or type(cell) is int else safe_cell(cell) for cell in row])
     return out.getvalue()
 
 
@@ -164,12 +169,7 @@ def cells_text(panels: Iterable[Panel]) -> str:
     `n` trials have a score, of all `trials`; then the trials of every outcome, and where some are
     undecided what the score would be if all of them were misses, or hits. Cells that never ran have no row.
     """
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(CELL_COLUMNS)
-    for panel in panels:
-        writer.writerows([safe_cell(value) for value in row] for row in _rows(panel))
-    return out.getvalue()
+    return table_text(CELL_COLUMNS, (row for panel in panels for row in _rows(panel)))
 
 
 def _rows(panel: Panel) -> Iterator[tuple[object, ...]]:

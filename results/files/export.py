@@ -15,7 +15,7 @@ from needlework.core.files import write_whole
 from needlework.core.grid import slug
 from needlework.core.record import FINAL, UNDECIDED, Record
 from needlework.results.files.read_run import Run, read_run
-from needlework.results.records.samples import began
+from needlework.results.records.samples import began, grouped
 from needlework.results.statistics.panels import tally, trial_of
 
 
@@ -56,9 +56,7 @@ _METADATA = ("task", "needle", "language", "length", "depth", "repeat", "seed", 
 
 def inspect_logs(run: Run) -> dict[str, bytes]:
     """Return file name -> content of each log. Names begin with the time, by which `inspect view` knows its logs."""
-    groups: dict[tuple[str, str], list[Record]] = {}
-    for record in run.records:
-        groups.setdefault((record.model, record.task_label), []).append(record)
+    groups = grouped(run.records, lambda record: (record.model, record.task_label))
     started = began(run.manifest) or datetime.fromtimestamp(0, UTC)
     stamp = started.isoformat(timespec="seconds")
     logs = {}

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from needlework.core.errors import InputError
 from needlework.core.files import write_whole
@@ -19,18 +19,20 @@ from needlework.core.record import UNSCORED, Record, encode_record, record_of
 from needlework.results.records.run_folder import read_run_json
 from needlework.results.statistics.comparison.comparison import JudgedDifference, Losses
 from needlework.results.statistics.comparison.many_runs import ComparedRun
-from needlework.results.statistics.documents import documents_object, retrieval_object
+from needlework.results.statistics.documents import retrieval_object
 from needlework.results.statistics.effective_length import EffectiveLength
 from needlework.results.statistics.intervals import METHOD
 from needlework.results.statistics.paired import Difference
 from needlework.results.statistics.panels import Panel, Tally
-from needlework.results.statistics.run_facts import RunFacts, latency_object
+from needlework.results.statistics.run_facts import RunFacts
 from needlework.results.statistics.run_report import RunReport
-from needlework.results.statistics.suites.data_sets import field_object, leval_object
 from needlework.results.statistics.suites.needlebench import needlebench_object
 from needlework.results.statistics.suites.ruler import ruler_object
 from needlework.results.statistics.summary_sentence import headline_of
-from needlework.results.statistics.tasks import PanelStatistics, macros_object, statistics_object, tasks_object
+from needlework.results.statistics.tasks import PanelStatistics, statistics_object, tasks_object
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _quoted = json.encoder.encode_basestring
@@ -58,21 +60,25 @@ def _content(report: RunReport) -> bytes:
         "adaptive": plain([statement.as_object() for statement in report.adaptive]),
         "summary": [panel_object(panel) for panel in report.panels],
         "statistics": plain(statistics_object(report.statistics)),
-        "absent_twins": plain([asdict(twins) for twins in report.twins]),
+        "absent_twins": _objects(report.twins),
         "tasks": plain(tasks_object(report.tasks)),
-        "macro": plain(macros_object(report.macros)),
+        "macro": _objects(report.macros),
         "retrieval": plain(retrieval_object(report.retrieval)),
         "ruler": plain(ruler_object(report.ruler)),
         "needlebench": plain(needlebench_object(report.suites)),
-        "documents": plain(documents_object(report.documents)),
-        "field": plain(field_object(report.field)),
-        "leval": plain(leval_object(report.leval)),
-        "latency": plain(latency_object(report.latency)),
-        "stability": plain(report.stability.as_object() if report.stability else None),
+        "documents": _objects(report.documents),
+        "field": _objects(report.field),
+        "leval": _objects(report.leval),
+        "latency": _objects(report.latency),
+        "stability": plain(asdict(report.stability) if report.stability else None),
     }
     text = "".join(f'"{name}": {_dump(part, indent=1)},\n' for name, part in parts.items())
     head = f'{{\n"schema": {RECORD_SCHEMA},\n{text}"records": [\n'
     return b"".join([head.encode(), b",\n".join(map(encode_record, report.records)), b"\n]\n}\n"])
+
+
+def _objects(rows: Sequence[DataclassInstance]) -> object:
+    return plain([asdict(row) for row in rows])
 
 
 def read_json(path: Path) -> list[Record]:
@@ -133,15 +139,14 @@ def panel_object(panel: Panel) -> dict[str, Any]:
 
 
 def _tally_object(tally: Tally) -> dict[str, Any]:
-    interval = tally.interval
     return {
-        "range": None if tally.range is None else list(tally.range),
+        "range": tally.range and list(tally.range),
         "n": tally.n,
         "trials": tally.trials,
         "mean": tally.mean,
-        "low": None if interval is None else interval.low,
-        "high": None if interval is None else interval.high,
-        "interval": None if interval is None else METHOD,
+        "low": tally.share.low,
+        "high": tally.share.high,
+        "interval": tally.interval and METHOD,
         "clusters": tally.samples,
         "outcomes": {name: count for name, count in tally.counts.items() if count},
     }
@@ -208,15 +213,8 @@ def _at(run: ComparedRun, length: int) -> JudgedDifference | None:
 
 
 def _scores(scores: Tally) -> dict[str, Any]:
-    ends = scores.interval
-    return {
-        "trials": scores.trials,
-        "scored": scores.n,
-        "score": scores.mean,
-        "low": ends.low if ends else None,
-        "high": ends.high if ends else None,
-        "range": list(scores.range) if scores.range else None,
-    }
+    share = {name: value for name, value in score_object(scores).items() if name not in ("n", "trials", "samples")}
+    return {"trials": scores.trials, "scored": scores.n, **share}
 
 
 def _difference(test: JudgedDifference | None) -> dict[str, Any] | None:
@@ -303,12 +301,11 @@ def summary_object(report: RunReport) -> dict[str, Any]:
 
 def score_object(scores: Tally) -> dict[str, Any]:
     """A score with its interval. `range`: its ends where undecided answers are all misses, and all hits."""
-    interval = scores.interval
     return {
         "score": scores.mean,
-        "low": None if interval is None else interval.low,
-        "high": None if interval is None else interval.high,
-        "range": None if scores.range is None else list(scores.range),
+        "low": scores.share.low,
+        "high": scores.share.high,
+        "range": scores.range and list(scores.range),
         "n": scores.n,
         "trials": scores.trials,
         "samples": scores.samples,

@@ -20,6 +20,7 @@ from needlework.haystack_fixtures.tasks.catalogue import Series, sample_depths
 from needlework.results.gates.decide import gate_groups, judge_gate, judge_group
 from needlework.results.gates.gate import OPTION as GATE_OPTION
 from needlework.results.gates.gate import Baseline, Gate, Verdict, load_baseline
+from needlework.results.records.samples import grouped
 from needlework.results.statistics.comparison.provenance import check_dtypes, differing_parts
 from needlework.results.statistics.intervals import BASE, detectable_drop, samples_needed, samples_to_show
 from needlework.results.tables.comparison import differing_lines
@@ -259,10 +260,8 @@ def _groups(cells: Sequence[Cell], own: Collection[str]) -> Mapping[str, _GrainG
         ("per length", lambda cell: cell.length),
         ("per cell", lambda cell: (cell.task, cell.needle, cell.model, cell.length, cell.depth)),
     ):
-        groups: dict[object, list[Cell]] = {}
-        for cell in cells:
-            groups.setdefault(key(cell), []).append(cell)
-        found[name] = min((_group(each, own) for each in groups.values()), key=lambda group: group.samples)
+        groups = [_group(each, own) for each in grouped(cells, key).values()]
+        found[name] = min(groups, key=lambda group: group.samples)
     return found
 
 

@@ -12,6 +12,7 @@ from needlework.core.errors import InputError
 from needlework.results.judging.ask import AskedReplies, JudgeModel, JudgeQuestion, Replied, question_to
 from needlework.results.leval.predictions import Answers, Prediction
 from needlework.results.leval.scores import RULES, Rule
+from needlework.results.records.samples import grouped
 from needlework.results.statistics.agreement import share
 from needlework.results.statistics.panels import Share
 from needlework.scoring.judges.judges import Choice, pair_messages, read_choice, read_choice_compat
@@ -97,7 +98,7 @@ class Orders:
 
 def match(ours: Answers, rival: Answers) -> Matched:
     """Pair the rows of both files by question and reference. Raises `InputError` where there is no pair at all."""
-    one, other = _by_question(ours.rows), _by_question(rival.rows)
+    one, other = grouped(ours.rows, _question_of), grouped(rival.rows, _question_of)
     groups = [tuple(map(AnswerPair, one[question], other.get(question, ()))) for question in one]
     partners = {pair.ours.line: pair.rival.line for group in groups for pair in group}
     if not partners:
@@ -108,13 +109,6 @@ def match(ours: Answers, rival: Answers) -> Matched:
         rival_alone=tuple(row for row in rival.rows if row.line not in partners.values()),
         repeated=tuple(group for group in groups if len(group) > 1),
     )
-
-
-def _by_question(rows: Sequence[Prediction]) -> dict[Question, list[Prediction]]:
-    by_question: dict[Question, list[Prediction]] = {}
-    for row in rows:
-        by_question.setdefault(_question_of(row), []).append(row)
-    return by_question
 
 
 def _question_of(row: Prediction) -> Question:

@@ -26,7 +26,7 @@ from needlework.results.records.manifest import (
     write_manifest,
 )
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
-from needlework.results.records.samples import answered_before, identity, latest_of_each
+from needlework.results.records.samples import latest_by_identity, latest_of_each
 from needlework.results.run.finish import Finished, finish
 from needlework.results.statistics.tasks import GateRow
 
@@ -61,7 +61,7 @@ def union(parts: Mapping[str, Sequence[Record]], keep: Keep = "first") -> Union:
     chosen: dict[Identity, tuple[str, Record]] = {}
     conflicts, foreign = [], []
     for part, records in parts.items():
-        for trial, record in _latest_records(records).items():
+        for trial, record in latest_by_identity(records).items():
             if trial not in chosen:
                 chosen[trial] = part, record
                 continue
@@ -78,16 +78,6 @@ def union(parts: Mapping[str, Sequence[Record]], keep: Keep = "first") -> Union:
                 chosen[trial] = part, record
     joined = tuple(_with_part(record, part) for part, record in chosen.values())
     return Union(joined, tuple(conflicts), tuple(foreign))
-
-
-def _latest_records(records: Sequence[Record]) -> dict[Identity, Record]:
-    """The record that counts for each trial of one journal."""
-    latest: dict[Identity, Record] = {}
-    for record in records:
-        trial = identity(record)
-        if trial not in latest or not answered_before(latest[trial], record):
-            latest[trial] = record
-    return latest
 
 
 def _rank(record: Record) -> int:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import structs
 
@@ -24,6 +24,18 @@ def retriever_of(record: Record) -> str:
     """`bm25` or `dense` for a record whose context was retrieved, else empty."""
     retriever = record.reference.get("retriever")
     return retriever if isinstance(retriever, str) else ""
+
+
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """The items of each key, in their order."""
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
 
 
 def without_controls(records: Iterable[Record]) -> list[Record]:
@@ -62,16 +74,22 @@ def by_test(records: Iterable[Record]) -> dict[str, list[Record]]:
     return {test: [record for record in every if record.test in ("", test)] for test in tests}
 
 
-def latest_of_each(records: Iterable[Record]) -> list[Record]:
-    """The last record of each cell and test; an answer stays where only a failure of the same trial came later.
-
-    Where several tests have asked the same cell, the records of its task say which, in `test` and id.
-    """
+def latest_by_identity(records: Iterable[Record]) -> dict[tuple[str, str, str], Record]:
+    """The record that counts for each trial: the last, or an answer before a failure of the same trial."""
     latest: dict[tuple[str, str, str], Record] = {}
     for record in records:
         at = identity(record)
         if at not in latest or not answered_before(latest[at], record):
             latest[at] = record
+    return latest
+
+
+def latest_of_each(records: Iterable[Record]) -> list[Record]:
+    """The last record of each cell and test; an answer stays where only a failure of the same trial came later.
+
+    Where several tests have asked the same cell, the records of its task say which, in `test` and id.
+    """
+    latest = latest_by_identity(records)
     of_task: dict[tuple[str, str], set[str]] = {}
     for (model, test, _), record in latest.items():
         of_task.setdefault((model, record.task_label), set()).add(test)
@@ -137,13 +155,14 @@ def _labelled(record: Record, test: str) -> Record:
 
 def windows_of(facts: Mapping[str, object]) -> dict[str, int]:
     """Return model -> window that a manifest tells; a model whose window is unknown is left out."""
+    return {name: window for name, window in facts_of_models(facts, "window").items() if type(window) is int}
+
+
+def facts_of_models(facts: Mapping[str, object], fact: str) -> dict[str, object]:
+    """Return model -> what a manifest tells of it, `None` where it does not."""
     models = facts.get("models")
-    windows = {
-        name: model.get("window")
-        for name, model in (models.items() if isinstance(models, Mapping) else ())
-        if isinstance(model, Mapping)
-    }
-    return {name: window for name, window in windows.items() if type(window) is int}
+    named = models.items() if isinstance(models, Mapping) else ()
+    return {name: model.get(fact) for name, model in named if isinstance(model, Mapping)}
 
 
 def common_window(windows: Mapping[str, int], records: Iterable[Record]) -> int | None:

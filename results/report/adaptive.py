@@ -16,7 +16,7 @@ from needlework.results.report.section import Section, Table
 from needlework.results.statistics.comparison.provenance import differing_facts
 from needlework.results.statistics.panels import depth_order
 from needlework.results.statistics.wording import adaptive_clause
-from needlework.results.style import COUNTS, NONE, counted, fit, length_labels, one_line, percent1
+from needlework.results.style import COUNTS, NONE, counted, fit, length_label, length_labels, one_line, percent1
 
 _UNKNOWN = "unknown"
 _PLAIN = str.maketrans({"·": "|"})
@@ -119,7 +119,9 @@ def plan_lines(name: str, mode: str, costs: Sequence[Cost], most: Cost) -> list[
     """What an adaptive run may cost one series: for models that are right up to a length and wrong beyond."""
     lines = [f"--adaptive {mode}, {name}: what it costs a model that is"]
     for cost in costs:
-        model = f"right up to {_label(cost.right_up_to)}, wrong beyond" if cost.right_up_to else "wrong everywhere"
+        model = (
+            f"right up to {length_label(cost.right_up_to)}, wrong beyond" if cost.right_up_to else "wrong everywhere"
+        )
         if cost is costs[-1]:
             model = "right everywhere"
         lines.append(f"  {model:32} {_cost(cost)}")
@@ -130,7 +132,7 @@ def answer(found: LengthStatement) -> str:
     """`32k to 64k`, `>= 1M (longest length)`, `none`, `up to 8k`, `unknown`."""
     if found.bar is None or (found.low is None and found.or_more):
         return _UNKNOWN
-    low, high = _label(found.low), _label(found.high)
+    low, high = length_label(found.low), length_label(found.high)
     if found.high is None:
         return "none"
     if found.low == found.high:
@@ -145,7 +147,7 @@ def bar_words(found: LengthStatement) -> str:
         return f"score >= {percent1(found.bar or 0.0)} %"
     if found.bar is None or found.base is None:
         return f"score >= {100 * SHARE:.0f} % of the base"
-    of = f"the base at {_label(found.base.length)}" if found.base.length else "the base as given"
+    of = f"the base at {length_label(found.base.length)}" if found.base.length else "the base as given"
     return f"score >= {percent1(found.bar)} %, {100 * SHARE:.0f} % of {of}"
 
 
@@ -183,7 +185,7 @@ def remarks(found: LengthStatement) -> list[str]:
         told.append(_no_bar(found))
     near = [each for each in found.lengths if each.near and (found.low or 0) < each.length <= (found.high or 0)]
     if near and not found.stopped:
-        labels = "; ".join(f"{_label(each.length)}, {_interval(each)}" for each in near)
+        labels = "; ".join(f"{length_label(each.length)}, {_interval(each)}" for each in near)
         told.append(f"given up, as the score seems too near to the bar (as stopped): {labels}")
     if any(each.decision == "not measurable" for each in found.lengths):
         told.append("not measurable: too many trials had no score; nothing longer was asked, and errors are no misses")
@@ -206,10 +208,10 @@ def _block(found: LengthStatement, lengths: bool) -> list[str]:
 
 def _length_rows(found: LengthStatement) -> list[str]:
     base = found.base.length if found.base else None
-    parts = [f"{_label(each.length)} {length_words(each, base)}" for each in found.lengths if each.asked]
+    parts = [f"{length_label(each.length)} {length_words(each, base)}" for each in found.lengths if each.asked]
     unasked = [each.length for each in found.lengths if not each.asked]
     if unasked:
-        ends = list(dict.fromkeys((_label(unasked[0]), _label(unasked[-1]))))
+        ends = list(dict.fromkeys((length_label(unasked[0]), length_label(unasked[-1]))))
         parts.append(f"{' to '.join(ends)} not asked")
     across = 4
     rows = [parts[at * across : (at + 1) * across] for at in range(ceil(len(parts) / across))]
@@ -230,10 +232,6 @@ def _interval(each: LengthFound) -> str:
 def series_name(found: LengthStatement) -> str:
     """`model · task · needle`."""
     return " · ".join((found.model, found.task, found.needle))
-
-
-def _label(length: int | None) -> str:
-    return "none" if length is None else length_labels([length])[0]
 
 
 _LONGEST = 200  # columns of what has changed

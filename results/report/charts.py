@@ -8,7 +8,7 @@ from typing import Protocol
 
 from needlework.core.grid import depth_label
 from needlework.core.labels import OWN_DOCUMENTS
-from needlework.results.records.samples import task_of
+from needlework.results.records.samples import grouped, task_of
 from needlework.results.report.chart import (
     BarChart,
     BarRow,
@@ -204,12 +204,9 @@ class _PanelLine:
 
 def model_charts(panels: Sequence[Panel]) -> list[LineChart]:
     """A chart for each needle that several models were asked at several lengths; none of a run of several tasks."""
-    groups: dict[tuple[str, str], list[Panel]] = {}
-    for panel in panels:
-        groups.setdefault((panel.task, panel.needle), []).append(panel)
     several = {
         at: panels
-        for at, panels in groups.items()
+        for at, panels in grouped(panels, lambda panel: (panel.task, panel.needle)).items()
         if len(panels) > 1
         and not any(each.uneven for each in panels)
         and len({length for each in panels for length in each.lengths}) > 1

@@ -12,7 +12,13 @@ from needlework.results.statistics.absent import Rate
 from needlework.results.statistics.documents import FOCUSED, ArmAtPlace, ArmScore, DocumentScores, Paired
 from needlework.results.statistics.panels import Tally, range_of
 from needlework.results.statistics.votes import WORDS, Vote
-from needlework.results.statistics.wording import interval_words, points1, range_words, score_and_interval
+from needlework.results.statistics.wording import (
+    interval_words,
+    percent1_cell,
+    points1,
+    range_words,
+    score_and_interval,
+)
 from needlework.results.style import NONE, counted, length_labels, one_line, percent1
 
 _RATES = ("score %", "95 %", "n", "abstains % (95 %)", "wrong content % (95 %)", "unscored")
@@ -157,7 +163,7 @@ def _tokens(point: ArmAtPlace) -> str:
 
 
 def _percent(rate: Rate) -> str:
-    return NONE if rate.value is None else percent1(rate.value)
+    return percent1_cell(rate.value)
 
 
 def _ends(rate: Rate) -> str:
@@ -218,7 +224,7 @@ def _cells(row: ArmScore) -> dict[str, str]:
         "95 %": interval,
         "n": str(score.n),
         "unscored": ", ".join(f"{count} {name}" for name, count in score.unscored.items()) or NONE,
-        "whole %": _retrieval_percent(row.paired.whole) if row.paired else NONE,
+        "whole %": percent1_cell(row.paired.whole) if row.paired else NONE,
         "vs whole": _difference(row.paired, score.n) if row.paired else NONE,
         "recall %": _rate(row.recall, score.n),
         "MRR": NONE if row.reciprocal_rank.value is None else f"{row.reciprocal_rank.value:.2f}",
@@ -227,10 +233,6 @@ def _cells(row: ArmScore) -> dict[str, str]:
         "if missed %": _tally(row.missed),
         "tokens": _retrieval_tokens(row.paired) if row.paired else NONE,
     }
-
-
-def _retrieval_percent(value: float | None) -> str:
-    return NONE if value is None else percent1(value)
 
 
 def _rate(rate: Rate, usual: int) -> str:

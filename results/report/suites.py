@@ -10,7 +10,7 @@ from needlework.results.statistics.run_facts import LatencyRow, Times
 from needlework.results.statistics.suites.data_sets import MRCR, DataSetGroup, FieldTable, LevalSummary
 from needlework.results.statistics.suites.needlebench import HELD, NeedleBench, NeedleBenchRow, Reach
 from needlework.results.statistics.suites.ruler import TASKS, RulerTable
-from needlework.results.statistics.wording import ends, percent2, range_words, score_and_interval
+from needlework.results.statistics.wording import ends, percent1_cell, percent2, range_words, score_and_interval
 from needlework.results.style import NONE, length_labels, one_line, percent, percent1
 
 _UNREAD = {"graphwalks": "no list"}
@@ -211,9 +211,9 @@ def _ruler_table(found: RulerTable) -> Table:
     rows = [
         (
             label,
-            _percent(each.mean),
+            percent1_cell(each.mean),
             NONE if each.low is None or each.high is None else f"{percent1(each.low)}–{percent1(each.high)}",
-            _percent(each.strict),
+            percent1_cell(each.strict),
             str(each.n),
             str(each.cut) if each.cut else NONE,
             str(each.unscored) if each.unscored else NONE,
@@ -239,10 +239,6 @@ def _ruler_notes(found: RulerTable) -> list[str]:
     if found.scorers:
         notes.append(f"scored by {', '.join(found.scorers)}, not as RULER does")
     return [one_line(note) for note in notes]
-
-
-def _percent(value: float | None) -> str:
-    return NONE if value is None else percent1(value)
 
 
 _CAPTION = "median and 95th percentile of answered requests: to the last token, to the first, of each further token"

@@ -13,7 +13,7 @@ from needlework.results.statistics.depth_tables import place_words
 from needlework.results.statistics.effective_length import Trend
 from needlework.results.statistics.panels import Share
 from needlework.results.statistics.tasks import GateRow, Macro, PanelStatistics, TaskScore, selection_words
-from needlework.results.statistics.wording import p_words, range_words, score_and_interval
+from needlework.results.statistics.wording import p_words, percent1_cell, range_words, score_and_interval
 from needlework.results.style import NONE, length_labels, one_line, percent, percent1
 
 # One sentence each, for the report; docs/statistics.md has them with their sources.
@@ -241,13 +241,13 @@ def _cells(row: TaskScore) -> tuple[str, ...]:
         *score_and_interval(overall),
         str(overall.n),
         unscored,
-        f"{_percent(row.focused.mean)} (n {row.focused.n})" if row.focused.trials else NONE,
+        f"{percent1_cell(row.focused.mean)} (n {row.focused.n})" if row.focused.trials else NONE,
         _share(row.relative),
-        _percent(row.chance),
-        _percent(row.floor),
+        percent1_cell(row.chance),
+        percent1_cell(row.floor),
         _share(row.corrected) if row.chance else NONE,
-        _percent(twins.hallucination.value) if twins else NONE,
-        _percent(twins.needless.value) if twins else NONE,
+        percent1_cell(twins.hallucination.value) if twins else NONE,
+        percent1_cell(twins.needless.value) if twins else NONE,
     )
 
 
@@ -260,10 +260,6 @@ def _macro(each: Macro) -> tuple[str, ...]:
         scored = NONE if score.value is None else f"scored {_number(score.value)}"
         told = range_words(each.range), scored if ends == NONE else f"{scored} ({ends})"
     return (name, *told, "", "", NONE, NONE, NONE, NONE, _share(corrected), NONE, NONE)
-
-
-def _percent(value: float | None) -> str:
-    return NONE if value is None else percent1(value)
 
 
 def _number(value: float) -> str:

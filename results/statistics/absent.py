@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from needlework.core.record import SCORED, Record
-from needlework.results.records.samples import control_of, retriever_of
+from needlework.results.records.samples import control_of, grouped, retriever_of
 from needlework.results.statistics.intervals import FEWEST_CLUSTERS, cluster_sums, score_interval
 from needlework.results.statistics.panels import Tally, depth_order, tally, trial_of
 
@@ -62,12 +62,10 @@ def abstains(record: Record) -> bool:
 
 def absent_twins(records: Iterable[Record]) -> tuple[AbsentTwins, ...]:
     """Return the statistics of every (model, task) that has records of the absent arm, sorted."""
-    groups: dict[tuple[str, str], list[Record]] = {}
     every = list(records)
-    for record in every if any(map(is_absent, every)) else ():
-        if control_of(record) == "focused" or retriever_of(record):
-            continue
-        groups.setdefault((record.model, record.task_label), []).append(record)
+    asked = every if any(map(is_absent, every)) else []
+    whole = [record for record in asked if control_of(record) != "focused" and not retriever_of(record)]
+    groups = grouped(whole, lambda record: (record.model, record.task_label))
     return tuple(twins_of(*at, groups[at]) for at in sorted(groups) if any(map(is_absent, groups[at])))
 
 

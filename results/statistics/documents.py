@@ -12,7 +12,7 @@ from msgspec import structs
 from needlework.core.labels import OWN_DOCUMENTS
 from needlework.core.record import SCORED, OutcomeName, Record, RetrievalFacts
 from needlework.results.records.journal import AnswerVectors
-from needlework.results.records.samples import control_of, retriever_of
+from needlework.results.records.samples import control_of, grouped, retriever_of
 from needlework.results.statistics.absent import AbsentTwins, Rate, abstains, is_absent, rate_of, twins_of
 from needlework.results.statistics.agreement import Agreement, agreement
 from needlework.results.statistics.depth import DepthEffect, depth_effect
@@ -78,16 +78,9 @@ def document_statistics(
 ) -> tuple[DocumentScores, ...]:
     """Return the statistics of each model that was asked about documents, sorted. `vote`: as `--vote`, 0 for none;
     `vectors`: of the answers that vote."""
-    groups: dict[str, list[Record]] = {}
-    for record in records:
-        if record.task_label in OWN_DOCUMENTS:
-            groups.setdefault(record.model, []).append(record)
+    asked = [record for record in records if record.task_label in OWN_DOCUMENTS]
+    groups = grouped(asked, lambda record: record.model)
     return tuple(_of_model(model, sorted(groups[model], key=_order), vote, vectors) for model in sorted(groups))
-
-
-def documents_object(found: Sequence[DocumentScores]) -> list[dict[str, Any]]:
-    """Return the same as JSON objects; scores, rates and differences 0..1, lengths tokens, depths percent."""
-    return [asdict(each) for each in found]
 
 
 def arm_of(record: Record) -> str:
@@ -175,11 +168,9 @@ def _loss(records: Sequence[Record]) -> Difference | None:
 
 def _absent_arms(records: Sequence[Record]) -> dict[str, AbsentTwins]:
     """Both arms of each kind of absence. Twins share question, length and order of documents, in whatever task."""
-    arms: dict[str, list[Record]] = {}
-    for record in records:
-        if is_absent(record) and arm_of(record) == WHOLE:
-            arms.setdefault("near" if _is_near(record) else "absent", []).append(record)
-    whole = [record for record in records if not is_absent(record) and arm_of(record) == WHOLE]
+    unsearched = [record for record in records if arm_of(record) == WHOLE]
+    arms = grouped(filter(is_absent, unsearched), lambda record: "near" if _is_near(record) else "absent")
+    whole = [record for record in unsearched if not is_absent(record)]
     found = {}
     for arm, absent in sorted(arms.items()):
         lengths = {record.length for record in absent}
@@ -378,13 +369,12 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _tally_object(found: Tally) -> dict[str, Any]:
-    interval = found.interval
     return {
         "n": found.n,
         "trials": found.trials,
         "mean": found.mean,
-        "low": interval.low if interval else None,
-        "high": interval.high if interval else None,
+        "low": found.share.low,
+        "high": found.share.high,
     }
 
 

@@ -18,7 +18,7 @@ from needlework.results.statistics.length_scores import (
 )
 from needlework.results.statistics.paired import samples_to_pass
 from needlework.results.statistics.panels import Range, ScoredTrial, decided
-from needlework.results.style import length_labels, percent1
+from needlework.results.style import length_label, percent1
 
 # Llama-2-7B-chat's RULER score at 4K: the bar of RULER's table (C.-P. Hsieh et al., "RULER", COLM 2024, table 3).
 RULER_THRESHOLD = 0.856
@@ -202,7 +202,8 @@ class EffectiveLength:
             answers = "undecided answers of the base"
         are = "it is a miss" if self.undecided == 1 else "they are misses"
         hits = "a hit" if self.undecided == 1 else "hits"
-        return f"{answers}: by the scores alone {_label(self.point)} if {are}, {_label(self.point_most)} if {hits}"
+        low, high = length_label(self.point), length_label(self.point_most)
+        return f"{answers}: by the scores alone {low} if {are}, {high} if {hits}"
 
     @property
     def few(self) -> bool:
@@ -214,13 +215,13 @@ class EffectiveLength:
     def answer(self) -> str:
         """`8k`, `>= 128k (longest tested)`, `none`, `undetermined at 16k`, `32k in the 5 samples tested`."""
         if self.status == "at least":
-            return f">= {_label(self.longest_tested)} (longest tested)"
+            return f">= {length_label(self.longest_tested)} (longest tested)"
         if self.few:
             tested = "one sample" if self.samples == 1 else f"{self.samples} samples"
-            return f"{_label(self.point)} in the {tested} tested"
+            return f"{length_label(self.point)} in the {tested} tested"
         if self.status == "undetermined":
-            return "undetermined" if self.decisive is None else f"undetermined at {_label(self.decisive)}"
-        return _label(self.point)
+            return "undetermined" if self.decisive is None else f"undetermined at {length_label(self.decisive)}"
+        return length_label(self.point)
 
     @property
     def bar(self) -> str:
@@ -236,7 +237,7 @@ class EffectiveLength:
     @property
     def between(self) -> str:
         """`1k to 8k`: the 95 % interval; an end at the longest length that was tested is `8k or more`."""
-        low, high = _label(self.conservative), _label(self.optimistic)
+        low, high = length_label(self.conservative), length_label(self.optimistic)
         more = " or more" if self.optimistic is not None and self.optimistic == self.longest_tested else ""
         return f"{high}{more}" if low == high else f"{low} to {high}{more}"
 
@@ -251,9 +252,9 @@ class EffectiveLength:
             if self.hangs:
                 parts.append(self.caveat)
             elif self.status == "undetermined":
-                parts.append(f"by the scores alone {_label(self.point)}")
+                parts.append(f"by the scores alone {length_label(self.point)}")
         if self.status != "at least" and self.longest_passing != self.point:
-            parts.append(f"longest passing {_label(self.longest_passing)}")
+            parts.append(f"longest passing {length_label(self.longest_passing)}")
         return ", ".join(parts)
 
     @property
@@ -264,18 +265,14 @@ class EffectiveLength:
         bar = percent1(self.threshold)
         low = f"lower bound none (needs at least {self.needed} samples at bar {bar})"
         if self.conservative is not None:
-            low = f"at least {_label(self.conservative)}"
+            low = f"at least {length_label(self.conservative)}"
         possible = self.optimistic is not None and self.optimistic != self.longest_tested
-        return f"{low}, up to {_label(self.optimistic)} possible" if possible else low
+        return f"{low}, up to {length_label(self.optimistic)} possible" if possible else low
 
     @property
     def text(self) -> str:
         """One sentence: the bar, and the words."""
         return f"{self.bar}: {self.words}"
-
-
-def _label(length: int | None) -> str:
-    return "none" if length is None else length_labels([length])[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from math import fsum, sqrt
 from needlework.core.errors import InputError
 from needlework.core.grid import parse_lengths
 from needlework.core.record import UNDECIDED
+from needlework.results.records.samples import grouped
 from needlework.results.statistics.intervals import (
     ERROR,
     NEEDED,
@@ -64,9 +65,7 @@ class LengthScore:
 def length_scores(trials: Iterable[ScoredTrial]) -> tuple[LengthScore, ...]:
     """Return the score at each length, ascending: means and, where none is undecided, intervals as the summary has
     them."""
-    columns: dict[int, list[ScoredTrial]] = {}
-    for trial in trials:
-        columns.setdefault(trial.length, []).append(trial)
+    columns = grouped(trials, lambda trial: trial.length)
     return tuple(_score(length, columns[length], len(columns)) for length in sorted(columns))
 
 

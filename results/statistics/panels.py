@@ -9,7 +9,7 @@ from math import fsum
 from typing import NamedTuple
 
 from needlework.core.record import SCORED, UNDECIDED, UNSCORED, OutcomeName, Record
-from needlework.results.records.samples import control_of, retriever_of, without_controls
+from needlework.results.records.samples import control_of, grouped, retriever_of, without_controls
 from needlework.results.statistics.intervals import Interval, counts_of, interval_of
 
 OUTCOMES: tuple[OutcomeName, ...] = (*SCORED, *UNSCORED)
@@ -170,9 +170,7 @@ def trial_of(record: Record) -> ScoredTrial:
 
 def panels_of(trials: Iterable[ScoredTrial], source: str = OWN) -> tuple[Panel, ...]:
     """Return one panel for each (model, task, needle), sorted."""
-    groups: dict[tuple[str, str, str], list[ScoredTrial]] = {}
-    for trial in trials:
-        groups.setdefault((trial.model, trial.task, trial.needle), []).append(trial)
+    groups = grouped(trials, lambda trial: (trial.model, trial.task, trial.needle))
     return tuple(_panel(key, groups[key], source) for key in sorted(groups))
 
 
@@ -207,13 +205,8 @@ def depth_order(depth: float | None) -> tuple[bool, float]:
 
 
 def _panel(key: tuple[str, str, str], trials: list[ScoredTrial], source: str) -> Panel:
-    cells: dict[tuple[int, float | None], list[ScoredTrial]] = {}
-    columns: dict[int, list[ScoredTrial]] = {}
-    rows: dict[float | None, list[ScoredTrial]] = {}
-    for trial in trials:
-        cells.setdefault((trial.length, trial.depth), []).append(trial)
-        columns.setdefault(trial.length, []).append(trial)
-        rows.setdefault(trial.depth, []).append(trial)
+    cells = grouped(trials, lambda trial: (trial.length, trial.depth))
+    columns, rows = grouped(trials, lambda trial: trial.length), grouped(trials, lambda trial: trial.depth)
     lengths = tuple(sorted(columns))
     depths = tuple(sorted(rows, key=depth_order))
     model, task, needle = key

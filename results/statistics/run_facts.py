@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, TypeGuard
 
 import numpy as np
 
 from needlework.core.record import SCORED, UNDECIDED, Record, RepeatedAnswer, Timing
+from needlework.results.records.samples import grouped
 from needlework.results.style import fit, one_line
 
 _LONGEST = 200  # columns of a value
@@ -159,16 +160,9 @@ class LatencyRow:
 
 def latency_rows(records: Iterable[Record]) -> tuple[LatencyRow, ...]:
     """A row for each model and length, sorted; none where nothing was measured."""
-    groups: dict[tuple[str, int], list[Record]] = {}
-    for record in records:
-        if record.outcome in _ANSWERED and _measured(record.timing.latency_s):
-            groups.setdefault((record.model, record.length), []).append(record)
+    measured = [record for record in records if latency_of(record) is not None]
+    groups = grouped(measured, lambda record: (record.model, record.length))
     return tuple(_row(*key, groups[key]) for key in sorted(groups))
-
-
-def latency_object(rows: Sequence[LatencyRow]) -> list[dict[str, Any]]:
-    """The rows for `results.json`, in seconds."""
-    return [asdict(row) for row in rows]
 
 
 def latency_of(record: Record) -> float | None:
@@ -255,10 +249,6 @@ class Stability:
     flips: Flips
     by_how: dict[str, Flips]
     flipped: tuple[str, ...]
-
-    def as_object(self) -> dict[str, Any]:
-        """For results.json."""
-        return asdict(self)
 
 
 def stability_of(records: Iterable[Record]) -> Stability | None:

@@ -40,9 +40,8 @@ from needlework.results.statistics.wording import (
     spread_clauses,
     tally_words,
     threshold_words,
-    token_words,
 )
-from needlework.results.style import length_labels, one_line, percent, percent1
+from needlework.results.style import length_label, length_labels, one_line, percent, percent1
 
 SEARCH_NAMES = {"bm25": "BM25 search", "dense": "embedding search"}
 
@@ -279,14 +278,14 @@ def _ruler_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) -> 
     tables = [each for each in report.ruler if each.model == model]
     if len(tables) != 1 or not {row.task for row in rows} <= set(TASKS):
         return []
-    means = [f"{share_words(each.mean, each.low, each.high)} at {token_words(each.length)}"
+    means = [f"{share_words(each.mean, each.low, each.high)} at {length_label(each.length)}"
              for each in tables[0].lengths if each.mean is not None]  # fmt: skip
     if not means:
         return []
     clauses = [f"scores {', '.join(means)} as RULER's mean of {len(TASKS)} tasks"]
     if len(means) > 1:
         effective = tables[0].effective
-        limit = f"up to {token_words(effective.point)} tokens" if effective.point else "at no length"
+        limit = f"up to {length_label(effective.point)} tokens" if effective.point else "at no length"
         clauses.append(f"by the means alone it holds {threshold_words(effective.threshold)} {limit}")
     return [*clauses, *spread_clauses([(f"on {row.task}", row.overall) for row in rows], "task by task")]
 
@@ -359,7 +358,7 @@ def place_sentence(scores: DocumentScores, length: int | None) -> str:
     `length`: `None` where there are several, which the test takes together.
     """
     clause = depth_clause(scores.depth)
-    read = f"With {token_words(length)} tokens of documents" if length else "Over all lengths"
+    read = f"With {length_label(length)} tokens of documents" if length else "Over all lengths"
     if not clause:
         return f"{read}, no place of the answer is shown to be worse"
     return f"{read}, {clause}" if clause.startswith("no ") else f"{read} it is {clause}"
@@ -370,7 +369,7 @@ def size_sentence(scores: DocumentScores) -> str:
     if clause := _size_clause(scores):
         return f"It {clause}"
     whole = _largest(scores, WHOLE)
-    at = f" up to {token_words(whole.length)} tokens" if whole is not None else ""
+    at = f" up to {length_label(whole.length)} tokens" if whole is not None else ""
     return f"Reading more documents{at} is not shown to cost or to help"
 
 
@@ -388,7 +387,7 @@ def _size_clause(scores: DocumentScores) -> str:
     beside = "the right document alone" if alone else "the shortest context"
     at = f", the answer at depth {scores.size_depths[0]:g} %," if len(scores.size_depths) == 1 else ""
     points = f"{'loses' if loss.mean < 0 else 'gains'} {percent1(abs(loss.mean))} points"
-    return f"{points} when it reads {token_words(whole.length)} tokens{at} in place of {beside}"
+    return f"{points} when it reads {length_label(whole.length)} tokens{at} in place of {beside}"
 
 
 def _search_clauses(scores: DocumentScores) -> Iterator[str]:

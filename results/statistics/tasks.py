@@ -13,7 +13,7 @@ import numpy as np
 from needlework.core.labels import label_parts
 from needlework.core.record import SCORED
 from needlework.haystack_fixtures.tasks.catalogue import family_of
-from needlework.results.records.samples import task_of
+from needlework.results.records.samples import grouped, task_of
 from needlework.results.statistics.absent import AbsentTwins, absent_twins, is_absent
 from needlework.results.statistics.depth import DepthEffect, depth_effects
 from needlework.results.statistics.effective_length import (
@@ -89,10 +89,8 @@ def task_scores(asked: Iterable[RecordInPanel]) -> tuple[TaskScore, ...]:
 
     What was retrieved is no part of it (`needlework.results.statistics.documents`).
     """
-    groups: dict[tuple[str, str], list[RecordInPanel]] = {}
-    for each in asked:
-        if not each.retriever:
-            groups.setdefault((each.trial.model, each.trial.task), []).append(each)
+    plain = [each for each in asked if not each.retriever]
+    groups = grouped(plain, lambda each: (each.trial.model, each.trial.task))
     found = sorted((model, family_of(task_of(task)), task) for model, task in groups)
     return tuple(_row(model, family, task, groups[model, task]) for model, family, task in found)
 
@@ -134,9 +132,7 @@ def overall_score(tallies: Mapping[tuple[str, str], Tally]) -> Tally:
 
 def overall_of(trials: Iterable[ScoredTrial]) -> Tally:
     """The overall score of some trials."""
-    tasks: dict[tuple[str, str], list[ScoredTrial]] = {}
-    for trial in trials:
-        tasks.setdefault((trial.model, trial.task), []).append(trial)
+    tasks = grouped(trials, lambda trial: (trial.model, trial.task))
     return overall_score({name: tally(tasks[name]) for name in sorted(tasks)})
 
 
@@ -256,35 +252,15 @@ def tasks_object(rows: Sequence[TaskScore]) -> list[dict[str, Any]]:
             "n": row.overall.n,
             "trials": row.overall.trials,
             "range": row.overall.range,
-            "score": _share_object(row.overall.share),
+            "score": asdict(row.overall.share),
             "chance": row.chance,
             "floor": row.floor,
-            "corrected": _share_object(row.corrected),
+            "corrected": asdict(row.corrected),
             "focused": {"n": row.focused.n, "mean": row.focused.mean},
-            "relative": _share_object(row.relative),
+            "relative": asdict(row.relative),
         }
         for row in rows
     ]
-
-
-def macros_object(found: Sequence[Macro]) -> list[dict[str, Any]]:
-    """Return macro scores as JSON objects, scores 0..1."""
-    return [
-        {
-            "model": each.model,
-            "families": each.families,
-            "tasks": each.tasks,
-            "range": each.range,
-            "score": _share_object(each.score),
-            "corrected": _share_object(each.corrected),
-            "missing": list(each.missing),
-        }
-        for each in found
-    ]
-
-
-def _share_object(share: Share) -> dict[str, float | None]:
-    return {"value": share.value, "low": share.low, "high": share.high}
 
 
 _OVERLAPS = ("f1", "rouge")  # in the name of a scorer of overlapping words: nobody scores 85.6 % there
@@ -375,26 +351,18 @@ def _panel(
     )
 
 
+_LENGTH_FIELDS = (
+    "rule", "threshold", "base", "samples", "status", "answer", "point", "point_most", "conservative", "optimistic",
+    "longest_passing", "longest_tested", "decisive", "undecided",
+)  # fmt: skip
+
+
 def _length_object(found: EffectiveLength) -> dict[str, Any]:
-    return {
-        "rule": found.rule,
-        "threshold": found.threshold,
-        "base": found.base,
+    return {name: getattr(found, name) for name in _LENGTH_FIELDS} | {
         "base_of": found.base_words or None,
-        "samples": found.samples,
         "samples_needed": found.needed,
-        "status": found.status,
-        "answer": found.answer,
         "low": found.conservative,
-        "point": found.point,
-        "point_most": found.point_most,
         "high": found.optimistic,
-        "conservative": found.conservative,
-        "optimistic": found.optimistic,
-        "longest_passing": found.longest_passing,
-        "longest_tested": found.longest_tested,
-        "decisive": found.decisive,
-        "undecided": found.undecided,
         "caveat": found.caveat or None,
     }
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from needlework.core.record import SCORED, Record
 from needlework.results.records.journal import AnswerVectors
+from needlework.results.records.samples import grouped
 from needlework.results.statistics.absent import Rate, rate_of
 from needlework.results.statistics.paired import Difference, mean_difference
 from needlework.scoring.content_words import content_words
@@ -64,11 +65,8 @@ def votes(records: Sequence[Record], of: int, vectors: AnswerVectors | None = No
         return ()
     if vectors is not None and vectors.of([text for record in records if (text := _answer(record)).strip()]) is None:
         vectors = None
-    series: dict[tuple[str, str], list[Record]] = {}
-    for record in records:
-        arm = record.arm
-        if "focused" not in arm.split("_"):
-            series.setdefault((record.task, arm), []).append(record)
+    searched = [record for record in records if "focused" not in record.arm.split("_")]
+    series = grouped(searched, lambda record: (record.task, record.arm))
     found: list[Vote] = []
     for (task, arm), own in sorted(series.items()):
         depths = sorted({record.depth for record in own if record.depth is not None})

@@ -13,7 +13,7 @@ from needlework.results.statistics.depth_tables import place_words
 from needlework.results.statistics.effective_length import RELATIVE, RULER_THRESHOLD, EffectiveLength
 from needlework.results.statistics.paired import Difference
 from needlework.results.statistics.panels import Range, Share, Tally
-from needlework.results.style import NONE, length_labels, one_line, percent, percent1
+from needlework.results.style import NONE, length_label, one_line, percent, percent1
 
 LISTED = 4  # scores or models, of which each is named
 _CHANCE = 0.05  # what is said of depth may be chance in at most so many runs
@@ -90,11 +90,6 @@ def _best(scores: Mapping[str, Tally]) -> str:
     return "their intervals overlap: none is shown to be best"
 
 
-def token_words(length: int | None) -> str:
-    """`2k`."""
-    return "none" if length is None else length_labels([length])[0]
-
-
 def threshold_words(threshold: float) -> str:
     """`RULER's 85.6 %`: whose bar it is, where it is theirs."""
     return f"RULER's {percent1(threshold)} %" if threshold == RULER_THRESHOLD else f"{percent1(threshold)} %"
@@ -117,21 +112,21 @@ def length_clause(length: EffectiveLength) -> str:
     bar = _bar_of(length)
     if length.status == "at least":
         scored = " with a score" if length.longest_asked not in (None, length.longest_tested) else ""
-        return f"holds {bar} at every length{scored}, up to {token_words(length.longest_tested)} tokens (95 % sure)"
+        return f"holds {bar} at every length{scored}, up to {length_label(length.longest_tested)} tokens (95 % sure)"
     if length.status == "none":
-        return f"does not hold {bar} at any length, {token_words(length.decisive)} tokens included (95 % sure)"
+        return f"does not hold {bar} at any length, {length_label(length.decisive)} tokens included (95 % sure)"
     most = None if length.optimistic == length.longest_tested else length.optimistic
     if length.hangs:
         return "" if length.conservative is None and most is None else _within(bar, length.conservative, most)
-    limit = f"up to {token_words(length.point)} tokens" if length.point is not None else "at no length by its scores"
+    limit = f"up to {length_label(length.point)} tokens" if length.point is not None else "at no length by its scores"
     if length.optimistic is None:
         sure = "95 % sure: at no length"
     elif length.conservative is None:
-        sure = "nothing about it is 95 % sure yet" if most is None else f"95 % sure: at most {token_words(most)}"
+        sure = "nothing about it is 95 % sure yet" if most is None else f"95 % sure: at most {length_label(most)}"
     elif most is None:
-        sure = f"95 % sure: {token_words(length.conservative)} or more"
+        sure = f"95 % sure: {length_label(length.conservative)} or more"
     else:
-        ends = (token_words(length.conservative), token_words(most))
+        ends = (length_label(length.conservative), length_label(most))
         sure = "95 % sure" if ends[0] == ends[1] else f"95 % sure: {ends[0]} to {ends[1]}"
     return f"holds {bar} {limit} ({sure})"
 
@@ -142,13 +137,13 @@ def few_clause(length: EffectiveLength | None) -> str:
         return ""
     bar = _bar_of(length)
     held = f"held {bar} " + (
-        f"up to {token_words(length.point)} tokens" if length.point is not None else "at no length"
+        f"up to {length_label(length.point)} tokens" if length.point is not None else "at no length"
     )
     most = ""
     if length.optimistic is None:
         most = "; 95 % sure is that it holds it nowhere"
     elif length.optimistic != length.longest_tested:
-        most = f"; 95 % sure is only that it ends by {token_words(length.optimistic)}"
+        most = f"; 95 % sure is only that it ends by {length_label(length.optimistic)}"
     count = "one question" if length.samples == 1 else f"{length.samples} questions"
     return f"in this run it {held}, but {count} a length cannot prove that ({length.needed} can){most}"
 
@@ -160,26 +155,25 @@ def adaptive_clause(statement: LengthStatement) -> str:
     bar = threshold_words(statement.bar) if statement.rule == "absolute" else f"{100 * SHARE:.0f} % of its base score"
     low, high, or_more = statement.low, statement.high, statement.or_more
     if high is None:
-        return f"does not hold {bar} even at {token_words(statement.lengths[0].length)} tokens (95 % sure)"
+        return f"does not hold {bar} even at {length_label(statement.lengths[0].length)} tokens (95 % sure)"
     if low is None and or_more:
         scored = any(each.n for each in statement.lengths)
         return f"is not decided: no length is shown to hold {bar}, none to fail it" if scored else ""
     if low == high and or_more:
-        return f"holds {bar} at every length, up to {token_words(high)} tokens (95 % sure)"
+        return f"holds {bar} at every length, up to {length_label(high)} tokens (95 % sure)"
     if low is not None and or_more:
-        return (
-            f"holds {bar} up to a length between {token_words(low)} and {token_words(high)} or more tokens (95 % sure)"
-        )
+        between = f"a length between {length_label(low)} and {length_label(high)} or more tokens"
+        return f"holds {bar} up to {between} (95 % sure)"
     return _within(bar, low, high)
 
 
 def _within(bar: str, low: int | None, high: int | None) -> str:
     """At least `low` tokens, at most `high`; `None` for an end that is not known."""
     if high is None:
-        return f"holds {bar} up to {token_words(low)} tokens at least (95 % sure)"
+        return f"holds {bar} up to {length_label(low)} tokens at least (95 % sure)"
     if low is None:
-        return f"holds {bar} up to at most {token_words(high)} tokens (95 % sure)"
-    ends = token_words(low) if low == high else f"a length between {token_words(low)} and {token_words(high)}"
+        return f"holds {bar} up to at most {length_label(high)} tokens (95 % sure)"
+    ends = length_label(low) if low == high else f"a length between {length_label(low)} and {length_label(high)}"
     return f"holds {bar} up to {ends} tokens (95 % sure)"
 
 
@@ -281,6 +275,11 @@ def range_words(ends: Range, *, whole: bool = False) -> str:
     """`70.0–80.0`, percent; in `whole` percents `70–80`."""
     low, high = (percent(each) if whole else percent1(each) for each in ends)
     return f"{low}–{high}"
+
+
+def percent1_cell(value: float | None) -> str:
+    """A share of 0..1 as percent with one decimal."""
+    return NONE if value is None else percent1(value)
 
 
 def percent2(value: float | None) -> str:

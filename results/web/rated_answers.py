@@ -134,10 +134,6 @@ def sampled(items: Sequence[RatedItem], questions: int | None) -> tuple[RatedIte
     return tuple(item for item in items if item.id in names)
 
 
-def _rank(item: RatedItem) -> tuple[bool, int, str]:
-    return not item.plain, -sum(map(len, item.answers)), item.id
-
-
 def item_order(seed: str, rater: str, items: Iterable[RatedItem]) -> list[RatedItem]:
     """Order the items for a rater, those of one group together: a document is read once for all questions about it."""
     groups: dict[str, list[RatedItem]] = defaultdict(list)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 from needlework.core.errors import InputError
 from needlework.core.labels import label_parts
 from needlework.core.record import SCORED, OutcomeName, Record
-from needlework.results.records.samples import as_asked, task_of, without_controls
+from needlework.results.records.samples import as_asked, grouped, task_of, without_controls
 from needlework.results.statistics.comparison.joining import Family, Identity, identity_order, joined, prompts_match
 from needlework.results.statistics.intervals import Interval
 from needlework.results.statistics.paired import (
@@ -191,7 +191,7 @@ def compare(first: Sequence[Record], second: Sequence[Record]) -> Comparison:
     both = [trial for trial in trials if trial.outcomes]
     missing = Counter(tuple(score is None for score in trial.scores) for trial in both)
     same_prompt = [trial.same_prompt for trial in both]
-    tasks, lengths = _grouped(trials, lambda trial: trial.family), _grouped(trials, lambda trial: trial.length)
+    tasks, lengths = grouped(trials, lambda trial: trial.family), grouped(trials, lambda trial: trial.length)
     return Comparison(
         tasks=holm_adjusted([_task(family, part) for family, part in tasks.items()]),
         whole=judged_difference(trials),
@@ -257,25 +257,14 @@ def _paired(at: Identity, first: Record | None, second: Record | None) -> Paired
     return PairedTrial(panel, length, depth, sample, (first, second), (_score(first), _score(second)))
 
 
-Key = TypeVar("Key")
-Item = TypeVar("Item")
-
-
-def _grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    groups: dict[Key, list[Item]] = {}
-    for item in items:
-        groups.setdefault(key(item), []).append(item)
-    return groups
-
-
 def _task(family: Family, trials: Sequence[PairedTrial]) -> TaskDifference:
     test = judged_difference(trials)
-    rows = _grouped(trials, lambda trial: trial.depth)
+    rows = grouped(trials, lambda trial: trial.depth)
     return TaskDifference(
         *(test.n, test.means, test.intervals, test.difference, test.unscored, test.losses, test.counted),
         family=family,
-        cells={at: _group(part) for at, part in _grouped(trials, lambda trial: (trial.length, trial.depth)).items()},
-        columns={at: _group(part) for at, part in _grouped(trials, lambda trial: trial.length).items()},
+        cells={at: _group(part) for at, part in grouped(trials, lambda trial: (trial.length, trial.depth)).items()},
+        columns={at: _group(part) for at, part in grouped(trials, lambda trial: trial.length).items()},
         rows={depth: _group(rows[depth]) for depth in sorted(rows, key=depth_order)},
         outcomes=(_outcomes(trial.records[0] for trial in trials), _outcomes(trial.records[1] for trial in trials)),
     )
@@ -301,7 +290,7 @@ def _difference(differences: Sequence[tuple[PairedTrial, float]]) -> Difference 
     """The difference of two overall scores: of several tasks the mean over families of the mean over their tasks, with
     an interval from the tasks' own. Its test flips the signs of samples, which weigh as their tasks do.
     """
-    of_tasks = _grouped(differences, lambda each: each[0].family[:2])
+    of_tasks = grouped(differences, lambda each: each[0].family[:2])
     parts = [mean_difference(*_by_sample(each)) for each in of_tasks.values()]
     tasks = {name: part for name, part in zip(of_tasks, parts, strict=True) if part is not None}
     if len(tasks) < 2:

@@ -7,6 +7,7 @@ from typing import Any
 
 from needlework.core.errors import InputError
 from needlework.core.record import Record
+from needlework.results.records.samples import facts_of_models
 from needlework.results.style import one_line
 
 # Axes of the grid do not make a prompt differ: trials are joined on them.
@@ -176,13 +177,8 @@ def _list(value: object) -> Sequence[Any]:
 
 def weights_of(manifest: Mapping[str, Any]) -> dict[str, str]:
     """Return model -> hash of its weights, of those that a manifest has one for."""
-    models = manifest.get("models")
-    told = {
-        name: model.get("weights_sha256")
-        for name, model in (models.items() if isinstance(models, Mapping) else ())
-        if isinstance(model, Mapping)
-    }
-    return {name: sha256 for name, sha256 in told.items() if isinstance(sha256, str)}
+    hashes = facts_of_models(manifest, "weights_sha256")
+    return {name: sha256 for name, sha256 in hashes.items() if isinstance(sha256, str)}
 
 
 def weights_lines(manifests: Mapping[str, Mapping[str, Any]]) -> list[str]:

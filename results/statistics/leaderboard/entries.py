@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from needlework.core.record import FINAL, Record
-from needlework.results.records.samples import task_of
+from needlework.results.records.samples import grouped, task_of
 from needlework.results.statistics.effective_length import EffectiveLength, absolute_length
 from needlework.results.statistics.intervals import Floats
 from needlework.results.statistics.length_scores import length_scores
-from needlework.results.statistics.panels import RecordInPanel, ScoredTrial, Tally, depth_order, tally
+from needlework.results.statistics.panels import RecordInPanel, Tally, depth_order, tally
 from needlework.results.statistics.run_facts import latency_of
 from needlework.results.statistics.tasks import overall_score, task_weights
 
@@ -95,9 +95,7 @@ def _entry(model: str, task: str, asked: Sequence[RecordInPanel], manifest: Mapp
     records, trials = [each.record for _, each in ordered], [each.trial for _, each in ordered]
     names = [(trial.needle, trial.sample) for trial in trials]
     codes = {name: at for at, name in enumerate(sorted(set(names)))}
-    columns: dict[int, list[ScoredTrial]] = {}
-    for trial in trials:
-        columns.setdefault(trial.length, []).append(trial)
+    columns = grouped(trials, lambda trial: trial.length)
     scorers = {f"{each.scorer}@{each.scorer_version}" for each in records if each.outcome in FINAL and each.scorer}
     seconds = sorted(value for record in records if (value := latency_of(record)) is not None)
     return BoardEntry(

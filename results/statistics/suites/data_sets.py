@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import fsum
 from typing import Any
 
 from needlework.core.record import SCORED, Record
-from needlework.results.records.samples import retriever_of
+from needlework.results.records.samples import grouped, retriever_of
 from needlework.results.statistics.panels import ScoredTrial, Share, Tally, tally, trial_of
 from needlework.results.statistics.tasks import corrected_for_chance, weighted_mean
 from needlework.results.style import length_labels
@@ -85,10 +85,8 @@ class FieldTable:
 
 def field_tables(records: Iterable[Record]) -> tuple[FieldTable, ...]:
     """The table of each model and task of these benchmarks, sorted; none for a run of others."""
-    groups: dict[tuple[str, str], list[Record]] = {}
-    for record in records:
-        if record.task_label in TASKS and not record.reference.get("retriever"):
-            groups.setdefault((record.model, record.task), []).append(record)
+    asked = [record for record in records if record.task_label in TASKS and not record.reference.get("retriever")]
+    groups = grouped(asked, lambda record: (record.model, record.task))
     return tuple(_table_of_records(*key, groups[key]) for key in sorted(groups))
 
 
@@ -98,11 +96,6 @@ def field_table(model: str, task: str, rows: Sequence[DataSetAnswer], notes: Seq
     found = [_group("overall", rows)]
     found += [_group(name, [row for row in rows if name in row.groups]) for name in names]
     return FieldTable(model, task, tuple(found), tuple(notes))
-
-
-def field_object(found: Sequence[FieldTable]) -> list[dict[str, Any]]:
-    """The same as JSON objects; scores 0..1."""
-    return [asdict(each) for each in found]
 
 
 def mrcr_groups(needles: object, tokens: int | None) -> tuple[str, ...]:
@@ -322,11 +315,6 @@ def leval_summaries(records: Iterable[Record]) -> tuple[LevalSummary, ...]:
         for key, tasks in sorted(groups.items())
         if len(tasks) > 1
     )
-
-
-def leval_object(found: Sequence[LevalSummary]) -> list[dict[str, Any]]:
-    """The averages for `results.json`; scores 0..1."""
-    return [asdict(each) for each in found]
 
 
 def _rule(tasks: Mapping[str, Sequence[Record]]) -> str:

@@ -8,7 +8,7 @@ from math import fsum
 from typing import Any
 
 from needlework.core.record import Record
-from needlework.results.records.samples import by_test, without_controls
+from needlework.results.records.samples import by_test, grouped, without_controls
 from needlework.results.statistics.effective_length import EffectiveLength, absolute_length
 from needlework.results.statistics.length_scores import LengthScore
 from needlework.results.statistics.panels import ScoredTrial, Share, tally, trial_of
@@ -94,9 +94,7 @@ def weighted(scores: Sequence[float], *, increasing: bool) -> float:
 
 
 def _table(model: str, language: str, records: Sequence[Record]) -> RulerTable:
-    by_length: dict[int, list[Record]] = {}
-    for record in records:
-        by_length.setdefault(record.length, []).append(record)
+    by_length = grouped(records, lambda record: record.length)
     lengths = tuple(_length(length, by_length[length]) for length in sorted(by_length))
     means = [each.mean for each in lengths if each.mean is not None]
     both = len(means) > 1
