@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,6 +22,7 @@ from needlework.results.run.open_folder import time_lines
 if TYPE_CHECKING:
     from needlework.models.engines.serve import Serving
     from needlework.models.served.batch_files import AnswerFiles
+    from needlework.results.adaptive.survey import Cost
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -86,7 +88,17 @@ def _adaptive_lines(state: RunState, cells: Sequence[Cell]) -> Iterator[str]:
             lengths, depths = axes_of(series)
             name = " · ".join((series.model, series.cells[0].task, series.cells[0].needle))
             costs, most = forecast.costs(rules, lengths, len(depths)), forecast.most(rules, lengths, len(depths))
-            yield from plan_lines(name, rules.mode, costs, most)
+            dollars = (
+                partial(_dollars, state.settings.price, series.suite.answer_tokens) if state.settings.price else None
+            )
+            yield from plan_lines(name, rules.mode, costs, most, dollars)
+
+
+def _dollars(prices: Sequence[float], answer_tokens: int, cost: Cost) -> float:
+    """The most that trials cost, at prices per million tokens of prompts and of answers."""
+    prompt_price, answer_price = map(float, prices)
+    answers = cost.trials * answer_tokens
+    return ((cost.tokens - answers) * prompt_price + answers * answer_price) / 1e6
 
 
 def check_batch(settings: Settings) -> None:

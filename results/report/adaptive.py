@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from math import ceil, log
 
@@ -115,8 +115,14 @@ def _asked_heatmap(name: str, found: Sequence[LengthStatement]) -> Heatmap:
     )
 
 
-def plan_lines(name: str, mode: str, costs: Sequence[Cost], most: Cost) -> list[str]:
-    """What an adaptive run may cost one series: for models that are right up to a length and wrong beyond."""
+Dollars = Callable[[Cost], float]
+
+
+def plan_lines(name: str, mode: str, costs: Sequence[Cost], most: Cost, dollars: Dollars | None = None) -> list[str]:
+    """The cost of an adaptive run of one series, for models that are right up to a length and wrong beyond.
+
+    `dollars`: the most that a cost may be, if prices are known.
+    """
     lines = [f"--adaptive {mode}, {name}: what it costs a model that is"]
     for cost in costs:
         model = (
@@ -124,8 +130,8 @@ def plan_lines(name: str, mode: str, costs: Sequence[Cost], most: Cost) -> list[
         )
         if cost is costs[-1]:
             model = "right everywhere"
-        lines.append(f"  {model:32} {_cost(cost)}")
-    return [*lines, f"  {'never more than':32} {_cost(most)}, for a model near the bar everywhere"]
+        lines.append(f"  {model:32} {_cost(cost, dollars)}")
+    return [*lines, f"  {'never more than':32} {_cost(most, dollars)}, for a model near the bar everywhere"]
 
 
 def answer(found: LengthStatement) -> str:
@@ -196,8 +202,9 @@ def remarks(found: LengthStatement) -> list[str]:
     return told
 
 
-def _cost(cost: Cost) -> str:
-    return f"{cost.trials:>6,} trials, {short_number(cost.tokens):>6} tokens"
+def _cost(cost: Cost, dollars: Dollars | None) -> str:
+    price = f", at most {dollars(cost):,.2f} dollars" if dollars else ""
+    return f"{cost.trials:>6,} trials, {short_number(cost.tokens):>6} tokens{price}"
 
 
 def _block(found: LengthStatement, lengths: bool) -> list[str]:

@@ -116,12 +116,12 @@ def test_another_bar_in_the_same_folder_is_refused(project):
 
 
 def test_the_plan_tells_the_range(project):
-    result = project.run(*GRID, "--plan", "-q")
+    result = project.run(*GRID, "--plan", "-q", "--price=1,2")
     result.stdout.fnmatch_lines(
         [
-            "  wrong everywhere                     12 trials,   4.8k tokens",
-            "  right everywhere                    108 trials,  64.8k tokens",
-            "  never more than                     504 trials,   278k tokens, for a model near the bar everywhere",
+            "  wrong everywhere                     12 trials,   4.8k tokens, at most 0.0* dollars",
+            "  right everywhere                    108 trials,  64.8k tokens, at most 0.07 dollars",
+            "  never more than                     504 trials,   278k tokens, at most 0.* dollars, for a model near the bar everywhere",
         ]
     )
 
