@@ -21,7 +21,7 @@ from tests.haystack_fixtures.configuration.test_published_presets import CDME
 _CHECKPOINTS = ("my-model", "llama2-7b-chat", "qwen3-8b", "base", "weights", "internlm2_5-7b-chat-1m", "FOLDER")
 _GGUFS = ("model.Q8_0.gguf", "Qwen3-8B.Q4_K_M.gguf")
 _RUNS = ("main", "change", "new", "model-a", "model-b", "step1000", "step2000", "step3000", "short", "long", "a", "b")
-_OTHERS = ("qwen", "llama", "mistral")
+_OTHERS = ("qwen", "llama", "mistral", "gpt", "claude")
 _JUDGED = ("--task", "doc_position", "--lengths", "4k", "--depths", "50", "--scorer", "judge_documents")
 _OF_LEVAL = {
     "closed": ("--preset", "leval-closed", "--leval-data", "LEval", "--limit", "2"),
