@@ -88,13 +88,12 @@ def _adaptive_lines(state: RunState, cells: Sequence[Cell]) -> Iterator[str]:
             lengths, depths = axes_of(series)
             name = " · ".join((series.model, series.cells[0].task, series.cells[0].needle))
             costs, most = forecast.costs(rules, lengths, len(depths)), forecast.most(rules, lengths, len(depths))
-            dollars = (
-                partial(_dollars, state.settings.price, series.suite.answer_tokens) if state.settings.price else None
-            )
+            prices = state.settings.price
+            dollars = partial(_dollars, prices, series.suite.answer_tokens) if prices else None
             yield from plan_lines(name, rules.mode, costs, most, dollars)
 
 
-def _dollars(prices: Sequence[float], answer_tokens: int, cost: Cost) -> float:
+def _dollars(prices: Sequence[str], answer_tokens: int, cost: Cost) -> float:
     """The most that trials cost, at prices per million tokens of prompts and of answers."""
     prompt_price, answer_price = map(float, prices)
     answers = cost.trials * answer_tokens
