@@ -17,7 +17,8 @@ _HAN = rf"\u3005-\u3007{CJK}\uac00-\ud7a3"
 _BESIDE_LETTERS = re.compile(rf"(?<=[{_HAN}])(?=[a-z])|(?<=[a-z])(?=[{_HAN}])")
 _BESIDE_DIGITS = re.compile(rf"(?<=[{_HAN}]) (?=\d)|(?<=\d) (?=[{_HAN}])")
 _IN_HAN = re.compile(
-    rf"(?<![{HAN_NUMERALS}第几幾数\d])(?:[{HAN_NUMERALS}]+(?=千[米克])|[{HAN_NUMERALS}]+(?![{HAN_NUMERALS}几幾多]))"
+    rf"(?<![{HAN_NUMERALS}第几幾数\d])(?<!\d )"
+    rf"(?:[{HAN_NUMERALS}]+(?=千[米克])|[{HAN_NUMERALS}]+(?![{HAN_NUMERALS}几幾多]))"
 )
 _UNITS = "一二三四五六七八九兩"
 _BELOW_MYRIAD = rf"(?:[{_UNITS}]千)?(?:〇?[{_UNITS}]百)?(?:〇?[{_UNITS}]?十[{_UNITS}]?|〇[{_UNITS}])?"

@@ -73,7 +73,11 @@ def read_claims(
     text = _without_harmless(text, question)
     places = tuple(place for place, char in enumerate(text) if char == MARK)
     sketch = _Sketch(text, places, names, [any(map(str.isdigit, each.value)) for each in mentions])
-    foreign = len({_language(text[:600]), _language(question), ""}) > 2
+    # An introduction may be in another language than the sentence with the value: `Here it is:\nDer Code ist 4712.`
+    start = max(text.rfind(sign, 0, places[0]) for sign in "\n:.!?") + 1
+    sentence = text[start : start + 600]
+    language = _language(sentence if split_words(sentence) else text[:600])
+    foreign = len({language, _language(question), ""}) > 2
     claims: list[Claim] = []
     for rank, place in enumerate(places):
         gap = sketch.between(rank - 1)[:-1] if rank else ""

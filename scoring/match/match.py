@@ -40,7 +40,7 @@ def match_score(answer: str, reference: Reference) -> Score:
     if not lines:
         return Score(0.0, "empty", why="no text")
     stated = own_words(lines, expected.question)
-    if not any(char.isalnum() for char in stated):
+    if stated != lines and not any(char.isalnum() for char in stated):
         return Score(0.0, "wrong", lines[:_SHOWN], "only repeats the question or the prompt")
     lines = outside_copies(stated, len(expected.parts))
     values = _read_values(lines, expected, copied=lines != stated)

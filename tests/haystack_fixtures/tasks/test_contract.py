@@ -81,7 +81,7 @@ def test_the_right_answer_scores_1_and_others_0(task, seed, language):
         reference = trial.asked.reference
         assert mock_value(trial, "perfect") == judged(trial, trial.asked.answer).for_asserting == 1
         empty_is_right = task.startswith("graph") and not reference["parts"]
-        for behaviour in ("wrong", "empty", "echo", "ramble", "refuse"):
+        for behaviour in ("wrong", "empty", "echo", "refuse"):
             assert mock_value(trial, behaviour) == 0 or (behaviour == "wrong" and empty_is_right), behaviour
         assert 0 <= reference["floor"] <= 1
         assert 0 <= reference["chance"] < 1

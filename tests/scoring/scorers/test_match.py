@@ -193,7 +193,7 @@ def test_a_refusal_is_no_hit_whatever_the_value(refusal: str, value: str) -> Non
 
 
 FRAMES = ("{}", "**Answer:** {}", "Sure! {}", "{}\n", "> {}", "Here is what I found:\n{}", "According to the text: {}")
-# Not read alike yet: owners of a value that stand behind the colon of a frame.
+# Not read alike yet: owners behind the colon of a frame, lists of years, and keys without a sentence.
 UNREAD = {
     "Oslos Code ist 4712.",
     "silver kettle: 5938264",
@@ -201,6 +201,17 @@ UNREAD = {
     "For the tin drum it's 5938264, but nothing is said about the copper lantern.",
     "Pewter jug → 5938264. Copper lantern → not given.",
     "The tin bucket: 5938264. The copper lantern: unknown.",
+    "Antwerp (his brother moved to Ghent).",
+    "The mill was rebuilt in 1871 and burned down in 1874.",
+    "Код Осло — 4712.",
+    "It is hard to spot, but the code is there: 5938264.",
+    "Silver kettle - 7140925; copper lantern - 5938264; copper kettle - 3306718.",
+    "Zu Bergen steht nichts im Text, nur zu Stavanger: 4712.",
+    "Tomás Rey, a pupil of Inés Fuertes",
+    "It was rebuilt in 1874 and again repaired in 1911.",
+    "Tin bucket's code: 5938264",
+    "Bergen: 4712, Oslo: 4711",
+    "Bergen: 4713, Oslo: 4712",
 }
 FRAMED = [
     each
