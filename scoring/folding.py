@@ -62,7 +62,7 @@ def fold_lines(text: str) -> str:
         text = _PAUSES.sub(" - ", _DASHES.sub("-", text.replace(MARK, " ")))
     lines = normalize_lines(text)
     if not lines.isascii():
-        lines = _IN_HAN.sub(_to_digits, strip_accents(lines))
+        lines = _IN_HAN.sub(_to_digits, _BESIDE_LETTERS.sub(" ", strip_accents(lines)))
         lines = re.sub(r"(\d+)([万萬亿億])", lambda said: str(int(said[1]) * int(numeric(said[2]))), lines)
         lines = _BESIDE_LETTERS.sub(" ", _BESIDE_DIGITS.sub("", lines))
     lines = _ONE_BY_ONE.sub(lambda said: "".join(_DIGITS[word] for word in re.split(r"[ ,-]+", said[0])), lines)

@@ -82,7 +82,9 @@ def test_the_right_answer_scores_1_and_others_0(task, seed, language):
         assert mock_value(trial, "perfect") == judged(trial, trial.asked.answer).for_asserting == 1
         empty_is_right = task.startswith("graph") and not reference["parts"]
         for behaviour in ("wrong", "empty", "echo", "refuse"):
-            assert mock_value(trial, behaviour) == 0 or (behaviour == "wrong" and empty_is_right), behaviour
+            value = mock_value(trial, behaviour)
+            alike = task == "mrcr" and value < 1  # another piece may have most of the same words
+            assert value == 0 or (behaviour == "wrong" and (empty_is_right or alike)), behaviour
         assert 0 <= reference["floor"] <= 1
         assert 0 <= reference["chance"] < 1
         assert as_reference(reference).question == trial.asked.question
