@@ -137,7 +137,7 @@ def splice(pieces: Sequence[Piece], encode: Encode) -> Spliced:
             return joined
         # The window between two cores did not come into step: everything between them has to see more.
         first, last = joined
-        reach[first:last] = [2 * each for each in reach[first:last]]
+        reach[first:last] = [2 * each or _REACH for each in reach[first:last]]
 
 
 def _lay_out(pieces: Sequence[Piece], encode: Encode) -> list[_TextPart]:
