@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,8 +30,9 @@ class ProviderTransport(HttpTransport):
             return f"--template raw: {self.kind}: takes chat messages alone; give --template chat"
         return ""
 
+    @abstractmethod
     def _model_path(self) -> str:
-        raise NotImplementedError
+        """The path of the model in the provider's list."""
 
     def _told_window(self) -> Window:
         tokens = count(table_of(json_fetch(self.http)(self.url(self._model_path()))).get(self.window_field))
