@@ -46,7 +46,7 @@ _DATES = (
     (re.compile(r"(?<!\d)(1[3-9]|2\d|3[01])[-/](\d{1,2})[-/](\d{4})(?!\d)"), "dmy"),
     (re.compile(r"(?<!\d)(\d{1,2})[-/](1[3-9]|2\d|3[01])[-/](\d{4})(?!\d)"), "mdy"),
 )
-_HALF_DAY = re.compile(r"(?<![\d:.])(\d{1,2})(?:[:.](\d\d))? ?([ap])\.? ?m\b\.?")
+_HALF_DAY = re.compile(r"(?<![\d:.])(\d{1,2})(?:[:.](\d\d))? ?(?:in the )?([ap]\.? ?m\b\.?|morning|afternoon|evening)")
 _EARLY = re.compile(r"(?<![\d:.-])(\d:\d\d)(?![\d:]| ?[ap]\.? ?m\b)")
 _DATE, _TIME, _AT = r"(\d{4}-\d\d-\d\d)", r"(\d\d:\d\d)", r"(?:,? ?\(?(?:(?:on|at|the|um|am|den|le|a|el|las) )*|t)"
 
@@ -120,4 +120,5 @@ def _date(found: re.Match[str], order: str) -> str:
 
 def _time(found: re.Match[str]) -> str:
     hour = int(found[1])
-    return f"{hour % 12 + 12 * (found[3] == 'p'):02}:{found[2] or '00'}" if 1 <= hour <= 12 else found[0]
+    is_late = found[3][:2] not in ("am", "a.", "a ", "mo")
+    return f"{hour % 12 + 12 * is_late:02}:{found[2] or '00'}" if 1 <= hour <= 12 else found[0]

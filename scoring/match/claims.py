@@ -182,7 +182,7 @@ _FOR = r"(?:for|of|under|with|to(?= the | an? )|fur|von|zu[mr]?|des|pour|du|de|d
 _NAME = r"(?:(?:the|an?|der|die|das|den|le|la|les|el|los|las|your|its) |l')?((?:[a-zа-я][\w'-]* ?){1,4})"
 _PUNCT = r"[\"')\]}*\s,，]*"
 _OWNERS_BEFORE = (
-    re.compile(rf"(?<!\w)(?:{_FOR} |d'(?!apres)){_NAME}"),
+    re.compile(rf"(?<!\w)(?:{_FOR} |d'(?!apres|\w+[eio]r )){_NAME}"),
     re.compile(
         r"((?:[a-zа-я][\w-]* ){0,2}(?!it|that|there|here|what|who|she|he|let)[a-zа-я][\w-]*)'s "
         r"(?:\w+ ){0,3}(?:is|was|ist)?\W*$"
@@ -192,7 +192,7 @@ _OWNERS_BEFORE = (
 _OWNER_AFTER = re.compile(
     rf"{_PUNCT}(?:\(|(?:which |that |it |and |and it )?(?:is|was|belongs|goes|ist|gehort|est|es|appartient"
     rf"|pertenece|refers|applies|opens|относится|принадлежит)"
-    rf"(?: \w+){{0,4}}? )?(?<!\w)(?:(?:{_FOR}|to) |d'(?!apres)){_NAME}"
+    rf"(?: \w+){{0,4}}? )?(?<!\w)(?:(?:{_FOR}|to) |d'(?!apres|\w+[eio]r )){_NAME}"
     rf"|{_PUNCT}[(\[]{_NAME}[)\]]|{_PUNCT}\(?(?:is|was) (?:the )?{_NAME}'s?(?!\w)"
 )
 _LABELLED = re.compile(r"(?:^|[|\n*]|- )((?:[a-zа-я][\w'-]* ?){1,3})\W*(?:[:=|(]|->|=>| - )[^\w\n]*$")

@@ -20,6 +20,7 @@ SETS = (
     ("fresh_answers.txt", "hard"),
     ("unseen_answers.txt", "realistic"),
     ("unseen_answers.txt", "hard"),
+    ("plain_answers.txt", "realistic"),
 )
 
 

@@ -34,6 +34,7 @@ BERGEN = Reference(("4712",), statement="The code for Bergen is 4712.", question
         ("fresh_answers.txt", "hard", 0.98, 0, 0.02),
         ("unseen_answers.txt", "realistic", 0.98, 0, 0.02),
         ("unseen_answers.txt", "hard", 0.88, 0, 0.12),
+        ("plain_answers.txt", "realistic", 0.98, 1, 0.0),
     ],
 )
 def test_answers_are_judged_as_a_careful_reader_labels_them(
