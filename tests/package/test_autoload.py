@@ -104,6 +104,19 @@ def test_needlework_run_is_the_same_run(pytester: pytest.Pytester):
     assert (pytester.path / "results" / "runs" / "r" / "results.json").is_file()
 
 
+def test_settings_are_read_here_and_not_where_the_documents_lie(pytester: pytest.Pytester):
+    folder = pytester.mkdir("documents")
+    (folder / "a.txt").write_text("The ferry to Ulvik leaves at noon. " * 200, encoding="utf-8")
+    (folder / "pytest.ini").write_text("[pytest]\nrun_name = theirs\n", encoding="utf-8")
+    pytester.makeini("[pytest]\nrun_name = ours\n")
+
+    words = ["--corpus", str(folder), "--results-dir", str(pytester.path / "runs")]
+    pytester.run(sys.executable, "-m", "needlework", "run", *CELLS[2:], *words, "-q")
+
+    assert (pytester.path / "runs" / "ours" / "results.json").is_file()
+    assert not (folder / ".pytest_cache").exists()
+
+
 @pytest.mark.skipif(os.name == "nt", reason="a shell closes the output")
 def test_a_run_whose_output_is_closed_writes_its_files(pytester: pytest.Pytester):
     words = [sys.executable, "-m", "needlework", "run", *CELLS[2:], "--corpus=pydoc", "--run-name=r"]
