@@ -1,26 +1,46 @@
-"""Documents that are nearly the same, and gaps in documents."""
+"""Words of documents, and documents that are like each other."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from hashlib import sha256
-from itertools import chain
+import unicodedata
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import count
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from needlework.core.draws import draws, shuffled
-from needlework.haystack_fixtures.documents.questions import QuestionSet, question_file, question_of
-from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument
-from needlework.haystack_fixtures.documents.text_files import word_runs
-from needlework.haystack_fixtures.haystacks.sentences import sentence_ends
+if TYPE_CHECKING:
+    from needlework.haystack_fixtures.documents.readers import OwnDocument
 
 NEARLY = 0.9  # Jaccard similarity of the sets of shingles, from which two texts are twins
+SHINGLE = 5  # words in a row; characters where words have no spaces between them
 _ROUNDING = 1e-9
+Shingles = NDArray[np.uint64]
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}"
+_WORD = regex.compile(rf"[{_UNSPACED}]|[[\p{{L}}\p{{N}}\p{{M}}_]--[{_UNSPACED}]]+", regex.V1)
+# Plain letters before a plain character come first: sets of properties take three times as long.
+_RUN = regex.compile(rf"[a-z0-9]++(?=[\n -~])|[{_UNSPACED}]++|[\w--[_{_UNSPACED}]]++", regex.V1)
+_IS_UNSPACED = regex.compile(f"[{_UNSPACED}]")
+
+
+def word_runs(text: str) -> list[str]:
+    """The words of a text in order, case and compatibility forms folded.
+
+    Text without spaces between words (Chinese, Japanese) comes in runs, up to what is none of it.
+    """
+    return _RUN.findall(unicodedata.normalize("NFKC", text).casefold())
+
+
+def unspaced_pairs(run: str) -> list[str]:
+    """The pairs of neighbouring characters of a run without spaces between words; none for a word."""
+    if run < "\u2e80" or not _IS_UNSPACED.match(run):  # no such script stands before that
+        return []
+    return [run[at : at + 2] for at in range(len(run) - 1)]
 
 
 def twins(documents: Sequence[OwnDocument]) -> tuple[tuple[str, ...], ...]:
@@ -30,65 +50,37 @@ def twins(documents: Sequence[OwnDocument]) -> tuple[tuple[str, ...], ...]:
     one of their rarest shingles are compared, and no twin is missed by that: of two sets with similarity s, sorted the
     same way, the first n - ceil(s n) + 1 of each have one in common (prefix filter, Chaudhuri et al. 2006).
     """
-    sets = [_shingles_of(each.text) for each in documents]
+    sets = [_shingles_of(document.text) for document in documents]
     head = list(range(len(sets)))  # of each document, an earlier one of its group or itself
 
     def root(at: int) -> int:
         while head[at] != at:
-            head[at] = head[head[at]]
             at = head[at]
         return at
 
-    same: dict[bytes, int] = {}
+    known, counts = np.unique(np.concatenate([np.empty(0, np.uint64), *sets]), return_counts=True)
+    holders: dict[int, list[int]] = defaultdict(list)
     for at, shingles in enumerate(sets):
-        head[at] = same.setdefault(shingles.tobytes(), at)
-    for one, other in _candidates(sets, list(same.values())):
-        first, second = sorted((root(one), root(other)))
-        if first != second and _similar(sets[one], sets[other]):
-            head[second] = first
+        rarest = np.lexsort((shingles, counts[known.searchsorted(shingles)]))
+        first = shingles[rarest[: len(shingles) - ceil(NEARLY * len(shingles) - _ROUNDING) + 1]].tolist()
+        for other in dict.fromkeys(other for shingle in first for other in holders[shingle]):
+            one, two = sorted((root(other), root(at)))
+            if one != two and _are_twins(sets[other], shingles):
+                head[two] = one
+        for shingle in first:
+            holders[shingle].append(at)
     groups: dict[int, list[str]] = defaultdict(list)
-    for at, each in enumerate(documents):
-        groups[root(at)].append(each.name)
+    for at, document in enumerate(documents):
+        groups[root(at)].append(document.name)
     return tuple(tuple(names) for names in groups.values() if len(names) > 1)
 
 
-def _candidates(sets: Sequence[Shingles], members: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Pairs of documents that share a shingle among their rarest, and are near enough in size."""
-    if len(members) < 2:
-        return
-    known, counts = np.unique(np.concatenate([sets[at] for at in members]), return_counts=True)
-    known, counts = known[counts > 1], counts[counts > 1]
-    if not len(known):
-        return
-    holders: dict[int, list[int]] = defaultdict(list)
-    for at in members:
-        shingles, size = sets[at], len(sets[at])
-        places = np.searchsorted(known, shingles)
-        shared = known.take(places, mode="clip") == shingles
-        alone = size - np.count_nonzero(shared)  # the rarest of all: no other document has them
-        most = size - ceil(NEARLY * size - _ROUNDING) + 1 - alone
-        if most < 1:
-            continue
-        places = places[shared]
-        rare = known[places[np.lexsort((places, counts[places]))[:most]]].tolist()
-        others = dict.fromkeys(other for shingle in rare for other in holders[shingle])
-        yield from (
-            (other, at) for other in others if NEARLY * max(size, len(sets[other])) <= min(size, len(sets[other]))
-        )
-        for shingle in rare:
-            holders[shingle].append(at)
-
-
-def _similar(one: Shingles, other: Shingles) -> bool:
+def _are_twins(one: Shingles, other: Shingles) -> bool:
+    smaller, larger = sorted((len(one), len(other)))
+    if smaller < NEARLY * larger - _ROUNDING:
+        return False
     shared = len(np.intersect1d(one, other, assume_unique=True))
-    return shared >= NEARLY * (len(one) + len(other) - shared) - _ROUNDING
-
-
-SHINGLE = 5  # words in a row; characters where words have no spaces between them
-Shingles = NDArray[np.uint64]
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}"
-_WORD = regex.compile(rf"[{_UNSPACED}]|[[\p{{L}}\p{{N}}\p{{M}}_]--[{_UNSPACED}]]+", regex.V1)
+    return shared >= NEARLY * (smaller + larger - shared) - _ROUNDING
 
 
 def _shingles_of(text: str) -> Shingles:
@@ -107,102 +99,35 @@ def _shingles_of(text: str) -> Shingles:
     return np.unique(mixed)
 
 
-# The gap is a number, a name, a title, else a long word, best one that few documents have, and stands once in the
-# sentence; the sentence stands in one document alone. Such questions share their words with the document: they tell
-# whether a model finds and reads a place, not whether it understands what is asked in other words.
-Groups = Sequence[Sequence[str]]
+class DocumentSimilarity:
+    """How alike documents are: the cosine of their words, each weighted by how few documents have it (log N/n).
 
-NAME = "gap"
-MOST = 20  # questions of a run that has no file of them
-GAP = "____"
-_HAN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
-_WORDS = (8, 40)  # of a sentence
-_GAPS_CHARACTERS = (15, 80)  # of one in a script without spaces
-_LINE = 60  # characters of a line that text was broken into
-_RARE = 2  # documents
-_SHARE = 3  # a gap is at most one part in so many of its sentence
-_SENTENCE = regex.compile(
-    r"""[\p{Lu}\p{Han}\p{Hiragana}\p{Katakana}"'“‘「『《].*[\p{STerm}.!?…]["'\p{Pe}\p{Pf}]*""", regex.S
-)
-_NAME = r"\p{Lu}[\p{L}\p{M}'’-]+"
-# In the order in which they are taken.
-_KINDS = (
-    regex.compile(r"(?<![\p{Latin}\p{N}.,/-])\p{N}(?:[\p{N}.,:/-]*\p{N})(?![\p{Latin}\p{N}])"),
-    regex.compile(rf"(?<=[\p{{Ll}},;] ){_NAME}(?: (?:(?:of|the|de|la|van|von) )?{_NAME})*"),
-    regex.compile(r"(?<=[《「『“])[^《》「」『』“”，。！？；：、\s]{2,12}(?=[》」』”])"),
-    regex.compile(r"(?<=[，；：])[\p{Han}]{3,8}(?=[，；。！？])"),
-    regex.compile(r"(?<![\p{L}\p{M}\p{N}'’-])[\p{Ll}]{7,}(?![\p{L}\p{M}\p{N}'’-])"),
-)
-_ASKED = {
-    False: f'Which words stand in place of {GAP} in this sentence of the documents: "{{sentence}}"',
-    True: f"文档中有这样一句话，其中 {GAP} 处原来是什么？“{{sentence}}”",
-}
-
-
-def gap_questions(documents: DocumentSet, groups: Groups) -> QuestionSet:
-    """What a run without a file of questions asks: about `MOST` documents, one question each. None where none can be.
-
-    `groups`: names of twins. The same documents give the same questions.
+    A word counts once, however often it comes; text without spaces counts by pairs of neighbouring characters.
     """
-    rows = gap_rows(documents, groups, MOST)
-    questions = tuple(question_of(key, row) for key, row in rows.items())
-    return QuestionSet(questions, sha256(question_file(rows)).hexdigest(), False)
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        numbers: defaultdict[str, int] = defaultdict(count().__next__)
+        found = [np.array([numbers[word] for word in _words(text)], np.int32) for text in texts]
+        words = np.concatenate([np.zeros(0, np.int32), *found])
+        documents = np.repeat(np.arange(len(found)), [len(each) for each in found])
+        counts = np.bincount(words, minlength=len(numbers))
+        self._weights = np.log(len(found) / counts) ** 2
+        self._holders = documents[np.argsort(words, kind="stable")]  # of the first word, of the second, ...
+        self._ends = np.cumsum(counts)
+        # Each document's words in the order of their weights: equal weights add up to equal sums, whatever the words.
+        words = words[np.lexsort((self._weights[words], documents))]
+        self._words = np.split(words, np.cumsum([len(each) for each in found[:-1]]))
+        self._sizes = np.sqrt(np.bincount(documents, self._weights[words], len(found)))
+
+    def nearest(self, number: int) -> list[int]:
+        """The other documents, those most like one first; of those that are equally so the first."""
+        shared = np.zeros(len(self._sizes))
+        for word in self._words[number].tolist():
+            holders = self._holders[self._ends[word - 1] if word else 0 : self._ends[word]]
+            shared[holders] += self._weights[word]
+        likeness = np.divide(shared, self._sizes, out=shared, where=self._sizes > 0)
+        return [other for other in np.argsort(-likeness, kind="stable").tolist() if other != number]
 
 
-def gap_rows(
-    documents: DocumentSet, groups: Groups, most: int | None, *, seed: int = 0
-) -> dict[str, Mapping[str, Any]]:
-    """The rows of a question file, in the order of the documents' names; of `groups` of twins the first is asked about.
-
-    `most`: about so many documents, drawn with the seed; all by default.
-    """
-    later = {name for group in groups for name in group[1:]}
-    sentences = {each.name: list(_sentences(each.text)) for each in documents.documents}
-    times = Counter(chain.from_iterable(map(set, sentences.values())))
-    having = Counter(chain.from_iterable(set(word_runs(each.text)) for each in documents.documents))
-    found: dict[str, tuple[str, str]] = {}
-    for document in shuffled(draws("gap questions", seed, documents.sha256), documents.documents):
-        if len(found) == most:
-            break
-        if document.name not in later:
-            own = [sentence for sentence in sentences[document.name] if times[sentence] == 1]
-            pair = _pair(own, having, document, seed)
-            found |= {document.name: pair} if pair else {}
-    return {
-        str(at): {"question": found[name][0], "answer": found[name][1], "answer_doc": name}
-        for at, name in enumerate(sorted(found))
-    }
-
-
-def _sentences(text: str) -> Iterator[str]:
-    """The sentences of a text that can be asked about, white space made even."""
-    start = 0
-    for end in sentence_ends(text).tolist():
-        sentence, start = text[start:end].strip(), end
-        even = " ".join(sentence.split())
-        size, (least, most) = (len(even), _GAPS_CHARACTERS) if _HAN.search(even) else (even.count(" ") + 1, _WORDS)
-        # A short line inside is a heading, or an item of a list.
-        broken = any(len(line.strip()) < _LINE for line in sentence.split("\n")[:-1])
-        if least <= size <= most and not broken and GAP not in even and _SENTENCE.fullmatch(even):
-            yield even
-
-
-def _pair(
-    sentences: Sequence[str], having: Mapping[str, int], document: OwnDocument, seed: int
-) -> tuple[str, str] | None:
-    """The question about a document with its answer: best what few documents have, and a number, else a name."""
-    best: tuple[bool, int, int] | None = None
-    found = None
-    for sentence in shuffled(draws("gap sentences", seed, document.name), sentences):
-        for kind, pattern in enumerate(_KINDS):
-            for match in pattern.finditer(sentence):
-                answer = match[0].removesuffix("'s").removesuffix("’s")
-                if sentence.count(answer) > 1 or _SHARE * len(answer) > len(sentence):
-                    continue
-                documents = min((having.get(word, 1) for word in word_runs(answer)), default=1)
-                rank = (documents > _RARE, kind, documents)
-                if best is None or rank < best:
-                    best = rank
-                    gapped = sentence.replace(answer, GAP)
-                    found = (_ASKED[_HAN.search(sentence) is not None].format(sentence=gapped), answer)
-    return found
+def _words(text: str) -> set[str]:
+    return {word for run in word_runs(text) for word in unspaced_pairs(run) or [run]}

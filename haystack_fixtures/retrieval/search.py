@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from needlework.core.errors import InputError
 from needlework.core.record import RetrievalFacts
 from needlework.core.settings import Settings, Suite, family_options
-from needlework.haystack_fixtures.documents.text_files import is_unspaced, pairs_of, word_runs
+from needlework.haystack_fixtures.documents.near_copies import unspaced_pairs, word_runs
 from needlework.haystack_fixtures.retrieval.chunks import Chunking, chunk_spans, chunking
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.models.tokenizers.tokenizer import Tokenizer
@@ -215,7 +215,7 @@ def search_words(text: str) -> list[str]:
     """
     words: list[str] = []
     for run in word_runs(text):
-        words += [*run, *pairs_of(run)] if is_unspaced(run) else [run]
+        words += [*run, *pairs] if (pairs := unspaced_pairs(run)) else [run]
     return words
 
 

@@ -21,8 +21,8 @@ from needlework.haystack_fixtures.haystacks.documents import separator_for
 from needlework.haystack_fixtures.haystacks.uniqueness import occurs
 
 if TYPE_CHECKING:
+    from needlework.haystack_fixtures.documents.near_copies import DocumentSimilarity
     from needlework.haystack_fixtures.documents.readers import DocumentSet
-    from needlework.haystack_fixtures.tasks.own_documents import DocumentSimilarity
 
 
 DOCUMENTS, QUESTIONS = "--documents", "--questions"
@@ -91,7 +91,7 @@ class Material:
 
     @cached_property
     def _likeness(self) -> DocumentSimilarity:
-        from needlework.haystack_fixtures.tasks.own_documents import DocumentSimilarity
+        from needlework.haystack_fixtures.documents.near_copies import DocumentSimilarity
 
         return DocumentSimilarity(self.texts)
 
@@ -138,7 +138,7 @@ def _current_material(folder: str, path: str | None, _here: Path) -> Material:
 @lru_cache(2)
 def _material(folder: str, path: str | None, _documents: str, _questions: str) -> Material:
     # What reads files of all kinds is loaded for runs on documents alone.
-    from needlework.haystack_fixtures.documents import near_copies as gaps
+    from needlework.haystack_fixtures.documents import gap_questions as gaps
     from needlework.haystack_fixtures.documents.near_copies import twins
     from needlework.haystack_fixtures.documents.readers import read_documents
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 from hashlib import sha256
-from itertools import count
 from typing import Any
 
-import numpy as np
 from msgspec.structs import replace
 
 from needlework.core.errors import InputError, printable
@@ -18,7 +15,6 @@ from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.corpora.files import Corpus
-from needlework.haystack_fixtures.documents.text_files import is_unspaced, pairs_of, word_runs
 from needlework.haystack_fixtures.haystacks.documents import OtherDocuments
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.haystack_fixtures.retrieval.search import Search
@@ -103,7 +99,7 @@ def _check(suites: Sequence[Suite]) -> None:
 
 def _facts(suite: Suite) -> dict[str, dict[str, Any]]:
     """The questions' file, and what of the folder is no document."""
-    from needlework.haystack_fixtures.documents.near_copies import NAME as GAP_QUESTIONS
+    from needlework.haystack_fixtures.documents.gap_questions import NAME as GAP_QUESTIONS
 
     documents, questions = material_of(suite).documents, material_of(suite).questions
     facts = {"sha256": questions.sha256, "questions": len(questions.questions), "reviewed": questions.reviewed}
@@ -119,9 +115,8 @@ def _notes(suite: Suite, every: bool) -> Sequence[str]:
     """What of the folder is no document, where somebody will miss it. `every`: all that is none."""
     material, folder = material_of(suite), family_options(suite, DocumentOptions).documents
     documents = material.documents
-    wanting = {name for _, name in documents.needs}
-    left_out = documents.left_out if every else [each for each in documents.missed if each[0] not in wanting]
-    shown = [f"{printable(repr(name), _LONGEST)}: {why}" for name, why in left_out[: None if every else _SHOWN]]
+    left_out = documents.left_out if every else documents.missed[:_SHOWN]
+    shown = [f"{printable(repr(name), _LONGEST)}: {reason}" for name, reason in left_out]
     more = len(documents.left_out) - len(shown)
     rest = f"; {more} more (-v lists all)" if more else ""
     read = f"{DOCUMENTS} {folder}: {len(material.names)} documents are read, not"
@@ -131,7 +126,7 @@ def _notes(suite: Suite, every: bool) -> Sequence[str]:
         lines.append(
             f"{options.questions_model} has written no questions yet: these are as many with gaps in their place"
         )
-    return [documents.missing, *lines] if documents.missing else lines
+    return lines
 
 
 def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
@@ -255,44 +250,6 @@ TASKS = (
         focused=False,
     ),
 )
-
-
-class DocumentSimilarity:
-    """How alike documents are: the cosine of their words, each weighted by how few documents have it (log N/n).
-
-    A word counts once, however often it comes; text without spaces counts by pairs of neighbouring characters.
-    """
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        numbers: defaultdict[str, int] = defaultdict(count().__next__)
-        found = [np.array([numbers[word] for word in _words(text)], np.int32) for text in texts]
-        words = np.concatenate([np.zeros(0, np.int32), *found])
-        documents = np.repeat(np.arange(len(found)), [len(each) for each in found])
-        counts = np.bincount(words, minlength=len(numbers))
-        self._weights = np.log(len(found) / counts) ** 2
-        self._holders = documents[np.argsort(words, kind="stable")]  # of the first word, of the second, ...
-        self._ends = np.cumsum(counts)
-        # Each document's words in the order of their weights: equal weights add up to equal sums, whatever the words.
-        words = words[np.lexsort((self._weights[words], documents))]
-        self._words = np.split(words, np.cumsum([len(each) for each in found[:-1]]))
-        self._sizes = np.sqrt(np.bincount(documents, self._weights[words], len(found)))
-
-    def nearest(self, number: int) -> list[int]:
-        """The other documents, those most like one first; of those that are equally so the first."""
-        shared = np.zeros(len(self._sizes))
-        for word in self._words[number].tolist():
-            holders = self._holders[self._ends[word - 1] if word else 0 : self._ends[word]]
-            shared[holders] += self._weights[word]
-        likeness = np.divide(shared, self._sizes, out=shared, where=self._sizes > 0)
-        return [other for other in np.argsort(-likeness, kind="stable").tolist() if other != number]
-
-
-def _words(text: str) -> set[str]:
-    found = set(word_runs(text))
-    for run in [run for run in found if len(run) > 1 and is_unspaced(run)]:
-        found.remove(run)
-        found.update(pairs_of(run))
-    return found
 
 
 _ORDERED = "doc_"  # tasks whose repeats are orders of documents

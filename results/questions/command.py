@@ -97,8 +97,6 @@ def write_questions_file(out: Path, rows: Rows, option: str = "--out") -> None:
 
 def folder_lines(folder: DocumentSet, twins: Sequence[Sequence[str]], *, every: bool) -> Iterator[str]:
     """Lines about what in the folder is not simply one document. `every`: list all files that are left out."""
-    if folder.missing:
-        yield folder.missing
     yield from listed("documents that are twins, equal or nearly", [", ".join(map(repr, names)) for names in twins])
     left_out = [f"{name!r}: {reason}" for name, reason in folder.left_out]
     shown = len(left_out) if every else _SHOWN

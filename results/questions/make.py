@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 from needlework.core.draws import draws, sample
 from needlework.core.errors import InputError, printable
 from needlework.core.files import parse_toml, read_text
-from needlework.haystack_fixtures.documents.near_copies import NAME, gap_rows, twins
+from needlework.haystack_fixtures.documents.gap_questions import NAME, gap_rows
+from needlework.haystack_fixtures.documents.near_copies import twins
 from needlework.haystack_fixtures.documents.questions import Rows, rows_before
 from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument, read_documents
 from needlework.results.judging.ask import JudgeModel, JudgeQuestion, OpenJudge, ask_all, question_to

@@ -64,7 +64,7 @@ def _suites(settings: Settings) -> list[Suite]:
 
 
 def _made(settings: Settings, suites: list[Suite], out: Path, open_model: OpenJudge) -> Iterator[str]:
-    from needlework.haystack_fixtures.documents.near_copies import MOST
+    from needlework.haystack_fixtures.documents.gap_questions import MOST
     from needlework.haystack_fixtures.documents.questions import rows_before
     from needlework.haystack_fixtures.documents.readers import read_documents
     from needlework.results.questions.command import listed, replies_beside, write_questions_file

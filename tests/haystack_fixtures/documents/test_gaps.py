@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.documents.near_copies import GAP, gap_questions, gap_rows, twins
+from needlework.haystack_fixtures.documents.gap_questions import GAP, gap_questions, gap_rows
+from needlework.haystack_fixtures.documents.near_copies import twins
 from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument, read_documents
 from needlework.haystack_fixtures.tasks.catalogue import grid
 

@@ -1,15 +1,17 @@
-"""Documents that are the same, or nearly."""
+"""Words of documents, and documents that are the same, or nearly."""
 
 from __future__ import annotations
 
 import time
+import unicodedata
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.draws import below, draws
-from needlework.haystack_fixtures.documents.near_copies import NEARLY, SHINGLE, twins
+from needlework.haystack_fixtures.documents.near_copies import NEARLY, SHINGLE, twins, unspaced_pairs, word_runs
 from needlework.haystack_fixtures.documents.readers import OwnDocument
 
 WORDS = [f"word{number}" for number in range(3000)]
@@ -74,3 +76,30 @@ def test_thousands_of_documents_with_much_in_common_take_little_time() -> None:
 
     assert twins(documents) == (("d00077", "twin"),)
     assert time.process_time() - begun < 5
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [
+        ("The ferry_boat's ＡＢＣ, 1,234!", ["the", "ferry", "boat", "s", "abc", "1", "234"]),
+        ("cafe\u0301 Straße हिन्दी", ["café", "strasse", "हिन्दी"]),
+        ("用GPT模型，カタカナ2号", ["用", "gpt", "模型", "カタカナ", "2", "号"]),
+        ("… _", []),
+    ],
+)
+def test_the_words_of_a_text(text: str, runs: list[str]) -> None:
+    assert word_runs(text) == runs
+
+
+@given(st.text(st.sampled_from("aZ1_é\u0301猫の,. \n٣") | st.characters()))
+def test_every_letter_and_digit_is_in_a_run_and_none_is_of_two_kinds(text: str) -> None:
+    runs = word_runs(text)
+
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    assert "".join(runs) == "".join(char for char in folded if char != "_" and regex.match(r"\w", char))
+    assert all(bool(unspaced_pairs(char * 2)) == bool(unspaced_pairs(run * 2)) for run in runs for char in run)
+
+
+def test_pairs_of_neighbours() -> None:
+    assert unspaced_pairs("梨树在") == ["梨树", "树在"]
+    assert unspaced_pairs("梨") == unspaced_pairs("pear") == []

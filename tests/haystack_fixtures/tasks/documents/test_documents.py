@@ -13,8 +13,8 @@ import pytest
 from needlework.core.errors import InputError
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.haystack_fixtures.documents.near_copies import DocumentSimilarity
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, deepest_first, grid
-from needlework.haystack_fixtures.tasks.own_documents import DocumentSimilarity
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.pipeline.engine import Engine
