@@ -1,12 +1,15 @@
-"""A user's copy of a published data set, and which of its rows are asked."""
+"""A user's copy of a published data set, read row by row, and which of its rows are asked."""
 
 from __future__ import annotations
 
+import csv
 import json
 import re
-from collections.abc import Callable, Sequence
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,15 +19,10 @@ from msgspec import Struct
 from needlework.core.errors import InputError
 from needlework.core.grid import parse_tokens
 from needlework.core.options import path, text
-from needlework.haystack_fixtures.documents.data_set_files import (
-    KINDS,
-    OPTION,
-    Place,
-    Row,
-    read_long_text,
-    read_short_rows,
-)
 
+OPTION = "--data"
+KINDS = (".parquet", ".jsonl", ".json", ".csv")
+Row = Mapping[str, Any]
 _HUB = "hf:"
 _DATE = re.compile(r"(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)|(?P<m2>\d{1,2})[-/](?P<d2>\d{1,2})[-/](?P<y2>\d{4})")
 _SHOWN = 6  # values of a column that none of the conditions meets
@@ -32,57 +30,50 @@ _SHOWN = 6  # values of a column that none of the conditions meets
 
 @dataclass(frozen=True, slots=True)
 class DataSetLayout:
-    """A data set as its makers publish it.
-
-    `columns`: those that every row has. `text`: the long one of them, which is read when it is needed. `count`: a
-    column with the characters of the long one, where there is one. `hub`: where the makers keep it. `corrected`: the
-    date (YYYY-MM-DD) from which on its rows are right; rows tell theirs in `date_added`.
-    """
+    """A data set as its makers publish it."""
 
     name: str
-    columns: tuple[str, ...]
-    text: str
-    count: str = ""
-    hub: str = ""
-    corrected: str = ""
+    columns: tuple[str, ...]  # those that every row has
+    text: str  # the long one of them, which is read when it is needed
+    count: str = ""  # a column with the characters of the long one, where there is one
+    hub: str = ""  # where the makers keep it
+    corrected: str = ""  # the date (YYYY-MM-DD) from which on its rows are right; rows tell theirs in `date_added`
 
 
 @dataclass(frozen=True, slots=True)
 class DataSetFile:
-    """A file as it was read: its name below what was given, its hash, and how many rows it has."""
+    """A file as it was read."""
 
-    name: str
+    name: str  # below the path of `--data`
     sha256: str
     rows: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowSummary:
-    """A row without its long text, which may have millions of characters. `number`: its place among all rows of the
-    data set, from 0; `chars`: characters of the long text."""
+    """A row without its long text, which may have millions of characters."""
 
-    number: int
-    chars: int
+    number: int  # its place among all rows of the data set, from 0
+    chars: int  # characters of the long text
     row: Row = field(repr=False)
+    load: Callable[[], object] = field(default=str, repr=False)  # reads the long text
 
 
 @dataclass(frozen=True, eq=False)
 class DataSet:
-    """A data set as it was read; compared by identity.
-
-    `sha256`: of its file; of several files of their names and hashes. `places`: where each row stands.
-    """
+    """A data set as it was read; compared by identity."""
 
     layout: DataSetLayout
     files: tuple[DataSetFile, ...]
     entries: tuple[RowSummary, ...]
-    sha256: str
-    places: tuple[tuple[Path, Place], ...]
+    sha256: str  # of its file; of several files of their names and hashes
 
     def text(self, number: int) -> str:
         """The long text of a row. Raises `InputError`."""
-        path, place = self.places[number]
-        return read_long_text(path, self.layout.text, place, number)
+        loaded = self.entries[number].load()
+        if not isinstance(loaded, str):
+            raise InputError(OPTION, f"row {number + 1}", f"its {self.layout.text} is no text")
+        return loaded
 
     @property
     def newest(self) -> str:
@@ -163,19 +154,17 @@ def _files(root: Path, given: str) -> list[Path]:
 @lru_cache(2)
 def _open(given: str, root: Path, stamps: tuple[tuple[Path, int, int], ...], layout: DataSetLayout) -> DataSet:
     entries: list[RowSummary] = []
-    places: list[tuple[Path, Place]] = []
     files, refused = [], []
     for file, _, _ in stamps:
+        read = _parquet_rows if file.suffix == ".parquet" else _text_rows
         try:
-            rows = list(read_short_rows(file, layout.columns, layout.text, layout.count))
+            rows = list(read(file, layout))
         except InputError as error:
             if len(stamps) == 1:
                 raise
             refused.append(str(error))  # a folder may hold other files beside the data
             continue
-        for row, chars, place in rows:
-            entries.append(RowSummary(len(entries), chars, row))
-            places.append((file, place))
+        entries += [RowSummary(number, *row) for number, row in enumerate(rows, len(entries))]
         with file.open("rb") as content:
             name = file.name if root.is_file() else file.relative_to(root).as_posix()
             files.append(DataSetFile(name, file_digest(content, "sha256").hexdigest(), len(rows)))
@@ -183,7 +172,81 @@ def _open(given: str, root: Path, stamps: tuple[tuple[Path, int, int], ...], lay
         raise InputError(OPTION, given, refused[0] if refused else f"has no rows of {layout.name}")
     whole = "\n".join(f"{each.name} {each.sha256}" for each in files)
     digest = files[0].sha256 if len(files) == 1 else sha256(whole.encode()).hexdigest()
-    return DataSet(layout, tuple(files), tuple(entries), digest, tuple(places))
+    return DataSet(layout, tuple(files), tuple(entries), digest)
+
+
+def _text_rows(file: Path, layout: DataSetLayout) -> Iterator[tuple[int, Row, Callable[[], object]]]:
+    """Rows of JSON, JSON lines or CSV without their long texts, the characters of these, and what reads them."""
+    rows = _parsed_rows(file)
+    for number in range(1, sys.maxsize):
+        try:
+            row = next(rows, None)
+            if row is None:
+                return
+            if not isinstance(row, dict):
+                raise ValueError("it is no object with columns")
+            if missing := [name for name in layout.columns if name not in row]:
+                raise ValueError(f"it has no {', '.join(missing)}")
+            if not isinstance(long := row.pop(layout.text), str):
+                raise ValueError(f"its {layout.text} is no text")
+        except (ValueError, RecursionError, csv.Error) as error:
+            raise InputError(OPTION, f"{file}, row {number}", f"cannot be read ({error})") from None
+        yield len(long), row, partial(_unpacked, zlib.compress(long.encode("utf-8", "surrogatepass"), 1))
+
+
+def _parsed_rows(file: Path) -> Iterator[object]:
+    with file.open(encoding="utf-8-sig", newline="") as lines:
+        if file.suffix == ".csv":
+            csv.field_size_limit(sys.maxsize)  # a text of millions of characters stands in one field
+            yield from csv.DictReader(lines)
+        elif lines.read(1000).lstrip().startswith("["):
+            lines.seek(0)
+            yield from json.load(lines)
+        else:
+            lines.seek(0)
+            yield from (json.loads(line) for line in lines if line.strip())
+
+
+def _unpacked(packed: bytes) -> str:
+    return zlib.decompress(packed).decode("utf-8", "surrogatepass")
+
+
+def _parquet_rows(file: Path, layout: DataSetLayout) -> Iterator[tuple[int, Row, Callable[[], object]]]:
+    """The same of a parquet file, whose long texts stay on the disk."""
+    parquet, text = _opened_parquet(file), layout.text
+    names = parquet.schema_arrow.names
+    missing = [name for name in layout.columns if name not in names]
+    if missing:
+        raise InputError(OPTION, file, f"has no column {', '.join(missing)}; it has {', '.join(names)}")
+    for group in range(parquet.metadata.num_row_groups):
+        rows = parquet.read_row_group(group, columns=[name for name in names if name != text]).to_pylist()
+        if layout.count in names:
+            counts = [int(row[layout.count] or 0) for row in rows]
+        else:
+            counts = [len(each.as_py() or "") for each in _row_group(file, text, group)]
+        for at, (row, count) in enumerate(zip(rows, counts, strict=True)):
+            yield count, row, partial(_parquet_text, file, text, group, at)
+
+
+def _parquet_text(path: Path, column: str, group: int, at: int) -> object:
+    return _row_group(path, column, group)[at].as_py()
+
+
+@lru_cache(2)
+def _row_group(path: Path, column: str, group: int) -> Any:
+    return _opened_parquet(path).read_row_group(group, columns=[column]).column(0)
+
+
+def _opened_parquet(path: Path) -> Any:
+    try:
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        remedy = "parquet needs pyarrow: pip install 'needlework[data]'; or write the rows as JSON lines"
+        raise InputError(OPTION, path, remedy) from None
+    try:
+        return ParquetFile(path)
+    except (OSError, ValueError) as error:
+        raise InputError(OPTION, path, f"is no parquet file ({error})") from None
 
 
 def chosen(data: DataSet, options: DataOptions, group: Callable[[RowSummary], object]) -> tuple[RowSummary, ...]:

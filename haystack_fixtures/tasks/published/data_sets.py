@@ -15,6 +15,7 @@ from needlework.core.grid import Cell, slug
 from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.documents.data_set import (
+    OPTION,
     DataOptions,
     DataSet,
     DataSetLayout,
@@ -23,7 +24,6 @@ from needlework.haystack_fixtures.documents.data_set import (
     iso_date,
     open_data,
 )
-from needlework.haystack_fixtures.documents.data_set_files import OPTION
 from needlework.haystack_fixtures.haystacks.documents import Document
 from needlework.haystack_fixtures.retrieval.search import Search
 from needlework.haystack_fixtures.tasks.task import Question, Task, no_depths

@@ -13,8 +13,7 @@ from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.core.prompts import Turn
 from needlework.core.settings import Suite
-from needlework.haystack_fixtures.documents.data_set import DataSetLayout, RowSummary, iso_date
-from needlework.haystack_fixtures.documents.data_set_files import OPTION
+from needlework.haystack_fixtures.documents.data_set import OPTION, DataSetLayout, RowSummary, iso_date
 from needlework.haystack_fixtures.haystacks.conversations import Conversation
 from needlework.haystack_fixtures.haystacks.documents import Document
 from needlework.haystack_fixtures.tasks.published.data_sets import sized_rows

@@ -89,7 +89,7 @@ def test_dates(told: object, date: str) -> None:
         ("a.jsonl", '{"prompt": "x"}\n', "has no problem_type"),
         ("a.jsonl", '{"prompt": 1, "problem_type": "bfs"}\n', "its prompt is no text"),
         ("a.jsonl", "{oh\n", "cannot be read"),
-        ("a.jsonl", "7\n", "is no object"),
+        ("a.jsonl", "7\n", "it is no object"),
         ("a.parquet", "PAR?", "is no parquet file"),
         ("a.txt", "x", "give a file"),
     ],

@@ -12,6 +12,7 @@ from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.compare.command import main
 from needlework.results.files.json_files import write_json
+from needlework.results.files.read_run import manifest_at
 from needlework.results.gates.gate import parse_gate
 from needlework.results.gates.gatekeeper import Gatekeeper
 from needlework.results.statistics.run_report import run_report
@@ -58,13 +59,13 @@ def test_two_kinds_of_numbers_are_refused_in_the_words_of_compare(write, capsys)
 def test_what_else_differs_is_told_in_the_words_of_compare(write, capsys):
     before, _ = write("before", server="http://a", weights_sha256="1")
     now, _ = write("now", server="http://b", weights_sha256="2")
-    found = keeper(before).differences(now / "manifest.json")
+    found = keeper(before).differences(manifest_at(now / "manifest.json"))
 
     part = f"  models {MODEL}: server http://a / http://b, weights_sha256 1 / 2"
     assert found == ["differs between the baseline and this run (A / B):", part]
     assert main([str(before), str(now), "--format", "svg"]) == 0
     assert part in capsys.readouterr().out.splitlines()
-    assert keeper(before).differences(before / "manifest.json") == []
+    assert keeper(before).differences(manifest_at(before / "manifest.json")) == []
 
 
 def test_a_second_baseline_is_refused():

@@ -49,7 +49,7 @@ def test_what_was_asked_is_not_asked_again_and_cells_of_two_groups_once():
 
 
 def test_a_baseline_bounds_what_may_be_asked():
-    want = Want([A, B], 50, may=lambda cell: cell.depth == 0, repeats=4)
+    want = Want([A, B], 50, is_allowed=lambda cell: cell.depth == 0, repeats=4)
 
     assert ids(next_round([want], set(), ORDER, 99)) == ["len400-depth0-r1", "len400-depth0-r2", "len400-depth0-r3"]
 
@@ -76,10 +76,10 @@ class Run:
 
     def go(self):
         self.answer(Cell("niah", length, depth, "code") for length in (400, 600) for depth in (0.0, 50.0))
-        while cells := self.keeper.further(self.records):
+        while cells := self.keeper.further(self.records, {}):
             self.rounds.append(len(cells))
             self.answer(cells)
-        return [(verdict.group, verdict.state, verdict.n) for verdict in self.keeper.verdicts(self.records)]
+        return [(verdict.group, verdict.state, verdict.n) for verdict in self.keeper.verdicts(self.records, "", {})]
 
 
 def test_undecided_gates_are_topped_up_until_they_are_decided():

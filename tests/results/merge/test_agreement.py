@@ -29,8 +29,8 @@ def told(first: dict, second: dict) -> list[str]:
 @pytest.mark.parametrize(
     ("fact", "other", "said"),
     [
-        ("window", 4096, "model m window: 8192 / 4096"),
-        ("server model_path", "q4.gguf", "model m server model_path: m.gguf / q4.gguf"),
+        ("window", 4096, "models m: window: 8192 / 4096"),
+        ("server model_path", "q4.gguf", "models m: server model_path: m.gguf / q4.gguf"),
         ("calibration chat user", "exact, +23 tokens", "calibration chat user: exact, +0 tokens / exact, +23 tokens"),
     ],
 )
@@ -67,7 +67,7 @@ def test_other_texts_are_told(part):
 
 def part(number: int, counts: tuple[int, ...]) -> RunPart:
     planned = Planned(Division(Shard(number, len(counts)), counts, "all"), ())
-    return RunPart(f"shards/{number}", Path("/run"), {}, None, None, None, (), 0, planned)
+    return RunPart(f"shards/{number}", Path("/run"), {}, None, None, (), 0, planned)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ def test_a_merged_run_began_with_its_first_part_and_tells_what_changed_in_any(tm
         {"started": "2026-11-01", "ended": "2026-11-04", "session_started": "2026-11-05"},
         {"started": "2026-11-02", "ended": "2026-11-03", "changed_facts": ["models m: window 8 / 4"]},
     ]
-    parts = [RunPart(str(at), tmp_path, part, settings, "r", "r", (), 0, None) for at, part in enumerate(told)]
+    parts = [RunPart(str(at), tmp_path, part, settings, "r", (), 0, None) for at, part in enumerate(told)]
     merged = merged_manifest(settings, parts, planned=3, recorded=3)
 
     assert (merged["started"], merged["ended"]) == ("2026-11-01", "2026-11-04")
