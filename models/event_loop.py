@@ -77,27 +77,19 @@ if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
 async def in_thread(work: Callable[[], Value]) -> Value:
     """Do what blocks in a daemon thread, and wait for it here."""
     import asyncio
+    from concurrent.futures import Future
 
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[Value] = loop.create_future()
-
-    def settle(value: Value | None, error: BaseException | None) -> None:
-        if done.cancelled():
-            return
-        if error is not None:
-            done.set_exception(error)
-        else:
-            done.set_result(value)  # type: ignore[arg-type]  # there is one where there is no error
+    future: Future[Value] = Future()
+    future.set_running_or_notify_cancel()  # it cannot be cancelled any more
 
     def run() -> None:
         try:
-            value, error = work(), None
-        except BaseException as raised:  # noqa: BLE001 - raised again by who waits
-            value, error = None, raised
-        loop.call_soon_threadsafe(settle, value, error)
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - raised again by who waits
+            future.set_exception(error)
 
     threading.Thread(target=run, name="needlework-blocking", daemon=True).start()
-    return await done
+    return await asyncio.wrap_future(future)
 
 
 def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -106,7 +98,7 @@ def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         loop.default_exception_handler(context)
 
 
-async def _getaddrinfo(*where: Any, **options: Any) -> Any:
+async def _getaddrinfo(*arguments: Any, **options: Any) -> Any:
     import socket
 
-    return await in_thread(partial(socket.getaddrinfo, *where, **options))
+    return await in_thread(partial(socket.getaddrinfo, *arguments, **options))

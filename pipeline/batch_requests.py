@@ -10,8 +10,7 @@ from pathlib import Path
 from needlework.core.errors import printable
 from needlework.core.grid import Cell
 from needlework.models.model import Request
-from needlework.models.served.batch_files import RequestFiles
-from needlework.models.served.batch_transport import BatchTransport
+from needlework.models.served.batch import BatchTransport, RequestFiles
 from needlework.models.served.model import ServedModel
 from needlework.pipeline.ask import Ready, make_ready, request_of
 from needlework.pipeline.engine import Engine

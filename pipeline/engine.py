@@ -25,7 +25,7 @@ from needlework.pipeline.model_pool import ModelPool, Named, judged_at_once, jud
 if TYPE_CHECKING:
     from needlework.models.engines.serve import Serving
     from needlework.models.local.memory import Described
-    from needlework.models.served.batch_files import AnswerFiles
+    from needlework.models.served.batch import AnswerFiles
 
 
 class Engine:

@@ -31,7 +31,7 @@ from needlework.models.tokenizers.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from needlework.models.engines.serve import Serving
     from needlework.models.local.memory import Described
-    from needlework.models.served.batch_files import AnswerFiles
+    from needlework.models.served.batch import AnswerFiles
 
 
 _AROUND = 1024  # tokens of a template and a question, with room to spare
@@ -160,7 +160,7 @@ class ModelPool:
         """The files of `--batch-in`, if answers come from there. Raises `InputError`."""
         if not self._settings.batch_in:
             return None
-        from needlework.models.served.batch_files import AnswerFiles
+        from needlework.models.served.batch import AnswerFiles
 
         return AnswerFiles(self._settings.batch_in)
 

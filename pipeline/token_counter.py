@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,8 +19,9 @@ from needlework.core.files import cache_key, folder_of_run, learnt_once
 from needlework.core.prompts import Message, bare_prompt
 from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
 from needlework.models.event_loop import event_loop
-from needlework.models.model import Request, Response
+from needlework.models.model import Request
 from needlework.models.served.connection import ServerOptions, is_loopback
+from needlework.models.served.errors import AttemptFault, UnreadableError
 from needlework.models.served.http_client import Allowed
 from needlework.models.served.model import check_served, transport_of
 from needlework.models.served.transport import HttpTransport
@@ -43,43 +45,36 @@ _TRIES = 4
 _NOTHING = "."  # what a message without a text is counted by
 _OPTION = "--tokenizer"
 
-Count = Callable[[str], int]
+Count = Callable[[str], int | None]
 
 
 def served_tokenizer(spec: str, model_args: Mapping[str, str], connection: ServerOptions, cache_dir: Path) -> Tokenizer:
-    """What counts tokens by the server's own counter, see the head of this module. Raises `InputError`."""
+    """The stand-in, scaled to what this server counts; learnt once, and stored. Raises `InputError`."""
     parsed = parse_spec(spec)
     if not is_served(spec):
-        raise InputError("--tokenizer", "server", f"{spec} is behind no server that could count: leave it out")
-    check_served(parsed.kind, model_args, connection)
-    return server_tokenizer(parsed.kind, parsed.name, model_args, connection, cache_dir)
-
-
-def server_tokenizer(
-    kind: str, name: str, model_args: Mapping[str, str], connection: ServerOptions, cache_dir: Path
-) -> ScaledTokenizer:
-    """The stand-in, scaled to what this server counts; learnt once, and kept. Raises `InputError`."""
+        raise InputError(_OPTION, "server", f"{spec} is behind no server that could count: leave it out")
     if connection.batch:
         raise InputError(_OPTION, "server", "a batch service counts nothing beforehand: name the model's own tokenizer")
-    transport = transport_of(kind, name, model_args, connection)
+    check_served(parsed.kind, model_args, connection)
+    transport = transport_of(parsed.kind, parsed.name, model_args, connection)
     try:
-        facts = _kept(transport, connection, cache_dir)
+        facts = _stored_or_learnt(transport, connection, cache_dir)
     finally:
         transport.abort()
-    return _scaled(f"{kind}:{name}", facts)
+    return _scaled(f"{parsed.kind}:{parsed.name}", facts)
 
 
 def stored_tokenizer(spec: str, calibration: object) -> ScaledTokenizer:
     """The stand-in, scaled as a run's manifest tells: no server is asked. Raises `InputError`."""
     try:
-        told = cast("Mapping[str, Any]", calibration)
-        if told["stand_in"] != STAND_IN or told["version"] != _VERSION:
+        facts = cast("Mapping[str, Any]", calibration)
+        if facts["stand_in"] != STAND_IN or facts["version"] != _VERSION:
             raise ValueError("of another version")
-        scale = {kind: float(told["scale"][kind]) for kind in KINDS}
-        error = float(told["error"])
-        if not all(LOWEST <= each <= HIGHEST for each in scale.values()) or not 0 <= error <= 1:
+        scale = {kind: float(facts["scale"][kind]) for kind in KINDS}
+        error = float(facts["error"])
+        if not all(LOWEST <= factor <= HIGHEST for factor in scale.values()) or not 0 <= error <= 1:
             raise ValueError("out of range")
-        return _scaled(spec, {"scale": scale, "error": error, "by": str(told["by"])})
+        return _scaled(spec, {"scale": scale, "error": error, "by": str(facts["by"])})
     except (KeyError, TypeError, ValueError):
         remedy = "the run kept no counts of its server's tokenizer that are of use here: name another, --tokenizer SPEC"
         raise InputError(_OPTION, "server", remedy) from None
@@ -91,7 +86,7 @@ def _scaled(spec: str, facts: Mapping[str, Any]) -> ScaledTokenizer:
     return ScaledTokenizer(label, tiktoken_tokenizer(STAND_IN), facts["scale"], facts["error"], calibration)
 
 
-def _kept(transport: HttpTransport, connection: ServerOptions, cache_dir: Path) -> dict[str, Any]:
+def _stored_or_learnt(transport: HttpTransport, connection: ServerOptions, cache_dir: Path) -> dict[str, Any]:
     """What is known of this model at this provider. A server on this machine may be another one tomorrow."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID")  # pytest-xdist names its run to every worker
     folder = cache_dir / "counted"
@@ -100,25 +95,34 @@ def _kept(transport: HttpTransport, connection: ServerOptions, cache_dir: Path) 
             return _calibrated(transport, cache_dir)
         folder = folder_of_run(cache_dir / "servers", run)
     folder.mkdir(parents=True, exist_ok=True)
-    known = cache_key(*(str(transport.identity[fact]) for fact in ("spec", "server")), STAND_IN, str(_VERSION))
-    return learnt_once(folder / known, lambda: (_calibrated(transport, cache_dir), True))
+    key = cache_key(*(str(transport.identity[fact]) for fact in ("spec", "server")), STAND_IN, str(_VERSION))
+    return learnt_once(folder / key, lambda: (_calibrated(transport, cache_dir), True))
 
 
 def _calibrated(transport: HttpTransport, cache_dir: Path) -> dict[str, Any]:
-    by, count = _counter(transport)
+    by, count = "its counter", cast("Count", transport.count_text)
+    if _tried(count, _NOTHING) is None:
+        by, count = "usage", partial(_count_by_usage, transport)
+    around = (_tried(count, _NOTHING) or 1) - 1  # what a message adds around its text
+
+    def tokens(text: str) -> int:
+        return max(1, (_tried(count, text) or 0) - around)
+
     inner = tiktoken_tokenizer(STAND_IN)
     scale: dict[str, float] = {}
     samples = {language: _sample(language, cache_dir) for language in _CHARS}
-    for sort, text in (("words", samples["en"][0]), ("digits", _digits()), ("scripts", samples["zh"][0])):
-        scale[sort] = fitted(inner, text, count(text), sort, scale)
+    # Numbers of one to seven digits, as needles and tables have them.
+    digits = " ".join(str(7919 * number * number % 10 ** (1 + number % 7)) for number in range(1, 600))
+    for sort, text in (("words", samples["en"][0]), ("digits", digits), ("scripts", samples["zh"][0])):
+        scale[sort] = fitted(inner, text, tokens(text), sort, scale)
     trial = ScaledTokenizer("", inner, scale, 0.0)
     others = [text for _, others in samples.values() for text in others]
-    error = max(abs(len(trial.encode(text).ids) / count(text) - 1) for text in others)
+    error = max(abs(len(trial.encode(text).ids) / tokens(text) - 1) for text in others)
     return {"scale": scale, "error": max(round(error, 4), _LEAST), "by": by}
 
 
 def _sample(language: str, cache_dir: Path) -> tuple[str, list[str]]:
-    """A text of a language to fit, and some from elsewhere to see how far the fit is off."""
+    """A text of a language to fit, and some from other places to see how far the fit is off."""
     chars = _CHARS[language]
     try:
         corpus = load_corpus("default", language=language, seed=0, min_chars=4 * chars, cache_dir=cache_dir)
@@ -129,28 +133,13 @@ def _sample(language: str, cache_dir: Path) -> tuple[str, list[str]]:
     return text[:chars], [text[step * number :][: chars // _CHECKS] for number in range(1, _CHECKS + 1)]
 
 
-def _digits() -> str:
-    """Numbers of one to seven digits, as needles and tables have them."""
-    return " ".join(str(7919 * number * number % 10 ** (1 + number % 7)) for number in range(1, 600))
-
-
-def _counter(transport: HttpTransport) -> tuple[str, Count]:
-    """How texts are counted, in words, and what counts them: what a message adds around its text is left out."""
-    if _asked(lambda: transport.count_text(_NOTHING)) is None:
-        return "usage", _without(lambda text: _by_usage(transport, text))
-    return "its counter", _without(lambda text: cast(int, _asked(lambda: transport.count_text(text))))
-
-
-def _without(count: Count) -> Count:
-    around = count(_NOTHING) - 1
-    return lambda text: max(1, count(text) - around)
-
-
-def _asked(count: Callable[[], int | None]) -> int | None:
+def _tried(count: Count, text: str) -> int | None:
     """What a counter says; asked again a few times where it fails. Raises `InputError`."""
     for left in range(_TRIES, -1, -1):
         try:
-            return count()
+            return count(text)
+        except InputError:
+            raise
         except Exception as error:  # noqa: BLE001 - each client has errors of its own
             why = f"{type(error).__name__}: {error}"
             if left:
@@ -159,23 +148,17 @@ def _asked(count: Callable[[], int | None]) -> int | None:
     raise InputError(_OPTION, "server", f"the counter gives no count ({why}); {remedy}")
 
 
-def _by_usage(transport: HttpTransport, text: str) -> int:
+def _count_by_usage(transport: HttpTransport, text: str) -> int:
     """What `usage` says of a request with this text, whose answer may have a few tokens."""
     messages = (Message("user", text),)
-    ids = tiktoken_tokenizer(STAND_IN).encode(text).ids
-    fault = "the answer has no usage"
-    for left in range(_TRIES, -1, -1):
-        request = Request(bare_prompt(messages, text, ids), "chat", answer_budget=16)
-        outcome = event_loop().wait(
-            transport.attempt(request, transport.dialect, Allowed(120, 240), time.perf_counter())
-        )
-        if isinstance(outcome, Response):
-            if outcome.prompt_tokens is not None:
-                return outcome.prompt_tokens
-            break
-        fault = transport.redactor.clean(outcome.message)
-        if not transport.learn(outcome, transport.dialect):
-            if not outcome.retry:
-                break
-            time.sleep(2.0 ** (_TRIES - left) / 4)
-    raise InputError(_OPTION, "server", f"the server counts no tokens ({fault}); name the model's own tokenizer")
+    request = Request(bare_prompt(messages, text, tiktoken_tokenizer(STAND_IN).encode(text).ids), "chat", 16)
+    dialect = transport.dialect
+    outcome = event_loop().wait(transport.attempt(request, dialect, Allowed(120, 240), time.perf_counter()))
+    why = "the answer has no usage"
+    if isinstance(outcome, AttemptFault):
+        why = transport.redactor.clean(outcome.message)
+        if transport.learn(outcome, dialect) or outcome.retry:
+            raise UnreadableError(why)
+    elif outcome.prompt_tokens is not None:
+        return outcome.prompt_tokens
+    raise InputError(_OPTION, "server", f"the server counts no tokens ({why}); name the model's own tokenizer")

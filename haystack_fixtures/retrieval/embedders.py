@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,8 +23,9 @@ from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.haystack_fixtures.retrieval.search import ChunkScores, missing_packages
 from needlework.models.checkpoints import checkpoint_folder, joint_sha256
 from needlework.models.served.connection import ServerOptions, is_loopback, is_usable, shown_url
-from needlework.models.served.errors import AttemptFault, HttpError, Retries, fault_of, fault_of_status
+from needlework.models.served.errors import AttemptFault, HttpError, fault_of, fault_of_status
 from needlework.models.served.http_client import Allowed, HttpClient
+from needlework.models.served.limiter import Retries
 
 OPTION, BASE_URL, KEY_ENV = "--embedder", "--embedder-base-url", "--embedder-api-key-env"
 _OPENAI = "https://api.openai.com/v1"
@@ -210,12 +210,12 @@ class ServedEmbedder:
 
     def _batch(self, texts: Sequence[str]) -> list[EmbeddedText]:
         body = json.dumps({"model": self._model, "input": list(texts), "encoding_format": "float"}).encode()
-        spent, jitter = Retries(self._connection.retries), random.Random()
+        retries = Retries(self._connection.retries)
         while True:
             outcome = self._attempt(body, len(texts))
             if not isinstance(outcome, AttemptFault):
                 return outcome
-            pause_s = spent.pause_s(outcome, outage=False, jitter=jitter)
+            pause_s = retries.pause_s(outcome)
             if pause_s is None:
                 why = printable(self._redactor.clean(outcome.message))
                 remedy = "give a smaller --chunk-size" if outcome.too_long else "see --embedder-base-url"

@@ -16,7 +16,7 @@ from needlework.core.redact import named_secrets
 from needlework.models.model import bool_arg, check_known, choice_arg, float_arg, int_arg, json_arg
 
 if TYPE_CHECKING:
-    from needlework.models.served.batch_files import AnswerFiles
+    from needlework.models.served.batch import AnswerFiles
 
 
 @dataclass(frozen=True)

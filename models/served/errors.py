@@ -1,115 +1,133 @@
-"""What a failed attempt means: HTTP statuses, broken connections, addresses and proxies."""
+"""What a failed attempt means: HTTP statuses, broken connections, unreadable replies."""
 
 from __future__ import annotations
 
 import math
-import random
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, Literal
 
 from needlework.core.redact import without_credentials
 from needlework.models.model import ErrorKind, Response
-from needlework.models.served.limiter import REFUSED_S, UNANSWERED_S, Sign
-from needlework.models.served.reply import DroppedError, MalformedError, ServerSaidError
 
-FIRST_DELAY_S = 1.0
-LONGEST_DELAY_S = 30.0
 LONGEST_RETRY_AFTER_S = 300.0
 _EPOCH_S = 1e9  # seconds; a `Retry-After` above it counts from 1970
 
-_BUSY = (429, 503, 529)  # 529: Anthropic's and others' "overloaded"
-_DOWN = (502, 521, 522, 523, 530)  # what a gateway says for a server that it cannot reach
-_SLOW = (408, 504, 524)
-_TOO_LARGE = ("request too large",)  # OpenAI says so with 429 where one prompt is over the limit for a minute
-_FILTERED = (
-    "content_filter", "content_policy", "moderation", "content management policy", "responsibleaipolicyviolation",
-    "data_inspection_failed", "datainspectionfailed", "prohibited_content", "sensitive content",
-)  # fmt: skip
-_BAD_KEY = (
-    "insufficient_quota", "billing_hard_limit", "credit balance is too low", "api_key_invalid", "api key not valid",
-)  # fmt: skip
+Sign = Literal["answered", "broken", "busy", "crowded", "late", "slow", "down", "gone"]
+"""What one attempt says about the server.
+
+`answered`: it works, whatever it thinks of the request. `broken`: it answered, wrongly. `busy`: it refuses for now.
+`crowded`: it has no room for this request beside the others that it works on. `late`: its answer had begun and was not
+over in time. `slow`: nothing came in time. `down`: a gateway says that there is nobody behind it. `gone`: nobody took
+the request.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptFault:
-    """One failed attempt. `filtered`: no fault of ours or theirs, the server refused to answer this prompt.
-
-    `sign`: what it says about the server. `fatal`: every further request would end the same way. `too_long`: the
-    prompt does not fit the window. `alone`: the next try must be the only request in flight.
-    """
+    """Why one attempt has no answer."""
 
     kind: ErrorKind
     message: str
     retry: bool = False
     sign: Sign = "answered"
     fatal: bool = False
+    """Every further request would end the same way."""
     filtered: bool = False
+    """No fault of ours or theirs: the server refused to answer this prompt."""
     too_long: bool = False
+    """The prompt does not fit the model's window."""
     alone: bool = False
+    """The next try must be the only request in flight."""
     retry_after_s: float | None = None
     status: int | None = None
 
 
 AttemptResult = Response | AttemptFault
-"""What came of one attempt: the answer, or why there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpError:
-    """A response with an error status, free of any client library. `inside`: the status came in a successful answer."""
+    """A response with an error status, free of any client library."""
 
     status: int
-    body: object = field(default=None)
+    body: object = None
     text: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
     inside: bool = False
+    """The status came in a successful answer."""
+
+    @property
+    def words(self) -> str:
+        """The server's own words, short."""
+        body: Any = self.body
+        inner = body.get("error", body) if isinstance(body, dict) else body
+        if isinstance(inner, dict):
+            parts = [str(inner[name]) for name in ("message", "detail", "code", "type") if inner.get(name)]
+            text = ", ".join(dict.fromkeys(parts))
+        else:
+            text = str(inner) if inner else self.text
+        return " ".join(text.split())[:300]
 
     @property
     def shown(self) -> str:
-        """The status and the server's own words, as they came."""
-        said = _said(self) or "without a word"
-        return f"HTTP 200 with an error inside: {said}" if self.inside else f"HTTP {self.status}: {said}"
+        """The status and the server's own words."""
+        words = self.words or "without a word"
+        return f"HTTP 200 with an error inside: {words}" if self.inside else f"HTTP {self.status}: {words}"
 
 
-_RETRY_DELAY = re.compile(r"retryDelay\W+(\d+(?:\.\d+)?)s")  # Google's `RetryInfo`
+_FILTER_STATUS = (400, 403, 422, 451)
+_FILTER_WORDS = (
+    "content_filter", "content_policy", "moderation", "content management policy", "responsibleaipolicyviolation",
+    "data_inspection_failed", "datainspectionfailed", "prohibited_content", "sensitive content",
+)  # fmt: skip
+_KEY_WORDS = (
+    "insufficient_quota", "billing_hard_limit", "credit balance is too low", "api_key_invalid", "api key not valid",
+)  # fmt: skip
+_BAD_KEY = AttemptFault("client", "the server refuses the key: ", fatal=True)
+_BUSY = AttemptFault("server", "", retry=True, sign="busy")
+_SLOW = AttemptFault("timeout", "", retry=True, sign="slow")
+_DOWN = AttemptFault("server", "", retry=True, sign="down")  # what a gateway says for a server that it cannot reach
+_BROKEN = AttemptFault("server", "", retry=True, sign="broken")
+_OF_STATUS = {  # the rest of 500 and above: `_BROKEN`; any other: an error of this request alone
+    401: _BAD_KEY,
+    402: AttemptFault("client", "the server wants money: ", fatal=True),
+    403: _BAD_KEY,
+    404: AttemptFault("client", "no such model or address: ", fatal=True),
+    **dict.fromkeys((408, 504, 524), _SLOW),
+    **dict.fromkeys((409, 425), _BROKEN),
+    429: replace(_BUSY, kind="rate_limit"),
+    501: replace(_BROKEN, retry=False),
+    **dict.fromkeys((502, 521, 522, 523, 530), _DOWN),
+    **dict.fromkeys((503, 529), _BUSY),  # 529: Anthropic's and others' "overloaded"
+}
 _ENDPOINT = re.compile(r"/(?:chat/)?completions/?(?=$|[?#])")  # what a base URL has behind it in a request
 
 
 def fault_of_status(error: HttpError, too_long: re.Pattern[str] | None = None) -> AttemptFault:
     """Classify a status with its body. `too_long`: the user's own pattern for a prompt that does not fit."""
-    status, shown = error.status, error.shown
-    words = f"{_said(error)} {error.text}".lower()
-    wait_s = retry_after(error.headers, error.text)
-    if (status in (400, 403, 422, 451) or error.inside) and any(word in words for word in _FILTERED):
-        return AttemptFault("client", f"content filter: {shown}", filtered=True, status=status)
-    if status in (401, 403) or any(word in words for word in _BAD_KEY):
-        return AttemptFault("client", f"the server refuses the key: {shown}", fatal=True, status=status)
-    if status == 402:
-        return AttemptFault("client", f"the server wants money: {shown}", fatal=True, status=status)
-    if status == 404:
-        return AttemptFault("client", f"no such model or address: {shown}", fatal=True, status=status)
-    if 300 <= status < 400:
+    status, words = error.status, f"{error.words} {error.text}".lower()
+    broken = _BROKEN if status >= 500 else AttemptFault("client", "")
+    fault = _OF_STATUS.get(status, broken)
+    if (status in _FILTER_STATUS or error.inside) and any(word in words for word in _FILTER_WORDS):
+        fault = AttemptFault("client", "content filter: ", filtered=True)
+    elif fault is not _BAD_KEY and any(word in words for word in _KEY_WORDS):
+        fault = _BAD_KEY
+    elif 300 <= status < 400:
         return _redirected(error)
-    if says_too_long(status, words, too_long):
-        return AttemptFault("client", f"context too long: {shown}", too_long=True, status=status)
-    if status == 429 and any(sign in words for sign in _TOO_LARGE):
-        return AttemptFault("client", shown, status=status)
-    if status in _BUSY:
-        kind: ErrorKind = "rate_limit" if status == 429 else "server"
-        if wait_s is not None and wait_s > LONGEST_RETRY_AFTER_S:
-            message = f"the server wants to be left alone for {wait_s / 60:.0f} minutes: {shown}"
-            return AttemptFault(kind, message, sign="busy", fatal=True, retry_after_s=wait_s, status=status)
-        return AttemptFault(kind, shown, retry=True, sign="busy", retry_after_s=wait_s, status=status)
-    if status in _SLOW:
-        return AttemptFault("timeout", shown, retry=True, sign="slow", retry_after_s=wait_s, status=status)
-    if status >= 500 or status in (409, 425):
-        sign: Sign = "down" if status in _DOWN else "broken"
-        return AttemptFault("server", shown, retry=status != 501, sign=sign, retry_after_s=wait_s, status=status)
-    return AttemptFault("client", shown, status=status)
+    elif not fault.fatal and says_too_long(status, words, too_long):
+        fault = AttemptFault("client", "context too long: ", too_long=True)
+    elif status == 429 and "request too large" in words:  # OpenAI, where one prompt is over the limit for a minute
+        fault = AttemptFault("client", "")
+    wait_s = retry_after(error.headers, error.text) if fault.retry else None
+    message = fault.message
+    if fault.sign == "busy" and wait_s is not None and wait_s > LONGEST_RETRY_AFTER_S:
+        message = f"the server wants to be left alone for {wait_s / 60:.0f} minutes: "
+        fault = replace(fault, retry=False, fatal=True)
+    return replace(fault, message=message + error.shown, retry_after_s=wait_s, status=status)
 
 
 def _redirected(error: HttpError) -> AttemptFault:
@@ -130,13 +148,13 @@ def fault_of(error: Exception, too_long: re.Pattern[str] | None = None, waited_s
         case TooSlowError():
             return AttemptFault("timeout", str(error), retry=True, sign="late")
         case TimeoutError():
-            return AttemptFault("timeout", f"no answer in {waited_s:.3g} s (see --timeout)", retry=True, sign="slow")
+            return replace(_SLOW, message=f"no answer in {waited_s:.3g} s (see --timeout)")
         case UnreachableError():
             return AttemptFault("server", f"no connection: {error}", retry=True, sign="gone")
         case HangUpError(begun=False):
             return AttemptFault("server", f"no answer: {error}", retry=True, sign="gone")
         case DroppedError() | HangUpError():
-            return AttemptFault("server", str(error), retry=True, sign="broken")
+            return replace(_BROKEN, message=str(error))
         case _:
             return AttemptFault("protocol", f"{type(error).__name__}: {error}")
 
@@ -147,17 +165,20 @@ def crowded(fault: AttemptFault, room: str) -> AttemptFault:
     return replace(fault, kind="server", message=message, too_long=False, retry=True, sign="crowded", alone=True)
 
 
+_RETRY_DELAY = re.compile(r"retryDelay\W+(\d+(?:\.\d+)?)s")  # Google's `RetryInfo`
+
+
 def retry_after(headers: Mapping[str, str], text: str = "", now: datetime | None = None) -> float | None:
     """Seconds that the server asks us to wait, by `Retry-After` (seconds, a date or seconds since 1970),
     `retry-after-ms`, or the `text` of its answer.
     """
     fields = {name.lower(): value.strip() for name, value in headers.items()}
     now = now or datetime.now(UTC)
-    told = fields.get("retry-after", "")
-    if not told and (named := _RETRY_DELAY.search(text)):
-        told = named[1]
+    value = fields.get("retry-after", "")
+    if not value and (named := _RETRY_DELAY.search(text)):
+        value = named[1]
     try:
-        seconds = float(fields["retry-after-ms"]) / 1000 if "retry-after-ms" in fields else float(told)
+        seconds = float(fields["retry-after-ms"]) / 1000 if "retry-after-ms" in fields else float(value)
         if seconds > _EPOCH_S:  # a point in time, as some gateways write it
             seconds -= now.timestamp()
         # No server means an endless wait, nor one of no number of seconds.
@@ -165,74 +186,11 @@ def retry_after(headers: Mapping[str, str], text: str = "", now: datetime | None
     except ValueError:
         pass
     try:
-        until = parsedate_to_datetime(told)
+        until = parsedate_to_datetime(value)
     except ValueError:
         return None
     until = until if until.tzinfo else until.replace(tzinfo=UTC)
     return max(0.0, (until - now).total_seconds())
-
-
-def delay_s(fault: AttemptFault, failures: int, jitter: random.Random) -> float:
-    """How long to wait after so many failures (1 = the first): anything up to a bound that doubles ("full jitter").
-
-    Random over the whole width, so that requests that failed together do not come back together (M. Brooker,
-    "Exponential Backoff and Jitter", AWS 2015). Never less than the server asks for.
-    """
-    if fault.retry_after_s:
-        return fault.retry_after_s + jitter.uniform(0, FIRST_DELAY_S)
-    return jitter.uniform(0, min(LONGEST_DELAY_S, FIRST_DELAY_S * 2.0 ** min(failures - 1, 30)))
-
-
-@dataclass(slots=True)
-class Retries:
-    """What one request has spent of its further tries.
-
-    Refusals ("too many requests", "not now") are no faults: they are waited out, for `REFUSED_S` seconds of this
-    request's own waiting (`UNANSWERED_S` where a server does nothing but refuse). Nor is it the request's fault when
-    nobody is there at all. Everything else counts against `allowed`.
-    """
-
-    allowed: int
-    failures: int = 0
-    counted: int = 0
-    refused_s: float = 0.0
-
-    def pause_s(
-        self,
-        fault: AttemptFault,
-        *,
-        outage: bool,
-        jitter: random.Random,
-        never_heard: bool = False,
-        has_answered: bool = True,
-    ) -> float | None:
-        """Seconds to wait before the next try; `None` when there is none. `never_heard`: the server has not shown a
-        sign of life yet. It is soon given up, and pauses that grow would outlast that. `has_answered`: any request.
-        """
-        if not fault.retry:
-            return None
-        if never_heard and fault.sign == "gone":
-            return jitter.uniform(0, FIRST_DELAY_S)
-        self.failures += 1
-        pause_s = delay_s(fault, self.failures, jitter)
-        if fault.sign == "busy":
-            self.refused_s += pause_s
-            patience_s = REFUSED_S if has_answered or fault.retry_after_s else UNANSWERED_S
-            return pause_s if self.refused_s <= patience_s else None
-        self.counted += not (outage and fault.sign in ("down", "gone"))
-        return pause_s if self.counted <= self.allowed else None
-
-
-def _said(error: HttpError) -> str:
-    """The server's own words, short."""
-    body: Any = error.body
-    inner = body.get("error", body) if isinstance(body, dict) else body
-    if isinstance(inner, dict):
-        parts = [str(inner[name]) for name in ("message", "detail", "code", "type") if inner.get(name)]
-        text = ", ".join(dict.fromkeys(parts))
-    else:
-        text = str(inner) if inner else error.text
-    return " ".join(text.split())[:300]
 
 
 class TooSlowError(TimeoutError):
@@ -253,6 +211,32 @@ class HangUpError(Exception):
 
 class UnreadableError(Exception):
     """What came back is no HTTP answer, or is packed in a way that cannot be undone."""
+
+
+class MalformedError(Exception):
+    """A successful status with a body that is no answer."""
+
+
+class DroppedError(Exception):
+    """The answer ended before its end."""
+
+
+# A stream that had begun with status 200 names its fault by type alone (Anthropic's "Errors" page).
+_STATUS_OF_TYPE = {
+    "invalid_request_error": 400, "authentication_error": 401, "billing_error": 402, "permission_error": 403,
+    "not_found_error": 404, "request_too_large": 413, "rate_limit_error": 429, "api_error": 500, "timeout_error": 504,
+    "overloaded_error": 529,
+}  # fmt: skip
+
+
+class ServerSaidError(Exception):
+    """An error object inside a successful response. `status`: the HTTP status that it names, if any."""
+
+    def __init__(self, error: Mapping[str, Any]) -> None:
+        super().__init__(str(error.get("message") or error.get("text") or error))
+        code = str(error.get("code") or error.get("status"))
+        self.status = int(code) if re.fullmatch(r"[3-5]\d\d", code) else _STATUS_OF_TYPE.get(str(error.get("type")))
+        self.body = dict(error)
 
 
 # Sources of the wordings: the servers' own code (vLLM, SGLang, llama.cpp, TGI, TensorRT-LLM, LMDeploy, Ollama,

@@ -7,7 +7,7 @@ import os
 import ssl
 import zlib
 from base64 import b64encode
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -28,8 +28,8 @@ LARGEST = 64 * 2**20  # bytes of a body, unpacked; the longest answers have some
 _CONNECT_S = 20.0
 _IDLE_S = 4.0  # uvicorn, which most model servers run on, hangs up after 5 s
 _TAIL_S = 0.2  # for what comes after the part of an answer that matters, so that its connection can be used again
-_HEADERS, _HEADER = 100, 65_536  # the most headers of an answer, and bytes of one
 _PLAIN = "%/:=&?~#+!$,;'@()*[]"  # signs of an address that are not written otherwise
+_HEADERS, _HEADER = 100, 65_536  # the most headers of an answer, and bytes of one
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,6 @@ class HttpClient:
         self._proxy_headers = {"Proxy-Authorization": proxy_login} if proxy_login else None
         if self._proxy_headers and parts.scheme == "http":  # no tunnel: the proxy reads the request itself
             self._headers.update(self._proxy_headers)
-        self._addresses: dict[str, URL] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._session: aiohttp.ClientSession | None = None
         self._loop: asyncio.AbstractEventLoop
@@ -91,13 +90,12 @@ class HttpClient:
 
         A body of more than `most` bytes raises `UnreadableError`.
         """
-        return event_loop().wait(self._whole(method, url, body, allowed, most))
 
-    async def _whole(self, method: str, url: str, body: bytes | None, allowed: Allowed, most: int) -> HttpReply:
-        page = bytearray()
-        async with self.exchange(method, url, body, allowed) as answer:
-            await answer.read(page.extend, most)
-            return HttpReply(answer.status, answer.headers, bytes(page))
+        async def whole() -> HttpReply:
+            async with self.exchange(method, url, body, allowed) as answer:
+                return HttpReply(answer.status, answer.headers, await answer.read_whole(most))
+
+        return event_loop().wait(whole())
 
     @asynccontextmanager
     async def exchange(
@@ -115,7 +113,7 @@ class HttpClient:
         self._tasks.add(task)
         try:
             async with asyncio.timeout(allowed.total_s):
-                answer = HttpExchange(await self._sent(method, url, body, allowed))
+                answer = HttpExchange(await self._send(method, url, body, allowed))
                 try:
                     yield answer
                     await answer.read_tail()
@@ -131,11 +129,15 @@ class HttpClient:
         finally:
             self._tasks.discard(task)
 
-    async def _sent(self, method: str, url: str, body: bytes | None, allowed: Allowed) -> aiohttp.ClientResponse:
+    async def _send(self, method: str, url: str, body: bytes | None, allowed: Allowed) -> aiohttp.ClientResponse:
         """The head of the answer. A kept connection that the server has closed meanwhile costs no attempt."""
         silence_s = min(allowed.silence_s, allowed.total_s)
         limits = aiohttp.ClientTimeout(connect=min(silence_s, _CONNECT_S), sock_read=silence_s)
-        address = self._addresses.get(url) or self._address(url)
+        parts = urlsplit(url)
+        query = "&".join(part for part in (parts.query, self._query) if part)
+        # As written: a secret in another form than the redactor knows would be shown when a server says it again.
+        target = quote((parts.path or "/") + (f"?{query}" if query else ""), _PLAIN)
+        address = URL(self._root + target, encoded=True)
         self._session = self._session or self._new_session()
         while True:
             connection = SimpleNamespace(was_kept=False)
@@ -155,12 +157,6 @@ class HttpClient:
                 some_came = isinstance(error, aiohttp.ServerDisconnectedError) and not isinstance(error.message, str)
                 if not connection.was_kept or some_came or self._closed:
                     raise
-
-    def _address(self, url: str) -> URL:
-        parts = urlsplit(url)
-        query = "&".join(part for part in (parts.query, self._query) if part)
-        target = quote((parts.path or "/") + (f"?{query}" if query else ""), _PLAIN)
-        return self._addresses.setdefault(url, URL(self._root + target, encoded=True))
 
     def _new_session(self) -> aiohttp.ClientSession:
         async def note(_session: object, context: SimpleNamespace, _params: object) -> None:
@@ -197,11 +193,7 @@ class HttpClient:
     def __del__(self) -> None:
         session = getattr(self, "_session", None)
         if session is not None and not session.closed and self._loop.is_running():
-            self._loop.call_soon_threadsafe(_close_later, session)
-
-
-def _close_later(session: aiohttp.ClientSession) -> None:
-    event_loop().begin(session.close())
+            self._loop.call_soon_threadsafe(lambda: event_loop().begin(session.close()))
 
 
 class _Connector(aiohttp.TCPConnector):
@@ -232,23 +224,26 @@ class HttpExchange:
         self.has_begun = False
 
     async def read(self, take: Callable[[bytes], object], most: int = LARGEST) -> None:
-        """Give the body to `take` as it comes, unpacked, until that returns true.
-
-        A packed body is read to its end, whose checksum nothing before it can stand in for.
-        """
+        """Give the body to `take` as it comes until that returns true; a packed body as a whole."""
         packing = self.headers.get("content-encoding", "").strip().lower()
-        unpacker = Unpacker(packing) if packing not in ("", "identity") else None
-        size = 0
+        packed, size = bytearray(), 0
         while chunk := await self._response.content.readany():
             self.has_begun = True
-            for piece in unpacker.pieces(chunk) if unpacker else (chunk,):
-                size += len(piece)
-                if size > most:
-                    raise UnreadableError(f"the answer is longer than {most >> 20} MiB")
-                if take(piece) and unpacker is None:
-                    return
-        if unpacker is not None:
-            unpacker.end()
+            size += len(chunk)
+            if size > most:
+                raise _too_long(most)
+            if packing not in ("", "identity"):
+                packed += chunk
+            elif take(chunk):
+                return
+        if packed:
+            take(unpack(bytes(packed), packing, most))
+
+    async def read_whole(self, most: int = LARGEST) -> bytes:
+        """The body. Raises `UnreadableError` for one of more than `most` bytes."""
+        page = bytearray()
+        await self.read(page.extend, most)
+        return bytes(page)
 
     def _end_body(self, lost: asyncio.Future[None] | None = None) -> None:
         if lost is not None:
@@ -338,49 +333,46 @@ def allow_open_files(connections: int) -> None:
         raise InputError("--concurrency", connections, remedy) from None
 
 
-_PIECE = 2**20  # bytes that one packed chunk is unpacked to at a time: a small chunk may hold gigabytes
 _ANY_HEADER = 32 + zlib.MAX_WBITS  # gzip's or zlib's, whichever comes
 
 
-class Unpacker:
-    """Unpacks a body as it comes. aiohttp's own takes a gzip body without its end and checksum for a whole one."""
+def unpack(body: bytes, packing: str, most: int = LARGEST) -> bytes:
+    """Unpack a body. Raises `UnreadableError` where it is damaged, not whole, or longer than `most` bytes.
 
-    def __init__(self, packing: str) -> None:
-        if packing not in ("gzip", "x-gzip", "deflate"):
-            raise UnreadableError(f"the answer is packed as {packing[:40]!r}, which was not asked for")
-        self._raw_may_come = packing == "deflate"  # some send deflate without zlib's header
-        self._reader, self._begun = zlib.decompressobj(_ANY_HEADER), False
-
-    def pieces(self, chunk: bytes) -> Iterator[bytes]:
-        """What a chunk holds, `_PIECE` bytes at most at a time. Raises `UnreadableError` where it is damaged."""
-        while chunk:
-            if self._reader.eof:  # gzip may come in members, one behind the other
-                self._reader = zlib.decompressobj(_ANY_HEADER)
-            try:
-                piece = self._reader.decompress(chunk, _PIECE)
-            except zlib.error as error:
-                if self._begun or not self._raw_may_come:
-                    raise UnreadableError(f"the packed answer is damaged: {error}") from None
-                self._reader, self._raw_may_come = zlib.decompressobj(-zlib.MAX_WBITS), False
-                continue
-            self._begun = True
-            chunk = self._reader.unconsumed_tail or self._reader.unused_data
-            if piece:
-                yield piece
-
-    def end(self) -> None:
-        """Raise `UnreadableError` for a body without its end, whatever its first part says."""
-        if self._begun and not self._reader.eof:
+    aiohttp takes a gzip body without its end and checksum for a whole one.
+    """
+    if packing not in ("gzip", "x-gzip", "deflate"):
+        raise UnreadableError(f"the answer is packed as {packing[:40]!r}, which was not asked for")
+    unpacked = b""
+    while body:  # gzip may come in members, one behind the other
+        reader = zlib.decompressobj(_ANY_HEADER)
+        try:
+            unpacked += reader.decompress(body, most + 1 - len(unpacked))
+        except zlib.error as error:
+            if packing != "deflate" or unpacked:
+                raise UnreadableError(f"the packed answer is damaged: {error}") from None
+            packing, reader = "raw", zlib.decompressobj(-zlib.MAX_WBITS)  # some send deflate without zlib's header
+            with suppress(zlib.error):
+                unpacked = reader.decompress(body, most + 1)
+        if len(unpacked) > most:
+            raise _too_long(most)
+        if not reader.eof:
             raise UnreadableError("the packed answer was cut off: its end and checksum are missing")
+        body = reader.unused_data
+    return unpacked
 
 
-def proxy_for(url: str, given: str | None, environment: bool) -> tuple[str, str | None] | None:
+def _too_long(most: int) -> UnreadableError:
+    return UnreadableError(f"the answer is longer than {most >> 20} MiB")
+
+
+def proxy_for(url: str, proxy: str | None, environment: bool) -> tuple[str, str | None] | None:
     """The proxy before a server: its address and the header value of its login; `None` where there is none.
 
-    The given one, or by `environment` that of `HTTPS_PROXY`, `NO_PROXY` and so on. Raises `InputError`.
+    `proxy`, or by `environment` that of `HTTPS_PROXY`, `NO_PROXY` and so on. Raises `InputError`.
     """
     server = urlsplit(url)
-    address = given
+    address = proxy
     if address is None and environment and not proxy_bypass(server.hostname or ""):
         proxies = getproxies()
         address = proxies.get(server.scheme) or proxies.get("all")

@@ -14,19 +14,14 @@ from needlework.core.errors import printable
 from needlework.core.files import folder_of_run
 from needlework.models.event_loop import event_loop
 from needlework.models.model import Model, ModelError, Request, Response
-from needlework.models.served.batch_transport import BatchTransport
+from needlework.models.served.batch import BatchTransport
 from needlework.models.served.connection import ServerOptions, address, check_for_batch, served_options
-from needlework.models.served.errors import (
-    AttemptFault,
-    AttemptResult,
-    Retries,
-    crowded,
-)
+from needlework.models.served.errors import AttemptFault, AttemptResult, crowded
 from needlework.models.served.http_client import Allowed, allow_open_files
-from needlework.models.served.limiter import News, Passage, Sign, Turnstile, farewell, news_line
+from needlework.models.served.limiter import Passage, Retries, Turnstile, farewell, news_line
 from needlework.models.served.openai_sdk import OpenAISdkTransport
 from needlework.models.served.providers import AnthropicTransport, GoogleTransport
-from needlework.models.served.reply import within_budget
+from needlework.models.served.reply import checked_by_budget
 from needlework.models.served.server_facts import ServerFacts
 from needlework.models.served.transport import Dialect, HttpTransport, OpenAITransport, Transport
 from needlework.models.tokenizers.tokenizer import Tokenizer
@@ -50,31 +45,23 @@ class ServedModel:
     ) -> None:
         """`shared`: where the workers of one run keep what they learn of the server."""
         self.transport = transport
-        self._tokenizer = tokenizer
-        self._timeout_s = connection.timeout_s
-        self._ended = connection.ended or (lambda: "")
-        self._tell = connection.tell or (lambda _line: None)
-        self._retries = connection.retries if transport.live else 0
-        self._workers = connection.workers
+        self.tokenizer = tokenizer
+        self._connection = connection
         self._longest = 0  # prompt tokens that it has answered
         self._gate = gate or Turnstile(connection.concurrency)
         self._jitter = random.Random()
         self._facts = ServerFacts(
-            name=" ".join(str(fact) for fact in transport.identity.values()),
-            asked=transport.asked,
+            transport,
+            tokenizer,
+            lambda request: event_loop().wait(self._respond(request)),
             strict=connection.strict_model,
-            ask=lambda request: event_loop().wait(self._respond(request)),
-            discover=transport.discover,
-            identify=self._identify,
-            tokenizer=tokenizer,
             shared=shared,
-            ask_short=getattr(transport, "short_answers", None),
         )
 
     @property
     def identity(self) -> Mapping[str, str | int | float | None]:
         """With what has been learnt so far: where the window comes from, how the server counts."""
-        return dict(self.transport.identity) | self._facts.told()
+        return dict(self.transport.identity) | self._facts.summary()
 
     @property
     def window(self) -> int | None:
@@ -82,18 +69,14 @@ class ServedModel:
 
         A server that tells how many requests it works on at once is asked no more: they would wait in its queue.
         """
-        found = self._facts.window()
-        if found.slots:
-            self._gate.narrow(-(-found.slots // self._workers))
-        return found.tokens
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        return self._tokenizer
+        window = self._facts.window()
+        if window.slots:
+            self._gate.narrow(-(-window.slots // self._connection.workers))
+        return window.tokens
 
     @property
     def server(self) -> str:
-        """Signs that stand for what the server says of itself, asked on the first call; empty where it is silent."""
+        """The fingerprint of what the server says of itself, asked on the first call; empty where it is silent."""
         return self._facts.server()
 
     def respond(self, request: Request) -> Response:
@@ -104,13 +87,14 @@ class ServedModel:
         """Learn what has to be known before, and wait for that; what comes back asks the request, in the event loop."""
         expected = self._facts.before(request)
 
-        async def asked() -> Response:
+        async def answer() -> Response:
             return self._facts.after(request, expected, await self._respond(request))
 
-        return asked
+        return answer
 
     async def _respond(self, request: Request) -> Response:
-        attempts, spent, since, alone = 0, Retries(self._retries), self._gate.now(), False
+        retries = Retries(self._connection.retries if self.transport.live else 0, self._jitter)
+        attempts, since, alone = 0, self._gate.now(), False
         while True:
             passage = await self._gate.enter(alone=alone)
             if passage is None:
@@ -118,28 +102,23 @@ class ServedModel:
             attempts += 1
             dialect = self.transport.dialect
             begun = time.perf_counter()
-            outcome = await self._passing(passage, request, dialect, begun)
-            latency = time.perf_counter() - begun if self.transport.live else None
+            outcome = await self._attempt(passage, request, dialect, begun)
+            latency_s = time.perf_counter() - begun if self.transport.live else None
             if isinstance(outcome, Response):
                 if request.cell is not None:
                     self._longest = max(self._longest, request.prompt.tokens)
-                return replace(self._hidden(outcome), attempts=attempts, latency_s=latency)
+                return replace(self._without_secrets(outcome), attempts=attempts, latency_s=latency_s)
             if outcome.filtered:
-                return Response(finish_reason="content_filter", attempts=attempts, latency_s=latency)
+                return Response(finish_reason="content_filter", attempts=attempts, latency_s=latency_s)
             if self.transport.learn(outcome, dialect):
                 continue
             alone |= outcome.alone
-            pause_s = spent.pause_s(
-                outcome,
-                outage=self._gate.outage,
-                jitter=self._jitter,
-                never_heard=self._gate.silent is None,
-                has_answered=self._gate.has_answered,
-            )
+            pause_s = retries.pause_s(outcome, self._gate.server)
             if pause_s is None:
                 # A server that refuses all, for so long, will refuse the rest too.
-                hopeless = outcome.sign == "busy" and outcome.retry and not self._gate.answered_since(since)
-                return Response(error=self._error(outcome, hopeless), attempts=attempts, latency_s=latency)
+                refuses_all = outcome.sign == "busy" and outcome.retry and self._gate.server.answered_at < since
+                error = self._error(replace(outcome, fatal=outcome.fatal or refuses_all))
+                return Response(error=error, attempts=attempts, latency_s=latency_s)
             await self._gate.wait(pause_s)
 
     def stop(self) -> None:
@@ -151,42 +130,37 @@ class ServedModel:
         self.stop()
         self.transport.abort()
 
-    def _identify(self) -> dict[str, str]:
-        hide = self.transport.redactor.hide
-        return {name: printable(hide(value), 300) for name, value in self.transport.identify().items()}
-
-    async def _passing(self, passage: Passage, request: Request, dialect: Dialect, begun: float) -> AttemptResult:
+    async def _attempt(self, passage: Passage, request: Request, dialect: Dialect, begun: float) -> AttemptResult:
         """One attempt of a request that the gate has let through, and what the gate learns from it."""
-        outcome: AttemptResult | None = None
+        outcome: AttemptResult = AttemptFault("harness", "the attempt was ended", sign="broken")
         try:
             outcome = await self.transport.attempt(request, dialect, self._allowed(request), begun)
             if isinstance(outcome, Response):
-                outcome = within_budget(outcome, request, self._tokenizer)
+                outcome = checked_by_budget(outcome, request, self.tokenizer)
             elif outcome.too_long and (room := self._has_room(request)):
                 outcome = crowded(outcome, room)
         finally:
-            gone = self._gate.leave(passage, *_told(outcome))
-        ended = (
-            self._ended() if isinstance(outcome, AttemptFault) and outcome.sign in ("gone", "broken", "down") else ""
-        )
-        if (gone or ended) and isinstance(outcome, AttemptFault):
-            last = farewell(str(self.transport.identity["server"]), self._gate.silent, outcome.message)
-            outcome = replace(outcome, message=ended or last, retry=False, fatal=True)
+            fault = outcome if isinstance(outcome, AttemptFault) else None
+            wait_s = fault.retry_after_s if fault and fault.sign == "busy" and fault.retry else None
+            given_up = self._gate.leave(passage, fault.sign if fault else "answered", wait_s)
+        server, name = self._gate.server, str(self.transport.identity["server"])
+        why = printable(self.transport.redactor.clean(fault.message)) if fault else ""
+        ended = ""
+        if fault and fault.sign in ("gone", "broken", "down") and self._connection.ended:
+            ended = self._connection.ended()
+        if fault and (given_up or ended):
+            outcome = replace(fault, message=ended or farewell(name, server, fault.message), retry=False, fatal=True)
             self._error(outcome)
             self.transport.abort()
         elif (news := self._gate.news(passage)) is not None:
-            self._tell(self._news(news, outcome))
-            if news.what == "back":
+            if self._connection.tell:
+                self._connection.tell(news_line(*news, name, printable(why, 200), heard=server.heard))
+            if news[0] == "back":
                 self._gate.end_pauses()
         return outcome
 
-    def _news(self, news: News, outcome: AttemptResult | None) -> str:
-        why = self.transport.redactor.clean(outcome.message) if isinstance(outcome, AttemptFault) else ""
-        server = str(self.transport.identity["server"])
-        return news_line(news, server, printable(why), heard=self._gate.silent is not None)
-
     def _allowed(self, request: Request) -> Allowed:
-        silence_s = self._timeout_s + request.prompt.tokens / PREFILL_PER_S
+        silence_s = self._connection.timeout_s + request.prompt.tokens / PREFILL_PER_S
         return Allowed(silence_s, silence_s + (request.answer_budget + request.thinking_budget) / DECODE_PER_S)
 
     def _has_room(self, request: Request) -> str:
@@ -200,13 +174,13 @@ class ServedModel:
         longest = self._longest
         return f"one of {longest} tokens was answered{share}" if request.prompt.tokens <= longest else ""
 
-    def _error(self, fault: AttemptFault, hopeless: bool = False) -> ModelError:
+    def _error(self, fault: AttemptFault) -> ModelError:
         """The error that a record tells. One that would come to every further request closes the gate."""
         message = printable(self.transport.redactor.clean(fault.message))
-        error = ModelError(fault.kind, message, fault.fatal or hopeless, fault.too_long)
+        error = ModelError(fault.kind, message, fault.fatal, fault.too_long)
         return self._gate.close(error) if error.fatal else error
 
-    def _hidden(self, reply: Response) -> Response:
+    def _without_secrets(self, reply: Response) -> Response:
         """The answer of a server that says again what it was sent."""
         hide = self.transport.redactor.hide
         return replace(
@@ -223,13 +197,6 @@ class ServedModel:
 # The slowest reading and writing that the growing time-out allows for, in tokens per second.
 PREFILL_PER_S = 1000
 DECODE_PER_S = 10
-
-
-def _told(outcome: AttemptResult | None) -> tuple[Sign, float | None]:
-    """What an attempt tells the gate: how the server is, and for how many seconds it wants to be left alone."""
-    if isinstance(outcome, AttemptFault):
-        return outcome.sign, outcome.retry_after_s if outcome.sign == "busy" and outcome.retry else None
-    return ("broken" if outcome is None else "answered"), None
 
 
 def check_served(kind: str, model_args: Mapping[str, str], connection: ServerOptions) -> None:

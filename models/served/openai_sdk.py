@@ -18,7 +18,7 @@ from needlework.models.served.errors import (
     fault_of_status,
 )
 from needlework.models.served.http_client import Allowed
-from needlework.models.served.reply import Body, Events
+from needlework.models.served.reply import Events, read_body
 from needlework.models.served.transport import Dialect, OpenAITransport
 
 
@@ -40,12 +40,13 @@ class OpenAISdkTransport(OpenAITransport):
         silence_s = allowed.silence_s if dialect.stream else allowed.total_s
         try:
             async with asyncio.timeout(allowed.total_s), self._sent(request, body, silence_s) as answer:
-                streamed = "event-stream" in answer.headers.get("content-type", "")
-                reading = Events(text, begun) if streamed else Body(text)
+                if "event-stream" not in answer.headers.get("content-type", ""):
+                    return read_body(await answer.read(), text)
+                events = Events(text, begun)
                 async for chunk in answer.iter_bytes():
-                    if reading.take(chunk):
+                    if events.take(chunk):
                         break
-                return reading.reply()
+                return events.reply()
         except self._sdk.APIStatusError as error:
             reply = HttpError(error.status_code, error.body, error.message, error.response.headers)
             return self._explained(fault_of_status(reply, self._too_long))

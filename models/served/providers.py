@@ -9,11 +9,10 @@ from typing import Any
 
 from needlework.core.prompts import Message
 from needlework.models.model import Request, starts_answer
-from needlework.models.served.calibration import Window
 from needlework.models.served.errors import UnreadableError
 from needlework.models.served.http_client import Allowed
+from needlework.models.served.probes import Window, json_fetch
 from needlework.models.served.reply_fields import count, table_of
-from needlework.models.served.server_facts import json_fetch
 from needlework.models.served.transport import Dialect, HttpTransport
 
 LEAST_THINKING = 1024  # tokens; what Anthropic takes
@@ -34,7 +33,7 @@ class ProviderTransport(HttpTransport):
     def _model_path(self) -> str:
         """The path of the model in the provider's list."""
 
-    def _told_window(self) -> Window:
+    def _window_of_server(self) -> Window:
         tokens = count(table_of(json_fetch(self.http)(self.url(self._model_path()))).get(self.window_field))
         company = self.kind.capitalize()
         return Window(tokens, f"{company}'s list of models" if tokens else f"{company} does not tell")

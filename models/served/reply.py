@@ -1,4 +1,4 @@
-"""Replies of a server, JSON or streamed."""
+"""Replies of a server: one JSON object, or server-sent events."""
 
 from __future__ import annotations
 
@@ -11,125 +11,73 @@ from itertools import pairwise
 from typing import Any
 
 from needlework.models.model import Request, Response, part_reasoning
+from needlework.models.served.errors import DroppedError, MalformedError, ServerSaidError
 from needlework.models.served.reply_fields import (
-    cached_count,
-    completion_count,
     error_in,
     finish_of,
     gave_up,
-    prompt_count,
-    reasoning_count,
-    said_and_thought,
+    list_of,
     table_of,
+    text_and_reasoning,
+    token_counts,
 )
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
 Translate = Callable[[dict[str, Any]], dict[str, Any]]
 """From an answer, or an event of one, to the words of OpenAI's answers."""
 
-# A stream that had begun with status 200 names its fault by type alone (Anthropic's "Errors" page).
-_STATUS_OF_TYPE = {
-    "invalid_request_error": 400,
-    "authentication_error": 401,
-    "billing_error": 402,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "request_too_large": 413,
-    "rate_limit_error": 429,
-    "api_error": 500,
-    "timeout_error": 504,
-    "overloaded_error": 529,
-}
 
-
-class MalformedError(Exception):
-    """A successful status with a body that is no answer."""
-
-
-class DroppedError(Exception):
-    """The answer ended before its end."""
-
-
-class ServerSaidError(Exception):
-    """An error object inside a successful response."""
-
-    def __init__(self, error: Mapping[str, Any]) -> None:
-        super().__init__(str(error.get("message") or error.get("text") or error))
-        code = str(error.get("code") or error.get("status"))
-        self.status = int(code) if re.fullmatch(r"[3-5]\d\d", code) else _STATUS_OF_TYPE.get(str(error.get("type")))
-        self.body = dict(error)
-
-
-def _unchanged(data: dict[str, Any]) -> dict[str, Any]:
-    return data
-
-
-class Body:
-    """An answer that comes as one JSON object."""
-
-    def __init__(self, prompt: str, translate: Translate = _unchanged) -> None:
-        self._prompt = prompt
-        self._translate = translate
-        self._chunks: list[bytes] = []
-
-    def take(self, chunk: bytes) -> bool:
-        """Take in a chunk; whether the answer is over, as far as it says so itself."""
-        self._chunks.append(chunk)
-        return False
-
-    def reply(self) -> Response:
-        """The answer, when all has come."""
-        body = b"".join(self._chunks)
-        try:
-            data = json.loads(body)
-        except (ValueError, RecursionError):
-            shown = " ".join(body[:200].decode("utf-8", "replace").split())
-            raise MalformedError(f"the answer is not JSON: {shown!r}") from None
-        gathered = _Gathered(self._translate)
-        gathered.add(data)
-        return gathered.reply(self._prompt)
-
-
-def read_body(body: bytes, prompt: str) -> Response:
-    """An answer that is one JSON object."""
-    taking = Body(prompt)
-    taking.take(body)
-    return taking.reply()
+def read_body(body: bytes, prompt: str, translate: Translate = dict) -> Response:
+    """Read an answer that is one JSON object. Raises `MalformedError`, `DroppedError`, `ServerSaidError`."""
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError):
+        shown = " ".join(body[:200].decode("utf-8", "replace").split())
+        raise MalformedError(f"the answer is not JSON: {shown!r}") from None
+    parts = _Parts(translate)
+    parts.add(data)
+    return parts.response(prompt)
 
 
 class Events:
-    """An answer that comes as server-sent events; `begun` is the `time.perf_counter()` time of the request.
+    """Reads an answer that comes as server-sent events. Raises as `read_body`.
 
-    Where its tokens came in one piece, because something held the stream back, the first one's time is not known.
+    `begun`: the `time.perf_counter()` time of the request. The time of the first token is not known where all tokens
+    came in one piece, because something held the stream back.
     """
 
-    def __init__(self, prompt: str, begun: float, translate: Translate = _unchanged) -> None:
+    def __init__(self, prompt: str, begun: float, translate: Translate = dict) -> None:
         self._prompt = prompt
         self._begun = begun
-        self._gathered = _Gathered(translate)
+        self._parts = _Parts(translate)
         self._rest = b""
         self._event = ""
         self._data = ""  # of an event whose data is not whole yet
         self._ended = False
         self._with_text = 0  # chunks
+        self._ttft_s: float | None = None
 
     def take(self, chunk: bytes) -> bool:
         """Take in a chunk; whether the answer is over, as far as it says so itself."""
-        before = self._gathered.texts
+        before = self._parts.texts
         chunk = self._rest + chunk
-        held = chunk[-1:] if chunk.endswith(b"\r") else b""  # the second half of a line end may follow
-        chunk = chunk.removesuffix(held).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        half = chunk[-1:] if chunk.endswith(b"\r") else b""  # the second half of a line end may follow
+        chunk = chunk.removesuffix(half).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         *lines, rest = chunk.split(b"\n")
-        self._rest = rest + held
+        self._rest = rest + half
         for line in lines:
             self._add(line)
-        self._with_text += self._gathered.texts > before
+        self._with_text += self._parts.texts > before
         return self._ended
 
     def _add(self, raw: bytes) -> None:
         if self._ended:
             return
-        line = _decoded(raw).strip("\r")
+        try:
+            line = raw.decode().strip("\r")
+        except UnicodeDecodeError:
+            shown = raw[:200].decode("utf-8", "replace")
+            raise MalformedError(f"an event of the stream is not UTF-8: {shown!r}") from None
         if not line:
             if self._data:
                 raise MalformedError(f"an event of the stream is not JSON: {self._data[:200]!r}")
@@ -140,7 +88,7 @@ class Events:
         if name == "event":
             self._event = value
         elif name == "error":  # llama.cpp before 2026
-            raise ServerSaidError(_error_of(_parsed(value), value))
+            raise _stream_error(_json(value), value)
         elif name == "data" and value:
             self._add_data(f"{self._data}\n{value}" if self._data else value)
         # Comments keep the connection alive; other fields say nothing we need.
@@ -150,40 +98,31 @@ class Events:
         if data == "[DONE]":
             self._ended = True
             return
-        event = _parsed(data)
+        event = _json(data)
         if self._event == "error":
-            raise ServerSaidError(_error_of(event, data))
+            raise _stream_error(event, data)
+        self._data = data if event is None else ""
         if event is None:
-            self._data = data
             return
-        self._data = ""
-        self._gathered.add(event)
-        if self._gathered.ttft_s is None and self._gathered.texts:
-            self._gathered.ttft_s = time.perf_counter() - self._begun
+        self._parts.add(event)
+        if self._ttft_s is None and self._parts.texts:
+            self._ttft_s = time.perf_counter() - self._begun
 
     def reply(self) -> Response:
         """The answer, when all has come."""
         for line in (self._rest, b""):
             self._add(line)
-        gathered = self._gathered
-        if gathered.finish_reason is None and not (self._ended and (gathered.usage or gathered.timings)):
-            if not gathered.events:
+        parts = self._parts
+        if parts.judged.finish_reason is None and not (self._ended and (parts.usage or parts.timings)):
+            if not parts.events:
                 raise MalformedError("the answer is an empty stream")
             raise DroppedError("the stream ended in the middle of the answer")
-        if self._with_text < 2 and completion_count(gathered.usage, gathered.timings) != 1:
-            gathered.ttft_s = None
-        return gathered.reply(self._prompt)
+        response = parts.response(self._prompt)
+        in_pieces = self._with_text > 1 or response.completion_tokens == 1
+        return replace(response, ttft_s=self._ttft_s if in_pieces else None)
 
 
-def _decoded(line: bytes) -> str:
-    try:
-        return line.decode()
-    except UnicodeDecodeError:
-        shown = line[:200].decode("utf-8", "replace")
-        raise MalformedError(f"an event of the stream is not UTF-8: {shown!r}") from None
-
-
-def _parsed(data: str) -> Any:
+def _json(data: str) -> Any:
     """The JSON value; `None` for what is none."""
     try:
         return json.loads(data)
@@ -191,8 +130,8 @@ def _parsed(data: str) -> Any:
         return None
 
 
-def _error_of(event: Any, data: str) -> Mapping[str, Any]:
-    return error_in(event) or event if isinstance(event, dict) else {"message": data}
+def _stream_error(event: Any, data: str) -> ServerSaidError:
+    return ServerSaidError(error_in(event) or event if isinstance(event, dict) else {"message": data})
 
 
 @dataclass(slots=True)
@@ -205,14 +144,13 @@ class _ReplyChoice:
 
 
 @dataclass(slots=True)
-class _Gathered:
-    """An answer in the making, for bodies (one addition) and streams (many) alike."""
+class _Parts:
+    """The parts of an answer so far: one for a body, many for a stream."""
 
     translate: Translate
     choices: dict[int, _ReplyChoice] = field(default_factory=dict)
     usage: dict[str, Any] = field(default_factory=dict)
     timings: Mapping[str, Any] = field(default_factory=dict)
-    ttft_s: float | None = None
     events: int = 0
     texts: int = 0
     without_role: int = 0  # pieces of text
@@ -220,11 +158,7 @@ class _Gathered:
     ids: set[str] = field(default_factory=set)  # of pieces of text
 
     @property
-    def finish_reason(self) -> str | None:
-        return self._judged.finish_reason
-
-    @property
-    def _judged(self) -> _ReplyChoice:
+    def judged(self) -> _ReplyChoice:
         """Several answers may have been asked for, and may come in any order: the one of the lowest index is judged."""
         return self.choices[min(self.choices)] if self.choices else _ReplyChoice()
 
@@ -236,14 +170,12 @@ class _Gathered:
         data = self.translate(data)
         self.events += 1
         for name in ("id", "model", "system_fingerprint"):
-            said = data.get(name)
-            if isinstance(said, str) and said:
-                self.names[name] = said
+            if isinstance(value := data.get(name), str) and value:
+                self.names[name] = value
         self.usage |= table_of(data.get("usage"))
         self.timings = table_of(data.get("timings")) or self.timings
         before = self.texts
-        choices = data.get("choices")
-        for choice in choices if isinstance(choices, list) else ():
+        for choice in list_of(data.get("choices")):
             if isinstance(choice, dict):
                 self._add_choice(choice)
         if self.texts > before:
@@ -254,7 +186,7 @@ class _Gathered:
     def _add_choice(self, choice: dict[str, Any]) -> None:
         index = choice.get("index")
         into = self.choices.setdefault(index if isinstance(index, int) else 0, _ReplyChoice())
-        text, thought = said_and_thought(choice)
+        text, thought = text_and_reasoning(choice)
         begins = "role" in table_of(choice.get("delta"))
         if begins and not (text or thought or choice.get("finish_reason")) and into.text and self.without_role:
             raise MalformedError("the answer begins again in the middle of its stream")
@@ -264,25 +196,27 @@ class _Gathered:
         self.without_role += bool(text) and not begins
         into.finish_reason = choice.get("finish_reason") or into.finish_reason
 
-    def reply(self, prompt: str) -> Response:
+    def response(self, prompt: str) -> Response:
         if not self.choices:
             raise MalformedError("the answer has no choices")
-        judged = self._judged
+        judged = self.judged
         finish = finish_of(judged.finish_reason)
         if gave_up(finish):
             raise DroppedError(f"the server gave up in the middle of the answer: {finish}")
+        counts = token_counts(self.usage, self.timings)
         repeats = _repeats_itself(judged.text)
         thought = _joined(judged.reasoning)
-        reasoning_tokens = reasoning_count(self.usage)
         # What the server has parted already is not looked for behind the template's opening mark.
         text = _joined(judged.text[-1:] if repeats else judged.text)
-        parted = part_reasoning(text, "" if thought or reasoning_tokens else prompt)
+        parted = part_reasoning(text, "" if thought or counts["reasoning_tokens"] else prompt)
         reasoning = "\n".join(part for part in (thought, parted.reasoning) if part)
-        flags = ["unclosed_reasoning"] if parted.unclosed else []
-        flags += ["reasoning_only"] if reasoning or reasoning_tokens else []
-        flags = [] if parted.answer.strip() else flags
-        flags += ["no_finish_reason"] if finish == "missing" else []
-        flags += ["cumulative_stream"] if repeats else []
+        empty = not parted.answer.strip()
+        flags = {
+            "unclosed_reasoning": empty and parted.unclosed,
+            "reasoning_only": empty and (reasoning or counts["reasoning_tokens"]),
+            "no_finish_reason": finish == "missing",
+            "cumulative_stream": repeats,
+        }
         return Response(
             text=parted.answer,
             reasoning=reasoning,
@@ -290,12 +224,11 @@ class _Gathered:
             id=self.names.get("id", ""),
             model=self.names.get("model", ""),
             fingerprint=self.names.get("system_fingerprint", ""),
-            prompt_tokens=prompt_count(self.usage, self.timings),
-            completion_tokens=completion_count(self.usage, self.timings),
-            reasoning_tokens=reasoning_tokens,
-            cached_tokens=cached_count(self.usage, self.timings),
-            ttft_s=self.ttft_s,
-            flags=tuple(flags),
+            prompt_tokens=counts["prompt_tokens"],
+            completion_tokens=counts["completion_tokens"],
+            reasoning_tokens=counts["reasoning_tokens"],
+            cached_tokens=counts["cached_tokens"],
+            flags=tuple(flag for flag, is_set in flags.items() if is_set),
         )
 
 
@@ -307,30 +240,34 @@ def _repeats_itself(pieces: list[str]) -> bool:
 def _joined(parts: list[str]) -> str:
     """The parts as one text. Servers cut emoji in two halves (surrogates); a half that stays alone is replaced."""
     text = "".join(parts)
-    if text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text):
+    if not re.search("[\ud800-\udfff]", text):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 _CHARS_A_TOKEN = 32  # hardly any token stands for more
 _SPARE_TOKENS = 16  # the server's tokenizer may part the same text otherwise
-FLAG = "over_budget"
 
 
-def within_budget(reply: Response, request: Request, tokenizer: Tokenizer) -> Response:
-    """The reply with the flag `over_budget` where it has more tokens than were asked for, whatever `usage` says.
+def checked_by_budget(reply: Response, request: Request, tokenizer: Tokenizer) -> Response:
+    """The reply with the finish reason and the flag `over_budget` that its tokens show, whatever the server says.
 
-    Of one that is far longer the beginning is kept, `_CHARS_A_TOKEN` characters for each token of the budget: such
-    answers can have gigabytes, and what was asked for stands at their beginning or nowhere.
+    `length`: just the whole budget was used. `unfinished`: it ended with reasoning alone. Of a reply that is far longer
+    than its budget the beginning is kept, `_CHARS_A_TOKEN` characters a token: such replies can have gigabytes, and
+    what was asked for stands at their beginning or nowhere.
     """
     budget = request.answer_budget + request.thinking_budget
+    if reply.finish_reason != "content_filter":
+        if reply.completion_tokens in (budget, budget + 1):  # some count the end token; more: no limit was heeded
+            reply = replace(reply, finish_reason="length")
+        elif reply.finish_reason != "length" and "reasoning_only" in reply.flags:
+            reply = replace(reply, finish_reason="unfinished")
     most = _CHARS_A_TOKEN * (budget + _SPARE_TOKENS)
-    if len(reply.text) + len(reply.reasoning) <= budget:
+    texts = (reply.text, reply.reasoning)
+    if sum(map(len, texts)) <= budget:
         return reply
-    over = max(len(reply.text), len(reply.reasoning)) > most
-    if not over:
-        tokens = sum(len(tokenizer.encode(text).ids) for text in (reply.text, reply.reasoning) if text)
-        over = tokens > budget + max(_SPARE_TOKENS, budget // 8)
-    if not over:
-        return reply
-    return replace(reply, text=reply.text[:most], reasoning=reply.reasoning[:most], flags=(*reply.flags, FLAG))
+    if max(map(len, texts)) <= most:
+        tokens = sum(len(tokenizer.encode(text).ids) for text in texts if text)
+        if tokens <= budget + max(_SPARE_TOKENS, budget // 8):
+            return reply
+    return replace(reply, text=reply.text[:most], reasoning=reply.reasoning[:most], flags=(*reply.flags, "over_budget"))

@@ -10,12 +10,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 from needlework.core.redact import Redactor, named_secrets, redactor, url_secrets, without_credentials
-from needlework.models.model import Request, starts_answer
-from needlework.models.served.calibration import Window, discover_window
+from needlework.models.model import Request, Response, starts_answer
 from needlework.models.served.connection import ServedOptions, ServerOptions, address
 from needlework.models.served.errors import (
     AttemptFault,
@@ -27,9 +26,9 @@ from needlework.models.served.errors import (
     fault_of_status,
 )
 from needlework.models.served.http_client import Allowed, HttpClient, HttpExchange
-from needlework.models.served.reply import Body, Events
-from needlework.models.served.reply_fields import count, table_of
-from needlework.models.served.server_facts import json_fetch, who_answers
+from needlework.models.served.probes import Window, discover_window, json_fetch, who_answers
+from needlework.models.served.reply import Events, read_body
+from needlework.models.served.reply_fields import count, list_of, table_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,73 +39,69 @@ class Dialect:
     max_tokens_field: str = "max_tokens"
 
 
-class Transport(Protocol):
+class Transport(ABC):
     """One model at one place. Asked many things at once; but for `attempt` each call may block."""
 
-    @property
-    def identity(self) -> Mapping[str, str | int | float | None]:
-        """What can change answers, free of secrets; `server` is where it is."""
-        ...
+    identity: dict[str, str | int | float | None]
+    """What can change answers, free of secrets; `server` is where it is."""
+    model_name: str
+    """The model's name as it is asked for; empty where that says nothing of the model."""
+    redactor: Redactor
+    """Knows the secrets that are sent."""
+    options: ServedOptions
+    dialect = Dialect()
+    live = True
+    """Whether somebody is asked, so that times say something."""
 
-    @property
-    def asked(self) -> str:
-        """The model's name as it is asked for; empty where that says nothing of the model."""
-        ...
-
-    @property
-    def redactor(self) -> Redactor:
-        """Knows the secrets that are sent."""
-        ...
-
-    @property
-    def dialect(self) -> Dialect: ...
-
-    @property
-    def live(self) -> bool:
-        """Whether somebody is asked, so that times say something."""
-        ...
-
+    @abstractmethod
     async def attempt(self, request: Request, dialect: Dialect, allowed: Allowed, begun: float) -> AttemptResult:
         """Ask once, in the event loop. Never raises. `begun`: the `time.perf_counter()` time."""
-        ...
 
-    def learn(self, fault: AttemptFault, dialect: Dialect) -> bool:
-        """Whether to ask again in another dialect: the server refused the way we asked, and not what we asked."""
-        ...
+    @abstractmethod
+    def _window_of_server(self) -> Window:
+        """What the server tells of its window."""
 
     def discover(self) -> Window:
-        """The window that was given, else what the server tells of it."""
-        ...
+        """The window that the user has given, else the server's."""
+        if self.options.window is not None:
+            return Window(self.options.window, "--model-arg window")
+        return self._window_of_server()
+
+    def learn(self, _fault: AttemptFault, _dialect: Dialect) -> bool:
+        """Whether to ask again in another dialect: the server refused the way we asked, and not what we asked."""
+        return False
 
     def identify(self) -> dict[str, str]:
         """What the server says of itself."""
-        ...
+        return {}
 
-    def abort(self) -> None:
+    def short_answers(self, _request: Request) -> tuple[list[int], list[Response]] | None:
+        """Our counts of the two short requests of a request's layout, and the responses, where they are there."""
+        return None
+
+    def abort(self) -> None:  # noqa: B027 - nothing is open where nothing is asked
         """Close the connections; requests in flight end at once. From any thread."""
-        ...
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _ERROR_BYTES = 65_536  # as much of an error's page as is looked at
 
 
-class HttpTransport(ABC):
+class HttpTransport(Transport):
     """A `Transport` over HTTP; the API of each provider is a subclass."""
 
     kind: str
-    live = True
 
     def __init__(self, name: str, options: ServedOptions, connection: ServerOptions) -> None:
-        self.name = name
+        self.name = self.model_name = name
         self.options = options
         self.where = address(connection, options, self.kind)
         self._too_long = connection.too_long_pattern
         self._key_env = connection.api_key_env
         addresses = (*url_secrets(self.where.base_url), *url_secrets(options.proxy))
         secrets = [*options.headers.values(), *addresses, *named_secrets(options.extra_body)]
-        self.redactor: Redactor = redactor([self.where.key or None, *secrets])
-        self.identity: dict[str, str | int | float | None] = {
+        self.redactor = redactor([self.where.key or None, *secrets])
+        self.identity = {
             "spec": f"{self.kind}:{name}",
             "server": without_credentials(self.where.base_url),
             "decoding": self.redactor.clean(options.decoding()),
@@ -118,10 +113,6 @@ class HttpTransport(ABC):
         self.http = HttpClient(
             self.where.base_url, headers, proxy=options.proxy, environment=not self.where.loopback, query=self._query()
         )
-
-    @property
-    def asked(self) -> str:
-        return self.name
 
     @abstractmethod
     def _key_headers(self, key: str) -> dict[str, str]:
@@ -135,10 +126,6 @@ class HttpTransport(ABC):
     def count_text(self, text: str) -> int | None:
         """Tokens of a text, a constant number for what stands around it included; `None` where nobody counts."""
 
-    @abstractmethod
-    def _told_window(self) -> Window:
-        """What the server tells of its window."""
-
     def _query(self) -> str:
         return ""
 
@@ -149,17 +136,6 @@ class HttpTransport(ABC):
     def _translate(self, data: dict[str, Any]) -> dict[str, Any]:
         """An answer, or an event of one, in the words of OpenAI's answers."""
         return data
-
-    def learn(self, _fault: AttemptFault, _dialect: Dialect) -> bool:
-        return False
-
-    def identify(self) -> dict[str, str]:
-        return {}
-
-    def discover(self) -> Window:
-        if self.options.window is not None:
-            return Window(self.options.window, "--model-arg window")
-        return self._told_window()
 
     def abort(self) -> None:
         self.http.abort()
@@ -179,11 +155,12 @@ class HttpTransport(ABC):
             async with self.http.exchange("POST", self.url(path), _encode(body).encode(), waited) as answer:
                 if answer.status != 200:
                     return self._explained(fault_of_status(await _http_error(answer), self._too_long))
-                streamed = "event-stream" in answer.headers.get("content-type", "")
                 text = request.prompt.text
-                reading = Events(text, begun, self._translate) if streamed else Body(text, self._translate)
-                await answer.read(reading.take)
-                return reading.reply()
+                if "event-stream" not in answer.headers.get("content-type", ""):
+                    return read_body(await answer.read_whole(), text, self._translate)
+                events = Events(text, begun, self._translate)
+                await answer.read(events.take)
+                return events.reply()
         except Exception as error:  # noqa: BLE001 - a bad cell never ends the run, whatever a server thinks of
             return fault_of(error, self._too_long, time.perf_counter() - begun)
 
@@ -193,9 +170,9 @@ class HttpTransport(ABC):
             return replace(fault, message=f"{fault.message}; most servers are asked below /v1: --base-url .../v1")
         keyless = not (self.where.key or self.options.headers or url_secrets(self.where.base_url))
         if fault.status == 401 and keyless:
-            said = fault.message.removeprefix("the server refuses the key: ")
+            words = fault.message.removeprefix("the server refuses the key: ")
             remedy = f"the environment variable {self._key_env} (--api-key-env) is not set"
-            return replace(fault, message=f"the server wants a key, and none was sent: {said}; {remedy}")
+            return replace(fault, message=f"the server wants a key, and none was sent: {words}; {remedy}")
         return fault
 
 
@@ -226,11 +203,8 @@ class OpenAITransport(HttpTransport):
         self._open = not self.where.is_openai and options.azure_api_version is None
         if options.azure_deployment:
             self.identity["azure_deployment"] = options.azure_deployment
-
-    @property
-    def asked(self) -> str:
-        # At Azure a deployment is asked, whose name says nothing of its model.
-        return self.name if self.options.azure_api_version is None else ""
+        if options.azure_api_version is not None:  # a deployment is asked, whose name says nothing of its model
+            self.model_name = ""
 
     def _key_headers(self, key: str) -> dict[str, str]:
         return {"Authorization": f"Bearer {key}"} if self.options.azure_api_version is None else {"api-key": key}
@@ -269,7 +243,7 @@ class OpenAITransport(HttpTransport):
             return True
         return False
 
-    def _told_window(self) -> Window:
+    def _window_of_server(self) -> Window:
         if not self._open:
             return Window(None, "not asked: OpenAI and Azure do not tell")
         return discover_window(json_fetch(self.http), self.url(""), self.name)
@@ -281,9 +255,8 @@ class OpenAITransport(HttpTransport):
         root = self.url("").rstrip("/").removesuffix("/v1")
         # Each server reads its own names, and passes the other's over.
         body = {"model": self.name, "prompt": text, "content": text, "add_special_tokens": False, "add_special": False}
-        told = table_of(json_fetch(self.http)(f"{root}/tokenize", body, 60))
-        tokens = told.get("tokens")
-        return count(told.get("count")) or (len(tokens) if isinstance(tokens, list) and tokens else None)
+        reply = table_of(json_fetch(self.http)(f"{root}/tokenize", body, 60))
+        return count(reply.get("count")) or len(list_of(reply.get("tokens"))) or None
 
     def identify(self) -> dict[str, str]:
         # A gateway's list of models changes with its catalogue, and says nothing of who answers.
@@ -299,15 +272,15 @@ def body_of(
 ) -> dict[str, Any]:
     """The fields of a request; `further` ones stand before those of the user's own, which win."""
     chat = request.template == "chat"
-    sent: dict[str, Any] = {"model": name}
+    body: dict[str, Any] = {"model": name}
     if chat:
-        sent["messages"] = [{"role": each.role, "content": each.content} for each in request.prompt.messages]
+        body["messages"] = [{"role": each.role, "content": each.content} for each in request.prompt.messages]
     else:
-        sent["prompt"] = request.prompt.text
+        body["prompt"] = request.prompt.text
     if chat and starts_answer(request):  # vLLM's and SGLang's words; llama.cpp does so by itself
-        sent |= {"continue_final_message": True, "add_generation_prompt": False}
-    sent |= {"temperature": options.temperature, "seed": options.seed}
+        body |= {"continue_final_message": True, "add_generation_prompt": False}
+    body |= {"temperature": options.temperature, "seed": options.seed}
     # `max_tokens` has no other name in the completions endpoint.
-    sent[max_tokens_field if chat else "max_tokens"] = request.answer_budget + request.thinking_budget
-    sent = {key: value for key, value in sent.items() if value is not None}
-    return sent | dict(further) | options.fields(request.thinking_budget)
+    body[max_tokens_field if chat else "max_tokens"] = request.answer_budget + request.thinking_budget
+    body = {key: value for key, value in body.items() if value is not None}
+    return body | dict(further) | options.fields(request.thinking_budget)

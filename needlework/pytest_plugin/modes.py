@@ -21,7 +21,7 @@ from needlework.results.run.open_folder import time_lines
 
 if TYPE_CHECKING:
     from needlework.models.engines.serve import Serving
-    from needlework.models.served.batch_files import AnswerFiles
+    from needlework.models.served.batch import AnswerFiles
     from needlework.results.adaptive.survey import Cost
 
 
@@ -133,7 +133,7 @@ def _write_requests(session: pytest.Session, cells: Mapping[pytest.Item, Cell]) 
 
 def _leave_out_unanswered(session: pytest.Session, answers: AnswerFiles) -> None:
     """Cells that no line answers are left for a further batch: the run has not come to them."""
-    from needlework.models.served.batch_files import cell_id
+    from needlework.models.served.batch import cell_id
 
     state = run_state(session.config)
     known = {cell_id(cell) for series in state.grid for cell in series.cells}

@@ -11,7 +11,7 @@ from needlework.models.model import Response
 from needlework.models.served.calibration import Growth
 from needlework.models.served.connection import ServerOptions
 from needlework.models.tokenizers.tokenizer import load_tokenizer
-from needlework.pipeline.token_counter import served_tokenizer, server_tokenizer
+from needlework.pipeline.token_counter import served_tokenizer
 from tests.loopback import Asked, Said, loopback
 from tests.native_servers import native_server
 
@@ -21,7 +21,7 @@ PROSE = "The keeper of the lighthouse wrote down every ship that passed, and the
 @pytest.mark.parametrize("provider", ["anthropic", "google"])
 def test_a_providers_counter_is_met_within_what_is_said(provider: str, tmp_path: Path) -> None:
     with native_server(provider) as server:
-        found = server_tokenizer(provider, "mm", {}, ServerOptions(base_url=server.url), tmp_path)
+        found = served_tokenizer(f"{provider}:mm", {}, ServerOptions(base_url=server.url), tmp_path)
         asked = server.counted
     known = load_tokenizer("tiktoken:cl100k_base")  # what the server counts with
     assert asked <= 16
@@ -33,7 +33,7 @@ def test_a_providers_counter_is_met_within_what_is_said(provider: str, tmp_path:
 
 def test_without_a_counter_usage_counts(tmp_path: Path) -> None:
     with loopback() as server:
-        found = server_tokenizer("openai", "m", {}, ServerOptions(base_url=server.url), tmp_path)
+        found = served_tokenizer("openai:m", {}, ServerOptions(base_url=server.url), tmp_path)
         asked = len([each for each in server.requests if each.path.endswith("/chat/completions")])
     assert "by usage" in found.name
     assert 0 < found.error < 0.03
@@ -45,9 +45,9 @@ def test_a_server_that_counts_nothing_is_one_line(tmp_path: Path) -> None:
         return Said(raw=b'{"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}]}')
 
     with loopback(uncounted) as server, pytest.raises(InputError, match="the server counts no tokens"):
-        server_tokenizer("openai", "m", {}, ServerOptions(base_url=server.url), tmp_path)
+        served_tokenizer("openai:m", {}, ServerOptions(base_url=server.url), tmp_path)
     with pytest.raises(InputError, match="a batch service counts nothing"):
-        server_tokenizer("openai", "m", {}, ServerOptions(batch=True), tmp_path)
+        served_tokenizer("openai:m", {}, ServerOptions(batch=True), tmp_path)
     with pytest.raises(InputError, match="is behind no server that could count"):
         served_tokenizer("mock:perfect", {}, ServerOptions(), tmp_path)
 
@@ -56,9 +56,9 @@ def test_what_is_known_of_a_provider_is_kept(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("needlework.pipeline.token_counter.is_loopback", lambda url: False)
     with native_server("anthropic") as server:
         connection = ServerOptions(base_url=server.url)
-        first = server_tokenizer("anthropic", "mm", {}, connection, tmp_path)
+        first = served_tokenizer("anthropic:mm", {}, connection, tmp_path)
         asked = server.counted
-        again = server_tokenizer("anthropic", "mm", {}, connection, tmp_path)
+        again = served_tokenizer("anthropic:mm", {}, connection, tmp_path)
         assert server.counted == asked
     assert first.fingerprint == again.fingerprint
 
@@ -79,7 +79,7 @@ def test_counts_that_stop_growing_are_told() -> None:
 
 @pytest.mark.slow
 def test_llama_cpps_counter(llama_server: str, tmp_path: Path) -> None:
-    found = server_tokenizer("openai", "any", {}, ServerOptions(base_url=llama_server), tmp_path)
+    found = served_tokenizer("openai:any", {}, ServerOptions(base_url=llama_server), tmp_path)
     known = load_tokenizer("tiktoken:cl100k_base")
     assert "by its counter" in found.name
     assert found.error < 0.05

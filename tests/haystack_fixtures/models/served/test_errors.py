@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,9 +9,7 @@ from typing import Any
 import pytest
 
 from needlework.models.served.errors import (
-    AttemptFault,
     HttpError,
-    delay_s,
     fault_of_status,
     retry_after,
     says_too_long,
@@ -96,15 +93,6 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 )
 def test_how_long_to_wait(headers: dict[str, str], text: str, seconds: float | None) -> None:
     assert retry_after(headers, text, now=NOW) == seconds
-
-
-def test_pauses_grow_and_scatter() -> None:
-    jitter = random.Random(0)
-    fault = AttemptFault("server", "x", retry=True)
-    pauses = [[delay_s(fault, failures, jitter) for _ in range(200)] for failures in range(1, 12)]
-    assert all(0 <= pause <= min(30, 2**n) for n, several in enumerate(pauses) for pause in several)
-    assert all(max(several) > 0.9 * min(30, 2**n) for n, several in enumerate(pauses)), "the whole width is used"
-    assert all(min(several) < 0.1 * min(30, 2**n) for n, several in enumerate(pauses))
 
 
 TOO_LONG_WORDS = [

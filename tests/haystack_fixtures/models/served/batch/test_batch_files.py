@@ -14,15 +14,15 @@ from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.models.model import Request
-from needlework.models.served.batch_files import (
+from needlework.models.served.batch import (
     AnswerFiles,
     BatchLine,
+    BatchTransport,
     RequestFiles,
     calibration_of,
     cell_id,
-    trial_line,
+    request_line,
 )
-from needlework.models.served.batch_transport import BatchTransport
 from needlework.models.served.connection import ServedOptions, ServerOptions
 from needlework.models.served.model import ServedModel
 from needlework.models.tokenizers.tokenizer import Tokenizer
@@ -65,7 +65,7 @@ def model(tokenizer: Tokenizer, files: AnswerFiles | None, **options: Any) -> Se
 
 
 def test_a_line_is_a_request_in_the_batch_format(request_: Request) -> None:
-    line = trial_line("gpt-x", ServedOptions(seed=3), request_)
+    line = request_line("gpt-x", ServedOptions(seed=3), request_)
     told = json.loads(line.text)
     assert list(told) == ["custom_id", "method", "url", "body"]
     assert (told["method"], told["url"]) == ("POST", "/v1/chat/completions")
@@ -84,17 +84,17 @@ def test_the_id_knows_the_whole_request(smol_tokenizer: Tokenizer, chat: Ask, re
     other = chat(smol_tokenizer, "Another prompt", cell=CELL)
     options = ServedOptions()
     ids = {
-        trial_line("m", options, request_).id,
-        trial_line("n", options, request_).id,
-        trial_line("m", ServedOptions(temperature=1.0), request_).id,
-        trial_line("m", options, other).id,
+        request_line("m", options, request_).id,
+        request_line("n", options, request_).id,
+        request_line("m", ServedOptions(temperature=1.0), request_).id,
+        request_line("m", options, other).id,
     }
     assert len(ids) == 4
-    assert trial_line("m", options, request_).id in ids
+    assert request_line("m", options, request_).id in ids
 
 
 def test_azure_has_an_endpoint_of_its_own(request_: Request) -> None:
-    line = trial_line("d", ServedOptions(azure_api_version="2024-10-21"), request_)
+    line = request_line("d", ServedOptions(azure_api_version="2024-10-21"), request_)
     assert line.url == "/chat/completions"
 
 
@@ -194,7 +194,7 @@ def both(tokenizer: Tokenizer, request: Request, offset: int = 0) -> list[str]:
 
 
 def test_an_answer_is_checked_as_a_servers_is(tmp_path: Path, smol_tokenizer: Tokenizer, request_: Request) -> None:
-    custom_id = trial_line("m", ServedOptions(), request_).id
+    custom_id = request_line("m", ServedOptions(), request_).id
     told = answered(custom_id, body_of(tokens=request_.prompt.tokens + 7, system_fingerprint="fp"))
     files = answers(tmp_path / "o.jsonl", *both(smol_tokenizer, request_, 7), told)
     response = model(smol_tokenizer, files).respond(request_)
@@ -211,7 +211,7 @@ def test_an_answer_is_checked_as_a_servers_is(tmp_path: Path, smol_tokenizer: To
 def test_without_the_short_requests_nothing_is_known_of_the_template(
     tmp_path: Path, smol_tokenizer: Tokenizer, request_: Request
 ) -> None:
-    custom_id = trial_line("m", ServedOptions(), request_).id
+    custom_id = request_line("m", ServedOptions(), request_).id
     response = model(smol_tokenizer, answers(tmp_path / "o", answered(custom_id, body_of()))).respond(request_)
     assert response.calibration is not None
     assert response.calibration.status == "failed"
@@ -232,7 +232,7 @@ def test_without_the_short_requests_nothing_is_known_of_the_template(
 def test_faults_are_errors_of_their_cell_alone(
     tmp_path: Path, smol_tokenizer: Tokenizer, request_: Request, line: str, kind: str, words: str
 ) -> None:
-    files = answers(tmp_path / "o", line.replace("ID", trial_line("m", ServedOptions(), request_).id))
+    files = answers(tmp_path / "o", line.replace("ID", request_line("m", ServedOptions(), request_).id))
     error = model(smol_tokenizer, files).respond(request_).error
     assert error is not None
     assert (error.kind, error.fatal) == (kind, False)
@@ -240,7 +240,7 @@ def test_faults_are_errors_of_their_cell_alone(
 
 
 def test_too_long_filtered_and_swapped(tmp_path: Path, smol_tokenizer: Tokenizer, request_: Request) -> None:
-    custom_id = trial_line("m", ServedOptions(), request_).id
+    custom_id = request_line("m", ServedOptions(), request_).id
     too_long = answered(custom_id, {"error": {"message": "maximum context length is 8192 tokens"}}, 400)
     asked = model(smol_tokenizer, answers(tmp_path / "1", too_long))
     error = asked.respond(request_).error

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from needlework.models.served.calibration import Window, discover_window
 from needlework.models.served.errors import UnreachableError
+from needlework.models.served.probes import Window, discover_window
 
 ROOT = "http://127.0.0.1:8000"
 PROPS = "/props?model=m&autoload=false"

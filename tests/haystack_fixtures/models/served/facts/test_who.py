@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from needlework.models.served.errors import UnreachableError
-from needlework.models.served.server_facts import fingerprint, who_answers
+from needlework.models.served.probes import fingerprint, who_answers
 
 LLAMA_CPP = {
     "http://h/v1/models": {"data": [{"id": "m", "created": 1, "meta": {"n_ctx": 4096, "size": 9}}]},

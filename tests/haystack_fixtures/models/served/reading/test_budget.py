@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from needlework.models.model import Request, Response
-from needlework.models.served.reply import within_budget
+from needlework.models.served.reply import checked_by_budget
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
 
 def judged(text: str, chat: Callable[..., Request], tokenizer: Tokenizer, reasoning: str = "") -> tuple[int, bool]:
     request = chat(tokenizer, "What?", 64)
-    found = within_budget(Response(text, reasoning, "stop", completion_tokens=8), request, tokenizer)
+    found = checked_by_budget(Response(text, reasoning, "stop", completion_tokens=8), request, tokenizer)
     return len(found.text), "over_budget" in found.flags
 
 

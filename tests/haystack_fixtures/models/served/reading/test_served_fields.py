@@ -10,16 +10,9 @@ from typing import Any
 import pytest
 
 from needlework.models.model import Response
-from needlework.models.served.reply import DroppedError, Events, MalformedError, read_body
-from needlework.models.served.reply_fields import (
-    cached_count,
-    completion_count,
-    finish_of,
-    gave_up,
-    prompt_count,
-    reasoning_count,
-    said_and_thought,
-)
+from needlework.models.served.errors import DroppedError, MalformedError
+from needlework.models.served.reply import Events, read_body
+from needlework.models.served.reply_fields import finish_of, gave_up, text_and_reasoning, token_counts
 
 MESSAGES: list[tuple[dict[str, Any], str, str]] = [
     ({"content": "Paris"}, "Paris", ""),
@@ -59,13 +52,13 @@ MESSAGES: list[tuple[dict[str, Any], str, str]] = [
 
 @pytest.mark.parametrize(("message", "text", "thought"), MESSAGES)
 def test_answer_and_reasoning(message: dict[str, Any], text: str, thought: str) -> None:
-    assert said_and_thought({"message": message}) == (text, thought)
-    assert said_and_thought({"delta": message}) == (text, thought)
+    assert text_and_reasoning({"message": message}) == (text, thought)
+    assert text_and_reasoning({"delta": message}) == (text, thought)
 
 
 def test_a_streams_last_event_may_repeat_the_message() -> None:
-    assert said_and_thought({"delta": {}, "message": {"content": "Paris"}}) == ("", "")
-    assert said_and_thought({"text": "Paris"}) == ("Paris", "")
+    assert text_and_reasoning({"delta": {}, "message": {"content": "Paris"}}) == ("", "")
+    assert text_and_reasoning({"text": "Paris"}) == ("Paris", "")
 
 
 @pytest.mark.parametrize(
@@ -98,10 +91,9 @@ def test_counts(
     cached: int | None,
     reasoning: int | None,
 ) -> None:
-    assert prompt_count(usage, timings) == prompt
-    assert completion_count(usage, timings) == completion
-    assert cached_count(usage, timings) == cached
-    assert reasoning_count(usage) == reasoning
+    counts = (prompt, completion, reasoning, cached)
+    names = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens")
+    assert token_counts(usage, timings) == dict(zip(names, counts, strict=True))
 
 
 @pytest.mark.parametrize(

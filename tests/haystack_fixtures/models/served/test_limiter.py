@@ -1,0 +1,343 @@
+"""Adaptive concurrency, retries and giving up: the limit falls once a burst and comes back, and every request ends."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from needlework.models.event_loop import event_loop
+from needlework.models.model import ModelError
+from needlework.models.served.errors import LONGEST_RETRY_AFTER_S, AttemptFault, Sign
+from needlework.models.served.limiter import (
+    LONGEST_DELAY_S,
+    NEVER_HEARD_S,
+    PATIENCE_S,
+    REFUSED_S,
+    REFUSES_S,
+    ROW,
+    RequestLimiter,
+    Retries,
+    Turnstile,
+    delay_s,
+)
+from tests.haystack_fixtures.models.served.slept_time import SleptTime
+
+SIGNS = st.sampled_from(("answered", "broken", "busy", "late", "slow", "down", "gone"))
+STEPS = st.lists(
+    st.one_of(
+        st.just("begin"),
+        st.tuples(st.integers(0, 99), SIGNS, st.none() | st.floats(0, LONGEST_RETRY_AFTER_S)),
+        st.floats(0, 100),  # seconds that pass
+    ),
+    max_size=300,
+)
+
+
+def burst(limiter: RequestLimiter, sign: Sign, now: float = 0.0) -> int:
+    """As many requests as may be in flight begin together and end together; the slots after it."""
+    for begun in [limiter.begin() for _ in range(limiter.slots)]:
+        limiter.end(begun, sign, now)
+    return limiter.slots
+
+
+def test_bursts_of_refusals_halve_the_limit_and_answers_raise_it() -> None:
+    limiter = RequestLimiter(64)
+    assert [burst(limiter, "busy") for _ in range(8)] == [32, 16, 8, 4, 2, 1, 1, 1]
+    assert [burst(limiter, "answered") for _ in range(16)][-1] == 64
+    assert [burst(limiter, sign) for sign in ("broken", "gone", "answered")] == [64] * 3, "faults that are not of load"
+
+
+def test_refusals_of_requests_begun_before_the_cut_are_the_same_burst() -> None:
+    limiter = RequestLimiter(64)
+    first = [limiter.begin() for _ in range(64)]
+    for begun in first[:32]:
+        limiter.end(begun, "answered", 0)
+    for begun in [*first[32:], *(limiter.begin() for _ in range(32))]:
+        limiter.end(begun, "busy", 0)
+    cut = limiter.slots
+    assert burst(limiter, "answered") > cut
+
+
+def test_a_few_refusals_cost_little() -> None:
+    limiter = RequestLimiter(64)
+    for _ in range(40):
+        for i, begun in enumerate([limiter.begin() for _ in range(limiter.slots)]):
+            limiter.end(begun, "busy" if i % 10 == 0 else "answered", 0)
+    assert limiter.slots > 48
+
+
+def test_a_crowded_server_is_never_asked_for_so_much_again() -> None:
+    limiter = RequestLimiter(8)
+    assert burst(limiter, "crowded") == 4  # one burst is one cut
+    for _ in range(200):
+        limiter.end(limiter.begin(), "answered", 0.0)
+    assert limiter.slots == 4
+
+
+def test_retry_after_pauses_all() -> None:
+    limiter = RequestLimiter(4)
+    begun = [limiter.begin(), limiter.begin()]
+    limiter.end(begun[0], "busy", now=10.0, retry_after_s=30)
+    assert limiter.wait_s(10.0) == 30
+    limiter.end(begun[1], "busy", now=11.0, retry_after_s=5)
+    assert (limiter.wait_s(11.0), limiter.wait_s(40.0)) == (29, 0), "a shorter wish does not end a longer pause"
+
+
+@pytest.mark.parametrize(("heard", "patience"), [(True, PATIENCE_S), (False, NEVER_HEARD_S)])
+def test_a_server_is_given_up_after_a_row_and_a_time(heard: bool, patience: float) -> None:
+    limiter = RequestLimiter(4)
+    if heard:
+        limiter.end(limiter.begin(), "answered", now=0)
+    for _ in range(ROW):
+        assert not limiter.outage
+        limiter.end(limiter.begin(), "gone", now=1)
+    assert limiter.outage
+    assert not limiter.given_up(1, took_s=0), "a row alone may be a moment of a busy restart"
+    assert not limiter.given_up(patience, took_s=0)
+    assert limiter.given_up(1 + patience, took_s=0)
+    assert not limiter.given_up(1 + patience, took_s=patience), "whose time-outs are long is waited for longer"
+    limiter.end(limiter.begin(), "broken", now=2)
+    assert (limiter.silent, limiter.outage) == (0, False), "an error page is a sign of life"
+    limiter.end(limiter.begin(), "answered", now=2)
+    assert not limiter.given_up(1e6, took_s=0), "it has come back"
+
+
+def news_of(
+    limiter: RequestLimiter,
+    *signs: Sign,
+    every_s: float = 1.0,
+    begin_s: float = 0.0,
+    took_s: float = 0.0,
+    retry_after_s: float | None = None,
+) -> list[tuple[float, str, float]]:
+    """What is told when attempts end one after the other: when, news, seconds that are left."""
+    told = []
+    for at, sign in enumerate(signs):
+        now = begin_s + at * every_s
+        limiter.end(limiter.begin(), sign, now, retry_after_s)
+        if (news := limiter.news(now, took_s)) is not None:
+            told.append((now, *news))
+    return told
+
+
+ALIVE: tuple[Sign, ...] = ("answered",)
+
+
+@pytest.mark.parametrize(
+    ("signs", "options", "told"),
+    [
+        (("answered", "down", "down", "down") * 60, {"every_s": 0.25}, []),
+        (("answered", "down", "down", "down", "gone", "answered"), {}, [(3, "silent", 118), (5, "back", 0)]),
+        (("answered", *["busy"] * 20, "answered"), {}, [(6, "refuses", REFUSED_S - REFUSES_S), (21, "back", 0)]),
+        (("answered", "busy", "busy", "busy") * 20, {}, []),
+        (("busy",) * 4, {"every_s": 0.1, "retry_after_s": 60}, [(0.2, "refuses", REFUSED_S - 0.2)]),
+        (("answered", *["busy"] * 4), {"every_s": 0.1, "retry_after_s": 60}, []),
+        (("slow",) * 4, {"every_s": 0, "begin_s": 120, "took_s": 120}, [(120, "silent", 360)]),
+        (("answered", "slow", "slow", "slow"), {"every_s": 0.02, "begin_s": 119.9, "took_s": 120}, []),
+        (("late",) * 4, {"every_s": 0, "begin_s": 9, "took_s": 9}, [(9, "fruitless", 18)]),
+        (("broken",) * 8, {}, [(5, "fruitless", 115)]),
+        ((*["broken"] * 8, "answered"), {}, [(5, "fruitless", 115), (8, "back", 0)]),
+    ],
+)
+def test_changes_of_a_servers_state_are_told_once(
+    signs: tuple[Sign, ...], options: dict[str, Any], told: list[tuple[float, str, float]]
+) -> None:
+    assert [(pytest.approx(at), news, pytest.approx(left_s)) for at, news, left_s in told] == news_of(
+        RequestLimiter(4), *signs, **options
+    )
+
+
+def test_a_server_that_refuses_after_an_outage_has_not_answered() -> None:
+    signs: list[Sign] = ["answered", *["gone"] * 5, *["busy"] * 10, "answered"]
+    assert [news for _, news, _ in news_of(RequestLimiter(4), *signs)] == ["silent", "refuses", "back"]
+
+
+@pytest.mark.parametrize(
+    ("sign", "took_s", "until_s"), [("late", 20.0, 60.0), ("late", 1.0, 10.0), ("broken", 0.0, 120.0)]
+)
+def test_a_server_that_never_gives_a_whole_answer_is_given_up(sign: Sign, took_s: float, until_s: float) -> None:
+    limiter = RequestLimiter(4)
+    for _ in range(ROW):
+        assert not limiter.given_up(1e6, took_s)
+        limiter.end(limiter.begin(), sign, now=took_s)
+    assert not limiter.given_up(until_s - 1, took_s)
+    assert limiter.given_up(until_s, took_s)
+    assert not limiter.outage, "each failure still counts against its request"
+
+    limiter.end(limiter.begin(), "answered", now=took_s)
+    for _ in range(2 * ROW):
+        limiter.end(limiter.begin(), sign, now=took_s)
+    assert not limiter.given_up(1e6, took_s), "it has answered before"
+
+
+@given(width=st.integers(1, 100), steps=STEPS)
+def test_what_always_holds(width: int, steps: list) -> None:
+    limiter, now, running = RequestLimiter(width), 0.0, []
+    for step in steps:
+        if step == "begin":
+            wait = limiter.wait_s(now)
+            assert wait >= 0
+            assert wait <= LONGEST_RETRY_AFTER_S or (wait == math.inf and running), "never waits for nobody"
+            if wait == 0:
+                running.append(limiter.begin())
+                assert len(running) <= limiter.slots
+        elif isinstance(step, float):
+            now += step
+        elif running:
+            pick, sign, retry_after = step
+            limiter.end(running.pop(pick % len(running)), sign, now, retry_after)
+        assert limiter.in_flight == len(running) <= width
+        assert 1 <= limiter.slots <= width
+
+    # Whatever came before: with answers the limit comes back, in bounded time.
+    for begun in running:
+        limiter.end(begun, "answered", now)
+    now = max(now, limiter.paused_until)
+    for _ in range(2 * width * 16 + 2):
+        assert limiter.wait_s(now) == 0
+        limiter.end(limiter.begin(), "answered", now)
+    assert limiter.slots == width
+    assert not limiter.outage
+
+
+def server_that(*signs: Sign) -> RequestLimiter:
+    limiter = RequestLimiter(4)
+    for sign in signs:
+        limiter.end(limiter.begin(), sign, 0.0)
+    return limiter
+
+
+@given(allowed=st.integers(0, 10), signs=st.lists(SIGNS, min_size=1), outage=st.booleans(), seed=st.integers())
+def test_a_request_ends(allowed: int, signs: list[Sign], outage: bool, seed: int) -> None:
+    retries = Retries(allowed, random.Random(seed))
+    server = server_that("answered", *["gone"] * ROW) if outage else server_that("answered")
+    signs = [sign for sign in signs if not (outage and sign in ("down", "gone"))] or ["busy"]
+    pauses = list[float]()
+    while True:
+        fault = AttemptFault("server", "x", retry=True, sign=signs[len(pauses) % len(signs)])
+        pause_s = retries.pause_s(fault, server)
+        if pause_s is None:
+            break
+        pauses.append(pause_s)
+        assert pause_s >= 0
+    assert len(pauses) <= 2000
+    assert sum(pauses) <= REFUSED_S + LONGEST_DELAY_S * (allowed + 1)
+
+
+@pytest.mark.parametrize(
+    ("sign", "server", "ends"),
+    [
+        ("busy", server_that("answered"), False),  # refusals are waited out beside the retries
+        ("gone", server_that("answered", *["gone"] * ROW), False),  # nobody is there: not the request's fault
+        ("gone", server_that(), False),  # never there: tried at short pauses until it is given up
+        ("gone", server_that("answered"), True),
+        ("slow", server_that(), True),  # takes its time by itself, and counts
+        ("broken", server_that("answered"), True),
+        ("broken", None, True),
+    ],
+)
+def test_what_counts_against_a_requests_retries(sign: Sign, server: RequestLimiter | None, ends: bool) -> None:
+    retries = Retries(2, random.Random(0))
+    fault = AttemptFault("server", "x", retry=True, sign=sign)
+    pauses = [retries.pause_s(fault, server) for _ in range(20)]
+    assert [pause is None for pause in pauses] == [False] * 2 + [ends] * 18
+    if server is not None and not server.heard and not ends:
+        assert max(pause or 0 for pause in pauses) <= 1
+
+
+def test_pauses_grow_and_scatter() -> None:
+    jitter = random.Random(0)
+    fault = AttemptFault("server", "x", retry=True)
+    for n in range(11):
+        pauses = [delay_s(fault, n + 1, jitter) for _ in range(200)]
+        assert 0 <= min(pauses) < 0.1 * min(30, 2**n), "the whole width is used"
+        assert 0.9 * min(30, 2**n) < max(pauses) <= min(30, 2**n)
+
+
+WHY = ModelError("server", "gone", fatal=True)
+
+
+def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """The test, run in the event loop."""
+
+    @wraps(test)
+    def run(**arguments: object) -> None:
+        event_loop().wait(asyncio.wait_for(test(**arguments), 20))
+
+    return run
+
+
+@pytest.mark.parametrize("signs", [("answered",), ("busy", "answered"), ("busy", "slow", "gone", "broken")])
+@in_loop
+async def test_never_more_than_the_width_and_nobody_left_behind(signs: tuple[Sign, ...]) -> None:
+    gate, chance = Turnstile(8), random.Random(0)
+    at_once: list[int] = []
+
+    async def pass_through(i: int) -> int:
+        passage = await gate.enter()
+        assert passage is not None
+        at_once.append(gate.server.in_flight)
+        await asyncio.sleep(0.0005)
+        gate.leave(passage, chance.choice(signs), retry_after_s=0.002 if i % 50 == 0 else None)
+        return i
+
+    assert await asyncio.gather(*map(pass_through, range(600))) == list(range(600))
+    assert 1 <= max(at_once) <= 8
+
+
+@in_loop
+async def test_a_pause_holds_all_back() -> None:
+    clock = SleptTime()
+    gate = Turnstile(4, now=clock.now, sleep=clock.sleep)
+    first = await gate.enter()
+    assert first is not None
+    gate.leave(first, "busy", retry_after_s=30)
+    assert await gate.enter() is not None
+    assert clock.slept == [30]
+
+
+@in_loop
+async def test_pauses_count_as_no_request_and_end_when_the_server_is_back_or_the_gate_closes() -> None:
+    gate = Turnstile(1)
+    pauses = asyncio.gather(*(gate.wait(1000) for _ in range(3)))
+    await asyncio.sleep(0)
+    assert await gate.enter() is not None
+    gate.end_pauses()
+    await pauses
+    pause = asyncio.create_task(gate.wait(1000))
+    waiting = [asyncio.create_task(gate.enter()) for _ in range(4)]
+    await asyncio.sleep(0.02)
+    assert gate.close(WHY) is WHY
+    assert gate.close(ModelError("server", "later")) is WHY
+    assert await asyncio.wait_for(asyncio.gather(pause, *waiting), 5) == [None] * 5
+    assert gate.closed is WHY
+
+
+@in_loop
+async def test_who_is_asked_alone_waits_for_all_and_all_wait_for_it() -> None:
+    gate, order = Turnstile(8), []
+
+    async def pass_through(name: str, alone: bool) -> None:
+        passage = await gate.enter(alone=alone)
+        order.append(name)
+        assert passage is not None
+        gate.leave(passage, "answered")
+
+    first = await gate.enter()
+    assert first is not None
+    others = [asyncio.create_task(pass_through("alone", True))]
+    await asyncio.sleep(0)
+    others.append(asyncio.create_task(pass_through("other", False)))
+    await asyncio.sleep(0.01)
+    assert order == []
+    gate.leave(first, "answered")
+    await asyncio.wait_for(asyncio.gather(*others), 5)
+    assert order == ["alone", "other"]
