@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.labels import OWN_DOCUMENTS
 from needlework.results.files.read_run import load_panels, manifest_at, read_run
 from needlework.results.pictures.draw import COLORS
@@ -22,16 +22,14 @@ from needlework.results.style import COLORS as SCALES
 
 def main(argv: Sequence[str]) -> int:
     """Run the command; returns the exit code: 0, or 2 after one line about what was wrong."""
-    try:
-        for path in _plot(_parser().parse_args(argv)):
+    options = _parser().parse_args(argv)
+
+    def plot() -> int:
+        for path in _bars(options) if options.bars else _heatmaps(options):
             print(path)
-    except InputError as error:
-        return refuse("plot", str(error))
-    except BrokenPipeError:
-        raise  # whoever read our output has seen enough
-    except OSError as error:
-        return refuse("plot", InputError("file", error.filename or "output", error.strerror or str(error)))
-    return 0
+        return 0
+
+    return run_command("plot", plot)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -67,7 +65,7 @@ def _bars(options: argparse.Namespace) -> list[Path]:
     """`bars.png` and `.svg`: every model of all runs in one chart."""
     runs = [(_folder(path).resolve().name, read_run(path).report) for path in options.files]
     models = [model for _, report in runs for model in report.models]
-    # A model of several runs is told by the run's name.
+    # A model of several runs is named with its run.
     named = [(run if any(models.count(model) > 1 for model in report.models) else "", report) for run, report in runs]
     rows, shown = bar_rows(named), bar_models(named)
     if len(shown) > len(COLORS):
@@ -78,34 +76,35 @@ def _bars(options: argparse.Namespace) -> list[Path]:
     return write_charts([chart], options.out or _folder(options.files[0]), options.format)
 
 
-def _plot(options: argparse.Namespace) -> list[Path]:
-    if options.bars:
-        return _bars(options)
+def _heatmaps(options: argparse.Namespace) -> list[Path]:
+    """A heatmap for each panel, the charts of its run's sections, and all heatmaps in one figure."""
     panels = [(path, panel) for path in options.files for panel in load_panels(path)]
     title = options.title if len(panels) == 1 else None
     charts: dict[Path, list[Chart]] = {}
     heatmaps = []
-    for (path, panel), source in zip(panels, _sources(panels), strict=True):
+    for path, panel in panels:
+        source = _source(path, panel, panels)
         heading = " · ".join(filter(None, (title or panel.name, options.dataset_length, source)))
         in_name = source if options.out or path.is_file() else ""
         heatmap = panel_heatmap(panel, title=heading, colors=options.colors, numbers=options.numbers, source=in_name)
         heatmaps.append(heatmap)
         charts.setdefault(options.out or _folder(path), []).append(heatmap)
     for path in dict.fromkeys(options.files):
-        if path.suffix.lower() != ".csv":  # it has scores, and no questions
-            charts.setdefault(options.out or _folder(path), []).extend(_section_charts(path))
-    paths = [path for folder, each in charts.items() for path in write_charts(each, folder, options.format)]
+        charts[options.out or _folder(path)] += _section_charts(
+            path, {panel.task for at, panel in panels if at == path}
+        )
+    paths = [path for folder, drawn in charts.items() for path in write_charts(drawn, folder, options.format)]
     if len(heatmaps) > 1:
         stem = next(iter(charts)) / "heatmap-combined"
         paths += write_combined(heatmaps, stem, options.format, options.title or "")
     return paths
 
 
-def _section_charts(path: Path) -> list[Chart]:
+def _section_charts(path: Path, tasks: set[str]) -> list[Chart]:
     """The charts of own documents, of RULER and of an adaptive run; none of another system's files."""
-    asked = manifest_at(_folder(path) / MANIFEST).get("options")
-    is_adaptive = isinstance(asked, dict) and bool(asked.get("adaptive"))
-    if not is_adaptive and not {panel.task for panel in load_panels(path)} & {*OWN_DOCUMENTS, *TASKS}:
+    run_options = manifest_at(_folder(path) / MANIFEST).get("options")
+    is_adaptive = isinstance(run_options, dict) and bool(run_options.get("adaptive"))
+    if not is_adaptive and not tasks & {*OWN_DOCUMENTS, *TASKS}:
         return []
     report = read_run(_folder(path) if is_adaptive else path).report
     return [chart for chart in section_charts(report) if not isinstance(chart, BarChart)]
@@ -115,12 +114,10 @@ def _folder(path: Path) -> Path:
     return path if path.is_dir() else path.parent
 
 
-def _sources(found: Sequence[tuple[Path, Panel]]) -> list[str]:
-    """Where each panel comes from, in a word; empty where no other panel has its name."""
-    sources = []
-    for path, panel in found:
-        namesakes = [other for other, each in found if each.name == panel.name]
-        folders = {_folder(other).resolve().name for other in namesakes}
-        told = _folder(path) if len(folders) == len(namesakes) else path
-        sources.append(told.resolve().name if len(namesakes) > 1 else "")
-    return sources
+def _source(path: Path, panel: Panel, panels: Sequence[tuple[Path, Panel]]) -> str:
+    """Name the folder or file of a panel where another panel has the same name; else empty."""
+    namesakes = [other for other, each in panels if each.name == panel.name]
+    if len(namesakes) < 2:
+        return ""
+    folders = {_folder(other).resolve().name for other in namesakes}
+    return (_folder(path) if len(folders) == len(namesakes) else path).resolve().name

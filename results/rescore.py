@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import structs
 
-from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.record import Record, RecordedError
 from needlework.results.files.read_run import read_run, report_of
 from needlework.results.report.panels import headline
@@ -47,29 +47,26 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--scorer", required=True, help="name of the scorer, as in docs/presets.md")
     parser.add_argument("--out", type=Path, help="folder for the files [RUN/rescored-NAME]")
     options = parser.parse_args(argv)
-    try:
-        check_scorer(options.scorer)
-        if options.scorer.startswith(JUDGE):
-            raise InputError("--scorer", options.scorer, "needs a judge; run again with --judge, answers are kept")
-        run = read_run(options.run)
-        after = tuple(rescored(record, options.scorer) for record in run.records)
-        out = options.out or run.folder / f"rescored-{options.scorer.replace(':', '.')}"
-        out.mkdir(parents=True, exist_ok=True)
-        report = report_of(run, after)
-        write_files(out, report)
-    except InputError as error:
-        return refuse("rescore", error)
-    except (OSError, ValueError) as error:  # a full disk; a name that no file can have
-        problem = getattr(error, "strerror", None) or error
-        return refuse("rescore", InputError("RUN", options.run, f"cannot be read or written ({problem})"))
+    return run_command("rescore", lambda: _rescore(options.run, options.scorer, options.out))
+
+
+def _rescore(path: Path, scorer: str, out: Path | None) -> int:
+    check_scorer(scorer)
+    if scorer.startswith(JUDGE):
+        raise InputError("--scorer", scorer, "needs a judge; run again with --judge, answers are kept")
+    run = read_run(path)
+    after = tuple(rescored(record, scorer) for record in run.records)
+    out = out or run.folder / f"rescored-{scorer.replace(':', '.')}"
+    report = report_of(run, after)
+    write_files(out, report)
     for old, new in zip(run.panels, report.panels, strict=True):
-        print(f"{new.name}\n  before: {headline(old)}\n  {options.scorer}: {headline(new)}")
+        print(f"{new.name}\n  before: {headline(old)}\n  {scorer}: {headline(new)}")
     for line in section_lines(needlebench_sections(report.suites)):
         print(line)
     print(f"written to {out}")
-    failed = [record for record in after if record.outcome == "error" and record.scorer == options.scorer]
+    failed = [record for record in after if record.outcome == "error" and record.scorer == scorer]
     if failed:
-        print(one_line(f"{options.scorer} failed on {len(failed)} of {len(after)} answers: {failed[0].why}"))
+        print(one_line(f"{scorer} failed on {len(failed)} of {len(after)} answers: {failed[0].why}"))
     return 1 if failed else 0
 
 

@@ -10,7 +10,7 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
-from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.files import write_whole
 from needlework.core.grid import slug
 from needlework.core.record import FINAL, UNDECIDED, Record
@@ -30,22 +30,18 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--to", required=True, choices=("inspect",), help="whose files")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write to [RUN/inspect]")
     options = parser.parse_args(argv)
-    try:
+
+    def export() -> int:
         run = read_run(options.run)
         if not run.records:
             raise InputError("RUN", options.run, "holds no trials; there is nothing to export")
-        files = inspect_logs(run)
-        folder = options.out or run.folder / options.to
-        for name, content in files.items():
-            write_whole(folder / name, content)
-            print(folder / name)
-    except InputError as error:
-        return refuse("export", error)
-    except BrokenPipeError:
-        raise  # whoever read our output has seen enough
-    except OSError as error:
-        return refuse("export", InputError("--out", error.filename or "output", error.strerror or str(error)))
-    return 0
+        for name, content in inspect_logs(run).items():
+            path = (options.out or run.folder / options.to) / name
+            write_whole(path, content)
+            print(path)
+        return 0
+
+    return run_command("export", export)
 
 
 # The format is that of `inspect_ai.log.EvalLog`, version 2, as JSON. The records hold no prompts: a sample's input is
@@ -57,42 +53,31 @@ _METADATA = ("task", "needle", "language", "length", "depth", "repeat", "seed", 
 def inspect_logs(run: Run) -> dict[str, bytes]:
     """Return file name -> content of each log. Names begin with the time, by which `inspect view` knows its logs."""
     groups = grouped(run.records, lambda record: (record.model, record.task_label))
-    started = began(run.manifest) or datetime.fromtimestamp(0, UTC)
-    stamp = started.isoformat(timespec="seconds")
+    stamp = (began(run.manifest) or datetime.fromtimestamp(0, UTC)).isoformat(timespec="seconds")
     logs = {}
     for (model, task), records in sorted(groups.items()):
-        id_ = sha256(f"{run.name} {model} {task}".encode()).hexdigest()[:22]
-        log = _log(run, model, task, records, id_, stamp)
+        log_id = sha256(f"{run.name} {model} {task}".encode()).hexdigest()[:22]
+        text = json.dumps(_log(run, model, task, records, log_id, stamp), ensure_ascii=False, indent=1, allow_nan=False)
         # Colons and plus signs are no part of file names everywhere.
         time = stamp.replace(":", "-").replace("+", "-")
-        name = f"{time}_{slug(task)}-{slug(model)}_{id_}.json"
-        logs[name] = (json.dumps(log, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode("utf-8", "replace")
+        logs[f"{time}_{slug(task)}-{slug(model)}_{log_id}.json"] = f"{text}\n".encode("utf-8", "replace")
     return logs
 
 
-def _log(run: Run, model: str, task: str, records: Sequence[Record], id_: str, stamp: str) -> dict[str, Any]:
+def _log(run: Run, model: str, task: str, records: Sequence[Record], log_id: str, stamp: str) -> dict[str, Any]:
     scorers = sorted({record.scorer for record in records if record.outcome in FINAL})
-    ended = run.manifest.get("ended")
-    versions = run.manifest.get("versions")
-    commit = run.manifest.get("commit")
-    usage = {name: sum(_count(record, field) for record in records) for name, field in _USAGE.items()}
+    ended, versions, commit = (run.manifest.get(name) for name in ("ended", "versions", "commit"))
+    ids = [record.id for record in records]
     return {
         "version": 2,
         "status": "success" if len(run.records) >= run.planned else "cancelled",
         "eval": {
-            "eval_id": id_,
-            "run_id": id_,
+            **dict.fromkeys(("eval_id", "run_id", "task_id"), log_id),
             "created": stamp,
             "task": task,
-            "task_id": id_,
             "task_version": 0,
             "task_args": {},
-            "dataset": {
-                "name": f"needlework {task}",
-                "samples": len(records),
-                "sample_ids": [record.id for record in records],
-                "shuffled": False,
-            },
+            "dataset": {"name": f"needlework {task}", "samples": len(ids), "sample_ids": ids, "shuffled": False},
             "model": model,
             "model_args": {},
             "config": {"epochs": 1},
@@ -108,10 +93,16 @@ def _log(run: Run, model: str, task: str, records: Sequence[Record], id_: str, s
         "stats": {
             "started_at": stamp,
             "completed_at": ended if isinstance(ended, str) else stamp,
-            "model_usage": {model: {**usage, "total_tokens": sum(usage.values())}},
+            "model_usage": {model: _usage(records)},
         },
         "samples": [_sample(record) for record in records],
     }
+
+
+def _usage(records: Sequence[Record]) -> dict[str, int]:
+    tokens_in = sum(record.response.prompt_tokens or 0 for record in records)
+    tokens_out = sum(record.response.completion_tokens or 0 for record in records)
+    return {"input_tokens": tokens_in, "output_tokens": tokens_out, "total_tokens": tokens_in + tokens_out}
 
 
 def _score(name: str, records: Sequence[Record]) -> dict[str, Any]:
@@ -128,19 +119,9 @@ def _score(name: str, records: Sequence[Record]) -> dict[str, Any]:
     return {"name": name, "scorer": name, "params": {}, "metrics": metrics}
 
 
-_USAGE = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
-
-
-def _count(record: Record, name: str) -> int:
-    value: int | None = getattr(record.response, name)
-    return value or 0
-
-
 def _sample(record: Record) -> dict[str, Any]:
-    response, seconds = record.response, record.timing.latency_s
-    usage = {name: _count(record, field) for name, field in _USAGE.items()}
-    text = response.text
-    reply = {"role": "assistant", "content": text, "source": "generate"}
+    response = record.response
+    reply = {"role": "assistant", "content": response.text, "source": "generate"}
     sample: dict[str, Any] = {
         "id": record.id,
         "epoch": 1,
@@ -150,8 +131,8 @@ def _sample(record: Record) -> dict[str, Any]:
         "output": {
             "model": record.model,
             "choices": [{"message": reply, "stop_reason": _STOPS.get(str(response.finish_reason), "unknown")}],
-            "usage": {**usage, "total_tokens": sum(usage.values())},
-            "time": seconds,
+            "usage": _usage([record]),
+            "time": record.timing.latency_s,
         },
         "scores": {},
         "metadata": {

@@ -46,16 +46,6 @@ def foreign_panels(path: Path) -> tuple[Panel, ...]:
     )
 
 
-def panels_in_json(content: object, path: Path) -> tuple[Panel, ...]:
-    """As `foreign_panels`, for a JSON file that is already parsed; empty where it is of neither system."""
-    trials = _in_json(content, path)
-    return tuple(
-        panel
-        for system in {name for name, _ in trials}
-        for panel in panels_of(_numbered(trial for _, trial in trials), system)
-    )
-
-
 _SystemTrials = list[tuple[str, ScoredTrial]]
 
 

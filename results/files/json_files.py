@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from math import isfinite
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import msgspec
 
 from needlework.core.errors import InputError
 from needlework.core.files import write_whole
@@ -29,56 +29,63 @@ from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.suites.needlebench import needlebench_object
 from needlework.results.statistics.suites.ruler import ruler_object
 from needlework.results.statistics.summary_sentence import headline_of
-from needlework.results.statistics.tasks import PanelStatistics, statistics_object, tasks_object
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+from needlework.results.statistics.tasks import statistics_object, tasks_object
 
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-_quoted = json.encoder.encode_basestring
-_sorted = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True).encode
+SUMMARY = "summary.json"
+SUMMARY_SCHEMA = "needlework-summary-1"
 
 
 def write_json(path: Path, report: RunReport) -> None:
-    """Write `path` atomically: schema, summary, and the records, one a line, sorted by what they are about."""
-    write_whole(path, _content(report))
+    """Write `results.json` atomically: schema, summary, statistics, and the records, one a line."""
+    write_whole(path, _results(report))
 
 
 def json_text(report: RunReport) -> str:
-    """Return the text of `results.json`. NaN and infinities become null; keys have a fixed order."""
-    return _content(report).decode()
+    """Return the text of `results.json`: the same for the same records in any order."""
+    return _results(report).decode()
 
 
-def _content(report: RunReport) -> bytes:
+def write_summary(path: Path, report: RunReport) -> None:
+    """Write `summary.json` atomically."""
+    write_whole(path, json_bytes(summary_object(report)))
+
+
+def json_bytes(value: object) -> bytes:
+    """Return JSON in UTF-8, one key a line; NaN and infinities become null."""
+    try:
+        return msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n"
+    except UnicodeEncodeError:  # half a surrogate pair, which some model sent; its JSON escape can be encoded
+        text = json.dumps(msgspec.to_builtins(value))
+        return json.dumps(json.loads(text, parse_constant=lambda _: None), indent=1).encode() + b"\n"
+
+
+def _results(report: RunReport) -> bytes:
     parts: dict[str, object] = {
-        "run": plain(run_object(report.facts)),
-        "models": plain(models_object(report.facts, report.models)),
+        "schema": RECORD_SCHEMA,
+        "run": run_object(report.facts),
+        "models": models_object(report.facts, report.models),
         "planned": report.planned,
         "recorded": len(report.records),
-        "notes": list(report.notes),
-        "gates": [asdict(row) for row in report.gates],
-        "adaptive": plain([statement.as_object() for statement in report.adaptive]),
+        "notes": report.notes,
+        "gates": report.gates,
+        "adaptive": [statement.as_object() for statement in report.adaptive],
         "summary": [panel_object(panel) for panel in report.panels],
-        "statistics": plain(statistics_object(report.statistics)),
-        "absent_twins": _objects(report.twins),
-        "tasks": plain(tasks_object(report.tasks)),
-        "macro": _objects(report.macros),
-        "retrieval": plain(retrieval_object(report.retrieval)),
-        "ruler": plain(ruler_object(report.ruler)),
-        "needlebench": plain(needlebench_object(report.suites)),
-        "documents": _objects(report.documents),
-        "field": _objects(report.field),
-        "leval": _objects(report.leval),
-        "latency": _objects(report.latency),
-        "stability": plain(asdict(report.stability) if report.stability else None),
+        "statistics": statistics_object(report.statistics),
+        "absent_twins": report.twins,
+        "tasks": tasks_object(report.tasks),
+        "macro": report.macros,
+        "retrieval": retrieval_object(report.retrieval),
+        "ruler": ruler_object(report.ruler),
+        "needlebench": needlebench_object(report.suites),
+        "documents": report.documents,
+        "field": report.field,
+        "leval": report.leval,
+        "latency": report.latency,
+        "stability": report.stability,
     }
-    text = "".join(f'"{name}": {_dump(part, indent=1)},\n' for name, part in parts.items())
-    head = f'{{\n"schema": {RECORD_SCHEMA},\n{text}"records": [\n'
-    return b"".join([head.encode(), b",\n".join(map(encode_record, report.records)), b"\n]\n}\n"])
-
-
-def _objects(rows: Sequence[DataclassInstance]) -> object:
-    return plain([asdict(row) for row in rows])
+    head = json_bytes(parts).rstrip(b"\n}")
+    return b"".join([head, b',\n"records": [\n', b",\n".join(map(encode_record, report.records)), b"\n]\n}\n"])
 
 
 def read_json(path: Path) -> list[Record]:
@@ -116,31 +123,33 @@ def records_in(content: object, path: Path) -> list[Record]:
 
 def panel_object(panel: Panel) -> dict[str, Any]:
     """Return a panel as JSON objects. Cells that never ran are left out; outcome counts of zero are too."""
-    overall = _tally_object(panel.overall)
-    for name in UNSCORED:
-        overall[name] = panel.overall.unscored.get(name, 0)
     return {
         "model": panel.model,
         "task": panel.task,
         "needle": panel.needle,
         "source": panel.source,
-        "overall": overall,
-        "lengths": list(panel.lengths),
+        "overall": _tally_object(panel.overall) | {name: panel.overall.counts[name] for name in UNSCORED},
+        "lengths": panel.lengths,
         "depths": [depth_label(depth) for depth in panel.depths],
-        "columns": [
-            {"length": length, **_tally_object(column)}
-            for length, column in zip(panel.lengths, panel.columns, strict=True)
-        ],
-        "rows": [{"depth": depth, **_tally_object(row)} for depth, row in zip(panel.depths, panel.rows, strict=True)],
+        "columns": [{"length": at, **_tally_object(column)} for at, column in _columns(panel)],
+        "rows": [{"depth": at, **_tally_object(row)} for at, row in _rows(panel)],
         "cells": [
             {"length": length, "depth": depth, **_tally_object(cell)} for (length, depth), cell in panel.cells.items()
         ],
     }
 
 
+def _columns(panel: Panel) -> Iterator[tuple[int, Tally]]:
+    return zip(panel.lengths, panel.columns, strict=True)
+
+
+def _rows(panel: Panel) -> Iterator[tuple[float | None, Tally]]:
+    return zip(panel.depths, panel.rows, strict=True)
+
+
 def _tally_object(tally: Tally) -> dict[str, Any]:
     return {
-        "range": tally.range and list(tally.range),
+        "range": tally.range,
         "n": tally.n,
         "trials": tally.trials,
         "mean": tally.mean,
@@ -152,26 +161,128 @@ def _tally_object(tally: Tally) -> dict[str, Any]:
     }
 
 
-def _dump(value: object, indent: int | None = None) -> str:
-    return escaped(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent))
+def summary_object(report: RunReport) -> dict[str, Any]:
+    """Return a run as JSON objects. Scores are 0..1, lengths tokens, depths percent, times ISO 8601 in UTC."""
+    headline = headline_of(report)
+    verdicts = {row.verdict for row in report.gates}
+    statistics = {(each.model, each.task, each.needle): each for each in report.statistics}
+    panels = []
+    for panel in report.panels:
+        found = statistics.get((panel.model, panel.task, panel.needle))
+        panels.append(
+            {
+                "model": panel.model,
+                "task": panel.task,
+                "needle": panel.needle,
+                **score_object(panel.overall),
+                "lengths": [{"length": at, **score_object(column)} for at, column in _columns(panel)],
+                "depths": [{"depth": at, **score_object(row)} for at, row in _rows(panel)],
+                "effective_length": [
+                    length_object(rule) for rule in (found and found.absolute, found and found.relative) if rule
+                ],
+            }
+        )
+    return {
+        "schema": SUMMARY_SCHEMA,
+        "run": run_object(report.facts),
+        "models": models_object(report.facts, report.models),
+        "sentence": headline.sentence,
+        "rests_on": headline.rests,
+        "planned": report.planned,
+        "recorded": len(report.records),
+        "outcomes": Counter(record.outcome for record in report.records),
+        "flags": Counter(flag for record in report.records for flag in record.details.flags),
+        "faults": headline.faults,
+        "notes": report.notes,
+        "tasks": [
+            {"model": row.model, "task": row.task, "family": row.family, **score_object(row.overall)}
+            for row in report.tasks
+        ],
+        "panels": panels,
+        "macro": [
+            {
+                "model": macro.model,
+                "families": macro.families,
+                "tasks": macro.tasks,
+                "missing": macro.missing,
+                "score": macro.score.value,
+                "low": macro.score.low,
+                "high": macro.score.high,
+            }
+            for macro in report.macros
+        ],
+        "adaptive": [statement.as_object() for statement in report.adaptive],
+        "gates": report.gates,
+        # What a run with several gates comes to: the first of these that any has.
+        "verdict": next((state for state in ("fail", "inconclusive", "pass") if state in verdicts), None),
+    }
 
 
-def escaped(text: str) -> str:
-    """The text of a JSON file, as UTF-8 can hold it."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half a surrogate pair, which some model sent; its JSON escape can be encoded
-        return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-    return text
+def score_object(scores: Tally) -> dict[str, Any]:
+    """A score with its interval. `range`: its ends where undecided answers are all misses, and all hits."""
+    return {
+        "score": scores.mean,
+        "low": scores.share.low,
+        "high": scores.share.high,
+        "range": scores.range and list(scores.range),
+        "n": scores.n,
+        "trials": scores.trials,
+        "samples": scores.samples,
+    }
 
 
-def plain(value: object) -> object:
-    """Sort the keys of objects; null for numbers that JSON does not have."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(value[key]) for key in sorted(value, key=str)}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    return None if isinstance(value, float) and not isfinite(value) else value
+def length_object(length: EffectiveLength) -> dict[str, Any]:
+    """How long a context may be: `low` to `high` tokens hold it (95 %), `point` by the scores alone; 0: no length.
+
+    `undecided`: answers that are neither hits nor misses; with all of them as misses it is `point`, with all as hits
+    `point_most`. Both ends hold whatever they are. `caveat`: why they leave it open, null where they do not.
+    """
+    return {
+        "rule": length.rule,
+        "threshold": length.threshold,
+        "status": length.status,
+        "low": length.conservative or 0,
+        "point": length.point or 0,
+        "point_most": length.point_most or 0,
+        "high": length.optimistic or 0,
+        "or_more": length.optimistic is not None and length.optimistic == length.longest_tested,
+        "longest_tested": length.longest_tested,
+        "undecided": length.undecided,
+        "caveat": length.caveat or None,
+        "words": length.answer,
+    }
+
+
+def run_object(facts: RunFacts | None) -> dict[str, Any]:
+    """Which run it is: its name, commit, times and command; all but the name `null` where no manifest tells."""
+    manifest = facts.told if facts else {}
+    options = manifest.get("options")
+    options = options if isinstance(options, Mapping) else {}
+    return {
+        "name": facts.name if facts else None,
+        "started": manifest.get("started"),
+        "ended": manifest.get("ended"),
+        "commit": manifest.get("commit"),
+        "command": list(facts.command) if facts else [],
+        "preset": options.get("preset"),
+        "seed": options.get("seed"),
+        "judges": list(options.get("judge") or ()),
+        "judge_prompt_sha256": options.get("judge_prompt_sha256"),
+        "versions": dict(manifest.get("versions") or {}),
+    }
+
+
+def models_object(facts: RunFacts | None, names: Sequence[str]) -> list[dict[str, Any]]:
+    """What is known of each model and its server. `window`: tokens, `null` where nobody knows."""
+    models = (facts.told if facts else {}).get("models")
+    known = models if isinstance(models, Mapping) else {}
+    objects = []
+    for name in names:
+        model = known.get(name)
+        model = model if isinstance(model, Mapping) else {}
+        window = model.get("window")
+        objects.append({"name": name, "window": window if isinstance(window, int) else None, "facts": dict(model)})
+    return objects
 
 
 COMPARISON = "comparison.json"
@@ -248,140 +359,6 @@ def _losses(loss: Losses, first: str, other: str) -> dict[str, Any]:
     }
 
 
-SUMMARY = "summary.json"
-SUMMARY_SCHEMA = "needlework-summary-1"
-_WORST = ("fail", "inconclusive", "pass")  # what a run with several gates comes to: the first that any has
-
-
-def write_summary(path: Path, report: RunReport) -> None:
-    """Write it, whole or not at all."""
-    text = json.dumps(plain(summary_object(report)), ensure_ascii=False, allow_nan=False, indent=1)
-    write_whole(path, f"{escaped(text)}\n".encode())
-
-
-def summary_object(report: RunReport) -> dict[str, Any]:
-    """A run as JSON objects. Scores and shares are 0..1, lengths tokens, depths percent, times ISO 8601 in UTC."""
-    short = headline_of(report)
-    verdicts = {row.verdict for row in report.gates}
-    flags = Counter(flag for record in report.records for flag in record.details.flags)
-    return {
-        "schema": SUMMARY_SCHEMA,
-        "run": run_object(report.facts),
-        "models": models_object(report.facts, report.models),
-        "sentence": short.sentence,
-        "rests_on": short.rests,
-        "planned": report.planned,
-        "recorded": len(report.records),
-        "outcomes": dict(Counter(record.outcome for record in report.records)),
-        "flags": dict(flags),
-        "faults": [asdict(fault) for fault in short.faults],
-        "notes": list(report.notes),
-        "tasks": [
-            {"model": row.model, "task": row.task, "family": row.family, **score_object(row.overall)}
-            for row in report.tasks
-        ],
-        "panels": [_panel(panel, _of(report.statistics, panel)) for panel in report.panels],
-        "macro": [
-            {
-                "model": each.model,
-                "families": each.families,
-                "tasks": each.tasks,
-                "missing": list(each.missing),
-                "score": each.score.value,
-                "low": each.score.low,
-                "high": each.score.high,
-            }
-            for each in report.macros
-        ],
-        "adaptive": [found.as_object() for found in report.adaptive],
-        "gates": [asdict(row) for row in report.gates],
-        "verdict": next((state for state in _WORST if state in verdicts), None),
-    }
-
-
-def score_object(scores: Tally) -> dict[str, Any]:
-    """A score with its interval. `range`: its ends where undecided answers are all misses, and all hits."""
-    return {
-        "score": scores.mean,
-        "low": scores.share.low,
-        "high": scores.share.high,
-        "range": scores.range and list(scores.range),
-        "n": scores.n,
-        "trials": scores.trials,
-        "samples": scores.samples,
-    }
-
-
-def length_object(length: EffectiveLength) -> dict[str, Any]:
-    """How long a context may be: `low` to `high` tokens hold it (95 %), `point` by the scores alone; 0: no length.
-
-    `undecided`: answers that are neither hits nor misses; with all of them as misses it is `point`, with all as hits
-    `point_most`. Both ends hold whatever they are. `caveat`: why they leave it open, null where they do not.
-    """
-    return {
-        "rule": length.rule,
-        "threshold": length.threshold,
-        "status": length.status,
-        "low": length.conservative or 0,
-        "point": length.point or 0,
-        "point_most": length.point_most or 0,
-        "high": length.optimistic or 0,
-        "or_more": length.optimistic is not None and length.optimistic == length.longest_tested,
-        "longest_tested": length.longest_tested,
-        "undecided": length.undecided,
-        "caveat": length.caveat or None,
-        "words": length.answer,
-    }
-
-
-def _panel(panel: Panel, statistics: PanelStatistics | None) -> dict[str, Any]:
-    rules = (statistics.absolute, statistics.relative) if statistics else ()
-    return {
-        "model": panel.model,
-        "task": panel.task,
-        "needle": panel.needle,
-        **score_object(panel.overall),
-        "lengths": [
-            {"length": length, **score_object(column)}
-            for length, column in zip(panel.lengths, panel.columns, strict=True)
-        ],
-        "depths": [{"depth": depth, **score_object(row)} for depth, row in zip(panel.depths, panel.rows, strict=True)],
-        "effective_length": [length_object(rule) for rule in rules if rule is not None],
-    }
-
-
-def _of(statistics: Sequence[PanelStatistics], panel: Panel) -> PanelStatistics | None:
-    at = panel.model, panel.task, panel.needle
-    return next((each for each in statistics if (each.model, each.task, each.needle) == at), None)
-
-
-def run_object(facts: RunFacts | None) -> dict[str, Any]:
-    """Which run it is: its name, commit, times and command; all but the name `null` where no manifest tells."""
-    manifest = facts.told if facts else {}
-    options = manifest.get("options")
-    options = options if isinstance(options, Mapping) else {}
-    return {
-        "name": facts.name if facts else None,
-        "started": manifest.get("started"),
-        "ended": manifest.get("ended"),
-        "commit": manifest.get("commit"),
-        "command": list(facts.command) if facts else [],
-        "preset": options.get("preset"),
-        "seed": options.get("seed"),
-        "judges": list(options.get("judge") or ()),
-        "judge_prompt_sha256": options.get("judge_prompt_sha256"),
-        "versions": dict(manifest.get("versions") or {}),
-    }
-
-
-def models_object(facts: RunFacts | None, names: Sequence[str]) -> list[dict[str, Any]]:
-    """What is known of each model and its server. `window`: tokens, `null` where nobody knows."""
-    models = (facts.told if facts else {}).get("models")
-    known = models if isinstance(models, Mapping) else {}
-    objects = []
-    for name in names:
-        model = known.get(name)
-        model = model if isinstance(model, Mapping) else {}
-        window = model.get("window")
-        objects.append({"name": name, "window": window if isinstance(window, int) else None, "facts": dict(model)})
-    return objects
+def escaped(text: str) -> str:
+    """Return the text of a JSON file with lone surrogates as JSON escapes, which UTF-8 can hold."""
+    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

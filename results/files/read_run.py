@@ -11,7 +11,7 @@ from typing import Any
 from needlework.core.errors import InputError
 from needlework.core.record import Record
 from needlework.haystack_fixtures.tasks.own_documents import votes_by_embeddings, votes_of
-from needlework.results.files.foreign import foreign_panels, panels_in_json
+from needlework.results.files.foreign import foreign_panels
 from needlework.results.files.json_files import parsed, read_json, records_in
 from needlework.results.records.journal import read_journal, read_vectors
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, SHARDS, check_links, read_run_json
@@ -23,8 +23,6 @@ from needlework.results.statistics.run_report import RunReport, interrupted, not
 from needlework.results.style import one_line, relative
 
 RESULTS = "results.json"
-# Of a run folder: the first that is there. A journal knows of trials that a killed run never reported.
-_OF_A_RUN = (RESULTS, JOURNAL)
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,8 +64,8 @@ def read_run(path: str | Path) -> Run:
     Raises `InputError`, one clear line, where there is none, or a file of it is damaged.
     """
     path = Path(path)
-    file = next((path / name for name in (RESULTS, JOURNAL) if (path / name).is_file()), path)
-    if not file.is_file():
+    file = _file_of_run(path) if path.is_dir() else path
+    if not file or not file.is_file():
         problem = "has no results.json; give a run's folder" if path.exists() else "does not exist"
         if (path / SHARDS).is_dir():
             problem = f"has shards alone; put them together: needlework merge {path}"
@@ -108,11 +106,11 @@ def report_of(run: Run, records: tuple[Record, ...]) -> RunReport:
 
 
 def load_panels(path: Path) -> tuple[Panel, ...]:
-    """Read the panels of one path. Raises `InputError`, one clear line, where there is nothing to draw."""
+    """Read the panels of a run or of another system's files. Raises `InputError` where there is nothing to draw."""
     if not path.exists():
         raise InputError("results", path, "does not exist; give a run folder or a results file")
     try:
-        panels = _load(path)
+        panels = read_run(path).panels if _is_run(path) else foreign_panels(path)
     except OSError as error:
         raise InputError("results", path, f"cannot be read ({error.strerror})") from None
     except ValueError as error:
@@ -128,18 +126,31 @@ def run_records(folder: Path) -> list[Record]:
     return read_json(report) if report.is_file() else _journal(journal)
 
 
-def _load(path: Path) -> tuple[Panel, ...]:
+def manifest_at(path: Path) -> Mapping[str, Any]:
+    """The manifest beside the results; one that is missing or damaged says nothing."""
+    try:
+        content = read_run_json(path)
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _file_of_run(folder: Path) -> Path | None:
+    """The results of a run folder; a killed run has its journal alone."""
+    return next((folder / name for name in (RESULTS, JOURNAL) if (folder / name).is_file()), None)
+
+
+def _is_run(path: Path) -> bool:
+    """Whether the folder or file is of this harness. Raises `InputError` where it is empty or no JSON."""
     if path.is_dir():
-        file = next((path / name for name in _OF_A_RUN if (path / name).is_file()), None)
-        if file is not None:
-            check_links(path)
-        return foreign_panels(path) if file is None else _load(file)
+        return _file_of_run(path) is not None
     if path.stat().st_size == 0:
         raise InputError("results file", path, "is empty")
-    if path.suffix.lower() == ".csv":
-        return foreign_panels(path)
-    foreign = () if path.suffix.lower() == ".jsonl" else panels_in_json(parsed(path), path)
-    return foreign or read_run(path).panels
+    kind = path.suffix.lower()
+    if kind in (".csv", ".jsonl"):
+        return kind == ".jsonl"
+    content = parsed(path)
+    return isinstance(content, dict) and "records" in content
 
 
 def _journal(path: Path) -> list[Record]:
@@ -148,12 +159,3 @@ def _journal(path: Path) -> list[Record]:
     recipe = records[-1].details.recipe if records else None
     same = (record for record in records if record.details.recipe == recipe)
     return latest_of_each(same)
-
-
-def manifest_at(path: Path) -> Mapping[str, Any]:
-    """The manifest beside the results; one that is missing or damaged says nothing."""
-    try:
-        content = read_run_json(path)
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}

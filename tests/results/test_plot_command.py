@@ -106,7 +106,7 @@ def test_other_systems_files_are_drawn_and_named(tmp_path: Path) -> None:
         ("empty.json", "", "is empty"),
         ("empty.csv", "", "is empty"),
         ("broken.json", "{", "is not JSON"),
-        ("other.json", '{"a": 1}', "no list of records"),
+        ("other.json", '{"a": 1}', "holds no results"),
         ("none.json", '{"schema": 1, "records": []}', "nothing to draw"),
         ("journal.jsonl", "hello\n", "nothing to draw"),
         ("journal.jsonl", '{"key": "k", "outcome": "found"}\n', "holds no trials"),

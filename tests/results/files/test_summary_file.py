@@ -11,7 +11,7 @@ import pytest
 
 import needlework
 from needlework.core.record import Record
-from needlework.results.files.json_files import json_text, summary_object, write_summary
+from needlework.results.files.json_files import json_bytes, json_text, summary_object, write_summary
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import RunReport, run_report
 from needlework.results.statistics.tasks import GateRow
@@ -39,7 +39,7 @@ def report(make_record: Make, **more: Any) -> RunReport:
 
 
 def test_it_says_which_run_it_is_what_answered_and_what_came_out(make_record: Make) -> None:
-    found = summary_object(report(make_record))
+    found = json.loads(json_bytes(summary_object(report(make_record))))
 
     assert found["run"] | {"versions": {}, "ended": None} == {
         "name": "nightly", "started": "2026-11-22T10:00:00+00:00", "ended": None, "commit": "0123456789ab",
