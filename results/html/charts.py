@@ -158,7 +158,6 @@ _CHANGED = re.compile(rf"[{_UNSEEN}\ud800-\udfff]")
 _NONCHARACTERS = re.compile(r"[\ufdd0-\ufdef]")
 _ESCAPES = tuple((mark, f"\\u{ord(mark):04x}") for mark in "<>&\u2028\u2029")  # what ends a script, or a line of it
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-_facts = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=str).encode
 
 
 def visible(text: str) -> str:
@@ -190,11 +189,6 @@ def percent_number(score: float) -> int | float:
     """A score in 0..1 as the percent that the page prints, rounded by the rule of `percent1`."""
     value = float(percent1(score))
     return int(value) if value.is_integer() else value
-
-
-def facts_text(value: object, limit: int) -> Shown | None:
-    """Return any JSON value as text, keys in order; `None` where it says nothing."""
-    return None if value in (None, {}, [], "") else shown(_facts(value), limit)
 
 
 def script_json(value: object) -> str:

@@ -35,13 +35,13 @@ function pairView(pair, place) {
   const known = pair[0] ?? pair[1];
   const family = families[place.panel];
   return node("article", { className: "trial" },
-    node("h3", {}, `Trial ${known.repeat === null ? "" : known.repeat}`),
+    node("h3", {}, `Trial ${known.repeat}`),
     ...questionPart(known),
     ...expectedPart(known),
     node("div", { className: "sides" }, ...pair.map((trial, i) => sideView(trial, SIDES[i]))),
     ...aroundPart(known),
     ...promptLine(known),
-    folded("Prompts and requests", factTable(pair.map((trial) => trial && requestFacts(trial))), needleTable(known.needles)),
+    folded("Prompts and requests", factTable(pair.map((trial) => trial && requestFacts(trial))), needleTable(known.prompt.needles)),
     folded("Timings", factTable(pair.map((trial) => trial && timingFacts(trial)))));
 }
 
@@ -49,7 +49,7 @@ function sideView(trial, name) {
   const side = node("b", { className: `side ${name.toLowerCase()}` }, name);
   if (trial === null) return node("section", {}, node("h3", {}, side, "no such trial"));
   const heading = node("h3", {}, side, badge(trial.outcome), scoreOf(trial),
-    trial.scorer === null ? null : node("span", { className: "soft" }, "scorer ", ...textParts(trial.scorer)));
+    trial.scorer ? node("span", { className: "soft" }, "scorer ", ...textParts(trial.scorer)) : null);
   return node("section", {}, heading, ...answerParts(trial));
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from base64 import b64encode
 from collections import Counter
@@ -9,21 +10,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from msgspec import to_builtins
+from msgspec import structs, to_builtins
 
 from needlework.core.record import NeedleFacts, Record
-from needlework.results.html.charts import facts_text, percent_number, script_json, shown, visible, without_marks
+from needlework.results.html.charts import percent_number, script_json, shown, without_marks
 
 # Details are packed: JSON, deflated, in base64; the page unpacks them when it has loaded. Where all trials fit, all are
 # kept. Where they do not, texts are shorter, and trials are kept until the page is full: first those that failed or
 # have a flag, then a sample of the others from all cells. The page says in one line what it left out.
 _TEXT, _SHORT_TEXT = 20_000, 1_000  # characters
 _AROUND = 160  # characters on either side of a needle
-_MOST_EXPECTED, _MOST_NEEDLES, _MOST_AROUND = 50, 100, 20
+_MOST_NEEDLES = 100  # needles, or expected answers
 _MOST_PACKED = 20  # times smaller than their JSON details may come to be; beyond that, packing is not tried
 # Prompt facts that the page shows in a line; whatever else a task notes about its prompt is shown as it is.
-_NAMED_FACTS = frozenset({"tokens", "context_tokens", "slack", "needles", "sha256", "filler_sha256"})
-_TIMES = ("latency_s", "ttft_s", "tokens_per_s", "build_s", "cached_tokens", "attempts")
+_PROMPT_FACTS = ("tokens", "context_tokens", "slack", "sha256")
+_NEEDLE = ("name", "requested", "depth", "tokens_before", "tokens", "text")
+_FIELDS = ("outcome", "why", "question", "expected", "id", "nodeid", "repeat", "seed")
 
 
 class TrialDetails(NamedTuple):
@@ -89,7 +91,7 @@ def _rows(trials: Sequence[TrialDetails], order: Sequence[int], limit: int, room
     left = max(0, room) * _MOST_PACKED
     for number in order:
         entry = trials[number]
-        facts = [None if record is None else trial_facts(record, limit) for record in entry.records]
+        facts = [None if record is None else trial_fields(record, limit) for record in entry.records]
         rows[number] = script_json([entry.panel, entry.column, entry.row, *facts])
         left -= len(rows[number])
         if left < 0:
@@ -131,48 +133,37 @@ def _most_telling_first(trials: Sequence[TrialDetails]) -> list[int]:
     return [rank[-1] for rank in sorted(ranked)]
 
 
-def trial_facts(record: Record, limit: int = _TEXT) -> dict[str, Any]:
-    """What the page shows of a trial, by the names that its script reads; what says nothing is left out."""
-    prompt, response, timing, error = record.prompt, record.response, record.timing, record.error
-    facts, scored = to_builtins(prompt), record.read_as or record.answer
-    needles = [needle for needle in prompt.needles if needle.text][:_MOST_AROUND]
-
-    def text(value: object) -> Any:
-        return None if value is None or value == "" else shown(str(value), limit)
-
-    found = {
-        "outcome": record.outcome,
-        "scorer": text(f"{record.scorer} version {record.scorer_version}" if record.scorer else None),
+def trial_fields(record: Record, limit: int = _TEXT) -> dict[str, Any]:
+    """Return the fields of a record that say something, long texts cut; what differs from task to task as JSON text."""
+    response, scored = record.response, record.read_as or record.answer
+    facts = to_builtins(structs.replace(record.prompt, needles=[], filler_sha256=""))
+    fields = {
+        **{name: getattr(record, name) for name in _FIELDS},
         "score": None if record.score is None else percent_number(round(record.score, 6)),
-        "why": text(record.why),
-        "question": text(record.question),
-        "expected": [text(each) for each in record.expected[:_MOST_EXPECTED]],
+        "scorer": f"{record.scorer} version {record.scorer_version}" if record.scorer else "",
         # What was scored is worth a line only where it is not simply the response.
-        "answer": None if response.text and _is_same(scored, response.text) else text(scored),
-        "text": text(response.text),
-        "reasoning": text(response.reasoning),
-        "error": [text(error.kind), text(error.message)] if error else None,
-        "finish_reason": text(response.finish_reason),
-        "prompt": facts_text({name: facts[name] for name in facts if name not in _NAMED_FACTS and facts[name]}, limit),
-        "details": facts_text(to_builtins(record.details), limit),
-        "reference": facts_text(record.reference, limit),
-        "id": text(record.id),
-        "nodeid": text(record.nodeid),
-        "repeat": record.repeat,
-        "seed": record.seed,
-        "tokens": prompt.tokens or None,
-        "context_tokens": prompt.context_tokens,
-        "slack": prompt.slack,
-        "server_tokens": response.prompt_tokens,
-        "completion_tokens": response.completion_tokens,
-        "needles": [_needle_row(needle, text(needle.name)) for needle in prompt.needles[:_MOST_NEEDLES]],
-        "placed": [text(needle.text) for needle in needles],
-        "around": [_around(needle) for needle in needles],
-        "sha256": text(prompt.sha256),
-        "worker": text(timing.worker),
-        **{name: _rounded(getattr(timing, name)) for name in _TIMES},
+        "answer": "" if response.text and _is_same(scored, response.text) else scored,
+        "prompt": {name: facts.pop(name, None) for name in _PROMPT_FACTS}
+        | {"needles": list(map(_needle_fields, record.prompt.needles[:_MOST_NEEDLES]))},
+        "facts": _json({name: value for name, value in facts.items() if value}),
+        "details": _json(to_builtins(record.details)),
+        "reference": _json(record.reference),
+        **{name: to_builtins(getattr(record, name)) for name in ("response", "timing", "error")},
     }
-    return {name: value for name, value in found.items() if value is not None and value != []}
+    shortened: dict[str, Any] = _shortened(fields, limit)
+    return shortened
+
+
+def _shortened(value: Any, limit: int) -> Any:
+    """Return JSON with long texts cut, numbers rounded, and without what says nothing."""
+    if isinstance(value, dict):
+        parts = {name: _shortened(part, limit) for name, part in value.items()}
+        return {name: part for name, part in parts.items() if part is not None and part not in ("", [], {})}
+    if isinstance(value, list):
+        return [_shortened(part, limit) for part in value[:_MOST_NEEDLES]]
+    if isinstance(value, str):
+        return shown(value, limit)
+    return round(value, 6) if isinstance(value, float) else value
 
 
 def _is_same(answer: str, response: str) -> bool:
@@ -180,14 +171,10 @@ def _is_same(answer: str, response: str) -> bool:
     return " ".join(answer.casefold().split()) == " ".join(response.casefold().split())
 
 
-def _needle_row(needle: NeedleFacts, name: Any) -> list[Any]:
-    return [name, needle.requested, needle.depth, needle.tokens_before, needle.tokens]
+def _needle_fields(needle: NeedleFacts) -> dict[str, Any]:
+    before, after = without_marks(needle.before)[-_AROUND:], without_marks(needle.after)[:_AROUND]
+    return {name: getattr(needle, name) for name in _NEEDLE} | {"before": before, "after": after}
 
 
-def _around(needle: NeedleFacts) -> list[str]:
-    """What is before and after a needle."""
-    return [visible(without_marks(needle.before)[-_AROUND:]), visible(without_marks(needle.after)[:_AROUND])]
-
-
-def _rounded(value: float | None) -> float | None:
-    return round(value, 6) if isinstance(value, float) else value
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str) if value else ""

@@ -233,15 +233,9 @@ function startPane() {
 }
 
 // What one trial has to show, in parts that a view puts together.
-// Facts that say nothing are left out of the packed trials.
-const LISTS = { expected: [], needles: [], around: [], placed: [] };
-const NAMES = ["scorer", "score", "why", "question", "answer", "text", "reasoning", "error", "finish_reason", "prompt", "details",
-  "reference", "id", "nodeid", "repeat", "seed", "tokens", "context_tokens", "slack", "server_tokens", "completion_tokens", "sha256",
-  "worker", "latency_s", "ttft_s", "tokens_per_s", "build_s", "cached_tokens", "attempts"];
-const NOTHING = Object.fromEntries(NAMES.map((name) => [name, null]));
-
-function trialOf(facts) {
-  return facts ? { ...NOTHING, ...LISTS, ...facts } : null;
+// A trial has the fields of its record in results.json; those that say nothing are left out.
+function trialOf(record) {
+  return record && { expected: [], ...record, prompt: { needles: [], ...record.prompt }, response: record.response ?? {}, timing: record.timing ?? {} };
 }
 
 // A text, or its beginning, the number of characters left out, and its end.
@@ -280,89 +274,88 @@ function factList(facts) {
 
 function needleTable(needles) {
   if (!needles.length) return null;
-  const cells = (tag, items) => items.map((item) => node(tag, {}, ...(item === null ? ["–"] : textParts(item))));
-  const heads = ["needle", "requested %", "achieved %", "tokens before", "tokens"];
+  const columns = { needle: "name", "requested %": "requested", "achieved %": "depth", "tokens before": "tokens_before", tokens: "tokens" };
+  const row = (needle) => Object.values(columns).map((name) => node("td", {}, ...textParts(needle[name] ?? "–")));
   return node("table", {},
-    node("thead", {}, node("tr", {}, ...cells("th", heads))),
-    node("tbody", {}, ...needles.map((needle) => node("tr", {}, ...cells("td", needle)))));
+    node("thead", {}, node("tr", {}, ...Object.keys(columns).map((name) => node("th", {}, name)))),
+    node("tbody", {}, ...needles.map((needle) => node("tr", {}, ...row(needle)))));
 }
 
 function folded(heading, ...children) {
   return node("details", {}, node("summary", {}, heading), ...children);
 }
 
-const number = (value) => (value === null ? null : integer(value));
-const seconds = (value) => (value === null ? null : `${value.toFixed(3)} s`);
-
-const scoreOf = (trial) => (trial.score === null ? "no score" : `score ${percent(trial.score)} %`);
+const number = (value) => (value === undefined ? null : integer(value));
+const seconds = (value) => (value === undefined ? null : `${value.toFixed(3)} s`);
+const scoreOf = ({ score }) => (score === undefined ? "no score" : `score ${percent(score)} %`);
 
 // What the model said, and what was made of it.
-function answerParts(trial) {
-  const { error } = trial;
+function answerParts({ error, response, answer, why }) {
+  const text = response.text ?? answer;
   return [
-    ...(error === null ? [] : part("Error", block(error[1] ?? ""), node("div", { className: "soft" }, "kind: ", ...textParts(error[0] ?? "unknown")))),
-    ...part("Answer", trial.text !== null ? block(trial.text) : trial.answer !== null ? block(trial.answer) : nothing("no text")),
-    ...(trial.text !== null && trial.answer !== null ? part("Final answer", block(trial.answer)) : []),
-    ...(trial.why === null ? [] : part("Why", prose(trial.why))),
-    trial.reasoning === null ? null : folded("Reasoning", block(trial.reasoning)),
+    ...(error ? part("Error", block(error.message ?? ""), node("div", { className: "soft" }, "kind: ", ...textParts(error.kind ?? "unknown"))) : []),
+    ...part("Answer", text ? block(text) : nothing("no text")),
+    ...(response.text && answer ? part("Final answer", block(answer)) : []),
+    ...(why ? part("Why", prose(why)) : []),
+    response.reasoning ? folded("Reasoning", block(response.reasoning)) : null,
   ];
 }
 
-function questionPart(trial) {
-  return trial.question === null ? [] : part("Question", prose(trial.question));
+function questionPart({ question }) {
+  return question ? part("Question", prose(question)) : [];
 }
 
-function expectedPart(trial) {
-  const expected = trial.expected.length
-    ? node("ul", {}, ...trial.expected.map((each) => node("li", { dir: "auto" }, ...textParts(each))))
+function expectedPart({ expected }) {
+  const list = expected.length
+    ? node("ul", {}, ...expected.map((each) => node("li", { dir: "auto" }, ...textParts(each))))
     : nothing("none given");
-  return part("Expected", expected);
+  return part("Expected", list);
 }
 
 // The needles as they stand in the prompt, between what stands before and after them.
-function aroundPart(trial) {
-  if (!trial.around.length) return [];
-  const views = trial.around.map(([before, after], i) =>
-    node("pre", { className: "around", dir: "auto", tabIndex: 0 }, "… ", before, node("b", {}, ...textParts(trial.placed[i] ?? "")), after, " …"));
-  return part(views.length > 1 ? "In the text, around the needles" : "In the text, around the needle", ...views);
+function aroundPart({ prompt }) {
+  const views = prompt.needles.filter((needle) => needle.text).slice(0, 20).map(({ before = "", text, after = "" }) =>
+    node("pre", { className: "around", dir: "auto", tabIndex: 0 }, "… ", before, node("b", {}, ...textParts(text)), after, " …"));
+  return views.length ? part(views.length > 1 ? "In the text, around the needles" : "In the text, around the needle", ...views) : [];
 }
 
 // The prompt in one line.
-function promptLine(trial) {
+function promptLine({ prompt, response }) {
   const words = [];
-  if (trial.tokens !== null) words.push(`${integer(trial.tokens)} tokens`);
-  if (trial.server_tokens !== null) words.push(`server counts ${integer(trial.server_tokens)}`);
-  const depths = trial.needles.map((needle) => needle[2]).filter((depth) => depth !== null);
+  if (prompt.tokens) words.push(`${integer(prompt.tokens)} tokens`);
+  if (response.prompt_tokens !== undefined) words.push(`server counts ${integer(response.prompt_tokens)}`);
+  const depths = prompt.needles.map((needle) => needle.depth).filter((depth) => depth !== undefined);
   if (depths.length) words.push(`achieved depth ${depths.slice(0, 8).join(", ")}${depths.length > 8 ? ", …" : ""} %`);
   return words.length ? part("Prompt", node("div", {}, words.join(" · "))) : [];
 }
 
-function requestFacts(trial) {
-  const gap = trial.server_tokens !== null && trial.tokens !== null ? trial.server_tokens - trial.tokens : 0;
-  const served = trial.server_tokens === null ? "not told" : integer(trial.server_tokens);
+function requestFacts({ prompt, response, ...trial }) {
+  const counted = response.prompt_tokens;
+  const gap = counted && prompt.tokens ? counted - prompt.tokens : 0;
+  const served = counted === undefined ? "not told" : integer(counted);
   return [
-    ["prompt tokens", number(trial.tokens)],
+    ["prompt tokens", number(prompt.tokens)],
     ["server's count", served + (gap ? ` (${gap > 0 ? "+" : ""}${integer(gap)})` : "")],
-    ["context tokens", number(trial.context_tokens)],
-    ["slack tokens", number(trial.slack)],
-    ["answer tokens", number(trial.completion_tokens)],
-    ["finish reason", trial.finish_reason],
-    ["seed", trial.seed === null ? null : String(trial.seed)],
-    ["prompt sha256", trial.sha256],
+    ["context tokens", number(prompt.context_tokens)],
+    ["slack tokens", number(prompt.slack)],
+    ["answer tokens", number(response.completion_tokens)],
+    ["finish reason", response.finish_reason],
+    ["seed", trial.seed],
+    ["prompt sha256", prompt.sha256],
     ["case", trial.id],
     ["test", trial.nodeid],
   ];
 }
 
-function timingFacts(trial) {
+function timingFacts({ timing }) {
   return [
-    ["whole answer", seconds(trial.latency_s)],
-    ["first token", seconds(trial.ttft_s)],
-    ["tokens per second", trial.tokens_per_s === null ? null : String(trial.tokens_per_s)],
-    ["building the prompt", seconds(trial.build_s)],
-    ["cached tokens", number(trial.cached_tokens)],
-    ["attempts", number(trial.attempts)],
-    ["worker", trial.worker],
+    ["whole answer", seconds(timing.latency_s)],
+    ["first token", seconds(timing.ttft_s)],
+    ["tokens per second", timing.tokens_per_s],
+    ["building the prompt", seconds(timing.build_s)],
+    ["cached tokens", number(timing.cached_tokens)],
+    ["attempts", number(timing.attempts)],
+    ["worker", timing.worker],
   ];
 }
 

@@ -27,10 +27,10 @@ function paneContent(place) {
 
 function trialView(trial) {
   const timings = factList(timingFacts(trial));
-  const more = [["Other prompt facts", trial.prompt], ["Scoring details and flags", trial.details], ["Reference", trial.reference]]
-    .filter(([, value]) => value !== null).map(([heading, value]) => folded(heading, facts(value)));
-  const heading = node("h3", {}, `Trial ${trial.repeat === null ? "" : trial.repeat}`, badge(trial.outcome), scoreOf(trial),
-    trial.scorer === null ? null : node("span", { className: "soft" }, "scorer ", ...textParts(trial.scorer)));
+  const more = [["Other prompt facts", trial.facts], ["Scoring details and flags", trial.details], ["Reference", trial.reference]]
+    .filter(([, value]) => value).map(([heading, value]) => folded(heading, facts(value)));
+  const heading = node("h3", {}, `Trial ${trial.repeat}`, badge(trial.outcome), scoreOf(trial),
+    trial.scorer ? node("span", { className: "soft" }, "scorer ", ...textParts(trial.scorer)) : null);
   return node("article", { className: "trial" },
     heading,
     ...questionPart(trial),
@@ -38,7 +38,7 @@ function trialView(trial) {
     ...expectedPart(trial),
     ...aroundPart(trial),
     ...promptLine(trial),
-    folded("Prompt and request", factList(requestFacts(trial)), needleTable(trial.needles)),
+    folded("Prompt and request", factList(requestFacts(trial)), needleTable(trial.prompt.needles)),
     timings.childElementCount ? folded("Timings", timings) : null,
     ...more);
 }

@@ -112,8 +112,8 @@ def test_both_answers_of_a_trial_stand_together(run: Run) -> None:
     assert len(pairs) == 72
     assert a is not None
     assert b is not None
-    assert (a["text"], a["outcome"], a["question"]) == ("It is 4711.", "found", "What is the code?")
-    assert (b["text"], b["outcome"], b["repeat"]) == ("It is 12.", "wrong", 3)
+    assert (a["response"]["text"], a["outcome"], a["question"]) == ("It is 4711.", "found", "What is the code?")
+    assert (b["response"]["text"], b["outcome"], b["repeat"]) == ("It is 12.", "wrong", 3)
     assert [side is None for side in pairs[5]] == [False, True]
 
 
@@ -175,7 +175,7 @@ def test_nothing_that_a_model_says_becomes_markup(make_record: MakeRecord) -> No
 
     assert page.tags().count("script") == 3
     assert "img" not in page.tags()
-    assert all("<img src=x" in side["text"] for side in page.pairs()[0] if side is not None)
+    assert all("<img src=x" in side["response"]["text"] for side in page.pairs()[0] if side is not None)
 
 
 def test_of_several_runs_it_says_which_is_which(make_record: MakeRecord) -> None:

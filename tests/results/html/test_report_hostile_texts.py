@@ -31,9 +31,9 @@ def test_nothing_that_a_model_says_becomes_markup(make_record: MakeRecord) -> No
     assert "img" not in page.tags()
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\ud800-\udfff]", text)
     [trial] = page.trials()
-    assert trial["text"].startswith("<img src=x onerror=alert(1)></script><!--<script>⟨U+0000⟩⟨U+001B⟩[31m")
-    assert "⟨U+202E⟩" in trial["text"]
-    assert trial["around"][0][0] == trial["text"]
+    assert trial["response"]["text"].startswith("<img src=x onerror=alert(1)></script><!--<script>⟨U+0000⟩⟨U+001B⟩[31m")
+    assert "⟨U+202E⟩" in trial["response"]["text"]
+    assert trial["prompt"]["needles"][0]["before"] == trial["response"]["text"]
     assert text.encode()
 
 

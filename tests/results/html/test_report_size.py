@@ -14,7 +14,7 @@ from tests.results.html.pages import MakeRecord, Page, grid
 def test_ten_megabytes_of_text_are_cut_with_a_mark(make_record: MakeRecord) -> None:
     response = {"text": "begin " + "<" * 10_000_000 + " end"}
     text = html_text(run_report([make_record(outcome="wrong", response=response)]), title="x")
-    head, left_out, tail = Page(text).trials()[0]["text"]
+    head, left_out, tail = Page(text).trials()[0]["response"]["text"]
 
     assert len(text) < 100_000
     assert head.startswith("begin <<<")
@@ -33,7 +33,7 @@ def test_ten_thousand_cells_fit_into_three_megabytes_with_every_answer(make_reco
     assert len(text.encode()) < 3_000_000
     assert sum(tag == "td" for tag in page.tags()) > 10_100
     assert len(trials) == 10_000
-    assert all(trial["text"] and trial["question"] and trial["around"] for trial in trials)
+    assert all(trial["response"]["text"] and trial["question"] and trial["prompt"]["needles"] for trial in trials)
 
 
 def noise(seed: str, words: int) -> str:
@@ -61,7 +61,7 @@ def test_what_was_found_goes_first_scattered_and_the_page_says_so(make_record: M
     found = {(column, row) for column, row in kept - wrong}
     assert len({column for column, _ in found}) > 20  # from everywhere
     assert len({row for _, row in found}) == 12
-    assert any(isinstance(trial["text"], list) for trial in page.trials())
+    assert any(isinstance(trial["response"]["text"], list) for trial in page.trials())
 
 
 def test_scores_are_complete_even_without_room_for_any_trial(make_record: MakeRecord) -> None:

@@ -31,17 +31,18 @@ def test_every_fact_of_a_trial_is_in_the_details(make_record: MakeRecord) -> Non
     wrong, failed = page.trials()
 
     assert wrong["outcome"] == "wrong"
-    assert (wrong["text"], wrong["answer"], wrong["reasoning"]) == ("full text", "final", "thoughts")
-    assert (wrong["expected"], wrong["question"], wrong["why"]) == (["4711"], "What is the code?", "no match")
-    assert (wrong["scorer"], wrong["score"]) == ("match version 1", 0.0)
-    assert (wrong["tokens"], wrong["slack"], wrong["server_tokens"], wrong["sha256"]) == (980, 2, 979, "a" * 64)
-    assert wrong["needles"] == [["n", 50.0, 49.9, 7, 3]]
-    assert json.loads(wrong["prompt"]) == {"template": "chat"}
+    assert (wrong["answer"], wrong["expected"], wrong["question"]) == ("final", ["4711"], "What is the code?")
+    assert (wrong["why"], wrong["scorer"], wrong["score"]) == ("no match", "match version 1", 0.0)
+    response = {"text": "full text", "reasoning": "thoughts", "finish_reason": "length", "prompt_tokens": 979}
+    assert wrong["response"] == response
+    needles = [{"name": "n", "requested": 50.0, "depth": 49.9, "tokens_before": 7, "tokens": 3}]
+    assert wrong["prompt"] == {"tokens": 980, "slack": 2, "sha256": "a" * 64, "needles": needles}
+    assert json.loads(wrong["facts"]) == {"template": "chat"}
     assert json.loads(wrong["details"]) == {"flags": ["odd"]}
-    assert (wrong["finish_reason"], wrong["latency_s"], wrong["attempts"]) == ("length", 0.25, 1)
+    assert (wrong["timing"]["latency_s"], wrong["timing"]["attempts"]) == (0.25, 1)
     assert wrong["id"] == "niah-len1000-depth50-code-r0"
-    assert failed["error"] == ["timeout", "120 s"]
-    assert not {"score", "text", "around", "placed"} & set(failed)
+    assert failed["error"] == {"kind": "timeout", "message": "120 s"}
+    assert not {"score", "response"} & set(failed)
     assert page.data()["stats"][0] == [1, 0, None, None, [0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1]]
 
 
@@ -57,6 +58,6 @@ def test_the_text_around_needles_is_in_the_details(make_record: MakeRecord) -> N
     distractor = {"name": "d", "depth": 10.0}
     [trial] = Page(html_text(run_report([make_record(prompt={"needles": [needle, distractor]})]), title="x")).trials()
 
-    assert trial["placed"] == ["The code is 4711."]
-    assert trial["around"] == [["x" * 159 + "⟨U+001B⟩", "<|im_end|>"]]
-    assert [each[0] for each in trial["needles"]] == ["n", "d"]
+    placed, other = trial["prompt"]["needles"]
+    assert (placed["name"], placed["text"], other["name"]) == ("n", "The code is 4711.", "d")
+    assert (placed["before"], placed["after"]) == ("x" * 159 + "⟨U+001B⟩", "<|im_end|>")
