@@ -5,8 +5,8 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 
-from needlework.results.html.charts import on_one_line, trusted
 from needlework.results.html.page import asset, digest, environment, policy
+from needlework.results.html.text import on_one_line, trusted
 from needlework.results.statistics.leaderboard.boards import Board, BoardSeries
 from needlework.results.tables.leaderboard import (
     RANK,

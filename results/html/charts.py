@@ -1,28 +1,58 @@
-"""Charts of the page, and texts that are safe in it."""
+"""Charts, heatmaps and tables of a report as the page's template draws them."""
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
-
-from markupsafe import Markup
+from typing import Any
 
 from needlework.core.labels import OWN_DOCUMENTS
-from needlework.results.report.chart import ChartPoint, LineChart, PanelCell
+from needlework.results.html.text import on_one_line, percent_number
+from needlework.results.report.chart import ChartPoint, Heatmap, HeatmapCell, LineChart, PanelCell
 from needlework.results.report.charts import document_charts, panel_charts
 from needlework.results.report.section import Table
 from needlework.results.statistics.panels import Panel
 from needlework.results.statistics.run_report import RunReport
-from needlework.results.style import fit, one_line, percent1
+from needlework.results.style import display_width, percent1
 
 _WIDTH, _HEIGHT = 560, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 14, 10, 40
 _INNER = _WIDTH - _LEFT - _RIGHT - 24
 _MARKS = ("circle", "square", "diamond")
 _MOST_LINES = 8  # that have a colour each
+
+
+def picture_of(report: RunReport) -> dict[str, Any]:
+    """Choose what is at the top of the page, so that it is never one box, nor one row or column of equal values.
+
+    `charts`; or `heat`: the heatmap of the only panel; and a `table` of tasks or of panels. `curves`: charts for a
+    closed section below.
+    """
+    panels = report.panels
+    curves = [chart_view(chart, panels) for chart in panel_charts(panels)] if len(panels) <= _MOST_LINES else []
+    charts = [chart_view(chart, panels) for chart in _document_charts(report)]
+    several = len({panel.task for panel in panels}) > 1
+    heat, table = False, "tasks" if several else "panels" if panels else ""
+    if charts:
+        table = "tasks" if {panel.task for panel in panels} - set(OWN_DOCUMENTS) else ""
+    elif len(panels) == 1:
+        heat, table = panels[0].uneven or (len(panels[0].lengths) > 1 and len(panels[0].depths) > 1), ""
+        charts, curves = ([], curves) if heat else (curves, [])
+    elif len(report.models) == len(panels) and any(len(panel.lengths) > 1 for panel in panels):
+        charts, curves, table = curves[:1], curves[1:], ""
+    return {"charts": charts, "heat": heat, "table": table, "curves": curves}
+
+
+def _document_charts(report: RunReport) -> list[LineChart]:
+    """The charts of all models, by depth first; of several lengths the longest."""
+    charts = []
+    for scores in report.documents:
+        drawn = document_charts(scores)
+        by_depth = [chart for chart in drawn if chart.ends is not None]
+        by_size = [chart for chart in drawn if chart.ends is None]
+        name = f"{scores.model}: " if len(report.documents) > 1 else ""
+        charts += [replace(chart, title=f"{name}{chart.title}") for chart in (*by_depth[-1:], *by_size)]
+    return charts
 
 
 def chart_view(chart: LineChart, panels: Sequence[Panel]) -> dict[str, Any]:
@@ -37,10 +67,10 @@ def chart_view(chart: LineChart, panels: Sequence[Panel]) -> dict[str, Any]:
         points = [point for point in line.points if point.score is not None]
         dots = [
             {
-                "x": round(_across(share) + aside, 1),
-                "y": _up(point.score or 0.0),
-                "low": None if point.low is None else _up(point.low),
-                "high": None if point.high is None else _up(point.high),
+                "x": round(_x(share) + aside, 1),
+                "y": _y(point.score),
+                "low": _y(point.low),
+                "high": _y(point.high),
                 "tip": _tip(point),
                 "place": _place(point.cell, panels),
             }
@@ -53,8 +83,8 @@ def chart_view(chart: LineChart, panels: Sequence[Panel]) -> dict[str, Any]:
         "title": on_one_line(chart.title),
         "across": chart.across,
         "lines": lines,
-        "rules": [(_up(value), str(value)) for value in (0, 25, 50, 75, 100)],
-        "ticks": [(_across(share), label) for share, label in chart.ticks(_INNER // 7)],
+        "rules": [(_y(value), str(value)) for value in (0, 25, 50, 75, 100)],
+        "ticks": [(_x(share), label) for share, label in chart.ticks(_INNER // 7)],
         "summary": "; ".join(f"{line['name']}: {', '.join(dot['tip'] for dot in line['dots'])}" for line in lines),
         "width": _WIDTH,
         "height": _HEIGHT,
@@ -64,12 +94,12 @@ def chart_view(chart: LineChart, panels: Sequence[Panel]) -> dict[str, Any]:
     }
 
 
-def _across(share: float) -> float:
+def _x(share: float) -> float:
     return round(_LEFT + 12 + _INNER * share, 1)
 
 
-def _up(score: float) -> float:
-    return round(_HEIGHT - _BOTTOM - (_HEIGHT - _BOTTOM - _TOP) * score / 100, 1)
+def _y(score: float | None) -> float | None:
+    return None if score is None else round(_HEIGHT - _BOTTOM - (_HEIGHT - _BOTTOM - _TOP) * score / 100, 1)
 
 
 def _tip(point: ChartPoint) -> str:
@@ -81,59 +111,58 @@ def _tip(point: ChartPoint) -> str:
 
 
 def _place(cell: PanelCell | None, panels: Sequence[Panel]) -> str:
-    if cell is None:
-        return ""
-    for number, panel in enumerate(panels):
-        if (panel.model, panel.task, panel.needle) == cell[:3] and cell.length in panel.lengths:
+    for number, panel in enumerate(panels if cell else ()):
+        if cell and (panel.model, panel.task, panel.needle) == cell[:3] and cell.length in panel.lengths:
             row = panel.depths.index(cell.depth) if cell.depth in panel.depths else 0 if len(panel.depths) == 1 else -1
             return f"{number},{panel.lengths.index(cell.length)},{row}"
     return ""
 
 
+_ROOM_FOR_N = 12  # columns; in wider grids n is in the tooltip only
+# Widest grid of each size of cells; the style sheet has a width for each name.
+_SIZES = ((8, "large"), (16, "medium"), (40, "small"))
+_LABEL_ROOM = {"large": 9, "medium": 7, "small": 4, "tiny": 0}  # characters of a length that fit across a cell
+
+
 @dataclass(frozen=True, slots=True)
-class Picture:
-    """What is at the top of the page: `charts`, the heatmap of the only panel (`heat`), a table of `tasks` or of
-    `panels`. `curves`: charts for a closed section below.
-    """
+class CellView:
+    """One cell of the heatmap: class names, the number or letter in it, and n where there is room."""
 
-    charts: tuple[dict[str, Any], ...] = ()
-    heat: bool = False
-    table: Literal["", "tasks", "panels"] = ""
-    curves: tuple[dict[str, Any], ...] = ()
+    look: str
+    text: str
+    n: str = ""
 
 
-def picture_of(report: RunReport) -> Picture:
-    """Choose the picture. None of one box, none of a single row and column of equal values."""
-    panels = report.panels
-    several = len({panel.task for panel in panels}) > 1
-    curves = tuple(chart_view(chart, panels) for chart in panel_charts(panels)) if len(panels) <= _MOST_LINES else ()
-    charts = tuple(chart_view(chart, panels) for chart in _document_charts(report))
-    if charts:
-        others = {panel.task for panel in panels} - set(OWN_DOCUMENTS)
-        return Picture(charts=charts, table="tasks" if others else "", curves=curves)
-    if len(panels) == 1:
-        panel = panels[0]
-        is_grid = panel.uneven or (len(panel.lengths) > 1 and len(panel.depths) > 1)
-        return Picture(heat=True, curves=curves) if is_grid else Picture(charts=curves)
-    if len({panel.model for panel in panels}) == len(panels) and any(len(panel.lengths) > 1 for panel in panels):
-        return Picture(charts=curves[:1], curves=curves[1:])
-    return Picture(table="tasks" if several else "panels" if panels else "", curves=curves)
+def grid_view(chart: Heatmap) -> dict[str, Any]:
+    """Lay out a heatmap: a row for each depth, and the means. `size` and `upright` are class names."""
+    size = next((name for widest, name in _SIZES if len(chart.lengths) <= widest), "tiny")
+    return {
+        "size": size,
+        "upright": max(map(display_width, chart.lengths)) > _LABEL_ROOM[size],
+        "lengths": chart.lengths,
+        "means": [_cell(cell, chart) for cell in chart.summaries[0][1]],
+        "rows": [
+            (label, [_cell(cell, chart) for cell in cells])
+            for label, cells in zip(chart.depths, chart.rows, strict=True)
+        ],
+    }
 
 
-def _document_charts(report: RunReport) -> list[LineChart]:
-    """Those of all models, by depth first; of several lengths the longest."""
-    charts = []
-    for found in report.documents:
-        own = document_charts(found)
-        by_depth = [chart for chart in own if chart.ends is not None]
-        by_size = [chart for chart in own if chart.ends is None]
-        name = f"{found.model}: " if len(report.documents) > 1 else ""
-        charts += [replace(chart, title=f"{name}{chart.title}") for chart in (*by_depth[-1:], *by_size)]
-    return charts
+def _cell(cell: HeatmapCell | None, chart: Heatmap) -> CellView:
+    is_difference = chart.scale.low < 0
+    if cell is None or (cell.value is None and not cell.mark and not cell.text):
+        return CellView("none", "")
+    if cell.mark is not None:
+        return CellView("gap" if is_difference else cell.mark.outcome, cell.mark.letter)
+    n = cell.notes[-1] if cell.notes and len(chart.lengths) <= _ROOM_FOR_N else ""
+    if cell.value is None:  # a range, because answers are undecided
+        return CellView("range", cell.text, n)
+    look = f"by{round(200 * cell.value - 100)}" if is_difference else f"c{cell.text}"
+    return CellView(f"{look} part" if cell.is_partial else look, cell.text, n)
 
 
-def table_view(table: Table, links: Sequence[str] = ()) -> dict[str, object]:
-    """A table as the template draws it: texts on one line, bars in percent. `links`: of the rows' names."""
+def table_view(table: Table, links: Sequence[str] = (), panels: Sequence[int] = ()) -> dict[str, object]:
+    """Lay out a table: texts on one line, bars in percent. `links` of its rows; `panels` whose filter hides a row."""
     return {
         "caption": on_one_line(table.caption),
         "head": [on_one_line(text) for text in table.head],
@@ -141,69 +170,5 @@ def table_view(table: Table, links: Sequence[str] = ()) -> dict[str, object]:
         "names": table.names,
         "bars": [bar and [percent_number(end) for end in bar] for bar in table.bars],
         "links": links,
+        "panels": panels,
     }
-
-
-# Whole, or its beginning, the number of characters left out, and its end. The number stands apart from the text, so
-# that the mark on the page cannot be forged by a text that looks like one.
-Shown = str | tuple[str, int, str]
-
-_SURROGATES = re.compile(r"[\ud800-\udfff]")
-_BREAKS = re.compile(r"\r\n?")
-# C0 but tab and newline, DEL, C1, noncharacters, and what reorders the text after it: embeddings, overrides, isolates.
-# The marks U+200E, U+200F and U+061C stay: right-to-left languages need them, and they move only their neighbours.
-_UNSEEN = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff"
-_INVISIBLE = re.compile(f"[{_UNSEEN}]")
-_CHANGED = re.compile(rf"[{_UNSEEN}\ud800-\udfff]")
-_NONCHARACTERS = re.compile(r"[\ufdd0-\ufdef]")
-_ESCAPES = tuple((mark, f"\\u{ord(mark):04x}") for mark in "<>&\u2028\u2029")  # what ends a script, or a line of it
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
-
-def visible(text: str) -> str:
-    """Show control characters as their code points, `⟨U+001B⟩`; half a surrogate pair becomes U+FFFD."""
-    if (text.isascii() and text.isprintable()) or not _CHANGED.search(text):
-        return text
-    return _SURROGATES.sub("\ufffd", _INVISIBLE.sub(_code_point, _BREAKS.sub("\n", text)))
-
-
-def without_marks(text: str) -> str:
-    """Remove noncharacters: some tokenizers set special tokens apart with them."""
-    return text if text.isascii() else _NONCHARACTERS.sub("", text)
-
-
-def shown(text: str, limit: int) -> Shown:
-    """Return `text` as the page shows it: two thirds of `limit` characters of its beginning, the rest of its end."""
-    if len(text) <= limit:
-        return visible(text)
-    head = limit * 2 // 3
-    return visible(text[:head]), len(text) - limit, visible(text[head - limit :])
-
-
-def on_one_line(text: str, columns: int = 300) -> str:
-    """Return a name or a sentence: one line, not endless, and nothing in it that moves the text after it."""
-    return visible(fit(one_line(text), columns, "…"))
-
-
-def percent_number(score: float) -> int | float:
-    """A score in 0..1 as the percent that the page prints, rounded by the rule of `percent1`."""
-    value = float(percent1(score))
-    return int(value) if value.is_integer() else value
-
-
-def script_json(value: object) -> str:
-    """Return compact JSON that can stand in a `<script>` element, whatever is in it."""
-    text = _ENCODER.encode(value)
-    for mark, escape in _ESCAPES:
-        if mark in text:
-            text = text.replace(mark, escape)
-    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
-
-
-def trusted(text: str) -> Markup:
-    """Mark our own style sheet, script or `script_json` text as ready for the template."""
-    return Markup(text)  # noqa: S704 - never called with a text of a model or a user
-
-
-def _code_point(match: re.Match[str]) -> str:
-    return f"⟨U+{ord(match[0]):04X}⟩"

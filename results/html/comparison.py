@@ -9,11 +9,12 @@ from typing import Any, Literal
 
 from needlework.core.grid import depth_label
 from needlework.core.record import UNSCORED
-from needlework.results.html.charts import on_one_line, percent_number, table_view
+from needlework.results.html.charts import grid_view, table_view
 from needlework.results.html.details import TrialDetails, fit
 from needlework.results.html.page import page
-from needlework.results.html.panels import NO_SCORE, axes_data, grid_view
+from needlework.results.html.panels import NO_SCORE, axes_data
 from needlework.results.html.report import LIMIT_BYTES, NOTICE_BYTES
+from needlework.results.html.text import on_one_line, percent_number
 from needlework.results.report.charts import difference_heatmap
 from needlework.results.statistics.comparison.comparison import Comparison, GroupDifference, Place, TaskDifference
 from needlework.results.statistics.comparison.many_runs import ComparedRun

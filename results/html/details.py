@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from msgspec import structs, to_builtins
 
 from needlework.core.record import NeedleFacts, Record
-from needlework.results.html.charts import percent_number, script_json, shown, without_marks
+from needlework.results.html.text import percent_number, script_json, shown, without_marks
+from needlework.results.style import counted
 
 # Details are packed: JSON, deflated, in base64; the page unpacks them when it has loaded. Where all trials fit, all are
 # kept. Where they do not, texts are shorter, and trials are kept until the page is full: first those that failed or
@@ -44,45 +45,38 @@ class TrialDetails(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PackedDetails:
-    """The details that fit, packed. `kept` and `dropped` count trials, `shortened` those of `kept` with a text cut to
-    `limit` characters.
-    """
+    """The details that fit: of `trials`, `dropped` are left out; `shortened` have texts cut to `limit` characters."""
 
     packed: str
-    kept: int
+    trials: int
     dropped: int
     shortened: int
     limit: int
 
     def notice(self, limit_bytes: int) -> list[str]:
-        """One line that says what is not in the page; empty where everything is."""
+        """Return one line that says what is not in the page; empty where everything is."""
         missing = []
         if self.dropped:
-            count = f"{self.dropped:,} of {self.dropped + self.kept:,}"
-            missing.append(f"details of {count} trials, those that were found first")
+            missing.append(f"details of {self.dropped:,} of {self.trials:,} trials, those that were found first")
         if self.shortened:
-            trials = "1 trial" if self.shortened == 1 else f"{self.shortened:,} trials"
-            missing.append(f"what is longer than {self.limit:,} characters in texts of {trials}")
-        if not missing:
-            return []
+            texts = counted(self.shortened, "trial")
+            missing.append(f"what is longer than {self.limit:,} characters in texts of {texts}")
         why = f"to keep the page below {limit_bytes / 1e6:g} MB; scores are complete, and results.json has everything"
-        return [f"Left out: {'; '.join(missing)} ({why})."]
+        return [f"Left out: {'; '.join(missing)} ({why})."] if missing else []
 
 
 def fit(trials: Sequence[TrialDetails], room: int) -> PackedDetails:
-    """Keep as much of `trials` (in reading order) as `room` bytes can hold."""
-    rows = _rows(trials, range(len(trials)), _TEXT, room)
-    if len(rows) == len(trials) and len(packed := _packed(rows)) <= room:
-        return _details(packed, rows, trials, _TEXT)
-    rows = _rows(trials, _most_telling_first(trials), _SHORT_TEXT, room)
-    while rows:
-        packed = _packed(rows)
-        if len(packed) <= room:
-            return _details(packed, rows, trials, _SHORT_TEXT)
-        # Fewer trials by as much as it is too large, and a little more; the packing of fewer is not quite as good.
-        kept = min(len(rows) - 1, int(len(rows) * room / len(packed) * 0.98))
-        rows = dict(list(rows.items())[:kept])
-    return PackedDetails("", 0, len(trials), 0, _SHORT_TEXT)
+    """Pack as many of `trials` (in reading order) as `room` bytes can hold."""
+    limit, rows = _TEXT, _rows(trials, range(len(trials)), _TEXT, room)
+    packed = _packed(rows)
+    if len(rows) < len(trials) or len(packed) > room:
+        limit, rows = _SHORT_TEXT, _rows(trials, _most_telling_first(trials), _SHORT_TEXT, room)
+        while rows and len(packed := _packed(rows)) > room:
+            # Fewer trials by as much as it is too large, and a little more; the packing of fewer is not quite as good.
+            fewer = min(len(rows) - 1, int(len(rows) * room / len(packed) * 0.98))
+            rows = dict(list(rows.items())[:fewer])
+    shortened = sum(any(_is_cut(record, limit) for record in trials[number].records) for number in rows)
+    return PackedDetails(packed if rows else "", len(trials), len(trials) - len(rows), shortened, limit)
 
 
 def _rows(trials: Sequence[TrialDetails], order: Sequence[int], limit: int, room: int) -> dict[int, str]:
@@ -103,11 +97,6 @@ def _rows(trials: Sequence[TrialDetails], order: Sequence[int], limit: int, room
 def _packed(rows: Mapping[int, str]) -> str:
     text = f"[{','.join(rows[number] for number in sorted(rows))}]"
     return b64encode(zlib.compress(text.encode(), 6)).decode()
-
-
-def _details(packed: str, rows: Mapping[int, str], trials: Sequence[TrialDetails], limit: int) -> PackedDetails:
-    cut = sum(any(_is_cut(record, limit) for record in trials[number].records) for number in rows)
-    return PackedDetails(packed, len(rows), len(trials) - len(rows), cut, limit)
 
 
 def _is_cut(record: Record | None, limit: int) -> bool:

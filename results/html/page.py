@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from needlework.core.grid import slug
-from needlework.results.html.charts import on_one_line, script_json, trusted
+from needlework.results.html.text import on_one_line, script_json, trusted
 from needlework.results.records.samples import task_of
 from needlework.results.report.documents import MEANINGS as RETRIEVAL
 from needlework.results.report.tasks import MEANINGS as TASKS
@@ -85,27 +85,23 @@ def _color_class(name: str, color: tuple[int, int, int]) -> str:
 
 
 def digest(text: str) -> str:
-    """What a Content-Security-Policy calls a text."""
+    """Return a text's hash as a Content-Security-Policy names it."""
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
 @cache  # with it the compiled templates, of which a run fills each twice
 def environment() -> Environment:
-    """What fills our templates."""
-    found = Environment(
-        loader=FunctionLoader(asset),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    """Return the jinja2 environment of our templates."""
+    made = Environment(
+        loader=FunctionLoader(asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    found.globals |= {"words": WORDS, "word_id": word_id}
-    return found
+    made.globals |= {"words": WORDS, "word_id": word_id}
+    return made
 
 
 @cache
 def asset(name: str) -> str:
-    """The text of a file beside this module."""
+    """Return the text of a file beside this module."""
     return files("needlework.results.html").joinpath(name).read_text(encoding="utf-8")
 
 
@@ -114,7 +110,7 @@ _TASKS = {
     "doc_size": "your documents, by size",
     "doc_absent": "your documents, no answer in them",
 }
-_ASKED = {
+_QUESTIONS = {
     "questions": "all documents",
     "questions_bm25": "what BM25 search finds",
     "questions_dense": "what embedding search finds",
@@ -124,18 +120,18 @@ _ASKED = {
 
 
 def task_title(task: str) -> str:
-    """A task by the name that people read."""
+    """Return a task by the name that people read."""
     return on_one_line(_TASKS.get(task_of(task), task))
 
 
-def asked_title(panel: Panel) -> str:
-    """What the questions of a panel are about."""
-    return on_one_line(_ASKED.get(panel.needle, panel.needle) if task_of(panel.task) in _TASKS else panel.needle)
+def question_title(panel: Panel) -> str:
+    """Return what the questions of a panel are about."""
+    return on_one_line(_QUESTIONS.get(panel.needle, panel.needle) if task_of(panel.task) in _TASKS else panel.needle)
 
 
 def panel_title(panel: Panel, models: int) -> str:
-    """`model · task · what is asked about`; the model only where there are several."""
-    parts = (panel.model if models > 1 else "", task_title(panel.task), asked_title(panel))
+    """Return `model · task · what is asked about`; the model only where there are several."""
+    parts = (panel.model if models > 1 else "", task_title(panel.task), question_title(panel))
     return on_one_line(" · ".join(part for part in parts if part))
 
 
@@ -194,5 +190,5 @@ WORDS: dict[str, str] = {
 
 
 def word_id(name: str) -> str:
-    """The id of a word's entry in the glossary."""
+    """Return the id of a word's entry in the glossary."""
     return f"word-{slug(name)}-{sorted(WORDS).index(name)}"
