@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from needlework.core.errors import InputError
-from needlework.core.record import RetrievalFacts
+from needlework.core.record import RetrievalFacts, RetrievedChunk
 from needlework.core.settings import Settings, Suite, family_options
 from needlework.haystack_fixtures.documents.near_copies import unspaced_pairs, word_runs
 from needlework.haystack_fixtures.retrieval.chunks import Chunking, chunk_spans, chunking
@@ -50,52 +50,12 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
-    """A chunk that was retrieved: characters `start` to `end` of a text."""
-
-    document: str
-    start: int
-    end: int
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
 class Retrieved:
-    """The chunks that a retriever found for a question, best first; `chunks`: how many it had to choose from.
-
-    `text`: the context that they make. `cut`: chunks of which the embedder took the beginning only.
-    """
+    """What a retriever found for a question: the context that it makes, and the facts that a record has of it."""
 
     search: Search
-    retriever: str
-    embedder: str | None
-    k: int
-    rule: Chunking
-    chunks: int
-    hits: tuple[Hit, ...]
     text: str
-    cut: int = 0
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What a record has of it. `rank`: the place, from 1, of the first chunk of the text that has the answer."""
-        gold = self.search.gold
-        places = (place for place, hit in enumerate(self.hits, 1) if gold is not None and hit.document == gold)
-        return {
-            "retriever": self.retriever,
-            "embedder": self.embedder,
-            "k": self.k,
-            "chunk_size": self.rule.size,
-            "chunk_overlap": self.rule.overlap,
-            "unit": self.rule.unit,
-            "chunks": self.chunks,
-            "hits": [
-                {"document": hit.document, "start": hit.start, "end": hit.end, "score": hit.score} for hit in self.hits
-            ],
-            "gold": gold,
-            "rank": next(places, None),
-            **({"cut_chunks": self.cut} if self.cut else {}),
-        }
+    facts: RetrievalFacts
 
 
 class Retrieval:
@@ -134,32 +94,25 @@ class Retrieval:
         scores, cut = self._indexed(search.texts, rule, dense)
         rounded = np.round(scores(search.query), _DIGITS) + 0.0  # no -0
         best = np.argsort(-rounded, kind="stable")[: options.retrieve].tolist()
-        return Retrieved(
-            search=search,
-            retriever=retriever,
-            embedder=dense.embedder if dense else None,
-            k=options.retrieve,
-            rule=rule,
-            chunks=len(chunks),
-            hits=tuple(
-                Hit(name, start, end, float(rounded[at])) for at in best for name, start, end, _ in [chunks[at]]
-            ),
-            text=_context_of([chunks[at][3] for at in best]),
-            cut=cut,
-        )
+        hits = []
+        for at in best:
+            name, start, end = chunks[at]
+            hits.append(RetrievedChunk(document=name, start=start, end=end, score=float(rounded[at])))
+        return _retrieved(suite, search, retriever, hits, len(chunks), cut)
 
-    def _chunk(self, texts: Texts, rule: Chunking) -> list[tuple[str, int, int, str]]:
-        """Name, start, end and text of each chunk that can be seen."""
+    def _chunk(self, texts: Texts, rule: Chunking) -> list[tuple[str, int, int]]:
+        """Name, start and end of each chunk that can be seen."""
         chunks = []
         for name, text in texts:
             starts = self._tokenizer.encode(text).starts if rule.unit == "tokens" else None
             spans = chunk_spans(text, rule, starts)
-            chunks += [(name, start, end, text[start:end]) for start, end in spans if text[start:end].strip()]
+            chunks += [(name, start, end) for start, end in spans if text[start:end].strip()]
         return chunks
 
     def _index(self, texts: Texts, rule: Chunking, dense: RetrievalOptions | None) -> tuple[ChunkScores, int]:
         """What scores the chunks, and of how many chunks the embedder took the beginning only."""
-        chunks = [text.strip() for *_, text in self._chunked(texts, rule)]
+        by_name = dict(texts)
+        chunks = [by_name[name][start:end].strip() for name, start, end in self._chunked(texts, rule)]
         if dense is None:
             return bm25_index(chunks), 0
         from needlework.haystack_fixtures.retrieval.embedders import dense_index
@@ -188,24 +141,32 @@ class RecordedRetrieval(Retrieval):
 
     def retrieve(self, suite: Suite, search: Search, retriever: str) -> Retrieved:
         """The chunks of the record, cut from the texts as they are now. Raises `InputError`."""
-        texts, options = dict(search.texts), family_options(suite, RetrievalOptions)
-        hits = tuple(Hit(chunk.document, chunk.start, chunk.end, 0.0) for chunk in self._hits)
-        if any(hit.document not in texts for hit in hits):
+        if not {hit.document for hit in self._hits} <= dict(search.texts).keys():
             raise InputError("--retriever", retriever, "the record does not tell which chunks it showed")
-        return Retrieved(
-            search=search,
-            retriever=retriever,
-            embedder=options.embedder if retriever == "dense" else None,
-            k=options.retrieve,
-            rule=chunking(options.chunk_size, options.chunk_overlap),
-            chunks=len(hits),
-            hits=hits,
-            text=_context_of([texts[hit.document][hit.start : hit.end] for hit in hits]),
-        )
+        return _retrieved(suite, search, retriever, self._hits, len(self._hits), 0)
 
 
-def _context_of(chunks: Sequence[str]) -> str:
-    return _BETWEEN.join(chunk.strip() for chunk in chunks)
+def _retrieved(
+    suite: Suite, search: Search, retriever: str, hits: list[RetrievedChunk], chunks: int, cut: int
+) -> Retrieved:
+    """The context of chunks, best first. `chunks`: how many there were; `cut`: those embedded by their beginning."""
+    texts, options = dict(search.texts), family_options(suite, RetrievalOptions)
+    rule = chunking(options.chunk_size, options.chunk_overlap)
+    places = (place for place, hit in enumerate(hits, 1) if search.gold is not None and hit.document == search.gold)
+    facts = RetrievalFacts(
+        retriever=retriever,
+        embedder=options.embedder if retriever == "dense" else None,
+        k=options.retrieve,
+        chunk_size=rule.size,
+        chunk_overlap=rule.overlap,
+        unit=rule.unit,
+        chunks=chunks,
+        hits=hits,
+        gold=search.gold,
+        rank=next(places, None),
+        cut_chunks=cut,
+    )
+    return Retrieved(search, _BETWEEN.join(texts[hit.document][hit.start : hit.end].strip() for hit in hits), facts)
 
 
 def search_words(text: str) -> list[str]:

@@ -31,12 +31,12 @@ from needlework.core.settings import FamilyValues, Settings, Suite
 from needlework.haystack_fixtures.configuration.resolve import recipe_fields
 from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.haystacks.conversations import AroundTurns, Conversation, GrowingConversation
-from needlework.haystack_fixtures.haystacks.frame import gap
+from needlework.haystack_fixtures.haystacks.frame import Surroundings, gap
 from needlework.haystack_fixtures.needles.needle_sets import Canaries, canaries
 from needlework.haystack_fixtures.retrieval.search import Retrieval, Retrieved
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Tasks, ask
 from needlework.haystack_fixtures.tasks.task import Chunks, Prose, Question
-from needlework.haystack_fixtures.trials.contexts import ContextBuilder, ContextFrame, put
+from needlework.haystack_fixtures.trials.contexts import ContextBuilder, put
 from needlework.haystack_fixtures.trials.sources import SourcePool
 from needlework.models.tokenizers.tokenizer import Tokenizer, approximation
 
@@ -150,7 +150,7 @@ class TrialBuilder:
             messages = (Message(messages[0].role, f"[{mark}]\n{messages[0].content}"), *messages[1:])
         return messages
 
-    def _frame(self, suite: Suite, question: str, mark: str, introduction: str, prefix: str) -> ContextFrame:
+    def _frame(self, suite: Suite, question: str, mark: str, introduction: str, prefix: str) -> Surroundings:
         messages = self._laid_out(suite, question, mark, introduction)
         shown = tuple([put(message, _HOLE) for message in messages])
         is_chat = suite.template == "chat" and self._tokenizer.has_chat_template
@@ -161,7 +161,12 @@ class TrialBuilder:
         before, hole, after = rendered.partition(_HOLE)
         if not hole or _HOLE in after:
             raise InputError("--template", suite.template, "the chat template does not show the document exactly once")
-        return ContextFrame(before, after, () if is_chat else self._tokenizer.bos, messages)
+        bos = () if is_chat else self._tokenizer.bos
+
+        def around(context: str) -> tuple[Message, ...]:
+            return tuple([put(message, context) for message in messages])
+
+        return Surroundings(before, after, bos, around, 0, self._tokenizer.encode)
 
     def _around_turns(self, suite: Suite, question: str, mark: str, introduction: str, prefix: str) -> AroundTurns:
         laid_out = self._laid_out(suite, question, mark, introduction)
@@ -192,7 +197,7 @@ class TrialBuilder:
         mark = sha256(f"{self._settings.seed} {cell.id}".encode()).hexdigest()[:16] if marked else ""
         prefix = asked.answer_prefix if suite.answer_prefix else ""
         ends = self.canaries(suite, cell)
-        frame: ContextFrame | AroundTurns
+        frame: Surroundings | AroundTurns
         if isinstance(asked.context, Conversation | GrowingConversation):
             frame = self._around_turns(suite, question, mark, asked.introduction, prefix)
         else:

@@ -46,16 +46,6 @@ _LONG, _LONG_KEPT = 200_000, 8  # characters of a document of which few are kept
 _PROSE = 20_000  # characters of the corpus that may follow a list
 
 
-@dataclass(frozen=True, slots=True)
-class ContextFrame:
-    """What stands around the context: the rendered text before and after it, and the messages with a hole for it."""
-
-    before: str
-    after: str
-    bos: tuple[int, ...]
-    messages: tuple[Message, ...]
-
-
 @dataclass(frozen=True)
 class Built:
     """A prompt, and what is asked of it now that its context is known. `skipped`: why it is not to be asked."""
@@ -82,7 +72,7 @@ class ContextBuilder:
         self._lists: OrderedDict[Hashable, ListSources] = OrderedDict()
 
     def build(
-        self, suite: Suite, cell: Cell, asked: Question, frame: ContextFrame | AroundTurns, ends: Canaries | None
+        self, suite: Suite, cell: Cell, asked: Question, frame: Surroundings | AroundTurns, ends: Canaries | None
     ) -> Built:
         """Build a cell's prompt. `ends`: canaries at both ends of the text. Raises `InputError`."""
         if ends is not None and not isinstance(asked.context, Prose | Listing):
@@ -96,19 +86,12 @@ class ContextBuilder:
             verify_prompt(self._tokenizer, built.prompt)
         return built
 
-    def _of_text(self, suite: Suite, cell: Cell, asked: Question, frame: ContextFrame, ends: Canaries | None) -> Built:
+    def _of_text(self, suite: Suite, cell: Cell, asked: Question, frame: Surroundings, ends: Canaries | None) -> Built:
         if isinstance(asked.context, Document) and asked.context.most:
             frame, cut = self._message_cut(frame, asked.context)
             asked = replace(asked, context=cut)
-        around = Surroundings(
-            frame.before,
-            frame.after,
-            frame.bos,
-            lambda context: tuple(put(message, context) for message in frame.messages),
-            budget=cell.length - suite.kept_free,
-            encode=self._encode,
-            reserved=suite.kept_free,
-        )
+        budget = cell.length - suite.kept_free
+        around = replace(frame, budget=budget, encode=self._encode, reserved=suite.kept_free)
         match asked.context:
             case Chunks() as chunks:
                 return self._of_chunks(suite, asked, chunks, around)
@@ -192,10 +175,11 @@ class ContextBuilder:
         skipped = f"--no-truncate, --data-cut none: its document needs a length of {needed}"
         return Built(prompt, asked, skipped if over else "")
 
-    def _message_cut(self, frame: ContextFrame, document: Document) -> tuple[ContextFrame, Document]:
+    def _message_cut(self, frame: Surroundings, document: Document) -> tuple[Surroundings, Document]:
         """The document with all of its message around it, cut in the middle as one text."""
-        place = next(place for place, message in enumerate(frame.messages) if CONTEXT in message.content)
-        head, _, tail = frame.messages[place].content.partition(CONTEXT)
+        messages = frame.messages(CONTEXT)
+        place = next(place for place, message in enumerate(messages) if CONTEXT in message.content)
+        head, _, tail = messages[place].content.partition(CONTEXT)
         text = f"{head}{document.text}{tail}"
         encoded = self._encoded(text)
         tokens = len(encoded.ids)
@@ -205,8 +189,10 @@ class ContextBuilder:
             frame,
             before=frame.before.removesuffix(head),
             after=frame.after.removeprefix(tail),
-            messages=tuple(
-                Message(message.role, CONTEXT) if at == place else message for at, message in enumerate(frame.messages)
+            messages=lambda context: (
+                *messages[:place],
+                Message(messages[place].role, context),
+                *messages[place + 1 :],
             ),
         )
         return bare, replace(document, text=text, most=0, cut=max(0.0, 1 - document.most / tokens))

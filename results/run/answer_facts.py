@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, cast
 
-import msgspec
+from msgspec import structs
 
 from needlework.core.record import NeedleFacts, PromptFacts, ResponseFacts, RetrievalFacts, Timing
 from needlework.haystack_fixtures.trials.builder import Trial
@@ -110,8 +110,7 @@ def _retrieval(trial: Trial) -> RetrievalFacts | None:
         return None
     search, prompt = trial.retrieved.search, trial.prompt
     recall = answer_recall(search.answer, [text for _, text in search.texts], prompt.text[slice(*prompt.context)])
-    facts = {**trial.retrieved.facts, "answer_recall": recall}
-    return msgspec.convert(facts, RetrievalFacts)
+    return structs.replace(trial.retrieved.facts, answer_recall=recall)
 
 
 _CACHED_TEXTS = 512

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from needlework.core.errors import InputError
+from needlework.core.record import RetrievalFacts
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.retrieval.search import Retrieval, Search
 from needlework.models.tokenizers.tokenizer import load_tokenizer
@@ -33,25 +35,13 @@ def retrieval(tmp_path):
 def test_the_best_chunks_are_the_context_and_stand_where_the_record_says(retrieval):
     made, suite = retrieval()
     found = made.retrieve(suite, QUESTION, "bm25")
-    assert found.hits[0].document == "boats.txt"
+    assert found.facts.hits[0].document == "boats.txt"
     assert found.text.startswith("The ferry ran on Thursdays only.\n\n")
     texts = dict(TEXTS)
-    shown = [texts[hit.document][hit.start : hit.end].strip() for hit in found.hits]
+    shown = [texts[hit.document][hit.start : hit.end].strip() for hit in found.facts.hits]
     assert found.text == "\n\n".join(shown)
-    assert found.facts == {
-        "retriever": "bm25",
-        "embedder": None,
-        "k": 2,
-        "chunk_size": 45,
-        "chunk_overlap": 0,
-        "unit": "characters",
-        "chunks": 6,
-        "hits": [
-            {"document": hit.document, "start": hit.start, "end": hit.end, "score": hit.score} for hit in found.hits
-        ],
-        "gold": "boats.txt",
-        "rank": 1,
-    }
+    facts = replace(found.facts, hits=[])
+    assert facts == RetrievalFacts("bm25", k=2, chunk_size=45, unit="characters", chunks=6, gold="boats.txt", rank=1)
 
 
 @pytest.mark.parametrize("retriever", ["bm25", "dense"])
@@ -59,15 +49,15 @@ def test_of_equal_chunks_the_first_comes_first(retrieval, retriever):
     with loopback(embeddings) as server:
         made, suite = retrieval(embedder="openai:words", embedder_base_url=server.url)
         found = made.retrieve(suite, Search(TEXTS, "Who planted plum trees?"), retriever)
-    assert [hit.document for hit in found.hits] == ["trees.txt", "boats.txt"]
-    assert found.hits[0].score == found.hits[1].score
-    assert found.facts["rank"] is None
+    assert [hit.document for hit in found.facts.hits] == ["trees.txt", "boats.txt"]
+    assert found.facts.hits[0].score == found.facts.hits[1].score
+    assert found.facts.rank is None
 
 
 def test_sizes_in_tokens_are_those_of_the_models_tokenizer(retrieval):
     made, suite = retrieval(chunk_size="8t")
     found = made.retrieve(suite, QUESTION, "bm25")
-    assert found.facts["unit"] == "tokens"
+    assert found.facts.unit == "tokens"
     for piece in found.text.split("\n\n"):
         assert len(load_tokenizer("o200k_base").encode(piece).ids) <= 8
 
@@ -78,12 +68,12 @@ def test_texts_are_embedded_once_per_machine(retrieval):
             made, suite = retrieval(embedder="openai:words", embedder_base_url=server.url)
             found = [made.retrieve(suite, QUESTION, "dense") for _ in range(3)]
         asked = [text for request in server.requests for text in request.body["input"]]
-    assert found[0].hits == found[1].hits == found[2].hits
-    assert found[0].hits[0].document == "boats.txt"
+    assert found[0].facts.hits == found[1].facts.hits == found[2].facts.hits
+    assert found[0].facts.hits[0].document == "boats.txt"
     assert len(asked) == len(set(asked)) == 6  # five different chunks and the question
     # What is on disk does until the server is needed: it is gone now.
     made, suite = retrieval(embedder="openai:words", embedder_base_url=server.url, retries="0")
-    assert made.retrieve(suite, QUESTION, "dense").hits == found[0].hits
+    assert made.retrieve(suite, QUESTION, "dense").facts.hits == found[0].facts.hits
 
 
 def test_a_cache_that_cannot_be_read_costs_time_only(retrieval, tmp_path):
@@ -93,7 +83,7 @@ def test_a_cache_that_cannot_be_read_costs_time_only(retrieval, tmp_path):
         for path in (tmp_path / "embeddings").iterdir():
             path.write_bytes(path.read_bytes()[:-4] + b"????")
         made, suite = retrieval(embedder="openai:words", embedder_base_url=server.url)
-        assert made.retrieve(suite, QUESTION, "dense").hits == first.hits
+        assert made.retrieve(suite, QUESTION, "dense").facts.hits == first.facts.hits
 
 
 def test_everything_that_decides_what_is_found_is_in_the_recipe(retrieval):

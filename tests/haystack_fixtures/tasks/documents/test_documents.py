@@ -175,13 +175,13 @@ def test_what_is_retrieved_comes_from_the_documents_of_the_prompt(folder):
         whole, best = found[f"len{length}-depth50-q0-r0"], found[f"len{length}-depthall-q0_bm25-r0"]
         assert best.asked.reference["documents"] == whole.asked.reference["documents"]
         facts = best.retrieved.facts
-        assert {hit["document"] for hit in facts["hits"]} <= set(whole.asked.reference["documents"])
-        assert (facts["gold"], facts["rank"]) == ("island0.txt", 1)
+        assert {hit.document for hit in facts.hits} <= set(whole.asked.reference["documents"])
+        assert (facts.gold, facts.rank) == ("island0.txt", 1)
         assert best.asked.question == whole.asked.question
         head, tail = (each.prompt.text[: each.prompt.context[0]] for each in (whole, best))
         assert head == tail
-        for hit in facts["hits"]:
-            shown = dict(best.retrieved.search.texts)[hit["document"]][hit["start"] : hit["end"]].strip()
+        for hit in facts.hits:
+            shown = dict(best.retrieved.search.texts)[hit.document][hit.start : hit.end].strip()
             assert shown in context(best)
             assert shown in context(whole)
 
