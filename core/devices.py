@@ -51,10 +51,10 @@ def _amd_cards() -> int:
     return count
 
 
-def device_kind(asked: str | None) -> str:
-    """`cuda`, `mps` or `cpu`: where a local model runs when `--model-arg device` is `asked`."""
-    if asked is not None:
-        return asked.partition(":")[0]
+def device_kind(device: str | None) -> str:
+    """`cuda`, `mps` or `cpu`: where a local model runs when `--model-arg device` is `device`."""
+    if device is not None:
+        return device.partition(":")[0]
     if gpus().names:
         return "cuda"
     return "mps" if platform.system() == "Darwin" and platform.machine() == "arm64" else "cpu"

@@ -253,9 +253,9 @@ def first_trials(panels: Sequence[Sequence[Cell]], wanted: Collection[Cell], lim
     EvalScope takes with its `--limit`. Where needles are `rows` of a data set, in the order of the data.
     """
     placed = [
-        (() if rows else (cell.length, cell.repeat), number, place, cell)
+        (() if rows else (cell.length, cell.repeat), number, number_in_panel, cell)
         for number, cells in enumerate(panels)
-        for place, cell in enumerate(cells)
+        for number_in_panel, cell in enumerate(cells)
         if cell in wanted
     ]
     count = max(1, int(len(placed) * limit)) if limit < 1 else int(limit)
@@ -315,8 +315,8 @@ def left_out(misfits: Sequence[Misfit]) -> str:
 
 def _misfit_words(misfits: Sequence[Misfit]) -> str:
     by_task: dict[str, list[Misfit]] = {}
-    for each in misfits:
-        by_task.setdefault(each.task, []).append(each)
+    for misfit in misfits:
+        by_task.setdefault(misfit.task, []).append(misfit)
     return ", ".join(_task_words(task, group) for task, group in by_task.items())
 
 
@@ -351,7 +351,7 @@ def not_filled(errors: Sequence[TooLongError]) -> InputError:
 
     It is rounded down, since the same documents in another order may have a token or two less.
     """
-    fewest = min(errors, key=lambda each: each.most)
-    least = ", the fewest of all questions" if len({each.most for each in errors}) > 1 else ""
+    fewest = min(errors, key=lambda error: error.most)
+    least = ", the fewest of all questions" if len({error.most for error in errors}) > 1 else ""
     use = f"use at most {fewest.most - fewest.most % _EVEN or fewest.most}, or add some"
     return InputError("--lengths", fewest.length, f"{fewest.told}{least}: {use}")

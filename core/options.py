@@ -87,15 +87,15 @@ def option_words() -> dict[str, OptionWords]:
 def options_of(kind: type[Struct], *, suite: bool) -> Iterator[Option]:
     """The options that are fields of a Struct: those that have words."""
     hints = get_type_hints(kind, include_extras=True)
-    for each in structs.fields(kind):
-        words = option_words().get(each.name)
+    for member in structs.fields(kind):
+        words = option_words().get(member.name)
         if words is not None:
-            parser = _parser(hints[each.name])
-            is_flag = hints[each.name] is bool and not words.metavar
+            parser = _parser(hints[member.name])
+            is_flag = hints[member.name] is bool and not words.metavar
             repeatable = isinstance(parser, Each)
             parse = parser.parse if isinstance(parser, Each) else parser
-            default = None if each.default is NODEFAULT else _as_text(each.default)
-            yield Option(each.name, parse, default, repeatable, is_flag, suite and not words.of_run, words)
+            default = None if member.default is NODEFAULT else _as_text(member.default)
+            yield Option(member.name, parse, default, repeatable, is_flag, suite and not words.of_run, words)
 
 
 def _parser(hint: Any) -> Parser | Each:

@@ -260,10 +260,10 @@ def lay_out(
     shape: PromptShape, question: str, *, system: str | None, position: Position, introduction: str = ""
 ) -> tuple[Message, ...]:
     """The messages with everything but the context, which still reads `{context}`; before it the introduction."""
-    asked = shape.question.replace("{question}", question)
-    before = {"start": asked, "both": shape.both.replace("{question}", question), "end": ""}[position]
+    worded = shape.question.replace("{question}", question)
+    before = {"start": worded, "both": shape.both.replace("{question}", question), "end": ""}[position]
     before = introduction + (f"{before}\n\n" if before else "")
-    after = "" if position == "start" else asked
+    after = "" if position == "start" else worded
     messages = []
     for message in shape.messages:
         content = message.content

@@ -237,8 +237,8 @@ class Places:
     def path(self, option: str, path: str) -> Path:
         """The absolute path that an option names. Raises `InputError` where it lies elsewhere."""
         try:
-            given = Path(path).expanduser()
-            full = (self.start or self.run) / given
+            named = Path(path).expanduser()
+            full = (self.start or self.run) / named
             moved = self.run / full.name
             if full.parent.name == self.run.resolve().name and not full.exists() and moved.exists():
                 full = moved  # the run's own file, and the folder was copied since

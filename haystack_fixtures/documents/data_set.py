@@ -111,12 +111,12 @@ def iso_date(value: object) -> str:
     return f"{year}-{int(month):02}-{int(day):02}"
 
 
-def open_data(given: str, layout: DataSetLayout) -> DataSet:
+def open_data(name: str, layout: DataSetLayout) -> DataSet:
     """Read what `--data` names; it stays in memory while its files do not change. Raises `InputError`."""
-    root = hub_folder(OPTION, given, KINDS) if given.startswith(_HUB) else Path(given)
-    paths = _files(root, given)
+    root = hub_folder(OPTION, name, KINDS) if name.startswith(_HUB) else Path(name)
+    paths = _files(root, name)
     stamps = tuple((path, path.stat().st_mtime_ns, path.stat().st_size) for path in paths)
-    return _open(given, root, stamps, layout)
+    return _open(name, root, stamps, layout)
 
 
 @lru_cache(4)
@@ -138,21 +138,21 @@ def hub_folder(option: str, given: str, endings: tuple[str, ...]) -> Path:
 
 
 @lru_cache(8)
-def _files(root: Path, given: str) -> list[Path]:
+def _files(root: Path, name: str) -> list[Path]:
     if root.is_file():
         if root.suffix not in KINDS:
-            raise InputError(OPTION, given, f"give a file {', '.join(KINDS)}, or a folder of them")
+            raise InputError(OPTION, name, f"give a file {', '.join(KINDS)}, or a folder of them")
         return [root]
     if not root.is_dir():
-        raise InputError(OPTION, given, "is no file and no folder: give your copy of the data, or hf:NAME")
+        raise InputError(OPTION, name, "is no file and no folder: give your copy of the data, or hf:NAME")
     files = sorted(path for path in root.rglob("*") if path.suffix in KINDS and path.is_file())
     if not files:
-        raise InputError(OPTION, given, f"has no file {', '.join(KINDS)}")
+        raise InputError(OPTION, name, f"has no file {', '.join(KINDS)}")
     return files
 
 
 @lru_cache(2)
-def _open(given: str, root: Path, stamps: tuple[tuple[Path, int, int], ...], layout: DataSetLayout) -> DataSet:
+def _open(data_name: str, root: Path, stamps: tuple[tuple[Path, int, int], ...], layout: DataSetLayout) -> DataSet:
     entries: list[RowSummary] = []
     files, refused = [], []
     for file, _, _ in stamps:
@@ -169,7 +169,7 @@ def _open(given: str, root: Path, stamps: tuple[tuple[Path, int, int], ...], lay
             name = file.name if root.is_file() else file.relative_to(root).as_posix()
             files.append(DataSetFile(name, file_digest(content, "sha256").hexdigest(), len(rows)))
     if not entries:
-        raise InputError(OPTION, given, refused[0] if refused else f"has no rows of {layout.name}")
+        raise InputError(OPTION, data_name, refused[0] if refused else f"has no rows of {layout.name}")
     whole = "\n".join(f"{each.name} {each.sha256}" for each in files)
     digest = files[0].sha256 if len(files) == 1 else sha256(whole.encode()).hexdigest()
     return DataSet(layout, tuple(files), tuple(entries), digest)
@@ -263,8 +263,8 @@ def chosen(data: DataSet, options: DataOptions, group: Callable[[RowSummary], ob
     groups: dict[object, list[RowSummary]] = {}
     for entry in sorted(rows, key=_hash):
         groups.setdefault(group(entry), []).append(entry)
-    kept = {entry.number for entries in groups.values() for entry in entries[: options.data_limit]}
-    return tuple(entry for entry in rows if entry.number in kept)
+    numbers = {entry.number for entries in groups.values() for entry in entries[: options.data_limit]}
+    return tuple(entry for entry in rows if entry.number in numbers)
 
 
 def _meeting(data: DataSet, rows: Sequence[RowSummary], condition: str) -> tuple[RowSummary, ...]:

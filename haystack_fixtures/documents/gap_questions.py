@@ -69,17 +69,17 @@ def gap_rows(
     sentences = {each.name: list(_sentences(each.text)) for each in documents.documents}
     times = Counter(chain.from_iterable(map(set, sentences.values())))
     having = Counter(chain.from_iterable(set(word_runs(each.text)) for each in documents.documents))
-    found: dict[str, tuple[str, str]] = {}
+    pairs: dict[str, tuple[str, str]] = {}
     for document in shuffled(draws("gap questions", seed, documents.sha256), documents.documents):
-        if len(found) == most:
+        if len(pairs) == most:
             break
         if document.name not in later:
-            own = [sentence for sentence in sentences[document.name] if times[sentence] == 1]
-            pair = _pair(own, having, document, seed)
-            found |= {document.name: pair} if pair else {}
+            unique = [sentence for sentence in sentences[document.name] if times[sentence] == 1]
+            pair = _pair(unique, having, document, seed)
+            pairs |= {document.name: pair} if pair else {}
     return {
-        str(at): {"question": found[name][0], "answer": found[name][1], "answer_doc": name}
-        for at, name in enumerate(sorted(found))
+        str(at): {"question": pairs[name][0], "answer": pairs[name][1], "answer_doc": name}
+        for at, name in enumerate(sorted(pairs))
     }
 
 
@@ -101,7 +101,7 @@ def _pair(
 ) -> tuple[str, str] | None:
     """The question about a document with its answer: best what few documents have, and a number, else a name."""
     best: tuple[bool, int, int] | None = None
-    found = None
+    chosen = None
     for sentence in shuffled(draws("gap sentences", seed, document.name), sentences):
         for kind, pattern in enumerate(_KINDS):
             for match in pattern.finditer(sentence):
@@ -113,5 +113,5 @@ def _pair(
                 if best is None or rank < best:
                     best = rank
                     gapped = sentence.replace(answer, GAP)
-                    found = (_ASKED[_HAN.search(sentence) is not None].format(sentence=gapped), answer)
-    return found
+                    chosen = (_ASKED[_HAN.search(sentence) is not None].format(sentence=gapped), answer)
+    return chosen

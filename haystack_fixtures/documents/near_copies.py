@@ -107,17 +107,17 @@ class DocumentSimilarity:
 
     def __init__(self, texts: Sequence[str]) -> None:
         numbers: defaultdict[str, int] = defaultdict(count().__next__)
-        found = [np.array([numbers[word] for word in _words(text)], np.int32) for text in texts]
-        words = np.concatenate([np.zeros(0, np.int32), *found])
-        documents = np.repeat(np.arange(len(found)), [len(each) for each in found])
+        numbered = [np.array([numbers[word] for word in _words(text)], np.int32) for text in texts]
+        words = np.concatenate([np.zeros(0, np.int32), *numbered])
+        documents = np.repeat(np.arange(len(numbered)), [len(each) for each in numbered])
         counts = np.bincount(words, minlength=len(numbers))
-        self._weights = np.log(len(found) / counts) ** 2
+        self._weights = np.log(len(numbered) / counts) ** 2
         self._holders = documents[np.argsort(words, kind="stable")]  # of the first word, of the second, ...
         self._ends = np.cumsum(counts)
         # Each document's words in the order of their weights: equal weights add up to equal sums, whatever the words.
         words = words[np.lexsort((self._weights[words], documents))]
-        self._words = np.split(words, np.cumsum([len(each) for each in found[:-1]]))
-        self._sizes = np.sqrt(np.bincount(documents, self._weights[words], len(found)))
+        self._words = np.split(words, np.cumsum([len(each) for each in numbered[:-1]]))
+        self._sizes = np.sqrt(np.bincount(documents, self._weights[words], len(numbered)))
 
     def nearest(self, number: int) -> list[int]:
         """The other documents, those most like one first; of those that are equally so the first."""

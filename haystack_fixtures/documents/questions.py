@@ -130,17 +130,17 @@ def question_file(rows: Rows) -> bytes:
 def _read(path: str, option: str, _changed: int, _size: int) -> QuestionSet:
     rows, digest = read_rows(path, option)
     for key, row in rows.items():
-        for said in _statuses(row):
-            if said not in (None, "", *STATUSES):
-                raise InputError(option, path, f"row {key!r} has the status {said!r}: use {', '.join(STATUSES)}")
-    asked = {key: row for key, row in rows.items() if status_of(row) != "reject"}
+        for status in _statuses(row):
+            if status not in (None, "", *STATUSES):
+                raise InputError(option, path, f"row {key!r} has the status {status!r}: use {', '.join(STATUSES)}")
+    accepted = {key: row for key, row in rows.items() if status_of(row) != "reject"}
     try:
-        questions = tuple(_named(key, row) for key, row in asked.items())
+        questions = tuple(_named(key, row) for key, row in accepted.items())
     except ValueError as error:
         raise InputError(option, path, f"{error}; {_LAYOUT}") from None
     if not questions:
         raise InputError(option, path, "has no question that may be asked: all are rejected, or there is none")
-    return QuestionSet(questions, digest, all(is_decided(row) for row in asked.values()))
+    return QuestionSet(questions, digest, all(is_decided(row) for row in accepted.values()))
 
 
 def _named(key: str, row: Mapping[str, Any]) -> DocumentQuestion:
@@ -156,19 +156,19 @@ def _listed(value: object) -> Sequence[object]:
 
 def _texts(values: Iterable[object]) -> tuple[str, ...]:
     """The texts among values, numbers written out, each once; what is blank or something else is no answer."""
-    told = (
+    texts = (
         str(value).strip() for value in values if isinstance(value, str | int | float) and not isinstance(value, bool)
     )
-    return tuple(dict.fromkeys(text for text in told if text))
+    return tuple(dict.fromkeys(text for text in texts if text))
 
 
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    table: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in table:
             raise ValueError(f"the key {key!r} stands there twice")
-        found[key] = value
-    return found
+        table[key] = value
+    return table
 
 
 def _unreadable(option: str, path: str, error: Exception) -> InputError:

@@ -75,7 +75,7 @@ def finish(frame: PromptFrame, draft: Draft, *, unique: Sequence[str] = (), answ
         abs(needle.requested - needle.depth) / 100 * haystack_tokens > longer_beside(source, draft.cut, place) + _SEAMS
         for needle, place in zip(placed, draft.places, strict=True)
     )
-    elsewhere = any(stands_elsewhere(answer, draft) for answer in answers)
+    repeated = any(stands_elsewhere(answer, draft) for answer in answers)
     return Prompt(
         forms=DraftForms(frame.around, draft),
         context=draft.context,
@@ -85,7 +85,7 @@ def finish(frame: PromptFrame, draft: Draft, *, unique: Sequence[str] = (), answ
         corpus_passes=draft.cut.used / source.corpus_chars,
         text_sha256=text_sha256(text_of(draft.pieces)),
         filler_sha256=text_sha256(draft.cut.text(source)),
-        flags=(("depth_off",) if off else ()) + (("answer_elsewhere",) if elsewhere else ()),
+        flags=(("depth_off",) if off else ()) + (("answer_elsewhere",) if repeated else ()),
     )
 
 

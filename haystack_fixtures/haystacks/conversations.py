@@ -100,27 +100,27 @@ def build_conversation(
     )
 
 
-def _turns(each: Round) -> tuple[Turn, Turn]:
-    return Turn("user", each.ask), Turn("assistant", each.reply)
+def _turns(turns: Round) -> tuple[Turn, Turn]:
+    return Turn("user", turns.ask), Turn("assistant", turns.reply)
 
 
-def _written(each: Round, joints: Joints) -> str:
-    return f"{each.ask}{joints.reply}{each.reply}{joints.ask}"
+def _written(turns: Round, joints: Joints) -> str:
+    return f"{turns.ask}{joints.reply}{turns.reply}{joints.ask}"
 
 
 def _in_order(rounds: Sequence[Round], prompt: Prompt, needles: dict[str, Round], joints: Joints) -> Iterator[Round]:
     """The rounds as they stand in the prompt, needles among them."""
     starts = {placed.start: needles[placed.name] for placed in prompt.placed}
-    rest, place = iter(rounds), prompt.context[0]
-    while place < prompt.context[1]:
-        each = starts.get(place) or next(rest)
-        yield each
-        place += len(_written(each, joints))
+    rest, at = iter(rounds), prompt.context[0]
+    while at < prompt.context[1]:
+        turns = starts.get(at) or next(rest)
+        yield turns
+        at += len(_written(turns, joints))
 
 
-def _narrowed(placed: PlacedNeedle, each: Round, joints: Joints) -> PlacedNeedle:
+def _narrowed(placed: PlacedNeedle, turns: Round, joints: Joints) -> PlacedNeedle:
     """The place of a round's reply alone; tokens and depth stay those of the round."""
-    return replace(placed, start=placed.start + len(each.ask + joints.reply), end=placed.end - len(joints.ask))
+    return replace(placed, start=placed.start + len(turns.ask + joints.reply), end=placed.end - len(joints.ask))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,16 +173,16 @@ def build_given(tokenizer: Tokenizer, conversation: Conversation, around: Around
 
 def spans_of(contents: Sequence[str], text: str) -> list[tuple[int, int]]:
     """Where texts stand in the rendered one, each behind the last. Raises `InputError` where one does not."""
-    spans, place = [], 0
+    spans, end = [], 0
     for number, content in enumerate(contents):
         # Most templates trim what they are given.
         stripped = content.strip()
-        start = text.find(stripped, place)
+        start = text.find(stripped, end)
         if start < 0:
             remedy = f"the model's chat template changes the text of turn {number}: use --template raw"
             raise InputError("--template", "chat", remedy)
-        place = start + len(stripped)
-        spans.append((start, place))
+        end = start + len(stripped)
+        spans.append((start, end))
     return spans
 
 

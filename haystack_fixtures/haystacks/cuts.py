@@ -94,7 +94,7 @@ def _near(source: HaystackSource, tokens: int, around: int, any_grapheme: bool) 
     low, high = source.ends.searchsorted((begin, stop + 1)).tolist()
     units = (source.ends[low:high] - len(source.closes)).tolist()
     words = _word_ends(source.text, begin, stop, _GRAPHEME if any_grapheme else _WORD)
-    places = [place for place in sorted({*units, *words}) if place >= source.shortest]
+    places = [offset for offset in sorted({*units, *words}) if offset >= source.shortest]
     closers = _closers(source, places)
     before = source.encoded.starts.searchsorted(np.asarray(places, np.int64)).tolist()
     counts = [count + _tokens(source, closer) for count, closer in zip(before, closers, strict=True)]

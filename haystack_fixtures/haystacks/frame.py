@@ -98,10 +98,10 @@ def draft_of(frame: PromptFrame, cut: Cut) -> Draft:
     return Draft(cut, places, tuple(pieces), tuple(spans), tuple(counted), context, spliced, count)
 
 
-def covering(spliced: Spliced, place: int) -> int:
+def covering(spliced: Spliced, offset: int) -> int:
     """The first token with text at or after a place."""
-    index = spliced.tokens_before(place)
-    return index if spliced.start(index) == place else max(0, index - 1)
+    index = spliced.tokens_before(offset)
+    return index if spliced.start(index) == offset else max(0, index - 1)
 
 
 def _stretch(source: HaystackSource, cut: Cut, start: int, end: int) -> list[Piece]:

@@ -182,7 +182,7 @@ def _collect(
     """Pieces with enough tokens, passing over the spans as often as it takes, and the sentence ends in them."""
     pieces: list[Piece] = []
     ends: list[NDArray[np.int64]] = []
-    place = tokens = 0
+    chars = tokens = 0
     while tokens < enough:
         before = tokens
         for number, start, stop in spans:
@@ -190,11 +190,11 @@ def _collect(
             end = _far_enough(document, start, stop, enough - tokens)
             if pieces:
                 pieces.append(JOINER)
-                place += len(JOINER)
+                chars += len(JOINER)
             pieces.append(Range(document.encoded, start, end))
             low, high = document.ends.searchsorted((start, end), "right").tolist()
-            ends.append(document.ends[low:high] + (place - start))
-            place += end - start
+            ends.append(document.ends[low:high] + (chars - start))
+            chars += end - start
             low, high = document.encoded.starts.searchsorted((start, end)).tolist()
             tokens += high - low
             if tokens >= enough:

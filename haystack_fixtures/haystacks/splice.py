@@ -52,11 +52,11 @@ class Spliced:
         starts = [source.starts[low:high] + shift for source, low, high, shift in self.segments]
         return Encoded(text, self.ids(), np.concatenate((np.empty(0, np.int64), *starts)))
 
-    def tokens_before(self, place: int) -> int:
+    def tokens_before(self, offset: int) -> int:
         """How many tokens begin before a place."""
         count = 0
         for source, low, high, shift in self.segments:
-            if low < high and (at := place - shift) < len(source.text):
+            if low < high and (at := offset - shift) < len(source.text):
                 if at <= 0:
                     return count
                 if source.starts[high - 1] >= at:
@@ -142,19 +142,17 @@ def splice(pieces: Sequence[Piece], encode: Encode) -> Spliced:
 
 def _lay_out(pieces: Sequence[Piece], encode: Encode) -> list[_TextPart]:
     parts: list[_TextPart] = []
-    place = 0
+    end = 0
     for piece in pieces:
         if isinstance(piece, str) and len(piece) > _LONG:
             piece = Range(encode(piece), 0, len(piece))
         if isinstance(piece, str):
-            part = _TextPart(place, place + len(piece), place, piece, None)
+            part = _TextPart(end, end + len(piece), end, piece, None)
         else:
-            part = _TextPart(
-                place, place + piece.end - piece.start, place - piece.start, piece.source.text, piece.source
-            )
+            part = _TextPart(end, end + piece.end - piece.start, end - piece.start, piece.source.text, piece.source)
         if part.end > part.start:
             parts.append(part)
-            place = part.end
+            end = part.end
     return parts
 
 
@@ -234,7 +232,7 @@ def _slice(parts: Sequence[_TextPart], start: int, end: int) -> str:
 
 
 def _in_step(
-    window: Encoded, place: int, core: _Core, *, before: int | None = None, after: int | None = None
+    window: Encoded, start: int, core: _Core, *, before: int | None = None, after: int | None = None
 ) -> tuple[int, int] | None:
     """A token of the window and the token of the core's source from which some have the same starts and ids.
 
@@ -242,9 +240,9 @@ def _in_step(
     was cut off, or from what the seam changed. `None` when no run is long enough.
     """
     starts, there_starts = window.starts, core.source.starts
-    delta = place - core.shift
-    first = 0 if after is None else int(starts.searchsorted(after - place))
-    last = len(starts) if before is None else int(starts.searchsorted(before - place))
+    delta = start - core.shift
+    first = 0 if after is None else int(starts.searchsorted(after - start))
+    last = len(starts) if before is None else int(starts.searchsorted(before - start))
     seen = starts[first:last]
     index = there_starts.searchsorted(seen + delta)
     index += np.arange(first, last) - starts.searchsorted(seen)

@@ -36,11 +36,11 @@ def check_unique(
 def stands_elsewhere(answer: str, draft: Draft) -> bool:
     """Whether an answer stands by itself in a prompt's context outside its needles."""
     begin, end = draft.context
-    spans, rest, place = {*draft.spans}, [], 0
+    spans, rest, end_of_piece = {*draft.spans}, [], 0
     for piece in draft.pieces:
-        start = place
-        place += len(piece) if isinstance(piece, str) else piece.end - piece.start
-        if begin <= start and place <= end and (start, place) not in spans:
+        start = end_of_piece
+        end_of_piece += len(piece) if isinstance(piece, str) else piece.end - piece.start
+        if begin <= start and end_of_piece <= end and (start, end_of_piece) not in spans:
             rest.append(piece)
     return occurs(answer, text_of(rest))
 

@@ -102,5 +102,5 @@ def joint_codes(language: str, needles: tuple[Needle, ...]) -> JointQuestion:
 
 def _key(language: str, rng: random.Random) -> str:
     first, second = pick(rng, _FIRST[language]), pick(rng, _SECOND[language])
-    place, kind = pick(rng, _PLACE[language]), pick(rng, _KIND[language])
-    return f"{place}{first}{second}{kind}" if language == "zh" else f"the {first} {second} {kind} of {place}"
+    town, kind = pick(rng, _PLACE[language]), pick(rng, _KIND[language])
+    return f"{town}{first}{second}{kind}" if language == "zh" else f"the {first} {second} {kind} of {town}"

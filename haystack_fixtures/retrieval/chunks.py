@@ -46,8 +46,8 @@ def chunking(size: str, overlap: str) -> Chunking:
     """Read `--chunk-size` and `--chunk-overlap`: `1000` characters, `1024t` tokens. An overlap without a unit has the
     size's. Raises `InputError`."""
     length, unit = _measure(SIZE, size, least=1)
-    shared, own = _measure(OVERLAP, overlap, least=0)
-    if own == "tokens" and unit == "characters":
+    shared, overlap_unit = _measure(OVERLAP, overlap, least=0)
+    if overlap_unit == "tokens" and unit == "characters":
         raise InputError(OVERLAP, overlap, f"is in tokens, {SIZE} {size} in characters: give both in one unit")
     if shared >= length:
         raise InputError(OVERLAP, overlap, f"must be below {SIZE} {size}: use at most {length - 1}")

@@ -165,10 +165,10 @@ def _folder(spec: str, model: str) -> Path:
 def _load_sentence_transformer(spec: str, folder: Path) -> Any:
     try:
         from sentence_transformers import SentenceTransformer
+
+        return SentenceTransformer(str(folder), trust_remote_code=False, local_files_only=True)
     except ImportError:
         raise missing_packages("dense") from None
-    try:
-        return SentenceTransformer(str(folder), trust_remote_code=False, local_files_only=True)
     except Exception as error:  # noqa: BLE001 - the library and what it loads with raise many kinds
         why = " ".join(str(error).split())[:160]
         raise InputError(OPTION, spec, f"sentence-transformers cannot load it ({why})") from None
@@ -248,17 +248,17 @@ def _vectors(content: Any, count: int) -> list[EmbeddedText] | AttemptFault:
     if not isinstance(rows, list) or len(rows) != count:
         there = f"{len(rows)} vectors" if isinstance(rows, list) else "no list of vectors"
         return AttemptFault("protocol", f"the reply to {count} texts has {there}")
-    found: dict[int, list[float]] = {}
+    by_index: dict[int, list[float]] = {}
     for at, row in enumerate(rows):
         vector = row.get("embedding") if isinstance(row, dict) else None
         index = row.get("index", at) if isinstance(row, dict) else None
         numbers = isinstance(vector, list) and bool(vector) and all(map(_is_number, vector))
         if not numbers or not isinstance(index, int):
             return AttemptFault("protocol", "a vector of the reply is no list of numbers")
-        found[index] = cast("list[float]", vector)
-    if found.keys() != set(range(count)) or len({len(vector) for vector in found.values()}) != 1:
+        by_index[index] = cast("list[float]", vector)
+    if by_index.keys() != set(range(count)) or len({len(vector) for vector in by_index.values()}) != 1:
         return AttemptFault("protocol", "the vectors of the reply are not one for each text, of one length")
-    return [EmbeddedText(np.asarray(found[at], np.float32)) for at in range(count)]
+    return [EmbeddedText(np.asarray(by_index[at], np.float32)) for at in range(count)]
 
 
 def _is_number(value: object) -> bool:

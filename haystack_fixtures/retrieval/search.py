@@ -152,7 +152,7 @@ def _retrieved(
     """The context of chunks, best first. `chunks`: how many there were; `cut`: those embedded by their beginning."""
     texts, options = dict(search.texts), family_options(suite, RetrievalOptions)
     rule = chunking(options.chunk_size, options.chunk_overlap)
-    places = (place for place, hit in enumerate(hits, 1) if search.gold is not None and hit.document == search.gold)
+    places = (rank for rank, hit in enumerate(hits, 1) if search.gold is not None and hit.document == search.gold)
     facts = RetrievalFacts(
         retriever=retriever,
         embedder=options.embedder if retriever == "dense" else None,

@@ -51,28 +51,28 @@ def may_abstain(asked: Question, language: str) -> Question:
     return replace(asked, question=question, reference=asked.reference | {"question": question})
 
 
-def absent(asked: Question, language: str, twin: str) -> Question:
+def absent(question: Question, language: str, twin: str) -> Question:
     """The trial without what its answer rests on; a list that is all of it gives way to the corpus's prose.
 
     Unless the list can be made without it.
     """
-    context = asked.context
-    if isinstance(context, Listing) and (context.resolve is not None or not asked.rests_on):
+    context = question.context
+    if isinstance(context, Listing) and (context.resolve is not None or not question.rests_on):
         context = Prose() if context.without is None else replace(context, units=context.without, resolve=None)
-    needed = asked.rests_on
-    kept = [number for number in range(len(asked.needles)) if number not in needed]
-    said = NOT_FOUND[language]
+    needed = question.rests_on
+    remaining = [number for number in range(len(question.needles)) if number not in needed]
+    answer = NOT_FOUND[language]
     return replace(
-        asked,
-        needles=tuple(asked.needles[number] for number in kept),
-        depths=tuple(asked.depths[number] for number in kept),
+        question,
+        needles=tuple(question.needles[number] for number in remaining),
+        depths=tuple(question.depths[number] for number in remaining),
         needed=(),
-        distractors=asked.all_distractors,
-        answer=said,
-        reference=asked.reference
+        distractors=question.all_distractors,
+        answer=answer,
+        reference=question.reference
         # Who always abstains is always right here.
         | {
-            "answers": (said,),
+            "answers": (answer,),
             "parts": (),
             "absent": True,
             "control": "absent",
@@ -85,23 +85,23 @@ def absent(asked: Question, language: str, twin: str) -> Question:
     )
 
 
-def focused(asked: Question, twin: str) -> Question:
+def focused(question: Question, twin: str) -> Question:
     """The trial with nothing but what its answer rests on, in the order of the document; as short as it is."""
-    reference = asked.reference | {"control": "focused", "twin": twin}
-    if isinstance(asked.context, GrowingConversation):
-        ordered = sorted(range(len(asked.needles)), key=lambda number: (asked.depths[number], number))
-        rounds = [Round(asked.needles[number].ask, asked.needles[number].text) for number in ordered]
+    reference = question.reference | {"control": "focused", "twin": twin}
+    if isinstance(question.context, GrowingConversation):
+        ordered = sorted(range(len(question.needles)), key=lambda number: (question.depths[number], number))
+        rounds = [Round(question.needles[number].ask, question.needles[number].text) for number in ordered]
         alone_turns = GrowingConversation(lambda n: rounds[:n], None, fewest=len(rounds), most=len(rounds))
-        return replace(bare(asked), reference=reference, context=alone_turns)
-    listing = asked.context if isinstance(asked.context, Listing) else None
-    others = asked.context if isinstance(asked.context, OtherDocuments) else None
-    if listing is not None and (listing.resolve is not None or not asked.rests_on):
-        return replace(asked, reference=reference, context=replace(listing, most=listing.fewest, fill=False))
-    order = sorted(asked.rests_on, key=lambda number: (asked.depths[number], number))
+        return replace(bare(question), reference=reference, context=alone_turns)
+    listing = question.context if isinstance(question.context, Listing) else None
+    others = question.context if isinstance(question.context, OtherDocuments) else None
+    if listing is not None and (listing.resolve is not None or not question.rests_on):
+        return replace(question, reference=reference, context=replace(listing, most=listing.fewest, fill=False))
+    order = sorted(question.rests_on, key=lambda number: (question.depths[number], number))
     closes = others.separator if others else "\n"
-    units = tuple(f"{asked.needles[number].text}{closes}" for number in order)
+    units = tuple(f"{question.needles[number].text}{closes}" for number in order)
     if others:
-        names = tuple(asked.needles[number].name for number in order)
+        names = tuple(question.needles[number].name for number in order)
         reference |= {"arm": "focused", "documents": names, "cut_document": None}
     alone = Listing(
         units=lambda _n: units,
@@ -111,7 +111,7 @@ def focused(asked: Question, twin: str) -> Question:
         most=len(units),
         fill=False,
     )
-    return replace(bare(asked), reference=reference, context=alone)
+    return replace(bare(question), reference=reference, context=alone)
 
 
 # Each arm is a series of cells of its own beside the documents as they are (`--retriever none`), which it is compared
@@ -132,27 +132,27 @@ def asks_whole(task: Task, suite: Suite) -> bool:
     return not task.retrieves or AS_THEY_ARE in family_options(suite, RetrievalOptions).retriever
 
 
-def with_retriever(asked: Question, arm: str, twin: str) -> Question:
+def with_retriever(question: Question, arm: str, twin: str) -> Question:
     """The trial whose context is retrieved; `twin`: the label of the one on the documents as they are.
 
     Needles that are whole documents stay: they are among those that are searched.
     """
-    reference = asked.reference | {"retriever": arm, "twin": twin}
-    if asked.search is None:
+    reference = question.reference | {"retriever": arm, "twin": twin}
+    if question.search is None:
         raise ValueError(f"the task does not say what {arm} is to search")
-    if isinstance(asked.context, OtherDocuments):
-        return replace(asked, context=Chunks(arm, asked.search, asked.context), reference=reference)
-    return replace(bare(asked), context=Chunks(arm, asked.search), reference=reference)
+    if isinstance(question.context, OtherDocuments):
+        return replace(question, context=Chunks(arm, question.search, question.context), reference=reference)
+    return replace(bare(question), context=Chunks(arm, question.search), reference=reference)
 
 
 def check_arms(suites: Sequence[tuple[Task, Suite]]) -> None:
     """Refuse what cannot be retrieved: nothing to search, chunks of no length, no embedder. Raises `InputError`."""
     retrievers = (family_options(suite, RetrievalOptions).retriever for _, suite in suites)
-    asked = {arm for each in retrievers for arm in each if arm != AS_THEY_ARE}
-    if asked and not any(task.retrieves for task, _ in suites):
+    retrieving = {arm for each in retrievers for arm in each if arm != AS_THEY_ARE}
+    if retrieving and not any(task.retrieves for task, _ in suites):
         names = ", ".join(dict.fromkeys(task.name for task, _ in suites))
         remedy = f"nothing can be retrieved for {names}: use a task on documents, such as those of L-Eval"
-        raise InputError(OPTION, ",".join(sorted(asked)), remedy)
+        raise InputError(OPTION, ",".join(sorted(retrieving)), remedy)
     for task, suite in suites:
         arms = arms_of(task, suite)
         if not arms:

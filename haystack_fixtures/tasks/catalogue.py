@@ -119,19 +119,19 @@ def ask(task: Task, suite: Suite, cell: Cell, seed: int) -> Question:
     label, arm = split_label(cell.needle, arms_of(task, suite))
     label, control = split_label(label, () if arm else controls_of(task, suite))
     if not control and not arm:
-        asked = task.ask(suite, cell, seed)
+        question = task.ask(suite, cell, seed)
     else:
-        asked = task.ask(suite, replace(cell, needle=label, depth=task.depths(suite)[0]), seed)
-    known = _OPEN | {"question": asked.question, "language": suite.language}
-    asked = replace(asked, reference=known | asked.reference)
-    check_length_means(suite, asked.context)
+        question = task.ask(suite, replace(cell, needle=label, depth=task.depths(suite)[0]), seed)
+    known = _OPEN | {"question": question.question, "language": suite.language}
+    question = replace(question, reference=known | question.reference)
+    check_length_means(suite, question.context)
     if "absent" in controls_of(task, suite):
-        asked = may_abstain(asked, suite.language)
+        question = may_abstain(question, suite.language)
     if arm:
-        return with_retriever(asked, arm, label)
+        return with_retriever(question, arm, label)
     if control == "absent":
-        return absent(asked, suite.language, label)
-    return focused(asked, label) if control == "focused" else asked
+        return absent(question, suite.language, label)
+    return focused(question, label) if control == "focused" else question
 
 
 def controls_of(task: Task, suite: Suite) -> tuple[str, ...]:
@@ -154,16 +154,16 @@ def grid_misfits(settings: Settings, tasks: Tasks = TASKS) -> tuple[Misfit, ...]
 
 
 def _grid(settings: Settings, tasks: Tasks) -> tuple[tuple[Series, ...], tuple[Misfit, ...]]:
-    asked = [(task_named(suite.task, tasks), suite) for suite in settings.suites]
-    for check in dict.fromkeys(task.check for task, _ in asked if task.check):
-        check([suite for task, suite in asked if task.check == check])
-    check_arms(asked)
+    pairs = [(task_named(suite.task, tasks), suite) for suite in settings.suites]
+    for check in dict.fromkeys(task.check for task, _ in pairs if task.check):
+        check([suite for task, suite in pairs if task.check == check])
+    check_arms(pairs)
     specs = tuple(dict.fromkeys(settings.model))
     slugs = [slug(spec) if len(specs) > 1 else "" for spec in specs]
     series: dict[tuple[str, str, str], Series] = {}
     misfits: list[Misfit] = []
     count = 0
-    for task, suite in asked:
+    for task, suite in pairs:
         try:
             axes = list(_axes(task, suite))
         except TooShortError as error:
@@ -195,8 +195,8 @@ def _grid(settings: Settings, tasks: Tasks) -> tuple[tuple[Series, ...], tuple[M
                     )
                 series[suite.task, label, model] = Series(suite, task, spec, cells, number)
     if misfits and not series:
-        kept_free = max(suite.kept_free for _, suite in asked)
-        raise nothing_fits(misfits, (length for _, suite in asked for length in suite.lengths), kept_free)
+        kept_free = max(suite.kept_free for _, suite in pairs)
+        raise nothing_fits(misfits, (length for _, suite in pairs for length in suite.lengths), kept_free)
     return tuple(series.values()), tuple(misfits)
 
 
@@ -212,11 +212,11 @@ def sample_depths(
 def _axes(task: Task, suite: Suite) -> Iterator[tuple[str, tuple[int, ...], tuple[float | None, ...]]]:
     """Needle labels of a suite with their lengths and depths; retrievers have no depth, and controls neither."""
     labels = {without_language(label, suite): label for label in task.labels(suite)}
-    wanted = [name for name in labels if not suite.variants or name in suite.variants]
-    if labels and not wanted:
+    chosen = [name for name in labels if not suite.variants or name in suite.variants]
+    if labels and not chosen:
         has, wants = ", ".join(labels), ", ".join(suite.variants)
         raise TooShortError(max(suite.lengths), f"{suite.task} has {has} here, and not {wants}")
-    for label in (labels[name] for name in wanted):
+    for label in (labels[name] for name in chosen):
         lengths = task.lengths(suite, label)
         if not lengths:  # a row of a data set that is longer than all of them
             continue
@@ -264,37 +264,37 @@ def with_tasks(more: Sequence[object] = ()) -> Tasks:
 
     Raises `InputError` for two of one name, and for what is no task; their functions do for what goes wrong in them.
     """
-    found: dict[str, Task] = {}
+    by_name: dict[str, Task] = {}
     for task in chain(_installed(), *map(_tasks_in, more)):
         if not isinstance(task, Task):
             raise InputError("task", task, "is no Task; see docs/extend.md")
         if not _NAME.fullmatch(task.name):
             raise InputError("task", task.name, "give it a name of small letters, digits and _")
-        if task.name in TASKS or found.setdefault(task.name, task) is not task:
+        if task.name in TASKS or by_name.setdefault(task.name, task) is not task:
             raise InputError("task", task.name, "is the name of another task already; give yours a name of its own")
-    return MappingProxyType({**TASKS, **{name: guarded(task) for name, task in found.items()}})
+    return MappingProxyType({**TASKS, **{name: guarded(task) for name, task in by_name.items()}})
 
 
-def _tasks_in(given: object) -> Iterable[object]:
-    if given is None:
+def _tasks_in(value: object) -> Iterable[object]:
+    if value is None:
         return ()
-    return given if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+    return value if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
 
 
 def _installed() -> Iterator[object]:
     for entry in entry_points(group=GROUP):
         try:
-            found = entry.load()
+            loaded = entry.load()
         except Exception as error:  # noqa: BLE001 - whatever a package raises on import
             remedy = f"the entry point {entry.value} cannot be loaded ({type(error).__name__}: {error})"
             raise InputError("task", entry.name, remedy) from None
-        yield from _tasks_in(found)
+        yield from _tasks_in(loaded)
 
 
 def tasks_marked(name: str, tasks: Tasks) -> list[Task]:
     """The tasks of `@pytest.mark.cells(name)`: the one of that name, or a family's. Raises `InputError`."""
-    found = [task for task in tasks.values() if name in (task.name, task.family)]
-    if not found:
+    marked = [task for task in tasks.values() if name in (task.name, task.family)]
+    if not marked:
         families = [task.family for task in tasks.values() if task.family]
         raise InputError("@pytest.mark.cells", name, near_names(name, [*tasks, *families]))
-    return found
+    return marked

@@ -106,7 +106,7 @@ class Material:
 
     @cached_property
     def _bearing(self) -> frozenset[int]:
-        return frozenset(at for asked in self._asked.values() for at in (*asked.gold, *asked.barred))
+        return frozenset(at for question in self._asked.values() for at in (*question.gold, *question.barred))
 
 
 def material_of(suite: Suite) -> Material:

@@ -35,15 +35,15 @@ _ROUNDS = ((0, 1), (2, 3))
 
 
 def _shot(
-    rng: Random, place: int, number: int, words: Sequence[str], shared: Sequence[str], asked: Sequence[str]
+    rng: Random, turn: int, number: int, words: Sequence[str], shared: Sequence[str], avoided: Sequence[str]
 ) -> str:
     """The input of a class's shot in a round; never the words that are asked about."""
-    if place < len(_ROUNDS):
-        pair = (number + place) % _CLASSES
-        return " ".join(shuffled(rng, [words[word] for word in _ROUNDS[place]] + list(shared[2 * pair : 2 * pair + 2])))
+    if turn < len(_ROUNDS):
+        pair = (number + turn) % _CLASSES
+        return " ".join(shuffled(rng, [words[word] for word in _ROUNDS[turn]] + list(shared[2 * pair : 2 * pair + 2])))
     while True:
         drawn = sample(rng, words, 2) + sample(rng, shared, 2)
-        if set(drawn) != set(asked):
+        if set(drawn) != set(avoided):
             return " ".join(shuffled(rng, drawn))
 
 
@@ -53,8 +53,8 @@ def _icl(suite: Suite, cell: Cell, seed: int) -> Question:
     classes = [drawn[start : start + _CLASS_WORDS] for start in range(0, _CLASSES * _CLASS_WORDS, _CLASS_WORDS)]
     shared = drawn[_CLASSES * _CLASS_WORDS :]
     numbers = [str(number) for number in sample(rng, _NUMBERS, _CLASSES)]
-    asked = below(rng, _CLASSES)
-    text = " ".join(shuffled(rng, [classes[asked][pick(rng, part)] for part in _ROUNDS] + sample(rng, shared, 2)))
+    answer = below(rng, _CLASSES)
+    text = " ".join(shuffled(rng, [classes[answer][pick(rng, part)] for part in _ROUNDS] + sample(rng, shared, 2)))
 
     def units(n: int) -> list[str]:
         shots = draws("icl", 1, seed, cell.repeat, "shots")
@@ -68,14 +68,14 @@ def _icl(suite: Suite, cell: Cell, seed: int) -> Question:
         return lines[:n]
 
     def resolve(n: int) -> tuple[str, Mapping[str, Any]]:
-        return numbers[asked], {"shots": n}
+        return numbers[answer], {"shots": n}
 
     return Question(
         question=table("examples", suite.language)["icl"].format(text=text),
-        answer=numbers[asked],
+        answer=numbers[answer],
         reference={
-            "answers": (numbers[asked],),
-            "distractors": tuple(number for number in numbers if number != numbers[asked]),
+            "answers": (numbers[answer],),
+            "distractors": tuple(number for number in numbers if number != numbers[answer]),
             "chance": 1 / _CLASSES,
             "floor": 1 / len(_NUMBERS),
         },

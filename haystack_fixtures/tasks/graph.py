@@ -168,8 +168,8 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     names = NodeNames(rng, key)
     around = _levels_around(rng, names, steps) if steps else _parents_around(rng, names)
     sentences = table("graph", suite.language)
-    asked = sentences["bfs" if steps else "parents"].format(start=around.start, steps=steps)
-    question = f"{asked}{sentences['answer']}"
+    operation = sentences["bfs" if steps else "parents"].format(start=around.start, steps=steps)
+    question = f"{operation}{sentences['answer']}"
 
     def other_lines(count: int) -> list[str]:
         """The first of the lines that the answer does not rest on."""

@@ -172,14 +172,16 @@ def _drawn(language: str, count: int, recipe: Recipe) -> _DrawnPieces:
 
 def _wanted_number(seed: int, repeat: int, count: int) -> int:
     """Which of the pieces is asked for, from 1: each of them once in as many repeats."""
-    block, place = divmod(repeat, count)
-    return shuffled(draws("mrcr", 1, seed, count, "order", block), range(1, count + 1))[place]
+    block, turn = divmod(repeat, count)
+    return shuffled(draws("mrcr", 1, seed, count, "order", block), range(1, count + 1))[turn]
 
 
-def _depths_around(depth: float, wanted: int, count: int) -> tuple[float, ...]:
+def _depths_around(depth: float, number_asked: int, count: int) -> tuple[float, ...]:
     """Depths in percent: the wanted one at `depth`, those before it evenly from the start, the others to the end."""
-    before = [depth * number / wanted for number in range(wanted - 1)]
-    after = [depth + (100 - depth) * number / (count - wanted + 1) for number in range(1, count - wanted + 1)]
+    before = [depth * number / number_asked for number in range(number_asked - 1)]
+    after = [
+        depth + (100 - depth) * number / (count - number_asked + 1) for number in range(1, count - number_asked + 1)
+    ]
     return (*before, depth, *after)
 
 

@@ -17,8 +17,8 @@ def _labels(suite: Suite) -> tuple[str, ...]:
 
 
 def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
-    own = f"{cell.repeat} {cell.length} {cell.depth}" if suite.needle_set == EACH else ""
-    drawn = draw_set(suite.needle_set, suite.language, seed=seed, repeat=own or cell.repeat)
+    trial_name = f"{cell.repeat} {cell.length} {cell.depth}" if suite.needle_set == EACH else ""
+    drawn = draw_set(suite.needle_set, suite.language, seed=seed, repeat=trial_name or cell.repeat)
     needle = next(needle for needle in drawn.needles if labelled(needle.name, suite) == cell.needle)
     assert cell.depth is not None
     return Question(
@@ -31,7 +31,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
             "statement": needle.text.strip(),
             "keyword": suite.keyword or needle.keyword or needle.answer,
             "distractors": needle.distractor_answers,
-            **({"sample": crc32(own.encode())} if own else {}),
+            **({"sample": crc32(trial_name.encode())} if trial_name else {}),
         },
     )
 
@@ -63,15 +63,15 @@ def _multi_needle_ask(suite: Suite, cell: Cell, seed: int) -> Question:
     # A keyword is the end of a chain of facts: then it is the answer. Without one every needle's value is wanted, where
     # the joint answer has them; else that is the answer.
     if keyword or not all(value in joint.answer for value in values):
-        wanted: dict[str, tuple[str, ...]] = {"answers": (keyword or joint.answer,)}
+        expected: dict[str, tuple[str, ...]] = {"answers": (keyword or joint.answer,)}
     else:
-        wanted = {"answers": (), "parts": values}
+        expected = {"answers": (), "parts": values}
     return Question(
         needles=drawn.needles,
         depths=tuple(even_depths(cell.depth, count) if diff is None else spaced_depths(cell.depth, diff, count)),
         question=joint.question,
         answer=joint.answer,
-        reference=wanted | {"statement": joint.answer, "keyword": keyword},
+        reference=expected | {"statement": joint.answer, "keyword": keyword},
         joint=True,
     )
 

@@ -149,8 +149,8 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
 def _ask_absent(suite: Suite, cell: Cell, seed: int) -> Question:
     material = material_of(suite)
     label, _, arm = without_language(cell.needle, suite).rpartition("_")
-    question, said = material.asked(label), NOT_FOUND[suite.language]
-    reference: dict[str, Any] = {"answers": (said,), "absent": True, "arm": arm, "twin": labelled(label, suite)}
+    question, phrase = material.asked(label), NOT_FOUND[suite.language]
+    reference: dict[str, Any] = {"answers": (phrase,), "absent": True, "arm": arm, "twin": labelled(label, suite)}
     # Who always abstains is always right here.
     reference |= {"floor": 1.0}
     if arm == "absent":

@@ -83,9 +83,9 @@ class World:
         facts: dict[str, list[Fact]] = {"go": [], "take": [], "drop": [], "give": []}
         for person, here in self.room.items():
             facts["go"] += [
-                Fact("go", person, place=place)
-                for place in self.rooms
-                if place != here and self.visited[person].count(place) < _FORMS["go"]
+                Fact("go", person, place=room)
+                for room in self.rooms
+                if room != here and self.visited[person].count(room) < _FORMS["go"]
             ]
         for person, here in self.room.items():
             for thing in self.things:
@@ -96,7 +96,7 @@ class World:
                     for other, there in self.room.items():
                         if other != person and there == here:
                             self._add(facts, Fact("give", person, thing=thing, other=other))
-        return {kind: found for kind, found in facts.items() if found}
+        return {kind: options for kind, options in facts.items() if options}
 
     def _add(self, facts: Mapping[str, list[Fact]], fact: Fact) -> None:
         """Add a fact that can still be told in other words."""
@@ -147,25 +147,25 @@ def _where_object(rng: Random, language: str) -> WorldStory:
         return _where_object(rng, language)
     thing = pick(rng, handled)
     holder = world.holder.get(thing)
-    place = world.lies_in[thing] if holder is None else world.room[holder]
+    room = world.lies_in[thing] if holder is None else world.room[holder]
     holders = [fact.other or fact.person for fact in world.facts if fact.thing == thing]
     needed = tuple(sorted({*world.about(thing), *world.needed(holders)}))
-    return WorldStory(tuple(world.facts), {"thing": thing}, place, world.rooms, needed, _room_floor(language))
+    return WorldStory(tuple(world.facts), {"thing": thing}, room, world.rooms, needed, _room_floor(language))
 
 
 def _where_before(rng: Random, language: str) -> WorldStory:
     world = _random_world(rng, language)
     moves = [
-        (person, before, place)
+        (person, before, room)
         for person in world.people
-        for before, place in zip(world.visited[person], world.visited[person][1:], strict=False)
-        if world.visited[person].count(place) == 1
+        for before, room in zip(world.visited[person], world.visited[person][1:], strict=False)
+        if world.visited[person].count(room) == 1
     ]
     if not moves:
         return _where_before(rng, language)
-    person, before, place = pick(rng, moves)
-    asked, needed, floor = {"person": person, "place": place}, world.needed([person]), _room_floor(language)
-    return WorldStory(tuple(world.facts), asked, before, world.rooms, needed, floor, (place,))
+    person, before, room = pick(rng, moves)
+    fields, needed, floor = {"person": person, "place": room}, world.needed([person]), _room_floor(language)
+    return WorldStory(tuple(world.facts), fields, before, world.rooms, needed, floor, (room,))
 
 
 def _who_has(rng: Random, language: str) -> WorldStory:
@@ -181,10 +181,10 @@ def _yes_no(rng: Random, language: str) -> WorldStory:
     world = _random_world(rng, language)
     person, truth = pick(rng, world.people), below(rng, 2)
     here = world.room[person]
-    place = here if truth == _YES else pick(rng, [room for room in world.rooms if room != here])
+    room_asked = here if truth == _YES else pick(rng, [room for room in world.rooms if room != here])
     labels = words("state_world", language, "polar")[:2]
-    asked = {"person": person, "place": place}
-    return WorldStory(tuple(world.facts), asked, labels[truth], labels, world.needed([person]), 1 / 2)
+    fields = {"person": person, "place": room_asked}
+    return WorldStory(tuple(world.facts), fields, labels[truth], labels, world.needed([person]), 1 / 2)
 
 
 def _yes_no_maybe(rng: Random, language: str) -> WorldStory:
@@ -197,10 +197,10 @@ def _yes_no_maybe(rng: Random, language: str) -> WorldStory:
         last = max(number for number, fact in enumerate(world.facts) if person in (fact.person, fact.other))
         either = Fact("either", person, place=known[0], other=known[1])
         world.facts.insert(last + 1 + below(rng, len(world.facts) - last), either)
-    place = pick(rng, [room for room in world.rooms if room not in known] if truth == _NO else known)
+    room_asked = pick(rng, [room for room in world.rooms if room not in known] if truth == _NO else known)
     labels = words("state_world", language, "polar")
     needed = world.needed([person], ["go", "either"])
-    return WorldStory(tuple(world.facts), {"person": person, "place": place}, labels[truth], labels, needed, 1 / 3)
+    return WorldStory(tuple(world.facts), {"person": person, "place": room_asked}, labels[truth], labels, needed, 1 / 3)
 
 
 def _how_many(rng: Random, language: str) -> WorldStory:

@@ -161,7 +161,7 @@ def _multivalue(task: str, suite: Suite, cell: Cell, seed: int) -> Question:
 def _superseded(suite: Suite, cell: Cell, seed: int) -> Question:
     language = suite.language
     name = without_language(cell.needle, suite)
-    count, wanted = _UPDATES[name], name.rsplit("_", 1)[1]
+    count, which = _UPDATES[name], name.rsplit("_", 1)[1]
     # The same updates whatever is asked about them.
     rng = draws("superseded", 1, seed, cell.repeat, count, language)
     kind, (key,), values = _draw_kind(rng, language), _draw_keys(rng, language, 1), draw_numbers(rng, count)
@@ -170,7 +170,7 @@ def _superseded(suite: Suite, cell: Cell, seed: int) -> Question:
     days = [number * _DAYS + below(rng, _DAYS - 2) for number in range(count)]
     chosen = below(rng, count - 1)  # never the latest
     asked_day = days[chosen] + 1 + below(rng, days[chosen + 1] - days[chosen] - 1)
-    right = {"latest": count - 1, "earliest": 0, "asof": chosen}[wanted]
+    right = {"latest": count - 1, "earliest": 0, "asof": chosen}[which]
     order = list(range(count))
     while "shuffled" in name and order[-1] == count - 1:
         order = shuffled(rng, order)
@@ -178,7 +178,7 @@ def _superseded(suite: Suite, cell: Cell, seed: int) -> Question:
         _sentences(language)["update"].format(date=_date(day, language), kind=kind, key=key, value=value)
         for day, value in zip(days, values, strict=True)
     ]
-    form = table("keys", language, "questions")[wanted]
+    form = table("keys", language, "questions")[which]
     question = form.format(kind=kind, key=key, date=_date(asked_day, language))
     wrong = [number for number in range(count) if number != right]
     wrong_values = tuple(values[number] for number in wrong)

@@ -6,7 +6,9 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta, ValidationError, convert
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
@@ -103,9 +105,9 @@ class Question:
         return tuple(text for needle in self.needles for text in needle.distractors) + self.distractors
 
 
-def bare(asked: Question) -> Question:
+def bare(question: Question) -> Question:
     """The same with no statement placed anywhere: another context takes their place."""
-    return replace(asked, needles=(), depths=(), needed=(), distractors=(), avoid=())
+    return replace(question, needles=(), depths=(), needed=(), distractors=(), avoid=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,67 +183,56 @@ def without_language(label: str, suite: Suite) -> str:
     return label if suite.language == "en" else label.removesuffix(f"_{suite.language}")
 
 
+# What the functions of other people's tasks return, and what is wrong where they do not.
+_Percent = Annotated[float, Meta(ge=0, le=100)]
+_RETURNED: dict[str, tuple[Any, str]] = {
+    "labels": (tuple[Annotated[str, Meta(min_length=1)], ...], 'needle labels, a tuple of texts such as ("code",)'),
+    "depths": (
+        Annotated[tuple[_Percent | None, ...], Meta(min_length=1)],
+        "depths in percent, such as (0.0, 50.0, 100.0), or (None,) where nothing is placed",
+    ),
+    "lengths": (tuple[Annotated[int, Meta(gt=0)], ...], "lengths, a tuple of whole numbers of tokens"),
+    "ask": (Any, "Question; see docs/extend.md"),
+}
+
+
 def guarded(task: Task) -> Task:
     """The same task. What its functions raise, and values of a wrong kind, become `InputError`."""
-    return replace(
-        task,
-        labels=_call(task, "labels", task.labels, _texts),
-        depths=_call(task, "depths", task.depths, _depths),
-        lengths=_call(task, "lengths", task.lengths, _lengths),
-        ask=_call(task, "ask", task.ask, _asked),
-    )
+    functions: dict[str, Any] = {name: _guard(task.name, name, getattr(task, name)) for name in _RETURNED}
+    return replace(task, **functions)
 
 
-def _call(task: Task, name: str, function: Callable[..., Any], fault: Callable[[Any], str]) -> Callable[..., Any]:
+def _guard(task: str, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    where = f"task {task}, its `{name}`"
+
     def call(*values: Any) -> Any:
         try:
-            result = function(*values)
+            returned = function(*values)
         except InputError:
             raise
         except Exception as error:
-            problem = f"raised {type(error).__name__}: {error}"
-            raise InputError(f"task {task.name}, its `{name}`", _place(error), problem) from error
-        if problem := fault(result):
-            raise InputError(f"task {task.name}, its `{name}`", result, problem)
-        return result
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            position = f"{Path(last.filename).name}:{last.lineno}"
+            raise InputError(where, position, f"raised {type(error).__name__}: {error}") from error
+        kind, expected = _RETURNED[name]
+        try:
+            converted = convert(returned, kind)
+            if name == "ask" and not isinstance(returned, Question):
+                raise ValidationError
+        except ValidationError:
+            raise InputError(where, returned, f"returns no {expected}") from None
+        if isinstance(returned, Question):
+            _check_depths(where, returned)
+        return converted
 
     return call
 
 
-def _place(error: Exception) -> str:
-    """`conftest.py:12`, where it was raised."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{Path(last.filename).name}:{last.lineno}"
-
-
-def _texts(found: Any) -> str:
-    good = _is_sequence(found) and all(isinstance(label, str) and label for label in found)
-    return "" if good else 'returns needle labels, a tuple of texts such as ("code",)'
-
-
-def _depths(found: Any) -> str:
-    good = _is_sequence(found) and found and all(depth is None or _is_percent(depth) for depth in found)
-    return "" if good else "returns depths in percent, such as (0.0, 50.0, 100.0), or (None,) where nothing is placed"
-
-
-def _lengths(found: Any) -> str:
-    good = _is_sequence(found) and all(type(length) is int and length > 0 for length in found)
-    return "" if good else "returns lengths, a tuple of whole numbers of tokens"
-
-
-def _asked(found: Any) -> str:
-    if not isinstance(found, Question):
-        return "returns a Question; see docs/extend.md"
-    if len(found.needles) != len(found.depths):
-        return f"has {len(found.needles)} needles and {len(found.depths)} depths: give every needle one"
-    if not all(_is_percent(depth) for depth in found.depths):
-        return f"has the depths {found.depths}: each is a percent from 0 to 100; `no_depths` tasks have no needles"
-    return ""
-
-
-def _is_percent(depth: Any) -> bool:
-    return isinstance(depth, int | float) and 0 <= depth <= 100
-
-
-def _is_sequence(found: Any) -> bool:
-    return isinstance(found, Sequence) and not isinstance(found, str)
+def _check_depths(where: str, question: Question) -> None:
+    depths = question.depths
+    if len(question.needles) != len(depths):
+        remedy = f"has {len(question.needles)} needles and {len(depths)} depths: give every needle one"
+        raise InputError(where, question, remedy)
+    if not all(isinstance(depth, int | float) and 0 <= depth <= 100 for depth in depths):
+        remedy = f"has the depths {depths}: each is a percent from 0 to 100; `no_depths` tasks have no needles"
+        raise InputError(where, question, remedy)

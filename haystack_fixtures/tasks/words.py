@@ -25,10 +25,10 @@ def _file(name: str) -> Mapping[str, Any]:
 @cache
 def table(name: str, language: str, *keys: str) -> Mapping[str, Any]:
     """The table of one language (`en`, `zh`) in `data/NAME.toml`, or the one that `keys` lead to in it."""
-    found: Any = _file(name)[language]
+    content: Any = _file(name)[language]
     for key in keys:
-        found = found[key]
-    return dict(found)
+        content = content[key]
+    return dict(content)
 
 
 @cache
@@ -49,7 +49,7 @@ def people(language: str) -> tuple[str, ...]:
     parts = table("people", language)
     if "names" in parts:
         return words("people", language, "names")
-    return tuple(surname + given for surname in parts["surnames"].split() for given in parts["given"].split())
+    return tuple(surname + names for surname in parts["surnames"].split() for names in parts["given"].split())
 
 
 def draw_people(rng: Random, language: str, count: int) -> list[str]:

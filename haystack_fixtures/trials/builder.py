@@ -101,8 +101,8 @@ class TrialBuilder:
     def canary_trial(self, suite: Suite, cell: Cell, ends: Canaries) -> Trial:
         """The trial of a cell with another question: what are the marks at both ends of the text?"""
         marks = f"{ends.start_mark}, {ends.end_mark}"
-        asked = replace(self._asked(suite, cell), question=ends.question, answer=marks, answer_prefix="")
-        return self._build(suite, cell, asked, ends.question)
+        question = replace(self._asked(suite, cell), question=ends.question, answer=marks, answer_prefix="")
+        return self._build(suite, cell, question, ends.question)
 
     def build(self, suite: Suite, cell: Cell) -> Trial:
         """Build the trial of a cell. Raises `InputError` when no prompt of that length can hold what is asked."""
@@ -121,22 +121,22 @@ class TrialBuilder:
 
     def answer_tokens(self, suite: Suite, cell: Cell) -> int:
         """Tokens of the answer that is wanted of a cell word for word, and of its end; 0 where none is."""
-        asked = self._asked(suite, cell)
-        return self._answer_tokens(asked) if asked.verbatim else 0
+        question = self._asked(suite, cell)
+        return self._answer_tokens(question) if question.verbatim else 0
 
-    def _answer_tokens(self, asked: Question) -> int:
-        return len(self._tokenizer.encode(asked.answer).ids) + 1
+    def _answer_tokens(self, question: Question) -> int:
+        return len(self._tokenizer.encode(question.answer).ids) + 1
 
     def _asked(self, suite: Suite, cell: Cell) -> Question:
         # A row of a data set may have millions of characters.
         return self._ask(suite, cell) if self._tasks[suite.task].rows else self._kept_asked(suite, cell)
 
     def _ask(self, suite: Suite, cell: Cell) -> Question:
-        asked = ask(self._tasks[suite.task], suite, cell, self._settings.seed)
-        if not isinstance(asked.context, Chunks):
-            return asked
-        recipe = self._retrieval.recipe(suite, asked.context.retriever)
-        return replace(asked, material=f"{asked.material}\n{recipe}")
+        question = ask(self._tasks[suite.task], suite, cell, self._settings.seed)
+        if not isinstance(question.context, Chunks):
+            return question
+        recipe = self._retrieval.recipe(suite, question.context.retriever)
+        return replace(question, material=f"{question.material}\n{recipe}")
 
     def _laid_out(self, suite: Suite, question: str, mark: str, introduction: str) -> tuple[Message, ...]:
         messages = lay_out(
@@ -188,8 +188,8 @@ class TrialBuilder:
             text, ids = raw_text(messages, self.shape(trial.suite).raw_end), [*self._tokenizer.bos]
         ids += self._tokenizer.encode(text).ids.tolist()
         prompt = bare_prompt(messages, text, ids)
-        asked = replace(trial.asked, question=then.question, answer=then.answer, context=Prose(), follow_up=None)
-        return replace(trial, asked=asked, prompt=prompt)
+        question = replace(trial.asked, question=then.question, answer=then.answer, context=Prose(), follow_up=None)
+        return replace(trial, asked=question, prompt=prompt)
 
     def _build(self, suite: Suite, cell: Cell, asked: Question, question: str) -> Trial:
         # Servers cache by blocks from the start of the prompt: a different first line shares no block.
@@ -251,23 +251,23 @@ RECIPE_VERSION = 1
 _encode = JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 
 
-def _turns(asked: Question) -> tuple[str, ...]:
+def _turns(question: Question) -> tuple[str, ...]:
     """Hash of a conversation that is given as it is: no draw says what it is."""
-    if not isinstance(asked.context, Conversation):
+    if not isinstance(question.context, Conversation):
         return ()
-    turns = _encode([[turn.role, turn.text] for turn in asked.context.turns])
+    turns = _encode([[turn.role, turn.text] for turn in question.context.turns])
     return (sha256(turns.encode("utf-8", "surrogatepass")).hexdigest(),)
 
 
-def trial_key(suite_recipe: Mapping[str, Any], cell: Cell, asked: Question) -> str:
+def trial_key(suite_recipe: Mapping[str, Any], cell: Cell, question: Question) -> str:
     """The sha256 of the recipe of one trial: what its suite has in common, and what is its own."""
-    extra = (asked.introduction, asked.material, asked.answer_prefix, *_turns(asked))
-    needles = [[*([needle.ask] if needle.ask else []), needle.text, *needle.distractors] for needle in asked.needles]
+    extra = (question.introduction, question.material, question.answer_prefix, *_turns(question))
+    needles = [[*([needle.ask] if needle.ask else []), needle.text, *needle.distractors] for needle in question.needles]
     varying = {
         "cell": [cell.task, cell.length, cell.depth, cell.needle, cell.repeat],
-        "depths": asked.depths,
-        "needles": needles + ([["", *asked.distractors]] if asked.distractors else []),
-        "question": [asked.question, *extra] if any(extra) else asked.question,
+        "depths": question.depths,
+        "needles": needles + ([["", *question.distractors]] if question.distractors else []),
+        "question": [question.question, *extra] if any(extra) else question.question,
     }
     recipe = _encode({**suite_recipe, **varying})
     return sha256(recipe.encode("utf-8", "surrogatepass")).hexdigest()

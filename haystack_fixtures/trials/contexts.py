@@ -178,8 +178,8 @@ class ContextBuilder:
     def _message_cut(self, frame: Surroundings, document: Document) -> tuple[Surroundings, Document]:
         """The document with all of its message around it, cut in the middle as one text."""
         messages = frame.messages(CONTEXT)
-        place = next(place for place, message in enumerate(messages) if CONTEXT in message.content)
-        head, _, tail = messages[place].content.partition(CONTEXT)
+        at_message = next(at_message for at_message, message in enumerate(messages) if CONTEXT in message.content)
+        head, _, tail = messages[at_message].content.partition(CONTEXT)
         text = f"{head}{document.text}{tail}"
         encoded = self._encoded(text)
         tokens = len(encoded.ids)
@@ -190,9 +190,9 @@ class ContextBuilder:
             before=frame.before.removesuffix(head),
             after=frame.after.removeprefix(tail),
             messages=lambda context: (
-                *messages[:place],
-                Message(messages[place].role, context),
-                *messages[place + 1 :],
+                *messages[:at_message],
+                Message(messages[at_message].role, context),
+                *messages[at_message + 1 :],
             ),
         )
         return bare, replace(document, text=text, most=0, cut=max(0.0, 1 - document.most / tokens))

@@ -51,11 +51,12 @@ def of_one_file(suite: Suite, repeat: int) -> tuple[Suite, int]:
 
     As OpenCompass goes: all repeats of a file, then those of the next; what is more begins again.
     """
-    each, files = suite.repeats_per_file, suite.file_list
-    if not each:
+    per_file, files = suite.repeats_per_file, suite.file_list
+    if not per_file:
         return suite, repeat
-    rounds, place = divmod(repeat, each * len(files))
-    return structs.replace(suite, file_list=(files[place // each],), repeats_per_file=0), rounds * each + place % each
+    rounds, index = divmod(repeat, per_file * len(files))
+    one_file = structs.replace(suite, file_list=(files[index // per_file],), repeats_per_file=0)
+    return one_file, rounds * per_file + index % per_file
 
 
 class SourcePool:

@@ -45,12 +45,12 @@ class DataSetRows:
 
     def data(self, suite: Suite) -> DataSet:
         """The user's copy. Raises `InputError` where none is named."""
-        given = family_options(suite, DataOptions).data
-        if given is None:
+        name = family_options(suite, DataOptions).data
+        if name is None:
             hub = f", or {OPTION} hf:{self.layout.hub}" if self.layout.hub else ""
             remedy = f"{suite.task} asks rows of {self.layout.name}: name your copy with {OPTION} PATH{hub}"
             raise InputError(OPTION, "", remedy)
-        return open_data(given, self.layout)
+        return open_data(name, self.layout)
 
     def of(self, suite: Suite) -> Mapping[str, RowSummary]:
         """The rows that a suite asks, by label. Raises `InputError`."""
@@ -252,23 +252,23 @@ def as_authors_fill(document: str, question: ChoiceQuestion) -> tuple[str, str]:
     A document that holds `$Q$` or `$C_A$` then has question and choices in it, too.
     """
     names = ("$Q$", *(f"$C_{letter}$" for letter in LETTERS))
-    filled, asked = document.strip(), replace(question, text=names[0], choices=names[1:]).asked
+    filled, shown = document.strip(), replace(question, text=names[0], choices=names[1:]).asked
     for name, text in zip(names, (question.text, *question.choices), strict=True):
-        filled, asked = filled.replace(name, text), asked.replace(name, text)
-    return filled, asked
+        filled, shown = filled.replace(name, text), shown.replace(name, text)
+    return filled, shown
 
 
 def _longbench_v2(book: Literal["open", "closed"], suite: Suite, cell: Cell, _seed: int) -> Question:
     entries, options = _BOOKS.of(suite), family_options(suite, DataOptions)
     entry = entries[cell.needle]
     question, text = choice_question(entry), _BOOKS.data(suite).text(entry.number)
-    context, asked = Document(text.strip(), "ends", "none" if options.data_cut == "none" else "exact"), question.asked
+    context, shown = Document(text.strip(), "ends", "none" if options.data_cut == "none" else "exact"), question.asked
     if options.data_cut == "compat":
-        filled, asked = as_authors_fill(text, question)
+        filled, shown = as_authors_fill(text, question)
         context = Document(filled, truncation="never", most=options.data_window)
     answers = Counter(str(each.row["answer"]).strip() for each in entries.values())
     return Question(
-        question=asked,
+        question=shown,
         answer=f"The correct answer is ({question.answer}).",
         reference={
             "answers": (question.answer,),

@@ -99,10 +99,10 @@ def _messages_of(prompt: str, number: int) -> tuple[Turn, ...]:
 def openai_mrcr_reference(prompt: str, entry: RowSummary) -> dict[str, Any]:
     """The reference of a row. Raises `InputError`."""
     row, messages = entry.row, _messages_of(prompt, entry.number)
-    string, wanted = row["random_string_to_prepend"], row["desired_msg_index"]
+    string, index = row["random_string_to_prepend"], row["desired_msg_index"]
     replies = [at for at, turn in enumerate(messages) if turn.role == "assistant" and at]
     rounds = [(messages[at - 1].text, messages[at].text) for at in replies]
-    at = replies.index(wanted + 1) if isinstance(wanted, int) and wanted + 1 in replies else None
+    at = replies.index(index + 1) if isinstance(index, int) and index + 1 in replies else None
     return mrcr_reference(row["answer"], string, pieces_of(rounds, row["answer"].removeprefix(string), at))
 
 

@@ -63,12 +63,12 @@ def draw_chain(rng: Random, language: str, links: int) -> KinshipChain:
 def _draw_people(rng: Random, language: str, count: int) -> Sequence[tuple[str, bool]]:
     """Names, and whether it is a woman's."""
     kinship = table("kinship", language)
-    given, families, joiner = [*kinship["women"], *kinship["men"]], kinship["families"], kinship["joiner"]
-    if count <= min(len(given), len(families)):
-        drawn = list(zip(sample(rng, range(len(given)), count), sample(rng, range(len(families)), count), strict=True))
+    firsts, families, joiner = [*kinship["women"], *kinship["men"]], kinship["families"], kinship["joiner"]
+    if count <= min(len(firsts), len(families)):
+        drawn = list(zip(sample(rng, range(len(firsts)), count), sample(rng, range(len(families)), count), strict=True))
     else:
-        drawn = [divmod(number, len(families)) for number in sample(rng, range(len(given) * len(families)), count)]
-    names = [(given[first], families[last]) for first, last in drawn]
+        drawn = [divmod(number, len(families)) for number in sample(rng, range(len(firsts) * len(families)), count)]
+    names = [(firsts[first], families[last]) for first, last in drawn]
     women = set(kinship["women"])
     return [(joiner.join(name if joiner else name[::-1]), name[0] in women) for name in names]
 
@@ -149,10 +149,10 @@ def _atc(suite: Suite, cell: Cell, seed: int) -> Question:
     youngest, eldest, far = chain.people[0], chain.people[-1], sum(chain.generations)
     answer = {"distance": str(far), "descendant": youngest}.get(kind, eldest)
     sentences = table("kinship", suite.language, "atc")
-    asked = sentences[kind].format(young=youngest, old=eldest, far=far)
+    question = sentences[kind].format(young=youngest, old=eldest, far=far)
     close = sentences["close_number" if kind == "distance" else "close_name"]
     return Question(
-        question=f"{sentences['lead']}{asked}{close}",
+        question=f"{sentences['lead']}{question}{close}",
         answer=_boxed(answer),
         reference={
             "answers": (answer,),

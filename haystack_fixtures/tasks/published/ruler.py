@@ -81,7 +81,7 @@ def _retrieval(kind: RetrievalKind, suite: Suite, cell: Cell, seed: int) -> Ques
     # A key's values stand behind each other.
     stated = list(islice(_statements(rng, kind, language), kind.num_needle_k * kind.num_needle_v))
     queries = sample(rng, list(dict.fromkeys(each.key for each in stated)), kind.num_needle_q)
-    wanted = [each for query in queries for each in stated if each.key == query]
+    targets = [each for query in queries for each in stated if each.key == query]
     others = [each for each in stated if each.key not in queries]
 
     def more(count: int) -> list[_KeyStatement]:
@@ -90,10 +90,10 @@ def _retrieval(kind: RetrievalKind, suite: Suite, cell: Cell, seed: int) -> Ques
     distractors = tuple(each.value for each in (more(_KNOWN) if kind.among else others))
     forms = sentences("niah", language)["several" if kind.several else "one"]
     fields = _value_names(kind, language) | {"query": _joined(queries, language)}
-    question, values = forms["question"].format(**fields), tuple(each.value for each in wanted)
+    question, values = forms["question"].format(**fields), tuple(each.value for each in targets)
     needles = [
         Needle(f"asked{number}", each.text, question, each.value, key=each.key, distractor_answers=distractors)
-        for number, each in enumerate(wanted)
+        for number, each in enumerate(targets)
     ]
     if not kind.among:
         needles += [Needle(f"other{number}", each.text, "", "") for number, each in enumerate(others)]
@@ -108,7 +108,7 @@ def _retrieval(kind: RetrievalKind, suite: Suite, cell: Cell, seed: int) -> Ques
             "distractors": distractors,
             "chance": len(queries) / kind.num_needle_k if kind.num_needle_k > len(queries) else 0.0,
         },
-        needed=tuple(range(len(wanted))),
+        needed=tuple(range(len(targets))),
         context=Listing(lambda count: [f"{each.text}\n" for each in more(count)]) if kind.among else Prose(),
         introduction=forms["introduction"].format(**fields),
         answer_prefix=forms["prefix"].format(**fields),
@@ -198,8 +198,8 @@ def _example(rng: Random, unlike: str, language: str) -> str:
     value, names = _chain(rng, _EXAMPLE_LETTERS, unlike)
     lines = [UNIT[language]] * _EXAMPLE_LINES
     places = sorted(sample(rng, range(_EXAMPLE_LINES + 1), _HOPS + 1), reverse=True)
-    for place, text in zip(places, reversed(_assignments(value, names)), strict=True):
-        lines.insert(place, text)
+    for line, text in zip(places, reversed(_assignments(value, names)), strict=True):
+        lines.insert(line, text)
     forms, fields = sentences("vt", language), {"value": value, "count": _HOPS + 1}
     question, prefix = forms["question"].format(**fields), forms["prefix"].format(**fields)
     text = "\n".join(lines)

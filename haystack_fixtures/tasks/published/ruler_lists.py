@@ -77,7 +77,7 @@ def _ranked_words(rng: Random, count: int) -> list[str]:
 def _frequent_words(suite: Suite, cell: Cell, seed: int) -> Question:
     parts = trial_seeds("ruler_fwe", suite, cell, seed)
     ranked = _ranked_words(draws(*parts), 1 + _WANTED + _KNOWN)
-    wanted = tuple(ranked[1 : 1 + _WANTED])
+    top = tuple(ranked[1 : 1 + _WANTED])
 
     def units(entries: int) -> list[str]:
         counts = rank_counts(entries)
@@ -86,13 +86,13 @@ def _frequent_words(suite: Suite, cell: Cell, seed: int) -> Question:
         return [f"{word} " for word in shuffled(draws(*parts, entries), text)]
 
     def resolve(entries: int) -> tuple[str, dict[str, Any]]:
-        return ", ".join(wanted), {"entries": entries, "chance": _WANTED / (len(rank_counts(entries)) - 1)}
+        return ", ".join(top), {"entries": entries, "chance": _WANTED / (len(rank_counts(entries)) - 1)}
 
     forms = sentences("fwe", suite.language)
     return Question(
         question=forms["question"],
-        answer=", ".join(wanted),
-        reference={"answers": (), "parts": wanted, "distractors": tuple(ranked[1 + _WANTED :])},
+        answer=", ".join(top),
+        reference={"answers": (), "parts": top, "distractors": tuple(ranked[1 + _WANTED :])},
         context=Listing(units, resolve=resolve, growing=False, steady=False, fewest=_FEWEST),
         introduction=forms["introduction"],
         answer_prefix=forms["prefix"],

@@ -92,8 +92,8 @@ def _ask(steps: int, suite: Suite, cell: Cell, seed: int) -> Question:
         every sample).
         """
         rng = draws(*parts, name)
-        place = [rng.random() for _ in documents]
-        order = sorted(range(len(documents)), key=place.__getitem__)
+        order_key = [rng.random() for _ in documents]
+        order = sorted(range(len(documents)), key=order_key.__getitem__)
         texts = [forms["document"].format(number=n, text=documents[k]) for n, k in enumerate(order, 1)]
         return texts, [order.index(k) + 1 for k in range(fewest)]
 

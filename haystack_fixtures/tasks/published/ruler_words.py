@@ -92,8 +92,8 @@ def _shorter_pieces(word: str) -> set[str]:
 
 def draw_person(rng: Random, language: str) -> str:
     """A whole name."""
-    given, surname = (pick(rng, words("ruler", language, kind)) for kind in ("given", "surnames"))
-    return f"{given} {surname}" if language == "en" else f"{surname}{given}"
+    first_name, surname = (pick(rng, words("ruler", language, kind)) for kind in ("given", "surnames"))
+    return f"{first_name} {surname}" if language == "en" else f"{surname}{first_name}"
 
 
 def draw_town(rng: Random, language: str) -> str:

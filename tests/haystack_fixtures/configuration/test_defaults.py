@@ -32,7 +32,6 @@ QUICK = {
 
 def test_a_run_without_options_has_the_documented_defaults(tmp_path: Path) -> None:
     settings = resolve_settings({}, {}, tmp_path)
-
     assert {name: getattr(settings, name) for name in RUN} == RUN
     assert {name: getattr(settings.suites[0], name) for name in QUICK} == QUICK
 
@@ -42,7 +41,5 @@ def test_a_run_without_options_has_the_documented_defaults(tmp_path: Path) -> No
 )
 def test_a_published_range_without_its_number_has_the_systems_own(peer: str, lengths: str, depths: str) -> None:
     table = {"context_lengths_min": 1000, "document_depth_percent_min": 0}
-
     values = translated("file", table, peer=peer).values
-
     assert (values["lengths"], values["depths"]) == (lengths, depths)

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.configuration.messages import notes
-from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.corpora.files import CDME_FILES
 from needlework.haystack_fixtures.trials.sources import SourcePool, of_one_file
 from needlework.models.tokenizers.tokenizer import tiktoken_tokenizer
@@ -63,9 +62,3 @@ def test_repeats_are_for_each_file_and_each_haystack_is_of_one(tmp_path: Path, c
 def test_repeats_of_the_command_line_are_of_all_files_together(tmp_path: Path, cdme: Path) -> None:
     found = settings(tmp_path, corpus=f"cdme:{cdme}", file_list="zh_finance.jsonl,zh_tech.jsonl", repeats="3")
     assert (found.suites[0].repeats, found.suites[0].repeats_per_file) == (3, 0)
-
-
-def test_one_file_a_haystack_is_a_recipe_of_its_own_and_nothing_else_is(tmp_path: Path) -> None:
-    (suite,) = settings(tmp_path).suites
-    assert "repeats_per_file" not in recipe_fields(suite)
-    assert recipe_fields(replace(suite, repeats_per_file=2)) != recipe_fields(suite)

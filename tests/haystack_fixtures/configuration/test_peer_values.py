@@ -12,54 +12,6 @@ def ours(table: dict[str, Any], **named: str) -> dict[str, Any]:
     return dict(translated("mine.toml", table, **named).values)
 
 
-def test_opencompass_configuration() -> None:
-    published = {
-        "context_lengths": [1000, 2000],
-        "document_depth_percent_intervals": 20,
-        "document_depth_percent_interval_type": "linear",
-        "tokenizer_model": "gpt-4",
-        "file_list": ["zh_finance.jsonl"],
-        "num_repeats_per_file": 10,
-        "language": "Chinese",
-        "needle": "\n小明最喜欢的实习的地点就是上海人工智能实验室。\n",
-        "retrieval_question": "小明最喜欢的实习地点是哪里？",
-    }
-    assert ours(published) == {
-        "lengths": [1000, 2000],
-        "length_means": "context",
-        "depths": "0:100:20",
-        "depth_spacing": "opencompass-linear",
-        "tokenizer_model": "gpt-4",
-        "file_list": ["zh_finance.jsonl"],
-        "num_repeats_per_file": 10,
-        "language": "zh",
-        "needle": "\n小明最喜欢的实习的地点就是上海人工智能实验室。\n",
-        "question": "小明最喜欢的实习地点是哪里？",
-    }
-
-
-def test_evalscope_extra_parameters() -> None:
-    published = {
-        "subset_list": ["chinese", "english"],
-        "context_lengths_min": 1000,
-        "context_lengths_max": 128000,
-        "context_lengths_num_intervals": 20,
-        "document_depth_percent_min": 0,
-        "document_depth_percent_max": 100,
-        "document_depth_percent_intervals": 10,
-        "tokenizer_path": "Qwen/Qwen3-0.6B",
-        "show_score": True,
-    }
-    assert ours(published) == {
-        "language": "zh,en",
-        "lengths": "1000:128000:20",
-        "length_means": "context",
-        "depths": "0:100:10",
-        "tokenizer": "Qwen/Qwen3-0.6B",
-        "heatmap_numbers": True,
-    }
-
-
 def test_llmtest_spacing_is_its_own_where_its_ends_are_given() -> None:
     table = {"document_depth_percent_interval_type": "sigmoid", "document_depth_percent_intervals": 35}
     assert ours(table)["depth_spacing"] == "opencompass-sigmoid"

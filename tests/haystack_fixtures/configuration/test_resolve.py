@@ -13,7 +13,6 @@ def settings(tmp_path, ini=None, **command_line):
 
 def test_nothing_given_is_the_quick_preset_on_the_embedded_model(tmp_path):
     found = settings(tmp_path)
-
     assert found.preset == "quick"
     assert found.model == ("smollm2",)
     assert found.suites[0].lengths == (512, 1000, 2000, 3000, 4000)
@@ -22,7 +21,6 @@ def test_nothing_given_is_the_quick_preset_on_the_embedded_model(tmp_path):
 
 def test_the_command_line_narrows_a_preset(tmp_path):
     found = settings(tmp_path, preset="evalscope", depths="50")
-
     assert [suite.depths for suite in found.suites] == [(50,), (50,)]
     assert len(found.suites[0].lengths) == 10
 
@@ -33,7 +31,6 @@ def test_command_line_over_toml_over_ini(tmp_path):
     found = settings(
         tmp_path, ini={"lengths": "9k", "answer_budget": "99", "repeats": "3"}, config=str(config), answer_budget="8"
     )
-
     suite = found.suites[0]
     assert (suite.lengths, suite.answer_budget, suite.repeats) == ((1000, 2000), 8, 3)
     assert found.model == ("mock:perfect", "mock:wrong")
@@ -41,7 +38,6 @@ def test_command_line_over_toml_over_ini(tmp_path):
 
 def test_a_preset_counts_where_it_is_named(tmp_path):
     ini = {"lengths": "9k"}
-
     assert settings(tmp_path, ini=ini).suites[0].lengths == (9000,)
     assert settings(tmp_path, ini=ini, preset="quick").suites[0].lengths == (512, 1000, 2000, 3000, 4000)
 
@@ -104,7 +100,6 @@ def test_an_empty_system_prompt_is_not_the_same_as_none(tmp_path):
 def test_a_wrong_value_is_one_line_with_option_and_remedy(tmp_path, given, said):
     with pytest.raises(InputError) as caught:
         resolve_settings(given, {}, tmp_path)
-
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -133,14 +128,12 @@ def test_the_recipe_leaves_the_grid_out(tmp_path):
     one = settings(tmp_path, depths="0", lengths="1k").suites[0]
     other = settings(tmp_path, depths="100", lengths="2k", repeats="5").suites[0]
     changed = settings(tmp_path, answer_budget="5").suites[0]
-
     assert recipe_fields(one) == recipe_fields(other) != recipe_fields(changed)
 
 
 def test_a_vote_takes_as_many_orders_of_the_documents(tmp_path):
     voting = settings(tmp_path, preset="own-documents", vote="5")
     more = settings(tmp_path, preset="own-documents", vote="3", repeats="6")
-
     assert votes_of(voting.suites) == 5
     assert {suite.repeats for suite in voting.suites} == {5}
     assert {suite.repeats for suite in more.suites} == {6}

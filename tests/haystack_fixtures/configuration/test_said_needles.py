@@ -96,10 +96,3 @@ def test_a_presets_needle_and_a_set_of_the_command_line(tmp_path: Path) -> None:
         suites(tmp_path, preset=preset(tmp_path, "task = 'niah'\nquestion = 'x?'"))
     (other,) = suites(tmp_path, preset=mine, needle_set="codes")
     assert other.needle_set == "codes"
-
-
-def test_the_same_needles_are_the_same_however_they_are_said(tmp_path: Path) -> None:
-    in_file = preset(tmp_path, f"task = 'niah'\nneedle = {json.dumps(NEEDLE)}\nretrieval_question = '{QUESTION}'")
-    (of_file,) = suites(tmp_path, preset=in_file)
-    (of_words,) = suites(tmp_path, preset=in_file, needle=NEEDLE, question=QUESTION)
-    assert of_file == of_words

@@ -66,11 +66,6 @@ def test_a_file_that_is_not_utf8_is_named(tmp_path: Path, text: str, encoding: s
     assert f"-f {encoding}" in line
 
 
-def test_a_file_with_nul_characters_is_not_text(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_bytes(b"a\0b")
-    assert "NUL" in complaint(tmp_path)
-
-
 def test_other_kinds_of_files_are_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_text("x")
     assert "not a txt, md or jsonl file" in complaint(tmp_path / "a.pdf")

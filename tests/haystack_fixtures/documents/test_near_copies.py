@@ -36,7 +36,6 @@ def test_a_word_in_a_hundred_changed_is_a_twin_and_a_word_in_ten_is_not() -> Non
     words = _text(1)
     few = [word if at % 100 else "other" for at, word in enumerate(words)]
     many = [word if at % 10 else "other" for at, word in enumerate(words)]
-
     assert _groups(a=" ".join(words), b=" ".join(few), c=" ".join(many)) == (("a", "b"),)
 
 
@@ -62,9 +61,7 @@ def test_the_pairs_are_those_that_comparing_all_with_all_finds(texts: list[list[
             if len(first & second) >= NEARLY * len(first | second):
                 group = [group[other] if each == group[one] else each for each in group]
     wanted = {tuple(str(at) for at, each in enumerate(group) if each == root) for root in group}
-
     found = twins([OwnDocument(str(at), " ".join(words)) for at, words in enumerate(texts)])
-
     assert set(found) == {names for names in wanted if len(names) > 1}
 
 
@@ -73,7 +70,6 @@ def test_thousands_of_documents_with_much_in_common_take_little_time() -> None:
     documents = [OwnDocument(f"d{at:05}", f"{boilerplate} {' '.join(_text(at, 60))}") for at in range(1500)]
     documents.append(OwnDocument("twin", documents[77].text))
     begun = time.process_time()
-
     assert twins(documents) == (("d00077", "twin"),)
     assert time.process_time() - begun < 5
 
@@ -94,7 +90,6 @@ def test_the_words_of_a_text(text: str, runs: list[str]) -> None:
 @given(st.text(st.sampled_from("aZ1_é\u0301猫の,. \n٣") | st.characters()))
 def test_every_letter_and_digit_is_in_a_run_and_none_is_of_two_kinds(text: str) -> None:
     runs = word_runs(text)
-
     folded = unicodedata.normalize("NFKC", text).casefold()
     assert "".join(runs) == "".join(char for char in folded if char != "_" and regex.match(r"\w", char))
     assert all(bool(unspaced_pairs(char * 2)) == bool(unspaced_pairs(run * 2)) for run in runs for char in run)

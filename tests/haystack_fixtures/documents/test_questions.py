@@ -30,7 +30,6 @@ def write(tmp_path: Path) -> Write:
 
 def test_the_published_format_is_read_as_it_is(write: Write) -> None:
     found = read_question_set(write({"0": ROW, "7": {**ROW, "answer": "voles"}}))
-
     assert [(each.key, each.answers, each.document) for each in found.questions] == [
         ("0", ("mice",), "owls.txt"),
         ("7", ("voles",), "owls.txt"),
@@ -47,9 +46,7 @@ def test_a_row_may_have_more(write: Write) -> None:
         "supporting_docs": ["b.txt"],
         "topic": "x",
     }
-
     [found] = read_question_set(write({"0": row})).questions
-
     assert found.answers == ("mice", "rodents", "2")
     assert found.supporting == ("b.txt",)
     assert found.extra == {"topic": "x"}
@@ -77,7 +74,6 @@ def test_rejected_rows_are_not_asked_and_a_person_has_the_last_word(write: Write
 
 def test_a_file_is_reviewed_where_a_person_decided_on_all_that_is_asked(write: Write) -> None:
     decided = {**ROW, "decision": {"status": "accept", "by": "ann"}}
-
     assert not read_question_set(write({"a": decided, "b": ROW})).reviewed
     assert read_question_set(write({"a": decided, "b": {**ROW, "status": "reject"}})).reviewed
 
@@ -99,7 +95,6 @@ def test_a_file_is_reviewed_where_a_person_decided_on_all_that_is_asked(write: W
 def test_what_cannot_be_asked_is_named_in_one_line(write: Write, content: Any, said: str) -> None:
     with pytest.raises(InputError) as caught:
         read_question_set(write(content))
-
     assert str(caught.value).startswith("--questions: ")
     assert said in str(caught.value)
 
@@ -114,12 +109,10 @@ def test_questions_are_remembered_until_the_file_changes(write: Write) -> None:
     path = write({"0": ROW})
     first = read_question_set(path)
     assert read_question_set(path) is first
-
     assert read_question_set(write({"0": {**ROW, "answer": "mice and voles"}})).sha256 != first.sha256
 
 
 def test_rows_are_written_as_they_were_read(write: Write, tmp_path: Path) -> None:
     rows = {"0": {**ROW, "question": "猫头鹰吃什么？", "more": [1, {"x": None}]}, "1": {**ROW, "answer": "\ud800"}}
     (tmp_path / "again.json").write_bytes(question_file(rows))
-
     assert read_rows(str(tmp_path / "again.json"))[0] == rows

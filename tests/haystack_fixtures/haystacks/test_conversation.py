@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from needlework.core.draws import draws, pick
 from needlework.core.errors import InputError
-from needlework.core.prompts import Message, Prompt, Turn, parted, plain_turns
+from needlework.core.prompts import Message, Prompt, Turn, plain_turns
 from needlework.haystack_fixtures.haystacks.builder import near_enough, verify_prompt
 from needlework.haystack_fixtures.haystacks.conversations import (
     AroundTurns,
@@ -146,10 +146,3 @@ def test_a_template_that_changes_a_turn_is_refused() -> None:
     lantern = Conversation((Turn("user", "A lantern?"), Turn("assistant", "No.")))
     with pytest.raises(InputError, match="changes the text of turn 0"):
         build_given(tokenizer, lantern, around(tokenizer), budget=800)
-
-
-def test_shapes_without_room_for_turns_are_refused() -> None:
-    assert parted((Message("user", "Look:\n{context}"), QUESTION), "mine") == ((), "Look:\n", (QUESTION,))
-    for messages in ((Message("user", "<d>{context}</d> Q"),), (Message("user", "{context}"),)):
-        with pytest.raises(InputError, match="use conversation"):
-            parted(messages, "plain")

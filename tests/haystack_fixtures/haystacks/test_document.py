@@ -55,24 +55,6 @@ def test_any_document_is_cut_to_the_budget_at_the_end_that_may_go(tokenizer, tex
         assert len(tokenizer.encode(HEAD + text + TAIL).ids) + len(tokenizer.bos) > budget
 
 
-def test_plain_text_leaves_no_token_free(tokenizer):
-    text = "The ferry did not run on Thursday, and a letter came by hand. " * 80
-    slacks = [
-        built(tokenizer, Document(text, keep), budget).slack for budget in (99, 250, 601) for keep in ("start", "end")
-    ]
-    assert max(slacks) <= 1
-
-
-def test_questions_of_a_document_share_their_beginning(tokenizer):
-    text = "Nobody in the village remembered who had planted the old pear tree. " * 40
-    document, encoded = Document(text), tokenizer.encode(text)
-    questions = ("\n\nWho?", "\n\nWhen did the tree come down, and who was there?")
-    prompts = [build_document(around(tokenizer, HEAD, question, 300), document, encoded) for question in questions]
-    ids = [prompt.ids.tolist() for prompt in prompts]
-    same = next(number for number, (one, other) in enumerate(zip(*ids, strict=False)) if one != other)
-    assert same >= min(prompt.context_tokens for prompt in prompts) > 150
-
-
 def test_all_of_it_goes_over_the_budget_where_nothing_may_be_cut(tokenizer):
     text = "The weather was written down. " * 100
     prompt = built(tokenizer, Document(text, truncation="none"), 200)

@@ -164,23 +164,6 @@ def test_most_cells_have_no_slack(bench_for: MakeBench, tokenizer: Tokenizer) ->
     assert slacks.count(0) >= 0.8 * len(slacks)
 
 
-def test_paragraphs_stay_as_they_were(bench: Bench) -> None:
-    for depth in range(0, 101, 10):
-        prompt = bench.build([LIGHTHOUSE], [depth], 2000)
-        context = prompt.text[slice(*prompt.context)]
-        text = bench.source.text
-        without = context.replace(f" {LIGHTHOUSE[1]}", "").replace(f"{LIGHTHOUSE[1]} ", "")
-        kept = len(without) - 200  # the end differs: it is cut to the exact length
-        assert without[:kept] == text[:kept]
-
-
-def test_the_haystack_ends_like_a_sentence(bench_for: MakeBench, tokenizer: Tokenizer) -> None:
-    for text, ends in (("english", (".", "!", ").")), ("chinese", ("。", "！"))):
-        for budget in range(900, 930, 7):
-            prompt = bench_for(tokenizer, text).build([], [], budget)
-            assert prompt.text[: prompt.context[1]].endswith(ends)
-
-
 def test_several_needles_keep_their_order_and_their_own_depths(bench_for: MakeBench, tokenizer: Tokenizer) -> None:
     bench = bench_for(tokenizer, "english")
     needles = [(f"n{number}", f"Key number {number} opens the door of house {number}77.") for number in range(5)]
@@ -208,12 +191,6 @@ def test_other_lengths_of_a_run_change_nothing(
     for budget in (580, 599, 600):
         built, other = (each.build([LIGHTHOUSE], [40], budget) for each in (short, bench_for(tokenizer, text)))
         assert built.text == other.text
-
-
-def test_passes_say_when_text_repeats(tokenizers: dict[str, Tokenizer], tmp_path: Path) -> None:
-    bench = bench_of(tokenizers["cl100k"], tmp_path, english(30), english(25).replace("boats", "sheep"))
-    assert bench.build([], [], 500).corpus_passes < 1
-    assert bench.build([], [], 3000).corpus_passes > 2
 
 
 def test_a_budget_too_small_names_the_smallest_that_fits(bench_for: MakeBench, tokenizer: Tokenizer) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
@@ -130,22 +130,6 @@ def test_depths_are_depths_in_the_list(tokenizer: Tokenizer) -> None:
         assert (found[0], found[-1]) == (0.0, 100.0)
 
 
-def test_a_shorter_list_begins_a_longer_one(tokenizer: Tokenizer) -> None:
-    made = bench(tokenizer)
-    sources = ListSources(made.listing, tokenizer)
-    texts = []
-    for budget in (1700, 400, 900):  # in any order, of shared sources
-        prompt, n = made.build(budget, sources=sources)
-        check(made, prompt, n, budget)
-        texts.append(prompt.text[slice(*prompt.context)])
-        again = made.build(budget)[0]  # whatever was built before
-        assert prompt == replace(again, forms=prompt.forms)
-        assert prompt.text == again.text
-    longest, shortest, middle = texts
-    assert longest.startswith(middle)
-    assert middle.startswith(shortest)
-
-
 def test_too_little_room_names_the_least_length_and_that_works(tokenizer: Tokenizer) -> None:
     for fewest, fill in ((1, True), (7, True), (7, False)):
         made = bench(tokenizer, fewest=fewest, fill=fill)
@@ -159,15 +143,6 @@ def test_too_little_room_names_the_least_length_and_that_works(tokenizer: Tokeni
             made.build(least + more, [KEY], [50])
         with pytest.raises(InputError, match=f"use at least {least}"):
             made.build(least - 1, [KEY], [50])
-
-
-def test_no_more_units_than_the_most(tokenizer: Tokenizer) -> None:
-    made = bench(tokenizer, fewest=2, most=5)
-    prompt, n = made.build(900)
-    assert n == 5
-    prose = check(made, prompt, n, 900)
-    assert prompt.slack <= 2
-    assert PROSE.startswith(prose.strip().rstrip("。. ")[:200])  # the rest is prose, from its beginning
 
 
 def test_prose_that_does_not_suffice_names_what_would(tokenizers: dict[str, Tokenizer]) -> None:

@@ -33,7 +33,6 @@ def test_a_needle_goes_to_the_nearest_sentence_end_and_to_the_earlier_of_two_as_
     """40 tokens of a character each, sentence ends behind the 5th and the 25th: 15 (37.5 %) is as far from both."""
     ends = np.array([5, 25, 60])
     source = HaystackSource("x" * 80, cast(Encoded, None), ends, ends, corpus_chars=80)
-
     assert place_for(source, depth, Cut(end=40, tail=(0, 0), closer="", tokens=40)) == char
 
 

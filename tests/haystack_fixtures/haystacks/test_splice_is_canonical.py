@@ -65,13 +65,6 @@ def test_long_runs_that_hold_no_landmark(tokenizer: Tokenizer, unit: str) -> Non
     assert_canonical(tokenizer, ["x", Range(source, size, 1000 * size), "7", Range(source, 0, 900 * size)])
 
 
-def test_nothing_and_a_whole_source(tokenizer: Tokenizer) -> None:
-    assert splice([], tokenizer.encode).count == 0
-    assert splice(["", ""], tokenizer.encode).encoded("").ids.tolist() == []
-    source = tokenizer.encode("A whole source needs no window at all. " * 50)
-    assert_canonical(tokenizer, [Range(source, 0, len(source.text))])
-
-
 def real_texts() -> list[str]:
     """Essays and a Chinese novel out of the packages that carry them, where installed."""
     texts = []

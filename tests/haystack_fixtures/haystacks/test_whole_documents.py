@@ -103,14 +103,6 @@ def test_the_order_is_one_at_every_depth_and_the_ends_are_exact(bench: Bench, bu
     assert depths == sorted(depths)
 
 
-def test_without_the_document_the_following_ones_take_its_place(bench: Bench) -> None:
-    built = bench.build(1000)
-    check(bench, built, 1000)
-    with_it = bench.build(1000, 50)
-    assert {each.name for each in with_it[1]} - {each.name for each in built[1]} == {ASKED[0]}
-    assert sum(len(each.text) for each in built[1]) > sum(len(each.text) for each in with_it[1]) - len(ASKED[1])
-
-
 @given(
     texts=documents(of=st.one_of(sentences, scraps)),
     depth=st.floats(0, 100),
@@ -127,14 +119,6 @@ def test_whatever_the_documents_are(
     except InputError:  # too few documents for the budget
         assume(False)
     check(bench, built, budget)
-
-
-def test_a_table_can_be_cut(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    # Its rules and bars must not stand before a full stop: many cuts in a row have too many tokens, or far too few.
-    table = "| code | means |\n|" + "-----------|" * 5 + "\n" + "".join(f"| {n} | {'-' * n} |\n" for n in range(40))
-    bench = Bench(tokenizer, [f"Exit codes\n\n{table * 4}"], tmp_path)
-    for budget in range(200, 420, 7):
-        check(bench, bench.build(budget, 0), budget)
 
 
 def test_too_few_documents_are_told_with_what_they_fill(bench: Bench) -> None:
@@ -175,15 +159,3 @@ def test_no_other_document(tokenizer: Tokenizer, tmp_path: Path) -> None:
 )
 def test_a_rule_is_one_that_no_document_has(texts: tuple[str, ...], rule: str) -> None:
     assert separator_for(texts) == f"\n\n{rule}\n\n"
-
-
-def test_chinese_documents_are_closed_by_their_own_full_stop(tokenizers: dict[str, Tokenizer], tmp_path: Path) -> None:
-    texts = [
-        f"渡船{n}\n\n" + "".join(f"第{day}天渡船{n}送了{day * n + 3}个人回家。" for day in range(1, 12))
-        for n in range(1, 20)
-    ]
-    bench = Bench(tokenizers["o200k"], texts, tmp_path)
-    for budget in range(700, 712):
-        built = bench.build(budget, 50)
-        check(bench, built, budget)
-        assert built[1][-1].text.endswith("。")

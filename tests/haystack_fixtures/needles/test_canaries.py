@@ -20,7 +20,6 @@ def test_the_seed_and_the_repeat_change_the_marks_and_nothing_else_does():
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_statements_hold_their_marks(language):
     found = canaries(language, seed=3, repeat=1)
-
     assert found.start_mark in found.start
     assert found.end_mark in found.end
 
@@ -46,25 +45,21 @@ def test_marks_that_are_there_are_told():
 
 def test_a_model_that_gives_neither_mark_is_believed_where_the_count_vouches_for_the_prompt():
     checked = check_canaries(HERE, Response("I do not know."), counted=True)
-
     assert checked == Check(flags=("canary_start_missing", "canary_end_missing"))
 
 
 def test_without_a_count_nothing_vouches_for_it():
     checked = check_canaries(HERE, Response("I do not know."), counted=False)
-
     assert checked.invalid == ("canary_start_missing", "canary_end_missing")
 
 
 def test_one_mark_without_the_other_is_a_flag_where_the_count_vouches_for_the_prompt():
     assert check_canaries(HERE, Response(HERE.end_mark), counted=True) == Check(flags=("canary_start_missing",))
     checked = check_canaries(HERE, Response(HERE.end_mark), counted=False)
-
     assert checked.invalid == ("canary_start_missing",)
     assert "the one at the start" in checked.why
 
 
 def test_a_request_that_fails_proves_nothing():
     checked = check_canaries(HERE, Response(error=ModelError("timeout", "no answer")), counted=False)
-
     assert checked == Check(flags=("canary_unasked",))

@@ -8,31 +8,17 @@ from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.needles.codes import draw_codes
-from needlework.haystack_fixtures.needles.needle_sets import draw_set, load_needle_set, needle_names
+from needlework.haystack_fixtures.needles.needle_sets import load_needle_set, needle_names
 
 
 @given(seed=st.integers(0, 10**9), repeat=st.integers(0, 1000), language=st.sampled_from(["en", "zh"]))
 def test_a_drawn_needle_holds_its_key_and_its_value_once(seed, repeat, language):
     (needle,) = draw_codes(language, seed=seed, repeat=repeat)
-
     assert needle.text.count(needle.answer) == 1
     assert needle.text.count(needle.key) == 1
     assert needle.key in needle.question
     assert needle.answer not in needle.question
     assert draw_codes(language, seed=seed, repeat=repeat) == (needle,)
-
-
-@given(seed=st.integers(0, 10**9))
-def test_seed_and_repeat_both_change_the_needle(seed):
-    texts = {draw_codes("en", seed=s, repeat=r)[0].text for s in (seed, seed + 1) for r in range(3)}
-
-    assert len(texts) == 6
-
-
-def test_needles_of_one_draw_share_neither_key_nor_value():
-    needles = draw_codes("zh", seed=0, repeat=0, count=200)
-
-    assert len({needle.key for needle in needles}) == len({needle.answer for needle in needles}) == 200
 
 
 def test_the_drawn_needles_are_the_same_on_every_machine():
@@ -54,7 +40,6 @@ def test_the_drawn_needles_are_the_same_on_every_machine():
 )
 def test_built_in_sets(name, language, needles, diff, keyword):
     found = load_needle_set(name, language)
-
     assert len(found.needles) == needles
     assert (found.joint and found.joint.diff, found.joint and found.joint.keyword) == (diff, keyword)
     for needle in found.needles:
@@ -68,7 +53,6 @@ def test_a_users_toml_file(tmp_path):
         'distractors = ["Bob keeps hens."]\ndistractor_answers = ["Bob"]\n'
     )
     (needle,) = load_needle_set(str(file), "en").needles
-
     assert (needle.name, needle.answer, needle.distractors) == ("my_needles", "Ada", ("Bob keeps hens.",))
 
 
@@ -79,13 +63,8 @@ def test_a_users_jsonl_file_also_with_opencompass_field_names(tmp_path):
         {"needle": "B is 2.", "retrieval_question": "What is B?", "arg1": "B", "arg2": "2", "language": "English"},
     ]
     file.write_text("\n".join(json.dumps(row) for row in rows) + "\n\n")
-
     assert needle_names(str(file), "en") == ("needles1", "needles2")
     assert load_needle_set(str(file), "en").needles[1].question == "What is B?"
-
-
-def test_a_set_of_files_is_the_same_for_every_seed():
-    assert draw_set("pizza", "en", seed=1, repeat=2) == draw_set("pizza", "en", seed=3, repeat=4)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +87,6 @@ def test_a_wrong_file_is_one_line_that_names_it(tmp_path, name, text, said):
     file.write_text(text)
     with pytest.raises(InputError) as caught:
         load_needle_set(str(file), "en")
-
     assert said in str(caught.value)
     assert name in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -16,7 +16,6 @@ def test_the_question_stands_where_it_is_asked_for(name, language, position, tim
     messages = lay_out(load_shape(name, language), "Where is it?", system=None, position=position)
     text = raw_text(messages, "")
     before, context, after = text.partition(CONTEXT)
-
     assert context
     assert text.count("Where is it?") == times
     assert ("Where is it?" in before) == (position != "end")
@@ -26,19 +25,16 @@ def test_the_question_stands_where_it_is_asked_for(name, language, position, tim
 
 def test_a_question_at_the_start_leaves_the_tags_around_the_document():
     (message,) = lay_out(load_shape("plain", "en"), "Where?", system=None, position="start")
-
     assert "<document>\n{context}\n</document>" in message.content
 
 
 def test_llmtest_sends_context_and_question_as_messages_of_their_own():
     roles = [message.role for message in lay_out(load_shape("llmtest", "en"), "Q?", system=None, position="end")]
-
     assert roles == ["system", "user", "user"]
 
 
 def test_the_system_prompt_can_be_replaced_and_left_out():
     shape = load_shape("llmtest", "en")
-
     assert lay_out(shape, "Q?", system="Be brief.", position="end")[0].content == "Be brief."
     assert lay_out(shape, "Q?", system="", position="end")[0].role == "user"
 
@@ -62,7 +58,6 @@ def test_guide_works_without_an_answer_format():
 def test_a_users_shape(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text('[en]\n[[en.message]]\nrole = "user"\ncontent = "Text: {context} Q: {question}"\n')
-
     assert lay_out(load_shape(str(file), "en"), "W?", system=None, position="end")[0].content == (
         "Text: {context} Q: W?"
     )

@@ -64,17 +64,6 @@ def test_a_chunk_ends_with_a_paragraph_before_a_line_a_sentence_a_word():
     assert pieces("Onetwothreefour", 10) == ["Onetwothre", "efour"]
 
 
-def test_the_next_chunk_begins_with_a_sentence_of_the_last_one():
-    first, second = pieces("Pears are ripe. Apples are red. Plums are blue. All is well.", 50, 20)
-    assert first == "Pears are ripe. Apples are red. Plums are blue. "
-    assert second == "Plums are blue. All is well."
-
-
-def test_chinese_breaks_at_its_sentences():
-    text = "他每天早上都把天气写在本子上。然后去吃早饭。村里没有人记得那棵老梨树是谁种的。"
-    assert pieces(text, 25) == ["他每天早上都把天气写在本子上。然后去吃早饭。", "村里没有人记得那棵老梨树是谁种的。"]
-
-
 def test_no_chunk_splits_a_character_as_people_see_it():
     for piece in pieces("e\u0301" * 30, 7):
         assert len(piece) % 2 == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from datetime import date, datetime
 
 import pytest
@@ -12,10 +11,8 @@ from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
-from needlework.haystack_fixtures.haystacks.uniqueness import occurs
 from needlework.haystack_fixtures.tasks.catalogue import TASKS
-from needlework.haystack_fixtures.tasks.words import people, phrases, table, words
+from needlework.haystack_fixtures.tasks.words import people, table, words
 from needlework.scoring.recording import as_reference
 from needlework.scoring.registry import scorer_named
 from tests.haystack_fixtures.tasks.built import context, plain_trials
@@ -48,22 +45,6 @@ def test_one_of_many_keys(seed, language):
         assert {value for _, value in pairs} == {trial.asked.answer, *trial.asked.reference["distractors"]}
         parts = [set(key.split()[1:]) if language == "en" else {key[:2], key[2:]} for key in (key, *keys - {key})]
         assert all(len(parts[0] & other) == (label == "near") for other in parts[1:])
-
-
-def test_more_keys_are_the_fewer_ones_and_others():
-    by_label = {trial.cell.needle: trial.asked for trial in plain_trials("multikey", language="en")}
-    fewer, more = by_label["k4"], by_label["k16"]
-    assert (fewer.question, fewer.answer, fewer.distractors) == (more.question, more.answer, more.distractors[:4])
-
-
-def test_a_wrong_value_has_its_distance():
-    trial = next(each for each in plain_trials("multikey", language="en", depths="90") if each.cell.needle == "k4")
-    placed = {needle.name: needle for needle in trial.prompt.placed}
-    for number, value in enumerate(trial.asked.reference["distractors"]):
-        score = confused(trial, f"It is {value}.")
-        true = placed[f"distractor{number}"].depth - placed["code"].depth
-        assert score.verdict == "distractor"
-        assert abs(score.details["distance"] - true) < 3  # percent: a sentence of a short context
 
 
 def test_variants_are_asked_where_they_fit(tmp_path):
@@ -223,27 +204,6 @@ def stems(text, language):
     return {word.removesuffix("s").removesuffix("ing").removesuffix("e") for word in content}
 
 
-@pytest.mark.parametrize(("language", "name"), TABLES)
-def test_a_table_has_25_rows_and_says_nothing_twice(language, name):
-    rows = association_rows(language, name)
-    assert len({row[0] for row in rows}) == len(rows) >= 25
-    assert len({len(row) for row in rows}) == 1
-    for step in range(1, len(rows[0]) - 1):  # what is in one city is in one country, and so on
-        pairs = {(row[step], row[step + 1]) for row in rows}
-        assert len(pairs) == len({first for first, _ in pairs})
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_terms_and_names_that_the_generated_corpus_has_are_known(language, tmp_path):
-    taken = set(phrases("association", language, "generated"))
-    documents = load_corpus("generated", language=language, seed=1, min_chars=1, cache_dir=tmp_path).documents
-    text = "\n".join(documents).lower()
-    terms = {term for each, name in TABLES if each == language for row in association_rows(each, name) for term in row}
-    for term in {re.sub("^(the|an?) ", "", term) for term in terms if term} - taken - {"meat", "有肉", "无肉"}:
-        assert not occurs(term.lower(), text), term
-    assert not [name for name in people(language) if occurs(name.lower(), text)]
-
-
 def test_a_haystack_with_a_term_of_the_row_is_refused(tmp_path):
     terms = {term for language, name in TABLES if language == "en" for row in association_rows("en", name)
              for term in row[1:] if term}  # fmt: skip
@@ -352,13 +312,3 @@ def test_the_facts_of_a_story_give_the_answer_and_those_needed_do_alone(task, se
             happened = [("go", person, "") for person in who] + happened
         answer = story_answer(happened, label.removesuffix("_zh"), trial.asked.question, language)
         assert answer == answers[label]
-
-
-def test_every_answer_of_a_closed_question_is_as_likely():
-    counts: dict[str, Counter[str]] = {}
-    for trial in plain_trials("state_closed", language="en", lengths="1k", repeats="150"):
-        counts.setdefault(trial.cell.needle, Counter())[trial.asked.answer] += 1
-        assert trial.asked.reference["floor"] == pytest.approx(1 / len(trial.asked.reference["labels"]))
-    for kind, size in (("how_many", 6), ("yes_no", 2), ("yes_no_maybe", 3)):
-        assert len(counts[kind]) == size
-        assert all(abs(count - 150 / size) < 4 * (150 / size) ** 0.5 for count in counts[kind].values())

@@ -149,6 +149,28 @@ OWN = {
     ),
 }
 
+# Hashes of all references: what answers are compared with, chance and floor, kinds of wrong values.
+REFERENCES = {
+    "chat": "1facc1b95c6bc175679c",
+    "raw": "1facc1b95c6bc175679c",
+    "isolated": "31096401dbc61007da6a",
+    "llmtest": "89b9a323c815f2b29ca7",
+    "cdme": "931f6b82c87b779961c1",
+    "evalscope": "e14a512411653ce850f6",
+    "leval": "29f8208ed3649a0816ba",
+    "leval-compat": "29f8208ed3649a0816ba",
+    "leval-bm25": "cfe2db39a80b0ee39a07",
+    "leval-open": "bf6cd03931b89b34fe33",
+    "leval-bare": "5ebb6c4d0c42adb3bcde",
+    "documents": "9e7f65656c74c5830876",
+    "documents-gaps": "48fdca4b5749a89be7b7",
+    "ruler": "b75b43d2751863283981",
+    "ruler-questions": "d2b296fc1e4b82d7805b",
+    "families": "b297ea9dbc9a6cd8d1d3",
+    "graph, mrcr": "5b73da0f06d749796814",
+    "families-zh": "a029bdca68defa8eb258",
+}
+
 
 @pytest.mark.parametrize("name", PINNED)
 def test_prompts_and_keys_stay_what_they_were(name, tmp_path):
@@ -156,7 +178,7 @@ def test_prompts_and_keys_stay_what_they_were(name, tmp_path):
     preset = tmp_path / "pinned.toml"
     preset.write_text(PRESET, encoding="utf-8")
     settings = _settings({"preset": str(preset), "repeats": "2"} | options, tmp_path)
-    assert _pins(settings, tmp_path) == (prompts, keys)
+    assert _pins(name, settings, tmp_path) == (prompts, keys)
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -169,23 +191,21 @@ def test_those_of_every_family_stay_what_they_were(name, tmp_path, monkeypatch):
         kept = tuple(suite for suite in settings.suites if suite.task not in LATER)
         settings = replace(settings, suites=kept)
     recipes = [recipe_fields(suite) for suite in settings.suites]
-    assert (*_pins(settings, tmp_path), _hash(recipes)) == (prompts, keys, recipe)
+    assert (*_pins(name, settings, tmp_path), _hash(recipes)) == (prompts, keys, recipe)
 
 
 def _settings(given, folder):
     return resolve_settings({"model": ["mock:perfect"]} | given, {}, folder)
 
 
-def _pins(settings, folder):
+def _pins(name, settings, folder):
     builder = TrialBuilder(settings, load_tokenizer("tiktoken:cl100k_base"), folder)
-    made = [
-        (builder.build(series.suite, cell).prompt, builder.key(series.suite, cell, MODEL))
-        for series in grid(settings)
-        for cell in series.cells
-    ]
-
-    assert len({key for _, key in made}) == len(made)
-    return _hash([_facts(prompt) for prompt, _ in made]), _hash([key for _, key in made])
+    cells = [(series.suite, cell) for series in grid(settings) for cell in series.cells]
+    made = [builder.build(*cell) for cell in cells]
+    keys = [builder.key(*cell, MODEL) for cell in cells]
+    assert len(set(keys)) == len(keys)
+    assert _hash([repr(sorted(trial.asked.reference.items())) for trial in made]) == REFERENCES[name]
+    return _hash([_facts(trial.prompt) for trial in made]), _hash(keys)
 
 
 def _facts(prompt):

@@ -16,7 +16,6 @@ def controlled(project):
 
 def test_controls_have_cells_and_a_table_of_their_own(project, controlled):
     result = controlled()
-
     by_needle = {}
     for record in project.records():
         by_needle.setdefault(record["needle"], []).append(record)
@@ -25,7 +24,6 @@ def test_controls_have_cells_and_a_table_of_their_own(project, controlled):
     }  # fmt: skip
     assert {record["outcome"] for record in project.records()} == {"found"}
     result.stdout.fnmatch_lines(["score 100 %*n = 2*", "  task*focused %*invents %*abstains %*", "  niah*100 (n 1)*"])
-
     (absent,), (focused,) = by_needle["code_absent"], by_needle["code_focused"]
     value = by_needle["code"][0]["expected"][0]
     run = stored_run(project.runs / "r")
@@ -39,10 +37,3 @@ def test_controls_have_cells_and_a_table_of_their_own(project, controlled):
     assert all("reply exactly: NOT FOUND" in prompt for prompt in prompts.values())
     assert len(prompts["focused"]) < 700 < len(prompts["absent"])
     assert absent["prompt"]["slack"] <= 2
-
-
-def test_a_model_that_makes_answers_up_is_found_out(project, controlled):
-    result = controlled(model="mock:wrong")
-
-    (row,) = [line.split() for line in result.outlines if line.startswith("  niah ")]
-    assert row[-2:] == ["100", "0"]  # invents, abstains

@@ -181,13 +181,11 @@ def test_a_model_writes_the_questions_once_and_the_run_asks_them(project, towns,
         planned.stdout.fnmatch_lines(["*openai:writer has written no questions yet: these are as many with gaps*"])
         assert not (project.runs / "r").exists()
         assert written(server) == 0
-
         found = project.run(*towns)
         found.stdout.fnmatch_lines(["questions: openai:writer writes one about each of 12 documents, kept in *.json"])
         records = project.records()
         project.run(*towns, "-n2")
         assert written(server) == 12
-
     assert len(records) == len(project.journal()) == 12
     assert {record["outcome"] for record in records} == {"found"}
     assert records[0]["reference"]["question"] == "Who founded Arle 0?"

@@ -45,7 +45,6 @@ def run(project, options, *args, **kind):
 
 def test_a_vote_is_told_everywhere(project, documents, capsys):
     found, content = run(project, documents, "--task=doc_position", "--vote=3", model="mock:middle")
-
     (own,) = content["documents"]
     votes = {(each["ways"], each["depth"]): each for each in own["votes"]}
     assert list(votes) == [("moved", None), ("fixed", None), ("fixed", 25.0)]
@@ -55,7 +54,6 @@ def test_a_vote_is_told_everywhere(project, documents, capsys):
     found.stdout.fnmatch_lines(["*your documents*3 questions*", "*at another depth each time*", "*voting: 3 answers*"])
     assert "votes of 3 answers over as many orders of the documents" in project.file("report.html")
     assert (project.runs / "r" / "documents-position-mock_middle.svg").is_file()
-
     capsys.readouterr()
     assert needlework.main(["rescore", str(project.runs / "r"), "--scorer", "match"]) == 0
     rescored = json.loads((project.runs / "r" / "rescored-match" / "results.json").read_text(encoding="utf-8"))
@@ -76,7 +74,6 @@ def test_a_vote_may_be_by_embeddings_which_are_made_once(project, documents, cap
         assert any(asked.path.endswith("/embeddings") for asked in server.requests)
     found.stdout.fnmatch_lines(["*(alike in embeddings of openai:e)*"])
     assert {each["by"] for each in content["documents"][0]["votes"]} == {"openai:e"}
-
     # Without the server: what is in the folder will do.
     capsys.readouterr()
     assert needlework.main(["rescore", str(project.runs / "r"), "--scorer", "match"]) == 0
@@ -95,15 +92,6 @@ def test_without_an_embedder_that_answers_the_vote_is_by_words_and_says_so(proje
     assert {each["by"] for each in content["documents"][0]["votes"]} == {"words"}
 
 
-def test_without_the_answer_document_a_perfect_model_abstains(project, documents):
-    _, content = run(project, documents, "--task=doc_position,doc_absent")
-
-    absent = content["documents"][0]["absent"]
-    assert {arm: each["hallucination"]["value"] for arm, each in absent.items()} == {"absent": 0.0, "near": 0.0}
-    assert {arm: each["discriminates"]["value"] for arm, each in absent.items()} == {"absent": 1.0, "near": 1.0}
-    assert {record["scorer"] for record in content["records"]} == {"documents"}
-
-
 def test_a_judge_decides_and_the_rule_is_recorded_too(project, documents, capsys):
     with planted_server() as server:
         server.plant(good('{"reason": "it is the name", "correct": false}'))
@@ -111,14 +99,12 @@ def test_a_judge_decides_and_the_rule_is_recorded_too(project, documents, capsys
             project, documents, "--task=doc_position,doc_absent", "--scorer=judge_documents", "--judge=openai:judge",
             f"--judge-base-url={server.url}",
         )  # fmt: skip
-
     assert {(r["scorer"], r["score"]) for r in content["records"]} == {("judge_documents", 0.0)}
     assert {r["details"]["score"]["rule"] for r in content["records"]} == {"found"}
     assert content["documents"][0]["judge"]["agreement"]["value"] == 0.0
     asked = [json.dumps(request) for request in server.requests]
     assert any("does not know" in each for each in asked)
     assert not any("nothing of note" in each for each in asked)  # the documents are never sent
-
     capsys.readouterr()
     assert needlework.main(["judge-audit", str(project.runs / "r")]) == 0
     assert "rule and judge agree: 0.00 %" in capsys.readouterr().out

@@ -33,6 +33,5 @@ def test_rows_are_told_everywhere(run, project, capsys):
     assert (rows["M-RS-EN"]["value"], rows["M-RS-EN"]["n"]) == (1, 8)
     assert (rows["Overall"]["value"], rows["Overall"]["missing"][0]) == (None, "S-RT-ZH")
     assert "no score, missing: S-RT-ZH" in project.file("report.html")
-
     assert rescore([str(project.runs / "r"), "--scorer", "match"]) == 0
     assert "    3-Needle-EN: " in capsys.readouterr().out

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from needlework.core.prompts import Needle
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.tasks.arms import (
     CONTROLS,
-    NOT_FOUND,
     absent,
-    control_label,
     focused,
-    may_abstain,
-    split_label,
 )
 from needlework.haystack_fixtures.tasks.task import Prose, Question
 from tests.haystack_fixtures.tasks.built import context, judged, trials
@@ -37,24 +31,6 @@ ASKED = Question(
 )
 
 
-@given(st.from_regex(r"[a-z0-9_]{1,12}", fullmatch=True), st.sampled_from(CONTROLS))
-def test_labels_of_controls_tell_what_they_are_of(label: str, control: str) -> None:
-    if split_label(label, CONTROLS)[1]:
-        return
-    assert split_label(control_label(label, control), CONTROLS) == (label, control)
-    assert split_label(label, CONTROLS) == (label, "")
-    assert split_label(control_label(label, control), ()) == (control_label(label, control), "")
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_both_arms_may_abstain_with_the_phrase_that_is_right(language: str) -> None:
-    asked = may_abstain(ASKED, language)
-    assert asked.question.startswith(ASKED.question)
-    assert NOT_FOUND[language] in asked.question
-    assert asked.reference["question"] == asked.question
-    assert absent(asked, language, "fact").answer == NOT_FOUND[language]
-
-
 def test_absent_leaves_out_what_is_needed_and_nothing_else() -> None:
     twin = absent(ASKED, "en", "fact")
     assert twin.needles == (FACTS[2],)
@@ -66,13 +42,6 @@ def test_absent_leaves_out_what_is_needed_and_nothing_else() -> None:
     assert (twin.reference["absent"], twin.reference["control"], twin.reference["twin"]) == (True, "absent", "fact")
     # Any constant phrase that abstains is right there.
     assert (twin.reference["chance"], twin.reference["floor"]) == (0.0, 1.0)
-
-
-def test_absent_leaves_out_everything_where_everything_is_needed() -> None:
-    needle = statement(5, distractors=("Fact 6 is 5.",))
-    twin = absent(Question(needles=(needle,), depths=(50.0,), question="?", answer="577", reference={}), "en", "fact")
-    assert twin.needles == ()
-    assert twin.all_distractors == ("Fact 6 is 5.",)  # they would be told from the needle by its absence
 
 
 def test_a_list_that_is_the_answer_gives_way_and_others_stay() -> None:
@@ -101,21 +70,6 @@ def test_focused_shows_what_is_needed_in_the_order_of_the_document() -> None:
     assert (alone.question, alone.answer) == (ASKED.question, ASKED.answer)
     assert (alone.reference["control"], alone.reference["twin"]) == ("focused", "fact")
     assert alone.reference["chance"] == 0.25
-
-
-def test_focused_keeps_what_stands_around_a_list_and_takes_the_shortest_that_is_an_answer() -> None:
-    table = Listing(lambda n: ["a\n"] * n, opening="{", closing="}")
-    alone = focused(
-        Question(needles=FACTS[:1], depths=(0.0,), question="?", answer="1", reference={}, context=table), "x"
-    ).context
-    assert alone is not None
-    assert (alone.opening, list(alone.units(1)), alone.closing) == ("{", ["Fact 0 is 077.\n"], "}")
-    counted = Listing(lambda n: ["a\n"] * n, resolve=lambda n: (str(n), {}), fewest=3, opening="[")
-    shortest = focused(
-        Question(needles=(), depths=(), question="?", answer="1", reference={}, context=counted), "x"
-    ).context
-    assert shortest is not None
-    assert (shortest.fewest, shortest.most, shortest.fill, shortest.opening) == (3, 3, False, "[")
 
 
 @pytest.mark.parametrize("task", ["niah", "multi_needle", "parallel"])

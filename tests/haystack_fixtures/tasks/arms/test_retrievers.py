@@ -7,8 +7,7 @@ import json
 import pytest
 
 from needlework.core.errors import InputError
-from needlework.core.grid import Cell
-from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.models.tokenizers.tokenizer import load_tokenizer
@@ -82,12 +81,6 @@ def test_chunks_that_do_not_fit_are_cut_at_the_end_of_the_last(run):
     assert "pear tree" in context(found)
 
 
-def test_words_of_an_answer_are_looked_for_by_its_options(run):
-    found = trials(run, retriever="bm25")
-    assert found["doc0_q0_bm25"].retrieved.search.answer == "behind the mill"
-    assert found["doc0_q1_bm25"].retrieved.search.answer == "on Thursdays"
-
-
 def test_keys_without_a_retriever_stay_what_they_were_and_those_with_one_tell_how(run):
     def keys(**options):
         builder, cells = run(**options)
@@ -97,14 +90,6 @@ def test_keys_without_a_retriever_stay_what_they_were_and_those_with_one_tell_ho
     assert alone.items() < both.items()
     others = [keys(retriever="bm25", **option) for option in ({"retrieve": "3"}, {"chunk_size": "301"})]
     assert len({each["doc0_q0_bm25"] for each in (both, *others)}) == 3
-
-
-def test_a_run_without_a_retriever_has_the_recipe_it_always_had(run):
-    (suite, _), *_ = run()[1]
-    assert not {"retriever", "chunk_size", "chunk_overlap", "retrieve", "embedder"} & recipe_fields(suite).keys()
-    (suite, _), *_ = run(retriever="none,bm25")[1]
-    assert recipe_fields(suite)["chunk_size"] == "300"
-    assert "retrieve" not in recipe_fields(suite)
 
 
 @pytest.mark.parametrize(
@@ -124,11 +109,3 @@ def test_what_cannot_be_retrieved_is_told_in_one_line(run, options, said):
         trials(run, **options)
     assert str(caught.value).startswith(said) or said in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_questions_of_a_document_share_a_worker_in_each_arm():
-    def place(needle):
-        return Cell("leval_tpo", 1200, None, needle).haystack_id
-
-    assert place("doc0_q0_bm25") == place("doc0_q1_bm25") != place("doc0_q0")
-    assert place("doc0_q0") == place("doc0_q1") == "leval_tpo-len1200-doc0-r0"

@@ -18,7 +18,6 @@ from needlework.haystack_fixtures.tasks.catalogue import TASKS, deepest_first, g
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.pipeline.engine import Engine
-from needlework.results.run.answer_facts import prompt_facts
 from tests.haystack_fixtures.tasks.built import context, mock_says, mock_value
 
 RULE = "\n\n-----\n\n"
@@ -136,15 +135,6 @@ def test_copies_of_the_answer_are_never_beside_it(folder):
     assert set(copies.values()) < seen
 
 
-def test_repeats_are_other_orders_and_seeds_too(folder):
-    found = trials(folder, "doc_position", depths="50", repeats="2")
-    assert others(found["len3000-depth50-q0-r0"]) != others(found["len3000-depth50-q0-r1"])
-    again = trials(folder, "doc_position", depths="50")
-    assert again["len3000-depth50-q0-r0"].prompt.text == found["len3000-depth50-q0-r0"].prompt.text
-    seeded = trials(folder, "doc_position", depths="50", seed="7")
-    assert others(seeded["len3000-depth50-q0-r0"]) != others(again["len3000-depth50-q0-r0"])
-
-
 def test_sizes_are_shares_of_the_length_and_longer_ones_begin_alike(folder):
     found = trials(folder, "doc_size", lengths="4001", depths="50", retriever="none", controls="focused")
     assert [trial.cell.length for trial in found.values() if trial.cell.needle == "q0"] == [1000, 2001, 3001, 4001]
@@ -186,12 +176,6 @@ def test_what_is_retrieved_comes_from_the_documents_of_the_prompt(folder):
             assert shown in context(whole)
 
 
-def test_a_retriever_alone_is_asked_without_the_whole_documents(folder):
-    pytest.importorskip("bm25s")
-    _, cells = run(folder, "doc_size", retriever="bm25", controls="none")
-    assert {cell.needle for _, cell in cells} == {"q0_bm25", "q1_bm25", "q2_bm25"}
-
-
 @pytest.mark.parametrize("change", ["", " It rained."], ids=["copied", "nearly copied"])
 def test_of_a_near_miss_no_copy_stands_beside_it(folder, change):
     for n in range(3, 8):  # whichever is the nearest
@@ -225,16 +209,6 @@ def test_without_the_answer_others_fill_its_place(folder):
         assert needle.name == reference["near_document"]
         assert needle.name.startswith("island")
         assert abs(needle.depth - 50) < 6
-
-
-def test_controls_of_the_present_arm(folder):
-    found = trials(folder, "doc_position", depths="0,50", controls="absent,focused")
-    gone = found["len3000-depthall-q0_absent-r0"]
-    assert gone.asked.reference["arm"] == gone.asked.reference["control"] == "absent"
-    assert "island0.txt" not in gone.asked.reference["documents"]
-    assert found["len3000-depthall-q0_focused-r0"].asked.reference["arm"] == "focused"
-    # The words that allow to abstain are in every arm, and once.
-    assert {trial.prompt.text.count("NOT FOUND") for trial in found.values()} == {1}
 
 
 def test_in_chinese(folder):
@@ -346,14 +320,3 @@ def test_an_answer_that_stands_elsewhere_too_is_flagged(folder):
             assert trial.prompt.flags == (
                 ("answer_elsewhere",) if trial.asked.reference["document"] == "island0.txt" else ()
             )
-
-
-def test_of_a_long_document_a_record_keeps_both_ends(folder):
-    path = folder / "documents" / "island0.txt"
-    path.write_text(f"{island(0)}\n\n{recipe(50)}\n\nThe very end.", encoding="utf-8")
-    trial = trials(folder, "doc_position", depths="50")["len3000-depth50-q0-r0"]
-    (needle,) = prompt_facts(trial).needles
-    assert needle.end - needle.start > 1500
-    assert len(needle.text) < 1010
-    assert needle.text.startswith("Gull Rock")
-    assert needle.text.endswith("The very end.")

@@ -107,17 +107,6 @@ def test_equal_documents_are_one_and_answers_come_once(tmp_path):
     assert read.questions[0].near == (1, 2, 3)
 
 
-def test_other_questions_have_other_keys(tmp_path):
-    path, keys = tmp_path / "dev.json", set()
-    for articles in (6, 7):
-        path.write_text(json.dumps(squad(articles)), encoding="utf-8")
-        builder.cache_clear()
-        given = {"questions": str(path), "corpus": "noise", "lengths": "1k", "language": "en", "depths": "50"}
-        series = grid(settings_of("ruler_qa_1", **given))[0]
-        keys.add(builder("ruler_qa_1", **given).key(series.suite, series.cells[0], {}))
-    assert len(keys) == 2
-
-
 @pytest.mark.parametrize(
     ("content", "said"),
     [
