@@ -6,8 +6,8 @@ import re
 from functools import cache, partial
 from unicodedata import numeric
 
-from needlework.scoring.match.words import MARK, names, strip_accents, tables
 from needlework.scoring.plain_text import CJK, HAN_NUMERALS, normalize_lines
+from needlework.scoring.words import MARK, names, strip_accents, tables
 
 _DASHES = re.compile(r"(?<=\w)[‐‑‒–−](?=\w)")
 _PAUSES = re.compile(r" *[–—―⸺⸻‒]+ *")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from needlework.scoring.match.words import phrases
 from needlework.scoring.plain_text import Span
+from needlework.scoring.words import phrases
 
 LONG, CLOSING = 1000, 300
 """From how many letters on an answer is long, and how many at its end count."""

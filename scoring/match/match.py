@@ -12,14 +12,11 @@ from needlework.scoring.match.values import Mention, find_mentions
 from needlework.scoring.reading import conclusion, first_sentence, outside_copies, own_words, refusal_end
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 
-# 1. Spellings are folded (`folding`). 2. A next turn, a repetition of the question and a long copy are cut off
-# (`reading`). 3. Found are the accepted values, the known wrong ones, and others of the same shape (`values`). 4. Out
-# are values that are denied, corrected, replaced, supposed or another key's (`claims`). 5. A concluding sentence
-# decides, if it gives a value; else the last value that is given. 6. One of two in a list (`A or B`) is no answer, a
-# known wrong value is `distractor`, no value and a refusal is `refused`; beside words that are not known it is
-# `unclear`.
+# The rule in ten points is in docs/match.md: spellings are folded (`folding`), the part that counts is cut out
+# (`reading`), values are located (`values`) and those that the text takes away are left out (`claims`). A concluding
+# sentence decides, or else the last value.
 _SHOWN = 160
-_OUT = {"denied": "denied, old or only supposed", "withdrawn": "taken back", "other": "given as another's"}
+_OUT = {"denied": "denied, old or only supposed", "withdrawn": "taken back"}
 _UMLAUTS = {ord(letter): f"{base}e" for letter, base in zip("äöüÄÖÜ", "aouAOU", strict=True)}
 
 
@@ -120,18 +117,18 @@ def _judge_parts(lines: str, values: Sequence[Mention], expected: _ExpectedAnswe
     stated = {value: each for value, each in last.items() if each.is_stated}
     if len({each.claim == "unfamiliar" for each in stated.values() if each.kind == "right"}) > 1:
         return Score(0.0, "unclear", lines[:_SHOWN], "what the text says of a value cannot be told")
-    found = [value for part in expected.parts for value in [each for each in part if each in stated][:1]]
+    right = [value for part in expected.parts for value in [each for each in part if each in stated][:1]]
     wrong = [value for value, each in stated.items() if each.kind == "distractor"]
     alike = [each for each in stated.values() if each.kind == "alike"]
     extra = len(wrong) + (len(alike) if len(alike) > 1 else 0)
-    details = {"parts": len(expected.parts), "parts_found": len(found), "extra": extra}
-    if not found:
+    details = {"parts": len(expected.parts), "parts_found": len(right), "extra": extra}
+    if not right:
         miss = _miss(lines, "no part found", alike)
         verdict: Verdict = "distractor" if wrong else miss.verdict
         return Score(0.0, verdict, wrong[-1] if wrong else miss.answer, miss.why, details)
-    value = len(found) / (len(expected.parts) + extra)
-    why = f"{len(found)} of {len(expected.parts)} parts" + (f", {extra} wrong values" if extra else "")
-    return Score(value, "found" if value == 1 else "partial", ", ".join(found)[:_SHOWN], why, details)
+    value = len(right) / (len(expected.parts) + extra)
+    why = f"{len(right)} of {len(expected.parts)} parts" + (f", {extra} wrong values" if extra else "")
+    return Score(value, "found" if value == 1 else "partial", ", ".join(right)[:_SHOWN], why, details)
 
 
 def _miss(lines: str, why: str, stated: Sequence[Mention] = ()) -> Score:
@@ -143,4 +140,4 @@ def _miss(lines: str, why: str, stated: Sequence[Mention] = ()) -> Score:
     return Score(0.0, "wrong", text[:_SHOWN], why)
 
 
-MATCH = Scorer("match", 6, match_score)
+MATCH = Scorer("match", 7, match_score)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from needlework.scoring.match.words import names
 from needlework.scoring.plain_text import CJK, Span, find_whole, is_whole
+from needlework.scoring.words import names
 
 _UNIT_OF = {name: row[0] for row in names("units") for name in row}
 _MONEY = r"(?:us\$|[$€£¥₽₹]|(?<![a-z])(?:usd|eur|gbp|chf|jpy))"
@@ -22,7 +22,7 @@ _SEPARATORS = str.maketrans("", "", "-_ /.")
 _LETTERS = rf"[^\W{CJK}\u0e00-\u0e7f\uac00-\ud7a3]"
 _ARTICLE = re.compile(r"(?:the|an?|der|die|das|dem|den|eine?[mnrs]?|les?|la|une?|el|los|las)\s(?=\S{3})|l'(?=\w{3})")
 
-Claim = Literal["given", "unfamiliar", "listed", "denied", "withdrawn", "other"]
+Claim = Literal["given", "unfamiliar", "listed", "denied", "withdrawn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Mention:
     """A value in a text: right, a known wrong one, or of the same shape. `quoted`: with the needle's sentence.
 
     `claim`, what the text says of it: `unfamiliar`: beside words that neither question nor needle has; `listed`: `V or
-    b3`; `withdrawn`: taken back; `other`: another key's.
+    b3`; `withdrawn`: taken back.
     """
 
     span: Span
@@ -85,7 +85,7 @@ def _without_overlaps(mentions: Iterable[Mention]) -> list[Mention]:
 @lru_cache(16)
 def find_numbers(text: str) -> tuple[Number, ...]:
     """Every reading of every number of a folded text; one place may have several."""
-    found: list[Number] = []
+    numbers: list[Number] = []
     for run in _RUN.finditer(text):
         spans = {run.span()}
         if " " in run[0] or re.search(r"\d{4},\d{4}|\d{4}-\d\d-\d\d", run[0]):
@@ -94,8 +94,8 @@ def find_numbers(text: str) -> tuple[Number, ...]:
         for start, end in spans:
             left = start if text[start - 1 : start] == " " else run.start()
             if _stands_alone(text, left, end if text[end : end + 1] == " " else run.end()):
-                found += [Number(Span(start, end), *reading) for reading in _readings(text[start:end])]
-    return tuple(found)
+                numbers += [Number(Span(start, end), *reading) for reading in _readings(text[start:end])]
+    return tuple(numbers)
 
 
 def _readings(run: str) -> list[tuple[str, str]]:
@@ -127,25 +127,22 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
 @lru_cache(1024)
 def _as_number(value: str) -> tuple[str, str, str] | None:
     """A folded value as a number, its fraction and unit; `None` where it is something else."""
-    found = _VALUE.fullmatch(value)
-    read = _readings(found[2]) if found else []
-    return (*read[0], _UNIT_OF.get(found[1] or found[3] or "", "")) if found and read else None
+    match = _VALUE.fullmatch(value)
+    readings = _readings(match[2]) if match else []
+    return (*readings[0], _UNIT_OF.get(match[1] or match[3] or "", "")) if match and readings else None
 
 
-def _states(text: str, number: Number, wanted: tuple[str, str, str]) -> bool:
-    """Whether a number is the wanted one, with no unit or the same."""
+def _states(text: str, number: Number, target: tuple[str, str, str]) -> bool:
+    """Whether a number is the one looked for (digits, fraction, unit), with no unit or the same."""
     start, end = number.span
-    behind, before = _BEHIND.match(text, end), _BEFORE.search(text[max(0, start - 5) : start])
-    halved = "半" in (text[end : end + 1], behind and text[behind.end() : behind.end() + 1])
-    if (
-        (number.whole, number.fraction) != wanted[:2]
-        or halved
-        or re.search(r"\d[到至~]$", text[max(0, start - 2) : start])
-    ):
+    after, before = _BEHIND.match(text, end), _BEFORE.search(text[max(0, start - 5) : start])
+    halved = "半" in (text[end : end + 1], after and text[after.end() : after.end() + 1])
+    in_range = re.search(r"\d[到至~]$", text[max(0, start - 2) : start])
+    if (number.whole, number.fraction) != target[:2] or halved or in_range:
         return False
-    units = {_UNIT_OF[each.strip()] for each in (behind and behind[1], before and before[0]) if each}
-    scaled = "hundred" in units - {wanted[2]}
-    return not scaled and ((not units or wanted[2] in units) if wanted[2] else "%" not in units)
+    units = {_UNIT_OF[unit.strip()] for unit in (after and after[1], before and before[0]) if unit}
+    scaled = "hundred" in units - {target[2]}
+    return not scaled and ((not units or target[2] in units) if target[2] else "%" not in units)
 
 
 def find_value(text: str, value: str) -> list[Span]:
@@ -153,22 +150,22 @@ def find_value(text: str, value: str) -> list[Span]:
     number = _as_number(value)
     if number is not None:
         return sorted({each.span for each in find_numbers(text) if _states(text, each, number)})
-    found = set(find_whole(text, value))
+    spans = set(find_whole(text, value))
     if any(char.isdigit() for char in value):
         code = value.translate(_SEPARATORS)
         if code.isalnum() and len(code) <= 64 and ":" not in value and code in text.translate(_SEPARATORS):
             spelled = re.sub(rf"(?<=[^\\])(?<!^)(?<![{CJK}](?=\d))(?=.)", r"(?:[-_ /.]| - )?", re.escape(code))
-            found |= {Span(*each.span()) for each in re.finditer(spelled, text)}
-        return sorted(span for span in found if not _goes_on(text, *span))
+            spans |= {Span(*each.span()) for each in re.finditer(spelled, text)}
+        return sorted(span for span in spans if not _goes_on(text, *span))
     short = _ARTICLE.sub("", value, count=1)
     if short != value or "-" in value or (" " in value and "-" in text):
         spaced = text.replace("-", " ")
-        found |= {span for span in find_whole(spaced, short.replace("-", " ")) if is_whole(text, *span)}
+        spans |= {span for span in find_whole(spaced, short.replace("-", " ")) if is_whole(text, *span)}
     if re.fullmatch(r"[а-я]{4,}(?: [а-я]{4,})*", value):  # a Russian name, in every case
         stems = " ".join(rf"{word[: max(4, len(word) - 2)]}[^\W\d_]{{0,3}}" for word in value.split(" "))
-        found |= {Span(*each.span()) for each in re.finditer(rf"(?<!\w){stems}(?![\w-])", text)}
+        spans |= {Span(*each.span()) for each in re.finditer(rf"(?<!\w){stems}(?![\w-])", text)}
     words = value.split(" ")
-    return sorted(found) or (find_whole(text, f"{words[1]}, {words[0]}") if len(words) == 2 else [])
+    return sorted(spans) or (find_whole(text, f"{words[1]}, {words[0]}") if len(words) == 2 else [])
 
 
 def _goes_on(text: str, start: int, end: int) -> bool:

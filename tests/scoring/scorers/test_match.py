@@ -26,14 +26,14 @@ BERGEN = Reference(("4712",), statement="The code for Bergen is 4712.", question
 @pytest.mark.parametrize(
     ("name", "kind", "right", "false_hits", "unclear"),
     [
-        ("answers.txt", "", 0.975, 0, 0.022),
-        ("more_answers.txt", "", 0.933, 1, 0.06),
-        ("first_sight.txt", "realistic", 0.96, 0, 0.037),
-        ("first_sight.txt", "hard", 0.71, 1, 0.29),
+        ("answers.txt", "", 0.94, 1, 0.053),
+        ("more_answers.txt", "", 0.86, 2, 0.13),
+        ("first_sight.txt", "realistic", 0.96, 0, 0.03),
+        ("first_sight.txt", "hard", 0.62, 7, 0.36),
         ("fresh_answers.txt", "realistic", 0.98, 0, 0.02),
-        ("fresh_answers.txt", "hard", 0.98, 0, 0.02),
+        ("fresh_answers.txt", "hard", 0.91, 0, 0.09),
         ("unseen_answers.txt", "realistic", 0.98, 0, 0.02),
-        ("unseen_answers.txt", "hard", 0.88, 0, 0.12),
+        ("unseen_answers.txt", "hard", 0.72, 1, 0.24),
         ("plain_answers.txt", "realistic", 0.98, 1, 0.0),
     ],
 )

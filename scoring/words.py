@@ -1,4 +1,4 @@
-"""The tables of `words.toml`: phrases in every language, and the names of months, units and numbers."""
+"""Phrases in every language and the names of months, units and numbers: `words.toml`, and of `match` `claims.toml`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,12 @@ def strip_accents(text: str) -> str:
 @cache
 def tables() -> Mapping[str, Mapping[str, str]]:
     """The tables: language to kind to phrases, and `values` to the names of months, units and numbers."""
-    return tomllib.loads(strip_accents(files("needlework.scoring.match").joinpath("words.toml").read_text("utf-8")))
+    merged: dict[str, dict[str, str]] = {}
+    for name in ("words.toml", "match/claims.toml"):
+        text = strip_accents(files("needlework.scoring").joinpath(name).read_text("utf-8"))
+        for language, table in tomllib.loads(text).items():
+            merged.setdefault(language, {}).update(table)
+    return merged
 
 
 def names(kind: str) -> list[list[str]]:
