@@ -16,18 +16,26 @@ from needlework.core.errors import InputError, OneLineParser, ending_signals, re
 from needlework.results.judging.ask import OpenJudge, ask_all
 from needlework.results.leval.judged_pairs import (
     JudgedPair,
-    Matched,
-    Orders,
+    MatchedRows,
     WinRate,
-    effects_of_order,
     judged_pairs,
     match,
+    order_effects,
     pair_questions,
     verdict_fields,
     win_rates,
 )
-from needlework.results.leval.predictions import SUFFIX, Answers, BrokenRow, read_answers, write_object
+from needlework.results.leval.predictions import (
+    SUFFIX,
+    Answers,
+    BrokenRow,
+    Prediction,
+    broken_rows,
+    read_answers,
+    write_object,
+)
 from needlework.results.leval.scores import Rule
+from needlework.results.statistics.panels import Share
 from needlework.results.statistics.wording import ends, percent2
 from needlework.results.style import one_line
 from needlework.results.tables.terminal import aligned
@@ -36,7 +44,6 @@ from needlework.scoring.judges.judges import read_choice
 SCHEMA = "needlework-leval-judge-1"
 _REPLY_BUDGET = 2048  # tokens, as published
 _HEAD = ("rule", "wins", "ties", "losses", "errors", "n of expected", "win rate", "95 % interval")
-_SHOWN = 3
 
 
 def main(argv: Sequence[str], open_judge: OpenJudge) -> int:
@@ -76,9 +83,12 @@ def _run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
     if not options.rival and not options.rival_model:
         raise InputError("RIVAL", "", "give the rival's file, or --rival-model for another model of PREDICTIONS")
     name = options.predictions.name.removesuffix(SUFFIX).removesuffix(".jsonl")
-    replies = options.replies or options.predictions.with_name(f"{name}.judge.jsonl")
+    replies_path = options.replies or options.predictions.with_name(f"{name}.judge.jsonl")
     ours = read_answers(options.predictions, options.model)
-    rival = _rival(options, ours)
+    names = ("RIVAL" if options.rival else "PREDICTIONS", "--rival-model")
+    rival = read_answers(options.rival or options.predictions, options.rival_model, names)
+    if rival.model == ours.model and rival.path.resolve() == ours.path.resolve():
+        raise InputError(names[0], rival.path, f"the answers of {ours.model} would be their own rival: give another's")
     matched = match(ours, rival)
     judge = open_judge(
         options.judge,
@@ -89,54 +99,39 @@ def _run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
     )
     with closing(judge):
         questions = [question for pair in matched.pairs for question in pair_questions(pair, judge)]
-        all_replies = ask_all(questions, judge, read_choice, replies, fields=verdict_fields)
-        judged = judged_pairs(matched.pairs, judge, all_replies)
-    expected = max(len(each.rows) + len(each.broken) for each in (ours, rival))
-    rates, orders = win_rates(judged, expected), effects_of_order(judged)
+        replies = ask_all(questions, judge, read_choice, replies_path, fields=verdict_fields)
+        judged = judged_pairs(matched.pairs, judge, replies)
+    rates = win_rates(judged, max(len(answers.rows) + len(answers.broken) for answers in (ours, rival)))
+    effects = order_effects(judged)
     if options.out:  # before anything is printed: `| head` ends the command at its first lines
-        content = _report_object(ours, rival, matched, judged, rates, orders)
-        write_object(options.out, {"schema": SCHEMA, "judge": options.judge, **content})
+        content = {
+            "schema": SCHEMA,
+            "judge": options.judge,
+            "ours": _answers_object(ours),
+            "rival": _answers_object(rival),
+            "rates": {rule: asdict(rate) for rule, rate in rates.items()},
+            **{name: {**asdict(effect), "n": n} for name, (effect, n) in effects.items()},
+            "without_partner": [row.line for row in matched.alone],
+            "rival_without_partner": [row.line for row in matched.rival_alone],
+            "repeated": [[[pair.ours.line, pair.rival.line] for pair in group] for group in matched.repeated],
+            "items": [_pair_object(pair) for pair in judged],
+        }
+        write_object(options.out, content)
+    problems = [BrokenRow(pair.pair.ours.line, why) for pair in judged for why in pair.problems if why]
     print(one_line(f"{ours.model} against {rival.model}, {len(judged)} pairs, each in both orders"))
-    problems = [(each.pair.ours.line, why) for each in judged for why in each.problems if why]
-    for line in (*_rate_lines(rates, orders), *_unmatched_lines(ours, rival, matched), *_problem_lines(problems)):
-        print(line)
-    print(one_line(f"questions asked now: {all_replies.count}; replies are in {replies}"))
-    if options.out:
-        print(f"written to {options.out}")
+    print("\n".join(_rate_lines(rates)))
+    for line in (
+        *_effect_lines(effects),
+        *_unmatched_lines(ours, rival, matched),
+        *[f"judgements without a verdict, {broken_rows(problems)}"] * bool(problems),
+        f"questions asked now: {replies.count}; replies are in {replies_path}",
+        *[f"written to {options.out}"] * bool(options.out),
+    ):
+        print(one_line(line))
     return 0 if rates["strict"].score.value is not None else 1
 
 
-def _rival(options: argparse.Namespace, ours: Answers) -> Answers:
-    names = ("RIVAL" if options.rival else "PREDICTIONS", "--rival-model")
-    rival = read_answers(options.rival or options.predictions, options.rival_model, names)
-    if rival.model == ours.model and rival.path.resolve() == ours.path.resolve():
-        raise InputError(names[0], rival.path, f"the answers of {ours.model} would be their own rival: give another's")
-    return rival
-
-
-def _report_object(
-    ours: Answers,
-    rival: Answers,
-    matched: Matched,
-    judged: Sequence[JudgedPair],
-    rates: Mapping[Rule, WinRate],
-    orders: Orders,
-) -> dict[str, Any]:
-    """The comparison as JSON; rates 0..1."""
-    return {
-        "ours": _answers_object(ours),
-        "rival": _answers_object(rival),
-        "rates": {rule: asdict(rate) for rule, rate in rates.items()},
-        "same_in_both_orders": {**asdict(orders.same), "n": orders.pairs},
-        "first_preferred": {**asdict(orders.first), "n": orders.decided},
-        "without_partner": [row.line for row in matched.alone],
-        "rival_without_partner": [row.line for row in matched.rival_alone],
-        "repeated": [[[pair.ours.line, pair.rival.line] for pair in group] for group in matched.repeated],
-        "items": [_pair_object(each) for each in judged],
-    }
-
-
-def _rate_lines(rates: Mapping[Rule, WinRate], orders: Orders) -> Iterator[str]:
+def _rate_lines(rates: Mapping[Rule, WinRate]) -> Iterator[str]:
     rows = []
     for rule, rate in rates.items():
         mean = rate.of_those_there if rule == "compat" else rate.score
@@ -149,50 +144,43 @@ def _rate_lines(rates: Mapping[Rule, WinRate], orders: Orders) -> Iterator[str]:
             f"no strict rate: {strict.n} of {strict.expected} judgements are there; whatever the others say, "
             f"it is from {percent2(strict.least)} to {percent2(strict.most)}"
         )
-    if orders.pairs:
-        same = f"{percent2(orders.same.value)} % of {orders.pairs} pairs ({ends(orders.same)})"
-        yield f"same verdict in both orders: {same}"
-    if orders.decided:
-        first = f"{percent2(orders.first.value)} % of {orders.decided} verdicts that are no tie ({ends(orders.first)})"
-        yield f"the answer shown first preferred: {first}; 50 is no bias"
 
 
-def _unmatched_lines(ours: Answers, rival: Answers, matched: Matched) -> Iterator[str]:
+def _effect_lines(effects: Mapping[str, tuple[Share, int]]) -> Iterator[str]:
+    (same, pairs), (first, decided) = effects.values()
+    if pairs:
+        yield f"same verdict in both orders: {percent2(same.value)} % of {pairs} pairs ({ends(same)})"
+    if decided:
+        rate = f"{percent2(first.value)} % of {decided} verdicts that are no tie ({ends(first)})"
+        yield f"the answer shown first preferred: {rate}; 50 is no bias"
+
+
+def _unmatched_lines(ours: Answers, rival: Answers, matched: MatchedRows) -> Iterator[str]:
     for answers, alone in ((ours, matched.alone), (rival, matched.rival_alone)):
         if alone:
-            rows = f"{len(alone)} rows of {answers.path}: {_line_numbers(alone)}"
-            yield one_line(f"without a partner in the other file, {rows}")
-        yield from _broken_lines(answers)
+            yield f"without a partner in the other file, {len(alone)} rows of {answers.path}: {_line_numbers(alone)}"
+        if answers.broken:
+            yield f"broken rows of {answers.path}, {broken_rows(answers.broken)}"
     if matched.repeated:
         pairs = [pair.ours for group in matched.repeated for pair in group]
         count = f"{len(matched.repeated)} questions: {len(pairs)} pairs, in the order of the rows"
         yield f"asked more than once, {count}: {_line_numbers(pairs)}"
 
 
-def _pair_object(each: JudgedPair) -> dict[str, Any]:
-    lines = {"item": each.item, "line": each.pair.ours.line, "rival_line": each.pair.rival.line}
-    verdicts: dict[str, Any] = {rule: list(both) for rule, both in each.verdicts.items()}
-    return {**lines, **verdicts, "problems": [problem or None for problem in each.problems]}
-
-
-def _answers_object(answers: Answers) -> dict[str, Any]:
-    return {"file": str(answers.path), "model": answers.model, "broken": [asdict(each) for each in answers.broken]}
-
-
-def _line_numbers(rows: Iterable[Any]) -> str:
+def _line_numbers(rows: Iterable[Prediction]) -> str:
     return f"lines {', '.join(str(row.line) for row in rows)}"
 
 
-def _broken_lines(answers: Answers) -> Iterator[str]:
-    yield from _first_lines(f"broken rows of {answers.path}", answers.broken)
+def _pair_object(judged: JudgedPair) -> dict[str, Any]:
+    pair = judged.pair
+    return {
+        "item": pair.item,
+        "line": pair.ours.line,
+        "rival_line": pair.rival.line,
+        **{rule: list(both) for rule, both in judged.verdicts.items()},
+        "problems": [problem or None for problem in judged.problems],
+    }
 
 
-def _problem_lines(problems: Sequence[tuple[int, str]]) -> Iterator[str]:
-    yield from _first_lines("judgements without a verdict", [BrokenRow(line, why) for line, why in problems])
-
-
-def _first_lines(title: str, broken: Sequence[BrokenRow]) -> Iterator[str]:
-    if broken:
-        shown = "; ".join(f"line {each.line}: {each.why}" for each in broken[:_SHOWN])
-        more = f"; and {len(broken) - _SHOWN} more" if len(broken) > _SHOWN else ""
-        yield one_line(f"{title}, {len(broken)}: {shown}{more}")
+def _answers_object(answers: Answers) -> dict[str, Any]:
+    return {"file": str(answers.path), "model": answers.model, "broken": [asdict(row) for row in answers.broken]}

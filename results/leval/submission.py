@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +30,16 @@ from needlework.results.leval.scores import (
     TaskScores,
     in_published_order,
     legend,
-    lines,
     main_metric,
     report_object,
     score_task,
+    table_lines,
 )
 from needlework.results.records.run_folder import read_run_json
 from needlework.results.records.samples import by_test
 from needlework.results.style import one_line
-from needlework.scoring.leval.overlap import MissingPackageError
-from needlework.scoring.leval.tasks import BY_JUDGES, CLOSED, TASKS, WITH_F1, WITH_ROUGE, LevalTask, own_task
+from needlework.scoring.leval.overlap import PUBLISHED, MissingPackageError
+from needlework.scoring.leval.tasks import BY_JUDGES, CLOSED, TASKS, WITH_F1, WITH_ROUGE, own_task
 
 # Keys and files are those that upstream's README names under "How to Submit" (cd34b05).
 FAMILY = "leval_"
@@ -53,28 +54,24 @@ _FOR_JUDGES = {"llm_gpt4_eval": 96, "human_eval": 85, "llm_turbo_eval": 181}  # 
 _JUDGES = {"--judged-gpt4": ("gpt4", "llm_gpt4_eval"), "--judged-turbo": ("turbo", "llm_turbo_eval")}
 
 Row = dict[str, Any]
-Table = Mapping[str, str]  # a head, and one row
 
 
 @dataclass(frozen=True, slots=True)
 class SubmissionRow:
-    """One line of the leaderboard: a model at one length, whole documents or what a retriever found of them.
-
-    `rows`: of each prediction file, by its path below the folder of predictions. `missing`: questions that were asked
-    and have no answer, `without` how many of each task. `length`: tokens of prompt and answer.
-    """
+    """One line of the leaderboard: a model at one length, whole documents or what a retriever found of them."""
 
     name: str
     model: str
-    length: int
+    length: int  # tokens of prompt and answer
     retriever: str
-    rows: Mapping[str, Sequence[Row]]
-    missing: Sequence[str]
-    without: Mapping[str, int] = field(default_factory=dict)
+    rows: dict[str, list[Row]] = field(default_factory=dict)  # of each prediction file, by its path below Predictions/
+    missing: list[str] = field(default_factory=list)  # questions that were asked and have no answer
+    unanswered: Counter[str] = field(default_factory=Counter)  # how many of each task
 
-    def answers(self, paths: Iterable[str]) -> list[str]:
-        """The answers in some of its files."""
-        return [row[f"{self.name}_pred"] for path in paths for row in self.rows.get(path, ())]
+    def mean_words(self, files: Iterable[str]) -> str:
+        """The mean length of the answers in some of its files, in words; empty without answers."""
+        lengths = [len(row[f"{self.name}_pred"].split()) for file in files for row in self.rows.get(file, ())]
+        return f"{fsum(lengths) / len(lengths):.1f}" if lengths else ""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -89,6 +86,9 @@ def main(argv: Sequence[str]) -> int:
         _run(parser.parse_args(argv))
     except InputError as error:
         return refuse("leval-export", error)
+    except OSError as error:
+        refusal = InputError("--out", error.filename or "folder", f"cannot be written ({error.strerror or error})")
+        return refuse("leval-export", refusal)
     return 0
 
 
@@ -96,12 +96,12 @@ def _run(options: argparse.Namespace) -> None:
     records = [record for run in options.runs for record in read_json(_results_of(run))]
     if options.name is not None and not re.fullmatch(r"\w[\w.-]*", options.name):
         raise InputError("--name", options.name, "is the name of a folder: write letters, digits, dots and hyphens")
-    rows = entries(records, options.name)
-    if not rows:
+    entries = submission_rows(records, options.name)
+    if not entries:
         raise InputError("RUN", options.runs[0], "has no answers to tasks of L-Eval (leval_...)")
-    if options.name and len({entry.model for entry in rows}) > 1:
+    if options.name and len({entry.model for entry in entries}) > 1:
         raise InputError("--name", options.name, "the runs are of several models; give it for one at a time")
-    twice = next((name for name, count in Counter(entry.name for entry in rows).items() if count > 1), None)
+    twice = next((name for name, count in Counter(entry.name for entry in entries).items() if count > 1), None)
     if twice:
         remedy = f"has two models that would both be called {twice}: give one at a time"
         raise InputError("RUN", options.runs[0], remedy)
@@ -109,20 +109,20 @@ def _run(options: argparse.Namespace) -> None:
     paths = {option: getattr(options, option[2:].replace("-", "_")) for option in _JUDGES}
     judged = {option: _read_object(path, option) for option, path in paths.items() if path}
     out = options.out or options.runs[0] / "leval"
-    for entry in rows:
+    for entry in entries:
         for line in _write_entry(out / entry.name, entry, manifests, judged):
             print(line)
 
 
 def _write_entry(
     folder: Path, entry: SubmissionRow, manifests: Sequence[Mapping[str, Any]], judged: Mapping[str, Mapping[str, Any]]
-) -> list[str]:
-    """Write the folder of one entry; returns lines for the terminal."""
+) -> Iterator[str]:
+    """Write the folder of one entry; yields lines for the terminal. Raises `OSError`."""
     for path, rows in entry.rows.items():
         _write(folder / "Predictions" / path, "".join(f"{json.dumps(row)}\n" for row in rows))
     scored = _scored(folder, entry)
     window = _window(manifests, entry.model)
-    files = tables(entry, scored, window, _answer_budget(manifests))
+    files = _tables(entry, scored, window, _answer_budget(manifests))
     notes = []
     for option, content in judged.items():
         judge, kind = _JUDGES[option]
@@ -133,17 +133,21 @@ def _write_entry(
         csv.writer(text, lineterminator="\n").writerows((tuple(table), tuple(table.values())))
         _write(folder / "Results" / name, text.getvalue())
     _write(folder / "Results" / "scores.json", json.dumps(report_object({entry.name: scored}), indent=1))
-    _write(folder / "metadata.json", json.dumps(metadata(entry, window), indent=1))
-    tables_of_scores = [*lines(entry.name, scored), *legend(scored)] if scored else [f"L-Eval, {entry.name}"]
-    return [
-        *tables_of_scores,
-        *notes,
-        *_missing_lines(entry),
-        f"written to {folder}; metadata.json has fields to fill in\n",
-    ]
-
-
-def _missing_lines(entry: SubmissionRow) -> Iterator[str]:
+    # What a run cannot know is left blank for the person who submits.
+    metadata = {
+        "model_name": entry.name,
+        "number_of_parameters": "",
+        "links": {"paper": "", "blog": "", "github": "", "demo": ""},
+        "max_context_tokens": window,
+        "in_domain_data": "",
+        "asked_as": entry.model,
+        "retriever": entry.retriever or "none",
+        "length_tokens": entry.length,
+        "prompts": "L-Eval's structure in the wording of Needlework",
+    }
+    _write(folder / "metadata.json", json.dumps(metadata, indent=1))
+    yield from [*table_lines(entry.name, scored), *legend(scored)] if scored else [f"L-Eval, {entry.name}"]
+    yield from notes
     for kind, expected in _FOR_JUDGES.items():
         count = sum(len(rows) for path, rows in entry.rows.items() if path.startswith(f"{kind}/"))
         if count and count != expected:
@@ -151,28 +155,31 @@ def _missing_lines(entry: SubmissionRow) -> Iterator[str]:
     if entry.missing:
         more = f" and {len(entry.missing) - _SHOWN} more" if len(entry.missing) > _SHOWN else ""
         yield one_line(f"without an answer, {len(entry.missing)}: {', '.join(entry.missing[:_SHOWN])}{more}")
+    yield f"written to {folder}; metadata.json has fields to fill in\n"
 
 
-def entries(records: Iterable[Record], name: str | None = None) -> tuple[SubmissionRow, ...]:
-    """The leaderboard's entries that records hold, first trials of each question alone.
+def submission_rows(records: Iterable[Record], name: str | None = None) -> list[SubmissionRow]:
+    """The leaderboard's lines of some records, first trials of each question alone.
 
     `name`: the model's name on the leaderboard; with several lengths, retrievers or tests, these are added to it.
     """
     groups: dict[tuple[str, int, str], list[tuple[tuple[int, int], Record]]] = {}
-    for test, asked_records in by_test(record for record in records if record.task.startswith(FAMILY)).items():
-        for record in asked_records:
+    for test, of_test in by_test(record for record in records if record.task.startswith(FAMILY)).items():
+        for record in of_test:
             label = _LABEL.fullmatch(record.needle)
             if _task_of(record) and label and record.repeat == 0:
                 number, arm = (int(label[1]), int(label[2])), "-".join(filter(None, (label[3], test)))
                 groups.setdefault((record.model, record.length, arm), []).append((number, record))
     lengths = {length for _, length, _ in groups}
-    rows = []
-    for (model, length, retriever), placed in groups.items():
+    entries = []
+    for (model, length, retriever), numbered in groups.items():
         parts = [name or re.sub(r"[^\w.]+", "-", model).strip("-.") or "model"]
         parts += [f"len{length}"] * (len(lengths) > 1) + [retriever] * bool(retriever)
-        ordered = [record for _, record in sorted(placed, key=lambda each: each[0])]
-        rows.append(_entry("-".join(parts), model, length, retriever, ordered))
-    return tuple(rows)
+        entry = SubmissionRow("-".join(parts), model, length, retriever)
+        for number, record in sorted(numbered, key=itemgetter(0)):
+            _add(entry, number[0], record)
+        entries.append(entry)
+    return entries
 
 
 def _task_of(record: Record) -> str:
@@ -181,80 +188,78 @@ def _task_of(record: Record) -> str:
     return _TASKS.get(name) or (name if _OWN.fullmatch(name) else "")
 
 
-def _entry(name: str, model: str, length: int, retriever: str, records: Sequence[Record]) -> SubmissionRow:
-    rows: dict[str, list[Row]] = {}
-    missing: list[str] = []
-    without: Counter[str] = Counter()
-    for record in records:
-        task = _task_of(record)
-        if record.outcome not in _ANSWERED:
-            missing.append(f"{record.id} ({record.outcome})")
-            without[task] += 1
-            continue
-        evaluation = str(record.reference.get("evaluation", ""))
-        row: Row = {
-            "query": str(record.reference.get("question", record.question)),
-            "gt": record.expected[0] if record.expected else "",
-            "prompt": record.question,
-            f"{name}_pred": str(record.response.text),
-            "evaluation": evaluation,
-        }
-        if task not in TASKS and (label := _LABEL.fullmatch(record.needle)):
-            row["document"] = int(label[1])
-        for path in _paths(name, task, evaluation):
-            rows.setdefault(path, []).append(row)
-    return SubmissionRow(name, model, length, retriever, rows, missing, without)
+def _add(entry: SubmissionRow, document: int, record: Record) -> None:
+    """Add a record to the prediction files in which upstream looks for it.
 
-
-def _paths(name: str, task: str, evaluation: str) -> tuple[str, ...]:
-    """Where upstream looks for a row: rows for judges stand in one file a model, GPT-3.5 judges both kinds of them."""
-    if evaluation not in BY_JUDGES:
-        return (f"{'exam_eval' if evaluation == 'exam' else 'ngram_eval'}/{name}/{task}{SUFFIX}",)
-    kind = "llm_gpt4_eval" if evaluation == "LLM" else "human_eval"
-    return f"{kind}/{name}{SUFFIX}", f"llm_turbo_eval/{name}{SUFFIX}"
+    Rows for judges are in one file for each model; GPT-3.5 judges both kinds of them.
+    """
+    task, evaluation = _task_of(record), str(record.reference.get("evaluation", ""))
+    if record.outcome not in _ANSWERED:
+        entry.missing.append(f"{record.id} ({record.outcome})")
+        entry.unanswered[task] += 1
+        return
+    row: Row = {
+        "query": str(record.reference.get("question", record.question)),
+        "gt": record.expected[0] if record.expected else "",
+        "prompt": record.question,
+        f"{entry.name}_pred": str(record.response.text),
+        "evaluation": evaluation,
+    }
+    if task not in TASKS:
+        row["document"] = document
+    paths = [f"{'exam_eval' if evaluation == 'exam' else 'ngram_eval'}/{entry.name}/{task}{SUFFIX}"]
+    if evaluation in BY_JUDGES:
+        kinds = ("llm_gpt4_eval" if evaluation == "LLM" else "human_eval", "llm_turbo_eval")
+        paths = [f"{kind}/{entry.name}{SUFFIX}" for kind in kinds]
+    for path in paths:
+        entry.rows.setdefault(path, []).append(row)
 
 
 def _scored(folder: Path, entry: SubmissionRow) -> list[TaskScores]:
     """The tasks scored from the very files that were written."""
-    paths = [path for path in entry.rows if path.startswith(("exam_eval/", "ngram_eval/"))]
-    try:
-        return in_published_order(
-            score_task(read_predictions(folder / "Predictions" / path, _leval_task(entry, path))) for path in paths
-        )
-    except MissingPackageError as error:
-        raise InputError("RUN", folder, str(error)) from None
+    scored = []
+    for path, rows in entry.rows.items():
+        if path.startswith(("exam_eval/", "ngram_eval/")):
+            name = Path(path).name.removesuffix(SUFFIX)
+            if (task := TASKS.get(name)) is None:  # a file of one's own: as many questions as were asked
+                evaluation = rows[0]["evaluation"]
+                rule = own_rule(evaluation, [row["gt"] for row in rows])
+                task = own_task(name, evaluation, rule, len(rows) + entry.unanswered[name])
+            try:
+                scored.append(score_task(read_predictions(folder / "Predictions" / path, task)))
+            except MissingPackageError as error:
+                raise InputError("RUN", folder, str(error)) from None
+    return in_published_order(scored)
 
 
-def _leval_task(entry: SubmissionRow, path: str) -> LevalTask:
-    """The task of a file that was written; of one's own as many questions as were asked."""
-    name, rows = Path(path).name.removesuffix(SUFFIX), entry.rows[path]
-    if name in TASKS:
-        return TASKS[name]
-    evaluation = rows[0]["evaluation"]
-    rule = own_rule(evaluation, [row["gt"] for row in rows])
-    return own_task(name, evaluation, rule, len(rows) + entry.without.get(name, 0))
-
-
-def tables(entry: SubmissionRow, scored: Sequence[TaskScores], window: int | None, budget: int) -> dict[str, Table]:
+def _tables(
+    entry: SubmissionRow, scored: Sequence[TaskScores], window: int | None, budget: int
+) -> dict[str, dict[str, str]]:
     """The leaderboard's tables by file name; scores by the published rules, in percent.
 
     What is not complete stays blank. `window`: tokens of the model's context; `budget`: tokens of the answer.
     """
-    cells = {each.task.name: _cell(each) for each in scored}
-    numbers = {each.task.name: _value(each, main_metric(each.task)) for each in scored}
+    cells: dict[str, str] = {}
+    numbers: dict[str, float | None] = {}
+    for scores in scored:
+        task, means = scores.task, scores.means
+        values = {metric: by_rule["compat"].score.value for metric, by_rule in means.items() if "compat" in by_rule}
+        metrics = PUBLISHED if task.evaluation == "rouge" else (main_metric(task),)
+        cells[task.name] = "/".join(_percent(values[metric]) for metric in metrics) if means else ""
+        numbers[task.name] = values.get(main_metric(task))
 
     def average(names: Sequence[str]) -> str:
         values = [value for name in names if (value := numbers.get(name)) is not None]
         return _percent(fsum(values) / len(values)) if len(values) == len(names) else ""
 
     def length(names: Sequence[str]) -> str:
-        return _mean_words(entry.answers(f"ngram_eval/{entry.name}/{name}{SUFFIX}" for name in names))
+        return entry.mean_words(f"ngram_eval/{entry.name}/{name}{SUFFIX}" for name in names)
 
-    means = {
+    columns = {
         "exact_match.csv": (_EXAM, {"Avg": average(CLOSED), "Avg of 4": average(_FOUR)}),
         "f1.csv": (WITH_F1, {"F1 avg": average(WITH_F1), "Length": length(WITH_F1)}),
         "rouge.csv": (WITH_ROUGE, {"ROUGE avg": average(WITH_ROUGE), "Length": length(WITH_ROUGE)}),
-        "own_tasks.csv": ([each.task.name for each in scored if each.task.own], {}),
+        "own_tasks.csv": ([scores.task.name for scores in scored if scores.task.own], {}),
     }
     setting = {
         "Max-Ctx": str(window or ""),
@@ -265,21 +270,14 @@ def tables(entry: SubmissionRow, scored: Sequence[TaskScores], window: int | Non
     }
     return {
         file: {"Model": entry.name} | {name: cells.get(name, "") for name in names} | further | setting
-        for file, (names, further) in means.items()
+        for file, (names, further) in columns.items()
         if any(name in cells for name in names)
     }
 
 
-def _cell(scored: TaskScores) -> str:
-    names = ("rouge1", "rouge2", "rougeL") if scored.task.evaluation == "rouge" else (main_metric(scored.task),)
-    return "/".join(_percent(_value(scored, name)) for name in names) if scored.means else ""
-
-
-def _value(scored: TaskScores, metric: str) -> float | None:
-    return scored.means[metric]["compat"].score.value if scored.means else None
-
-
-def _judged_table(option: str, entry: SubmissionRow, judged: Mapping[str, Any], expected: int) -> tuple[Table, str]:
+def _judged_table(
+    option: str, entry: SubmissionRow, judged: Mapping[str, Any], expected: int
+) -> tuple[dict[str, str], str]:
     """The row of a judge's table from what `needlework judge --out` wrote, and what to say about it.
 
     Without all `expected` pairs the win rate stays blank. Raises `InputError` for a file about other models.
@@ -305,28 +303,9 @@ def _judged_table(option: str, entry: SubmissionRow, judged: Mapping[str, Any], 
         "n_wins": str(wins),
         "n_draws": str(ties),
         "win % vs turbo16k": _percent(value) if pairs == expected else "",
-        "Length": _mean_words(entry.answers(path for path in entry.rows if path.startswith("llm_"))),
+        "Length": entry.mean_words(path for path in entry.rows if path.startswith("llm_")),
     }
     return table, note
-
-
-def metadata(entry: SubmissionRow, window: int | None) -> dict[str, Any]:
-    """The template of what a run cannot know; blank fields are for the person who submits."""
-    return {
-        "model_name": entry.name,
-        "number_of_parameters": "",
-        "links": {"paper": "", "blog": "", "github": "", "demo": ""},
-        "max_context_tokens": window,
-        "in_domain_data": "",
-        "asked_as": entry.model,
-        "retriever": entry.retriever or "none",
-        "length_tokens": entry.length,
-        "prompts": "L-Eval's structure in the wording of Needlework",
-    }
-
-
-def _mean_words(answers: Sequence[str]) -> str:
-    return f"{fsum(len(answer.split()) for answer in answers) / len(answers):.1f}" if answers else ""
 
 
 def _percent(value: float | None) -> str:
@@ -369,7 +348,4 @@ def _answer_budget(manifests: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _write(path: Path, text: str) -> None:
-    try:
-        write_whole(path, text.encode("utf-8", "surrogatepass"))
-    except OSError as error:
-        raise InputError("--out", path, f"cannot be written ({error.strerror or error})") from None
+    write_whole(path, text.encode("utf-8", "surrogatepass"))

@@ -150,7 +150,7 @@ def _broken() -> list[Any]:
     ("name", "rows", "told"),
     [
         ("gsm100", [*_rows("gsm100"), *_rows("gsm100", n=1)], ["101 of 100"]),
-        ("tpo", _broken(), ["263 of 269", "tpo: broken rows, 6: line 2 is not a JSON object"]),
+        ("tpo", _broken(), ["263 of 269", "tpo: broken rows, 6: line 2: is not a JSON object"]),
         ("sci_fi", [next(_rows("sci_fi")) | {"m_pred": "True"}, *_rows("sci_fi", n=63)],
          ["sci_fi: answers without [fact: ...], 1", "99.22"]),  # 127 of 128
         ("financial_qa", [*_rows("financial_qa"), *_rows("financial_qa", n=8, evaluation="LLM")],

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from needlework.results.files.json_files import write_json
-from needlework.results.leval.submission import entries, main
+from needlework.results.leval.submission import main, submission_rows
 from needlework.results.statistics.run_report import run_report
 from needlework.scoring.leval.tasks import TASKS
 from tests.results.changed import changed
@@ -90,7 +90,7 @@ def test_an_incomplete_task_has_no_score_and_what_is_missing_is_named(make_recor
 
 def test_lengths_and_retrievers_are_entries_of_their_own(make_record):
     records = answered(make_record, "tpo") + answered(make_record, "tpo", label="_bm25")
-    whole, retrieved = entries(records, "m")
+    whole, retrieved = submission_rows(records, "m")
     assert (whole.name, whole.retriever) == ("m", "")
     assert (retrieved.name, retrieved.retriever) == ("m-bm25", "bm25")
 
