@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from msgspec import structs
@@ -22,19 +22,6 @@ from needlework.scoring.judges.judges import JUDGE, OWN, judged
 from needlework.scoring.recording import knows_absence, score_exchange
 from needlework.scoring.registry import scorer_named
 from needlework.scoring.scores import outcome_of
-
-
-@dataclass(frozen=True)
-class _Stored:
-    """A record as a scorer sees it."""
-
-    answer: str
-    reference: dict[str, Any]
-    error_kind: str | None
-    finish_reason: str | None
-    scorer: str | None = None
-    judging: None = None
-    asked_again: tuple[_Stored, ...] = ()
 
 
 def main(argv: Sequence[str]) -> int:
@@ -81,14 +68,16 @@ def rescored(record: Record, scorer: str) -> Record:
     if is_absent(record) and not knows_absence(scorer):
         return record
     response = record.response
-    stored = _Stored(response.text, record.reference, None, response.finish_reason)
-    scored = score_exchange(stored, scorer)
+    exchange: Any = SimpleNamespace(
+        answer=response.text, reference=record.reference, error_kind=None, finish_reason=response.finish_reason
+    )
+    scored = score_exchange(exchange, scorer)
     outcome, value = outcome_of(
         error_kind=scored.error_kind,
-        finish_reason=stored.finish_reason,
+        finish_reason=response.finish_reason,
         invalid=(),
         score=scored.score,
-        answer_text=stored.answer,
+        answer_text=response.text,
     )
     return structs.replace(
         record,

@@ -1,191 +1,156 @@
-"""Scoring ahead of the tests' turns, where judges are asked: they take their time, and bear several questions at once.
+"""Scoring answers in the background where judges are asked: they are slow, and take several questions at once.
 
-Nobody is asked for what no test will use. What a test gives `assert_scored` is known when one of its task has done so;
-from then on the answers of that task that wait for their tests are scored alike. A test that does otherwise, or does
-not score, ends that.
+Nothing is judged that no test will use. What the tests of a task give `assert_scored` is known when one of them has
+called it; from then on the waiting answers of that task are scored alike. A test that scores differently, or not at
+all, ends that.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field, replace
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
 from weakref import ref
 
 if TYPE_CHECKING:
-    from needlework.scoring.recording import Answered, ScorerLike, ScoringResult
+    from needlework.pipeline.exchange import Exchange
+    from needlework.scoring.recording import ScorerLike, ScoringResult
 
-
-if TYPE_CHECKING:
-
-    class OfTask(Protocol):
-        """What an exchange says of its cell."""
-
-        @property
-        def task(self) -> str: ...
-
-    class Waiting(Answered, Protocol):
-        """An exchange that waits for its test. `key` identifies its trial."""
-
-        @property
-        def cell(self) -> OfTask: ...
-
-        @property
-        def key(self) -> str: ...
-
-
-Alike = tuple[str, str | None]
-"""A task, and the scorer that its suite names: what is scored alike."""
+_Job = Callable[[], None]
+_Scorer = tuple[str | None]
+"""The scorer that tests give `assert_scored`, by name; with `None` in it they give none."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Begun:
-    """A score to come. `given`: what its test is expected to give. `facts`: whatever else the score depends on."""
+class _StartedScore:
+    """A score to come, begun before the turn of its test."""
 
-    of: Alike
-    given: str | None
-    facts: tuple[object, ...]
+    scorer: _Scorer
+    facts: tuple[object, ...]  # whatever else the score depends on
     result: Future[ScoringResult]
-    exchange: ref[Waiting]
+    exchange: ref[Exchange]
 
 
-class Ahead:
-    """Scores exchanges in threads, as many at once as their judges bear.
+@dataclass(slots=True)
+class _ScoredAlike:
+    """The answers to one task whose suite names one scorer."""
 
-    The threads are daemons: who ends the run does not wait for a judge. `tell`: is given, in these threads, what came
-    of an exchange before its test's turn. `wait`: is given, in the test's thread, what there is to wait for.
+    has_scored: bool = False  # whether a test of it has
+    scorer: _Scorer | None = None  # its tests' scorer; `None`: it cannot be foreseen
+    waiting: list[ref[Exchange]] = field(default_factory=list)
+    started: dict[str, _StartedScore] = field(default_factory=dict)  # by the key of the trial
+
+
+class BackgroundScoring:
+    """Scores exchanges in threads, as many at once as their judges take.
+
+    The threads are daemons: the end of a run does not wait for a judge. `store`: called in these threads with what was
+    scored before its test's turn. `wait`: called in the test's thread with a result that it has to wait for.
     """
 
     def __init__(
         self,
-        tell: Callable[[Waiting, ScoringResult], object] = lambda _exchange, _scored: None,
+        store: Callable[[Exchange, ScoringResult], object] = lambda _exchange, _scored: None,
         wait: Callable[[Future[ScoringResult]], object] = lambda _result: None,
     ) -> None:
-        self._tell, self._wait = tell, wait
-        self._turn = threading.Lock()
-        self._given: dict[Alike, tuple[str | None] | None] = {}  # `None`: it cannot be foreseen
-        self._waiting: dict[Alike, list[ref[Waiting]]] = {}
-        self._begun: dict[str, _Begun] = {}
-        self._queue: deque[tuple[Future[ScoringResult], Callable[[], ScoringResult]]] = deque()
+        self._store, self._wait = store, wait
+        self._lock = threading.Lock()
+        self._groups: defaultdict[tuple[str, str | None], _ScoredAlike] = defaultdict(_ScoredAlike)
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._threads = 0
         self._closed = False
 
-    def waits(self, exchange: Waiting) -> None:
-        """An exchange is there before its test's turn. Threads may call this; it holds nobody up."""
-        of = _of(exchange)
-        with self._turn:
-            if of in self._given:
-                self._foresee(exchange)
+    def add(self, exchange: Exchange) -> None:
+        """Take an answer that has come before its test's turn; from any thread, without waiting."""
+        with self._lock:
+            group = self._groups[exchange.cell.task, exchange.scorer]
+            if group.has_scored:
+                self._start_early(group, exchange)
             else:
-                self._waiting.setdefault(of, []).append(ref(exchange))
+                group.waiting.append(ref(exchange))
 
-    def score(self, exchange: Waiting, scorer: ScorerLike | None) -> ScoringResult:
-        """What `score_all` gives, and is taken from what was scored ahead. For the test's thread."""
+    def score(self, exchange: Exchange, scorer: ScorerLike | None) -> ScoringResult:
+        """What `score_all` returns, from what was scored before. For the test's thread."""
         from needlework.scoring.recording import score_all
 
-        given = _given(exchange, scorer)
-        with self._turn:
-            results = self._results(exchange, given)
+        with self._lock:
+            results = self._results(exchange, _foreseeable(exchange, scorer))
         if not results:
             return score_all(exchange, scorer)
-        for each in results:
-            if not each.done():
-                self._wait(each)
-        first, *again = [each.result() for each in results]
+        for result in results:
+            if not result.done():
+                self._wait(result)
+        first, *again = [result.result() for result in results]
         return replace(first, again=tuple(again))
 
     def close(self) -> None:
-        """Begin nothing more, and tell nothing more."""
-        with self._turn:
+        """Begin nothing more, and store nothing more."""
+        with self._lock:
             self._closed = True
-            self._queue.clear()
+            for _ in range(self._threads):
+                self._jobs.put(None)
 
-    def _results(self, exchange: Waiting, given: tuple[str | None] | None) -> list[Future[ScoringResult]]:
-        """The scores to come of an exchange and of its further answers; none where its test's thread is to score."""
-        of = _of(exchange)
-        if of not in self._given:
-            self._given[of] = given
-            for each in self._waiting.pop(of, ()):
-                if (waiting := each()) is not None:
-                    self._foresee(waiting)
-        begun = self._begun.pop(exchange.key, None)
-        if begun is not None and ((begun.given,) != given or begun.facts != _facts(exchange)):
-            begun.result.cancel()
-            begun, given = None, None
-        if given != self._given[of] or self._unused(of):
-            self._forget(of)
-        if given is None or (begun is None and self._given[of] is None):
+    def _results(self, exchange: Exchange, scorer: _Scorer | None) -> list[Future[ScoringResult]]:
+        """The results of an exchange and of its further answers; none where the test's thread is to score."""
+        group = self._groups[exchange.cell.task, exchange.scorer]
+        if not group.has_scored:
+            group.has_scored, group.scorer = True, scorer
+            for waiting in [alive for link in group.waiting if (alive := link()) is not None]:
+                self._start_early(group, waiting)
+            group.waiting.clear()
+        started = group.started.pop(exchange.key, None)
+        if started is not None and (started.scorer, started.facts) != (scorer, _facts(exchange)):
+            started.result.cancel()
+            started = scorer = None
+        is_unused = any(other.exchange() is None for other in group.started.values())  # a test that has not scored
+        if scorer != group.scorer or is_unused:
+            group.scorer = None
+            group.started = {key: other for key, other in group.started.items() if not other.result.cancel()}
+        if scorer is None or (started is None and group.scorer is None):
             return []
-        return [
-            begun.result if begun else self._begin(exchange, *given),
-            *(self._begin(each, *given) for each in exchange.asked_again),
-        ]
+        first = started.result if started else self._start(exchange, scorer)
+        return [first, *(self._start(repeat, scorer) for repeat in exchange.asked_again)]
 
-    def _foresee(self, exchange: Waiting) -> None:
-        """Begin to score an exchange, as it will be scored in its test's turn."""
-        of = _of(exchange)
-        given = self._given[of]
-        if given is not None and exchange.key not in self._begun and not self._closed:
-            result = self._begin(exchange, *given, told=lambda scored: self._tell(exchange, scored))
-            self._begun[exchange.key] = _Begun(of, *given, _facts(exchange), result, ref(exchange))
+    def _start_early(self, group: _ScoredAlike, exchange: Exchange) -> None:
+        """Begin to score an exchange as it will be scored in its test's turn."""
+        if group.scorer is not None and exchange.key not in group.started and not self._closed:
+            result = self._start(exchange, group.scorer, store=True)
+            group.started[exchange.key] = _StartedScore(group.scorer, _facts(exchange), result, ref(exchange))
 
-    def _unused(self, of: Alike) -> bool:
-        """Whether a test has let go of an exchange, and has not scored it."""
-        return any(each.of == of and each.exchange() is None for each in self._begun.values())
-
-    def _forget(self, of: Alike) -> None:
-        """Its tests score this way and that, or not at all: from now on each in its turn."""
-        self._given[of] = None
-        for key, begun in [*self._begun.items()]:
-            if begun.of == of and begun.result.cancel():
-                del self._begun[key]
-
-    def _begin(
-        self, exchange: Answered, scorer: str | None, told: Callable[[ScoringResult], object] = lambda _scored: None
-    ) -> Future[ScoringResult]:
+    def _start(self, exchange: Exchange, scorer: _Scorer, *, store: bool = False) -> Future[ScoringResult]:
         from needlework.scoring.recording import score_exchange
 
-        def work() -> ScoringResult:
-            scored = score_exchange(exchange, scorer)
-            if not self._closed:
-                told(scored)
-            return scored
-
         result: Future[ScoringResult] = Future()
-        self._queue.append((result, work))
+
+        def work() -> None:
+            if self._closed or not result.set_running_or_notify_cancel():
+                return
+            try:
+                scored = score_exchange(exchange, *scorer)
+                if store and not self._closed:
+                    self._store(exchange, scored)
+                result.set_result(scored)
+            except BaseException as error:  # noqa: BLE001 - raised again in the test's turn
+                result.set_exception(error)
+
+        self._jobs.put(work)
         if exchange.judging is not None and self._threads < exchange.judging.at_once:
             threading.Thread(target=self._work, name="needlework-judges", daemon=True).start()
             self._threads += 1
         return result
 
     def _work(self) -> None:
-        while (job := self._next()) is not None:
-            result, work = job
-            del job
-            if result.set_running_or_notify_cancel():
-                try:
-                    result.set_result(work())
-                except BaseException as error:  # noqa: BLE001 - raised again in the test's turn
-                    result.set_exception(error)
-            del work  # it has the prompt
-
-    def _next(self) -> tuple[Future[ScoringResult], Callable[[], ScoringResult]] | None:
-        with self._turn:
-            if self._queue:
-                return self._queue.popleft()
-            self._threads -= 1
-            return None
+        while (job := self._jobs.get()) is not None:
+            job()
+            del job  # it has the prompt
 
 
-def _of(exchange: Waiting) -> Alike:
-    return exchange.cell.task, exchange.scorer
-
-
-def _given(exchange: Answered, scorer: ScorerLike | None) -> tuple[str | None] | None:
-    """What a test gives, where it may be foreseen of others: with scorers of our own, which bear threads."""
+def _foreseeable(exchange: Exchange, scorer: ScorerLike | None) -> _Scorer | None:
+    """The scorer that a test gives, where other tests may be foreseen to give it: ours, which may run in threads."""
     from needlework.scoring.judges.judges import JUDGE
     from needlework.scoring.recording import DEFAULT_SCORER
     from needlework.scoring.registry import SCORERS
@@ -198,10 +163,9 @@ def _given(exchange: Answered, scorer: ScorerLike | None) -> tuple[str | None] |
     return (scorer,) if name in SCORERS or name.startswith(JUDGE) else None
 
 
-def _facts(exchange: Answered) -> tuple[object, ...]:
+def _facts(exchange: Exchange) -> tuple[object, ...]:
     """What `score_exchange` looks at."""
-    before = getattr(exchange, "scored_before", None)
     return (
         exchange.answer, exchange.reference, exchange.error_kind, exchange.finish_reason, exchange.scorer,
-        exchange.judging, before,
+        exchange.judging, getattr(exchange, "scored_before", None),
     )  # fmt: skip

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from math import isnan, nan
-from typing import Protocol, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from needlework.core.record import Record
 from needlework.scoring.judges.judges import (
     JUDGE,
-    JudgePanel,
     JudgeUnreachableError,
-    chosen,
+    choose_scorers,
     judge_scorer,
-    recalling,
+    recall_scorer,
     ruling_key,
 )
 from needlework.scoring.judges.replies import JudgeReplyError
@@ -25,65 +24,30 @@ from needlework.scoring.scorers.documents import ABSTAIN, DOCUMENTS
 from needlework.scoring.scores import CUT_OFF, Reference, Score, Scorer, Verdict
 from needlework.scoring.verdicts import contradicts
 
+if TYPE_CHECKING:
+    from needlework.pipeline.exchange import Exchange, Judging
+
 DEFAULT_SCORER = "match"
 RULED = "ruling"  # in a score's details: the `ruling_key` of what judges said
 
 _LONGEST = 300  # characters of an error's message
-_FIELDS = tuple(field.name for field in fields(Reference))
+_DEFAULTS = asdict(Reference(()))
 _VERDICTS = get_args(Verdict)
-
-Kind = TypeVar("Kind", str, float)
 
 ScorerLike = str | Scorer | Callable[[str, Reference], Score | float]
 
 
-class Answered(Protocol):
-    """What scoring needs of an exchange with a model."""
-
-    @property
-    def answer(self) -> str:
-        """The final answer's text, without reasoning."""
-
-    @property
-    def reference(self) -> object:
-        """A `Reference`, a mapping with its fields, or an object with its attributes."""
-
-    @property
-    def error_kind(self) -> str | None:
-        """What went wrong with the request, if anything did."""
-
-    @property
-    def finish_reason(self) -> str | None:
-        """Why the model stopped."""
-
-    @property
-    def scorer(self) -> str | None:
-        """The name of the scorer that the suite chose, if it chose one."""
-
-    @property
-    def judging(self) -> JudgePanel | None:
-        """The run's judges and when they are asked; `None` where there are none."""
-
-    @property
-    def asked_again(self) -> Sequence[Answered]:
-        """Further answers to the same prompt, to be scored alike."""
-
-
 @dataclass(frozen=True, slots=True)
 class ScoringResult:
-    """What came of scoring: a score, or the kind and message of an error, and who judged.
-
-    `harness`: the scorer or the reference is at fault; `judge`: the judge's reply could not be read. `again`: what came
-    of scoring the further answers to the same prompt, in their order. `known`: an earlier session scored it.
-    """
+    """A score, or the kind and message of an error."""
 
     score: Score | None
     scorer: str = ""
     version: int = 0
-    error_kind: str | None = None
+    error_kind: str | None = None  # `harness`: scorer or reference are wrong; `judge`: no readable reply
     message: str = ""
-    again: tuple[ScoringResult, ...] = ()
-    known: bool = False
+    again: tuple[ScoringResult, ...] = ()  # of the further answers to the same prompt, in their order
+    known: bool = False  # whether an earlier session scored it
 
     @property
     def for_asserting(self) -> Score:
@@ -93,36 +57,43 @@ class ScoringResult:
         return self.score or Score(nan, "empty", why=self.message or "no score", scorer=self.scorer)
 
 
-def score_all(exchange: Answered, scorer: ScorerLike | None = None) -> ScoringResult:
-    """What `score_exchange` gives, with what comes of the further answers to the same prompt."""
-    again = tuple(score_exchange(each, scorer) for each in exchange.asked_again)
+def score_all(exchange: Exchange, scorer: ScorerLike | None = None) -> ScoringResult:
+    """Score an exchange, and the further answers to the same prompt (`ScoringResult.again`)."""
+    again = tuple(score_exchange(repeat, scorer) for repeat in exchange.asked_again)
     return replace(score_exchange(exchange, scorer), again=again)
 
 
-def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> ScoringResult:
-    """Score an exchange by the given scorer, else the suite's (`exchange.scorer`), else `match`. Never raises.
+def score_exchange(exchange: Exchange, scorer: ScorerLike | None = None) -> ScoringResult:
+    """Score an exchange by the scorer of its test, else the suite's (`exchange.scorer`), else `match`. Never raises.
 
-    Where the reference says that the answer is absent, `abstain` takes the place of a suite's scorer that does not know
-    what is right there.
+    Where the reference says that the answer is absent, `abstain` replaces a suite's scorer that does not know what is
+    right there. Any object with the attributes of an `Exchange` that are read here will do.
     """
     if exchange.error_kind:
         return ScoringResult(None, error_kind=exchange.error_kind, message=f"no score: error {exchange.error_kind}")
-    wanted = scorer if scorer is not None else _suites_scorer(exchange)
-    judging: JudgePanel | None = getattr(exchange, "judging", None)
-    name, version = (wanted, 1) if isinstance(wanted, str) else (label(wanted), version_of(wanted))
-    if judging is None and isinstance(wanted, str) and (known := _scored_before(exchange, wanted)):
-        return known
+    chosen_scorer = scorer if scorer is not None else _scorer_of_suite(exchange)
+    judging: Judging | None = getattr(exchange, "judging", None)
+    before: Record | None = getattr(exchange, "scored_before", None)
+    name = chosen_scorer if isinstance(chosen_scorer, str) else label(chosen_scorer)
+    version = version_of(chosen_scorer)
+    if judging is None and before and isinstance(chosen_scorer, str) and _is_known(before, chosen_scorer):
+        return ScoringResult(_score_of(before), chosen_scorer, before.scorer_version, known=True)
+
+    def ruled_before(key: str) -> Score | None:
+        """The score that the same judges gave this answer in an earlier session."""
+        return _score_of(before) if key and before and before.details.score.get(RULED) == key else None
+
     try:
         answer, reference = without_escapes(exchange.answer), as_reference(exchange.reference)
-        used, by_judge = _scorer(wanted, judging, of_suite=scorer is None, absent=reference.absent)
+        used, by_judge = _scorer(chosen_scorer, judging, of_suite=scorer is None, absent=reference.absent)
         name, version = used.name, used.version
         key = ruling_key(judging, name, answer) if judging and by_judge else ""
-        score = _ruled_before(exchange, key) or used.judge(answer, reference)
+        score = ruled_before(key) or used.judge(answer, reference)
         if used.whole and exchange.finish_reason in CUT_OFF and score.verdict == "partial":
             score = replace(score, verdict="wrong", why=f"cut off; {score.why}")  # and so censored
         if score.verdict == "unclear" and not by_judge and judging and judging.strategy != "rule":
             key = ruling_key(judging, name, answer)
-            score = _ruled_before(exchange, key) or _by_judge(exchange, judging, score)
+            score = ruled_before(key) or _by_judge(exchange.answer, reference, judging, score)
         if key and score.verdict not in ("unclear", "empty"):
             score = replace(score, details={**score.details, RULED: key})
         return ScoringResult(replace(_checked(score), scorer=f"{name} v{version}"), name, version)
@@ -134,57 +105,42 @@ def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> Scor
         return ScoringResult(None, name, version, "harness", _one_line(f"no score: {name}", error))
 
 
-def _scorer(wanted: ScorerLike, judging: JudgePanel | None, *, of_suite: bool, absent: bool) -> tuple[Scorer, bool]:
+def _scorer(scorer: ScorerLike, judging: Judging | None, *, of_suite: bool, absent: bool) -> tuple[Scorer, bool]:
     """The scorer to use, and whether it asks judges. One that a test names itself is used as it is."""
-    if not isinstance(wanted, str):
-        return as_scorer(wanted), False
+    if not isinstance(scorer, str):
+        return as_scorer(scorer), False
     if judging is None:
-        if wanted.startswith(JUDGE):
-            raise ValueError(f"{wanted} needs a judge: give --judge SPEC")
-        return as_scorer(wanted), False
-    choice = chosen(wanted, judging.strategy if of_suite else "auto", judging.prompt, absent=absent)
-    if choice.style is None:
-        return as_scorer(cast(str, choice.rule)), False
-    judge = judge_scorer(judging, choice.style)
-    return (judge if choice.rule is None else recalling(as_scorer(choice.rule), judge)), True
+        if scorer.startswith(JUDGE):
+            raise ValueError(f"{scorer} needs a judge: give --judge SPEC")
+        return as_scorer(scorer), False
+    rule, style = choose_scorers(scorer, judging.strategy if of_suite else "auto", judging.prompt, absent=absent)
+    if style is None:
+        return as_scorer(rule or scorer), False
+    judge = judge_scorer(judging, style)
+    return (judge if rule is None else recall_scorer(as_scorer(rule), judge)), True
 
 
-def _by_judge(exchange: Answered, judging: JudgePanel, unclear: Score) -> Score:
+def _by_judge(answer: str, reference: Reference, judging: Judging, unclear: Score) -> Score:
     """What the run's judges say of an answer that the rules cannot tell."""
     try:
-        ruling = judge_scorer(judging, DOCUMENTS.name).judge(exchange.answer, as_reference(exchange.reference))
+        ruling = judge_scorer(judging, DOCUMENTS.name).judge(answer, reference)
     except (JudgeReplyError, JudgeUnreachableError) as error:
         return replace(unclear, why=f"{unclear.why}; {_one_line('no ruling: judge', error)}")
     return replace(ruling, why=f"{ruling.why} (by rule: {unclear.why})", details={**ruling.details, "rule": "unclear"})
 
 
-def _scored_before(exchange: Answered, name: str) -> ScoringResult | None:
-    """What the same version of a scorer of ours made of this answer in an earlier session, if the exchange has it.
+def _is_known(before: Record, scorer: str) -> bool:
+    """Whether an earlier session scored the answer by the same version of a scorer of ours, without judges.
 
     Scorers of the user's own are asked again: they may have changed under their version.
     """
-    before, ours = _before(exchange), SCORERS.get(name)
-    if before is None or ours is None or (before.scorer, before.scorer_version) != (ours.name, ours.version):
-        return None
-    if RULED in before.details.score:
-        return None
-    return ScoringResult(_score_of(before), ours.name, ours.version, known=True)
-
-
-def _ruled_before(exchange: Answered, key: str) -> Score | None:
-    """The score that the same judges gave this answer in an earlier session, where the exchange has it."""
-    before = _before(exchange)
-    return _score_of(before) if key and before and before.details.score.get(RULED) == key else None
-
-
-def _before(exchange: Answered) -> Record | None:
-    """The record with the score that an answer had in an earlier session."""
-    before: Record | None = getattr(exchange, "scored_before", None)
-    return before
+    ours = SCORERS.get(scorer)
+    same = ours is not None and (before.scorer, before.scorer_version) == (ours.name, ours.version)
+    return same and RULED not in before.details.score
 
 
 def _score_of(before: Record) -> Score:
-    """That score. It is settled: an answer that was cut off and could still have become right has none."""
+    """The score of an earlier session. It is settled: a cut-off answer that could have become right has none."""
     return Score(
         before.score or 0.0,
         cast("Verdict", before.outcome),
@@ -196,7 +152,7 @@ def _score_of(before: Record) -> Score:
     )
 
 
-def _suites_scorer(exchange: Answered) -> str:
+def _scorer_of_suite(exchange: Exchange) -> str:
     reference = exchange.reference
     absent = reference.get("absent") if isinstance(reference, Mapping) else getattr(reference, "absent", False)
     name = exchange.scorer or DEFAULT_SCORER
@@ -227,16 +183,18 @@ def as_reference(reference: object) -> Reference:
     if isinstance(reference, str):
         return Reference((reference,))
     if isinstance(reference, Mapping):
-        values = {name: reference[name] for name in _FIELDS if name in reference}
+        values = {name: reference[name] for name in _DEFAULTS if name in reference}
     else:
-        values = {name: getattr(reference, name) for name in _FIELDS if hasattr(reference, name)}
+        values = {name: getattr(reference, name) for name in _DEFAULTS if hasattr(reference, name)}
     if not values:
         raise ValueError(f"a reference needs answers or parts, this {type(reference).__name__} has none")
-    plural = {name: _texts(values[name]) for name in ("parts", "distractors", "labels", "given") if name in values}
-    single = {name: str(values[name]) for name in ("statement", "keyword", "question", "language") if name in values}
-    tables = {"places": _table(values.get("places"), float), "kinds": _table(values.get("kinds"), str)}
-    answers, absent = _texts(values.get("answers", ())), values.get("absent") is True
-    return Reference(answers, **plural, **single, **tables, absent=absent)  # type: ignore[arg-type]  # names come from Reference's own fields
+    fields: dict[str, Any] = {"answers": (), "absent": values.pop("absent", None) is True}
+    for name, value in values.items():
+        if name in ("places", "kinds"):
+            fields[name] = _table(value, float if name == "places" else str)
+        else:
+            fields[name] = _texts(value) if isinstance(_DEFAULTS[name], tuple) else str(value)
+    return Reference(**fields)
 
 
 def _texts(value: object) -> tuple[str, ...]:
@@ -245,12 +203,11 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(str(text) for text in value) if isinstance(value, Sequence) else ()
 
 
-def _table(value: object, kind: type[Kind]) -> dict[str, Kind]:
+def _table(value: object, kind: type[float] | type[str]) -> dict[str, float | str]:
     """The entries of a mapping whose values are of one kind; whole numbers count as `float`."""
-    if value is None or not isinstance(value, Mapping):
-        return {}
     kinds = (int, float) if kind is float else (kind,)
-    return {str(name): kind(entry) for name, entry in value.items() if isinstance(entry, kinds)}
+    entries = value.items() if isinstance(value, Mapping) else ()
+    return {str(name): kind(entry) for name, entry in entries if isinstance(entry, kinds)}
 
 
 def _checked(score: object) -> Score:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
@@ -18,8 +18,7 @@ from needlework.pytest_plugin.workers import cell_of, tests_of_worker, upcoming
 from needlework.scoring.scores import Score
 
 if TYPE_CHECKING:
-    from needlework.scoring.background import Waiting
-    from needlework.scoring.recording import Answered, ScorerLike
+    from needlework.scoring.recording import ScorerLike
 
 
 _NO_CELL = '{}: needs a cell: mark the test with @pytest.mark.cells("niah"), or name another task'
@@ -89,7 +88,7 @@ def generate(pytestconfig: pytest.Config) -> Callable[[Cell], Exchange]:
 class AssertScored(Protocol):
     """The type of the `assert_scored` fixture."""
 
-    def __call__(self, exchange: Answered, scorer: ScorerLike | None = None) -> Score:
+    def __call__(self, exchange: Exchange, scorer: ScorerLike | None = None) -> Score:
         """Score `exchange`, record the score with the running test and return it. Never raises."""
 
 
@@ -104,13 +103,13 @@ def assert_scored(pytestconfig: pytest.Config) -> AssertScored:
 
     state = run_state(pytestconfig)
 
-    def record(exchange: Answered, scorer: ScorerLike | None = None) -> Score:
+    def record(exchange: Exchange, scorer: ScorerLike | None = None) -> Score:
         # Scorers are loaded with the first answer, and not before the first question.
         from needlework.scoring.recording import score_all
 
         judging = getattr(exchange, "judging", None)
         several = judging is not None and judging.at_once > 1
-        scored = state.judging.score(cast("Waiting", exchange), scorer) if several else score_all(exchange, scorer)
+        scored = state.judging.score(exchange, scorer) if several else score_all(exchange, scorer)
         state.scored = scored
         return scored.for_asserting
 

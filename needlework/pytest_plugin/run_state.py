@@ -32,7 +32,7 @@ from needlework.pytest_plugin.workers import given_to_worker, is_worker, worker_
 from needlework.results.records.journal import WaitingAnswers, read_journal, read_rulings, read_waiting, stored_answers
 from needlework.results.records.run_folder import JOURNAL
 from needlework.results.run.record_builder import ruled_record, unscored_record
-from needlework.scoring.background import Ahead
+from needlework.scoring.background import BackgroundScoring
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -79,7 +79,7 @@ class RunState:
         self.cells_in_making: Sequence[Cell] | None = None
         self.exchange: Exchange | None = None
         self.scored: ScoringResult | None = None
-        self.judging = Ahead(self.store_ruling, self.ask_while_judging)
+        self.judging = BackgroundScoring(self.store_ruling, self.ask_while_judging)
         self.recorder: Recorder | None = None
         self.recipe = ""
         self.journal_of_process: WaitingAnswers | None = None
@@ -157,7 +157,7 @@ class RunState:
     def queue(self) -> Queue:
         """This process's queue of cells."""
         stored = lambda key: self.stored_answers.get(key)  # noqa: E731 - read with the first question
-        return Queue(self.engine, stored=stored, keep=self.store_answer, waits=self.judging.waits)
+        return Queue(self.engine, stored=stored, keep=self.store_answer, waits=self.judging.add)
 
     def close_queue(self) -> None:
         """Ask nothing more."""

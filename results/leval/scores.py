@@ -177,13 +177,13 @@ def _means(
     for name in _METRICS:
         values = columns.get(name, {})
         if values and (name != SUMMARY or len(values) == len(source.rows)):
-            mean = share(list(values.values()), [documents[index] for index in values])
+            score = share(list(values.values()), [documents[index] for index in values])
             expected = task.expected // (len(ORDINALS) if name in ORDINALS else 1)
-            means[name] = MetricMean(mean, floors[name], ceilings[name], len(values), expected)
+            means[name] = MetricMean(score, floors[name], ceilings[name], len(values), expected)
     if task.rule == "leval_rouge":  # L-Eval's own summary; a mean of three means has no interval here
-        mean = Share(geometric_mean({name: means[name].score.value or 0.0 for name in PUBLISHED}))
+        score = Share(geometric_mean({name: means[name].score.value or 0.0 for name in PUBLISHED}))
         floor, ceiling = (geometric_mean({name: ends[name] for name in PUBLISHED}) for ends in (floors, ceilings))
-        means["geometric_mean"] = MetricMean(mean, floor, ceiling, means["rougeL"].n, means["rougeL"].expected)
+        means["geometric_mean"] = MetricMean(score, floor, ceiling, means["rougeL"].n, means["rougeL"].expected)
     return means
 
 

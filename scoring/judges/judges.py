@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from json import dumps
 from statistics import median
-from typing import Literal, Protocol, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
 
 from needlework.scoring.judges.replies import JudgeReplyError, parse_evalscope_reply, parse_llmtest_reply, parse_ruling
 from needlework.scoring.match.match import MATCH
 from needlework.scoring.scorers.documents import ABSTAIN, DOCUMENTS, documents_score
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 from needlework.scoring.verdicts import expected_text, verdict_for
+
+if TYPE_CHECKING:
+    from needlework.pipeline.exchange import Judging
+
+Value = TypeVar("Value")
 
 # `rule`: never. `llm`: of every answer. `llm_recall`: of those that the rule does not score in full; the score is the
 # greater of both. `auto`: of every answer where the scorer is a judge, else only of answers that the rule cannot tell.
@@ -25,53 +30,26 @@ JUDGE = "judge_"  # `judge_evalscope`, `judge_documents`: made of the run's judg
 _ENOUGH = 0.99  # of a rule's score: EvalScope's number
 
 
-class JudgePanel(Protocol):
-    """What scoring needs of a run's judges. `asks`: by name. `prompt`: the text of one's own. `identity`: a hash of
-    whatever can change their replies. `at_once`: threads that may ask them.
-    """
+def choose_scorers(
+    name: str, strategy: str, prompt: str | None, *, absent: bool = False
+) -> tuple[str | None, str | None]:
+    """The scorer that is no judge, and the style of the judge; `None` for one that is not used.
 
-    @property
-    def asks(self) -> Mapping[str, Ask]: ...
-
-    @property
-    def strategy(self) -> str: ...
-
-    @property
-    def prompt(self) -> str | None: ...
-
-    @property
-    def identity(self) -> str: ...
-
-    @property
-    def at_once(self) -> int: ...
-
-
-@dataclass(frozen=True, slots=True)
-class ScorerChoice:
-    """Who scores one answer. `rule`: the scorer that is no judge, `None` where it is not looked at; `style`: the
-    judge's, `None` where it is not asked of every answer.
-    """
-
-    rule: str | None
-    style: str | None
-
-
-def chosen(name: str, strategy: str, prompt: str | None, *, absent: bool = False) -> ScorerChoice:
-    """Who scores, where the suite's scorer is `name`. `absent`: the answer is taken out on purpose; what is right there
-    only `judge_documents` is told.
+    `name`: the suite's scorer. `absent`: the answer is taken out on purpose; only `judge_documents` knows what is
+    right there.
     """
     by_judge = name.startswith(JUDGE)
     usual = OWN if prompt is not None else STYLE if name == DOCUMENTS.name else "evalscope"
     style = name.removeprefix(JUDGE) if by_judge else usual
     rule = (DOCUMENTS.name if style == STYLE else MATCH.name) if by_judge else name
     if name == ABSTAIN.name or strategy == "rule" or (absent and style != STYLE):
-        return ScorerChoice(rule, None)
+        return rule, None
     if strategy == "llm_recall":
-        return ScorerChoice(rule, style)
-    return ScorerChoice(None, style) if by_judge or strategy == "llm" else ScorerChoice(name, None)
+        return rule, style
+    return (None, style) if by_judge or strategy == "llm" else (name, None)
 
 
-def recalling(rule: Scorer, judge: Scorer) -> Scorer:
+def recall_scorer(rule: Scorer, judge: Scorer) -> Scorer:
     """Make the scorer that asks the judge only where the rule does not give the full score, and takes the greater."""
 
     def score(answer: str, reference: Reference) -> Score:
@@ -87,77 +65,47 @@ def recalling(rule: Scorer, judge: Scorer) -> Scorer:
     return Scorer(f"{rule.name}+{judge.name}", rule.version, score, rule.whole)
 
 
-def judge_scorer(judging: JudgePanel, style: str) -> Scorer:
-    """The scorer of the run's judges in one style."""
-    return majority({name: judged(ask, style, judging.prompt) for name, ask in judging.asks.items()})
-
-
-def ruling_key(judging: JudgePanel, scorer: str, answer: str) -> str:
+def ruling_key(judging: Judging, scorer: str, answer: str) -> str:
     """What names a ruling on one answer: who judged by what, and the answer. The trial's key says the question."""
     return sha256(dumps([judging.identity, scorer, answer]).encode()).hexdigest()[:16]
 
 
-Ask = Callable[[str, str], str]
-"""`ask(system, user) -> reply`."""
-
-Read = TypeVar("Read")
-
-
-class JudgeUnreachableError(Exception):
-    """The judge gave no reply at all."""
-
-
-def read_reply(ask: Ask, read: Callable[[str], Read], system: str, user: str) -> tuple[Read, int]:
-    """What `read` makes of the judge's reply, and how often it was asked: twice at most.
-
-    Raises `JudgeReplyError` where neither reply can be read, `JudgeUnreachableError` where there is none.
-    """
-    try:
-        return read(_reply(ask, system, user)), 1
-    except JudgeReplyError:
-        return read(_reply(ask, system, user)), 2
-
-
-def _reply(ask: Ask, system: str, user: str) -> str:
-    try:
-        return ask(system, user)
-    except Exception as error:  # whatever a client raises, the answer under test is not to blame
-        raise JudgeUnreachableError(str(error)) from error
-
-
-JUDGE_SAID = "judge:"  # and the judge's name: the key of a score's details that has one judge's value
-TIED = "tied"
-
-
-def majority(scorers: Mapping[str, Scorer]) -> Scorer:
-    """Make one scorer of each judge's, asked at once: the median of their values, so the majority of rights and wrongs.
+def judge_scorer(judging: Judging, style: str) -> Scorer:
+    """One scorer of the run's judges, asked at once: the median of their values, so the majority of rights and wrongs.
 
     An even split of rights and wrongs is `unclear`. A judge without a readable reply has no say; where half of them or
     more have none, the first one's fault is raised.
     """
+    scorers = {name: judged(ask, style, judging.prompt) for name, ask in judging.asks.items()}
     names = list(scorers)
     first = scorers[names[0]]
     if len(names) == 1:
         return first
 
     def judge(answer: str, reference: Reference) -> Score:
+        def score_or_fault(name: str) -> Score | JudgeReplyError | JudgeUnreachableError:
+            try:
+                return scorers[name].judge(answer, reference)
+            except (JudgeReplyError, JudgeUnreachableError) as error:
+                return error
+
         if not answer.strip():
             return first.judge(answer, reference)
         threads = ThreadPoolExecutor(len(names))
         try:
-            results = list(threads.map(lambda name: _score_or_fault(scorers[name], answer, reference), names))
+            results = list(threads.map(score_or_fault, names))
         finally:
-            threads.shutdown(wait=False)  # who ends the run does not wait for the judges; no `with`, which would
-        scores = {name: each for name, each in zip(names, results, strict=True) if isinstance(each, Score)}
-        faults = [each for each in results if not isinstance(each, Score)]
+            threads.shutdown(wait=False)  # the end of a run does not wait for the judges; no `with`, which would
+        scores = {name: result for name, result in zip(names, results, strict=True) if isinstance(result, Score)}
+        faults = [result for result in results if not isinstance(result, Score)]
         if faults and 2 * len(scores) <= len(names):
             raise faults[0]
         earliest = next(iter(scores.values()))
-        values = {name: each.value for name, each in scores.items()}
+        values = {name: score.value for name, score in scores.items()}
         value = median(values.values())
-        decisive = next((each for each in scores.values() if each.value == value), None)
+        decisive = next((score for score in scores.values() if score.value == value), None)
         if decisive is None and set(values.values()) == {0, 1}:
-            sides = ", ".join(f"{name} {'right' if each else 'wrong'}" for name, each in values.items())
+            sides = ", ".join(f"{name} {'right' if value else 'wrong'}" for name, value in values.items())
             decisive = Score(0.0, "unclear", earliest.answer, f"the judges are split: {sides}", {TIED: True})
         elif decisive is None:
             why = f"judges: {value * _FULL:g} of 10 in the middle"
@@ -168,13 +116,31 @@ def majority(scorers: Mapping[str, Scorer]) -> Scorer:
     return Scorer(first.name, first.version, judge)
 
 
-def _score_or_fault(
-    scorer: Scorer, answer: str, reference: Reference
-) -> Score | JudgeReplyError | JudgeUnreachableError:
-    try:
-        return scorer.judge(answer, reference)
-    except (JudgeReplyError, JudgeUnreachableError) as error:
-        return error
+JUDGE_SAID = "judge:"  # and the judge's name: the key of a score's details that has one judge's value
+TIED = "tied"
+Ask = Callable[[str, str], str]
+"""`ask(system, user) -> reply`."""
+
+
+class JudgeUnreachableError(Exception):
+    """The judge gave no reply at all."""
+
+
+def _ask(ask: Ask, read: Callable[[str], Value], system: str, user: str) -> tuple[Value, int]:
+    """What `read` makes of the judge's reply, and how often it was asked: twice at most.
+
+    Raises `JudgeReplyError` where neither reply can be read, `JudgeUnreachableError` where there is none.
+    """
+    for attempt in (1, 2):
+        try:
+            reply = ask(system, user)
+        except Exception as error:  # whatever a client raises, the answer under test is not to blame
+            raise JudgeUnreachableError(str(error)) from error
+        try:
+            return read(reply), attempt
+        except JudgeReplyError as error:
+            problem = error
+    raise problem
 
 
 OWN = "prompt"
@@ -214,7 +180,7 @@ def judged(ask: Ask, style: str = "evalscope", prompt: str | None = None) -> Sco
 def _mark(style: JudgeStyle, ask: Ask, answer: str, reference: Reference) -> Score:
     user = f"[Question]\n{reference.question}\n\n[Reference]\n{_expected(reference)}\n\n[Answer]\n{answer}\n"
     parse = parse_evalscope_reply if style == "evalscope" else parse_llmtest_reply
-    mark, asked = read_reply(ask, parse, _SYSTEM[style], user)
+    mark, asked = _ask(ask, parse, _SYSTEM[style], user)
     value, details = mark / _FULL, {"mark": float(mark), "asked": asked}
     return Score(value, _verdict(value, answer), answer[:_SHOWN], f"judge: {mark:g} of 10", details)
 
@@ -224,7 +190,7 @@ def _own_ruling(prompt: str, ask: Ask, answer: str, reference: Reference) -> Sco
     values = {"question": reference.question, "reference": accepted, "answer": answer}
     # What is filled in is not looked through for placeholders again.
     message = _PLACEHOLDER.sub(lambda match: values[_MEANS[match[1]]], prompt)
-    ruling, asked = read_reply(ask, parse_ruling, "", message)
+    ruling, asked = _ask(ask, parse_ruling, "", message)
     why = f"judge: {ruling.reason or f'{ruling.value:.0%}'}"
     return Score(ruling.value, _verdict(ruling.value, answer), answer[:_SHOWN], why, {"asked": asked})
 
@@ -365,7 +331,7 @@ def _documents_ruling(ask: Ask, answer: str, reference: Reference) -> Score:
     listed = "".join(f"- {text}\n" for text in reference.answers or reference.parts)
     accepted = "" if reference.absent else f"[Accepted answers]\n{listed}\n"
     user = f"[Question]\n{reference.question}\n\n{accepted}[Answer]\n{answer}\n"
-    ruling, asked = read_reply(ask, parse_ruling, _ABSENT if reference.absent else _PRESENT, user)
+    ruling, asked = _ask(ask, parse_ruling, _ABSENT if reference.absent else _PRESENT, user)
     verdict = "found" if ruling.correct else verdict_for(0.0, answer)
     if reference.absent and verdict == "refused":  # the judge read more into it than a refusal
         verdict = "wrong"

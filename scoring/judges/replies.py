@@ -6,12 +6,8 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
+from math import nan
+from typing import Any
 
 _DOUBLE_BRACKETS = re.compile(r"\[\[(.*?)\]\]")
 _LLMTEST_MARKS = {str(mark): mark for mark in range(1, 11)}
@@ -21,41 +17,26 @@ class JudgeReplyError(ValueError):
     """The judge's reply holds no verdict that its contract allows."""
 
 
-@cache
-def _contract() -> type[BaseModel]:
-    """Most runs have no judge: they need not wait for pydantic."""
-    from pydantic import BaseModel, Field
-
-    class JudgeRating(BaseModel):
-        reasoning: str = ""
-        verdict: float = Field(ge=0, le=10)
-
-    return JudgeRating
-
-
 def parse_evalscope_reply(reply: str) -> float:
     """Read EvalScope's contract: exactly one top-level JSON object with a `verdict` of 0..10 (score = verdict / 10).
 
-    Text around the object is allowed. Pydantic's lenient conversions apply (`"8"` is 8, `true` is 1); braces inside
-    double quotes are not counted, so that an odd number of quotes before the object hides it.
+    Text around the object is allowed. Converted as by pydantic: `"8"` is 8, `true` is 1. Braces inside double quotes
+    are not counted, so that an odd number of quotes before the object hides it.
     """
-    if not reply:
-        raise JudgeReplyError("empty response")
     objects = top_level_objects(reply)
-    if not objects:
-        raise JudgeReplyError("no JSON object found in the reply")
-    if len(objects) > 1:
-        raise JudgeReplyError(f"{len(objects)} JSON objects found where exactly one is required")
-    from pydantic import ValidationError
-
+    if len(objects) != 1:
+        raise JudgeReplyError(
+            f"{len(objects) or 'no'} JSON object{'s' * (len(objects) > 1)} found where one is required"
+        )
     try:
-        return float(vars(_contract().model_validate(json.loads(objects[0])))["verdict"])
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "reply"
-        raise JudgeReplyError(f"reply does not satisfy the contract: {place}: {first['msg']}") from error
-    except (ValueError, RecursionError) as error:
+        fields = json.loads(objects[0])
+        verdict = fields.get("verdict")
+        value = float(verdict) if isinstance(verdict, str | int | float) else nan
+    except (ValueError, OverflowError, RecursionError) as error:
         raise JudgeReplyError(f"reply is not valid JSON: {error}") from error
+    if not 0 <= value <= 10 or not isinstance(fields.get("reasoning", ""), str):
+        raise JudgeReplyError(f"reply does not satisfy the contract: no `verdict` of 0 to 10: {_short(objects[0])}")
+    return value
 
 
 def parse_llmtest_reply(reply: str) -> int:

@@ -13,7 +13,7 @@ from weakref import ref
 
 import pytest
 
-from needlework.scoring.background import Ahead
+from needlework.scoring.background import BackgroundScoring
 from needlework.scoring.recording import ScoringResult, score_all
 from needlework.scoring.scores import Reference
 from tests.scoring.judges.planted import Judging
@@ -66,10 +66,10 @@ def waiting(judge: Callable[[str, str], str], count: int, at_once: int = 3, **ch
 
 
 def test_judges_are_asked_as_many_at_once_as_they_bear() -> None:
-    judge, ahead = Judge(together=3), Ahead()
+    judge, ahead = Judge(together=3), BackgroundScoring()
     exchanges = waiting(judge, 6)
     for each in exchanges:
-        ahead.waits(each)
+        ahead.add(each)
     scored = [ahead.score(each, None) for each in exchanges]  # one after the other would never meet
 
     assert [each.score and each.score.value for each in scored] == [0.8] * 6
@@ -79,20 +79,20 @@ def test_judges_are_asked_as_many_at_once_as_they_bear() -> None:
 
 
 def test_nobody_is_asked_before_a_test_has_said_by_what_it_scores() -> None:
-    judge, ahead = Judge(), Ahead()
+    judge, ahead = Judge(), BackgroundScoring()
     for each in (exchanges := waiting(judge, 3)):
-        ahead.waits(each)
+        ahead.add(each)
     ahead.score(exchanges[0], "match")  # which can tell, and asks nobody
     assert [ahead.score(each, "match").scorer for each in exchanges[1:]] == ["match"] * 2
     assert judge.asked == []
 
 
 def test_what_comes_later_is_begun_as_it_comes() -> None:
-    judge, ahead = Judge(), Ahead()
+    judge, ahead = Judge(), BackgroundScoring()
     first, *others = waiting(judge, 4)
     ahead.score(first, None)
     for each in others:
-        ahead.waits(each)
+        ahead.add(each)
 
     assert judge.has_asked(4)
     assert [ahead.score(each, None).score is not None for each in others] == [True] * 3
@@ -100,20 +100,20 @@ def test_what_comes_later_is_begun_as_it_comes() -> None:
 
 
 def test_each_task_says_for_itself() -> None:
-    judge, ahead = Judge(), Ahead()
+    judge, ahead = Judge(), BackgroundScoring()
     (own,), (other,) = waiting(judge, 1), waiting(judge, 1, cell=Cell("chain"))
-    ahead.waits(replace(other, key="other"))
+    ahead.add(replace(other, key="other"))
     ahead.score(own, None)
 
     assert len(judge.asked) == 1
 
 
 def test_a_test_that_scores_otherwise_ends_it() -> None:
-    judge, ahead = Judge(), Ahead()
+    judge, ahead = Judge(), BackgroundScoring()
     first, second, third, fourth = waiting(judge, 4)
     ahead.score(first, None)
     ahead.score(second, "match")
-    ahead.waits(third)
+    ahead.add(third)
     assert len(judge.asked) == 1
     ahead.score(third, "match")
     ahead.score(fourth, None)
@@ -121,9 +121,9 @@ def test_a_test_that_scores_otherwise_ends_it() -> None:
 
 
 def test_a_test_that_does_not_score_ends_it() -> None:
-    judge, ahead = Judge(), Ahead()
+    judge, ahead = Judge(), BackgroundScoring()
     exchanges = deque(waiting(judge, 4))
-    ahead.waits(exchanges[1])
+    ahead.add(exchanges[1])
     ahead.score(exchanges.popleft(), None)
     assert judge.has_asked(2)
     unused = ref(exchanges.popleft())
@@ -131,17 +131,17 @@ def test_a_test_that_does_not_score_ends_it() -> None:
     while unused() is not None and time.monotonic() < until:
         time.sleep(0.001)  # the thread that scores it lets go of it
     ahead.score(exchanges.popleft(), None)
-    ahead.waits(exchanges[0])
+    ahead.add(exchanges[0])
     ahead.score(exchanges[0], "match")
 
     assert len(judge.asked) == 3
 
 
 def test_what_has_not_begun_by_then_never_does() -> None:
-    judge, ahead = Judge(together=2), Ahead()
+    judge, ahead = Judge(together=2), BackgroundScoring()
     exchanges = waiting(judge, 9, at_once=1)
     for each in exchanges:
-        ahead.waits(each)
+        ahead.add(each)
     turn = threading.Thread(target=ahead.score, args=(exchanges[0], None), daemon=True)
     turn.start()  # the one thread is with the judge, who waits
     assert judge.has_asked(1)
@@ -162,10 +162,10 @@ def test_a_users_own_function_is_called_in_its_tests_turn(named: bool, monkeypat
         return 0.5
 
     monkeypatch.setitem(sys.modules, "mine", SimpleNamespace(own=own))
-    ahead = Ahead()
+    ahead = BackgroundScoring()
     exchanges = waiting(Judge(), 5, scorer="mine:own" if named else "match")
     for each in exchanges:
-        ahead.waits(each)
+        ahead.add(each)
     scored = [ahead.score(each, None if named else own) for each in exchanges]
     assert {(each.scorer, each.score and each.score.value) for each in scored} == {
         ("mine:own" if named else "own", 0.5)
@@ -174,22 +174,22 @@ def test_a_users_own_function_is_called_in_its_tests_turn(named: bool, monkeypat
 
 
 def test_an_exchange_that_a_test_has_changed_is_scored_as_it_is_now() -> None:
-    judge, ahead = Judge(), Ahead()
+    judge, ahead = Judge(), BackgroundScoring()
     first, second, third = waiting(judge, 3)
     ahead.score(first, None)
-    ahead.waits(second)
+    ahead.add(second)
     assert judge.has_asked(2)
     changed = replace(second, answer="")
     assert ahead.score(changed, None) == score_all(changed)
-    ahead.waits(third)
+    ahead.add(third)
     assert len(judge.asked) == 2
 
 
 def test_further_answers_of_a_probe_are_scored_at_once_too() -> None:
-    judge, ahead = Judge(together=3), Ahead()
+    judge, ahead = Judge(together=3), BackgroundScoring()
     exchange, *again = waiting(judge, 3)
     probed = replace(exchange, asked_again=tuple(again))
-    ahead.waits(exchange)
+    ahead.add(exchange)
 
     scored = ahead.score(probed, None)
     assert [each.score and each.score.answer for each in scored.again] == [each.answer for each in again]
@@ -197,13 +197,13 @@ def test_further_answers_of_a_probe_are_scored_at_once_too() -> None:
 
 def test_what_is_scored_before_its_turn_is_told_until_the_end() -> None:
     told: list[tuple[str, ScoringResult]] = []
-    judge, ahead = Judge(), Ahead(lambda exchange, scored: told.append((exchange.key, scored)))
+    judge, ahead = Judge(), BackgroundScoring(lambda exchange, scored: told.append((exchange.key, scored)))
     exchanges = waiting(judge, 3)
     for each in exchanges:
-        ahead.waits(each)
+        ahead.add(each)
     scored = [ahead.score(each, None) for each in exchanges]
     ahead.close()
-    ahead.waits(replace(exchanges[0], key="late"))
+    ahead.add(replace(exchanges[0], key="late"))
 
     assert sorted(told, key=lambda each: each[0]) == [
         (each.key, of) for each, of in zip(exchanges, scored, strict=True)
