@@ -13,14 +13,14 @@ from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 
-from needlework.scoring.leval import overlap, tasks
+from needlework.scoring.leval import exact, overlap
 from needlework.scoring.match import match
 from needlework.scoring.published import data_sets, opencompass, ruler
 from needlework.scoring.scorers import documents, letters, sets, values
 from needlework.scoring.scores import Reference, Score, Scorer
 from needlework.scoring.verdicts import verdict_for
 
-_MODULES = (match, documents, values, letters, sets, ruler, data_sets, opencompass, tasks, overlap)
+_MODULES = (match, documents, values, letters, sets, ruler, data_sets, opencompass, exact, overlap)
 SCORERS = MappingProxyType(
     {each.name: each for module in _MODULES for each in vars(module).values() if isinstance(each, Scorer)}
 )

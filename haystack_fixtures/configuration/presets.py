@@ -17,8 +17,8 @@ from needlework.core.errors import InputError, nearest
 from needlework.core.files import read_text, read_toml
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY, SUITE_KEYS
 from needlework.haystack_fixtures.configuration.peer_names import NAMES, our_names
-from needlework.haystack_fixtures.tasks.published.leval import own_sources, own_suite
-from needlework.haystack_fixtures.tasks.published.leval_files import OPTION, SOURCES, find_file
+from needlework.haystack_fixtures.tasks.published.leval import find_own_tasks, own_suite
+from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS, OPTION, find_file
 
 # Options of the run that published systems say with a data set.
 _OF_RUN = {row.ours for row in NAMES.values()}
@@ -242,7 +242,7 @@ def as_words(where: str, key: str, value: object) -> str | Sequence[str]:
 NAME = "leval"
 _TASKS = "leval_"
 # What `--task` takes beside the names of tasks: L-Eval's own names, and what its `--mc_tasks` asks.
-_SHORT = {source.name: (source.task,) for source in SOURCES} | {
+_SHORT = {task.name: (task.task,) for task in LEVAL_TASKS.values()} | {
     "leval_mc": ("leval_coursera", "leval_quality", "leval_tpo")
 }
 
@@ -264,9 +264,9 @@ def with_files(preset: Preset, data: str | None, tasks: Sequence[str]) -> Preset
     """
     if data is None:
         return preset
-    chosen = {source.task for source in SOURCES if find_file(data, source)} | set(tasks)
+    chosen = {task.task for task in LEVAL_TASKS.values() if find_file(data, task)} | set(tasks)
     of_leval = [suite for suite in preset.suites if suite["task"] in chosen]
-    suites = (*of_leval, *map(own_suite, own_sources(data)))
+    suites = (*of_leval, *map(own_suite, find_own_tasks(data)))
     if not suites:
         raise InputError(OPTION, data, "has no jsonl file of L-Eval's form (input, instructions, outputs, evaluation)")
     return replace(preset, suites=suites)

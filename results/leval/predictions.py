@@ -11,8 +11,7 @@ from typing import Any
 from needlework.core.errors import InputError
 from needlework.core.files import read_text, write_whole
 from needlework.haystack_fixtures.tasks.published.leval import own_rule
-from needlework.haystack_fixtures.tasks.published.leval_files import SCORED
-from needlework.scoring.leval.tasks import BY_JUDGES, TASKS, LevalTask, own_task
+from needlework.haystack_fixtures.tasks.published.leval_files import BY_JUDGES, LEVAL_TASKS, SCORED, LevalTask
 
 SUFFIX = ".pred.jsonl"
 _KEY = "_pred"
@@ -72,9 +71,9 @@ def find_files(paths: Sequence[Path], task: str | None) -> tuple[dict[Path, Leva
     if task is not None:
         if len(paths) != 1 or paths[0].is_dir():
             raise InputError("--task", task, "goes with one prediction file")
-        if task not in TASKS:
-            raise InputError("--task", task, f"use one of {', '.join(TASKS)}")
-        return {paths[0]: TASKS[task]}, []
+        if task not in LEVAL_TASKS:
+            raise InputError("--task", task, f"use one of {', '.join(LEVAL_TASKS)}")
+        return {paths[0]: LEVAL_TASKS[task]}, []
     tasks: dict[Path, LevalTask] = {}
     unscored = []
     for path in paths:
@@ -146,15 +145,15 @@ def write_object(path: Path, content: Mapping[str, Any]) -> None:
 def _task_of(path: Path) -> LevalTask | None:
     """The task of a file's name; for another name that of its rows, none without a row for a rule."""
     name = path.name.removesuffix(SUFFIX)
-    if not path.name.endswith(SUFFIX) or name in TASKS:
-        return TASKS.get(name) if path.name.endswith(SUFFIX) else None
+    if not path.name.endswith(SUFFIX) or name in LEVAL_TASKS:
+        return LEVAL_TASKS.get(name) if path.name.endswith(SUFFIX) else None
     rows = [row or {} for _, row in _lines(path, "")]
     evaluation = next((str(row["evaluation"]) for row in rows if row.get("evaluation") in SCORED), None)
     if evaluation is None:
         return None
     golds = [str(row.get("gt")) for row in rows if row.get("evaluation") == evaluation]
     expected = sum(row.get("evaluation") not in BY_JUDGES for row in rows)
-    return own_task(name, evaluation, own_rule(evaluation, golds), expected)
+    return LevalTask(name, "", own_rule(evaluation, golds), expected=expected, own=True)
 
 
 def _lines(path: Path, argument: str) -> list[_Line]:

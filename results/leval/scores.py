@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from needlework.core.errors import InputError
+from needlework.haystack_fixtures.tasks.published.leval_files import CLOSED, LEVAL_TASKS, WITH_F1, WITH_ROUGE, LevalTask
 from needlework.results.leval.predictions import Predictions, broken_rows, find_files, read_predictions, write_object
 from needlework.results.statistics.agreement import share
 from needlework.results.statistics.panels import Share
@@ -17,6 +18,7 @@ from needlework.results.statistics.tasks import weighted_mean
 from needlework.results.statistics.wording import ends, percent2
 from needlework.results.style import NONE, one_line
 from needlework.results.tables.terminal import aligned
+from needlework.scoring.leval.exact import ORDINALS, asked_for
 from needlework.scoring.leval.overlap import (
     PUBLISHED,
     SUMMARY,
@@ -25,7 +27,6 @@ from needlework.scoring.leval.overlap import (
     geometric_mean,
     of_itself,
 )
-from needlework.scoring.leval.tasks import CLOSED, ORDINALS, TASKS, WITH_F1, WITH_ROUGE, LevalTask, asked_for
 from needlework.scoring.registry import scorer_named
 from needlework.scoring.scores import Reference, Score
 
@@ -102,7 +103,7 @@ class TaskAverage:
 def score_task(source: Predictions) -> TaskScores:
     """Score every row by both rules. Raises `needlework.scoring.leval.overlap.MissingPackageError`."""
     references = _references(source)
-    names: dict[Rule, str] = {"compat": f"{source.task.rule}_compat", "strict": source.task.rule}
+    names: dict[Rule, str] = {"compat": f"{source.task.scorer}_compat", "strict": source.task.scorer}
     scores = {rule: _judge(name, [row.answer for row in source.rows], references) for rule, name in names.items()}
     versions = {rule: f"{name} v{scorer_named(name).version}" for rule, name in names.items()}
     means: dict[str, dict[Rule, MetricMean]] = {}
@@ -115,14 +116,14 @@ def score_task(source: Predictions) -> TaskScores:
 
 def main_metric(task: LevalTask) -> str:
     """The metric that represents a task, and goes into averages of exams and of F1."""
-    if _is_of_topics(task) or task.rule == "leval_sci_fi":
+    if _is_of_topics(task) or task.scorer == "leval_sci_fi":
         return "mean"
     return {"exam": "exact_match", "f1": "f1", "rouge": "rougeL"}[task.evaluation]
 
 
 def _is_of_topics(task: LevalTask) -> bool:
     """Whether its questions ask for the first, second and third topic in turn; not in a file of one's own."""
-    return task.rule == "leval_topic" and not task.own
+    return task.scorer == "leval_topic" and not task.own
 
 
 def _references(source: Predictions) -> list[Reference]:
@@ -150,9 +151,9 @@ def _columns(source: Predictions, scores: Sequence[Score], rule: Rule) -> _Colum
             # Which topic was asked for: upstream counts rows; the question says it, whatever rows are missing.
             counted = ORDINALS[index % len(ORDINALS)]
             values[counted if rule == "compat" else asked_for(source.rows[index].question) or counted] = score.value
-        elif task.rule == "leval_sci_fi":
+        elif task.scorer == "leval_sci_fi":
             parts = ("loyalty", "fact")
-        elif task.rule == "leval_rouge":
+        elif task.scorer == "leval_rouge":
             parts = [name for name in (*PUBLISHED, SUMMARY) if name in score.details]
         for name, value in (values | {name: float(score.details[name] or 0.0) for name in parts}).items():
             columns.setdefault(name, {})[index] = min(1.0, value)
@@ -165,10 +166,10 @@ def _means(
     task, golds = source.task, [row.gold for row in source.rows]
     columns, documents = _columns(source, scores, rule), _documents(source)
     floors: dict[str, float] = {}
-    for answers in blind_answers(task.rule, [row.question for row in source.rows], golds):
+    for answers in blind_answers(task.scorer, [row.question for row in source.rows], golds):
         for name, mean in _plain_means(_columns(source, _judge(scorer, answers, references), rule)).items():
             floors[name] = max(floors.get(name, 0.0), mean)
-    if task.rule == "leval_rouge":
+    if task.scorer == "leval_rouge":
         own = [of_itself(gold) for gold in golds]
         ceilings = {name: fsum(values[name] for values in own) / len(own) for name in own[0]}
     else:
@@ -180,7 +181,7 @@ def _means(
             score = share(list(values.values()), [documents[index] for index in values])
             expected = task.expected // (len(ORDINALS) if name in ORDINALS else 1)
             means[name] = MetricMean(score, floors[name], ceilings[name], len(values), expected)
-    if task.rule == "leval_rouge":  # L-Eval's own summary; a mean of three means has no interval here
+    if task.scorer == "leval_rouge":  # L-Eval's own summary; a mean of three means has no interval here
         score = Share(geometric_mean({name: means[name].score.value or 0.0 for name in PUBLISHED}))
         floor, ceiling = (geometric_mean({name: ends[name] for name in PUBLISHED}) for ends in (floors, ceilings))
         means["geometric_mean"] = MetricMean(score, floor, ceiling, means["rougeL"].n, means["rougeL"].expected)
@@ -213,7 +214,7 @@ def averages(scored: Sequence[TaskScores]) -> list[TaskAverage]:
         present = [by_name[task] for task in tasks if task in by_name]
         counts = {task: len(by_name[task].source.rows) if task in by_name else 0 for task in tasks}
         missing = tuple(
-            f"{task} {count} of {TASKS[task].expected}"
+            f"{task} {count} of {LEVAL_TASKS[task].expected}"
             for task, count in counts.items()
             if task not in by_name or not by_name[task].complete
         )
@@ -224,7 +225,7 @@ def averages(scored: Sequence[TaskScores]) -> list[TaskAverage]:
                 else weighted_mean([scores.means[metric or main_metric(scores.task)][rule].score for scores in present])
                 for rule in RULES
             }
-            expected = sum(TASKS[task].expected for task in tasks)
+            expected = sum(LEVAL_TASKS[task].expected for task in tasks)
             found.append(TaskAverage(name, len(tasks), shares, sum(counts.values()), expected, missing))
     return found
 
@@ -394,5 +395,5 @@ def run(options: argparse.Namespace) -> None:
 
 def in_published_order(tasks: Iterable[TaskScores]) -> list[TaskScores]:
     """Tasks in the order of the published tables, those of one's own behind them."""
-    order = {name: position for position, name in enumerate(TASKS)}
+    order = {name: position for position, name in enumerate(LEVAL_TASKS)}
     return sorted(tasks, key=lambda scores: order.get(scores.task.name, len(order)))

@@ -23,6 +23,14 @@ from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.files import write_whole
 from needlework.core.record import SCORED, UNDECIDED, Record
 from needlework.haystack_fixtures.tasks.published.leval import own_rule
+from needlework.haystack_fixtures.tasks.published.leval_files import (
+    BY_JUDGES,
+    CLOSED,
+    LEVAL_TASKS,
+    WITH_F1,
+    WITH_ROUGE,
+    LevalTask,
+)
 from needlework.results.files.json_files import read_json
 from needlework.results.leval.judged_pairs import ORDERS
 from needlework.results.leval.predictions import SUFFIX, read_predictions
@@ -39,7 +47,6 @@ from needlework.results.records.run_folder import read_run_json
 from needlework.results.records.samples import by_test
 from needlework.results.style import one_line
 from needlework.scoring.leval.overlap import PUBLISHED, MissingPackageError
-from needlework.scoring.leval.tasks import BY_JUDGES, CLOSED, TASKS, WITH_F1, WITH_ROUGE, own_task
 
 # Keys and files are those that upstream's README names under "How to Submit" (cd34b05).
 FAMILY = "leval_"
@@ -47,7 +54,7 @@ _SHOWN = 5
 _ANSWERED = frozenset({*SCORED, *UNDECIDED})  # what is skipped, invalid or an error is no answer
 _LABEL = re.compile(r"doc(\d+)_q(\d+)(?:_([a-z0-9]+))?")
 _OWN = re.compile(r"[a-z0-9_]+")
-_TASKS = {name.lower(): name for name in TASKS}
+_TASKS = {name.lower(): name for name in LEVAL_TASKS}
 _FOUR = ("tpo", "quality", "coursera", "gsm100")  # README: "averaging over 4 datasets"; the same repository's figure: 6
 _EXAM = (*CLOSED, "topic_retrieval_longchat")
 _FOR_JUDGES = {"llm_gpt4_eval": 96, "human_eval": 85, "llm_turbo_eval": 181}  # rows of a judge's folder that is whole
@@ -205,7 +212,7 @@ def _add(entry: SubmissionRow, document: int, record: Record) -> None:
         f"{entry.name}_pred": str(record.response.text),
         "evaluation": evaluation,
     }
-    if task not in TASKS:
+    if task not in LEVAL_TASKS:
         row["document"] = document
     paths = [f"{'exam_eval' if evaluation == 'exam' else 'ngram_eval'}/{entry.name}/{task}{SUFFIX}"]
     if evaluation in BY_JUDGES:
@@ -221,10 +228,10 @@ def _scored(folder: Path, entry: SubmissionRow) -> list[TaskScores]:
     for path, rows in entry.rows.items():
         if path.startswith(("exam_eval/", "ngram_eval/")):
             name = Path(path).name.removesuffix(SUFFIX)
-            if (task := TASKS.get(name)) is None:  # a file of one's own: as many questions as were asked
+            if (task := LEVAL_TASKS.get(name)) is None:  # a file of one's own: as many questions as were asked
                 evaluation = rows[0]["evaluation"]
                 rule = own_rule(evaluation, [row["gt"] for row in rows])
-                task = own_task(name, evaluation, rule, len(rows) + entry.unanswered[name])
+                task = LevalTask(name, "", rule, expected=len(rows) + entry.unanswered[name], own=True)
             try:
                 scored.append(score_task(read_predictions(folder / "Predictions" / path, task)))
             except MissingPackageError as error:

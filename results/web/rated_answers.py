@@ -12,12 +12,12 @@ from typing import Any
 from needlework.core.draws import draws, shuffled
 from needlework.core.errors import InputError
 from needlework.core.record import SCORED, UNDECIDED
+from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS
 from needlework.results.files.read_run import run_records
 from needlework.results.records.samples import as_asked
 from needlework.results.style import one_line
 from needlework.results.web.command import PREDICTIONS, ServedFiles
 from needlework.results.web.store import digest_of, read_record
-from needlework.scoring.leval.tasks import TASKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ def _for_humans(rows: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
 def _of_predictions(path: Path, rows: Sequence[dict[str, Any]]) -> Iterator[_SourceAnswer]:
     """L-Eval's predictions. In the whole file of a task, the number of a row tells its document."""
     name = path.name.removesuffix(PREDICTIONS)
-    task = TASKS.get(name)
+    task = LEVAL_TASKS.get(name)
     groups: dict[int, str] = {}
     if task is not None and len(rows) == task.expected == sum(task.questions):
         numbers = [number for number, count in enumerate(task.questions) for _ in range(count)]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from needlework.haystack_fixtures.tasks.published.leval_files import SOURCES
-from needlework.scoring.leval.tasks import TASKS
+from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS
 from tests.published_rows import graph_row, longbench_row, mrcr_row, written
 
 # L-Eval's documents of a task: pages name the 15th.
@@ -18,8 +17,8 @@ _NOTE = {"instructions": ["Who kept the light?"], "outputs": ["Ada Vane"], "eval
 def write_published(folder: Path) -> None:
     """L-Eval's data, a file of its form, predictions in its form; rows of the other benchmarks."""
     (folder / "LEval").mkdir()
-    for source in SOURCES:
-        evaluation = TASKS[source.name].evaluation
+    for source in LEVAL_TASKS.values():
+        evaluation = source.evaluation
         rows = [_leval_row(source.name, number, evaluation) for number in range(_DOCUMENTS)]
         written(folder / "LEval" / source.file, rows)
     notes = [{"input": f"Note {number}. Ada Vane kept the light.", **_NOTE} for number in range(3)]

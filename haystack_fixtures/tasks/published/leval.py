@@ -16,19 +16,19 @@ from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.haystacks.documents import Document
 from needlework.haystack_fixtures.retrieval.search import Search
 from needlework.haystack_fixtures.tasks.published.leval_files import (
+    LEVAL_TASKS,
     OPTION,
     SCORED,
-    SOURCES,
     LevalFile,
     LevalOptions,
     LevalQuestion,
-    LevalSource,
+    LevalTask,
     files_of,
     find_file,
     has_leval_form,
     is_hub,
     read_leval_file,
-    read_source,
+    read_task,
 )
 from needlework.haystack_fixtures.tasks.task import FollowUp, Question, Task, no_depths
 
@@ -45,68 +45,68 @@ _OPTION_TEXT = re.compile(r"^\W*([A-D])\W+(.+)$", re.MULTILINE)
 _NO_WORDS = ("gsm100", "codeU", "sci_fi")
 
 
-def _file(source: LevalSource, suite: Suite) -> LevalFile:
+def _file(task: LevalTask, suite: Suite) -> LevalFile:
     folder = family_options(suite, LevalOptions).leval_data
     if folder is None:
-        raise InputError(OPTION, "", f"{source.task} needs L-Eval's data: name your copy with {OPTION} DIR")
-    return read_source(folder, source)
+        raise InputError(OPTION, "", f"{task.task} needs L-Eval's data: name your copy with {OPTION} DIR")
+    return read_task(folder, task)
 
 
-def _labels(source: LevalSource, suite: Suite) -> tuple[str, ...]:
-    return tuple(item.label for item in _file(source, suite).of(family_options(suite, LevalOptions).leval_subset))
+def _labels(task: LevalTask, suite: Suite) -> tuple[str, ...]:
+    return tuple(item.label for item in _file(task, suite).of(family_options(suite, LevalOptions).leval_subset))
 
 
-def _corpus(source: LevalSource, suite: Suite) -> Corpus:
-    file = _file(source, suite)
+def _corpus(task: LevalTask, suite: Suite) -> Corpus:
+    file = _file(task, suite)
     return Corpus(
-        name=f"L-Eval {source.name}",
+        name=f"L-Eval {task.name}",
         language="en",
-        licence="yours" if source.path else "GPL-3.0; documents have terms of their own",
-        source=str(source.path) if source.path else "https://github.com/OpenLMLab/LEval",
+        licence="yours" if task.path else "GPL-3.0; documents have terms of their own",
+        source=str(task.path) if task.path else "https://github.com/OpenLMLab/LEval",
         documents=file.documents,
         sha256=file.sha256,
     )
 
 
 def _check(suites: Sequence[Suite]) -> None:
-    """Tell at once, and in one line, what keeps the suites of a run from being asked."""
-    folder = family_options(suites[0], LevalOptions).leval_data
-    user_sources = own_sources(folder)
-    by_name = {source.task: source for source in (*SOURCES, *user_sources)}
-    asked = {suite.task: by_name[suite.task] for suite in suites}
+    """Refuse, in one line, suites of a run that cannot be asked."""
+    options = family_options(suites[0], LevalOptions)
+    data, user_tasks = options.leval_data, find_own_tasks(options.leval_data)
+    by_name = {task.task: task for task in (*LEVAL_TASKS.values(), *user_tasks)}
+    tasks = {suite.task: by_name[suite.task] for suite in suites}
     for suite in suites:
         if suite.controls:
             remedy = "where a document of L-Eval has its answers is not known: leave it out"
             raise InputError("--controls", ",".join(suite.controls), remedy)
-    if folder is None:
-        raise InputError(OPTION, "", f"{_some(list(asked))} of L-Eval: name your copy of its data with {OPTION} DIR")
-    absent = [source for source in asked.values() if find_file(folder, source) is None]
+    if data is None:
+        raise InputError(OPTION, "", f"{_some(list(tasks))} of L-Eval: name your copy of its data with {OPTION} DIR")
+    absent = [task for task in tasks.values() if find_file(data, task) is None]
     if absent:
-        there = [task for task, source in asked.items() if source not in absent]
-        what = ", ".join(f"{source.file} ({source.task})" for source in absent)
-        there = there or [source.task for source in user_sources]
-        leave_out = f", or leave out what is absent: --preset leval --task {','.join(there)}" if there else ""
-        raise InputError(OPTION, folder, f"has no {what}; add it{leave_out}")
-    if not any(_labels(asked[suite.task], suite) for suite in suites):
-        remedy = f"{_some(list(asked))} have no such rows: use --leval-subset scored, or preset leval-open"
-        raise InputError("--leval-subset", family_options(suites[0], LevalOptions).leval_subset, remedy)
+        present = [name for name, task in tasks.items() if task not in absent]
+        what = ", ".join(f"{task.file} ({task.task})" for task in absent)
+        present = present or [task.task for task in user_tasks]
+        leave_out = f", or leave out what is absent: --preset leval --task {','.join(present)}" if present else ""
+        raise InputError(OPTION, data, f"has no {what}; add it{leave_out}")
+    if not any(_labels(tasks[suite.task], suite) for suite in suites):
+        remedy = f"{_some(list(tasks))} have no such rows: use --leval-subset scored, or preset leval-open"
+        raise InputError("--leval-subset", options.leval_subset, remedy)
 
 
 def _some(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) < 4 else f"{', '.join(names[:2])} and {len(names) - 2} other tasks"
 
 
-def _ask(source: LevalSource, suite: Suite, cell: Cell, _seed: int) -> Question:
-    file, options = _file(source, suite), family_options(suite, LevalOptions)
+def _ask(task: LevalTask, suite: Suite, cell: Cell, _seed: int) -> Question:
+    file, options = _file(task, suite), family_options(suite, LevalOptions)
     item = file.items[cell.needle]
-    question, reference = item.question.strip(), _reference(source, suite, file, item)
-    if source.group == "open" and options.leval_length_hint:
+    question, reference = item.question.strip(), _reference(task, suite, file, item)
+    if task.group == "open" and options.leval_length_hint:
         # L-Eval's rule: the reference's words as blanks part them. It tells the model how long the reference is.
         words = len(item.answer.split())
         question += f"\nWrite about {words} word{'' if words == 1 else 's'}."
         reference["length_hint"] = words
     answer, then = item.answer, None
-    if source.name == "sci_fi":
+    if task.name == "sci_fi":
         answer, then = _twice(item)
         reference["follow_up"] = then.question
     truncation = "none" if options.no_truncate else options.leval_truncation
@@ -114,41 +114,41 @@ def _ask(source: LevalSource, suite: Suite, cell: Cell, _seed: int) -> Question:
         question=question,
         answer=answer,
         reference=reference,
-        context=Document(file.documents[item.document], source.keep, truncation),
+        context=Document(file.documents[item.document], task.keep, truncation),
         follow_up=then,
-        material=f"{source.keep} {truncation}" + (f"\n{then.question}" if then else ""),
+        material=f"{task.keep} {truncation}" + (f"\n{then.question}" if then else ""),
         # A retriever has the whole document, however much of it would be left.
         search=Search(
             texts=((f"doc{item.document}", file.documents[item.document]),),
             query=item.question.strip(),
-            answer=_in_words(source, item),
+            answer=_in_words(task, item),
         ),
     )
 
 
-def _in_words(source: LevalSource, item: LevalQuestion) -> str:
+def _in_words(task: LevalTask, item: LevalQuestion) -> str:
     """The reference in words that the document may have: of letters the options that they stand for."""
-    if source.name in _NO_WORDS:
+    if task.name in _NO_WORDS:
         return ""
-    if source.scorer not in ("leval_letter", "leval_letters"):
+    if task.scorer not in ("leval_letter", "leval_letters"):
         return item.answer
     choices = dict(_OPTION_TEXT.findall(item.question))
-    letters = item.answer.split()[0].strip("()") if source.name == "quality" else item.answer.strip()
+    letters = item.answer.split()[0].strip("()") if task.name == "quality" else item.answer.strip()
     return "\n".join(choices[letter] for letter in letters if letter in choices)
 
 
-def _reference(source: LevalSource, suite: Suite, file: LevalFile, item: LevalQuestion) -> dict[str, Any]:
+def _reference(task: LevalTask, suite: Suite, file: LevalFile, item: LevalQuestion) -> dict[str, Any]:
     items = file.of(family_options(suite, LevalOptions).leval_subset)
     reference: dict[str, Any] = {
         "answers": (item.answer,),
         "question": item.question,
         "language": "en",
         "evaluation": item.evaluation,
-        "chance": source.chance,
+        "chance": task.chance,
     }
-    if source.group == "closed":
-        reference["floor"] = _floor(source.name, tuple(each.answer for each in items))
-    if source.name == "topic_retrieval_longchat":
+    if task.group == "closed":
+        reference["floor"] = _floor(task.name, tuple(each.answer for each in items))
+    if task.name == "topic_retrieval_longchat":
         others = (each.answer for each in items if each.document == item.document)
         reference["distractors"] = tuple(dict.fromkeys(other for other in others if other != item.answer))
     return reference
@@ -173,48 +173,48 @@ def _twice(item: LevalQuestion) -> tuple[str, FollowUp]:
     return loyalty, FollowUp(f"{question}\n{_TRUE_OR_FALSE}", fact.removesuffix("]"), joined)
 
 
-def task_of(source: LevalSource) -> Task:
+def task_of(task: LevalTask) -> Task:
     """The task of a file."""
     return Task(
-        source.task,
-        source.about,
-        partial(_labels, source),
+        task.task,
+        task.about,
+        partial(_labels, task),
         no_depths,
-        partial(_ask, source),
+        partial(_ask, task),
         family=FAMILY,
-        scorer=source.scorer,
+        scorer=task.scorer,
         version=1,
         absent=False,
-        corpus=partial(_corpus, source),
+        corpus=partial(_corpus, task),
         check=_check,
         retrieves=True,
     )
 
 
-def own_sources(given: str | None) -> tuple[LevalSource, ...]:
+def find_own_tasks(data: str | None) -> tuple[LevalTask, ...]:
     """The tasks of the user's own in `--leval-data`, in the order of their files.
 
     A file that is named has to be of the form; in a folder others are passed over. Raises `InputError`.
     """
-    if given is None or is_hub(given):
+    if data is None or is_hub(data):
         return ()
-    published = {source.file for source in SOURCES}
-    taken: dict[str, Path | str] = {source.task: source.file for source in SOURCES}
-    in_folder = Path(given).is_dir()
-    sources = []
-    for path in files_of(given):
+    published = {task.file for task in LEVAL_TASKS.values()}
+    files: dict[str, Path | str] = {task.task: task.file for task in LEVAL_TASKS.values()}
+    in_folder = Path(data).is_dir()
+    tasks = []
+    for path in files_of(data):
         if path.name in published or (in_folder and not has_leval_form(path)):
             continue
-        source = _own_source(path, tolerant=in_folder)
-        if source.task in taken:
-            remedy = f"its task would be {source.task}, as that of {taken[source.task]}: give it another name"
+        task = _own_task(path, tolerant=in_folder)
+        if task.task in files:
+            remedy = f"its task would be {task.task}, as that of {files[task.task]}: give it another name"
             raise InputError(OPTION, path, remedy)
-        taken[source.task] = path
-        sources.append(source)
-    return tuple(sources)
+        files[task.task] = path
+        tasks.append(task)
+    return tuple(tasks)
 
 
-def _own_source(path: Path, *, tolerant: bool) -> LevalSource:
+def _own_task(path: Path, *, tolerant: bool) -> LevalTask:
     name = _OTHER.sub("_", path.name.removesuffix(".jsonl").lower()).strip("_") or "own"
     items: Iterable[LevalQuestion] = ()
     try:
@@ -226,9 +226,7 @@ def _own_source(path: Path, *, tolerant: bool) -> LevalSource:
     rule = own_rule(evaluation, [item.answer for item in items if item.evaluation == evaluation])
     about = f"L-Eval's form: {path.name}, scored as its rows say ({evaluation})"
     chance = {"leval_letter": 1 / 4, "leval_letters": 1 / 15}.get(rule, 0.0)
-    return LevalSource(
-        f"leval_{name}", name, "closed" if evaluation == "exam" else "open", about, rule, chance, path=path
-    )
+    return LevalTask(name, about, rule, chance=chance, own=True, path=path)
 
 
 def own_rule(evaluation: str, answers: Iterable[str]) -> str:
@@ -253,19 +251,19 @@ _EXAM_RULES = {
 }
 
 
-TASKS = tuple(map(task_of, SOURCES))
+TASKS = tuple(map(task_of, LEVAL_TASKS.values()))
 
 
-def own_tasks(given: str | None) -> tuple[Task, ...]:
+def own_tasks(data: str | None) -> tuple[Task, ...]:
     """The tasks of the user's own in `--leval-data`. Raises `InputError`."""
-    return tuple(map(task_of, own_sources(given)))
+    return tuple(map(task_of, find_own_tasks(data)))
 
 
-def own_suite(source: LevalSource) -> dict[str, str]:
+def own_suite(task: LevalTask) -> dict[str, str]:
     """How a task of the user's own is asked: as L-Eval's are."""
-    shape = "leval-open" if source.group == "open" else "leval-letters" if source.scorer == "leval_letters" else ""
+    shape = "leval-open" if task.group == "open" else "leval-letters" if task.scorer == "leval_letters" else ""
     return {
-        "task": source.task,
+        "task": task.task,
         "language": "en",
         "prompt": shape or "leval-letter",
         "lengths": "16k",

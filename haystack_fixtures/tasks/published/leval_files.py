@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from glob import glob
 from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Literal
 
 import msgspec
@@ -21,6 +24,7 @@ from needlework.haystack_fixtures.haystacks.documents import Keep
 
 OPTION = "--leval-data"
 SCORED = ("exam", "f1", "rouge")
+BY_JUDGES = ("LLM", "human")
 SUBSETS: dict[str, tuple[str, ...]] = {
     "scored": SCORED,
     "llm": ("LLM",),
@@ -39,55 +43,55 @@ _FOLDERS: dict[Group, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class LevalSource:
-    """One task. `name`: L-Eval's, which its file has too. `chance`: score of a guess among a question's options.
+class LevalTask:
+    """One of L-Eval's tasks, or a file of one's own in L-Eval's form."""
 
-    `path`: the file, of a task of the user's own.
-    """
-
-    task: str
-    name: str
-    group: Group
+    name: str  # L-Eval's; its file has it too
     about: str
-    scorer: str
-    chance: float = 0.0
+    scorer: str  # the strict one; the published one ends in `_compat`
+    questions: tuple[int, ...] = ()  # of each document; empty where that is not known
+    expected: int = 0  # questions in all
+    chance: float = 0.0  # score of a guess among a question's options
     keep: Keep = "start"
-    path: Path | None = None
+    own: bool = False
+    path: Path | None = None  # the file of one's own
+
+    @property
+    def task(self) -> str:
+        """Its name among all tasks."""
+        return f"leval_{self.name.lower()}"
 
     @property
     def file(self) -> str:
         """The name of its file."""
         return f"{self.name}.jsonl"
 
+    @property
+    def group(self) -> Group:
+        """Whether its questions are closed (exams) or open."""
+        return "open" if self.scorer in ("leval_f1", "leval_rouge") else "closed"
 
-def _source(name: str, about: str, scorer: str, chance: float = 0.0, keep: Keep = "start") -> LevalSource:
-    group: Group = "open" if scorer in ("f1", "rouge") else "closed"
-    return LevalSource(f"leval_{name.lower()}", name, group, f"L-Eval: {about}", f"leval_{scorer}", chance, keep)
+    @property
+    def evaluation(self) -> str:
+        """What its rows name as their evaluation: `exam`, `f1` or `rouge`."""
+        return self.scorer.removeprefix("leval_") if self.group == "open" else "exam"
+
+
+def _read_tasks() -> Iterator[LevalTask]:
+    table = Path(__file__).parents[1] / "data" / "leval.toml"
+    for name, row in tomllib.loads(table.read_text("utf-8")).items():
+        counts = row.pop("questions", ())
+        questions = (counts,) * row.pop("documents") if "documents" in row else tuple(counts)
+        about, scorer = f"L-Eval: {row.pop('about')}", f"leval_{row.pop('rule')}"
+        yield LevalTask(name, about, scorer, questions, row.pop("expected", sum(questions)), **row)
 
 
 # Tasks are found by this table, never by words in a path.
-SOURCES = (
-    _source("coursera", "multiple choice on lectures, one or several options right", "letters", 1 / 15),
-    _source("gsm100", "sums after sixteen worked ones", "math"),
-    _source("quality", "multiple choice on stories", "letter", 1 / 4),
-    _source("topic_retrieval_longchat", "the first, second and third topic of a conversation", "topic"),
-    _source("tpo", "multiple choice on lectures of TOEFL", "letter", 1 / 4),
-    # The calls that are asked about stand behind the code.
-    _source("codeU", "what calls into a code base give", "code", keep="end"),
-    _source("sci_fi", "true or false in a story, and in the real world", "sci_fi", 1 / 2),
-    _source("financial_qa", "questions on earnings calls", "f1"),
-    _source("legal_contract_qa", "clauses of contracts", "f1"),
-    _source("multidoc_qa", "questions on several documents of public offices", "f1"),
-    _source("narrative_qa", "questions on books and film scripts", "f1"),
-    _source("natural_question", "questions on pages of Wikipedia", "f1"),
-    _source("scientific_qa", "questions on papers", "f1"),
-    _source("gov_report_summ", "summaries of government reports", "rouge"),
-    _source("meeting_summ", "what was said in meetings", "rouge"),
-    _source("news_summ", "summaries of several news articles", "rouge"),
-    _source("paper_assistant", "abstracts and other parts of papers", "rouge"),
-    _source("patent_summ", "summaries of patents", "rouge"),
-    _source("review_summ", "summaries of hotel reviews", "rouge"),
-    _source("tv_show_summ", "summaries of scenes of television series", "rouge"),
+LEVAL_TASKS = MappingProxyType({task.name: task for task in _read_tasks()})
+# The published closed average leaves topic retrieval out.
+CLOSED = ("tpo", "quality", "coursera", "sci_fi", "gsm100", "codeU")
+WITH_F1, WITH_ROUGE = (
+    tuple(task.name for task in LEVAL_TASKS.values() if task.evaluation == kind) for kind in ("f1", "rouge")
 )
 
 
@@ -129,76 +133,63 @@ class LevalRow(Struct):
             raise ValueError("its document (`input`) is empty")
         if questions != answers:
             raise ValueError(f"it has {questions} instructions and {answers} outputs: give each question its answer")
-        blank = next((at for at, each in enumerate(self.outputs, 1) if not each.strip()), None)
+        blank = next((number for number, answer in enumerate(self.outputs, 1) if not answer.strip()), None)
         if blank:
             raise ValueError(f"answer {blank} of `outputs` is blank: write it, or leave the question out")
 
 
-def _rows(path: Path, data: bytes) -> Iterator[tuple[int, LevalRow]]:
-    """The rows of a file's bytes with their line numbers, from 1. Raises `InputError`."""
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if line.strip():
-            try:
-                yield number, msgspec.json.decode(line, type=LevalRow)
-            except msgspec.ValidationError as error:
-                raise InputError(OPTION, f"{path}:{number}", f"{error}; {_FORM}") from None
-            except (ValueError, RecursionError) as error:
-                raise InputError(OPTION, f"{path}:{number}", f"is no JSON ({error}); {_FORM}") from None
-
-
-def is_hub(given: str) -> bool:
+def is_hub(data: str) -> bool:
     """Whether `--leval-data` names a data set on the hub."""
-    return given.startswith(_HUB)
+    return data.startswith(_HUB)
 
 
-def _folder(given: str) -> Path:
+def _folder(data: str) -> Path:
     """What `--leval-data` names; of `hf:ID` or `hf:ID@REVISION` the folder of the data set. Raises `InputError`."""
-    if is_hub(given):
-        return hub_folder(OPTION, given, (".jsonl",))
+    if is_hub(data):
+        return hub_folder(OPTION, data, (".jsonl",))
     try:
-        Path(given).is_dir()
+        Path(data).is_dir()
     except OSError as error:  # as of a name that is too long for a file
-        raise InputError(OPTION, given, f"cannot be read ({error.strerror}): give a file or a folder") from None
-    return Path(given)
+        raise InputError(OPTION, data, f"cannot be read ({error.strerror}): give a file or a folder") from None
+    return Path(data)
 
 
-def files_of(given: str) -> tuple[Path, ...]:
+def files_of(data: str) -> tuple[Path, ...]:
     """The jsonl files that `--leval-data` names: a file, those of a pattern, or those of a folder. Raises `InputError`.
 
     Of a folder: where L-Eval's own files may lie.
     """
-    path = _folder(given)
+    path = _folder(data)
     if path.is_dir():
         folders = dict.fromkeys(path / below for group in _FOLDERS.values() for below in group)
         return tuple(file for folder in folders for file in sorted(folder.glob("*.jsonl")) if file.is_file())
     if path.is_file():
         return (path,)
-    if any(char in given for char in "*?["):
-        names = sorted(glob(given, recursive=True))  # noqa: PTH207 - a pattern may begin at the root
-        files = tuple(Path(name) for name in names if Path(name).is_file())
-        if files:
+    if any(char in data for char in "*?["):
+        names = sorted(glob(data, recursive=True))  # noqa: PTH207 - a pattern may begin at the root
+        if files := tuple(Path(name) for name in names if Path(name).is_file()):
             return files
-        raise InputError(OPTION, given, "no file is called so: quote the pattern, and check where it starts")
+        raise InputError(OPTION, data, "no file is called so: quote the pattern, and check where it starts")
     remedy = "is no file and no folder: give jsonl files of L-Eval's form, your copy of its data, or hf:L4NLP/LEval"
-    raise InputError(OPTION, given, remedy)
+    raise InputError(OPTION, data, remedy)
 
 
-def find_file(given: str, source: LevalSource) -> Path | None:
-    """The file of a task in what the user gave. Raises `InputError`."""
-    if source.path is not None:
-        return source.path
-    folder = _folder(given)
+def find_file(data: str, task: LevalTask) -> Path | None:
+    """The file of a task in what `--leval-data` names. Raises `InputError`."""
+    if task.path is not None:
+        return task.path
+    folder = _folder(data)
     if not folder.is_dir():
-        return next((path for path in files_of(given) if path.name == source.file), None)
-    paths = (folder / below / source.file for below in _FOLDERS[source.group])
+        return next((path for path in files_of(data) if path.name == task.file), None)
+    paths = (folder / below / task.file for below in _FOLDERS[task.group])
     return next((path for path in paths if path.is_file()), None)
 
 
-def read_source(given: str, source: LevalSource) -> LevalFile:
+def read_task(data: str, task: LevalTask) -> LevalFile:
     """Read a task's file. Raises `InputError`."""
-    path = find_file(given, source)
+    path = find_file(data, task)
     if path is None:
-        raise InputError(OPTION, given, f"has no {source.file}")
+        raise InputError(OPTION, data, f"has no {task.file}")
     return read_leval_file(path)
 
 
@@ -225,17 +216,25 @@ def has_leval_form(path: Path) -> bool:
 def _read(path: Path, _changed: int, _size: int) -> LevalFile:
     data = path.read_bytes()
     documents: dict[str, int] = {}
-    asked: dict[int, int] = {}
+    counts: Counter[int] = Counter()  # questions of each document
     items: dict[str, LevalQuestion] = {}
     scored = ""
-    for number, row in _rows(path, data):
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = msgspec.json.decode(line, type=LevalRow)
+        except msgspec.ValidationError as error:
+            raise InputError(OPTION, f"{path}:{number}", f"{error}; {_FORM}") from None
+        except (ValueError, RecursionError) as error:
+            raise InputError(OPTION, f"{path}:{number}", f"is no JSON ({error}); {_FORM}") from None
         if row.evaluation in SCORED and row.evaluation != (scored := scored or row.evaluation):
             remedy = f"evaluation is {row.evaluation}, and {scored} in the rows above: give each kind a file of its own"
             raise InputError(OPTION, f"{path}:{number}", remedy)
         document = documents.setdefault(row.input, len(documents))
         for question, answer in zip(row.instructions, row.outputs, strict=True):
-            place = asked[document] = asked.get(document, -1) + 1
-            label = f"doc{document}_q{place}"
+            label = f"doc{document}_q{counts[document]}"
+            counts[document] += 1
             items[label] = LevalQuestion(label, document, row.evaluation, question, answer)
     if not items:
         raise InputError(OPTION, path, "has no questions: a row has a document, `instructions` and `outputs`")

@@ -8,12 +8,11 @@ from math import fsum
 from typing import Any
 
 from needlework.core.record import SCORED, Record
+from needlework.haystack_fixtures.tasks.published.leval_files import CLOSED, LEVAL_TASKS, WITH_F1, WITH_ROUGE
 from needlework.results.records.samples import grouped, retriever_of
 from needlework.results.statistics.panels import ScoredTrial, Share, Tally, tally, trial_of
 from needlework.results.statistics.tasks import corrected_for_chance, weighted_mean
 from needlework.results.style import length_labels
-from needlework.scoring.leval.tasks import CLOSED, WITH_F1, WITH_ROUGE
-from needlework.scoring.leval.tasks import TASKS as LEVAL_TASKS
 from needlework.scoring.published.data_sets import (
     BINS,
     GUESS,

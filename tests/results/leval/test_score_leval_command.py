@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 import needlework
-from needlework.scoring.leval.tasks import CLOSED, TASKS
+from needlework.haystack_fixtures.tasks.published.leval_files import CLOSED
+from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS as TASKS
 
 Write = Callable[..., Path]
 _GOLDS = {
@@ -29,7 +30,7 @@ _GOLDS = {
 
 def _rows(task: str, model: str = "m", n: int | None = None, **fields: Any) -> Iterator[dict[str, Any]]:
     about = TASKS[task]
-    gold = _GOLDS[about.rule.removeprefix("leval_")]
+    gold = _GOLDS[about.scorer.removeprefix("leval_")]
     for at in range(about.expected if n is None else n):
         question = f"What is the {('first', 'second', 'third')[at % 3]} topic we discussed?"
         row = {"query": question, "gt": gold, f"{model}_pred": gold, "evaluation": about.evaluation}

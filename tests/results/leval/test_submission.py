@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS as TASKS
 from needlework.results.files.json_files import write_json
 from needlework.results.leval.submission import main, submission_rows
 from needlework.results.statistics.run_report import run_report
-from needlework.scoring.leval.tasks import TASKS
 from tests.results.changed import changed
 
 GOLD = {"tpo": "B", "quality": "(A) The ship", "coursera": "BD", "gsm100": "42", "sci_fi": "True [fact: False]"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.scoring.leval.tasks import (
+from needlework.scoring.leval.exact import (
     LETTER,
     LETTER_COMPAT,
     LETTERS,

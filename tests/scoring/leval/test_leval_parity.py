@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS as TASKS
 from needlework.results.leval.predictions import find_files, read_predictions
 from needlework.results.leval.scores import TaskScores, score_task
 from needlework.scoring.leval.overlap import by_line
-from needlework.scoring.leval.tasks import TASKS
 
 _ROOT = Path(__file__).resolve().parents[3]
 _PARITY = Path(os.environ.get("NEEDLEWORK_PARITY_LEVAL", _ROOT.parent / "shared" / "parity" / "leval"))
@@ -36,8 +36,8 @@ def per_item() -> Mapping[tuple[str, int], dict[str, Any]]:
 
 @pytest.fixture(scope="module", params=sorted(TASKS.keys() - _WITHOUT))
 def scored(request: pytest.FixtureRequest) -> TaskScores:
-    found = find_files([_PARITY / "predictions"], None)
-    [(path, task)] = [each for each in found.files if each[1].name == request.param]
+    files, _ = find_files([_PARITY / "predictions"], None)
+    [(path, task)] = [(path, task) for path, task in files.items() if task.name == request.param]
     return score_task(read_predictions(path, task))
 
 
@@ -58,16 +58,16 @@ def test_every_golden_score(scored: TaskScores, golden: dict[str, dict[str, Any]
 
 def test_every_count(scored: TaskScores, golden: dict[str, dict[str, Any]]) -> None:
     published = golden[scored.task.name]
-    values = [item.scores["compat"].value for item in scored.items]
+    values = [score.value for score in scored.scores["compat"]]
     if "num_predicted" in published:
-        assert len(scored.items) == published["num_predicted"] == scored.task.expected
+        assert len(values) == published["num_predicted"] == scored.task.expected
     if "n_correct" in published:
         assert (values.count(1), values.count(0.25)) == (published["n_correct"], published["n_partial"])
 
 
 def test_every_item(scored: TaskScores, per_item: Mapping[tuple[str, int], dict[str, Any]]) -> None:
-    for at, item in enumerate(scored.items):
-        theirs, ours = per_item[scored.task.name, at], item.scores["compat"]
+    for at, ours in enumerate(scored.scores["compat"]):
+        theirs = per_item[scored.task.name, at]
         if scored.task.evaluation == "rouge":
             for name in ("rouge1", "rouge2", "rougeL", "rougeLsum"):
                 if name in ours.details:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.scoring.leval.tasks import compat_letters, stated_letters
+from needlework.scoring.leval.exact import compat_letters, stated_letters
 from needlework.scoring.registry import SCORERS
 from needlework.scoring.scores import Reference
 

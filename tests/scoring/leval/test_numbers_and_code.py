@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from needlework.scoring.leval.tasks import (
+from needlework.scoring.leval.exact import (
     CODE,
     CODE_COMPAT,
     MATH,

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from needlework.scoring.leval.overlap import SCI_FI, SCI_FI_COMPAT, compat_parts, stated_parts
-from needlework.scoring.leval.tasks import TOPIC, TOPIC_COMPAT, asked_for
+from needlework.scoring.leval.exact import (
+    SCI_FI,
+    SCI_FI_COMPAT,
+    TOPIC,
+    TOPIC_COMPAT,
+    asked_for,
+    compat_parts,
+    stated_parts,
+)
 from needlework.scoring.scores import Reference
 
 _ART, _SPACE = "The role of art in society", "The future of space tourism"

@@ -13,7 +13,7 @@ import pytest
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
-from needlework.haystack_fixtures.tasks.published.leval_files import SOURCES, SUBSETS, read_source
+from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS, SUBSETS, read_task
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.scoring.registry import scorer_named
@@ -245,34 +245,27 @@ def test_a_document_is_encoded_once(data, monkeypatch):
 
 
 def test_the_table_has_every_task_once_with_a_scorer():
-    assert len({source.task for source in SOURCES}) == len({source.file for source in SOURCES}) == 20
-    for source in SOURCES:
+    assert len({task.task for task in LEVAL_TASKS.values()}) == len({task.file for task in LEVAL_TASKS.values()}) == 20
+    for source in LEVAL_TASKS.values():
         assert TASKS[source.task].family == "leval"
         assert scorer_named(source.scorer).name == source.scorer
 
 
-def expected(name):
-    from needlework.scoring.leval.tasks import TASKS as SCORED
-
-    return SCORED[name]
-
-
 @pytest.mark.skipif(not REAL.is_dir(), reason="L-Eval's data is not there")
-@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+@pytest.mark.parametrize("source", LEVAL_TASKS.values(), ids=lambda source: source.name)
 def test_real_data_has_the_published_questions_and_scorers(source):
     if source.name in ("codeU", "narrative_qa") and not any(REAL.rglob(source.file)):
         pytest.skip("one of the two files that were not to be had")
-    file, known = read_source(str(REAL), source), expected(source.name)
-    assert len(file.of("scored")) == known.expected
-    assert source.scorer == known.rule
-    assert {item.evaluation for item in file.of("scored")} == {known.evaluation}
+    file = read_task(str(REAL), source)
+    assert len(file.of("scored")) == source.expected
+    assert {item.evaluation for item in file.of("scored")} == {source.evaluation}
     assert len(file.of("both")) == len(file.of("llm")) + len(file.of("human"))
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="L-Eval's data is not there")
 @pytest.mark.parametrize("name", ["quality", "sci_fi", "topic_retrieval_longchat", "scientific_qa"])
 def test_a_model_that_knows_real_data_has_full_score(name):
-    group = next(source.group for source in SOURCES if source.name == name)
+    group = LEVAL_TASKS[name].group
     builder, cells = run(str(REAL), name, preset=f"leval-{group}", lengths="4k")
     for suite, cell in cells[:6]:
         trial = builder.build(suite, cell)
@@ -286,10 +279,10 @@ def of_the_hub(cache, spec="hf:L4NLP/LEval"):
     """What a process without a network finds of TOEFL in a hub cache."""
     code = (
         "from needlework.core.errors import InputError\n"
-        "from needlework.haystack_fixtures.tasks.published.leval_files import read_source\n"
-        "from needlework.haystack_fixtures.tasks.published.leval_files import SOURCES\n"
+        "from needlework.haystack_fixtures.tasks.published.leval_files import read_task\n"
+        "from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS\n"
         "try:\n"
-        f"    print(len(read_source({spec!r}, next(s for s in SOURCES if s.name == 'tpo')).items))\n"
+        f"    print(len(read_task({spec!r}, LEVAL_TASKS['tpo']).items))\n"
         "except InputError as error:\n"
         "    print(error)\n"
     )

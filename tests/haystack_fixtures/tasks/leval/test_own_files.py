@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import family_of
-from needlework.haystack_fixtures.tasks.published.leval import own_rule, own_sources
+from needlework.haystack_fixtures.tasks.published.leval import find_own_tasks, own_rule
 
 MILL = "The mill was built in 1791. "
 
@@ -55,7 +55,7 @@ def test_the_rule_does_not_depend_on_the_order_of_the_rows(answers: list[str], c
 
 
 def test_a_file_is_a_task_of_its_name(file):
-    (source,) = own_sources(file("Harbour Notes.cleaned.jsonl", "1791"))
+    (source,) = find_own_tasks(file("Harbour Notes.cleaned.jsonl", "1791"))
     assert (source.task, source.scorer, source.group) == ("leval_harbour_notes_cleaned", "leval_f1", "open")
     assert family_of(source.task) == "leval"
 
@@ -84,7 +84,7 @@ def test_a_broken_file_in_a_folder_stops_only_those_who_ask_it(file, tmp_path):
     path.write_text(path.read_text() + "\n{")
     assert asked(leval_data=str(tmp_path), task="leval_tpo") == ["leval_tpo"]
     with pytest.raises(InputError, match=r"mine\.jsonl:2"):
-        own_sources(str(path))
+        find_own_tasks(str(path))
 
 
 @pytest.mark.parametrize(

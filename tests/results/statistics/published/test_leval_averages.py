@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from needlework.haystack_fixtures.tasks.published.leval_files import CLOSED
+from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS as TASKS
 from needlework.results.report.section import section_lines
 from needlework.results.report.suites import leval_sections
 from needlework.results.statistics.suites.data_sets import leval_summaries
-from needlework.scoring.leval.tasks import CLOSED, TASKS
 from tests.results.changed import changed
 
 
 @pytest.fixture
 def answered(make_record):
     def build(name, scores, **fields):
-        rule = f"leval_{fields.pop('rule', TASKS[name].rule.removeprefix('leval_') if name in TASKS else 'f1')}"
+        rule = f"leval_{fields.pop('rule', TASKS[name].scorer.removeprefix('leval_') if name in TASKS else 'f1')}"
         return [
             make_record(
                 **{"task": f"leval_{name.lower()}", "needle": f"doc{at}_q0", "depth": None, "length": 16_000}

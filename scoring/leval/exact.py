@@ -1,81 +1,71 @@
-"""L-Eval's rule of each task: letters, mathematics, code, topics."""
+"""L-Eval's rules of exact answers: letters, numbers, code, topics, true or false."""
 
 from __future__ import annotations
 
 import re
+import string
 import unicodedata
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from types import MappingProxyType
-from typing import Literal, cast
 
-from needlework.scoring.leval.overlap import OPTIONS, exact_match, gold_of, judged
 from needlework.scoring.match.match import match_score
 from needlework.scoring.reading import first_reply
 from needlework.scoring.scorers.letters import stated_letters
 from needlework.scoring.scores import Reference, Score, Scorer
+from needlework.scoring.verdicts import expected_text, verdict_for
 
-# Facts of the data at cd34b05, of the rows that are scored by rule (`exam`, `f1`, `rouge`). Rows for judges (`LLM`,
-# `human`) are not among them.
-Evaluation = Literal["exam", "f1", "rouge"]
-BY_JUDGES = ("LLM", "human")
+SHOWN = 160  # characters of an answer that a score shows
 
-
-@dataclass(frozen=True, slots=True)
-class LevalTask:
-    """One task: `evaluation` as its rows name it, `rule` the scorer's name without `_compat`.
-
-    `questions`: how many each document has; empty where that is not known. `expected`: questions in all. `own`: a
-    file of the user's, in L-Eval's form.
-    """
-
-    name: str
-    evaluation: Evaluation
-    rule: str
-    questions: tuple[int, ...]
-    expected: int
-    own: bool = False
+# Quirks of the published comparison are kept: a strict subset of the right letters is worth 0.25 however small it is; a
+# reference of nothing but punctuation is equal to every answer of nothing but punctuation; and outside letters a
+# reference counts wherever it stands in the answer as a piece of text.
+OPTIONS = "ABCD"
+SUBSET = 0.25
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
 
-def _task(name: str, evaluation: Evaluation, rule: str, questions: tuple[int, ...], expected: int = 0) -> LevalTask:
-    return LevalTask(name, evaluation, f"leval_{rule}", questions, expected or sum(questions))
+def gold_of(reference: Reference) -> str:
+    """Return L-Eval's one reference of an item. Raises `ValueError` where there is none."""
+    return reference.answers[0] if reference.answers else expected_text(reference)
 
 
-def own_task(name: str, evaluation: str, rule: str, expected: int) -> LevalTask:
-    """The task of a file of the user's."""
-    return LevalTask(name, cast(Evaluation, evaluation), rule, (), expected, own=True)
+def squash(text: str) -> str:
+    """Without ASCII punctuation and lower-case articles, single spaces; capitals stay."""
+    return " ".join(_ARTICLES.sub(" ", text.translate(_NO_PUNCTUATION)).split())
 
 
-_ALL = (
-    _task("coursera", "exam", "letters", (14, 12, 9, 10, 13, 13, 12, 10, 10, 12, 14, 7, 13, 10, 13)),
-    # All questions share one prompt of worked examples, and nothing else: each counts as a document.
-    _task("gsm100", "exam", "math", (1,) * 100),
-    _task("quality", "exam", "letter", (16, 13, 11, 8, 14, 8, 9, 15, 17, 8, 11, 19, 18, 19, 16)),
-    _task("tpo", "exam", "letter", (18, 19, 19, 19, 19, 18, 19, 19, 16, 18, 16, 18, 15, 18, 18)),
-    _task("codeU", "exam", "code", (1,) * 90),
-    _task("sci_fi", "exam", "sci_fi", (7, 11, 12, 10, 8, 7, 9)),
-    _task("topic_retrieval_longchat", "exam", "topic", (3,) * 50),
-    _task("financial_qa", "f1", "f1", (8, 8, 8, 10, 8, 10)),
-    _task("legal_contract_qa", "f1", "f1", (8, 8, 6, 6, 7, 8, 7, 6, 6, 6, 6, 7, 6, 6, 6, 6, 6, 6, 7, 6)),
-    _task("multidoc_qa", "f1", "f1", (5, 5, 8, 7, 8, 7, 6, 8, 8, 6, 7, 8, 7, 8, 7, 7, 7, 5, 7, 5)),
-    _task("narrative_qa", "f1", "f1", (), 182),
-    _task("natural_question", "f1", "f1", (5, 5, 5, 7, 6, 5, 5, 5, 5, 10, 5, 5, 5, 5, 5, 5, 4, 4, 4, 4)),
-    _task("scientific_qa", "f1", "f1", (11, 11, 8, 8, 6, 8, 6, 6, 7, 6, 6, 6, 7, 9, 10, 10, 8, 7, 9, 11)),
-    _task("gov_report_summ", "rouge", "rouge", (1,) * 13),
-    _task("meeting_summ", "rouge", "rouge", (5, 13, 7, 9, 5, 7, 7, 7, 13, 7, 6, 7, 7, 7, 7, 14, 7, 7, 7, 7)),
-    _task("news_summ", "rouge", "rouge", (1,) * 11),
-    _task("paper_assistant", "rouge", "rouge", (3,) * 20),
-    _task("patent_summ", "rouge", "rouge", (1,) * 13),
-    _task("review_summ", "rouge", "rouge", (6,) * 20),
-    _task("tv_show_summ", "rouge", "rouge", (1,) * 13),
-)
-TASKS = MappingProxyType({task.name: task for task in _ALL})
-# The published closed average leaves topic retrieval out.
-CLOSED = ("tpo", "quality", "coursera", "sci_fi", "gsm100", "codeU")
-WITH_F1 = tuple(task.name for task in _ALL if task.evaluation == "f1")
-WITH_ROUGE = tuple(task.name for task in _ALL if task.evaluation == "rouge")
+def exact_match(prediction: str, gold: str) -> float:
+    """Compare an answer with the reference, both already extracted: 0, 0.25 or 1."""
+    left, right = squash(prediction), squash(gold)
+    if all(char in OPTIONS for char in right):  # also where nothing is left of the reference
+        return 1.0 if left == right else SUBSET if set(left) <= set(right) else 0.0
+    try:
+        return float(float(prediction) == float(gold))
+    except ValueError:
+        return float(gold.lower().replace(" ", "") in prediction.lower().replace(" ", ""))
+
+
+def _score(value: float, answer: str, taken: str, gold: str, why: str = "") -> Score:
+    """The score of an answer, of which `taken` was compared with `gold`; both stand in its details."""
+    verdict = verdict_for(value, answer, partial_from=SUBSET)
+    why = why or ("equal" if value == 1 else f"{taken[:60]!r} is not {gold[:60]!r}")
+    return Score(value, verdict, taken[:SHOWN], why, {"taken": taken, "gold": gold})
+
+
+def _compat_scorer(
+    name: str, take: Callable[[str], str], read_gold: Callable[[str], str], *, blank: bool = True
+) -> Scorer:
+    """The scorer that compares what upstream takes out of an answer. `blank`: also where either is blank."""
+
+    def judge(answer: str, reference: Reference) -> Score:
+        gold, taken = read_gold(gold_of(reference)), take(answer)
+        value = exact_match(taken, gold) if blank or (taken and gold) else 0.0
+        return _score(value, answer, taken, gold)
+
+    return Scorer(f"leval_{name}_compat", 1, judge)
 
 
 # Compatible: upstream's extraction. It takes letters out of words (`Based on` is B), takes the first of several letters
@@ -114,25 +104,19 @@ def gold_letters(gold: str) -> str:
     return "".join(char for char in words[0] if char in OPTIONS) if words else ""
 
 
-def _compat(answer: str, reference: Reference, *, several: bool) -> Score:
-    gold = gold_letters(gold_of(reference))
-    taken = compat_letters(answer, several=several)
-    return judged(exact_match(taken, gold), answer, taken, gold)
-
-
-def _strict(answer: str, reference: Reference, *, several: bool) -> Score:
+def _letters(answer: str, reference: Reference, *, several: bool) -> Score:
     gold = "".join(sorted(set(gold_letters(gold_of(reference)))))
     taken = stated_letters(answer)
     why = "" if taken else "names no option"
     if len(taken) > 1 and not several:
         why = f"names {len(taken)} options where one is wanted"
-    return judged(float(bool(gold) and taken == gold), answer, taken, gold, why)
+    return _score(float(bool(gold) and taken == gold), answer, taken, gold, why)
 
 
-LETTER = Scorer("leval_letter", 2, partial(_strict, several=False))
-LETTER_COMPAT = Scorer("leval_letter_compat", 1, partial(_compat, several=False))
-LETTERS = Scorer("leval_letters", 2, partial(_strict, several=True))
-LETTERS_COMPAT = Scorer("leval_letters_compat", 1, partial(_compat, several=True))
+LETTER = Scorer("leval_letter", 2, partial(_letters, several=False))
+LETTERS = Scorer("leval_letters", 2, partial(_letters, several=True))
+LETTER_COMPAT = _compat_scorer("letter", partial(compat_letters, several=False), gold_letters)
+LETTERS_COMPAT = _compat_scorer("letters", partial(compat_letters, several=True), gold_letters)
 
 
 # Compatible: upstream's extraction, on the reference too: digits up to the first point behind the first `The answer
@@ -193,21 +177,15 @@ def _read(match: re.Match[str]) -> Fraction | None:
     return -value if negative else value
 
 
-def _mathematics_compat(answer: str, reference: Reference) -> Score:
-    gold, taken = compat_number(gold_of(reference)), compat_number(answer)
-    value = exact_match(taken, gold) if taken and gold else 0.0
-    return judged(value, answer, taken, gold)
-
-
-def _mathematics_strict(answer: str, reference: Reference) -> Score:
+def _mathematics(answer: str, reference: Reference) -> Score:
     gold, taken = stated_number(gold_of(reference)), stated_number(answer)
     value = float(taken is not None and taken == gold)
     shown = "" if taken is None else str(taken)
-    return judged(value, answer, shown, str(gold), "" if shown else "gives no number")
+    return _score(value, answer, shown, str(gold), "" if shown else "gives no number")
 
 
-MATH = Scorer("leval_math", 1, _mathematics_strict)
-MATH_COMPAT = Scorer("leval_math_compat", 1, _mathematics_compat)
+MATH = Scorer("leval_math", 1, _mathematics)
+MATH_COMPAT = _compat_scorer("math", compat_number, compat_number, blank=False)
 
 
 # Compatible: upstream's rule. It looks for the reference as a piece of text in the last words of the answer, or in the
@@ -315,14 +293,14 @@ def _closing(text: str, start: int) -> int:
 def _code_compat(answer: str, reference: Reference) -> Score:
     gold = _plain(gold_of(reference))
     taken = compat_output(answer, len(gold.split()))
-    return judged(exact_match(taken, gold), answer, taken, gold)
+    return _score(exact_match(taken, gold), answer, taken, gold)
 
 
-def _code_strict(answer: str, reference: Reference) -> Score:
+def _code(answer: str, reference: Reference) -> Score:
     gold = gold_of(reference)
     wanted = tokens(gold)
     taken = answer if tokens(answer) == wanted else stated_value(answer)
-    return judged(float(bool(wanted) and _same(taken, wanted)), answer, taken, gold)
+    return _score(float(bool(wanted) and _same(taken, wanted)), answer, taken, gold)
 
 
 def _same(taken: str, wanted: tuple[str, ...]) -> bool:
@@ -332,7 +310,7 @@ def _same(taken: str, wanted: tuple[str, ...]) -> bool:
     return any(tokens(form) == wanted for form in forms)
 
 
-CODE = Scorer("leval_code", 1, _code_strict)
+CODE = Scorer("leval_code", 1, _code)
 CODE_COMPAT = Scorer("leval_code_compat", 1, _code_compat)
 
 
@@ -347,14 +325,78 @@ def asked_for(question: str) -> str | None:
     return named[0] if len(named) == 1 else None
 
 
-def _topics_compat(answer: str, reference: Reference) -> Score:
-    gold = gold_of(reference)
-    return judged(exact_match(answer, gold), answer, answer, gold)
-
-
-def _topics_strict(answer: str, reference: Reference) -> Score:
+def _topic(answer: str, reference: Reference) -> Score:
     return match_score(answer, replace(reference, answers=(gold_of(reference),), parts=(), statement=""))
 
 
-TOPIC = Scorer("leval_topic", 3, _topics_strict)
-TOPIC_COMPAT = Scorer("leval_topic_compat", 1, _topics_compat)
+TOPIC = Scorer("leval_topic", 3, _topic)
+TOPIC_COMPAT = _compat_scorer("topic", str, str)
+
+
+# The score is the mean of both parts, `loyalty` and `fact`. Compatible: in each part the first word that has `true` or
+# `false` in it; the part behind the first `[fact:` loses its last character. An answer without `[fact:`, which ended
+# upstream's run, has no second part, and its details say so (`fact_missing`).
+#
+# Strict: the part in the last `[fact: ...]`; whole words, `not true` is false, `true or false` says nothing, and where
+# both are said `the answer is` beats the first.
+MARK = "[fact:"
+_NOTHING = "<error>"
+_EITHER = re.compile(r"\btrue\s*(?:or|/|,)\s*false\b|\bfalse\s*(?:or|/|,)\s*true\b")
+_TRUTH = re.compile(
+    r"(?P<not>(?:\bnot|n['’]t|\bneither)\s+(?:(?:be|entirely|really|actually|strictly)\s+)?)?"
+    r"\b(?P<word>untrue|true|false)\b"
+)
+_ANSWER_IS = re.compile(r"\b(?:answer|statement)\b[^.\n]{0,40}?\b(?:is|:)\W*", re.IGNORECASE)
+
+
+def compat_parts(answer: str) -> tuple[str, str]:
+    """Loyalty and fact as upstream reads them: `true`, `false` or `<error>`."""
+    pieces = answer.lower().split(MARK)
+    return _compat_word(pieces[0]), _compat_word(pieces[1][:-1] if len(pieces) > 1 else "")
+
+
+def stated_parts(answer: str) -> tuple[str, str]:
+    """Loyalty and fact as an answer states them: `true`, `false` or `<error>`."""
+    loyalty, mark, fact = answer.lower().rpartition(MARK)
+    if not mark:
+        return _stated(answer.lower()), _NOTHING
+    return _stated(loyalty), _stated(fact.strip().removesuffix("]"))
+
+
+def _compat_word(text: str) -> str:
+    for word in text.split():
+        for value in ("true", "false"):
+            if value in word:
+                return value
+    return _NOTHING
+
+
+def _stated(text: str) -> str:
+    plain = _EITHER.sub(" ", text)
+    words = _values(plain)
+    if len(set(words)) > 1:
+        concluded = [values[0] for cue in _ANSWER_IS.finditer(plain) if (values := _values(plain[cue.end() :][:40]))]
+        words = concluded[-1:] or words
+    return words[0] if words else _NOTHING
+
+
+def _values(text: str) -> list[str]:
+    return ["true" if (match["word"] == "true") != bool(match["not"]) else "false" for match in _TRUTH.finditer(text)]
+
+
+def _sci_fi_scorer(name: str, read: Callable[[str], tuple[str, str]]) -> Scorer:
+    def judge(answer: str, reference: Reference) -> Score:
+        taken, gold = read(answer), read(gold_of(reference))
+        pairs = zip(taken, gold, strict=True)
+        loyalty, fact = (exact_match(value, right) if right != _NOTHING else 0.0 for value, right in pairs)
+        missing, shown, right = MARK not in answer.lower(), " | ".join(taken), " | ".join(gold)
+        details: dict[str, float | str | bool] = {"loyalty": loyalty, "fact": fact, "taken": shown, "gold": right}
+        details["fact_missing"] = missing
+        why, value = "has no [fact: ...]" if missing else f"{shown} for {right}", (loyalty + fact) / 2
+        return Score(value, verdict_for(value, answer), shown[:SHOWN], why, details)
+
+    return Scorer(name, 1, judge)
+
+
+SCI_FI = _sci_fi_scorer("leval_sci_fi", stated_parts)
+SCI_FI_COMPAT = _sci_fi_scorer("leval_sci_fi_compat", compat_parts)
