@@ -12,13 +12,23 @@ from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import ref
 
 if TYPE_CHECKING:
-    from needlework.pipeline.exchange import Exchange
-    from needlework.scoring.recording import ScorerLike, ScoringResult
+    from needlework.scoring.recording import Answered, ScorerLike, ScoringResult
+
+    class WaitingAnswer(Answered, Protocol):
+        """An exchange with its place in the run: `cell`, and the `key` of its trial."""
+
+        @property
+        def cell(self) -> Any: ...
+
+        @property
+        def key(self) -> str: ...
+
 
 _Job = Callable[[], None]
 _Scorer = tuple[str | None]
@@ -32,7 +42,7 @@ class _StartedScore:
     scorer: _Scorer
     facts: tuple[object, ...]  # whatever else the score depends on
     result: Future[ScoringResult]
-    exchange: ref[Exchange]
+    exchange: ref[WaitingAnswer]
 
 
 @dataclass(slots=True)
@@ -41,7 +51,7 @@ class _ScoredAlike:
 
     has_scored: bool = False  # whether a test of it has
     scorer: _Scorer | None = None  # its tests' scorer; `None`: it cannot be foreseen
-    waiting: list[ref[Exchange]] = field(default_factory=list)
+    waiting: list[ref[WaitingAnswer]] = field(default_factory=list)
     started: dict[str, _StartedScore] = field(default_factory=dict)  # by the key of the trial
 
 
@@ -54,7 +64,7 @@ class BackgroundScoring:
 
     def __init__(
         self,
-        store: Callable[[Exchange, ScoringResult], object] = lambda _exchange, _scored: None,
+        store: Callable[[WaitingAnswer, ScoringResult], object] = lambda _exchange, _scored: None,
         wait: Callable[[Future[ScoringResult]], object] = lambda _result: None,
     ) -> None:
         self._store, self._wait = store, wait
@@ -64,7 +74,7 @@ class BackgroundScoring:
         self._threads = 0
         self._closed = False
 
-    def add(self, exchange: Exchange) -> None:
+    def add(self, exchange: WaitingAnswer) -> None:
         """Take an answer that has come before its test's turn; from any thread, without waiting."""
         with self._lock:
             group = self._groups[exchange.cell.task, exchange.scorer]
@@ -73,7 +83,7 @@ class BackgroundScoring:
             else:
                 group.waiting.append(ref(exchange))
 
-    def score(self, exchange: Exchange, scorer: ScorerLike | None) -> ScoringResult:
+    def score(self, exchange: WaitingAnswer, scorer: ScorerLike | None) -> ScoringResult:
         """What `score_all` returns, from what was scored before. For the test's thread."""
         from needlework.scoring.recording import score_all
 
@@ -94,7 +104,7 @@ class BackgroundScoring:
             for _ in range(self._threads):
                 self._jobs.put(None)
 
-    def _results(self, exchange: Exchange, scorer: _Scorer | None) -> list[Future[ScoringResult]]:
+    def _results(self, exchange: WaitingAnswer, scorer: _Scorer | None) -> list[Future[ScoringResult]]:
         """The results of an exchange and of its further answers; none where the test's thread is to score."""
         group = self._groups[exchange.cell.task, exchange.scorer]
         if not group.has_scored:
@@ -110,18 +120,20 @@ class BackgroundScoring:
         if scorer != group.scorer or is_unused:
             group.scorer = None
             group.started = {key: other for key, other in group.started.items() if not other.result.cancel()}
-        if scorer is None or (started is None and group.scorer is None):
+        if scorer is None or self._closed or (started is None and group.scorer is None):
             return []
         first = started.result if started else self._start(exchange, scorer)
         return [first, *(self._start(repeat, scorer) for repeat in exchange.asked_again)]
 
-    def _start_early(self, group: _ScoredAlike, exchange: Exchange) -> None:
+    def _start_early(self, group: _ScoredAlike, exchange: WaitingAnswer) -> None:
         """Begin to score an exchange as it will be scored in its test's turn."""
         if group.scorer is not None and exchange.key not in group.started and not self._closed:
-            result = self._start(exchange, group.scorer, store=True)
+            result = self._start(exchange, group.scorer, partial(self._store, exchange))
             group.started[exchange.key] = _StartedScore(group.scorer, _facts(exchange), result, ref(exchange))
 
-    def _start(self, exchange: Exchange, scorer: _Scorer, *, store: bool = False) -> Future[ScoringResult]:
+    def _start(
+        self, exchange: Answered, scorer: _Scorer, store: Callable[[ScoringResult], object] = lambda _scored: None
+    ) -> Future[ScoringResult]:
         from needlework.scoring.recording import score_exchange
 
         result: Future[ScoringResult] = Future()
@@ -131,8 +143,8 @@ class BackgroundScoring:
                 return
             try:
                 scored = score_exchange(exchange, *scorer)
-                if store and not self._closed:
-                    self._store(exchange, scored)
+                if not self._closed:
+                    store(scored)
                 result.set_result(scored)
             except BaseException as error:  # noqa: BLE001 - raised again in the test's turn
                 result.set_exception(error)
@@ -149,7 +161,7 @@ class BackgroundScoring:
             del job  # it has the prompt
 
 
-def _foreseeable(exchange: Exchange, scorer: ScorerLike | None) -> _Scorer | None:
+def _foreseeable(exchange: Answered, scorer: ScorerLike | None) -> _Scorer | None:
     """The scorer that a test gives, where other tests may be foreseen to give it: ours, which may run in threads."""
     from needlework.scoring.judges.judges import JUDGE
     from needlework.scoring.recording import DEFAULT_SCORER
@@ -163,7 +175,7 @@ def _foreseeable(exchange: Exchange, scorer: ScorerLike | None) -> _Scorer | Non
     return (scorer,) if name in SCORERS or name.startswith(JUDGE) else None
 
 
-def _facts(exchange: Exchange) -> tuple[object, ...]:
+def _facts(exchange: Answered) -> tuple[object, ...]:
     """What `score_exchange` looks at."""
     return (
         exchange.answer, exchange.reference, exchange.error_kind, exchange.finish_reason, exchange.scorer,

@@ -7,11 +7,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import isnan, nan
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import Any, Protocol, cast, get_args
 
 from needlework.core.record import Record
 from needlework.scoring.judges.judges import (
     JUDGE,
+    JudgePanel,
     JudgeUnreachableError,
     choose_scorers,
     judge_scorer,
@@ -24,9 +25,6 @@ from needlework.scoring.scorers.documents import ABSTAIN, DOCUMENTS
 from needlework.scoring.scores import CUT_OFF, Reference, Score, Scorer, Verdict
 from needlework.scoring.verdicts import contradicts
 
-if TYPE_CHECKING:
-    from needlework.pipeline.exchange import Exchange, Judging
-
 DEFAULT_SCORER = "match"
 RULED = "ruling"  # in a score's details: the `ruling_key` of what judges said
 
@@ -35,6 +33,31 @@ _DEFAULTS = asdict(Reference(()))
 _VERDICTS = get_args(Verdict)
 
 ScorerLike = str | Scorer | Callable[[str, Reference], Score | float]
+
+
+class Answered(Protocol):
+    """What scoring reads of an exchange with a model."""
+
+    @property
+    def answer(self) -> str: ...  # without reasoning
+
+    @property
+    def reference(self) -> object: ...  # a `Reference`, a mapping with its fields, or an object with its attributes
+
+    @property
+    def error_kind(self) -> str | None: ...
+
+    @property
+    def finish_reason(self) -> str | None: ...
+
+    @property
+    def scorer(self) -> str | None: ...  # the suite's
+
+    @property
+    def judging(self) -> JudgePanel | None: ...
+
+    @property
+    def asked_again(self) -> Sequence[Answered]: ...  # further answers to the same prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,22 +80,22 @@ class ScoringResult:
         return self.score or Score(nan, "empty", why=self.message or "no score", scorer=self.scorer)
 
 
-def score_all(exchange: Exchange, scorer: ScorerLike | None = None) -> ScoringResult:
+def score_all(exchange: Answered, scorer: ScorerLike | None = None) -> ScoringResult:
     """Score an exchange, and the further answers to the same prompt (`ScoringResult.again`)."""
     again = tuple(score_exchange(repeat, scorer) for repeat in exchange.asked_again)
     return replace(score_exchange(exchange, scorer), again=again)
 
 
-def score_exchange(exchange: Exchange, scorer: ScorerLike | None = None) -> ScoringResult:
+def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> ScoringResult:
     """Score an exchange by the scorer of its test, else the suite's (`exchange.scorer`), else `match`. Never raises.
 
     Where the reference says that the answer is absent, `abstain` replaces a suite's scorer that does not know what is
-    right there. Any object with the attributes of an `Exchange` that are read here will do.
+    right there.
     """
     if exchange.error_kind:
         return ScoringResult(None, error_kind=exchange.error_kind, message=f"no score: error {exchange.error_kind}")
     chosen_scorer = scorer if scorer is not None else _scorer_of_suite(exchange)
-    judging: Judging | None = getattr(exchange, "judging", None)
+    judging: JudgePanel | None = getattr(exchange, "judging", None)
     before: Record | None = getattr(exchange, "scored_before", None)
     name = chosen_scorer if isinstance(chosen_scorer, str) else label(chosen_scorer)
     version = version_of(chosen_scorer)
@@ -105,7 +128,7 @@ def score_exchange(exchange: Exchange, scorer: ScorerLike | None = None) -> Scor
         return ScoringResult(None, name, version, "harness", _one_line(f"no score: {name}", error))
 
 
-def _scorer(scorer: ScorerLike, judging: Judging | None, *, of_suite: bool, absent: bool) -> tuple[Scorer, bool]:
+def _scorer(scorer: ScorerLike, judging: JudgePanel | None, *, of_suite: bool, absent: bool) -> tuple[Scorer, bool]:
     """The scorer to use, and whether it asks judges. One that a test names itself is used as it is."""
     if not isinstance(scorer, str):
         return as_scorer(scorer), False
@@ -120,7 +143,7 @@ def _scorer(scorer: ScorerLike, judging: Judging | None, *, of_suite: bool, abse
     return (judge if rule is None else recall_scorer(as_scorer(rule), judge)), True
 
 
-def _by_judge(answer: str, reference: Reference, judging: Judging, unclear: Score) -> Score:
+def _by_judge(answer: str, reference: Reference, judging: JudgePanel, unclear: Score) -> Score:
     """What the run's judges say of an answer that the rules cannot tell."""
     try:
         ruling = judge_scorer(judging, DOCUMENTS.name).judge(answer, reference)
@@ -152,7 +175,7 @@ def _score_of(before: Record) -> Score:
     )
 
 
-def _scorer_of_suite(exchange: Exchange) -> str:
+def _scorer_of_suite(exchange: Answered) -> str:
     reference = exchange.reference
     absent = reference.get("absent") if isinstance(reference, Mapping) else getattr(reference, "absent", False)
     name = exchange.scorer or DEFAULT_SCORER

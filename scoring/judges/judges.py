@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from json import dumps
 from statistics import median
-from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
+from typing import Literal, Protocol, TypeVar, cast, get_args
 
 from needlework.scoring.judges.replies import JudgeReplyError, parse_evalscope_reply, parse_llmtest_reply, parse_ruling
 from needlework.scoring.match.match import MATCH
 from needlework.scoring.scorers.documents import ABSTAIN, DOCUMENTS, documents_score
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
 from needlework.scoring.verdicts import expected_text, verdict_for
-
-if TYPE_CHECKING:
-    from needlework.pipeline.exchange import Judging
 
 Value = TypeVar("Value")
 
@@ -28,6 +25,27 @@ Value = TypeVar("Value")
 # EvalScope keeps the rule's score where the judge fails; here such a trial is an error: nobody knows what was missed.
 JUDGE = "judge_"  # `judge_evalscope`, `judge_documents`: made of the run's judges
 _ENOUGH = 0.99  # of a rule's score: EvalScope's number
+
+
+class JudgePanel(Protocol):
+    """A run's judges: `asks` by name, `prompt` of one's own, `identity` (a hash of whatever can change their replies),
+    and how many threads may ask them `at_once`.
+    """
+
+    @property
+    def asks(self) -> Mapping[str, Ask]: ...
+
+    @property
+    def strategy(self) -> str: ...
+
+    @property
+    def prompt(self) -> str | None: ...
+
+    @property
+    def identity(self) -> str: ...
+
+    @property
+    def at_once(self) -> int: ...
 
 
 def choose_scorers(
@@ -65,12 +83,12 @@ def recall_scorer(rule: Scorer, judge: Scorer) -> Scorer:
     return Scorer(f"{rule.name}+{judge.name}", rule.version, score, rule.whole)
 
 
-def ruling_key(judging: Judging, scorer: str, answer: str) -> str:
+def ruling_key(judging: JudgePanel, scorer: str, answer: str) -> str:
     """What names a ruling on one answer: who judged by what, and the answer. The trial's key says the question."""
     return sha256(dumps([judging.identity, scorer, answer]).encode()).hexdigest()[:16]
 
 
-def judge_scorer(judging: Judging, style: str) -> Scorer:
+def judge_scorer(judging: JudgePanel, style: str) -> Scorer:
     """One scorer of the run's judges, asked at once: the median of their values, so the majority of rights and wrongs.
 
     An even split of rights and wrongs is `unclear`. A judge without a readable reply has no say; where half of them or
