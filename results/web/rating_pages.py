@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import msgspec
 from starlette.exceptions import HTTPException
@@ -13,19 +12,24 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from needlework.core.errors import InputError
-from needlework.core.grid import slug
 from needlework.results.statistics.agreement import LEVELS, rating_tables
 from needlework.results.style import counted
 from needlework.results.web.app import Context, FormFields, ListRow, Page, document_html, first_open
-from needlework.results.web.rated_answers import RatedItem, RatedItems, answer_order, item_order, read_items, sampled
+from needlework.results.web.rated_answers import (
+    RatedItem,
+    RatedItems,
+    answer_order,
+    item_order,
+    read_items,
+    sample_items,
+)
 from needlework.results.web.ratings import (
     Rater,
     RatingMark,
     RatingsContent,
     change_ratings,
-    counts_file,
     label,
-    ratings_file,
+    rating_files,
     ratings_of,
     read_ratings,
 )
@@ -62,9 +66,11 @@ class _RatingPages:
     """What the addresses show and change. Items have numbers in an order of each person's own."""
 
     def __init__(self, context: Context, items: RatedItems) -> None:
-        drawn = sampled(items.items, context.sources.rate_questions)
+        drawn = sample_items(items.items, context.sources.rate_questions)
         self._context = context
         self._path = context.sources.ratings
+        runs, files = context.sources.runs, (*context.sources.predictions, *context.sources.annotated)
+        self._folder = runs[0] if len(runs) == 1 else (*runs, *files)[0].parent  # of exported files
         self._items = replace(items, items=drawn)
         self._left_out = len(items.items) - len(drawn)
 
@@ -150,7 +156,7 @@ class _RatingPages:
                     mark = msgspec.structs.replace(mark, rating=rating, at=utc_now())
                     rater.skipped.pop(item.id, None)
                 if mark != RatingMark():
-                    rater.marks.setdefault(item.id, {}).update({each.id: mark for each in same})
+                    rater.marks.setdefault(item.id, {}).update({answer.id: mark for answer in same})
 
         return self._change(request, person, form, edit)
 
@@ -167,7 +173,7 @@ class _RatingPages:
     def show_results(self, request: Request, _person: str) -> Response:
         """Tables, once they were asked for: a person who begins later closes them again."""
         content = read_ratings(self._path)
-        ratings = [each for rater in content.raters for each in ratings_of(self._items, rater)]
+        ratings = [rating for rater in content.raters for rating in ratings_of(self._items, rater)]
         states = [(rater, [rater.state(item) for item in self._items.items]) for rater in content.raters]
         return self._context.show(
             request,
@@ -176,11 +182,11 @@ class _RatingPages:
             list=_ADDRESS,
             items=self._items,
             raters=[(rater, far.count("rated"), far.count("skipped")) for rater, far in states],
-            tables=rating_tables([each for each in ratings if not each.late]) if content.is_shown else None,
-            late=sum(each.late for each in ratings),
-            folder=self._folder(),
+            tables=rating_tables([rating for rating in ratings if not rating.late]) if content.is_shown else None,
+            late=sum(rating.late for rating in ratings),
+            folder=self._folder,
             levels=LEVELS,
-            files=list(self._files(content)),
+            files=list(rating_files(self._items, content)),
         )
 
     def show_names(self, _request: Request, _person: str, _form: FormFields) -> str:
@@ -195,12 +201,13 @@ class _RatingPages:
 
     def write_files(self, _request: Request, _person: str, form: FormFields) -> str:
         """Write all files beside the answers; over ones of other content only where the form says so."""
-        files = {self._folder() / name: text for name, text in self._files(read_ratings(self._path)).items()}
-        for path, text in files.items():
-            if form.text("replace") != "1" and read_record(path) not in (b"", text):
-                raise InputError("file", path, "is there already, with other content: tick that files are replaced")
-        for path, text in files.items():
-            change_record(path, partial(lambda new, _before: new, text))
+        files = rating_files(self._items, read_ratings(self._path))
+        for name, text in files.items():
+            if form.text("replace") != "1" and read_record(self._folder / name) not in (b"", text):
+                remedy = "is there already, with other content: tick that files are replaced"
+                raise InputError("file", self._folder / name, remedy)
+        for name, text in files.items():
+            change_record(self._folder / name, partial(lambda new, _before: new, text))
         return f"{_ADDRESS}results"
 
     def _order(self, content: RatingsContent, person: str) -> list[RatedItem]:
@@ -231,28 +238,13 @@ class _RatingPages:
                 raise StaleError(f"question {number + 1}")
             before = rater.state(item)
             edit(rater, item, content.seed)
-            if all(each is not rater for each in content.raters):
+            if all(other is not rater for other in content.raters):
                 content.raters.append(rater)
             if before in ("open", "begun") and rater.state(item) in ("rated", "skipped"):
                 address.append(self._next_open(content, rater, number))
 
         change_ratings(self._path, change)
         return address[-1]
-
-    def _folder(self) -> Path:
-        """Where files are written: beside the first answers."""
-        sources = self._context.sources
-        if len(sources.runs) == 1:
-            return sources.runs[0]
-        return (*sources.runs, *sources.predictions, *sources.annotated)[0].parent
-
-    def _files(self, content: RatingsContent) -> dict[str, bytes]:
-        """The files of all raters, which name the models: none before names are shown."""
-        raters = content.raters if content.is_shown else []
-        counts = {f"results_from_{slug(rater.name)}.jsonl": counts_file(self._items, rater) for rater in raters}
-        return counts | {
-            f"ratings_from_{slug(each.name)}.jsonl": ratings_file(self._items, content.seed, each) for each in raters
-        }
 
 
 def _digest(rater: Rater, item: RatedItem) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from needlework.core.errors import InputError
+from needlework.core.grid import slug
 from needlework.results.statistics.agreement import AnswerRating
 from needlework.results.web.rated_answers import RatedAnswer, RatedItem, RatedItems, answer_order, item_order
 from needlework.results.web.store import change_record, read_record
@@ -21,28 +22,25 @@ _OPTION = "--state"
 
 
 class RatingMark(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a rater gave one answer. `at`: when the rating was made, UTC."""
+    """What a rater gave one answer."""
 
     rating: int | None = None
     comment: str = ""
-    at: str = ""
+    at: str = ""  # when the rating was made, UTC
 
 
 class Rater(msgspec.Struct, omit_defaults=True):
-    """One person. `shown`: when models' names were shown to them, UTC. `marks`: by item and answer.
-
-    `skipped`: items that cannot be rated, with the reason as comment.
-    """
+    """One person."""
 
     name: str
-    shown: str = ""
-    marks: dict[str, dict[str, RatingMark]] = {}
-    skipped: dict[str, RatingMark] = {}
+    shown: str = ""  # when models' names were shown to them, UTC
+    marks: dict[str, dict[str, RatingMark]] = {}  # by item and answer
+    skipped: dict[str, RatingMark] = {}  # items that cannot be rated, with the reason as comment
 
     def mark(self, item: RatedItem, same: Sequence[RatedAnswer]) -> RatingMark:
         """The newest mark of answers that say the same."""
         marks = self.marks.get(item.id, {})
-        return max((marks[each.id] for each in same if each.id in marks), key=lambda m: m.at, default=RatingMark())
+        return max((marks[answer.id] for answer in same if answer.id in marks), key=_time_of, default=RatingMark())
 
     def saw_names(self, mark: RatingMark) -> bool:
         """Whether a mark was made after names were shown."""
@@ -52,6 +50,10 @@ class Rater(msgspec.Struct, omit_defaults=True):
         """How far an item is: `skipped`, `rated` (all its answers), `begun` or `open`."""
         rated = [self.mark(item, same).rating is not None for same in item.answers]
         return "skipped" if item.id in self.skipped else "rated" if all(rated) else "begun" if any(rated) else "open"
+
+
+def _time_of(mark: RatingMark) -> str:
+    return mark.at
 
 
 class RatingsContent(msgspec.Struct):
@@ -67,7 +69,7 @@ class RatingsContent(msgspec.Struct):
 
     def rater(self, name: str) -> Rater:
         """The rater of a name, a new one where there is none; capitals make no other name."""
-        return next((each for each in self.raters if each.name.casefold() == name.casefold()), Rater(name))
+        return next((rater for rater in self.raters if rater.name.casefold() == name.casefold()), Rater(name))
 
 
 def read_ratings(path: Path) -> RatingsContent:
@@ -103,23 +105,26 @@ def ratings_of(items: RatedItems, rater: Rater) -> Iterator[AnswerRating]:
     for item in items.items:
         for same in item.answers:
             mark = rater.mark(item, same)
-            if mark.rating is not None:
-                for answer in same:
-                    late = rater.saw_names(mark)
-                    yield AnswerRating(rater.name, answer.model, item.group, mark.rating, late, same[0].id)
+            for answer in same if mark.rating is not None else ():
+                late = rater.saw_names(mark)
+                yield AnswerRating(rater.name, answer.model, item.group, mark.rating or 0, late, same[0].id)
 
 
-def counts_file(items: RatedItems, rater: Rater) -> bytes:
-    """L-Eval's (cd34b05, `Evaluation/web_human_eval.py`): a key for each model, `5.0` for a rating of 5."""
-    counts: dict[str, Counter[str]] = {}
-    for rating in ratings_of(items, rater):
-        counts.setdefault(rating.model, Counter())[str(float(rating.rating))] += 1
-    return json.dumps(counts).encode("ascii")
+def rating_files(items: RatedItems, content: RatingsContent) -> dict[str, bytes]:
+    """The files of all raters by name, which name the models: none before names are shown to everybody.
 
-
-def ratings_file(items: RatedItems, seed: str, rater: Rater) -> bytes:
-    """Every rating and skip as a row of jsonl, in the order in which the rater saw them."""
-    return "".join(f"{json.dumps(row)}\n" for row in _rating_rows(items, seed, rater)).encode("ascii")
+    `results_from_NAME.jsonl` is L-Eval's (cd34b05, `Evaluation/web_human_eval.py`): a key for each model, `5.0` for a
+    rating of 5. `ratings_from_NAME.jsonl` has every rating and skip as a row, in the order in which the rater saw them.
+    """
+    files = {}
+    for rater in content.raters if content.is_shown else ():
+        counts: dict[str, Counter[str]] = {}
+        for rating in ratings_of(items, rater):
+            counts.setdefault(rating.model, Counter())[str(float(rating.rating))] += 1
+        files[f"results_from_{slug(rater.name)}.jsonl"] = json.dumps(counts).encode("ascii")
+        rows = "".join(f"{json.dumps(row)}\n" for row in _rating_rows(items, content.seed, rater))
+        files[f"ratings_from_{slug(rater.name)}.jsonl"] = rows.encode("ascii")
+    return files
 
 
 def _rating_rows(items: RatedItems, seed: str, rater: Rater) -> Iterator[dict[str, Any]]:

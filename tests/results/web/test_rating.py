@@ -17,7 +17,7 @@ from needlework.results.records.journal import line_of
 from needlework.results.statistics.agreement import AnswerRating, rating_tables
 from needlework.results.statistics.run_report import run_report
 from needlework.results.web.command import find_sources
-from needlework.results.web.rated_answers import RatedItems, read_items, sampled
+from needlework.results.web.rated_answers import RatedItems, read_items, sample_items
 from tests.results.web.site import Site, opened, write_predictions, write_rows
 
 
@@ -210,7 +210,7 @@ def test_a_question_that_comes_twice_is_two_items(tmp_path: Path) -> None:
 def test_two_files_of_one_model_are_two_models_where_they_answer_the_same(tmp_path: Path) -> None:
     write_predictions(tmp_path / "before", {"m": ["a"]})
     write_predictions(tmp_path / "after", {"m": ["b"]})
-    assert read(tmp_path).models == ("m_pred (after/m.pred.jsonl)", "m_pred (before/m.pred.jsonl)")
+    assert read(tmp_path).models == ["m_pred (after/m.pred.jsonl)", "m_pred (before/m.pred.jsonl)"]
 
 
 def test_broken_rows_and_runs_are_told_and_do_not_hide_others(tmp_path: Path) -> None:
@@ -247,28 +247,21 @@ def test_a_question_of_runs_is_rated_in_one_of_its_contexts(tmp_path: Path, make
         records.append(make_record(model=model, depth=100.0, response={"text": "no"}, **gone))
         write_json(tmp_path / model / "results.json", run_report(records))
     items = read(tmp_path).items
-    (once,) = sampled(items, None)
+    (once,) = sample_items(items, None)
     assert once.plain
     assert sum(map(len, once.answers)) == 2, "both models answered in it"
 
 
 def test_a_sample_of_questions_is_the_same_for_everyone(tmp_path: Path) -> None:
     items = read(write_predictions(tmp_path, {"one": [f"text {at}" for at in range(9)]})).items
-    drawn = sampled(items, 4)
+    drawn = sample_items(items, 4)
     assert len(drawn) == 4
-    assert drawn == sampled(items[::-1], 4)[::-1]
+    assert drawn == sample_items(items[::-1], 4)[::-1]
 
 
 def test_a_run_that_is_not_finished_is_read_from_its_journal(tmp_path: Path, make_record: Callable[..., Any]) -> None:
     (tmp_path / "journal.jsonl").write_text(f"{line_of(make_record(answer='4711', response={}))}\n")
     assert shown(read(tmp_path)) == [("What is the code?", {"mock": "4711"})]
-
-
-def test_questions_of_a_document_belong_together_in_a_complete_file_of_leval(tmp_path: Path) -> None:
-    rows = [{"query": f"q{at}", "gt": "g", "m_pred": "x"} for at in range(60)]
-    items = read(write_rows(tmp_path / "paper_assistant.pred.jsonl", rows))
-    assert len({item.group for item in items.items}) == 20
-    assert not read(write_rows(tmp_path / "paper_assistant.pred.jsonl", rows[:59])).is_grouped
 
 
 def test_ratings_are_of_a_text(tmp_path: Path) -> None:
