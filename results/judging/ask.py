@@ -6,13 +6,12 @@ The model judges answers or writes questions. How it is reached is the caller's 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from threading import Event, Lock
 from time import monotonic
 from typing import Any, Protocol, TypeVar
@@ -29,21 +28,19 @@ _Value = TypeVar("_Value")
 
 
 class JudgeModel(Protocol):
-    """A model that answers questions. `identity`: everything that can change its replies. `at_once`: threads that may
-    ask it. `option`: the option that named it. `tell`: prints a line about progress.
-    """
+    """A model that answers questions."""
 
     @property
-    def identity(self) -> Mapping[str, Any]: ...
+    def identity(self) -> Mapping[str, Any]: ...  # everything that can change its replies
 
     @property
-    def at_once(self) -> int: ...
+    def at_once(self) -> int: ...  # threads that may ask it
 
     @property
-    def option(self) -> str: ...
+    def option(self) -> str: ...  # the option that named it
 
     @property
-    def tell(self) -> Callable[[str], object]: ...
+    def tell(self) -> Callable[[str], object]: ...  # prints a line about progress
 
     def ask(self, system: str, user: str) -> str:
         """The reply. Raises `InputError` when no further question will have one either."""
@@ -74,33 +71,26 @@ class OpenJudge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JudgeQuestion:
-    """One question. `key`: hash of the model and of every word that it is sent. `about`: further fields of its row in
-    the file of replies.
-    """
+    """One question."""
 
-    key: str
+    key: str  # hash of the model and of every word that it is sent
     system: str
     user: str
-    about: Mapping[str, Any]
+    about: Mapping[str, Any]  # further fields of its row in the file of replies
 
 
 @dataclass(frozen=True, slots=True)
 class Replied:
-    """The replies to one question: one, or two where the first could not be read. `problem`: why there is no readable
-    reply; empty where the last one is.
-    """
+    """The replies to one question: one, or two where the first could not be read."""
 
     replies: tuple[str, ...] = ()
-    problem: str = "not asked"
+    problem: str = "not asked"  # why there is no readable reply; empty where the last one is
 
     def value(self, read: Callable[[str], _Value]) -> _Value | None:
         """What `read` makes of the last reply; `None` where there is none that can be read."""
-        if self.problem:
-            return None
-        try:
-            return read(self.replies[-1])
-        except ValueError:
-            return None
+        with suppress(ValueError):
+            return None if self.problem else read(self.replies[-1])
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,32 +129,32 @@ def ask_all(
     `InputError` where the model or the file is of no use any more, or nothing but errors comes; the replies until then
     are in the file.
     """
-    with closing(_ReplyFile(path)) as file:
-        unique = {each.key: each for each in questions}
-        missing = [each for key, each in unique.items() if file.by_key.get(key, Replied()).problem]
-        is_answering = any(key in file.by_key and file.by_key[key].replies for key in unique)
-        progress = _Progress(model, len(missing), is_answering)
-        stopped = Event()
+    _read_replies(path)  # a file of something else is refused before it is opened to write
+    unique = {question.key: question for question in questions}
+    lock, stopped = Lock(), Event()
+    with closing(Journal(path, fresh=False, option=_OPTION)) as journal, ThreadPoolExecutor(model.at_once) as threads:
+        by_key = _read_replies(path)
+        missing = [question for key, question in unique.items() if by_key.get(key, Replied()).problem]
+        is_answering = any(key in by_key and by_key[key].replies for key in unique)
 
         def ask_and_write(question: JudgeQuestion) -> Replied:
             replied = _ask(model, question, read, correct)
             if not (stopped.is_set() and replied.problem):  # an error by closing the model is none of the question's
-                file.append(question, replied, fields(question, replied))
+                ends = {"replies": replied.replies, "problem": replied.problem or None}
+                row = _encode({"key": question.key, **question.about, **fields(question, replied), **ends})
+                with lock:
+                    by_key[question.key] = replied
+                    journal.append(row)
             return replied
 
-        finished: SimpleQueue[Future[Replied]] = SimpleQueue()
-        with ThreadPoolExecutor(model.at_once) as threads:
-            try:
-                for each in missing:
-                    threads.submit(ask_and_write, each).add_done_callback(finished.put)
-                for _ in missing:
-                    progress.add(_next_of(finished, progress).result())
-            except BaseException:
-                stopped.set()
-                threads.shutdown(wait=False, cancel_futures=True)
-                model.close()
-                raise
-        return AskedReplies(file.by_key, len(missing))
+        try:
+            _follow({threads.submit(ask_and_write, question) for question in missing}, model, is_answering)
+        except BaseException:
+            stopped.set()
+            threads.shutdown(wait=False, cancel_futures=True)
+            model.close()
+            raise
+    return AskedReplies(by_key, len(missing))
 
 
 def _ask(
@@ -191,82 +181,48 @@ def _ask(
     return Replied(tuple(replies), f"the reply cannot be read: {problem}")
 
 
-def _next_of(finished: SimpleQueue[Future[Replied]], progress: _Progress) -> Future[Replied]:
-    while True:
-        try:
-            return finished.get(timeout=max(0.0, progress.due_s - monotonic()))
-        except Empty:
-            progress.tell()
+def _follow(pending: set[Future[Replied]], model: JudgeModel, is_answering: bool) -> None:
+    """Wait for all questions, with a line about progress now and then.
+
+    `is_answering`: whether one of them had a reply before. Raises `InputError` where nothing but errors comes.
+    """
+    count, failed, problem = len(pending), 0, ""
+    due_s = monotonic() + FIRST_S
+    while pending:
+        done, pending = wait(pending, max(0.0, due_s - monotonic()), FIRST_COMPLETED)
+        for replied in (future.result() for future in done):
+            is_answering |= bool(replied.replies)
+            if not replied.replies:
+                failed, problem = failed + 1, replied.problem
+            if not is_answering and failed >= _FRUITLESS:
+                remedy = f"none of its first {failed} questions was answered; {problem}; the same command asks again"
+                raise InputError(model.option, str(model.identity.get("spec")), remedy)
+        if not done:
+            errors = f", {failed} without a reply ({problem})" if failed else ""
+            name = model.option.removeprefix("--")
+            model.tell(f"{name}: {count - len(pending)} of {count} questions done{errors}")
+            due_s = monotonic() + EVERY_S
 
 
-class _Progress:
-    """How many questions are done, and how many failed. `is_answering`: there was a reply to one of them before."""
+def _read_replies(path: Path) -> dict[str, Replied]:
+    """The rows of a file of replies: JSON lines. Raises `InputError`, also for a file of something else.
 
-    def __init__(self, model: JudgeModel, questions: int, is_answering: bool) -> None:
-        self._model = model
-        self._questions = questions
-        self._is_answering = is_answering
-        self._done = self._failed = 0
-        self._problem = ""
-        self.due_s = monotonic() + FIRST_S
-
-    def add(self, replied: Replied) -> None:
-        """Count a question. Raises `InputError` where nothing but errors comes."""
-        self._done += 1
-        self._is_answering |= bool(replied.replies)
-        if not replied.replies:
-            self._failed += 1
-            self._problem = replied.problem
-        if not self._is_answering and self._failed >= _FRUITLESS:
-            remedy = f"none of its first {self._failed} questions was answered; {self._problem}"
-            spec = str(self._model.identity.get("spec"))
-            raise InputError(self._model.option, spec, f"{remedy}; the same command asks again")
-
-    def tell(self) -> None:
-        """Print `judge: 12 of 96 questions done, 1 without a reply (HTTP 500: boom)`."""
-        failed = f", {self._failed} without a reply ({self._problem})" if self._failed else ""
-        name = self._model.option.removeprefix("--")
-        self._model.tell(f"{name}: {self._done} of {self._questions} questions done{failed}")
-        self.due_s = monotonic() + EVERY_S
-
-
-class _ReplyFile:
-    """The file of replies: JSON lines, appended by one process. A half line of a killed process is cut off."""
-
-    def __init__(self, path: Path) -> None:
-        """Open it, or begin it. Raises `InputError`, also for a file of something else."""
-        try:
-            with path.open("rb") as file:
-                beginning = file.read(len(_BEGINNING))
-        except FileNotFoundError:
-            beginning = b""
-        except (OSError, ValueError) as error:  # a folder; a name that no file can have
-            raise InputError(_OPTION, path, f"cannot be read ({getattr(error, 'strerror', None) or error})") from None
-        if not _BEGINNING.startswith(beginning):
-            raise InputError(_OPTION, path, "is no file of a model's replies: give another name")
-        self._journal = Journal(path, fresh=False, option=_OPTION)
-        self._lock = Lock()
-        self.by_key = dict(_rows(path.read_bytes()))
-
-    def append(self, question: JudgeQuestion, replied: Replied, fields: Mapping[str, Any]) -> None:
-        """Write one row; from any thread."""
-        ends = {"replies": replied.replies, "problem": replied.problem or None}
-        row = _encode({"key": question.key, **question.about, **fields, **ends})
-        with self._lock:
-            self.by_key[question.key] = replied
-            self._journal.append(row)
-
-    def close(self) -> None:
-        self._journal.close()
-
-
-def _rows(data: bytes) -> Iterator[tuple[str, Replied]]:
-    """The rows of a file; a damaged line is left out, and its question is asked again."""
-    for line in data.split(b"\n"):
-        try:
+    A damaged line is left out, and its question is asked again.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        content = b""
+    except (OSError, ValueError) as error:  # a folder; a name that no file can have
+        raise InputError(_OPTION, path, f"cannot be read ({getattr(error, 'strerror', None) or error})") from None
+    if not _BEGINNING.startswith(content[: len(_BEGINNING)]):
+        raise InputError(_OPTION, path, "is no file of a model's replies: give another name")
+    by_key = {}
+    for line in content.split(b"\n"):
+        with suppress(ValueError, RecursionError):
             row = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        key, replies = (row.get("key"), row.get("replies")) if isinstance(row, dict) else (None, None)
-        if isinstance(key, str) and isinstance(replies, list) and all(isinstance(reply, str) for reply in replies):
-            yield key, Replied(tuple(replies), str(row.get("problem") or "") or ("" if replies else "no reply"))
+            key, replies = (row.get("key"), row.get("replies")) if isinstance(row, dict) else (None, None)
+            if isinstance(key, str) and isinstance(replies, list) and all(isinstance(reply, str) for reply in replies):
+                problem = str(row.get("problem") or "") or ("" if replies else "no reply")
+                by_key[key] = Replied(tuple(replies), problem)
+    return by_key

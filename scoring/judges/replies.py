@@ -25,9 +25,8 @@ def parse_evalscope_reply(reply: str) -> float:
     """
     objects = top_level_objects(reply)
     if len(objects) != 1:
-        raise JudgeReplyError(
-            f"{len(objects) or 'no'} JSON object{'s' * (len(objects) > 1)} found where one is required"
-        )
+        count = f"{len(objects) or 'no'} JSON objects" if reply else "empty response: no JSON object"
+        raise JudgeReplyError(f"{count} in the reply, where exactly one is required")
     try:
         fields = json.loads(objects[0])
         verdict = fields.get("verdict")
