@@ -18,7 +18,6 @@ from typing import Any
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.files import read_text
 from needlework.core.labels import OWN_DOCUMENTS
-from needlework.core.record import Record
 from needlework.results.files.json_files import read_json
 from needlework.results.statistics.agreement import agreement, share
 from needlework.results.statistics.documents import right_or_wrong, rule_of
@@ -36,18 +35,14 @@ _UNJUDGED = ("empty", "censored", "unclear", "invalid", "skipped")  # outcomes o
 
 @dataclass(frozen=True, slots=True)
 class AuditedAnswer:
-    """One answer with the labels that judge, offline rule and person gave it; `None` where one gave none.
+    """One answer with the labels that judge, offline rule and person gave it; `None` where one gave none."""
 
-    `item`: what answers share that are not independent. `repeated`: the same for equal answers to it. `failed`: the
-    judge's reply had no verdict.
-    """
-
-    item: str
-    repeated: tuple[str, ...]
+    item: str  # what answers share that are not independent
+    repeated: tuple[str, ...]  # the same for equal answers to it
     judge: str | None = None
     rule: str | None = None
     human: str | None = None
-    failed: bool = False
+    failed: bool = False  # whether the judge's reply had no verdict
 
 
 def main(argv: Sequence[str]) -> int:
@@ -68,20 +63,20 @@ def main(argv: Sequence[str]) -> int:
 
 def audit_lines(answers: Sequence[AuditedAnswer]) -> Iterator[str]:
     """Lines for the terminal: judge, rule and person by pairs, and the judge beside itself."""
-    items, failed = len({each.item for each in answers}), sum(each.failed for each in answers)
-    judged = [each for each in answers if each.judge or each.rule or each.failed]
-    yield f"{len(judged)} answers to {items} questions; {failed} judgements without a verdict"
+    items, failed = len({answer.item for answer in answers}), sum(answer.failed for answer in answers)
+    judged = sum(bool(answer.judge or answer.rule or answer.failed) for answer in answers)
+    yield f"{judged} answers to {items} questions; {failed} judgements without a verdict"
     for one, other in (("rule", "judge"), ("human", "judge"), ("human", "rule")):
-        both = [each for each in answers if getattr(each, one) and getattr(each, other)]
-        if both:
-            pairs = [(getattr(each, one), getattr(each, other)) for each in both]
-            yield from agreement_lines(agreement(pairs, [each.item for each in both]), one, other)
-    if not any(each.human or each.rule for each in answers):
+        labels = [(getattr(answer, one), getattr(answer, other), answer.item) for answer in answers]
+        if both := [pair for pair in labels if pair[0] and pair[1]]:
+            table = agreement([pair[:2] for pair in both], [item for _, _, item in both])
+            yield from agreement_lines(table, one, other)
+    if not any(answer.human or answer.rule for answer in answers):
         yield "nothing to compare the judge with: give --labels (judge_documents alone keeps a rule's verdict)"
     verdicts: dict[tuple[str, ...], list[str]] = {}
-    for each in answers:
-        if each.judge:
-            verdicts.setdefault(each.repeated, []).append(each.judge)
+    for answer in answers:
+        if answer.judge:
+            verdicts.setdefault(answer.repeated, []).append(answer.judge)
     several = {answer: labels for answer, labels in verdicts.items() if len(labels) > 1}
     if several:
         same = share([float(len(set(labels)) == 1) for labels in several.values()], list(several))
@@ -93,51 +88,48 @@ def _read(path: Path, labels: Path | None) -> list[AuditedAnswer]:
         return _read_run(path / "results.json" if path.is_dir() else path, labels)
     if labels is not None:
         raise InputError("--labels", labels, "goes with a run: give its folder, or its results.json")
-    rows = list(_rows("FILE", path))
-    if rows and all("response" in row for _, row in rows):
-        return [_labelled_answer(path, line, row) for line, row in rows]
-    answers = _read_labels("FILE", path, rows)
-    verdicts = [each.item for each in answers if each.judge]
-    if not any(each.judge and each.human for each in answers) and len(set(verdicts)) == len(verdicts):
+    rows = _rows("FILE", path)
+    if rows and all("response" in row for row in rows.values()):
+        return [_labelled_answer(path, line, row) for line, row in rows.items()]
+    answers = _read_labels("FILE", path)
+    verdicts = [answer.item for answer in answers if answer.judge]
+    if not any(answer.judge and answer.human for answer in answers) and len(set(verdicts)) == len(verdicts):
         remedy = "has neither an item with a human label and a verdict nor one with two verdicts"
         raise InputError("FILE", path, remedy)
     return answers
 
 
 def _read_run(path: Path, labels: Path | None) -> list[AuditedAnswer]:
-    """The answers of a run that a judge alone scored; `labels`: rows of `item` (a record's id) and `human`."""
-    people = {}
-    if labels is not None:
-        labelled = _read_labels("--labels", labels, list(_rows("--labels", labels)))
-        people = {each.item: each.human for each in labelled}
+    """The answers of a run that a judge alone scored; `labels`: rows of `item` (a record's id) and `human`.
+
+    A judge's marks of 9 and 10 of 10, which are the outcome `found`, are right.
+    """
+    people = {answer.item: answer.human for answer in _read_labels("--labels", labels)} if labels else {}
     records = {record.id: record for record in read_json(path)}
     stranger = next((name for name in people if name not in records), None)
     if stranger is not None:
         raise InputError("--labels", stranger, f"is no record of {path}: `item` is a record's id")
-    answers = [_judged_answer(record, people.get(name)) for name, record in records.items() if _is_judged(record)]
+    answers = []
+    for name, record in records.items():
+        if not record.scorer.startswith(JUDGE) or record.outcome in _UNJUDGED:
+            continue
+        rule = rule_of(record)
+        question = record.item if record.task in OWN_DOCUMENTS else record.question
+        absent, text = str(record.reference.get("absent") is True), " ".join(str(record.response.text).split())
+        answers.append(
+            AuditedAnswer(
+                item=question,
+                repeated=(question, *record.expected, absent, text),
+                judge=right_or_wrong(record.outcome == "found") if record.score is not None else None,
+                rule=right_or_wrong(rule == "found") if rule else None,
+                human=_right_or_wrong("--labels", name, people.get(name)),
+                failed=record.score is None and not rule,
+            )
+        )
     if not answers:
         remedy = "has no answers that a judge alone scored; run with --scorer judge_documents --judge SPEC"
         raise InputError("RUN", path, remedy)
     return answers
-
-
-def _is_judged(record: Record) -> bool:
-    return record.scorer.startswith(JUDGE) and record.outcome not in _UNJUDGED
-
-
-def _judged_answer(record: Record, human: str | None) -> AuditedAnswer:
-    """An answer of a run. A judge's marks of 9 and 10 of 10, which are the outcome `found`, are right."""
-    rule = rule_of(record)
-    question = record.item if record.task in OWN_DOCUMENTS else record.question
-    absent = str(record.reference.get("absent") is True)
-    return AuditedAnswer(
-        item=question,
-        repeated=(question, *record.expected, absent, " ".join(str(record.response.text).split())),
-        judge=right_or_wrong(record.outcome == "found") if record.score is not None else None,
-        rule=right_or_wrong(rule == "found") if rule else None,
-        human=_right_or_wrong("--labels", record.id, human),
-        failed=record.score is None and not rule,
-    )
 
 
 def _labelled_answer(path: Path, line: int, row: dict[str, Any]) -> AuditedAnswer:
@@ -151,7 +143,7 @@ def _labelled_answer(path: Path, line: int, row: dict[str, Any]) -> AuditedAnswe
         item=question,
         repeated=(question, response),
         rule=right_or_wrong(documents_score(response, reference).value == 1),
-        human=_right_or_wrong("FILE", f"line {line}", _label(row.get("human"))),
+        human=_right_or_wrong("FILE", f"line {line}", _label("FILE", path, line, row.get("human"))),
     )
 
 
@@ -164,28 +156,24 @@ def _right_or_wrong(option: str, answer: str, label: str | None) -> str | None:
     return right_or_wrong(plain in _RIGHT)
 
 
-def _read_labels(option: str, path: Path, rows: Sequence[tuple[int, dict[str, Any]]]) -> list[AuditedAnswer]:
-    """An answer for each verdict of a row's `item`, with the item's label, which may stand in another row of it.
+def _read_labels(option: str, path: Path) -> list[AuditedAnswer]:
+    """An answer for each row with a verdict, with its item's human label, which may stand in another row of the item.
 
-    A verdict may be missing (`human` alone), empty (a judgement without one), or a list of several.
+    A verdict may be missing (`human` alone) or empty (a judgement without one).
     """
     people: dict[str, str] = {}
     verdicts: list[tuple[str, str | None]] = []
-    for line, row in rows:
-        item, human = _label(row.get("item")), row.get("human")
+    rows = _rows(option, path)
+    for line, row in rows.items():
+        item, human, verdict = (_label(option, path, line, row.get(name)) for name in ("item", "human", "verdict"))
         if item is None:
             raise InputError(option, path, f"line {line} has no `item`: every row names what was judged")
-        several = row.get("verdict", [])
-        several = several if isinstance(several, list) else [several]
-        if any(isinstance(each, dict | list) for each in (human, *several)):
-            remedy = f"line {line}: a label is text or a number; only `verdict` may be a list of them"
-            raise InputError(option, path, remedy)
-        label = _label(human)
-        if label is not None and people.setdefault(item, label) != label:
-            both = f"{item} has the human labels {people[item]} and {label}"
+        if human is not None and people.setdefault(item, human) != human:
+            both = f"{item} has the human labels {people[item]} and {human}"
             raise InputError(option, path, f"line {line}: {both}: keep one")
-        verdicts += [(item, _label(each)) for each in several]
-    judges = dict.fromkeys(str(row["judge"]) for _, row in rows if row.get("judge"))
+        if "verdict" in row:
+            verdicts.append((item, verdict))
+    judges = dict.fromkeys(str(row["judge"]) for row in rows.values() if row.get("judge"))
     labels = {*people.values(), *(verdict for _, verdict in verdicts if verdict)}
     if not rows:
         raise InputError(option, path, "is empty: give rows with `item`, `human` and `verdict`")
@@ -193,16 +181,16 @@ def _read_labels(option: str, path: Path, rows: Sequence[tuple[int, dict[str, An
         raise InputError(option, path, f"has verdicts of several judges, {', '.join(judges)}: keep those of one")
     if len(labels) > _MOST_LABELS:
         raise InputError(option, path, f"has {len(labels)} different labels: give at most {_MOST_LABELS} kinds")
-    judged = {item for item, _ in verdicts}
-    answers = [
+    unjudged = people.keys() - {item for item, _ in verdicts}
+    return [
         AuditedAnswer(item, (item,), verdict, human=people.get(item), failed=verdict is None)
         for item, verdict in verdicts
-    ]
-    return answers + [AuditedAnswer(item, (item,), human=label) for item, label in people.items() if item not in judged]
+    ] + [AuditedAnswer(item, (item,), human=people[item]) for item in people if item in unjudged]
 
 
-def _rows(option: str, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a file with the numbers of their lines. Raises `InputError`, which names the line."""
+def _rows(option: str, path: Path) -> dict[int, dict[str, Any]]:
+    """The rows of a file by the numbers of their lines. Raises `InputError`, which names the line."""
+    rows: dict[int, dict[str, Any]] = {}
     text = read_text(option, path, "give a run, JSON lines, or a table NAME.csv")
     if path.suffix.lower() == ".csv":
         table = csv.DictReader(StringIO(text, newline=""), strict=True)
@@ -210,10 +198,10 @@ def _rows(option: str, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             missing = [name for name in ("item", "human", "verdict") if name not in (table.fieldnames or ())]
             if missing:
                 raise InputError(option, path, f"has no column {' and '.join(missing)}: name them in its first row")
-            yield from ((table.line_num, row) for row in table)
+            rows.update((table.line_num, row) for row in table)
+            return rows
         except csv.Error as error:
             raise InputError(option, path, f"line {table.line_num} is no CSV ({error})") from None
-        return
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
@@ -222,12 +210,13 @@ def _rows(option: str, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 row = None
             if not isinstance(row, dict):
                 raise InputError(option, path, f"line {number} is not a JSON object (a table is called NAME.csv)")
-            yield number, row
+            rows[number] = row
+    return rows
 
 
-def _label(value: object) -> str | None:
-    """A label as text; the numbers 1 and 1.0 are one."""
-    if value is None:
-        return None
-    text = f"{value:g}" if isinstance(value, float) else str(value).strip()
+def _label(option: str, path: Path, line: int, value: object) -> str | None:
+    """A label as text; the numbers 1 and 1.0 are one. Raises `InputError` for a list or an object."""
+    if isinstance(value, dict | list):
+        raise InputError(option, path, f"line {line}: a label is text or a number; give each verdict a row of its own")
+    text = f"{value:g}" if isinstance(value, float) else "" if value is None else str(value).strip()
     return text or None

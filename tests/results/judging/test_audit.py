@@ -44,10 +44,10 @@ def run(folder: Path, records: Sequence[Record]) -> Path:
 
 def test_verdicts_beside_labels_and_beside_each_other(tmp_path: Path, audit: Audit) -> None:
     """Labels may stand in rows of their own, below the file that `needlework judge` writes."""
-    lines = [{"item": f"a{at}", "verdict": ["win", "win"]} for at in range(20)]
+    lines = [{"item": f"a{at}", "verdict": "win"} for at in range(20) for _ in range(2)]
     lines += [{"item": f"b{at}", "human": "win", "verdict": "loss"} for at in range(5)]
     lines += [{"item": f"c{at}", "human": "loss", "verdict": "win"} for at in range(10)]
-    lines += [{"item": f"d{at}", "human": "loss", "verdict": ["loss", "win"]} for at in range(15)]
+    lines += [{"item": f"d{at}", "human": "loss", "verdict": say} for at in range(15) for say in ("loss", "win")]
     lines += [{"item": f"a{at}", "human": "win"} for at in range(20)]
     lines += [{"item": "e", "human": 7, "verdict": 7.0}, {"item": "e", "verdict": None}, {"item": "f", "verdict": "7"}]
     out = audit(rows(tmp_path / "labels.jsonl", lines))
@@ -116,7 +116,7 @@ def test_labelled_answers_audit_the_offline_rule(tmp_path: Path, audit: Audit) -
         ("a.jsonl", ["not JSON"], "line 1 is not a JSON object"),
         ("a.jsonl", ["[" * 100_000], "line 1 is not a JSON object"),
         ("a.jsonl", [{"human": "win"}], "line 1 has no `item`"),
-        ("a.jsonl", [{"item": "a", "verdict": [["win"]]}], "line 1: a label is text"),
+        ("a.jsonl", [{"item": "a", "verdict": ["win"]}], "line 1: a label is text"),
         ("a.jsonl", [{"item": "a", "human": "x"}, {"item": "a", "human": "y"}], "line 2: a has the human labels x and"),
         ("a.jsonl", [{"item": "a", "human": "win"}], "has neither"),
         ("a.jsonl", [{"item": at, "human": at} for at in range(51)], "51 different labels"),
