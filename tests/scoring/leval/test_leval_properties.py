@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.scoring.leval.exact import compat_letters, stated_letters
+from needlework.scoring.leval.exact import asked_for, compat_letters, stated_letters
 from needlework.scoring.registry import SCORERS
 from needlework.scoring.scores import Reference
 
@@ -91,3 +91,8 @@ def test_letters_are_read_however_they_are_listed(letters: set[str], between: st
 def test_compat_always_takes_a_letter(answer: str) -> None:
     for several in (False, True):
         assert set(compat_letters(answer, several=several)) <= set("ABCD")
+
+
+def test_the_question_says_which_topic_is_asked_for() -> None:
+    assert asked_for("What is the second topic we discussed?") == "second"
+    assert asked_for("What are the first topic and the third topic?") is None

@@ -9,8 +9,16 @@ import pytest
 from rapidfuzz.distance import Levenshtein
 
 from needlework.scoring.judges.replies import JudgeReplyError, parse_evalscope_reply, parse_llmtest_reply
+from needlework.scoring.published.data_sets import (
+    GradedReply,
+    authors_letter,
+    authors_table,
+    card_bin,
+    evalscope_letter,
+    harness_bin,
+)
 from needlework.scoring.published.opencompass import boxed_answer, edit_score
-from needlework.scoring.published.ruler import normalize_answer, rule_score
+from needlework.scoring.published.ruler import any_found, normalize_answer, postprocessed, rule_score, share_found
 from needlework.scoring.registry import scorer_named
 from needlework.scoring.scores import Reference
 from tests.parity.cases import cases
@@ -145,3 +153,79 @@ def test_parallel() -> None:
                 by_depth[f"Depth{int(depth)}"] += 100 * bool(hit) / len(case["predictions"])
         assert by_depth == {key: _exactly(value) for key, value in case.items() if key.startswith("Depth")}, case
         assert fmean(by_depth.values()) == _exactly(case["average_score"]), case
+
+
+def test_ruler() -> None:
+    """RULER's scale is percent to 2 decimals; lm-eval's port has 0..1, and a share where RULER takes any reference."""
+    pairs = cases("ruler/scorer_pairs")
+    assert len(pairs) == 20
+    for pair in pairs:
+        said, references = postprocessed(pair["pred"]), pair["refs"]
+        assert said == pair["pred_postprocessed"]
+        assert round(share_found(said, references) * 100, 2) == pair["string_match_all"], pair
+        assert round(any_found(said, references) * 100, 2) == pair["string_match_part"], pair
+        assert share_found(said, references) == pair["lm_eval_string_match_all"] == pair["lm_eval_string_match_part"]
+        for name, told in (("ruler_all", "string_match_all"), ("ruler_part", "string_match_part")):
+            score = scorer_named(name).judge(pair["pred"], Reference((), parts=tuple(references)))
+            assert round(score.value * 100, 2) == pair[told], pair
+
+
+def test_control_characters_become_line_ends() -> None:
+    assert postprocessed(" \x01a\x07b\t \x1f") == "a\nb"
+
+
+@pytest.mark.parametrize("who", ["card", "openbench", "evalscope"])
+def test_openai_mrcr(who: str) -> None:
+    for case in cases("field/mrcr_grade"):
+        reference = Reference((case["answer"],), given=(case["prefix"],))
+        assert points(f"mrcr_{who}_compat", case["response"], reference) == _exactly(100 * case[who]), case["note"]
+
+
+def test_deepmind_mrcr() -> None:
+    for case in cases("field/mrcr_v2_deepmind"):
+        reference = Reference((case["target"],))
+        said = case["prediction"] or ""
+        assert points("mrcr_deepmind_compat", said, reference) == _exactly(100 * case["score"]), case["note"]
+
+
+def test_bins() -> None:
+    for case in cases("field/mrcr_bins"):
+        tokens = case["tokens_in"] + case["tokens_out"]
+        assert (card_bin(tokens), harness_bin(tokens), harness_bin(tokens)) == (
+            case["card"],
+            case["openbench"],
+            case["evalscope"],
+        )
+
+
+@pytest.mark.parametrize("case", cases("field/graphwalks"), ids=lambda case: case["note"])
+def test_graphwalks(case: dict[str, Any]) -> None:
+    reference = Reference((), parts=tuple(case["gold"]))
+    theirs = {
+        "card": case["card"],
+        "openbench": case["openbench"],
+        "lm_eval": case["lm_eval"],
+        "lm_eval_flexible": {key.removeprefix("flexible_"): value for key, value in case["lm_eval"].items()},
+    }
+    for name, result in theirs.items():
+        score = scorer_named(f"graphwalks_{name}_compat").judge(case["response"], reference)
+        assert score.value == pytest.approx(result["f1"], abs=1e-12), name
+        assert (score.answer, score.details["nodes"]) == (", ".join(result["nodes"])[:160], len(result["nodes"]))
+        assert score.details["readable"] is not result["parse_error"]
+        for key in ("precision", "recall") if name == "openbench" else ():
+            assert score.details[key] == pytest.approx(result[key], abs=1e-12)
+
+
+def test_longbench_v2_letters() -> None:
+    for case in cases("field/longbench_v2_letters"):
+        assert (authors_letter(case["response"]), evalscope_letter(case["response"])) == (
+            case["longbench"],
+            case["evalscope"],
+        ), case["response"]
+
+
+def test_longbench_v2_table() -> None:
+    for case in cases("field/longbench_v2_aggregates"):
+        rows = [GradedReply(row["difficulty"], row["length"], row["pred"], row["answer"]) for row in case["rows"]]
+        assert authors_table(rows) == case["plain"]
+        assert authors_table(rows, compensated=True) == case["compensated"]
