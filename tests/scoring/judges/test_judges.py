@@ -1,59 +1,188 @@
-"""Judges: what they are asked, how replies become scores, and that an unreadable reply is an error."""
+"""When judges are asked and what they are shown, how replies become scores, and what several of them say."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import pytest
 
-from needlework.scoring.judges.judges import judged
-from needlework.scoring.judges.replies import JudgeReplyError, parse_evalscope_reply, parse_llmtest_reply
+from needlework.core.record import Details, Record
+from needlework.scoring.judges.judges import check_prompt, judged, pair_messages
+from needlework.scoring.judges.replies import JudgeReplyError
+from needlework.scoring.recording import ScoringResult, score_exchange
 from needlework.scoring.scores import Reference
-from tests.scoring.judges.planted import Judge
+from tests.scoring.judges.planted import Judge, Judging
 
 REFERENCE = Reference(("48213",), statement="The code is 48213.", question="What is the code?")
+YES, NO = '{"correct": true}', '{"correct": false}'
+DISH = Reference(("Oruro", "a dish called Oruro"), question="What is the dish called?")
+
+
+@dataclass(frozen=True)
+class Exchange:
+    answer: str
+    judging: Judging | None = None
+    scorer: str = "match"
+    reference: object = REFERENCE
+    error_kind: None = None
+    finish_reason: str = "stop"
+    asked_again: tuple[()] = ()
+    scored_before: object = None
+
+
+def scored(answer: str, *judges: Judge, strategy: str = "auto", **more: object) -> ScoringResult:
+    prompt = more.pop("prompt", None)
+    judging = Judging({f"judge{n}": judge for n, judge in enumerate(judges)}, strategy, prompt)  # type: ignore[arg-type]
+    return score_exchange(Exchange(answer, **{"judging": judging, **more}))  # type: ignore[arg-type]
+
+
+def test_rule_never_asks_and_llm_always() -> None:
+    silent, judge = Judge(), Judge('{"verdict": 10}')
+    assert scored("It is 48213.", silent, strategy="rule").scorer == "match"
+    assert scored("It is 48213.", silent, strategy="rule", scorer="judge_evalscope").scorer == "match"
+    by_judge = scored("no idea", judge, strategy="llm")
+    assert (by_judge.scorer, by_judge.for_asserting) == ("judge_evalscope", 1)
+    assert not silent.asked
+
+
+def test_recall_asks_only_what_the_rule_missed_and_takes_the_greater() -> None:
+    judge = Judge('{"verdict": 7}', '{"verdict": 0}')
+    hit = scored("It is 48213.", judge, strategy="llm_recall")
+    assert (hit.for_asserting, hit.scorer, len(judge.asked)) == (1, "match+judge_evalscope", 0)
+    missed = scored("Forty-eight thousand and so on.", judge, strategy="llm_recall")
+    assert missed.for_asserting.value == pytest.approx(0.7)
+    assert missed.for_asserting.details["rule"] == "wrong"
+    assert scored("It is 11111.", judge, strategy="llm_recall").for_asserting == 0
+
+
+def test_recall_with_a_judge_that_fails_is_an_error_and_no_miss() -> None:
+    assert scored("It is 1.", Judge("?", "?"), strategy="llm_recall").error_kind == "judge"
+
+
+def test_where_the_answer_is_absent_only_the_judge_that_knows_of_it_is_asked() -> None:
+    absent = Reference(("NOT FOUND",), absent=True)
+    judge = Judge(YES)
+    assert scored("NOT FOUND", judge, strategy="llm", reference=absent).scorer == "abstain"
+    assert scored("NOT FOUND", judge, reference=absent, scorer="documents", prompt="{question}{answer}",
+                  strategy="llm").scorer == "documents"  # fmt: skip
+    assert not judge.asked
+    assert scored("I cannot tell", judge, strategy="llm", reference=absent, scorer="documents").for_asserting == 1
+
+
+def test_a_prompt_of_ones_own() -> None:
+    judge = Judge("GRADE: C")
+    prompt = 'Q: {question}\nGold: {gold}\nSaid: {pred}\nReply {"correct": true} or false.'
+    ruled = scored("It is {question}", judge, strategy="llm", prompt=prompt)
+    assert (ruled.scorer, ruled.for_asserting) == ("judge_prompt", 1)
+    ((system, user),) = judge.asked
+    assert system == ""
+    assert "Gold: The code is 48213." in user
+    assert "Said: It is {question}" in user
+    assert '{"correct": true}' in user
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (" \n", "is empty"),
+        ("{question} {reference}", "no {answer}"),
+        ("{answer}", "neither {question} nor {reference}"),
+        ("{question} {answr}", "{answr} is no placeholder"),
+        ("{question} {answer} {response}", "{answer} and {response} are both the answer"),
+    ],
+)
+def test_a_wrong_prompt_says_what_is_wrong(text: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem.replace("{", "\\{").replace("}", "\\}")):
+        check_prompt(text)
+
+
+@pytest.mark.parametrize(
+    ("replies", "value", "verdict"),
+    [
+        ((YES, YES, NO), 1, "found"),
+        ((NO, YES, NO), 0, "wrong"),
+        ((YES, "?", YES), 1, "found"),
+        ((YES, "?", NO), 0, "unclear"),
+        ((YES, NO), 0, "unclear"),
+    ],
+)
+def test_most_judges_decide_and_an_even_split_decides_nothing(
+    replies: tuple[str, ...], value: float, verdict: str
+) -> None:
+    score = scored("Oruro", *(Judge(each, each) for each in replies), scorer="judge_documents").score
+    assert score is not None
+    assert (score.value, score.verdict) == (value, verdict)
+    assert len([key for key in score.details if key.startswith("judge:")]) == len(replies)
+
+
+def test_the_middle_of_several_marks() -> None:
+    marks = [Judge(f'{{"verdict": {mark}}}') for mark in (10, 4, 7)]
+    assert scored("x", *marks, scorer="judge_evalscope").for_asserting.value == pytest.approx(0.7)
+    two = [Judge(f'{{"verdict": {mark}}}') for mark in (10, 7)]
+    assert scored("x", *two, scorer="judge_evalscope").for_asserting.value == pytest.approx(0.85)
+
+
+def test_judges_of_whom_half_cannot_be_read_are_an_error() -> None:
+    assert scored("x", Judge(YES), Judge("?", "?"), scorer="judge_documents").error_kind == "judge"
+
+
+def test_an_answer_that_these_judges_have_judged_is_not_asked_about_again() -> None:
+    first = scored("Oruro", Judge(YES), scorer="judge_documents").score
+    assert first is not None
+    before = Record(
+        model="m", task="doc_position", needle="q0", length=400, depth=50.0, repeat=0, outcome="found", score=1.0,
+        scorer="judge_documents", scorer_version=1, why="as before", details=Details(score=dict(first.details)),
+    )  # fmt: skip
+    silent = Judge(NO)
+    assert scored("Oruro", silent, scorer="judge_documents", scored_before=before).for_asserting.why == "as before"
+    assert not silent.asked
+    assert scored("Potosi", silent, scorer="judge_documents", scored_before=before).for_asserting == 0
 
 
 @pytest.mark.parametrize(
     ("mark", "value", "verdict"), [(10, 1.0, "found"), (9, 0.9, "found"), (7, 0.7, "partial"), (1, 0.1, "wrong")]
 )
-def test_both_styles_score_a_tenth_of_the_mark(mark: int, value: float, verdict: str) -> None:
-    for scorer in (
-        judged(Judge(f'{{"reasoning": "x", "verdict": {mark}}}'), "evalscope"),
-        judged(Judge(f"Because. [[{mark}]]"), "llmtest"),
+def test_both_published_styles_score_a_tenth_of_the_mark(mark: int, value: float, verdict: str) -> None:
+    for judge, style in (
+        (Judge(f'{{"reasoning": "x", "verdict": {mark}}}'), "evalscope"),
+        (Judge(f"[[{mark}]]"), "llmtest"),
     ):
-        score = scorer.judge("It says 48213", REFERENCE)
-        assert score.value == pytest.approx(value)
-        assert score.verdict == verdict
-        assert scorer.name.startswith("judge_")
+        score = judged(judge, style).judge("It says 48213", REFERENCE)
+        assert (score.value, score.verdict) == (pytest.approx(value), verdict)
 
 
-def test_an_unreadable_reply_is_asked_for_once_more_then_raises() -> None:
-    judge = Judge("no idea", "[[6]]")
-    assert judged(judge, "llmtest").judge("x", REFERENCE).value == pytest.approx(0.6)
+@pytest.mark.parametrize(
+    ("style", "good", "bad"), [("llmtest", "[[6]]", "no idea"), ("documents", YES, '{"correct": "maybe"}')]
+)
+def test_an_unreadable_reply_is_asked_for_once_more_then_raises(style: str, good: str, bad: str) -> None:
+    judge = Judge(bad, good)
+    assert judged(judge, style).judge("x", REFERENCE).details["asked"] == len(judge.asked) == 2
+    judge = Judge(bad, "still none", good)
+    with pytest.raises(JudgeReplyError):
+        judged(judge, style).judge("x", REFERENCE)
     assert len(judge.asked) == 2
-    judge = Judge("no idea", "still none", "[[6]]")
-    with pytest.raises(JudgeReplyError, match="still none"):
-        judged(judge, "llmtest").judge("x", REFERENCE)
-    assert len(judge.asked) == 2
 
 
-def test_a_blank_answer_is_empty_and_nobody_is_asked() -> None:
+@pytest.mark.parametrize("style", ["evalscope", "documents"])
+def test_a_blank_answer_is_empty_and_nobody_is_asked(style: str) -> None:
     judge = Judge()
-    assert judged(judge).judge(" \n", REFERENCE).verdict == "empty"
+    assert judged(judge, style).judge(" \n", REFERENCE).verdict == "empty"
     assert not judge.asked
 
 
-def test_messages_hold_question_reference_and_answer() -> None:
-    judge = Judge('{"verdict": 3}')
+def test_messages_have_question_references_and_answers() -> None:
+    judge = Judge('{"verdict": 3}', "[[10]]", YES)
     judged(judge).judge("my answer", REFERENCE)
-    _, user = judge.asked[0]
     parts = ("Question", REFERENCE.question), ("Reference", REFERENCE.statement), ("Answer", "my answer")
-    assert user == "\n\n".join(f"[{name}]\n{text}" for name, text in parts) + "\n"
-
-
-def test_several_needles_are_all_shown() -> None:
-    judge = Judge("[[10]]")
+    assert judge.asked[0][1] == "\n\n".join(f"[{name}]\n{text}" for name, text in parts) + "\n"
     judged(judge, "llmtest").judge("x", Reference((), parts=("figs", "goat cheese")))
-    assert "figs\ngoat cheese" in judge.asked[0][1]
+    assert "figs\ngoat cheese" in judge.asked[1][1]
+    judged(judge, "documents").judge("my answer", DISH)
+    assert all(part in judge.asked[2][1] for part in (DISH.question, *DISH.answers, "my answer"))
+    system, user = pair_messages("Who won?", "Ann", "Ann did.", "Bob did.")
+    places = [user.index(text) for text in ("Who won?", "[Reference]\nAnn", "[Answer A]\nAnn did.", "Bob did.")]
+    assert places == sorted(places)
+    assert all(label in system for label in ("[[A]]", "[[B]]", "[[C]]"))
 
 
 def test_unknown_style() -> None:
@@ -62,40 +191,31 @@ def test_unknown_style() -> None:
 
 
 @pytest.mark.parametrize(
-    "reply",
+    ("reply", "answer", "verdict", "rule"),
     [
-        "",
-        "[]",
-        '{"verdict": -1}',
-        '{"verdict": null}',
-        '{"verdict": "high"}',
-        "{",
-        "{}",
-        '{"verdict": 1} {}',
-        "{'a': 1}",
-        '{"verdict": [1]}',
-        '{"verdict": Infinity}',
-        '{"a":' * 100_000 + "1" + "}" * 100_000,
+        (YES, "Oruro", "found", "found"),
+        (YES, "The speciality of the region.", "found", "wrong"),
+        (NO, "Oruro is the town.", "wrong", "found"),
+        (NO, "The text does not say.", "refused", "refused"),
     ],
 )
-def test_no_verdict(reply: str) -> None:
-    with pytest.raises(JudgeReplyError):
-        parse_evalscope_reply(reply)
+def test_the_judge_of_documents_decides_and_the_rules_verdict_stands_beside_it(
+    reply: str, answer: str, verdict: str, rule: str
+) -> None:
+    score = judged(Judge(reply), "documents").judge(answer, DISH)
+    assert (score.value, score.verdict, score.details["rule"]) == (reply == YES, verdict, rule)
 
 
-@pytest.mark.parametrize(
-    ("reply", "verdict"),
-    [
-        ('<think>hm</think>{"verdict": 0}', 0),
-        ('{"reasoning": "a } \\" { b", "verdict": 2.5}', 2.5),
-        ('}{"verdict":1}', 1),
-    ],
-)
-def test_verdict_among_other_text(reply: str, verdict: float) -> None:
-    assert parse_evalscope_reply(reply) == verdict
+def test_where_the_answer_is_absent_the_judge_is_asked_whether_the_answer_abstains() -> None:
+    judge, absent = Judge(YES, NO), replace(DISH, absent=True)
+    scorer = judged(judge, "documents")
+    assert scorer.judge("I cannot tell.", absent).verdict == "found"
+    assert scorer.judge("It is not stated; perhaps Potosi.", absent).verdict == "wrong"
+    assert "does not know" in judge.asked[0][0]
+    assert "Oruro" not in judge.asked[0][1]
 
 
-@pytest.mark.parametrize("reply", ["[[0]]", "[[]]", "[[1.5]]", "[[01]]", "[[１]]", "[[1\n]]", "[1]"])
-def test_no_mark(reply: str) -> None:
-    with pytest.raises(JudgeReplyError):
-        parse_llmtest_reply(reply)
+@pytest.mark.parametrize(("scorer", "used"), [("documents", "documents"), ("match", "abstain")])
+def test_scorers_that_know_absence_judge_it_themselves(scorer: str, used: str) -> None:
+    result = scored("NOT FOUND", scorer=scorer, reference={"answers": ["NOT FOUND"], "absent": True}, judging=None)
+    assert (result.scorer, result.for_asserting) == (used, 1)
