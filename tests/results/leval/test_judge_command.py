@@ -95,16 +95,9 @@ def test_a_fair_judge_counts_every_pair_twice(both: Files, tmp_path: Path, capsy
     assert len(replies_in(tmp_path / "ours.judge.jsonl")) == len(server.requests) == 24
 
 
-def test_a_judge_that_likes_the_first_answer_is_seen(both: Files, capsys: pytest.CaptureFixture[str]) -> None:
-    with loopback(lambda _: Said("[[A]]")) as server:
-        assert judge(server, *both) == 0
-    out = capsys.readouterr().out
-    assert rates(out)[1][8] == "50.00"
-    assert "same verdict in both orders: 0.00 % of 12 pairs" in out
-    assert "the answer shown first preferred: 100.00 % of 24 verdicts" in out
-
-
-def test_the_judge_never_sees_names_or_a_document(write: Write) -> None:
+def test_a_judge_sees_no_names_and_one_that_likes_the_first_answer_is_seen(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
     ours = write("ours", rows_of("secret-model", ["one"], prompt="Document is as follows. The whole document."))
     with loopback(lambda _: Said("[[A]]")) as server:
         assert judge(server, ours, write("rival", rows_of("other-model", ["two"]))) == 0
@@ -112,6 +105,10 @@ def test_the_judge_never_sees_names_or_a_document(write: Write) -> None:
         assert not any(words in asked.prompt for words in ("secret-model", "other-model", "The whole document"))
         assert asked.body["temperature"] == 0
         assert (asked.body.get("max_tokens") or asked.body.get("max_completion_tokens")) == 2048
+    out = capsys.readouterr().out
+    assert rates(out)[1][8] == "50.00"
+    assert "same verdict in both orders: 0.00 % of 1 pairs" in out
+    assert "the answer shown first preferred: 100.00 % of 2 verdicts" in out
 
 
 def test_an_unreadable_reply_is_asked_for_once_more(both: Files, tmp_path: Path) -> None:
@@ -233,13 +230,6 @@ def test_questions_asked_twice_are_paired_in_order_and_named(
     assert content["repeated"] == [[[1, 1], [2, 2]]]
 
 
-def test_two_models_of_one_file(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [row | {"b_pred": "wrong"} for row in rows_of("a", ["right"] * 2)]
-    with loopback(fair) as server:
-        assert judge(server, write("both", rows), "--model", "a", "--rival-model", "b") == 0
-    assert rates(capsys.readouterr().out)[1][1:4] == ["4", "0", "0"]
-
-
 def test_its_file_can_be_audited_with_labels_below_it(
     both: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -256,10 +246,13 @@ def test_its_file_can_be_audited_with_labels_below_it(
     assert "agrees with itself: 100.00 % of 12 equal answers" in out
 
 
-def test_who_pipes_the_lines_to_head_has_the_file(both: Files, tmp_path: Path) -> None:
-    command = f"{sys.executable} -m needlework judge {both[0]} {both[1]} --judge mock:judge --out {tmp_path}/out.json"
-    subprocess.run(f"{command} | true", shell=True, check=False, cwd=ROOT)
-    assert json.loads((tmp_path / "out.json").read_text())["rates"]["compat"]["expected"] == 24
+def test_two_models_of_one_file_and_a_reader_that_stops_reading(write: Write, tmp_path: Path) -> None:
+    both = write("both", [row | {"b_pred": "wrong"} for row in rows_of("a", ["right"] * 2)])
+    command = f"{sys.executable} -m needlework judge {both} --model a --rival-model b --judge mock:judge"
+    subprocess.run(f"{command} --out {tmp_path}/out.json | true", shell=True, check=False, cwd=ROOT)
+    content = json.loads((tmp_path / "out.json").read_text())
+    assert (content["ours"]["model"], content["rival"]["model"]) == ("a", "b")
+    assert content["rates"]["compat"]["expected"] == 4
 
 
 @pytest.mark.parametrize(

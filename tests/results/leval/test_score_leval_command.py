@@ -112,27 +112,31 @@ def test_every_item_is_in_the_file(write: Write, tmp_path: Path) -> None:
     assert task["scorers"] == {"compat": "leval_letters_compat v1", "strict": "leval_letters v2"}
 
 
-def test_the_task_is_never_read_from_a_folder(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write("tpo", folder="coursera/codeU")
-    assert _score(path) == 0
-    assert "leval_letter v2" in capsys.readouterr().out
-    assert "is not called TASK.pred.jsonl" in _refusal(capsys, write("tpo", name="mine.jsonl", folder="tpo"))
-
-
 def test_a_file_of_another_name_needs_its_task(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write("tpo", name="mine.jsonl")
+    assert _score(write("tpo", folder="coursera/codeU")) == 0
+    assert "leval_letter v2" in capsys.readouterr().out  # never the task of a folder
+    path = write("tpo", name="mine.jsonl", folder="tpo")
+    assert "is not called TASK.pred.jsonl" in _refusal(capsys, path)
     assert _score(path, "--task", "tpo") == 0
     assert "269 of 269" in capsys.readouterr().out
     assert "use one of coursera" in _refusal(capsys, path, "--task", "tfo")
     assert "goes with one prediction file" in _refusal(capsys, path.parent, "--task", "tpo")
 
 
-def test_files_that_cannot_be_scored(write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "its rows are for exam, those of multidoc_qa for f1" in _refusal(capsys, write("multidoc_qa", _rows("tpo")))
-    assert "is empty" in _refusal(capsys, write("tpo", []))
-    assert "is empty" in _refusal(capsys, write("tpo", ["", "  "]))
-    assert "no row has a key MODEL_pred" in _refusal(capsys, write("tpo", [{"gt": "A", "evaluation": "exam"}]))
-    assert "no line of it is a JSON object" in _refusal(capsys, write("tpo", ["not JSON"]))
+@pytest.mark.parametrize(
+    ("task", "rows", "line"),
+    [
+        ("multidoc_qa", [*_rows("tpo")], "its rows are for exam, those of multidoc_qa for f1"),
+        ("tpo", [], "is empty"),
+        ("tpo", ["", "  "], "is empty"),
+        ("tpo", [{"gt": "A", "evaluation": "exam"}], "no row has a key MODEL_pred"),
+        ("tpo", ["not JSON"], "no line of it is a JSON object"),
+    ],
+)
+def test_files_that_cannot_be_scored(
+    write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str], task: str, rows: list[Any], line: str
+) -> None:
+    assert line in _refusal(capsys, write(task, rows))
     assert "there is no such file" in _refusal(capsys, tmp_path / "coursera.pred.jsonl")
     (tmp_path / "empty").mkdir()
     assert "no TASK.pred.jsonl" in _refusal(capsys, tmp_path / "empty")
