@@ -28,43 +28,49 @@ _CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}")
 _NAME = re.compile(r"(?<![a-z0-9])[bcdfghjklmnpqrstvwxz]{5}(?![a-z0-9])")
 
 
+Details = dict[str, float | str | int | bool | None]
+
+
+def _f1_details(hits: int, expected: int, extra: int) -> Details:
+    """Recall, precision and F1 of lists of values, and how many are too many."""
+    precision = round(hits / (hits + extra), 4) if hits else 0.0
+    f1 = 2 * hits / (hits + extra + expected)
+    return {"recall": round(hits / expected, 4), "precision": precision, "f1": round(f1, 4), "extra": extra}
+
+
+def _counted(hits: int, expected: int, extra: int, unit: str) -> str:
+    """`2 of 3 values, 1 too many`."""
+    return f"{hits} of {expected} {unit}" + (f", {extra} too many" if extra else "")
+
+
 def set_f1_score(answer: str, reference: Reference) -> Score:
     """F1 of the values given. Details: `recall`, `precision`, `f1`, `exact`, `extra` and `missed`.
 
     `extra`: how many values too many. `missed`: ranks (from 1, in the order of `parts`) of the values that were not
     given, with commas. A reference without any value raises `ValueError`.
     """
-    wanted = [normalize_value(part) for part in reference.parts or reference.answers[:1]]
-    if not any(wanted):
+    parts = [part for part in map(normalize_value, reference.parts or reference.answers[:1]) if part]
+    if not parts:
         raise ValueError("the reference has no value to match: give parts")
     lines = normalize_lines(answer)
     if not lines:
         return Score(0.0, "empty", why="no text")
-    parts = [value for value in wanted if value]
     lines = _result(lines, [*parts, *map(normalize_value, reference.distractors)])
     plain = replace(reference, parts=tuple(parts), statement="")
-    hit = [affirms(lines, value, plain) for value in parts]
+    hits = [affirms(lines, value, plain) for value in parts]
     known = [value for value in map(normalize_value, reference.distractors) if value and value not in parts]
     wrong = list(dict.fromkeys([*(value for value in known if affirms(lines, value, plain)), *_alike(lines, parts)]))
-    recall = sum(hit) / len(parts)
-    precision = sum(hit) / (sum(hit) + len(wrong)) if any(hit) else 0.0
-    value = 2 * sum(hit) / (sum(hit) + len(wrong) + len(parts))
-    details: dict[str, float | str | int | bool | None] = {
-        "recall": round(recall, 4),
-        "precision": round(precision, 4),
-        "f1": round(value, 4),
-        "exact": value == 1,
-        "extra": len(wrong),
-        "missed": ",".join(str(rank + 1) for rank, found in enumerate(hit) if not found),
-    }
-    given = ", ".join([value for value, found in zip(parts, hit, strict=True) if found] or wrong)
-    shown = (given or flatten(lines))[:_SHOWN]
-    why = f"{sum(hit)} of {len(parts)} values" + (f", {len(wrong)} too many" if wrong else "")
+    value = 2 * sum(hits) / (sum(hits) + len(wrong) + len(parts))
+    missed = ",".join(str(rank) for rank, hit in enumerate(hits, 1) if not hit)
+    details = _f1_details(sum(hits), len(parts), len(wrong)) | {"exact": value == 1, "missed": missed}
+    shown = (", ".join([part for part, hit in zip(parts, hits, strict=True) if hit] or wrong) or flatten(lines))[
+        :_SHOWN
+    ]
     verdict: Verdict = "found" if value == 1 else "partial"
     if value == 0:
         refused = not wrong and match_score(answer, reference).verdict == "refused"
         verdict = "distractor" if set(wrong) & set(known) else "refused" if refused else "wrong"
-    return Score(value, verdict, shown, why, details)
+    return Score(value, verdict, shown, _counted(sum(hits), len(parts), len(wrong), "values"), details)
 
 
 def _result(lines: str, values: Sequence[str]) -> str:
@@ -106,32 +112,26 @@ def word_list_score(answer: str, reference: Reference) -> Score:
 
     Details: `recall`, `precision`, `f1`, `extra` (words too many). A reference without words raises `ValueError`.
     """
-    wanted = [value for value in map(normalize_value, reference.parts or reference.answers) if value]
-    if not wanted:
+    words = [value for value in map(normalize_value, reference.parts or reference.answers) if value]
+    if not words:
         raise ValueError("the reference has no words to match: give parts")
     lines = normalize_lines(answer)
     if not lines:
         return Score(0.0, "empty", why="no text")
-    said = own_words(lines, normalize(reference.question))
-    text = flatten(said)
-    known = _pattern([*wanted, *map(normalize_value, reference.distractors)])
+    stated = own_words(lines, normalize(reference.question))
+    text = flatten(stated)
+    known = _pattern([*words, *map(normalize_value, reference.distractors)])
     listed = dict.fromkeys(match[0] for match in known.finditer(text) if not is_negated(text, *match.span()))
-    right = [word for word in listed if word in wanted]
-    wrong = [word for word in listed if word not in wanted]
-    unknown = _unknown(said, known)
-    extra = len(wrong) + len(unknown)
-    value = 2 * len(right) / (len(right) + extra + len(wanted))
-    details = {
-        "recall": round(len(right) / len(wanted), 4),
-        "precision": round(len(right) / (len(right) + extra), 4) if right else 0.0,
-        "f1": round(value, 4),
-        "extra": extra,
-    }
+    right = [word for word in listed if word in words]
+    wrong = [word for word in listed if word not in words]
+    extra = len(wrong) + len(_unknown(stated, known))
+    value = 2 * len(right) / (len(right) + extra + len(words))
     verdict: Verdict = "found" if value == 1 else "partial" if right else "distractor" if wrong else "wrong"
     if verdict == "wrong" and refusal_end(text) is not None:
         verdict = "refused"
-    why = f"{len(right)} of {len(wanted)} words" + (f", {extra} too many" if extra else "")
-    return Score(value, verdict, (", ".join([*right, *wrong]) or text)[:_SHOWN], why, details)
+    shown = (", ".join([*right, *wrong]) or text)[:_SHOWN]
+    why, details = _counted(len(right), len(words), extra, "words"), _f1_details(len(right), len(words), extra)
+    return Score(value, verdict, shown, why, details)
 
 
 def _pattern(words: list[str]) -> re.Pattern[str]:
@@ -142,19 +142,20 @@ def _pattern(words: list[str]) -> re.Pattern[str]:
     return re.compile("|".join([rf"(?<![\w-])(?:{'|'.join(spaced)})(?![\w-])"] * bool(spaced) + unspaced))
 
 
-def _unknown(lines: str, known: re.Pattern[str]) -> dict[str, None]:
+def _unknown(lines: str, known: re.Pattern[str]) -> set[str]:
     """Items that are a single word of which nothing is known."""
-    found: dict[str, None] = {}
+    words = set()
     for item in _ITEMS.split(lines):
-        if len(item) > _LONGEST:
-            continue
-        bare = _ASIDE.sub("", item).rpartition(":")[2]
-        word = _NUMBERING.sub("", bare).rstrip(" .!?\"'*")
-        if not _WORD.fullmatch(word) or known.search(word) or word in _NOT_ITEMS:
-            continue
-        if refusal_end(word) is None:
-            found[word] = None
-    return found
+        if len(item) <= _LONGEST:
+            word = _NUMBERING.sub("", _ASIDE.sub("", item).rpartition(":")[2]).rstrip(" .!?\"'*")
+            if (
+                _WORD.fullmatch(word)
+                and not known.search(word)
+                and word not in _NOT_ITEMS
+                and refusal_end(word) is None
+            ):
+                words.add(word)
+    return words
 
 
 WORD_LIST = Scorer("word_list", 5, word_list_score)
@@ -181,9 +182,8 @@ def named_nodes(answer: str) -> tuple[str, ...] | None:
     end = len(text)
     for label in reversed(list(_LABEL.finditer(text))):
         rest = text[label.end() : end]
-        found = _LIST.search(rest) or _BRACED.search(rest)
-        if found:
-            return _names(next(group for group in found.groups() if group is not None))
+        if listed := _LIST.search(rest) or _BRACED.search(rest):
+            return _names(next(group for group in listed.groups() if group is not None))
         if _NONE.match(rest):
             return ()
         end = label.start()
@@ -213,17 +213,18 @@ def node_set_score(answer: str, reference: Reference) -> Score:
     value = 2 * hits / total if total else 1.0
     kinds = {node.casefold(): kind for node, kind in reference.kinds.items()}
     wrong = [node for node in named if node not in right]
-    details: dict[str, float | str | int | bool | None] = {
+    details: Details = {
         "precision": hits / len(named) if named else float(not right),
         "recall": hits / len(right) if right else float(not named),
         "exact": value == 1,
         "extra": len(wrong),
         "missed": len(right) - hits,
-        **({"invented": sum(not _is_own(node, reference.name_key) for node in wrong)} if reference.name_key else {}),
-        **{f"extra_{kind}": count for kind, count in Counter(kinds[node] for node in wrong if node in kinds).items()},
     }
-    why = f"{hits} of {len(right)} nodes" + (f", {len(wrong)} too many" if wrong else "")
+    if reference.name_key:
+        details["invented"] = sum(not _is_own(node, reference.name_key) for node in wrong)
+    details |= {f"extra_{kind}": n for kind, n in Counter(kinds[node] for node in wrong if node in kinds).items()}
     verdict: Verdict = "found" if value == 1 else "partial" if value else "wrong"
+    why = _counted(hits, len(right), len(wrong), "nodes")
     return Score(value, verdict, ", ".join(named)[:_SHOWN], why, details)
 
 
@@ -275,12 +276,11 @@ def labels_score(answer: str, reference: Reference) -> Score:
     if not right:
         raise ValueError("the reference has no label to match: give answers or parts")
     labels = [label for label in map(normalize_value, reference.labels) if label] or sorted(right)
-    given = set(map(normalize_value, reference.given))
     lines = normalize_lines(answer)
     if not lines:
         return Score(0.0, "empty", why="no text")
     text = own_words(lines, normalize(reference.question))
-    named = _named(text, labels) - given
+    named = _named(text, labels) - set(map(normalize_value, reference.given))
     shown = ", ".join(sorted(named))[:_SHOWN] or flatten(lines)[:_SHOWN]
     details = {"named": ",".join(sorted(named))}
     if named == right:
@@ -293,16 +293,12 @@ def labels_score(answer: str, reference: Reference) -> Score:
 
 def _named(lines: str, labels: Sequence[str]) -> set[str]:
     """The labels of the sentence, or clause, that decides."""
-    polar = all(label in _POLAR for label in labels)
+    polar, spelled = all(label in _POLAR for label in labels), weight(lines) <= _SPELLED
     end = conclusion(lines)
     last = lines[end.start :] if end else ""
-    for piece in (last, *(_CLAUSE if polar else _SENTENCE).split(lines, _PIECES)):
-        found = _labels_of(
-            _PREFACE.sub("", flatten(piece[:_READ])), labels, polar=polar, spelled=weight(lines) <= _SPELLED
-        )
-        if found:
-            return found
-    return set()
+    pieces = (last, *(_CLAUSE if polar else _SENTENCE).split(lines, _PIECES))
+    texts = (_PREFACE.sub("", flatten(piece[:_READ])) for piece in pieces)
+    return next(filter(None, (_labels_of(text, labels, polar=polar, spelled=spelled) for text in texts)), set())
 
 
 def _labels_of(text: str, labels: Sequence[str], *, polar: bool, spelled: bool) -> set[str]:
@@ -310,14 +306,13 @@ def _labels_of(text: str, labels: Sequence[str], *, polar: bool, spelled: bool) 
     table = {label: (label, *_POLAR.get(label, ()), *(_NUMBERS.get(label, ()) if spelled else ())) for label in labels}
     spans = [(span, label) for label, words in table.items() for word in words for span in find_whole(text, word)]
     longest: list[tuple[int, int]] = []
-    found: set[str] = set()
+    named: set[str] = set()
     for span, label in sorted(spans, key=lambda pair: pair[0].start - pair[0].end):
-        if any(low <= span.start and span.end <= high for low, high in longest):
-            continue
-        longest.append(span)
-        if polar or not is_negated(text, *span):
-            found.add(label)
-    return found
+        if not any(low <= span.start and span.end <= high for low, high in longest):
+            longest.append(span)
+            if polar or not is_negated(text, *span):
+                named.add(label)
+    return named
 
 
 LABELS = Scorer("labels", 5, labels_score)
