@@ -43,8 +43,8 @@ def save(site: Site, line: int, pairs: Sequence[tuple[str, str]], status: int = 
     return site.post(f"/jsonl/0/{line}", fields, status)
 
 
-def test_every_byte_that_nobody_edited_stays(ann: Site, source: Path) -> None:
-    before = source.read_bytes()
+def test_every_byte_that_nobody_edited_stays_and_of_two_tabs_the_second_is_told(ann: Site, source: Path) -> None:
+    before, seen = source.read_bytes(), ann.form("/jsonl/0/0")["seen"]
     assert save(ann, 0, [("What day?", "a long one"), ("Why?", "It is\r\nso."), ("", " ")]) == "/jsonl/0/0"
     was, now = before.split(b"\n"), source.with_name("days.cleaned.jsonl").read_bytes().split(b"\n")
     assert source.read_bytes() == before
@@ -52,6 +52,11 @@ def test_every_byte_that_nobody_edited_stays(ann: Site, source: Path) -> None:
     changed = {"instructions": ["What day?", "Why?"], "outputs": ["a long one", "It is\nso."]}
     assert now[0] == json.dumps({**FIRST, **changed}).encode() + b"\r"
     assert "4 lines: 1 edited, 1 without questions" in ann.page("/")
+    assert "has changed since you opened it" in save(ann, 0, [("b", "2")], 409, seen=seen)
+    assert "a long one</textarea>" in ann.page("/jsonl/0/0")
+    assert "has changed since" not in ann.page("/jsonl/0/")
+    os.utime(source, (2**31, 2**31))
+    assert "has changed since" in ann.page("/jsonl/0/")
 
 
 def test_what_was_saved_is_there_after_a_new_start_and_can_be_saved_again(ann: Site, source: Path) -> None:
@@ -61,13 +66,6 @@ def test_what_was_saved_is_there_after_a_new_start_and_can_be_saved_again(ann: S
         save(again, 1, [("Wer?", "Du")])
     line = source.with_name("days.cleaned.jsonl").read_text().splitlines()[1]
     assert json.loads(line) == {"text": "Ein Tag\ud800", "id": 7, "instructions": ["Wer?"], "outputs": ["Du"]}
-
-
-def test_of_two_tabs_the_second_is_told_and_nothing_is_lost(ann: Site, source: Path) -> None:
-    seen = ann.form("/jsonl/0/0")["seen"]
-    save(ann, 0, [("a", "1")])
-    assert "has changed since you opened it" in save(ann, 0, [("b", "2")], 409, seen=seen)
-    assert "1</textarea>" in ann.page("/jsonl/0/0")
 
 
 @pytest.mark.parametrize(
@@ -107,13 +105,6 @@ def test_texts_and_names_are_shown_as_they_are(tmp_path: Path) -> None:
             assert "<script>alert" not in text
             assert "<b>&" not in text
         assert "&lt;script&gt;" in site.client.get("/jsonl/0/0/document").text
-
-
-def test_a_source_that_changes_later_is_told(ann: Site, source: Path) -> None:
-    save(ann, 0, [("a", "1")])
-    assert "has changed since" not in ann.page("/jsonl/0/")
-    os.utime(source, (2**31, 2**31))
-    assert "has changed since" in ann.page("/jsonl/0/")
 
 
 @given(

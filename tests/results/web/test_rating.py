@@ -60,42 +60,30 @@ def test_nobody_sees_whose_answer_it_is_and_each_has_an_order(tmp_path: Path) ->
 def test_a_rating_is_saved_at_once_and_the_next_open_question_comes(tmp_path: Path) -> None:
     folder = write_predictions(tmp_path / "p", {"one": ["a", "b"], "two": ["c", "d"]})
     with opened(folder) as ann:
+        seen = ann.form("/rating/0")["seen"]
         assert rate(ann, 0, 1, 4) == "/rating/0"
+        assert "has changed since you" in ann.post(
+            "/rating/0/rate", {"seen": seen, "comment": ["", ""], "rate": "0:1"}, 409
+        )
         assert pressed(ann, 0) == ["1:4"]
+        for wrong in ({"rate": "0:6"}, {"rate": "9:1"}, {"rate": "x"}, {"comment": []}):
+            assert rate(ann, 0, 0, 1, status=400, **wrong).startswith("rate:")
         assert rate(ann, 0, 0, 2, comment=["good", ""]) == "/rating/1"
         assert "1 rated" in ann.page("/rating/")
         assert pressed(Site(ann.address, "Bob"), 0) == []
         rate(ann, 0, 1, 4)  # once more takes it back
         assert pressed(ann, 0) == ["0:2"]
+        seen = ann.form("/rating/1")["seen"]
+        ann.post("/rating/1/skip", {"seen": seen, "reason": "no <sense>"})
+        assert "You skipped this question: no <sense>" in ann.page("/rating/1")
+        rate(ann, 1, 0, 3)
+        assert "You skipped" not in ann.page("/rating/1")
     with opened(folder) as again:  # a new start
         assert pressed(again, 0) == ["0:2"]
         assert "good</textarea>" in again.page("/rating/0")
-
-
-def test_another_tab_does_not_write_over_what_was_said_since(tmp_path: Path) -> None:
-    with opened(write_predictions(tmp_path / "p", {"one": ["a"], "two": ["b"]})) as ann:
-        seen = ann.form("/rating/0")["seen"]
-        rate(ann, 0, 0, 5)
-        line = ann.post("/rating/0/rate", {"seen": seen, "comment": ["", ""], "rate": "0:1"}, 409)
-        assert "has changed since you opened it" in line
-        assert pressed(ann, 0) == ["0:5"]
-
-
-def test_a_question_is_skipped_with_a_reason_until_it_is_rated(tmp_path: Path) -> None:
-    with opened(write_predictions(tmp_path / "p", {"one": ["a", "b"]})) as ann:
-        seen = ann.form("/rating/0")["seen"]
-        assert ann.post("/rating/0/skip", {"seen": seen, "reason": "no <sense>"}) == "/rating/1"
-        assert "You skipped this question: no <sense>" in ann.page("/rating/0")
-        assert "1 skipped" in ann.page("/rating/")
-        rate(ann, 0, 0, 3)
-        assert "You skipped" not in ann.page("/rating/0")
-
-
-@pytest.mark.parametrize("wrong", [{"rate": "0:6"}, {"rate": "9:1"}, {"rate": "x"}, {"comment": []}])
-def test_what_is_no_rating_is_refused(tmp_path: Path, wrong: Mapping[str, Any]) -> None:
-    with opened(write_predictions(tmp_path / "p", {"one": ["a"]})) as ann:
-        assert rate(ann, 0, 0, 1, status=400, **wrong).startswith("rate:")
-        assert pressed(ann, 0) == []
+    write_predictions(folder, {"one": ["changed", "b"], "two": ["changed", "d"]})
+    with opened(folder) as again:  # ratings are of a text
+        assert pressed(again, 0) == []
 
 
 def test_results_wait_until_they_are_asked_for_and_what_comes_later_is_left_out(tmp_path: Path) -> None:
@@ -170,20 +158,23 @@ def shown(items: RatedItems) -> list[tuple[str, dict[str, str]]]:
     return [(item.question, {each.model: each.text for same in item.answers for each in same}) for item in items.items]
 
 
-def test_files_of_several_models_are_joined_by_question_and_reference(tmp_path: Path) -> None:
+def test_answers_are_joined_by_question_and_reference_and_time(tmp_path: Path) -> None:
     write_predictions(tmp_path, {"one": ["a", "b"], "two": ["c", "d", "e"]})
     assert shown(read(tmp_path)) == [
         ("question 0?", {"one_pred": "a", "two_pred": "c"}),
         ("question 1?", {"one_pred": "b", "two_pred": "d"}),
         ("question 2?", {"two_pred": "e"}),
     ]
-
-
-def test_rows_for_people_are_taken_alone_where_a_file_has_such(tmp_path: Path) -> None:
-    rows = [{"query": kind, "gt": "g", "m_pred": "x", "evaluation": kind} for kind in ("f1", "human", "LLM")]
-    path = write_rows(tmp_path / "all.pred.jsonl", rows)
-    assert [item.question for item in read(path).items] == ["human"]
-    write_rows(path, rows[::2])
+    for name in ("one", "two"):
+        rows = [{"query": "q", "gt": "g", f"{name}_pred": f"{name} {at}"} for at in range(2)]
+        write_rows(tmp_path / f"{name}.pred.jsonl", rows)
+    items = read(tmp_path)
+    assert shown(items) == [("q", {"one_pred": f"one {at}", "two_pred": f"two {at}"}) for at in range(2)]
+    assert len({item.id for item in items.items}) == 2
+    kinds = [{"query": kind, "gt": "g", "m_pred": "x", "evaluation": kind} for kind in ("f1", "human", "LLM")]
+    path = write_rows(tmp_path / "all" / "all.pred.jsonl", kinds)
+    assert [item.question for item in read(path).items] == ["human"], "rows for people alone, where a file has such"
+    write_rows(path, kinds[::2])
     assert [item.question for item in read(path).items] == ["f1", "LLM"]
 
 
@@ -196,15 +187,6 @@ def test_a_file_of_references_in_the_folder_has_models_more_and_the_documents(tm
     assert items.is_grouped
     with opened(tmp_path) as ann:
         assert "The document." in ann.page("/rating/0/document")
-
-
-def test_a_question_that_comes_twice_is_two_items(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        rows = [{"query": "q", "gt": "g", f"{name}_pred": f"{name} {at}"} for at in range(2)]
-        write_rows(tmp_path / f"{name}.pred.jsonl", rows)
-    items = read(tmp_path)
-    assert shown(items) == [("q", {"one_pred": f"one {at}", "two_pred": f"two {at}"}) for at in range(2)]
-    assert len({item.id for item in items.items}) == 2
 
 
 def test_two_files_of_one_model_are_two_models_where_they_answer_the_same(tmp_path: Path) -> None:
@@ -248,30 +230,16 @@ def test_a_question_of_runs_is_rated_in_one_of_its_contexts(tmp_path: Path, make
         write_json(tmp_path / model / "results.json", run_report(records))
     items = read(tmp_path).items
     (once,) = sample_items(items, None)
+    questions = read(write_predictions(tmp_path / "p", {"one": [f"text {at}" for at in range(9)]})).items
+    drawn = sample_items(questions, 4)
+    assert (len(drawn), drawn) == (4, sample_items(questions[::-1], 4)[::-1]), "the same for everyone"
     assert once.plain
     assert sum(map(len, once.answers)) == 2, "both models answered in it"
-
-
-def test_a_sample_of_questions_is_the_same_for_everyone(tmp_path: Path) -> None:
-    items = read(write_predictions(tmp_path, {"one": [f"text {at}" for at in range(9)]})).items
-    drawn = sample_items(items, 4)
-    assert len(drawn) == 4
-    assert drawn == sample_items(items[::-1], 4)[::-1]
 
 
 def test_a_run_that_is_not_finished_is_read_from_its_journal(tmp_path: Path, make_record: Callable[..., Any]) -> None:
     (tmp_path / "journal.jsonl").write_text(f"{line_of(make_record(answer='4711', response={}))}\n")
     assert shown(read(tmp_path)) == [("What is the code?", {"mock": "4711"})]
-
-
-def test_ratings_are_of_a_text(tmp_path: Path) -> None:
-    """Another answer under the same name is another answer, and is to be rated again."""
-    folder = write_predictions(tmp_path / "p", {"one": ["a", "b"]})
-    with opened(folder) as ann:
-        rate_all(ann, {"a": 5, "b": 5})
-    write_predictions(folder, {"one": ["a", "changed"]})
-    with opened(folder) as ann:
-        assert "1 rated" in ann.page("/rating/")
 
 
 def rating(rater: str, model: str, question: int, level: int) -> AnswerRating:
