@@ -11,10 +11,9 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from needlework.core.errors import InputError, printable
 from needlework.haystack_fixtures.documents.near_copies import twins
@@ -86,62 +85,68 @@ def run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
     checked = check_rows(rows, folder, groups, index)
     if options.model:
         with closing(open_model(options, open_judge, _ANSWER_TOKENS)) as model:
-            checked = _closed_book(checked, model, replies)
+            checked = _ask_closed_book(checked, model, replies)
     if options.checker:
         with closing(open_model(options, open_judge, _VERDICT_TOKENS, "--checker")) as model:
-            checked = _compare_documents(checked, folder, index, model, replies)
-    write_questions_file(out, {each.key: _row(rows[each.key], each) for each in checked})
-    for line in _lines(checked, folder, rows):
-        print(line)
-    for line in folder_lines(folder, groups, every=options.list_left_out):
+            checked = _ask_about_documents(checked, folder, index, model, replies)
+    facts = {
+        row.key: {"status": row.status, "reasons": [str(reason) for reason in row.reasons], **row.facts}
+        for row in checked
+    }
+    plain = {key: {name: value for name, value in row.items() if name not in _FACTS} for key, row in rows.items()}
+    write_questions_file(out, {key: plain[key] | facts[key] for key in facts})
+    is_missing = any(reason.kind in _MISSING for row in checked for reason in row.reasons)
+    print(f"{len(checked)} questions about {len(folder.documents)} documents")
+    for line in (*_count_lines(checked, rows), *folder_lines(folder, groups, every=options.list_left_out)):
         print(line)
     print(printable(f"written to {out}"))
-    is_missing = any(reason.kind in _MISSING for each in checked for reason in each.reasons)
-    open_pairs = sum(each.status == "review" and not is_decided(rows[each.key]) for each in checked)
-    for line in _next_lines(options.documents, str(out), open_pairs, is_missing=is_missing):
-        print(printable(line))
+    if is_missing:
+        print("next: the same command again; it asks for the replies that are missing")
+    if open_pairs := sum(row.status == "review" and not is_decided(rows[row.key]) for row in checked):
+        serve = shlex.join(["needlework", "serve", str(out), "--documents", options.documents])
+        print(printable(f"next: decide on {open_pairs} to review: {serve}"))
+    words = ["--preset", "own-documents", "--documents", options.documents, "--questions", str(out)]
+    print(printable(f"next: {shlex.join(['pytest', 'benchmarks', *words])} --model SPEC"))
     return 1 if is_missing else 0
 
 
-def _closed_book(checked: Sequence[CheckedQuestion], model: JudgeModel, replies: Path) -> list[CheckedQuestion]:
+def _ask_closed_book(checked: Sequence[CheckedQuestion], model: JudgeModel, replies: Path) -> list[CheckedQuestion]:
     """Ask each question alone; where the answer is right, the model knows it without the document."""
     spec = model.identity.get("spec")
+    about = {"model": spec, "probe": "closed book"}
     questions = {
-        each.key: question_to(
-            model, _CLOSED_BOOK, each.question.question, {"model": spec, "probe": "closed book", "item": each.key}
-        )
-        for each in checked
-        if each.question
+        row.key: question_to(model, _CLOSED_BOOK, row.question.question, {**about, "item": row.key})
+        for row in checked
+        if row.question
     }
     all_replies = ask_all(questions.values(), model, _read_answer, replies, fields=_is_replied)
+    probed = []
+    for row in checked:
+        replied = all_replies.to(questions[row.key]) if row.question else None
+        answer = replied.value(_read_answer) if replied else None
+        if row.question is None or replied is None:
+            probed.append(row)
+        elif answer is None:
+            probed.append(row.with_more({}, Reason("review", "not probed", replied.problem)))
+        else:
+            is_known, shown = _is_right(row.question, answer), answer[:_LONGEST]
+            reason = Reason("reject", "known without the document", f"asked alone, the model says {shown!r}")
+            facts = {"closed_book": {"model": spec, "known": is_known, "answer": shown}}
+            probed.append(row.with_more(facts, *[reason] * is_known))
+    return probed
 
-    def with_reply(each: CheckedQuestion) -> CheckedQuestion:
-        if each.question is None:
-            return each
-        replied = all_replies.to(questions[each.key])
-        answer = replied.value(_read_answer)
-        if answer is None:
-            return each.with_more({}, Reason("review", "not probed", replied.problem))
-        is_known, shown = _is_right(each.question, answer), answer[:_LONGEST]
-        reason = Reason("reject", "known without the document", f"asked alone, the model says {shown!r}")
-        return each.with_more(
-            {"closed_book": {"model": spec, "known": is_known, "answer": shown}}, *[reason] * is_known
-        )
 
-    return [with_reply(each) for each in checked]
-
-
-def _compare_documents(
+def _ask_about_documents(
     checked: Sequence[CheckedQuestion], folder: DocumentSet, index: DocumentIndex, model: JudgeModel, replies: Path
 ) -> list[CheckedQuestion]:
     """Show the model each question with its document, and with the other documents that are nearest to it."""
-    questions = {each.key: _with_documents(each, folder, index, model) for each in checked}
+    questions = {row.key: _with_documents(row, folder, index, model) for row in checked}
     flat = [question for by_document in questions.values() for question in by_document.values()]
     all_replies = ask_all(flat, model, _read_verdict, replies, fields=_is_replied, correct=corrected)
 
-    def with_replies(each: CheckedQuestion) -> CheckedQuestion:
+    def with_replies(row: CheckedQuestion) -> CheckedQuestion:
         reasons, facts = [], []
-        for number, (name, question) in enumerate(questions[each.key].items()):
+        for number, (name, question) in enumerate(questions[row.key].items()):
             replied = all_replies.to(question)
             if replied.problem:
                 reasons.append(Reason("review", "not checked", replied.problem))
@@ -149,43 +154,35 @@ def _compare_documents(
             answer = _read_verdict(replied.replies[-1])
             shown = None if answer is None else answer[:_LONGEST]
             facts.append({"document": name, "answer": shown})
-            assert each.question is not None
-            if number == 0:
-                reasons += _reasons_of_document(each.question, answer)
-            elif shown is not None:
+            assert row.question is not None
+            if number and shown is not None:
                 detail = f"the checker finds {shown!r} in {name!r}"
                 reasons.append(Reason("review", "answered by another document", detail))
-        if not questions[each.key]:
-            return each
-        return each.with_more({"checker": {"model": model.identity.get("spec"), "documents": facts}}, *reasons)
+            elif not number and answer is None:
+                reasons.append(Reason("reject", "not answerable from its document", "says the checker"))
+            elif not number and not _is_right(row.question, answer or ""):
+                reasons.append(Reason("review", "another answer", f"the checker answers {shown!r} from the document"))
+        checker = {"checker": {"model": model.identity.get("spec"), "documents": facts}}
+        return row.with_more(checker, *reasons) if questions[row.key] else row
 
-    return [with_replies(each) for each in checked]
+    return list(map(with_replies, checked))
 
 
 def _with_documents(
-    each: CheckedQuestion, folder: DocumentSet, index: DocumentIndex, model: JudgeModel
+    row: CheckedQuestion, folder: DocumentSet, index: DocumentIndex, model: JudgeModel
 ) -> dict[str, JudgeQuestion]:
     """The question about each document, first its own. Raises `InputError` where a window has no room for one."""
-    pair = each.question
+    pair = row.question
     document = folder.named(pair.document) if pair else None
-    if pair is None or document is None:
-        return {}
     questions = {}
-    for name in (document.name, *nearest(index, pair.question, each.documents, OTHERS)):
-        text = index.documents[index.numbers[name]].text
+    if pair and document:
         around = _CHECKER + _CHECKED.format(document="", question=pair.question)
-        user = _CHECKED.format(document=model.shortened(text, around), question=pair.question)
-        about = {"model": model.identity.get("spec"), "probe": "document", "item": pair.key, "document": name}
-        questions[name] = question_to(model, _CHECKER, user, about)
+        for name in (document.name, *nearest(index, pair.question, row.documents, OTHERS)):
+            text = model.shortened(index.documents[index.numbers[name]].text, around)
+            about = {"model": model.identity.get("spec"), "probe": "document", "item": pair.key, "document": name}
+            user = _CHECKED.format(document=text, question=pair.question)
+            questions[name] = question_to(model, _CHECKER, user, about)
     return questions
-
-
-def _reasons_of_document(pair: DocumentQuestion, answer: str | None) -> list[Reason]:
-    if answer is None:
-        return [Reason("reject", "not answerable from its document", "says the checker")]
-    if _is_right(pair, answer):
-        return []
-    return [Reason("review", "another answer", f"the checker answers {answer[:_LONGEST]!r} from the document")]
 
 
 def _is_right(pair: DocumentQuestion, answer: str) -> bool:
@@ -211,33 +208,15 @@ def _is_replied(_question: JudgeQuestion, replied: Replied) -> dict[str, bool]:
     return {"replied": not replied.problem}
 
 
-def _row(row: Mapping[str, Any], each: CheckedQuestion) -> dict[str, Any]:
-    plain = {name: value for name, value in row.items() if name not in _FACTS}
-    return plain | {"status": each.status, "reasons": [str(reason) for reason in each.reasons], **each.facts}
-
-
-def _lines(checked: Sequence[CheckedQuestion], folder: DocumentSet, rows: Rows) -> Iterator[str]:
-    yield f"{len(checked)} questions about {len(folder.documents)} documents"
-    counts: Counter[str] = Counter(each.status for each in checked)
+def _count_lines(checked: Sequence[CheckedQuestion], rows: Rows) -> Iterator[str]:
+    counts: Counter[str] = Counter(row.status for row in checked)
     yield from aligned([("status", "questions"), *((status, str(counts[status])) for status in STATUSES)], names=1)
     reasons: Counter[tuple[str, str]] = Counter(
-        kind for each in checked for kind in {(reason.status, reason.kind) for reason in each.reasons}
+        kind for row in checked for kind in {(reason.status, reason.kind) for reason in row.reasons}
     )
     if reasons:
         yield "why, and how many (a question may have several reasons):"
     for (status, kind), count in sorted(reasons.items(), key=lambda item: (STATUSES.index(item[0][0]), -item[1])):
         yield f"- {status}, {kind}: {count}"
-    decided = sum(map(is_decided, rows.values()))
-    if decided:
+    if decided := sum(map(is_decided, rows.values())):
         yield f"decisions of people: {decided}; they count whatever the check says"
-
-
-def _next_lines(folder: str, out: str, open_pairs: int, *, is_missing: bool) -> Iterator[str]:
-    """Commands that follow."""
-    if is_missing:
-        yield "next: the same command again; it asks for the replies that are missing"
-    if open_pairs:
-        serve = shlex.join(["needlework", "serve", out, "--documents", folder])
-        yield f"next: decide on {open_pairs} to review: {serve}"
-    words = ["pytest", "benchmarks", "--preset", "own-documents", "--documents", folder, "--questions", out]
-    yield f"next: {shlex.join(words)} --model SPEC"

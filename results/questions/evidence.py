@@ -38,21 +38,18 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class CheckedQuestion:
-    """One row. `question`: none where it cannot be asked. `documents`: its own, the supporting ones, and their twins.
-
-    `facts`: fields of the row beside status and reasons.
-    """
+    """One row of the file of questions."""
 
     key: str
-    question: DocumentQuestion | None = None
-    documents: frozenset[str] = frozenset()
+    question: DocumentQuestion | None = None  # none where it cannot be asked
+    documents: frozenset[str] = frozenset()  # its own, the supporting ones, and their twins
     reasons: tuple[Reason, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)  # fields of the row beside status and reasons
 
     @property
     def status(self) -> Status:
         """The worst status of its reasons."""
-        return max((each.status for each in self.reasons), key=_ORDER.index, default="accept")
+        return max((reason.status for reason in self.reasons), key=_ORDER.index, default="accept")
 
     def with_more(self, facts: Mapping[str, Any], *reasons: Reason) -> CheckedQuestion:
         """The same with further facts and reasons."""
@@ -65,7 +62,7 @@ def check_rows(
     """Check every row against the documents, without a model."""
     groups = {name: group for group in twins for name in group}
     checked: dict[str, CheckedQuestion] = {}
-    same: dict[str, list[CheckedQuestion]] = defaultdict(list)
+    same: dict[str, list[CheckedQuestion]] = defaultdict(list)  # by the words of the question
     for key, row in rows.items():
         try:
             question = question_of(key, row)
@@ -75,8 +72,8 @@ def check_rows(
         checked[key] = _check(question, folder, groups, index)
         same[normalize_value(question.question)].append(checked[key])
     for group in same.values():
-        for at, each in enumerate(group):
-            checked[each.key] = each.with_more({}, *_of_equal_questions(at, group))
+        for number, question_row in enumerate(group):
+            checked[question_row.key] = question_row.with_more({}, *_of_equal_questions(number, group))
     return list(checked.values())
 
 
@@ -97,7 +94,7 @@ def _check(
             reasons.append(Reason("review", "no such supporting document", repr(name)))
         else:
             names.append(supporting.name)
-    documents = frozenset(name for each in names for name in groups.get(each, (each,)))
+    documents = frozenset(twin for name in names for twin in groups.get(name, (name,)))
     support = index.support(question.answers, [index.numbers[name] for name in names])
     if support == 0:
         reasons.append(Reason("reject", "not supported", f"no word of the answer stands in {document.name!r}"))
@@ -115,13 +112,13 @@ def _check(
     return CheckedQuestion(question.key, question, documents, tuple(reasons), facts)
 
 
-def _of_equal_questions(at: int, group: Sequence[CheckedQuestion]) -> list[Reason]:
+def _of_equal_questions(number: int, group: Sequence[CheckedQuestion]) -> list[Reason]:
     """What follows from the others of a group whose question is the same."""
-    documents = group[at].documents
-    earlier = next((each for each in group[:at] if each.documents & documents), None)
+    documents = group[number].documents
+    earlier = next((row for row in group[:number] if row.documents & documents), None)
     if earlier:
         return [Reason("reject", "asked twice", f"the same question about the same document is {earlier.key!r}")]
-    others = [each.key for each in group if each.documents and not each.documents & documents]
+    others = [row.key for row in group if row.documents and not row.documents & documents]
     if not others or not documents:
         return []
     detail = ", ".join(map(repr, others[:_SHOWN]))
@@ -165,10 +162,10 @@ class DocumentIndex:
 
     def __init__(self, documents: Sequence[OwnDocument]) -> None:
         self.documents = tuple(documents)
-        self.numbers = {each.name: number for number, each in enumerate(self.documents)}
+        self.numbers = {document.name: number for number, document in enumerate(self.documents)}
         holders: dict[str, list[int]] = defaultdict(list)
-        for number, each in enumerate(self.documents):
-            for word in words_to_look_up(each.text):
+        for number, document in enumerate(self.documents):
+            for word in words_to_look_up(document.text):
                 holders[word].append(number)
         self._holders = {word: np.array(numbers, np.int32) for word, numbers in holders.items()}
 
