@@ -13,7 +13,7 @@ from needlework.results.pictures.draw import COLORS
 from needlework.results.pictures.files import BOTH, parse_formats, write_charts, write_combined
 from needlework.results.records.run_folder import MANIFEST
 from needlework.results.report.chart import BarChart, Chart
-from needlework.results.report.charts import bar_models, bar_rows, panel_heatmap
+from needlework.results.report.charts import bar_chart, panel_heatmap
 from needlework.results.report.sections import section_charts
 from needlework.results.statistics.panels import Panel
 from needlework.results.statistics.suites.ruler import TASKS
@@ -67,12 +67,11 @@ def _bars(options: argparse.Namespace) -> list[Path]:
     models = [model for _, report in runs for model in report.models]
     # A model of several runs is named with its run.
     named = [(run if any(models.count(model) > 1 for model in report.models) else "", report) for run, report in runs]
-    rows, shown = bar_rows(named), bar_models(named)
-    if len(shown) > len(COLORS):
-        raise InputError("--bars", len(shown), f"that many bars cannot be told apart: at most {len(COLORS)}")
-    if not rows:
+    chart = bar_chart(named, options.title or "Score by task")
+    if len(chart.models) > len(COLORS):
+        raise InputError("--bars", len(chart.models), f"that many bars cannot be told apart: at most {len(COLORS)}")
+    if not chart.rows:
         raise InputError("FILE", options.files[0], "has no scores: give run folders or results.json")
-    chart = BarChart("bars", options.title or "Score by task", rows, shown)
     return write_charts([chart], options.out or _folder(options.files[0]), options.format)
 
 

@@ -192,7 +192,7 @@ def dark(color: Rgb) -> bool:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.179
 
 
-LATIN = "DejaVu Sans"  # ships with matplotlib, so that it is always there
+_LATIN = "DejaVu Sans"  # ships with matplotlib, so that it is always there
 # Installed fonts with Chinese characters, the best known first (Linux, then macOS, then Windows).
 _CJK_FAMILIES = (
     *("Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "Noto Sans CJK JP"),
@@ -204,43 +204,26 @@ _BOLD = 700
 _PACKAGED = ("mplfonts", "fonts", "NotoSansCJKsc-Regular.otf")
 
 
-@dataclass(frozen=True, slots=True)
-class Fonts:
-    """Font families in the order of preference, and the characters of the text that none of them has."""
-
-    families: tuple[str, ...]
-    missing: frozenset[str] = frozenset()
-
-    def displayable(self, text: str) -> str:
-        """Return `text` with a box for each character that no font has, as a browser would show it."""
-        return "".join("□" if character in self.missing else character for character in text)
-
-
-def fonts_for(text: str) -> Fonts:
-    """Choose fonts that have every character of `text`; warns when there is none."""
+def font_families(text: str) -> list[str]:
+    """Return matplotlib's font families for `text`; warn where none of them has a character, which is then a box."""
     from matplotlib import font_manager
 
-    missing = _missing(text, font_manager.findfont(LATIN))
-    if not missing:
-        return Fonts((LATIN,))
-    path = cjk_font()
+    families, missing = [_LATIN], _missing(text, font_manager.findfont(_LATIN))
+    path = cjk_font() if missing else None
     if path is not None:
+        families.append(_register(path))
         missing = _missing("".join(missing), str(path))
-        families: tuple[str, ...] = (LATIN, _register(path))
-    else:
-        families = (LATIN,)
     if missing:
-        shown = "".join(sorted(missing))[:20]
         warnings.warn(
-            f"no font for {shown!r} in a heatmap's labels: boxes are drawn. `pip install 'needlework[demo]'` has a"
-            " font with Chinese characters",
+            f"no font for {''.join(sorted(missing))[:20]!r} in a picture's labels: boxes are drawn. `pip install"
+            " 'needlework[demo]'` has a font with Chinese characters",
             stacklevel=2,
         )
-    return Fonts(families, frozenset(missing))
+    return families
 
 
 def cjk_font() -> Path | None:
-    """Find a font file with Chinese characters: of the package mplfonts, else an installed one; `None` without."""
+    """Return a font file with Chinese characters: of the package mplfonts, else an installed one."""
     # Looked up, never imported: installed without its dependencies the package cannot be imported.
     package = importlib.util.find_spec(_PACKAGED[0])
     for folder in (package.submodule_search_locations or ()) if package else ():
@@ -257,7 +240,7 @@ def _missing(text: str, path: str) -> set[str]:
     from matplotlib import font_manager
 
     covered = font_manager.get_font(path).get_charmap()
-    return {character for character in text if ord(character) not in covered and character != "\n"}
+    return {character for character in set(text) - {"\n"} if ord(character) not in covered}
 
 
 def _register(path: Path) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from needlework.results.report.chart import BarChart, BarRow, Chart, ChartLine, Heatmap, HeatmapCell, LineChart
-from needlework.results.style import Fonts, between, dark, display_width, fit
+from needlework.results.style import between, dark, display_width, fit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +25,7 @@ _LINE = 1.45  # height of a line over its font size
 _LETTER = 0.6  # mean width of a letter over its font size
 _SMALLEST = 4.5  # points; smaller numbers cannot be read in print
 _MARGIN = 0.15  # inches
-ACROSS = 3  # heatmaps side by side before a combined figure starts a new row
+_ACROSS = 3  # heatmaps side by side before a combined figure starts a new row
 _MANY = 4_000  # cells; above, an SVG holds the grid as one image instead of that many shapes
 _TITLE_LINES = 3
 _NAME = 46  # columns of a name of a row
@@ -37,7 +37,7 @@ def figure_size(chart: Chart) -> tuple[float, float]:
     return width, height + _head_height(chart, width)
 
 
-def draw_chart(figure: Figure, chart: Chart, fonts: Fonts) -> None:
+def draw_chart(figure: Figure | SubFigure, chart: Chart) -> None:
     """Draw a chart below its title."""
     width, height = _body_size(chart)
     head, body = figure.subfigures(2, 1, squeeze=False, height_ratios=[_head_height(chart, width), height])[:, 0]
@@ -46,19 +46,19 @@ def draw_chart(figure: Figure, chart: Chart, fonts: Fonts) -> None:
     for lines, size, weight in ((titles, _TITLE, "bold"), (subtitles, _SUBTITLE, "normal")):
         for line in lines:
             style: dict[str, Any] = {"size": size, "weight": weight, "color": INK if weight == "bold" else SOFT}
-            head.text(_MARGIN / width, 1 - y / _head_height(chart, width), fonts.displayable(line), va="top", **style)
+            head.text(_MARGIN / width, 1 - y / _head_height(chart, width), line, va="top", **style)
             y += size * _LINE / 72
     if isinstance(chart, Heatmap):
         axes = body.subplots()
         mesh = _draw_heatmap(axes, chart)
         if chart.scale.label:
             _draw_scale(body, mesh, axes, chart)
-        if handles := _heatmap_handles([chart]):
+        if handles := _heatmap_handles(chart):
             _legend(body, handles, 2)
     elif isinstance(chart, LineChart):
-        _draw_lines(body, chart, fonts)
+        _draw_lines(body, chart)
     else:
-        _draw_bars(body, chart, fonts)
+        _draw_bars(body, chart)
 
 
 def _head_lines(chart: Chart, width: float) -> tuple[list[str], list[str]]:
@@ -106,25 +106,17 @@ def _summary_height(chart: Heatmap) -> float:
 def combined_size(charts: Sequence[Heatmap]) -> tuple[float, float]:
     """Width and height of a figure of several heatmaps, in inches."""
     sizes = [figure_size(chart) for chart in charts]
-    rows = -(-len(charts) // ACROSS)
-    return min(ACROSS, len(charts)) * max(w for w, _ in sizes), rows * max(h for _, h in sizes) + 0.8
+    columns, rows = min(_ACROSS, len(charts)), -(-len(charts) // _ACROSS)
+    return columns * max(width for width, _ in sizes), rows * max(height for _, height in sizes) + 0.5
 
 
-def draw_combined(figure: Figure, charts: Sequence[Heatmap], heading: str, fonts: Fonts) -> None:
-    """Draw heatmaps side by side, with one scale and one legend."""
-    places = [*figure.subplots(-(-len(charts) // ACROSS), min(ACROSS, len(charts)), squeeze=False).flat]
-    columns = int(figure_size(charts[0])[0] * 72 / (10 * _LETTER)) - 8
-    for axes, chart in zip(places, charts, strict=False):
-        mesh = _draw_heatmap(axes, chart)
-        title = "\n".join(wrap(fonts.displayable(chart.title), columns, max_lines=2, placeholder="…"))
-        axes.set_title(title, loc="left", fontsize=10, weight="bold", color=INK)
-    for axes in places[len(charts) :]:
-        axes.remove()
-    _draw_scale(figure, mesh, places[: min(ACROSS, len(charts))], charts[0])
+def draw_combined(figure: Figure, charts: Sequence[Heatmap], heading: str) -> None:
+    """Draw heatmaps side by side below a heading."""
     if heading:
-        figure.suptitle(fonts.displayable(heading), x=0.01, ha="left", fontsize=14, weight="bold", color=INK)
-    if handles := _heatmap_handles(charts):
-        _legend(figure, handles, 3)
+        figure.suptitle(heading, x=0.01, ha="left", fontsize=14, weight="bold", color=INK)
+    parts = figure.subfigures(-(-len(charts) // _ACROSS), min(_ACROSS, len(charts)), squeeze=False)
+    for part, chart in zip(parts.flat, charts, strict=False):
+        draw_chart(part, chart)
 
 
 def _draw_scale(figure: Figure | SubFigure, mesh: Any, axes: Any, chart: Heatmap) -> None:
@@ -259,36 +251,33 @@ def _spread(labels: Sequence[str], room: float) -> list[int]:
     return [at for at in range(len(labels)) if (last - at) % step == 0]
 
 
-def _heatmap_handles(charts: Sequence[Heatmap]) -> list[Any]:
+def _heatmap_handles(chart: Heatmap) -> list[Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     paper: dict[str, Any] = {"facecolor": PAPER, "edgecolor": SOFT, "linewidth": 0.5}
-    handles: list[Any] = [
-        Patch(hatch=mark.hatch, label=mark.legend, **paper)
-        for mark in dict.fromkeys(mark for chart in charts for mark in chart.marks)
-    ]
-    if any(chart.is_partial for chart in charts):
+    handles: list[Any] = [Patch(hatch=mark.hatch, label=mark.legend, **paper) for mark in chart.marks]
+    if chart.is_partial:
         corner: dict[str, Any] = {"linestyle": "none", "marker": (3, 0, -45), "mfc": "white", "mec": INK}
         handles.append(Line2D([], [], label="some trials without a score", **corner))
-    if any(chart.has_blanks for chart in charts):
+    if chart.has_blanks:
         handles.append(Patch(facecolor="white", edgecolor=FRAME, linewidth=0.5, label="not run"))
     return handles
 
 
-def _draw_lines(figure: SubFigure, chart: LineChart, fonts: Fonts) -> None:
+def _draw_lines(figure: SubFigure, chart: LineChart) -> None:
     """A line for each series; bars are 95 % intervals, a cross is a place where no trial has a score."""
     axes = figure.subplots()
     for at, line in enumerate(chart.lines):
         aside = 0.007 * (at - (len(chart.lines) - 1) / 2)
-        _draw_line(axes, chart, line, at, aside, fonts)
+        _draw_line(axes, chart, line, at, aside)
     for span in chart.spans:
         first, last, middle = chart.shares([span.first, span.last, (span.first + span.last) / 2])
         color = _FALL if span.is_fall else _RISE
         axes.axvspan(first, last, color=color, alpha=0.14, linewidth=0)
         axes.axvline(middle, color=color, linewidth=1.4, linestyle="--")
     ticks = chart.ticks(80)
-    axes.set_xticks([share for share, _ in ticks], [fonts.displayable(label) for _, label in ticks])
+    axes.set_xticks([share for share, _ in ticks], [label for _, label in ticks])
     axes.set_xlim(-0.03, 1.03)
     axes.set_yticks(range(0, 101, 20))
     axes.set_ylim(-4, 104)
@@ -299,7 +288,7 @@ def _draw_lines(figure: SubFigure, chart: LineChart, fonts: Fonts) -> None:
         _legend(figure, axes.get_legend_handles_labels()[0], _legend_columns(chart))
 
 
-def _draw_line(axes: Axes, chart: LineChart, line: ChartLine, at: int, aside: float, fonts: Fonts) -> None:
+def _draw_line(axes: Axes, chart: LineChart, line: ChartLine, at: int, aside: float) -> None:
     color = COLORS[at % len(COLORS)] if line.is_joined else INK
     mark, dash = _MARKS[at % len(_MARKS)], _DASHES[at % len(_DASHES)]
     places = [share + aside for share in chart.shares([point.x for point in line.points])]
@@ -315,7 +304,7 @@ def _draw_line(axes: Axes, chart: LineChart, line: ChartLine, at: int, aside: fl
         [x for x, _, _ in drawn],
         [score for _, _, score in drawn],
         yerr=[below, above],
-        label=f"{fonts.displayable(fit(line.name, _NAME, '…'))} ({n})",
+        label=f"{fit(line.name, _NAME, '…')} ({n})",
         color=color,
         marker=mark,
         linestyle=dash if line.is_joined else "none",
@@ -337,15 +326,15 @@ def _bar_step(chart: BarChart) -> float:
     return 0.18 * len(chart.models) + 0.14
 
 
-def _draw_bars(figure: SubFigure, chart: BarChart, fonts: Fonts) -> None:
+def _draw_bars(figure: SubFigure, chart: BarChart) -> None:
     """A row for each task, a bar for each model; lines are 95 % intervals."""
     axes = figure.subplots()
     count = len(chart.models)
     step = _bar_step(chart) / 0.18  # in bars
     for at, row in enumerate(chart.rows):
-        _draw_bar_row(axes, row, at * step, chart.models, fonts)
+        _draw_bar_row(axes, row, at * step, chart.models)
     middles = [at * step + (count - 1) / 2 for at in range(len(chart.rows))]
-    names = [fonts.displayable(fit(row.name, _NAME, "…")) for row in chart.rows]
+    names = [fit(row.name, _NAME, "…") for row in chart.rows]
     ticks = axes.set_yticks(middles, names)
     for tick, row in zip(ticks, chart.rows, strict=True):
         tick.label1.set_fontweight("bold" if row.is_average else "normal")
@@ -362,11 +351,11 @@ def _draw_bars(figure: SubFigure, chart: BarChart, fonts: Fonts) -> None:
         _legend(figure, list(handles.values()), 2)
 
 
-def _draw_bar_row(axes: Axes, row: BarRow, top: float, models: Sequence[str], fonts: Fonts) -> None:
+def _draw_bar_row(axes: Axes, row: BarRow, top: float, models: Sequence[str]) -> None:
     bars = {bar.model: bar for bar in row.bars}
     for at, model in enumerate(models):
         bar, y, color = bars.get(model), top + at, COLORS[at % len(COLORS)]
-        label = fonts.displayable(fit(model, _NAME, "…"))
+        label = fit(model, _NAME, "…")
         axes.barh(y, bar.score or 0 if bar else 0, height=0.86, color=color, label=label)
         if bar is None:
             axes.text(0.8, y, "not asked", fontsize=7.5, color=SOFT, va="center")

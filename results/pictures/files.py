@@ -7,6 +7,7 @@ looks the same everywhere.
 from __future__ import annotations
 
 import argparse
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from needlework.core.files import write_whole
 from needlework.results.pictures.draw import combined_size, draw_chart, draw_combined, figure_size
 from needlework.results.report.chart import Chart, Heatmap
-from needlework.results.style import Fonts, fonts_for, one_line
+from needlework.results.style import font_families, one_line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,9 +58,8 @@ def write_charts(charts: Sequence[Chart], folder: Path, formats: Sequence[Format
         while stem.casefold() in taken:  # file systems may not tell `A` from `a`
             stem, number = f"{file_stem(chart.name)}-{number}", number + 1
         taken.add(stem.casefold())
-        fonts = fonts_for(chart.texts)
-        with _figure(figure_size(chart), fonts) as figure:
-            draw_chart(figure, chart, fonts)
+        with _figure(figure_size(chart), str(chart)) as figure:
+            draw_chart(figure, chart)
             paths += _write(figure, folder / stem, formats)
     return paths
 
@@ -67,20 +67,30 @@ def write_charts(charts: Sequence[Chart], folder: Path, formats: Sequence[Format
 def write_combined(charts: Sequence[Heatmap], stem: Path, formats: Sequence[Format], heading: str = "") -> list[Path]:
     """Write one figure of several heatmaps side by side; returns `stem` with each format's ending."""
     heading = one_line(heading)
-    fonts = fonts_for(heading + "".join(chart.texts for chart in charts))
-    with _figure(combined_size(charts), fonts) as figure:
-        draw_combined(figure, charts, heading, fonts)
+    with _figure(combined_size(charts), heading + str(charts)) as figure:
+        draw_combined(figure, charts, heading)
         return _write(figure, stem, formats)
 
 
 @contextmanager
-def _figure(size: tuple[float, float], fonts: Fonts) -> Iterator[Figure]:
-    """A figure of its own: pyplot is not involved, and matplotlib's settings are put back."""
+def _figure(size: tuple[float, float], text: str) -> Iterator[Figure]:
+    """Return a figure of its own, with fonts for `text`, and put matplotlib's settings back; pyplot is not involved."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with rc_context(_settings(fonts)):
+    # Names of models may contain dollar signs, which are no mathematics.
+    settings: dict[Any, Any] = {
+        "font.family": font_families(text),
+        "svg.fonttype": "none",
+        "svg.hashsalt": "needlework",
+        "pdf.fonttype": 42,
+        "text.parse_math": False,
+        "hatch.linewidth": 0.7,
+        "axes.unicode_minus": False,
+    }
+    with rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # `font_families` has warned of all of them
         figure = Figure(figsize=size, dpi=_DPI, facecolor="white", layout="constrained")
         FigureCanvasAgg(figure)
         yield figure
@@ -97,16 +107,3 @@ def _write(figure: Figure, stem: Path, formats: Sequence[Format]) -> list[Path]:
         paths.append(stem.with_name(f"{stem.name}.{format_}"))
         write_whole(paths[-1], content.getvalue())
     return paths
-
-
-def _settings(fonts: Fonts) -> dict[Any, Any]:
-    """Matplotlib's settings; names of models may contain dollar signs, which are no mathematics."""
-    return {
-        "font.family": list(fonts.families),
-        "svg.fonttype": "none",
-        "svg.hashsalt": "needlework",
-        "pdf.fonttype": 42,
-        "text.parse_math": False,
-        "hatch.linewidth": 0.7,
-        "axes.unicode_minus": False,
-    }

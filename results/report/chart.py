@@ -74,12 +74,6 @@ class LineChart:
     ends: tuple[float, float] | None = None
     spans: tuple[ChartSpan, ...] = ()
 
-    @property
-    def texts(self) -> str:
-        """Every text that a font must have."""
-        labels = (point.label for line in self.lines for point in line.points)
-        return "".join((self.title, self.subtitle, *(line.name for line in self.lines), *labels))
-
     def shares(self, xs: Sequence[float]) -> list[float]:
         """Positions on the axis, 0..1; by logarithm where the points then lie more evenly, as powers of two do."""
         known = sorted({point.x for line in self.lines for point in line.points})
@@ -144,11 +138,6 @@ class BarChart:
     models: tuple[str, ...]
     subtitle: str = ""
 
-    @property
-    def texts(self) -> str:
-        """Every text that a font must have."""
-        return "".join((self.title, self.subtitle, *self.models, *(row.name for row in self.rows)))
-
 
 @dataclass(frozen=True, slots=True)
 class HeatmapCell:
@@ -189,11 +178,6 @@ class Heatmap:
     subtitle: str = ""
     across: str = "context length (tokens)"
     numbers: bool = True
-
-    @property
-    def texts(self) -> str:
-        """Every text that a font must have."""
-        return self.title + self.subtitle
 
     @property
     def marks(self) -> tuple[UnscoredMark, ...]:

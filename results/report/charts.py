@@ -24,6 +24,7 @@ from needlework.results.report.chart import (
     chart_name,
 )
 from needlework.results.report.panels import headline, scored_of
+from needlework.results.statistics.absent import Rate
 from needlework.results.statistics.comparison.comparison import GroupDifference, TaskDifference
 from needlework.results.statistics.documents import FOCUSED, ArmAtPlace, DocumentScores
 from needlework.results.statistics.leaderboard.boards import BoardSeries, has_misses
@@ -47,6 +48,7 @@ from needlework.results.style import (
 
 ARMS = {"whole": "all documents", FOCUSED: "answer document alone", "bm25": "BM25 search", "dense": "embedding search"}
 _LENGTH = "context length (tokens)"
+_DOCUMENT_DEPTH = "text before the answer's document (percent)"
 _NO_PAIR = replace(MARKS[1], letter="–", legend="no pair: not scored in both runs")
 _MOST_PICTURES = 6  # of several models on one task
 
@@ -153,165 +155,138 @@ def _difference_cell(group: GroupDifference) -> HeatmapCell:
     return HeatmapCell((mean + 1) / 2, points(mean), notes, is_partial=bool(group.unscored))
 
 
-def score_lines(
-    lines: Sequence[ScoreLine], name: str, title: str, subtitle: str = "", task: tuple[str, str] | None = None
-) -> list[LineChart]:
-    """Score over length, a line for each run or model; no chart where no length has a score. `task`: task and needle
-    of the panels, for links to their trials.
-    """
-    lengths = sorted({length for each in lines for length in each.lengths if each.scores.trials})
-    labels = dict(zip(lengths, length_labels(lengths), strict=True))
-    drawn = [
-        ChartLine(
-            one_line(each.name),
-            tuple(
-                tally_point(
-                    length, labels[length], scores, PanelCell(each.name, *task, length, "mean") if task else None
-                )
-                for length, scores in each.lengths.items()
-            ),
-        )
-        for each in lines
-        if each.scores.trials
-    ]
+def score_lines(lines: Sequence[ScoreLine], name: str, title: str, subtitle: str = "") -> list[LineChart]:
+    """Return score over length, a line for each run or model; no chart where no length has a score."""
+    drawn = _length_lines([(line.name, line.lengths, None) for line in lines if line.scores.trials])
     if not any(point.score is not None for line in drawn for point in line.points):
         return []
-    return [LineChart(name, one_line(title), _LENGTH, tuple(drawn), one_line(subtitle))]
+    return [LineChart(name, one_line(title), _LENGTH, drawn, one_line(subtitle))]
+
+
+def _length_lines(
+    series: Sequence[tuple[str, Mapping[int, Tally], tuple[str, str, str] | None]],
+) -> tuple[ChartLine, ...]:
+    """Return a line for each name with its tallies by length; the points lead to the trials of a panel where named."""
+    lengths = sorted({length for _, tallies, _ in series for length in tallies})
+    labels = dict(zip(lengths, length_labels(lengths), strict=True))
+    lines = []
+    for name, tallies, panel in series:
+        cells = {length: PanelCell(*panel, length, "mean") if panel else None for length in tallies}
+        points = (tally_point(length, labels[length], tally, cells[length]) for length, tally in tallies.items())
+        lines.append(ChartLine(one_line(name), tuple(points)))
+    return tuple(lines)
 
 
 def tally_point(x: float, label: str, scores: Tally, cell: PanelCell | None = None) -> ChartPoint:
-    """The point of a tally."""
-    ends = scores.interval
-    low, high = (100 * ends.low, 100 * ends.high) if ends else (None, None)
-    mean = None if scores.mean is None else 100 * scores.mean
-    return ChartPoint(x, label, mean, low, high, scores.n, cell)
+    """Return the point of a tally."""
+    return share_point(x, label, scores.share, scores.n, cell)
 
 
-def share_point(x: float, label: str, share: Share | ArmAtPlace, n: int, cell: PanelCell | None = None) -> ChartPoint:
-    """The point of a share with its interval."""
-    score = share.score if isinstance(share, ArmAtPlace) else share
-    ends = [None if each is None else 100 * each for each in (score.value, score.low, score.high)]
-    return ChartPoint(x, label, ends[0], ends[1], ends[2], n, cell)
-
-
-class _PanelLine:
-    """A panel as a line over its lengths."""
-
-    def __init__(self, panel: Panel) -> None:
-        self.name, self.scores = panel.model, panel.overall
-        self.lengths = dict(zip(panel.lengths, panel.columns, strict=True))
+def share_point(x: float, label: str, share: Share | Rate, n: int, cell: PanelCell | None = None) -> ChartPoint:
+    """Return the point of a share with its interval."""
+    score, low, high = (None if end is None else 100 * end for end in (share.value, share.low, share.high))
+    return ChartPoint(x, label, score, low, high, n, cell)
 
 
 def model_charts(panels: Sequence[Panel]) -> list[LineChart]:
-    """A chart for each needle that several models were asked at several lengths; none of a run of several tasks."""
-    several = {
-        at: panels
-        for at, panels in grouped(panels, lambda panel: (panel.task, panel.needle)).items()
-        if len(panels) > 1
-        and not any(each.uneven for each in panels)
-        and len({length for each in panels for length in each.lengths}) > 1
+    """Return a chart for each needle that several models were asked at several lengths; none for several tasks."""
+    groups = {
+        at: group
+        for at, group in grouped(panels, lambda panel: (panel.task, panel.needle)).items()
+        if len(group) > 1
+        and not any(panel.uneven for panel in group)
+        and len({length for panel in group for length in panel.lengths}) > 1
     }
-    if len(several) > _MOST_PICTURES or len({panel.task for panel in panels}) > 1:
+    if len(groups) > _MOST_PICTURES or len({panel.task for panel in panels}) > 1:
         return []
     charts = []
-    for (task, needle), each in several.items():
+    for (task, needle), group in groups.items():
         about = " · ".join(filter(None, (task, needle)))
-        title = f"{len(each)} models on {about}, by length of the context"
-        charts += score_lines(
-            list(map(_PanelLine, each)), chart_name("models", task, needle), title, task=(task, needle)
-        )
+        title = one_line(f"{len(group)} models on {about}, by length of the context")
+        charts.append(LineChart(chart_name("models", task, needle), title, _LENGTH, _panel_lines(group)))
     return charts
 
 
+def _panel_lines(panels: Sequence[Panel], names: Sequence[str] = ()) -> tuple[ChartLine, ...]:
+    keys = [(panel.model, panel.task, panel.needle) for panel in panels]
+    lengths = [dict(zip(panel.lengths, panel.columns, strict=True)) for panel in panels]
+    return _length_lines(list(zip(names or [panel.model for panel in panels], lengths, keys, strict=True)))
+
+
 def panel_charts(panels: Sequence[Panel]) -> list[LineChart]:
-    """Score over length and over depth, a line for each panel; no chart where a single point is on every line."""
+    """Return score over length and over depth, a line for each panel; no chart where all lines have a single point."""
     several = len({panel.model for panel in panels}) > 1
-    by_length, by_depth = [], []
-    labels = dict.fromkeys((length for panel in panels for length in panel.lengths), "")
-    labels = dict(zip(labels, length_labels(list(labels)), strict=True))
-    for panel in panels:
-        name = one_line(" · ".join(filter(None, (panel.model if several else "", panel.task, panel.needle))))
-        key = (panel.model, panel.task, panel.needle)
-        columns = zip(panel.lengths, panel.columns, strict=True)
-        points = [tally_point(at, labels[at], each, PanelCell(*key, at, "mean")) for at, each in columns]
-        by_length.append(ChartLine(name, tuple(points)))
-        rows = zip(panel.depths, panel.rows, strict=True)
-        length = panel.lengths[0]
-        cells = {depth: PanelCell(*key, length, depth) if len(panel.lengths) == 1 else None for depth in panel.depths}
-        points = [tally_point(at, depth_label(at), each, cells[at]) for at, each in rows if at is not None]
+    names = [
+        one_line(" · ".join(filter(None, (panel.model if several else "", panel.task, panel.needle))))
+        for panel in panels
+    ]
+    by_depth = []
+    for name, panel in zip(names, panels, strict=True):
+        points = []
+        for depth, row in zip(panel.depths, panel.rows, strict=True):
+            if depth is not None:
+                place = PanelCell(panel.model, panel.task, panel.needle, panel.lengths[0], depth)
+                cell = place if len(panel.lengths) == 1 else None
+                points.append(tally_point(depth, depth_label(depth), row, cell))
         by_depth.append(ChartLine(name, tuple(points)))
+    title, across = "Score by where in the text the answer stands", "text before the answer (percent)"
     charts = (
-        LineChart("length", "Score by length of the context", _LENGTH, tuple(by_length)),
-        LineChart(
-            "depth",
-            "Score by where in the text the answer stands",
-            "text before the answer (percent)",
-            tuple(by_depth),
-            ends=(0.0, 100.0),
-        ),
+        LineChart("length", "Score by length of the context", _LENGTH, _panel_lines(panels, names)),
+        LineChart("depth", title, across, tuple(by_depth), ends=(0.0, 100.0)),
     )
     return [chart for chart in charts if len({point.x for line in chart.lines for point in line.points}) > 1]
 
 
 def ruler_charts(tables: Sequence[RulerTable]) -> list[LineChart]:
     """RULER's mean over length, a line for each model; none where fewer than two lengths have a mean."""
-    lengths = sorted({each.length for table in tables for each in table.lengths if each.mean is not None})
-    if len(lengths) < 2:
-        return []
-    labels = dict(zip(lengths, length_labels(lengths), strict=True))
-    lines = tuple(
-        ChartLine(
-            one_line(f"{table.model} · {table.language}"),
-            tuple(
-                share_point(each.length, labels[each.length], Share(each.mean, each.low, each.high), each.n)
-                for each in table.lengths
-                if each.mean is not None
-            ),
+    lines = []
+    for table in tables:
+        means = [row for row in table.lengths if row.mean is not None]
+        labels = length_labels([row.length for row in means])
+        points = (
+            share_point(row.length, label, Share(row.mean, row.low, row.high), row.n)
+            for row, label in zip(means, labels, strict=True)
         )
-        for table in tables
-    )
-    return [LineChart("ruler", "RULER: mean of the tasks by length of the context", _LENGTH, lines)]
+        lines.append(ChartLine(one_line(f"{table.model} · {table.language}"), tuple(points)))
+    if len({point.x for line in lines for point in line.points}) < 2:
+        return []
+    return [LineChart("ruler", "RULER: mean of the tasks by length of the context", _LENGTH, tuple(lines))]
 
 
-def document_charts(found: DocumentScores) -> list[LineChart]:
+def document_charts(scores: DocumentScores) -> list[LineChart]:
     """What the size of the documents costs, and where in them answers get lost; no chart of a single place."""
-    about, size = f"{found.model} on your documents", "size of the documents (tokens)"
+    about, size = f"{scores.model} on your documents", "size of the documents (tokens)"
     charts = []
-    if _several_places(found.by_size):
-        lines, told = _arm_lines(found, found.by_size, "doc_size"), f"{about}, {size_depth_words(found)}"
-        charts.append(LineChart(chart_name("documents-size", found.model), size_sentence(found), size, lines, told))
-    lengths = sorted({point.length for point in found.by_depth if point.arm != FOCUSED})
+    if _several_places(scores.by_size):
+        lines, subtitle = _arm_lines(scores, scores.by_size, "doc_size"), f"{about}, {size_depth_words(scores)}"
+        charts.append(
+            LineChart(chart_name("documents-size", scores.model), size_sentence(scores), size, lines, subtitle)
+        )
+    lengths = sorted({point.length for point in scores.by_depth if point.arm != FOCUSED})
     for length, label in zip(lengths, length_labels(lengths), strict=True):
-        points = [point for point in found.by_depth if point.length == length and point.depth is not None]
-        name = chart_name("documents-position", label if len(lengths) > 1 else "", found.model)
+        points = [point for point in scores.by_depth if point.length == length and point.depth is not None]
+        name = chart_name("documents-position", label if len(lengths) > 1 else "", scores.model)
         if _several_places(points):
-            charts.append(
-                LineChart(
-                    name,
-                    place_sentence(found, length if len(lengths) == 1 else None),
-                    "text before the answer's document (percent)",
-                    _arm_lines(found, points, "doc_position"),
-                    f"{about}, {label} tokens",
-                    ends=(0.0, 100.0),
-                )
-            )
+            title, across = place_sentence(scores, length if len(lengths) == 1 else None), _DOCUMENT_DEPTH
+            lines = _arm_lines(scores, points, "doc_position")
+            charts.append(LineChart(name, title, across, lines, f"{about}, {label} tokens", ends=(0.0, 100.0)))
     return charts
 
 
-def size_depth_words(found: DocumentScores) -> str:
+def size_depth_words(scores: DocumentScores) -> str:
     """Where the answer document stood when sizes were asked: `answer document at depth 50 %`."""
-    if found.size_spread:
-        first, last = depth_label(found.size_depths[0]), depth_label(found.size_depths[-1])
+    if scores.size_spread:
+        first, last = depth_label(scores.size_depths[0]), depth_label(scores.size_depths[-1])
         return f"answer document at depths spread over {first}–{last} %"
-    depths = ", ".join(f"{depth:g}" for depth in found.size_depths) or "none"
-    return f"answer document at depth{'s' if len(found.size_depths) > 1 else ''} {depths} %"
+    depths = ", ".join(f"{depth:g}" for depth in scores.size_depths) or "none"
+    return f"answer document at depth{'s' if len(scores.size_depths) > 1 else ''} {depths} %"
 
 
 def _several_places(points: Sequence[ArmAtPlace]) -> bool:
     return len({(point.arm == FOCUSED, point.length, point.depth) for point in points if point.score.n}) > 1
 
 
-def _arm_lines(found: DocumentScores, points: Sequence[ArmAtPlace], task: str) -> tuple[ChartLine, ...]:
+def _arm_lines(scores: DocumentScores, points: Sequence[ArmAtPlace], task: str) -> tuple[ChartLine, ...]:
     """A line for each way to give the documents; the answer's document alone is a single point."""
     needles = {"whole": "questions", "bm25": "questions_bm25", "dense": "questions_dense"}
     lines = []
@@ -325,45 +300,41 @@ def _arm_lines(found: DocumentScores, points: Sequence[ArmAtPlace], task: str) -
                 (size, length_labels([size])[0]) if point.depth is None else (point.depth, depth_label(point.depth))
             )
             depth = "mean" if point.depth is None else point.depth
-            cell = PanelCell(found.model, task, needles[arm], point.length, depth) if arm in needles else None
-            drawn.append(share_point(x, label, point, point.score.n, cell))
+            cell = PanelCell(scores.model, task, needles[arm], point.length, depth) if arm in needles else None
+            drawn.append(share_point(x, label, point.score, point.score.n, cell))
         if drawn:
             lines.append(ChartLine(ARMS.get(arm, arm), tuple(drawn), is_joined=arm != FOCUSED))
     return tuple(lines)
 
 
-def bar_rows(reports: Sequence[tuple[str, RunReport]]) -> tuple[BarRow, ...]:
-    """The rows of runs, each with what is to be added to its models' names: averages first, then all tasks.
+def bar_chart(reports: Sequence[tuple[str, RunReport]], title: str) -> BarChart:
+    """Return the scores of runs, each with what is added to its models' names: averages first, then all tasks.
 
     Where L-Eval was asked at several lengths, or with retrievers, its averages say which.
     """
     averages: dict[str, list[ChartBar]] = {}
     tasks: dict[str, list[ChartBar]] = {}
-    kinds = {(each.length, each.retriever) for _, report in reports for each in report.leval}
+    kinds = {(row.length, row.retriever) for _, report in reports for row in report.leval}
     for added, report in reports:
         for macro in report.macros:
             n = sum(row.overall.n for row in report.tasks if row.model == macro.model)
             averages.setdefault("mean over families", []).append(_share_bar(macro.model, added, macro.score, n))
-        for found in report.leval:
-            arm = " · ".join(filter(None, (length_labels([found.length])[0], found.retriever)))
-            for each in found.averages:
-                part = f", {len(each.tasks)} of {each.of} tasks" if len(each.tasks) < each.of else ""
-                name = f"{each.name}{part}" + (f" ({arm})" if len(kinds) > 1 else "")
-                averages.setdefault(name, []).append(_share_bar(found.model, added, each.score, each.n))
+        for summary in report.leval:
+            arm = " · ".join(filter(None, (length_labels([summary.length])[0], summary.retriever)))
+            for average in summary.averages:
+                part = f", {len(average.tasks)} of {average.of} tasks" if len(average.tasks) < average.of else ""
+                name = f"{average.name}{part}" + (f" ({arm})" if len(kinds) > 1 else "")
+                bar = _share_bar(summary.model, added, average.score, average.n)
+                averages.setdefault(name, []).append(bar)
         for row in report.tasks:
             tasks.setdefault(row.task, []).append(_task_bar(row, added))
-    return (
-        *(BarRow(name, tuple(bars), is_average=True) for name, bars in averages.items()),
-        *(BarRow(one_line(name), tuple(bars)) for name, bars in tasks.items()),
-    )
+    rows = [BarRow(name, tuple(bars), is_average=True) for name, bars in averages.items()]
+    rows += [BarRow(one_line(name), tuple(bars)) for name, bars in tasks.items()]
+    models = dict.fromkeys(_bar_name(model, added) for added, report in reports for model in report.models)
+    return BarChart("bars", title, tuple(rows), tuple(models))
 
 
-def bar_models(reports: Sequence[tuple[str, RunReport]]) -> tuple[str, ...]:
-    """The models of runs as `bar_rows` names them, in the order of the runs."""
-    return tuple(dict.fromkeys(_bar_name(model, added) for added, report in reports for model in report.models))
-
-
-def task_charts(rows: Sequence[TaskScore], found: Sequence[Macro]) -> list[BarChart]:
+def task_charts(rows: Sequence[TaskScore], macros: Sequence[Macro]) -> list[BarChart]:
     """The chart of a run with two tasks or more."""
     models = tuple(dict.fromkeys(one_line(row.model) for row in rows))
     tasks = dict.fromkeys(row.task for row in rows)
@@ -372,7 +343,7 @@ def task_charts(rows: Sequence[TaskScore], found: Sequence[Macro]) -> list[BarCh
     bars = tuple(BarRow(one_line(task), tuple(_task_bar(row) for row in rows if row.task == task)) for task in tasks)
     if len(models) > 1:
         return [BarChart("tasks", f"{len(models)} models beside each other, task by task", bars, models)]
-    macro = next((each for each in found if each.model == rows[0].model), None)
+    macro = next((each for each in macros if each.model == rows[0].model), None)
     first, *more = task_clauses(rows, macro) or ["has no score"]
     return [BarChart(chart_name("tasks", rows[0].model), f"{models[0]} {first}", bars, models, "; ".join(more))]
 
@@ -401,24 +372,16 @@ def _bar_name(model: str, added: str) -> str:
 
 
 def history_chart(series: BoardSeries, name: str, title: str, subtitle: str) -> LineChart:
-    """The scores of run after run, and the changes that are shown."""
-    names = [one_line(each) for each in series.names]
-    points = list(enumerate(series.points))
-    scores = [tally_point(at, names[at], each.entry.overall) for at, each in points]
-    counted = [
-        ChartPoint(at, names[at], 100 * each.entry.counted, None, None, each.entry.overall.trials)
-        for at, each in points
-        if has_misses(each.entry)
-    ]
+    """Return the scores of run after run, and the changes that are shown."""
+    scores, counted = [], []
+    for at, (point, label) in enumerate(zip(series.points, map(one_line, series.names), strict=True)):
+        entry = point.entry
+        scores.append(tally_point(at, label, entry.overall))
+        if has_misses(entry):
+            counted.append(ChartPoint(at, label, 100 * entry.counted, None, None, entry.overall.trials))
     lines = [ChartLine("score", tuple(scores))]
     lines += [ChartLine("misses counted", tuple(counted), is_joined=False)] if counted else []
     notes = [one_line(subtitle), *(["shaded: changes, all 95 % sure"] if series.changes else [])]
-    return LineChart(
-        name,
-        one_line(title),
-        "run",
-        tuple(lines),
-        "; ".join(notes),
-        ends=(-0.3, len(points) - 0.7),
-        spans=tuple(ChartSpan(each.first, each.last, each.is_fall) for each in series.changes),
-    )
+    spans = tuple(ChartSpan(change.first, change.last, change.is_fall) for change in series.changes)
+    ends = (-0.3, len(scores) - 0.7)
+    return LineChart(name, one_line(title), "run", tuple(lines), "; ".join(notes), ends, spans)

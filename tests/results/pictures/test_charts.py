@@ -11,8 +11,7 @@ from needlework.results.adaptive.survey import LengthStatement, Rules, Survey, s
 from needlework.results.report.adaptive import adaptive_sections
 from needlework.results.report.chart import ChartLine, ChartPoint, Heatmap, LineChart
 from needlework.results.report.charts import (
-    bar_models,
-    bar_rows,
+    bar_chart,
     document_charts,
     heatmap_title,
     history_chart,
@@ -135,7 +134,7 @@ def test_averages_of_leval_come_first_and_say_how_many_tasks_they_have(make_reco
         make_record(task=f"leval_{name}", needle="doc0_q0", depth=None, scorer="leval_letter")
         for name in ("tpo", "quality")
     ]
-    rows = bar_rows([("", run_report(records))])
+    rows = bar_chart([("", run_report(records))], "t").rows
 
     assert [row.name for row in rows] == ["closed average, 2 of 6 tasks", "all tasks", "leval_quality", "leval_tpo"]
     assert [row.is_average for row in rows] == [True, True, False, False]
@@ -143,7 +142,7 @@ def test_averages_of_leval_come_first_and_say_how_many_tasks_they_have(make_reco
 
 def test_models_stand_in_the_order_of_their_runs(make_record: MakeRecord) -> None:
     reports = [("", run_report([make_record(model=model)])) for model in ("z", "a")]
-    assert bar_models(reports) == ("z", "a")
+    assert bar_chart(reports, "t").models == ("z", "a")
 
 
 def test_ruler_has_a_line_over_length_for_each_model(make_record: MakeRecord) -> None:
