@@ -46,13 +46,13 @@ def fit(text: str, width: int, mark: str = "~") -> str:
     """Cut `text` to `width` terminal columns, the one-column `mark` included; `~` is in every encoding."""
     if display_width(text) <= width:
         return text
-    kept, used = "", 0
+    start, used = "", 0
     for character in text:
         used += _columns(character)
         if used > width - 1:
             break
-        kept += character
-    return kept + mark if width > 0 else ""
+        start += character
+    return start + mark if width > 0 else ""
 
 
 def percent(score: float) -> str:
@@ -77,19 +77,15 @@ def natural(text: str) -> tuple[tuple[float, str], ...]:
 
 def length_labels(lengths: Sequence[int]) -> tuple[str, ...]:
     """Label lengths in tokens, never rounded: `500`, `4k`, `4096`, `1.5M`."""
-    return tuple(_length_label(length) for length in lengths)
+    return tuple(map(length_label, lengths))
 
 
 def length_label(length: int | None) -> str:
-    """The same of one length; `none` without it."""
-    return "none" if length is None else _length_label(length)
-
-
-def _length_label(length: int) -> str:
+    """Label one length; `none` without it."""
     for size, unit in ((1_000_000, "M"), (1_000, "k")):
-        if length >= size and length % (size // 10) == 0:
+        if length and length >= size and length % (size // 10) == 0:
             return f"{length / size:.1f}".removesuffix(".0") + unit
-    return str(length)
+    return "none" if length is None else str(length)
 
 
 def _columns(character: str) -> int:
@@ -265,10 +261,10 @@ def score_glyph(score: float, ascii_only: bool = False) -> str:
     return glyphs[min(len(glyphs) - 1, max(0, floor(score * (len(glyphs) - 1))))]
 
 
-def can_encode(encoding: str | None) -> bool:
-    """Whether a stream with this encoding can show the block characters."""
+def can_encode(encoding: str | None, text: str = BLOCKS) -> bool:
+    """Whether a stream with this encoding can show the text; without one, the block characters."""
     try:
-        BLOCKS.encode(encoding or "ascii")
+        text.encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
         return False
     return True
@@ -311,12 +307,8 @@ def folded_table(rows: Sequence[Sequence[str]], names: int, width: int) -> Itera
 
 
 def encodable(line: str, encoding: str | None) -> str:
-    """The line as a stream of this encoding can show it; a stand-in for each character that it has not."""
-    try:
-        line.encode(encoding or "ascii")
-    except UnicodeEncodeError:
-        plain = line.translate(_PLAIN)
-        return plain.encode(encoding or "ascii", "replace").decode(encoding or "ascii")
-    except LookupError:
-        return line.translate(_PLAIN).encode("ascii", "replace").decode("ascii")
-    return line
+    """Return the line as a stream of this encoding can show it: plain signs where it has no blocks."""
+    if can_encode(encoding, BLOCKS + line):
+        return line
+    known = encoding if encoding and can_encode(encoding, "") else "ascii"
+    return line.translate(_PLAIN).encode(known, "replace").decode(known)

@@ -13,10 +13,8 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from needlework.core.grid import slug
 from needlework.results.html.text import on_one_line, script_json, trusted
-from needlework.results.records.samples import task_of
 from needlework.results.report.documents import MEANINGS as RETRIEVAL
 from needlework.results.report.tasks import MEANINGS as TASKS
-from needlework.results.statistics.panels import Panel
 from needlework.results.style import COLORS, DIFFERENCES, ColorsName, color_of, dark, difference_color
 
 
@@ -103,36 +101,6 @@ def environment() -> Environment:
 def asset(name: str) -> str:
     """Return the text of a file beside this module."""
     return files("needlework.results.html").joinpath(name).read_text(encoding="utf-8")
-
-
-_TASKS = {
-    "doc_position": "your documents, by place",
-    "doc_size": "your documents, by size",
-    "doc_absent": "your documents, no answer in them",
-}
-_QUESTIONS = {
-    "questions": "all documents",
-    "questions_bm25": "what BM25 search finds",
-    "questions_dense": "what embedding search finds",
-    "questions_absent": "answer document left out",
-    "questions_near": "the most similar document in its place",
-}
-
-
-def task_title(task: str) -> str:
-    """Return a task by the name that people read."""
-    return on_one_line(_TASKS.get(task_of(task), task))
-
-
-def question_title(panel: Panel) -> str:
-    """Return what the questions of a panel are about."""
-    return on_one_line(_QUESTIONS.get(panel.needle, panel.needle) if task_of(panel.task) in _TASKS else panel.needle)
-
-
-def panel_title(panel: Panel, models: int) -> str:
-    """Return `model · task · what is asked about`; the model only where there are several."""
-    parts = (panel.model if models > 1 else "", task_title(panel.task), question_title(panel))
-    return on_one_line(" · ".join(part for part in parts if part))
 
 
 WORDS: dict[str, str] = {

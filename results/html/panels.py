@@ -8,13 +8,12 @@ from typing import Any
 
 from needlework.core.grid import depth_label
 from needlework.core.labels import OWN_DOCUMENTS
-from needlework.core.record import UNDECIDED, UNSCORED, OutcomeName, Record
+from needlework.core.record import UNDECIDED, Record
 from needlework.results.html.charts import grid_view, table_view
 from needlework.results.html.details import TrialDetails
-from needlework.results.html.page import panel_title, question_title, task_title
 from needlework.results.html.text import on_one_line, percent_number
-from needlework.results.report.adaptive import answer
 from needlework.results.report.charts import panel_heatmap
+from needlework.results.report.panels import question_title, task_title, unscored_of
 from needlework.results.report.section import Table
 from needlework.results.report.tasks import panel_findings
 from needlework.results.statistics.panels import OUTCOMES, Panel, RecordInPanel, Tally, trial_of
@@ -49,43 +48,19 @@ def panel_views(report: RunReport) -> list[dict[str, Any]]:
     return views
 
 
+def panel_title(panel: Panel, models: int) -> str:
+    """Return `model · task · what is asked about`; the model only where there are several."""
+    parts = (panel.model if models > 1 else "", task_title(panel.task), question_title(panel))
+    return on_one_line(" · ".join(part for part in parts if part))
+
+
 def _tally_table(caption: str, head: str, labels: Sequence[str], tallies: Sequence[Tally]) -> dict[str, object]:
-    lost = _lost(tallies)
+    lost = unscored_of(tallies)
     rows = [
         (label, *score_and_interval(tally, NONE), str(tally.n), *(str(tally.counts[name]) for name in lost))
         for label, tally in zip(labels, tallies, strict=True)
     ]
     return table_view(Table(caption, (head, "score %", "95 % interval", "n", *lost), tuple(rows)))
-
-
-def _lost(tallies: Iterable[Tally]) -> list[OutcomeName]:
-    """Return the outcomes without a score that occur."""
-    occurring = {name for tally in tallies for name in tally.unscored}
-    return [name for name in UNSCORED if name in occurring]
-
-
-def panels_table(report: RunReport) -> dict[str, object]:
-    """Return a row for each panel: its score, its trials without a score, and how far the model reads."""
-    lengths = {}
-    for row in report.statistics:
-        rule = row.absolute or row.relative
-        lengths[row.model, row.task, row.needle] = rule.answer if rule and not rule.few else ""
-    lengths |= {(each.model, each.task, each.needle): answer(each) for each in reversed(report.adaptive)}
-    overall = [panel.overall for panel in report.panels]
-    lost, several = _lost(overall), len(report.models) > 1
-    answers = [lengths.get((panel.model, panel.task, panel.needle), "") for panel in report.panels]
-    rows, bars = [], []
-    for panel, tally, length in zip(report.panels, overall, answers, strict=True):
-        score = (NONE, NONE) if panel.uneven else score_and_interval(tally, NONE)
-        counts = [str(tally.n), *(str(tally.counts[name]) for name in lost)]
-        names = [*[panel.model] * several, task_title(panel.task), question_title(panel) or NONE]
-        rows.append((*names, *score, *counts, *[length or NONE] * any(answers)))
-        ends = None if panel.uneven or tally.mean is None else tally.interval
-        bars.append((ends.low, tally.mean or 0.0, ends.high) if ends else None)
-    head = [*["model"] * several, "task", "asked about", "score %", "95 %", "n", *lost]
-    table = Table("", (*head, *["effective length"] * any(answers)), tuple(rows), several + 2, tuple(bars))
-    numbers = range(len(rows))
-    return table_view(table, [f"#panel-{number}" for number in numbers], numbers)
 
 
 def trial_details(trials: Iterable[RecordInPanel], panels: Sequence[Panel]) -> list[TrialDetails]:

@@ -12,10 +12,11 @@ from needlework.core.record import UNSCORED
 from needlework.results.html.charts import picture_of, table_view
 from needlework.results.html.details import fit
 from needlework.results.html.page import page
-from needlework.results.html.panels import missed_of, panel_views, panels_data, panels_table, trial_details
+from needlework.results.html.panels import missed_of, panel_views, panels_data, trial_details
 from needlework.results.html.text import on_one_line
 from needlework.results.records.samples import task_of
 from needlework.results.report.adaptive import adaptive_sections
+from needlework.results.report.panels import panels_table
 from needlework.results.report.section import Section
 from needlework.results.report.sections import run_sections
 from needlework.results.report.suites import latency_sections
@@ -48,7 +49,8 @@ def html_text(
     panels = sorted(report.panels, key=lambda panel: (panel.model, panel.task, natural(panel.needle)))
     report = replace(report, panels=tuple(panels))
     trials = [each for each in report.asked if not each.control]
-    scores = panels_data(panels)
+    scores, numbers = panels_data(panels), range(len(panels))
+    overview = panels_table(report, with_model=len(report.models) > 1)
     heading = f"Needlework: {', '.join(report.models)}" if title is None else title
     tasks = tuple(row for row in report.tasks if task_of(row.task) not in OWN_DOCUMENTS)
     twins = [each for each in report.twins if task_of(each.task) not in OWN_DOCUMENTS]
@@ -56,7 +58,7 @@ def html_text(
         "head": _head(report),
         "picture": picture_of(report),
         "panels": panel_views(report),
-        "overview": panels_table(report),
+        "overview": table_view(overview, [f"#panel-{at}" for at in numbers], numbers),
         "missed": missed_of([each.record for each in trials], panels),
         "missed_all": sum(each.trial.outcome != "found" for each in trials),
         "gates": _section_views(gate_sections(report.gates, len(report.records)), report),

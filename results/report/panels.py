@@ -1,15 +1,74 @@
-"""A panel in words: its score, cells and trials without a score."""
+"""A panel in words, and all panels as a table."""
 
 from __future__ import annotations
 
-from needlework.core.record import NOTHING_SAID, UNDECIDED, OutcomeName
+from collections.abc import Iterable
+
+from needlework.core.record import NOTHING_SAID, UNDECIDED, UNSCORED, OutcomeName
+from needlework.results.records.samples import task_of
+from needlework.results.report.adaptive import answer
+from needlework.results.report.section import Table
+from needlework.results.statistics.effective_length import EffectiveLength
 from needlework.results.statistics.intervals import FEW
 from needlework.results.statistics.panels import OWN, Panel, Tally
-from needlework.results.statistics.wording import range_words
-from needlework.results.style import percent1
+from needlework.results.statistics.run_report import RunReport
+from needlework.results.statistics.wording import range_words, score_and_interval
+from needlework.results.style import NONE, percent1
 
 UNEVEN = "no score over all lengths: each was asked as often as it took"
 _PLURAL: dict[OutcomeName, str] = {"error": "errors"}
+_TASKS = {
+    "doc_position": "your documents, by place",
+    "doc_size": "your documents, by size",
+    "doc_absent": "your documents, no answer in them",
+}
+_QUESTIONS = {
+    "questions": "all documents",
+    "questions_bm25": "what BM25 search finds",
+    "questions_dense": "what embedding search finds",
+    "questions_absent": "answer document left out",
+    "questions_near": "the most similar document in its place",
+}
+
+
+def task_title(task: str) -> str:
+    """Return a task by the name that people read."""
+    return _TASKS.get(task_of(task), task)
+
+
+def question_title(panel: Panel) -> str:
+    """Return what the questions of a panel are about."""
+    return _QUESTIONS.get(panel.needle, panel.needle) if task_of(panel.task) in _TASKS else panel.needle
+
+
+def unscored_of(tallies: Iterable[Tally]) -> list[OutcomeName]:
+    """Return the outcomes without a score that occur, in the order of `UNSCORED`."""
+    occurring = {name for tally in tallies for name in tally.unscored}
+    return [name for name in UNSCORED if name in occurring]
+
+
+def panels_table(report: RunReport, *, with_model: bool = True) -> Table:
+    """Return a row for each panel: its score, its trials without a score, and how far the model reads."""
+    lengths = {(row.model, row.task, row.needle): _length(row.absolute or row.relative) for row in report.statistics}
+    lengths |= {(each.model, each.task, each.needle): answer(each) for each in reversed(report.adaptive)}
+    reaches = [lengths.get((panel.model, panel.task, panel.needle), "") for panel in report.panels]
+    lost = unscored_of(panel.overall for panel in report.panels)
+    rows, bars = [], []
+    for panel, length in zip(report.panels, reaches, strict=True):
+        tally, names = panel.overall, (task_title(panel.task), question_title(panel) or NONE)
+        score = (NONE, NONE) if panel.uneven else score_and_interval(tally, NONE)
+        counts = [str(tally.n), *(str(tally.counts[name]) for name in lost)]
+        rows.append((*[panel.model] * with_model, *names, *score, *counts, *[length or NONE] * any(reaches)))
+        ends = None if panel.uneven or tally.mean is None else tally.interval
+        bars.append((ends.low, tally.mean or 0.0, ends.high) if ends else None)
+    head = [*["model"] * with_model, "task", "asked about", "score %", "95 %", "n", *lost]
+    return Table("", (*head, *["effective length"] * any(reaches)), tuple(rows), with_model + 2, tuple(bars))
+
+
+def _length(rule: EffectiveLength | None) -> str:
+    if rule is None or rule.few:
+        return ""
+    return rule.answer if rule.status == "at least" else f"{rule.answer} ({rule.between})"
 
 
 def headline(panel: Panel) -> str:
@@ -31,30 +90,30 @@ def headline(panel: Panel) -> str:
     return " · ".join(parts)
 
 
-def score_words(found: Tally) -> str:
+def score_words(tally: Tally) -> str:
     """`score 87.5 % (95 % interval 81.0–92.1), n = 96`; for few samples their number too; a range where it is one."""
-    if found.range is not None:
-        undecided, scored = range_notes(found)
-        return f"score {range_words(found.range)} % ({undecided}) · {scored}"
-    return "no score, n = 0" if found.mean is None else f"score {_mean_words(found)}"
+    if tally.range is not None:
+        undecided, scored = range_notes(tally)
+        return f"score {range_words(tally.range)} % ({undecided}) · {scored}"
+    return "no score, n = 0" if tally.mean is None else f"score {_mean_words(tally)}"
 
 
-def range_notes(found: Tally) -> tuple[str, str]:
+def range_notes(tally: Tally) -> tuple[str, str]:
     """What a range is made of: `10 censored of 100: all missed to all hit`, and the score of the others."""
-    undecided = ", ".join(f"{found.counts[name]} {name}" for name in UNDECIDED if found.counts[name])
-    trials = found.n + sum(found.counts[name] for name in UNDECIDED)
-    scored = f"of the scored {_mean_words(found)}" if found.n else "none scored"
+    undecided = ", ".join(f"{tally.counts[name]} {name}" for name in UNDECIDED if tally.counts[name])
+    trials = tally.n + sum(tally.counts[name] for name in UNDECIDED)
+    scored = f"of the scored {_mean_words(tally)}" if tally.n else "none scored"
     return f"{undecided} of {trials}: all missed to all hit", scored
 
 
-def _mean_words(found: Tally) -> str:
-    text = f"{percent1(found.mean or 0.0)} %"
-    if found.interval is not None:
-        few = f" from {found.samples} samples" if found.samples < FEW else ""
-        text += f" (95 % interval {percent1(found.interval.low)}–{percent1(found.interval.high)}{few})"
-    elif found.n > 1:
+def _mean_words(tally: Tally) -> str:
+    text = f"{percent1(tally.mean or 0.0)} %"
+    if tally.interval is not None:
+        few = f" from {tally.samples} samples" if tally.samples < FEW else ""
+        text += f" (95 % interval {percent1(tally.interval.low)}–{percent1(tally.interval.high)}{few})"
+    elif tally.n > 1:
         text += " (one sample: says nothing of other needles)"
-    return f"{text}, n = {found.n}"
+    return f"{text}, n = {tally.n}"
 
 
 def scored_of(cell: Tally) -> str:

@@ -5,25 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from needlework.core.record import Record
-from needlework.results.statistics.panels import asked_of, summarise
-from needlework.results.statistics.tasks import run_statistics
-from needlework.results.tables.terminal import panel_table
+from needlework.results.statistics.run_report import run_report
+from needlework.results.tables.summary import markdown_lines
 
 
-def test_a_row_has_score_interval_n_everything_without_a_score_and_how_far_it_reads(
-    make_record: Callable[..., Record],
-) -> None:
+def test_a_row_has_score_interval_n_what_has_no_score_and_how_far_it_reads(make_record: Callable[..., Record]) -> None:
     records = [make_record(length=length, repeat=i) for length in (1000, 4000) for i in range(40)]
     records += [make_record(repeat=40 + i, outcome=name) for i, name in enumerate(("error", "censored", "censored"))]
     records.append(make_record(model="a|b", outcome="invalid"))
 
-    head, line, void, scored = panel_table(summarise(records), run_statistics(asked_of(records)))
+    head, line, void, scored, *_ = markdown_lines(run_report(records))
 
-    unscored = ["censored", "unclear", "invalid", "skipped", "error"]
-    names = ["model · task · needle", "score %", "95 % interval", "n", *unscored]
-    assert head == f"| {' | '.join(names)} | effective length (95 %) |"
-    told = "97.6–100 | scored 100 (91.2–100) | 80 | 2 | 0 | 0 | 0 | 1"
+    names = ["model", "task", "asked about", "score %", "95 %", "n", "censored", "invalid", "error"]
+    assert head == f"| {' | '.join(names)} | effective length |"
     assert line == "|---|---|---|---|---|---|---|---|---|---|"
-    assert void == r"| a\|b · niah · code | – | – | 0 | 0 | 0 | 1 | 0 | 0 | – |"
+    assert void == r"| a\|b | niah | code | – | – | 0 | 0 | 1 | 0 | – |"
     # With both as misses 1k has 40 of 42, whose interval has the bar inside.
-    assert scored == f"| mock · niah · code | {told} | undetermined at 1k (none to 4k or more) |"
+    reach = "undetermined at 1k (none to 4k or more)"
+    assert scored == f"| mock | niah | code | 97.6–100 | scored 100 (91.2–100) | 80 | 2 | 0 | 1 | {reach} |"

@@ -15,11 +15,11 @@ from needlework.core.record import Record
 from needlework.results.files.csv_files import cells_text
 from needlework.results.files.json_files import json_text
 from needlework.results.html.report import html_text
+from needlework.results.report.panels import headline
 from needlework.results.statistics.panels import range_of, summarise
 from needlework.results.statistics.run_report import RunReport, run_report
 from needlework.results.statistics.wording import range_words, score_and_interval
 from needlework.results.tables.summary import markdown_lines, run_lines
-from needlework.results.tables.terminal import headline
 
 Make = Callable[..., Record]
 
@@ -82,7 +82,7 @@ def test_files_have_it(report: RunReport) -> None:
     assert results["macro"][0]["range"] == pytest.approx([0.8, 0.9])
     cell = list(csv.DictReader(io.StringIO(cells_text(report.panels))))[1]
     assert (cell["score_if_undecided_missed"], cell["score_if_undecided_hit"]) == ("0.6", "0.8")
-    assert "| mock · niah · code | 60.0–80.0 | scored 75.0 (" in "\n".join(markdown_lines(report))
+    assert "| mock | niah | code | 60.0–80.0 | scored 75.0 (" in "\n".join(markdown_lines(report))
     assert "<td>60.0–80.0</td><td>scored 75.0 (" in html_text(report)
 
 
