@@ -255,7 +255,7 @@ def length_object(length: EffectiveLength) -> dict[str, Any]:
 
 def run_object(facts: RunFacts | None) -> dict[str, Any]:
     """Which run it is: its name, commit, times and command; all but the name `null` where no manifest tells."""
-    manifest = facts.told if facts else {}
+    manifest = facts.manifest if facts else {}
     options = manifest.get("options")
     options = options if isinstance(options, Mapping) else {}
     return {
@@ -274,7 +274,7 @@ def run_object(facts: RunFacts | None) -> dict[str, Any]:
 
 def models_object(facts: RunFacts | None, names: Sequence[str]) -> list[dict[str, Any]]:
     """What is known of each model and its server. `window`: tokens, `null` where nobody knows."""
-    models = (facts.told if facts else {}).get("models")
+    models = (facts.manifest if facts else {}).get("models")
     known = models if isinstance(models, Mapping) else {}
     objects = []
     for name in names:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from needlework.core.grid import depth_label
 from needlework.results.report.charts import ARMS, document_charts, size_depth_words
 from needlework.results.report.section import Finding, Section, Table, filled_table
 from needlework.results.report.tasks import extremes_words
-from needlework.results.statistics.absent import Rate
-from needlework.results.statistics.documents import FOCUSED, ArmAtPlace, ArmScore, DocumentScores, Paired
-from needlework.results.statistics.panels import Tally, range_of
+from needlework.results.statistics.documents import FOCUSED, ArmAtPlace, ArmScore, DocumentScores
+from needlework.results.statistics.paired import Difference
+from needlework.results.statistics.panels import Rate, Share, Tally, range_of
 from needlework.results.statistics.votes import WORDS, Vote
 from needlework.results.statistics.wording import (
+    interval_cell,
     interval_words,
-    percent1_cell,
+    number_cell,
     points1,
     range_words,
     score_and_interval,
+    unscored_words,
 )
-from needlework.results.style import NONE, counted, length_labels, one_line, percent1
+from needlework.results.style import NONE, counted, length_label, one_line
 
 _RATES = ("score %", "95 %", "n", "abstains % (95 %)", "wrong content % (95 %)", "unscored")
 _ABSENT = {"absent": "taken out", "near": "the most similar one instead"}
@@ -34,65 +36,75 @@ _MEANINGS = {
 }
 
 
-def document_sections(found: Sequence[DocumentScores]) -> list[Section]:
+def document_sections(models: Sequence[DocumentScores]) -> list[Section]:
     """A section for each model: its tables, then what they come to; none for a run without documents."""
     return [
         Section(
-            f"{each.model} · your documents · {counted(each.questions, 'question')}",
-            charts=tuple(document_charts(each)),
-            tables=tuple(_document_tables(each)),
-            findings=tuple(_document_findings(each)),
+            f"{scores.model} · your documents · {counted(scores.questions, 'question')}",
+            charts=tuple(document_charts(scores)),
+            tables=tuple(_document_tables(scores)),
+            findings=tuple(Finding(term, text, _MEANINGS[term]) for term, text in _document_findings(scores)),
             brief=True,
         )
-        for each in found
+        for scores in models
     ]
 
 
-def _document_tables(found: DocumentScores) -> list[Table]:
-    tables = []
-    if found.by_depth:
-        head = ("context", "length", "depth %", *_RATES)
-        rows = [(ARMS.get(each.arm, each.arm), _length(each), _depth(each), *_rates(each)) for each in found.by_depth]
-        tables.append(Table("by depth of the answer document (doc_position)", head, tuple(rows)))
-    if found.by_size:
-        head = ("context", "length", "tokens", *_RATES)
-        rows = [(ARMS.get(each.arm, each.arm), _length(each), _tokens(each), *_rates(each)) for each in found.by_size]
-        tables.append(Table(f"by size of the context (doc_size, {size_depth_words(found)})", head, tuple(rows)))
-    if found.absent:
-        tables.append(_absent_table(found))
-    if found.votes:
-        tables.append(_vote_table(found.votes))
-    return tables
+def _document_tables(scores: DocumentScores) -> Iterator[Table]:
+    if scores.by_depth:
+        depths = [NONE if point.depth is None else depth_label(point.depth) for point in scores.by_depth]
+        yield _arms("by depth of the answer document (doc_position)", "depth %", scores.by_depth, depths)
+    if scores.by_size:
+        tokens = [NONE if point.tokens is None else f"{point.tokens:,.0f}" for point in scores.by_size]
+        yield _arms(f"by size of the context (doc_size, {size_depth_words(scores)})", "tokens", scores.by_size, tokens)
+    if scores.absent:
+        yield _absent_table(scores)
+    if scores.votes:
+        yield _vote_table(scores.votes)
 
 
-def _document_findings(found: DocumentScores) -> list[Finding]:
-    rows = []
-    ends = found.depth.extremes if found.depth else None
-    if found.depth and ends is not None and ends.best_score > ends.worst_score:
-        text = f"{extremes_words(ends)}, n = {found.depth.samples}"
-        rows.append(_row("best and worst depth", text.replace("p (Holm)", "p")))
-    if found.loss is not None:
-        span = interval_words(found.loss)
-        told = f"95 % interval {span}" if span else "too few questions for an interval"
-        rows.append(_row("what size costs", f"{points1(found.loss.mean)} points ({told}), n = {found.loss.n}"))
-    if found.judge is not None:
-        kappa, same = found.judge.kappa, found.judge.agreement
-        text = f"agree on {_share(same.value, same.low, same.high)} of {found.judge.n} answers; Cohen's kappa "
+def _arms(caption: str, column: str, points: Sequence[ArmAtPlace], values: Sequence[str]) -> Table:
+    rows = [
+        (ARMS.get(each.arm, each.arm), NONE if each.arm == FOCUSED else length_label(each.length), value, *_rates(each))
+        for each, value in zip(points, values, strict=True)
+    ]
+    return Table(caption, ("context", "length", column, *_RATES), tuple(rows))
+
+
+def _rates(point: ArmAtPlace) -> tuple[str, ...]:
+    parts = (f"{number_cell(rate.value)} ({interval_cell(rate)})" if rate.n else NONE
+             for rate in (point.abstains, point.asserts))  # fmt: skip
+    score, interval = number_cell(point.score.value), interval_cell(point.score)
+    limits = range_of(point.score.value, point.score.n, point.unscored)
+    if limits is not None:
+        score, interval = range_words(limits), f"scored {score} ({interval})" if point.score.n else NONE
+    return (score, interval, str(point.score.n), *parts, unscored_words(point.unscored))
+
+
+def _document_findings(scores: DocumentScores) -> Iterator[tuple[str, str]]:
+    """Terms and texts."""
+    ends = scores.depth.extremes if scores.depth else None
+    if scores.depth and ends is not None and ends.best_score > ends.worst_score:
+        text = f"{extremes_words(ends)}, n = {scores.depth.samples}"
+        yield "best and worst depth", text.replace("p (Holm)", "p")
+    if scores.loss is not None:
+        span = interval_words(scores.loss)
+        interval = f"95 % interval {span}" if span else "too few questions for an interval"
+        yield "what size costs", f"{points1(scores.loss.mean)} points ({interval}), n = {scores.loss.n}"
+    if scores.judge is not None:
+        kappa, same = scores.judge.kappa, scores.judge.agreement
+        share = NONE if same.low is None else f"{number_cell(same.value)} % (95 % interval {interval_cell(same)})"
+        text = f"agree on {share} of {scores.judge.n} answers; Cohen's kappa "
         text += NONE if kappa.value is None else f"{kappa.value:.2f}"
         if kappa.low is not None and kappa.high is not None:
             text += f" (95 % interval {kappa.low:.2f} to {kappa.high:.2f})"
-        rows.append(_row("judge and offline rule", text))
-    if found.votes:
-        of = found.votes[0].of
-        rows.append(_row("voting", f"{of} answers a question: {of} times the requests and tokens of a single one"))
-    return rows
+        yield "judge and offline rule", text
+    if scores.votes:
+        of = scores.votes[0].of
+        yield "voting", f"{of} answers a question: {of} times the requests and tokens of a single one"
 
 
-def _row(term: str, text: str) -> Finding:
-    return Finding(term, text, _MEANINGS[term])
-
-
-def _absent_table(found: DocumentScores) -> Table:
+def _absent_table(scores: DocumentScores) -> Table:
     head = (
         *("answer document", "invents %", "95 %", "n", "abstains needlessly %", "95 %", "n"),
         *("balanced %", "95 %", "right in both %", "95 %", "n"),
@@ -100,12 +112,12 @@ def _absent_table(found: DocumentScores) -> Table:
     rows = [
         (
             _ABSENT[arm],
-            *(_percent(each.hallucination), _ends(each.hallucination), str(each.hallucination.n)),
-            *(_percent(each.needless), _ends(each.needless), str(each.needless.n)),
-            *(_percent(each.balanced), _ends(each.balanced)),
-            *(_percent(each.discriminates), _ends(each.discriminates), str(each.discriminates.n)),
+            *(*_both(twins.hallucination), str(twins.hallucination.n)),
+            *(*_both(twins.needless), str(twins.needless.n)),
+            *_both(twins.balanced),
+            *(*_both(twins.discriminates), str(twins.discriminates.n)),
         )
-        for arm, each in found.absent.items()
+        for arm, twins in scores.absent.items()
     ]
     return Table("without the answer document: right is to abstain", head, tuple(rows))
 
@@ -117,63 +129,26 @@ def _vote_table(votes: Sequence[Vote]) -> Table:
     )
     rows = [
         (
-            each.task,
-            ARMS.get(each.arm, each.arm),
-            _place(each),
-            str(each.n),
-            str(each.incomplete),
-            *(_percent(each.voted), _ends(each.voted), _percent(each.single), _ends(each.single)),
-            *((points1(each.gain.mean), interval_words(each.gain) or NONE) if each.gain else (NONE, NONE)),
-            f"{each.requests:,}",
-            f"{each.tokens:,}",
+            *(vote.task, ARMS.get(vote.arm, vote.arm), _vote_depth(vote), str(vote.n), str(vote.incomplete)),
+            *(*_both(vote.voted), *_both(vote.single)),
+            *((points1(vote.gain.mean), interval_words(vote.gain) or NONE) if vote.gain else (NONE, NONE)),
+            *(f"{vote.requests:,}", f"{vote.tokens:,}"),
         )
-        for each in votes
+        for vote in votes
     ]
     by = "content words" if votes[0].by == WORDS else f"embeddings of {votes[0].by}"
-    told = f"votes of {votes[0].of} answers over as many orders of the documents (alike in {by})"
-    return Table(told, head, tuple(rows), names=3)
+    caption = f"votes of {votes[0].of} answers over as many orders of the documents (alike in {by})"
+    return Table(caption, head, tuple(rows), names=3)
 
 
-def _place(vote: Vote) -> str:
+def _vote_depth(vote: Vote) -> str:
     if vote.ways == "moved":
         return "at another depth each time"
     return "at one depth" if vote.depth is None else f"at {depth_label(vote.depth)} %"
 
 
-def _rates(point: ArmAtPlace) -> tuple[str, ...]:
-    unscored = ", ".join(f"{count} {outcome}" for outcome, count in point.unscored.items())
-    parts = (f"{_percent(rate)} ({_ends(rate)})" if rate.n else NONE for rate in (point.abstains, point.asserts))
-    score, interval = _percent(point.score), _ends(point.score)
-    told = range_of(point.score.value, point.score.n, point.unscored)
-    if told is not None:
-        score, interval = range_words(told), f"scored {score} ({interval})" if point.score.n else NONE
-    return (score, interval, str(point.score.n), *parts, unscored)
-
-
-def _length(point: ArmAtPlace) -> str:
-    return NONE if point.arm == FOCUSED else length_labels([point.length])[0]
-
-
-def _depth(point: ArmAtPlace) -> str:
-    return NONE if point.depth is None else depth_label(point.depth)
-
-
-def _tokens(point: ArmAtPlace) -> str:
-    return NONE if point.tokens is None else f"{point.tokens:,.0f}"
-
-
-def _percent(rate: Rate) -> str:
-    return percent1_cell(rate.value)
-
-
-def _ends(rate: Rate) -> str:
-    return NONE if rate.low is None or rate.high is None else f"{percent1(rate.low)}–{percent1(rate.high)}"
-
-
-def _share(value: float | None, low: float | None, high: float | None) -> str:
-    if value is None or low is None or high is None:
-        return NONE
-    return f"{percent1(value)} % (95 % interval {percent1(low)}–{percent1(high)})"
+def _both(share: Share) -> tuple[str, str]:
+    return number_cell(share.value), interval_cell(share)
 
 
 MEANINGS = {
@@ -187,7 +162,7 @@ MEANINGS = {
     "tokens": "of the prompt, on average, and of that with the documents as they are",
 }
 _NAMES = ("model", "task", "retriever")
-_ALWAYS = ("task", "retriever", "score %", "n")
+_ALWAYS = ("model", "task", "retriever", "score %", "n")
 
 
 def retrieval_sections(rows: Sequence[ArmScore]) -> list[Section]:
@@ -196,16 +171,14 @@ def retrieval_sections(rows: Sequence[ArmScore]) -> list[Section]:
         return []
     cells = [_cells(row) for row in rows]
     head = [name for name in cells[0] if name != "model" or len({row.model for row in rows}) > 1]
-    always = {at for at, name in enumerate(head) if name in (*_ALWAYS, "model")}
-    table = filled_table(
-        "", head, [[row[name] for name in head] for row in cells], sum(name in _NAMES for name in head), always
-    )
+    names, always = sum(name in _NAMES for name in head), {at for at, name in enumerate(head) if name in _ALWAYS}
+    table = filled_table("", head, [[row[name] for name in head] for row in cells], names, always)
     meanings = tuple((name, MEANINGS[name]) for name in table.head if name in MEANINGS)
     notes = [
         f"{row.task}, {row.retriever}: the embedder read only the beginning of some chunks in "
-        f"{row.cut} trials; use a smaller --chunk-size"
+        f"{row.cut_chunks} trials; use a smaller --chunk-size"
         for row in rows
-        if row.cut
+        if row.cut_chunks
     ]
     return [
         Section("Search in place of reading everything", (table,), notes=tuple(notes), name="search", meanings=meanings)
@@ -213,25 +186,24 @@ def retrieval_sections(rows: Sequence[ArmScore]) -> list[Section]:
 
 
 def _cells(row: ArmScore) -> dict[str, str]:
-    score = row.score
-    told, interval = score_and_interval(score, NONE)
-    shown = row.retriever if row.k is None else f"{row.retriever}, {row.k}"
+    paired, usual = row.paired, row.score.n
+    score, interval = score_and_interval(row.score)
     return {
         "model": one_line(row.model),
         "task": one_line(row.task),
-        "retriever": one_line(shown),
-        "score %": told,
+        "retriever": one_line(row.retriever if row.k is None else f"{row.retriever}, {row.k}"),
+        "score %": score,
         "95 %": interval,
-        "n": str(score.n),
-        "unscored": ", ".join(f"{count} {name}" for name, count in score.unscored.items()) or NONE,
-        "whole %": percent1_cell(row.paired.whole) if row.paired else NONE,
-        "vs whole": _difference(row.paired, score.n) if row.paired else NONE,
-        "recall %": _rate(row.recall, score.n),
+        "n": str(usual),
+        "unscored": unscored_words(row.score.unscored) or NONE,
+        "whole %": number_cell(paired.whole) if paired else NONE,
+        "vs whole": _difference(paired.difference, usual) if paired else NONE,
+        "recall %": _rate(row.recall_at_k, usual),
         "MRR": NONE if row.reciprocal_rank.value is None else f"{row.reciprocal_rank.value:.2f}",
-        "words %": _rate(row.answer_recall, score.n),
-        "if found %": _tally(row.found),
-        "if missed %": _tally(row.missed),
-        "tokens": _retrieval_tokens(row.paired) if row.paired else NONE,
+        "words %": _rate(row.answer_recall, usual),
+        "if found %": _tally(row.score_if_found),
+        "if missed %": _tally(row.score_if_missed),
+        "tokens": f"{paired.arm_tokens:,.0f} / {paired.whole_tokens:,.0f}" if paired else NONE,
     }
 
 
@@ -239,29 +211,15 @@ def _rate(rate: Rate, usual: int) -> str:
     """A rate with its interval, and its n where that is not the usual one."""
     if rate.value is None:
         return NONE
-    if rate.low is None or rate.high is None:
-        return f"{percent1(rate.value)} (no interval{_n(rate.n, usual)})"
-    return f"{percent1(rate.value)} ({percent1(rate.low)}–{percent1(rate.high)}{_n(rate.n, usual)})"
+    interval = "no interval" if rate.low is None else interval_cell(rate)
+    return f"{number_cell(rate.value)} ({interval}{'' if rate.n == usual else f', n {rate.n}'})"
 
 
-def _tally(found: Tally) -> str:
-    if found.mean is None:
-        return NONE
-    if found.interval is None:
-        return f"{percent1(found.mean)} (no interval, n {found.n})"
-    return f"{percent1(found.mean)} ({percent1(found.interval.low)}–{percent1(found.interval.high)}, n {found.n})"
+def _tally(scores: Tally) -> str:
+    return _rate(Rate(scores.share.value, scores.share.low, scores.share.high, scores.n), -1)
 
 
-def _difference(paired: Paired, usual: int) -> str:
-    found = paired.difference
-    if found.low is None or found.high is None:
-        return f"{points1(found.mean)} (no interval{_n(found.n, usual)})"
-    return f"{points1(found.mean)} ({points1(found.low)} to {points1(found.high)}{_n(found.n, usual)})"
-
-
-def _n(n: int, usual: int) -> str:
-    return "" if n == usual else f", n {n}"
-
-
-def _retrieval_tokens(paired: Paired) -> str:
-    return f"{paired.arm_tokens:,.0f} / {paired.whole_tokens:,.0f}"
+def _difference(difference: Difference, usual: int) -> str:
+    low, high = difference.low, difference.high
+    interval = "no interval" if low is None or high is None else f"{points1(low)} to {points1(high)}"
+    return f"{points1(difference.mean)} ({interval}{'' if difference.n == usual else f', n {difference.n}'})"

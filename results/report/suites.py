@@ -2,70 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from needlework.results.report.charts import ruler_charts
 from needlework.results.report.section import Finding, Section, Table, filled_table
+from needlework.results.statistics.panels import Share
 from needlework.results.statistics.run_facts import LatencyRow, Times
 from needlework.results.statistics.suites.data_sets import MRCR, DataSetGroup, FieldTable, LevalSummary
 from needlework.results.statistics.suites.needlebench import HELD, NeedleBench, NeedleBenchRow, Reach
 from needlework.results.statistics.suites.ruler import TASKS, RulerTable
-from needlework.results.statistics.wording import ends, percent1_cell, percent2, range_words, score_and_interval
-from needlework.results.style import NONE, length_labels, one_line, percent, percent1
+from needlework.results.statistics.wording import (
+    ends,
+    interval_cell,
+    number_cell,
+    percent2,
+    range_words,
+    rate_words,
+    score_and_interval,
+    unscored_words,
+)
+from needlework.results.style import NONE, length_label, one_line, percent, percent1
 
-_UNREAD = {"graphwalks": "no list"}
+_SHOWN = 3  # reasons for a missing score that are named
 
 
-def data_set_sections(found: Sequence[FieldTable]) -> list[Section]:
+def _first(names: Sequence[str], shown: int = _SHOWN, separator: str = ", ") -> str:
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return f"{separator.join(names[:shown])}{more}"
+
+
+def data_set_sections(tables: Sequence[FieldTable]) -> list[Section]:
     """A section for each data set and model: a row for each group of its rows."""
     return [
         Section(
             f"{each.model} · {each.task} · {each.groups[0].score.trials:,} answers",
             tables=(_data_set_table(each),),
-            notes=tuple(each.notes),
+            notes=each.notes,
             brief=True,
             open=True,
         )
-        for each in found
+        for each in tables
     ]
 
 
-def _data_set_table(found: FieldTable) -> Table:
-    whose = list(dict.fromkeys(who for group in found.groups for who in group.others))
-    mrcr = found.task in MRCR
-    missing = "no string" if mrcr else _UNREAD.get(found.task, "no letter")
-    head = ["group", "score %", "95 %", "n", "chance %", "corrected %", *(f"{who} %" for who in whose)]
-    head += ["noise %", missing, *(["another piece"] if mrcr else []), "unscored"]
+def _data_set_table(table: FieldTable) -> Table:
+    rules = list(dict.fromkeys(rule for group in table.groups for rule in group.others))
+    mrcr = table.task in MRCR
+    unread = "no string" if mrcr else "no list" if table.task == "graphwalks" else "no letter"
+    head = ["group", "score %", "95 %", "n", "chance %", "corrected %", *(f"{rule} %" for rule in rules)]
+    head += ["noise %", unread, *(["another piece"] if mrcr else []), "unscored"]
     caption = "score: ours; the other columns: what each published rule gives the same answers"
-    if any(each.noise for each in found.groups):
+    if any(each.noise for each in table.groups):
         caption += "; noise: what it gives for any piece of the ask"
-    return filled_table(caption, head, [_cells(group, whose, mrcr=mrcr) for group in found.groups], 1, range(4))
+    return filled_table(caption, head, [_cells(group, rules, mrcr=mrcr) for group in table.groups], 1, range(4))
 
 
-def _cells(group: DataSetGroup, whose: Sequence[str], *, mrcr: bool) -> list[str]:
-    unscored = ", ".join(f"{count} {name}" for name, count in group.score.unscored.items())
-    shares = [NONE if who not in group.others else percent1(group.others[who]) for who in whose]
-    corrected = group.corrected.value
+def _cells(group: DataSetGroup, rules: Sequence[str], *, mrcr: bool) -> list[str]:
     return [
         one_line(group.name),
         *score_and_interval(group.score),
         str(group.score.n),
-        percent1(group.chance) if group.chance else NONE,
-        NONE if corrected is None or not group.chance else _signed(corrected),
-        *shares,
-        NONE if group.noise is None else percent1(group.noise),
+        number_cell(group.chance) if group.chance else NONE,
+        number_cell(group.corrected.value) if group.chance else NONE,
+        *(number_cell(group.others.get(rule)) for rule in rules),
+        number_cell(group.noise),
         str(group.unread),
         *([str(group.another)] if mrcr else []),
-        unscored,
+        unscored_words(group.score.unscored),
     ]
 
 
-def _signed(share: float) -> str:
-    """A share in percent that may lie below 0."""
-    return percent1(share) if 0 <= share <= 1 else f"{100 * share:.1f}"
-
-
-_SHOWN = 3
 _RULES = {
     "strict": "scored by the rules without L-Eval's quirks; needlework leval-export RUN gives the published ones too",
     "compat": "scored as L-Eval's own code does",
@@ -73,21 +79,21 @@ _RULES = {
 }
 
 
-def leval_sections(found: Sequence[LevalSummary]) -> list[Section]:
+def leval_sections(summaries: Sequence[LevalSummary]) -> list[Section]:
     """A section for each model, length and retriever; none for a run with fewer than two tasks of L-Eval."""
     return [
         Section(
-            " · ".join(filter(None, ("L-Eval", each.model, length_labels([each.length])[0], each.retriever))),
+            " · ".join(filter(None, ("L-Eval", each.model, length_label(each.length), each.retriever))),
             tables=(_leval_table(each),),
             notes=tuple(_leval_notes(each)),
             brief=True,
             open=True,
         )
-        for each in found
+        for each in summaries
     ]
 
 
-def _leval_table(found: LevalSummary) -> Table:
+def _leval_table(summary: LevalSummary) -> Table:
     rows = [
         (
             each.name,
@@ -95,29 +101,25 @@ def _leval_table(found: LevalSummary) -> Table:
             ends(each.score),
             f"{len(each.tasks)} of {each.of}",
             str(each.n),
-            str(each.unscored) if each.unscored else NONE,
+            str(each.unscored or NONE),
         )
-        for each in found.averages
+        for each in summary.averages
     ]
     head = ("average", "score %", "95 %", "tasks", "n", "unscored")
     return filled_table("each task weighs the same", head, rows, 1, range(5))
 
 
-def _leval_notes(found: LevalSummary) -> list[str]:
+def _leval_notes(summary: LevalSummary) -> Iterator[str]:
     """By which rule, and which averages are not the published ones because something is missing."""
-    lacking: dict[tuple[str, ...], list[str]] = {}
-    for each in found.averages:
+    averages: dict[tuple[str, ...], list[str]] = {}
+    for each in summary.averages:
         if each.missing and each.name != "all tasks":
-            lacking.setdefault(each.missing, []).append(each.name.removesuffix(" average"))
-    return [_RULES[found.rule], *(_lacking(", ".join(names), missing) for missing, names in lacking.items())]
+            averages.setdefault(each.missing, []).append(each.name.removesuffix(" average"))
+    yield _RULES[summary.rule]
+    for missing, names in averages.items():
+        yield f"{', '.join(names)}: not the published average, without {_first(missing)}"
 
 
-def _lacking(names: str, missing: Sequence[str]) -> str:
-    more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
-    return f"{names}: not the published average, without {', '.join(missing[:_SHOWN])}{more}"
-
-
-_NEEDLEBENCH_SHOWN = 3  # reasons for a missing score, of what may be one for each data set
 _MEANINGS = {
     "Overall": "The weighted mean of S-RT, M-RT and M-RS: {weights}.",
     "S-RT": "One needle: found or not.",
@@ -129,131 +131,100 @@ _MEANINGS = {
 }
 
 
-def needlebench_sections(found: Sequence[NeedleBench]) -> list[Section]:
+def needlebench_sections(summaries: Sequence[NeedleBench]) -> list[Section]:
     """A section for each model: what each row of the published summary tells; none for a run of another preset."""
     return [
-        Section(_needlebench_title(each), findings=tuple(_needlebench_findings(each)), brief=True) for each in found
+        Section(_needlebench_title(each), findings=tuple(_needlebench_findings(each)), brief=True) for each in summaries
     ]
 
 
-def _needlebench_title(found: NeedleBench) -> str:
-    changed = f" (not as published: {', '.join(found.design.changed)})" if found.design.changed else ""
-    return f"{found.model} · {found.design.preset}{changed}"
+def _needlebench_title(summary: NeedleBench) -> str:
+    changed = f" (not as published: {', '.join(summary.design.changed)})" if summary.design.changed else ""
+    return f"{summary.model} · {summary.design.preset}{changed}"
 
 
-def _needlebench_findings(found: NeedleBench) -> list[Finding]:
-    rows = [Finding(_term(row.name), _text(row), _meaning(row.name, found)) for row in found.rows]
-    return rows + [Finding(reach.name, _reach(reach), _MEANINGS["max needles"]) for reach in found.reaches]
+def _needlebench_findings(summary: NeedleBench) -> Iterator[Finding]:
+    weights = {"v1": "0.4, 0.3 and 0.3", "v2": "a third each"}[summary.design.version]
+    for row in summary.rows:
+        whole = row.name in ("Overall", "S-RT", "M-RT", "M-RS")  # the others are part of one, and indented
+        name = "ATC" if row.name.startswith("ATC-") and row.name.count("-") == 1 else row.name
+        name = "by needles" if row.name.endswith(" by needles") else name
+        meaning = _MEANINGS.get(name, "").format(weights=weights)
+        yield Finding(row.name if whole else f"  {row.name}", _row_words(row), meaning)
+    for reach in summary.reaches:
+        yield Finding(reach.name, _reach_words(reach), _MEANINGS["max needles"])
 
 
-def _term(name: str) -> str:
-    """Rows that are part of another one are indented."""
-    return name if name in ("Overall", "S-RT", "M-RT", "M-RS") else f"  {name}"
-
-
-def _meaning(name: str, found: NeedleBench) -> str:
-    if name == "Overall":
-        weights = {"v1": "0.4, 0.3 and 0.3", "v2": "a third each"}[found.design.version]
-        return _MEANINGS[name].format(weights=weights)
-    if name.endswith(" by needles"):
-        return _MEANINGS["by needles"]
-    if name in _MEANINGS:
-        return _MEANINGS[name]
-    return _MEANINGS["ATC"] if name.startswith("ATC-") and name.count("-") == 1 else ""
-
-
-def _text(row: NeedleBenchRow) -> str:
+def _row_words(row: NeedleBenchRow) -> str:
     if row.missing:
-        more = f" and {len(row.missing) - _NEEDLEBENCH_SHOWN} more" if len(row.missing) > _NEEDLEBENCH_SHOWN else ""
-        return f"no score, missing: {'; '.join(row.missing[:_NEEDLEBENCH_SHOWN])}{more}"
-    score = row.score
-    if score.value is None:
+        return f"no score, missing: {_first(row.missing, separator='; ')}"
+    if row.score.value is None:
         return "no score, n = 0"
-    ends = "no interval"
-    if score.low is not None and score.high is not None:
-        ends = f"95 % interval {percent1(score.low)}–{percent1(score.high)}"
-    unscored = "".join(f", {count} {outcome}" for outcome, count in row.unscored.items())
-    scored = f"{percent1(score.value)} % ({ends}), n = {row.n}{unscored}"
+    unscored = f", {unscored_words(row.unscored)}" if row.unscored else ""
+    scored = f"{rate_words(row.score, row.n, 'no interval')}{unscored}"
     if row.range is None:
         return scored
     return f"{range_words(row.range)} % (undecided answers all missed to all hit), of the scored {scored}"
 
 
-def _reach(reach: Reach) -> str:
+def _reach_words(reach: Reach) -> str:
     if reach.needles is None:
-        return f"undetermined, missing: {'; '.join(reach.missing[:_NEEDLEBENCH_SHOWN])}"
+        return f"undetermined, missing: {'; '.join(reach.missing[:_SHOWN])}"
     if reach.dropped is None:
         return f"{reach.needles} or more"
     return f"{reach.needles} (below {percent(HELD)} % at {reach.dropped})"
 
 
-_RULER_SHOWN = 4  # tasks without a score that are named
-
-
-def ruler_sections(found: Sequence[RulerTable]) -> list[Section]:
+def ruler_sections(tables: Sequence[RulerTable]) -> list[Section]:
     """A section for each model and language: a row for each length, the means over lengths, the effective length."""
     return [
         Section(
             f"RULER · {each.model} · {each.language}",
-            charts=tuple(ruler_charts(found)) if each is found[0] else (),
+            charts=tuple(ruler_charts(tables)) if each is tables[0] else (),
             tables=(_ruler_table(each),),
-            notes=tuple(_ruler_notes(each)),
+            notes=tuple(map(one_line, _ruler_notes(each))),
             brief=True,
             open=any(length.mean is not None for length in each.lengths),
         )
-        for each in found
+        for each in tables
     ]
 
 
-def _ruler_table(found: RulerTable) -> Table:
-    labels = length_labels([each.length for each in found.lengths])
+def _ruler_table(table: RulerTable) -> Table:
     head = ("length", "score %", "95 % interval", "strict %", "n", "cut off (count as 0)", "unscored")
     rows = [
         (
-            label,
-            percent1_cell(each.mean),
-            NONE if each.low is None or each.high is None else f"{percent1(each.low)}–{percent1(each.high)}",
-            percent1_cell(each.strict),
+            length_label(each.length),
+            number_cell(each.mean),
+            interval_cell(Share(each.mean, each.low, each.high)),
+            number_cell(each.strict),
             str(each.n),
-            str(each.cut) if each.cut else NONE,
-            str(each.unscored) if each.unscored else NONE,
+            str(each.cut or NONE),
+            str(each.unscored or NONE),
         )
-        for label, each in zip(labels, found.lengths, strict=True)
+        for each in table.lengths
     ]
     return filled_table(f"score: the mean of {len(TASKS)} tasks, each weighing the same", head, rows, 1, range(2))
 
 
-def _ruler_notes(found: RulerTable) -> list[str]:
+def _ruler_notes(table: RulerTable) -> Iterator[str]:
     """The published means over lengths, the effective length, and why a length has no mean."""
-    labels = length_labels([each.length for each in found.lengths])
-    notes = []
-    if found.increasing is not None and found.decreasing is not None:
-        notes.append(f"wAvg(inc) {percent1(found.increasing)}, wAvg(dec) {percent1(found.decreasing)}")
-    if any(each.mean is not None for each in found.lengths):
-        notes.append(f"effective length, {found.effective.text}")
-    for label, each in zip(labels, found.lengths, strict=True):
-        names = [name.removeprefix("ruler_") for name in each.missing]
-        more = f" and {len(names) - _RULER_SHOWN} more" if len(names) > _RULER_SHOWN else ""
-        if names:
-            notes.append(f"{label}: no mean, as there is no score for {', '.join(names[:_RULER_SHOWN])}{more}")
-    if found.scorers:
-        notes.append(f"scored by {', '.join(found.scorers)}, not as RULER does")
-    return [one_line(note) for note in notes]
+    if table.increasing is not None and table.decreasing is not None:
+        yield f"wAvg(inc) {percent1(table.increasing)}, wAvg(dec) {percent1(table.decreasing)}"
+    if any(each.mean is not None for each in table.lengths):
+        yield f"effective length, {table.effective.text}"
+    for each in table.lengths:
+        if each.missing:
+            names = _first([name.removeprefix("ruler_") for name in each.missing], 4)
+            yield f"{length_label(each.length)}: no mean, as there is no score for {names}"
+    if table.scorers:
+        yield f"scored by {', '.join(table.scorers)}, not as RULER does"
 
 
 _CAPTION = "median and 95th percentile of answered requests: to the last token, to the first, of each further token"
 _HEAD = (
-    "model",
-    "length",
-    "n",
-    "latency s",
-    "p95",
-    "first token s",
-    "p95",
-    "ms a token",
-    "p95",
-    "tokens/s",
-    "cached %",
+    *("model", "length", "n", "latency s", "p95", "first token s", "p95"),
+    *("ms a token", "p95", "tokens/s", "cached %"),
 )
 
 
@@ -264,11 +235,8 @@ def latency_sections(rows: Sequence[LatencyRow], at_once: Sequence[str] = ()) ->
     """
     if not rows:
         return []
-    labels = dict(zip([row.length for row in rows], length_labels([row.length for row in rows]), strict=True))
-    cells = [_latency_cells(row, labels[row.length]) for row in rows]
     several = len({row.model for row in rows}) > 1
-    if not several:
-        cells = [row[1:] for row in cells]
+    cells = [_latency_cells(row)[0 if several else 1 :] for row in rows]
     head, names = (_HEAD, 2) if several else (_HEAD[1:], 1)
     earlier, n = sum(row.earlier for row in rows), sum(row.n for row in rows)
     notes = [*at_once]
@@ -280,11 +248,11 @@ def latency_sections(rows: Sequence[LatencyRow], at_once: Sequence[str] = ()) ->
     return [Section("Latency by length", tables=(table,), notes=tuple(notes), name="latency")]
 
 
-def _latency_cells(row: LatencyRow, label: str) -> tuple[str, ...]:
+def _latency_cells(row: LatencyRow) -> tuple[str, ...]:
     rate = NONE if row.tokens_per_s is None else f"{row.tokens_per_s:,.1f}"
     cached = percent(row.cached) if row.cached else NONE
     return (
-        one_line(row.model), label, str(row.n), *_both(row.latency_s), *_both(row.ttft_s),
+        one_line(row.model), length_label(row.length), str(row.n), *_both(row.latency_s), *_both(row.ttft_s),
         *_both(row.token_s, 1_000), rate, cached,
     )  # fmt: skip
 

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from needlework.results.report.charts import task_charts
 from needlework.results.report.section import Finding, IntervalBar, Section, Table, filled_table
-from needlework.results.statistics.absent import AbsentTwins, Rate
+from needlework.results.statistics.absent import AbsentTwins
 from needlework.results.statistics.depth import DepthEffect, Extremes
 from needlework.results.statistics.depth_tables import place_words
 from needlework.results.statistics.effective_length import Trend
 from needlework.results.statistics.panels import Share
 from needlework.results.statistics.tasks import GateRow, Macro, PanelStatistics, TaskScore, selection_words
-from needlework.results.statistics.wording import p_words, percent1_cell, range_words, score_and_interval
-from needlework.results.style import NONE, length_labels, one_line, percent, percent1
+from needlework.results.statistics.wording import (
+    interval_cell,
+    number_cell,
+    p_words,
+    range_words,
+    rate_words,
+    score_and_interval,
+    share_cell,
+    unscored_words,
+)
+from needlework.results.style import NONE, length_label, one_line, percent, percent1
 
 # One sentence each, for the report; docs/statistics.md has them with their sources.
 _MEANINGS = {
@@ -57,62 +66,50 @@ def twins_sections(twins: Sequence[AbsentTwins]) -> list[Section]:
     ]
 
 
-def _twins_findings(twins: AbsentTwins) -> list[Finding]:
+def _twins_findings(twins: AbsentTwins) -> Iterator[Finding]:
     rates = (
         ("hallucination rate", twins.hallucination),
         ("needless abstention", twins.needless),
         ("balanced accuracy", twins.balanced),
         ("right in both twins", twins.discriminates),
     )
-    rows = [Finding(term, _rate(rate), _MEANINGS[term]) for term, rate in rates if rate.n]
-    left_out = [
-        f"{count} {outcome} ({arm})"
-        for arm, tally in (("present", twins.present), ("absent", twins.absent))
-        for outcome, count in tally.unscored.items()
-    ]
-    return [*rows, Finding("  without a score", ", ".join(left_out) or "none", _MEANINGS["without a score"])]
-
-
-def _rate(rate: Rate) -> str:
-    if rate.value is None:
-        return "no score"
-    ends = "one sample: no interval"
-    if rate.low is not None and rate.high is not None:
-        ends = f"95 % interval {percent1(rate.low)}–{percent1(rate.high)}"
-    return f"{percent1(rate.value)} % ({ends}), n = {rate.n}"
+    for term, rate in rates:
+        if rate.n:
+            yield Finding(term, rate_words(rate, rate.n, "one sample: no interval"), _MEANINGS[term])
+    arms = (("present", twins.present), ("absent", twins.absent))
+    counts = [f"{count} {outcome} ({arm})" for arm, tally in arms for outcome, count in tally.unscored.items()]
+    yield Finding("  without a score", ", ".join(counts) or "none", _MEANINGS["without a score"])
 
 
 def panel_findings(panel: PanelStatistics) -> list[Finding]:
     """Return what one panel has to tell: effective length, trend, depth effect, where there is any."""
-    rows = []
-    for meaning, found in (("effective length", panel.absolute), ("relative", panel.relative)):
-        if found is None:
-            continue
-        rows.append(Finding(f"effective length ({found.bar})", found.words, _MEANINGS[meaning]))
+    findings = [
+        Finding(f"effective length ({rule.bar})", rule.words, _MEANINGS[term])
+        for term, rule in (("effective length", panel.absolute), ("relative", panel.relative))
+        if rule is not None
+    ]
     if panel.trend.area is not None:
-        rule = panel.absolute or panel.relative
-        scored = ", of the answers with a score" if rule is not None and rule.undecided else ""
-        rows.append(Finding("trend", f"{_trend(panel.trend)}{scored}", _MEANINGS["trend"]))
-    if panel.depth.samples + panel.depth.left_out:
-        rows += _depth_rows(panel.depth)
-    return rows
+        length = panel.absolute or panel.relative
+        scored = ", of the answers with a score" if length is not None and length.undecided else ""
+        findings.append(Finding("trend", f"{_trend(panel.trend)}{scored}", _MEANINGS["trend"]))
+    effect, ends = panel.depth, panel.depth.extremes
+    if effect.samples + effect.left_out:
+        findings.append(Finding("depth effect", _depth(effect), _MEANINGS["depth effect"]))
+        if ends is not None and ends.best_score > ends.worst_score:
+            term = "best and worst depth"
+            findings.append(Finding(f"  {term}", extremes_words(ends), _MEANINGS[term]))
+    return findings
 
 
-def _depth_rows(effect: DepthEffect) -> list[Finding]:
-    told = ["1 sample" if effect.samples == 1 else f"{effect.samples} samples"]
-    told += ["each at one depth"] if effect.binned else []
-    told += [f"{effect.left_out} left out"] if effect.left_out else []
-    parts = [f"{effect.label} ({', '.join(told)})"]
+def _depth(effect: DepthEffect) -> str:
+    basis = ["1 sample" if effect.samples == 1 else f"{effect.samples} samples"]
+    basis += ["each at one depth"] if effect.binned else []
+    basis += [f"{effect.left_out} left out"] if effect.left_out else []
+    parts = [f"{effect.label} ({', '.join(basis)})"]
     if effect.shape in ("undetermined", "flat") and effect.bound is not None:
         parts.append(f"differences up to {100 * effect.bound:.0f} points are not ruled out")
     p = effect.p if effect.p_adjusted is None else effect.p_adjusted
-    parts += [f"p {p_words(p)}"] if p is not None else []
-    rows = [Finding("depth effect", ", ".join(parts), _MEANINGS["depth effect"])]
-    ends = effect.extremes
-    if ends is not None and ends.best_score > ends.worst_score:
-        text = extremes_words(ends)
-        rows.append(Finding("  best and worst depth", text, _MEANINGS["best and worst depth"]))
-    return rows
+    return ", ".join([*parts, *([f"p {p_words(p)}"] if p is not None else [])])
 
 
 def extremes_words(ends: Extremes) -> str:
@@ -124,27 +121,18 @@ def extremes_words(ends: Extremes) -> str:
     return f"{best} and {worst}, p (Holm) {p_words(ends.p_adjusted)}"
 
 
-def _trend(found: Trend) -> str:
-    parts = [] if found.area is None else [f"area {percent1(found.area)} %"]
-    if found.drop is not None:
-        parts.append(
-            f"{abs(100 * found.drop):.1f} % {'below' if found.drop >= 0 else 'above'} the base at the longest length"
-        )
-    half = "not reached" if found.half_life is None else length_labels([found.half_life])[0]
+def _trend(trend: Trend) -> str:
+    parts = [] if trend.area is None else [f"area {percent1(trend.area)} %"]
+    if trend.drop is not None:
+        side = "below" if trend.drop >= 0 else "above"
+        parts.append(f"{abs(100 * trend.drop):.1f} % {side} the base at the longest length")
+    half = "not reached" if trend.half_life is None else length_label(trend.half_life)
     return ", ".join([*parts, f"half-life {half}"])
 
 
 HEAD = (
-    "task",
-    "score %",
-    "95 %",
-    "n",
-    "unscored",
-    "focused %",
-    "of focused %",
-    "chance %",
-    "floor %",
-    "corrected %",
+    *("task", "score %", "95 %", "n", "unscored"),
+    *("focused %", "of focused %", "chance %", "floor %", "corrected %"),
 )
 MEANINGS = {
     "focused %": "the same questions where the text is nothing but what the answer rests on",
@@ -155,40 +143,43 @@ MEANINGS = {
     "invents %": "of questions whose answer is not in the text, those that got one",
     "abstains %": "of questions whose answer is in the text, those that got none",
 }
-_TWINS = ("invents %", "abstains %")
 
 
-def task_sections(rows: Sequence[TaskScore], found: Sequence[Macro]) -> list[Section]:
+def task_sections(rows: Sequence[TaskScore], macros: Sequence[Macro]) -> list[Section]:
     """A row for each task and for each macro score, the model's name first where there are several.
 
     No section for a run of a single task a model without controls: the rest of the report says it all.
     """
-    if len(rows) == len({row.model for row in rows}) and not any(row.focused.trials or row.twins for row in rows):
+    models = list(dict.fromkeys(row.model for row in rows))
+    if len(rows) == len(models) and not any(row.focused.trials or row.twins for row in rows):
         return []
     cells: list[tuple[str, ...]] = []
     bars: list[IntervalBar | None] = []
     panels: list[tuple[str, str] | None] = []
-    for model in dict.fromkeys(row.model for row in rows):
+    for model in models:
         for row in (row for row in rows if row.model == model):
-            interval = row.overall.interval
             cells.append((model, *_cells(row)))
-            bars.append(_bar(interval.low if interval else None, row.overall.mean, interval.high if interval else None))
+            bars.append(_bar(row.overall.share))
             panels.append((row.model, row.task))
-        for macro in (each for each in found if each.model == model):
+        for macro in (each for each in macros if each.model == model):
             cells.append((model, *_macro(macro)))
-            bars.append(_bar(macro.score.low, macro.score.value, macro.score.high))
+            bars.append(_bar(macro.score))
             panels.append(None)
-    head: tuple[str, ...] = ("model", *HEAD, *_TWINS)
+    head: tuple[str, ...] = ("model", *HEAD, "invents %", "abstains %")
     names = 2
-    if len({row.model for row in rows}) == 1:
+    if len(models) == 1:
         head, names, cells = head[1:], 1, [row[1:] for row in cells]
     table = filled_table("", head, cells, names, range(names + 3))
     return [
         Section(
             "Tasks",
-            charts=tuple(task_charts(rows, found)),
+            charts=tuple(task_charts(rows, macros)),
             tables=(replace(table, bars=tuple(bars), panels=tuple(panels)),),
-            notes=tuple(_missing_notes(found)),
+            notes=tuple(
+                f"no macro score of {each.model}: nothing scored for {', '.join(each.missing)}"
+                for each in macros
+                if each.missing
+            ),
             name="tasks",
             meanings=tuple((name, MEANINGS[name]) for name in table.head if name in MEANINGS),
         )
@@ -212,66 +203,38 @@ def gate_sections(rows: Sequence[GateRow], recorded: int) -> list[Section]:
         for row in rows
     ]
     head = ("gate", "cells", "verdict", "value", "interval", "n", "")
-    selection = selection_words(rows, recorded)
-    notes = (selection,) if selection else ()
+    notes = tuple(filter(None, [selection_words(rows, recorded)]))
     return [Section("Gates", (Table("", head, tuple(cells), names=2),), notes=notes, name="gates")]
 
 
-def _missing_notes(found: Sequence[Macro]) -> list[str]:
-    return [
-        f"no macro score of {each.model}: nothing scored for {', '.join(each.missing)}"
-        for each in found
-        if each.missing
-    ]
-
-
-def _bar(low: float | None, mean: float | None, high: float | None) -> IntervalBar | None:
-    if low is None or mean is None or high is None:
+def _bar(share: Share) -> IntervalBar | None:
+    if share.low is None or share.value is None or share.high is None:
         return None
-    first, middle, last = (min(1.0, max(0.0, each)) for each in (low, mean, high))
-    return first, middle, last
+    low, score, high = (min(1.0, max(0.0, each)) for each in (share.low, share.value, share.high))
+    return low, score, high
 
 
 def _cells(row: TaskScore) -> tuple[str, ...]:
-    overall = row.overall
-    unscored = ", ".join(f"{count} {name}" for name, count in overall.unscored.items())
     twins = row.twins
     return (
         one_line(row.task),
-        *score_and_interval(overall),
-        str(overall.n),
-        unscored,
-        f"{percent1_cell(row.focused.mean)} (n {row.focused.n})" if row.focused.trials else NONE,
-        _share(row.relative),
-        percent1_cell(row.chance),
-        percent1_cell(row.floor),
-        _share(row.corrected) if row.chance else NONE,
-        percent1_cell(twins.hallucination.value) if twins else NONE,
-        percent1_cell(twins.needless.value) if twins else NONE,
+        *score_and_interval(row.overall),
+        str(row.overall.n),
+        unscored_words(row.overall.unscored),
+        f"{number_cell(row.focused.mean)} (n {row.focused.n})" if row.focused.trials else NONE,
+        share_cell(row.relative),
+        number_cell(row.chance),
+        number_cell(row.floor),
+        share_cell(row.corrected) if row.chance else NONE,
+        number_cell(twins.hallucination.value) if twins else NONE,
+        number_cell(twins.needless.value) if twins else NONE,
     )
 
 
-def _macro(each: Macro) -> tuple[str, ...]:
-    name = f"macro ({each.families} families, {each.tasks} tasks)"
-    score, corrected = each.score, each.corrected
-    ends = NONE if score.low is None or score.high is None else f"{_number(score.low)}–{_number(score.high)}"
-    told = _share_value(score), ends
-    if each.range is not None:
-        scored = NONE if score.value is None else f"scored {_number(score.value)}"
-        told = range_words(each.range), scored if ends == NONE else f"{scored} ({ends})"
-    return (name, *told, "", "", NONE, NONE, NONE, NONE, _share(corrected), NONE, NONE)
-
-
-def _number(value: float) -> str:
-    """A share in percent that may lie beyond 0 and 100."""
-    return percent1(value) if 0 <= value <= 1 else f"{100 * value:.1f}"
-
-
-def _share_value(share: Share) -> str:
-    return NONE if share.value is None else _number(share.value)
-
-
-def _share(share: Share) -> str:
-    if share.value is None or share.low is None or share.high is None:
-        return _share_value(share)
-    return f"{_number(share.value)} ({_number(share.low)}–{_number(share.high)})"
+def _macro(macro: Macro) -> tuple[str, ...]:
+    name = f"macro ({macro.families} families, {macro.tasks} tasks)"
+    score, interval = number_cell(macro.score.value), interval_cell(macro.score)
+    if macro.range is not None:
+        scored = NONE if macro.score.value is None else f"scored {share_cell(macro.score)}"
+        score, interval = range_words(macro.range), scored
+    return (name, score, interval, "", "", NONE, NONE, NONE, NONE, share_cell(macro.corrected), NONE, NONE)

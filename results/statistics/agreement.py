@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
-from math import fsum
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from needlework.core.record import Record
 from needlework.results.statistics.intervals import (
@@ -19,16 +18,16 @@ from needlework.results.statistics.intervals import (
     cluster_sums,
     expanded_interval,
     resampled_means,
-    score_interval,
 )
-from needlework.results.statistics.panels import Share
+from needlework.results.statistics.panels import Share, rate_of
 from needlework.results.style import percent1
 from needlework.scoring.judges.judges import JUDGE_SAID
 
 
 # Krippendorff's alpha for ordered marks (K. Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011)): for any
-# number of raters, who need not have rated the same. For two: Cohen's kappa with squared weights (J. Cohen, "Weighted
-# Kappa", Psychological Bulletin 70 (1968) 213-220). Both are 1 where raters always agree, 0 where they do as by chance.
+# number of raters, who need not have rated the same. For two: Cohen's kappa (J. Cohen, "A Coefficient of Agreement for
+# Nominal Scales", Educational and Psychological Measurement 20 (1960) 37-46), of marks with squared weights ("Weighted
+# Kappa", Psychological Bulletin 70 (1968) 213-220). All are 1 where raters always agree, 0 where they do as by chance.
 def ordinal_alpha(units: Sequence[Sequence[int]], clusters: Sequence[Hashable], levels: int) -> Share:
     """Alpha of marks 1..`levels`. `units`: the marks that each thing got; those with one mark or none do not count.
 
@@ -40,7 +39,17 @@ def ordinal_alpha(units: Sequence[Sequence[int]], clusters: Sequence[Hashable], 
         counts = np.bincount(marks, minlength=levels + 1)[1:].astype(np.float64)
         cells[row] = ((np.outer(counts, counts) - np.diag(counts)) / (len(marks) - 1)).ravel()
     values = sum(len(marks) for marks, _ in several)
-    return of_table(cells, levels, [cluster for _, cluster in several], partial(_alphas, values))
+
+    def alphas(tables: Floats) -> Floats:
+        shares: Floats = tables / tables.sum(axis=(1, 2), keepdims=True)
+        marks = shares.sum(axis=2)
+        # The distance of two marks is the number of marks between their middles.
+        middles = marks.cumsum(axis=1) - marks / 2
+        distance = (middles[:, :, None] - middles[:, None, :]) ** 2
+        chance = (marks[:, :, None] * marks[:, None, :] * distance).sum(axis=(1, 2)) * values / (values - 1)
+        return _one_minus((shares * distance).sum(axis=(1, 2)), chance)
+
+    return _of_table(cells, levels, [cluster for _, cluster in several], alphas)
 
 
 def weighted_kappa(pairs: Sequence[tuple[int, int]], clusters: Sequence[Hashable], levels: int) -> Share:
@@ -48,7 +57,9 @@ def weighted_kappa(pairs: Sequence[tuple[int, int]], clusters: Sequence[Hashable
 
     No value where both raters gave one and the same mark only.
     """
-    return of_table(_pair_cells([(one - 1, other - 1) for one, other in pairs], levels), levels, clusters, _kappas)
+    marks = np.arange(levels)
+    weights = (marks[:, None] - marks[None, :]) ** 2
+    return _kappa(_pair_cells([(one - 1, other - 1) for one, other in pairs], levels), weights, clusters)
 
 
 def _pair_cells(pairs: Sequence[tuple[int, int]], kinds: int) -> Floats:
@@ -58,63 +69,44 @@ def _pair_cells(pairs: Sequence[tuple[int, int]], kinds: int) -> Floats:
     return cells
 
 
-def _alphas(values: int, tables: Floats) -> Floats:
-    """Alpha of each table of coincidences, from `values` marks in all; only shares of a table matter."""
-    shares = _shares(tables)
-    marks = shares.sum(axis=2)
-    # The distance of two marks is the number of marks between their middles.
-    middles = marks.cumsum(axis=1) - marks / 2
-    distance = (middles[:, :, None] - middles[:, None, :]) ** 2
-    chance = (marks[:, :, None] * marks[:, None, :] * distance).sum(axis=(1, 2)) * values / (values - 1)
-    return _one_minus((shares * distance).sum(axis=(1, 2)), chance)
+def _kappa(cells: Floats, weights: NDArray[np.int_], clusters: Sequence[Hashable]) -> Share:
+    """`weights`: of each disagreement, (kinds, kinds)."""
 
+    def kappas(tables: Floats) -> Floats:
+        chance = tables.sum(axis=2)[:, :, None] * tables.sum(axis=1)[:, None, :]
+        return _one_minus((tables * weights).sum(axis=(1, 2)), (chance * weights).sum(axis=(1, 2)))
 
-def _kappas(tables: Floats) -> Floats:
-    shares, place = _shares(tables), np.arange(tables.shape[1])
-    weights = (place[:, None] - place[None, :]) ** 2
-    chance = shares.sum(axis=2)[:, :, None] * shares.sum(axis=1)[:, None, :]
-    return _one_minus((shares * weights).sum(axis=(1, 2)), (chance * weights).sum(axis=(1, 2)))
-
-
-def _shares(tables: Floats) -> Floats:
-    shares: Floats = tables / tables.sum(axis=(1, 2), keepdims=True)
-    return shares
+    return _of_table(cells, len(weights), clusters, kappas)
 
 
 def _one_minus(observed: Floats, expected: Floats) -> Floats:
-    found = np.full(len(observed), np.nan)
-    np.divide(observed, expected, out=found, where=expected > 1e-12)
-    return 1 - found
+    ratios = np.full(len(observed), np.nan)
+    np.divide(observed, expected, out=ratios, where=expected > 1e-12)
+    return 1 - ratios
 
 
-# Cohen's kappa (J. Cohen, "A Coefficient of Agreement for Nominal Scales", Educational and Psychological Measurement 20
-# (1960) 37-46): agreement beyond what two raters of these shares of labels reach by chance.
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """`agreement`: share of pairs of labels that are the same, 0..1. `kappa`: -1..1, with an interval from
-    `FEWEST_CLUSTERS` items on; no value where both only ever use one label. `table`: how often each of `labels` (rows:
-    the first of a pair) met each (columns). `n`: pairs, of so many `items`.
-    """
+    """How far pairs of labels agree."""
 
-    agreement: Share
-    kappa: Share
+    agreement: Share  # of pairs of labels that are the same, 0..1
+    kappa: Share  # -1..1, with an interval from `FEWEST_CLUSTERS` items on; no value where both only use one label
     labels: tuple[str, ...]
-    table: tuple[tuple[int, ...], ...]
-    n: int
+    table: tuple[tuple[int, ...], ...]  # how often each label (rows: the first of a pair) met each (columns)
+    n: int  # pairs
     items: int
 
 
 def agreement(pairs: Sequence[tuple[str, str]], items: Sequence[str]) -> Agreement:
     """Compare pairs of labels. `items` names the cluster of each pair: pairs of one item are not independent."""
     labels = tuple(sorted({label for pair in pairs for label in pair}))
-    kinds, place = len(labels), {label: at for at, label in enumerate(labels)}
-    cells = _pair_cells([(place[one], place[other]) for one, other in pairs], kinds)
-    table = cells.sum(axis=0).reshape(kinds, kinds)
+    kinds, index = len(labels), {label: at for at, label in enumerate(labels)}
+    cells = _pair_cells([(index[one], index[other]) for one, other in pairs], kinds)
     return Agreement(
         agreement=share([float(one == other) for one, other in pairs], items),
-        kappa=of_table(cells, kinds, items, _rates_kappas),
+        kappa=_kappa(cells, 1 - np.eye(kinds, dtype=np.int_), items),
         labels=labels,
-        table=tuple(tuple(int(count) for count in row) for row in table),
+        table=tuple(tuple(map(int, row)) for row in cells.sum(axis=0).reshape(kinds, kinds)),
         n=len(pairs),
         items=len(set(items)),
     )
@@ -122,17 +114,15 @@ def agreement(pairs: Sequence[tuple[str, str]], items: Sequence[str]) -> Agreeme
 
 def share(values: Sequence[float], clusters: Sequence[Hashable]) -> Share:
     """Return the mean of values 0..1 with its interval over clusters; no value without values."""
-    if not values:
-        return Share(None)
-    mean, interval = fsum(values) / len(values), score_interval(values, clusters)
-    return Share(mean, interval.low, interval.high) if interval else Share(mean)
+    rate = rate_of(values, clusters)
+    return Share(rate.value, rate.low, rate.high)
 
 
-def of_table(cells: Floats, kinds: int, clusters: Sequence[Hashable], statistic: Callable[[Floats], Floats]) -> Share:
+def _of_table(cells: Floats, kinds: int, clusters: Sequence[Hashable], statistic: Callable[[Floats], Floats]) -> Share:
     """A statistic of the table that rows add up to, with its interval from `FEWEST_CLUSTERS` clusters of rows on.
 
-    `cells`: what each row adds to the table, (rows, kinds * kinds). `statistic`: -1..1 of each of several tables whose
-    rows' mean is given, (tables, kinds, kinds); NaN where it has no value.
+    `cells`: what each row adds to the table, (rows, kinds * kinds). `statistic`: -1..1 of each of several tables, of
+    which only shares matter, (tables, kinds, kinds); NaN where it has no value.
     """
     if not len(cells):
         return Share(None)
@@ -150,29 +140,19 @@ def of_table(cells: Floats, kinds: int, clusters: Sequence[Hashable], statistic:
     return Share(value, max(-1.0, min(low, value)), min(1.0, max(high, value)))
 
 
-def _rates_kappas(tables: Floats) -> Floats:
-    """Kappa of each table of shares, (tables, kinds, kinds); NaN where chance alone agrees always."""
-    observed = np.trace(tables, axis1=1, axis2=2)
-    chance = (tables.sum(axis=2) * tables.sum(axis=1)).sum(axis=1)
-    return _one_minus(1 - observed, 1 - chance)
-
-
 LEVELS = range(1, 6)  # that people rate answers by
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerRating:
-    """One rating of one answer. `shown`: the same for answers of an item that say the same, and were rated once.
-
-    `late`: made after names were shown.
-    """
+    """One rating of one answer."""
 
     rater: str
     model: str
     group: Hashable
     rating: int
-    late: bool
-    shown: str
+    late: bool  # made after names were shown
+    shown: str  # the same for answers of an item that say the same, and were rated once
 
 
 def rating_tables(ratings: Sequence[AnswerRating]) -> dict[str, Any]:
@@ -219,45 +199,42 @@ _RIGHT = 0.9  # of a mark 0..1: found
 
 def judge_notes(records: Sequence[Record]) -> Iterator[str]:
     """How far several judges agree; nothing for a run with one judge."""
-    ruled = [record for record in records if _said(record)]
-    names = list(dict.fromkeys(name for record in ruled for name in _said(record)))
-    if len(names) > 1:
-        yield from _agreement(ruled, names)
-
-
-def _agreement(ruled: Sequence[Record], names: Sequence[str]) -> Iterator[str]:
-    samples = [record.item or record.id for record in ruled]
-    labels = [{name: _label(value) for name, value in _said(record).items()} for record in ruled]
-    whole = [
-        (set(each.values()), sample) for each, sample in zip(labels, samples, strict=True) if None not in each.values()
+    marks = [(record, by_judge) for record in records if (by_judge := _marks(record))]
+    names = list(dict.fromkeys(name for _, by_judge in marks for name in by_judge))
+    if len(names) < 2:
+        return
+    samples = [record.item or record.id for record, _ in marks]
+    labels = [{name: _label(mark) for name, mark in by_judge.items()} for _, by_judge in marks]
+    read = [
+        (set(row.values()), sample) for row, sample in zip(labels, samples, strict=True) if None not in row.values()
     ]
-    same = share([float(len(found) == 1) for found, _ in whole], [sample for _, sample in whole])
-    ties = sum(1 for record in ruled if (record.details.score or {}).get("tied"))
+    same = share([float(len(kinds) == 1) for kinds, _ in read], [sample for _, sample in read])
+    ties = sum(1 for record, _ in marks if record.details.score.get("tied"))
     split = f"; an even split on {ties}: no score" if ties else ""
-    yield f"judges: all {len(names)} agree on {_percent(same)} of {len(whole)} answers{split}"
+    yield f"judges: all {len(names)} agree on {_share_words(same)} of {len(read)} answers{split}"
     for one, other in combinations(names, 2):
-        both = [(each[one], each[other], sample) for each, sample in zip(labels, samples, strict=True)]
-        pairs = [(first, second, sample) for first, second, sample in both if first and second]
-        found = agreement([pair[:2] for pair in pairs], [pair[2] for pair in pairs])
-        kappa = "" if found.kappa.value is None else f", Cohen's kappa {found.kappa.value:.2f}"
-        yield f"judges {one} and {other} agree on {_percent(found.agreement)} of {found.n} answers{kappa}"
+        both = [(first, second, sample) for row, sample in zip(labels, samples, strict=True)
+                if (first := row[one]) and (second := row[other])]  # fmt: skip
+        pair = agreement([(first, second) for first, second, _ in both], [sample for *_, sample in both])
+        kappa = "" if pair.kappa.value is None else f", Cohen's kappa {pair.kappa.value:.2f}"
+        yield f"judges {one} and {other} agree on {_share_words(pair.agreement)} of {pair.n} answers{kappa}"
 
 
-def _percent(share: Share) -> str:
+def _share_words(share: Share) -> str:
     """`89.5 % (95 %: 68.6 to 97.1)`."""
     if share.value is None:
         return "no share"
-    ends = (
-        "" if share.low is None or share.high is None else f" (95 %: {100 * share.low:.1f} to {100 * share.high:.1f})"
-    )
-    return f"{percent1(share.value)} %{ends}"
+    interval = ""
+    if share.low is not None and share.high is not None:
+        interval = f" (95 %: {100 * share.low:.1f} to {100 * share.high:.1f})"
+    return f"{percent1(share.value)} %{interval}"
 
 
-def _said(record: Record) -> dict[str, float | None]:
+def _marks(record: Record) -> dict[str, float | None]:
     """What each of several judges made of an answer, 0..1, by its name; `None` where its reply could not be read."""
-    details = record.details.score or {}
+    details = record.details.score
     return {key.removeprefix(JUDGE_SAID): value for key, value in details.items() if key.startswith(JUDGE_SAID)}
 
 
-def _label(value: float | None) -> str | None:
-    return None if value is None else "right" if value >= _RIGHT else "wrong"
+def _label(mark: float | None) -> str | None:
+    return None if mark is None else "right" if mark >= _RIGHT else "wrong"

@@ -1,16 +1,17 @@
-"""Rows of the depth effect."""
+"""The table that depth effects are tested on, and the shapes that are looked for in it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from math import fsum
+from statistics import fmean
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from needlework.results.records.samples import grouped
 from needlework.results.statistics.intervals import Floats
 from needlework.results.statistics.panels import ScoredTrial
 
@@ -29,27 +30,23 @@ class DepthColumn:
 
 @dataclass(frozen=True, slots=True)
 class DepthTable:
-    """Scores at depths. If depth did not matter, any order of the scores within a block would be as likely.
-
-    `paired`: a block is one sample, asked at several depths: `values` are its mean scores over lengths. Else each
-    sample was asked at one depth, a block is one length, and `values` are single scores. `column_of`, `block_of`: of
-    each value, blocks one after another. `samples`: those with a part in it; `left_out`: (length, sample) without.
-    `mean`: of all scores at depths, 0..1; `None` without any. `plain`: the mean of all scores at the depths of each
-    column, as tables of depths have it; NaN without any.
-    """
+    """Scores at depths. If depth did not matter, any order of the scores within a block would be as likely."""
 
     columns: tuple[DepthColumn, ...]
-    values: Floats
-    column_of: NDArray[np.intp]
+    values: Floats  # of blocks one after another
+    column_of: NDArray[np.intp]  # of each value
     block_of: NDArray[np.intp]
-    paired: bool
-    samples: int
-    left_out: int
-    mean: float | None
-    plain: Floats
+    paired: bool  # a block is one sample, its values are means over lengths; else one length, with single scores
+    samples: int  # with a part in it
+    left_out: int  # (length, sample) without
+    mean: float | None  # of all scores at depths, 0..1; `None` without any
+    plain: Floats  # mean of all scores at each column's depths, as tables of depths have it; NaN without any
 
 
-Row = dict[float, float]  # depth (percent) to mean score
+Block = list[tuple[int, float]]
+"""Column and value of each score of a block."""
+_Rows = dict[tuple[int, int], dict[float, float]]
+"""By length and sample: depth (percent) to mean score."""
 
 
 def depth_table(trials: Iterable[ScoredTrial]) -> DepthTable:
@@ -59,82 +56,75 @@ def depth_table(trials: Iterable[ScoredTrial]) -> DepthTable:
     (length, sample) alone are used. Before its lengths are averaged, each row is moved to a mean of zero: where a score
     is missing at a length, that length's own level does not shift the depths that are there.
     """
-    rows: dict[tuple[int, int], dict[float, list[float]]] = {}
+    scores: dict[tuple[int, int], dict[float, list[float]]] = {}
+    by_depth: dict[float, list[float]] = {}
     for trial in trials:
         if trial.depth is not None:
-            scores = rows.setdefault((trial.length, trial.sample), {}).setdefault(trial.depth, [])
-            scores += [] if trial.score is None else [trial.score]
+            cell = scores.setdefault((trial.length, trial.sample), {}).setdefault(trial.depth, [])
+            if trial.score is not None:
+                cell.append(trial.score)
+                by_depth.setdefault(trial.depth, []).append(trial.score)
     # A question that is asked over several orders of its documents is one sample: its mean.
-    means = {at: _means(rows[at]) for at in sorted(rows)}
-    by_depth: dict[float, list[float]] = {}
-    for row in rows.values():
-        for depth, scores in row.items():
-            by_depth.setdefault(depth, []).extend(scores)
-    every = [score for depth in sorted(by_depth) for score in by_depth[depth]]
-    mean = fsum(every) / len(every) if every else None
-    several = {at: row for at, row in means.items() if len(row) > 1}
-    if several or all(len(row) > 1 for row in rows.values()):
-        found = _paired(several, len(means) - len(several), mean)
-    else:
-        found = _binned({at: row for at, row in means.items() if row}, sum(not row for row in means.values()), mean)
-    return replace(found, plain=_plain(found.columns, by_depth))
+    rows = {at: {depth: fmean(scores[at][depth]) for depth in sorted(scores[at]) if scores[at][depth]}
+            for at in sorted(scores)}  # fmt: skip
+    several = {at: row for at, row in rows.items() if len(row) > 1}
+    paired = bool(several) or all(len(row) > 1 for row in scores.values())
+    used = several if paired else {at: row for at, row in rows.items() if row}
+    columns, blocks = _paired(used) if paired else _binned(used)
+    plain: list[list[float]] = [[] for _ in columns]
+    for depth, values in by_depth.items():
+        column = next((at for at, each in enumerate(columns) if each.low <= depth <= each.high), None)
+        if column is not None:
+            plain[column] += values
+    flat = [(block, column, value) for block, cells in enumerate(blocks) for column, value in cells]
+    return DepthTable(
+        columns=columns,
+        values=np.array([value for _, _, value in flat], dtype=np.float64),
+        column_of=np.array([column for _, column, _ in flat], dtype=np.intp),
+        block_of=np.array([block for block, _, _ in flat], dtype=np.intp),
+        paired=paired,
+        samples=len({sample for _, sample in used}),
+        left_out=len(rows) - len(used),
+        mean=fmean(score for values in by_depth.values() for score in values) if by_depth else None,
+        plain=np.array([fmean(values) if values else np.nan for values in plain], dtype=np.float64),
+    )
 
 
-def _plain(columns: Sequence[DepthColumn], by_depth: Mapping[float, Sequence[float]]) -> Floats:
-    scores: list[list[float]] = [[] for _ in columns]
-    for depth, own in by_depth.items():
-        at = next((at for at, column in enumerate(columns) if column.low <= depth <= column.high), None)
-        if at is not None:
-            scores[at] += own
-    return np.array([fsum(own) / len(own) if own else np.nan for own in scores], dtype=np.float64)
-
-
-def _means(row: dict[float, list[float]]) -> Row:
-    depths = sorted(row.items()) if len(row) > 1 else row.items()
-    return {depth: fsum(scores) / len(scores) for depth, scores in depths if scores}
-
-
-def _paired(rows: dict[tuple[int, int], Row], left_out: int, mean: float | None) -> DepthTable:
+def _paired(rows: _Rows) -> tuple[tuple[DepthColumn, ...], list[Block]]:
     depths = sorted({depth for row in rows.values() for depth in row})
     blocks = []
-    for sample in sorted({sample for _, sample in rows}):
-        own = [row for (_, each), row in rows.items() if each == sample]
-        centred = [{depth: score - fsum(row.values()) / len(row) for depth, score in row.items()} for row in own]
-        found = [(at, [row[depth] for row in centred if depth in row]) for at, depth in enumerate(depths)]
-        blocks.append([(at, fsum(scores) / len(scores)) for at, scores in found if scores])
-    columns = tuple(DepthColumn(depth, depth, depth) for depth in depths)
-    return _table(columns, blocks, paired=True, samples=len(blocks), left_out=left_out, mean=mean)
+    for _, of_sample in sorted(grouped(rows.items(), lambda item: item[0][1]).items()):
+        centred = [{depth: score - fmean(row.values()) for depth, score in row.items()} for _, row in of_sample]
+        cells = [(at, [row[depth] for row in centred if depth in row]) for at, depth in enumerate(depths)]
+        blocks.append([(at, fmean(scores)) for at, scores in cells if scores])
+    return tuple(DepthColumn(depth, depth, depth) for depth in depths), blocks
 
 
-def _binned(rows: dict[tuple[int, int], Row], left_out: int, mean: float | None) -> DepthTable:
-    found = [(length, sample, *next(iter(row.items()))) for (length, sample), row in rows.items()]
-    depths = sorted({depth for _, _, depth, _ in found})
-    columns = _bins(depths, len(found))
-    bin_of = {depth: _bin(columns, depth) for depth in depths}
-    samples = len({sample for _, sample, *_ in found})
-    if len({(sample, depth) for _, sample, depth, _ in found}) == samples < len(found):
+def _binned(rows: _Rows) -> tuple[tuple[DepthColumn, ...], list[Block]]:
+    trials = [(length, sample, *next(iter(row.items()))) for (length, sample), row in rows.items()]
+    depths = sorted({depth for _, _, depth, _ in trials})
+    columns = _bins(depths, len(trials))
+    bin_of = {depth: next(at for at, each in enumerate(columns) if depth <= each.high or at == len(columns) - 1)
+              for depth in depths}  # fmt: skip
+    samples = len({sample for _, sample, _, _ in trials})
+    if len({(sample, depth) for _, sample, depth, _ in trials}) == samples < len(trials):
         # Asked at one depth at all its lengths, a sample brings its luck to all of them: it counts once.
-        blocks = [_levelled(found, bin_of)]
-    else:
-        blocks = [
-            sorted((bin_of[depth], score) for each, _, depth, score in found if each == length)
-            for length in sorted({length for length, *_ in found})
-        ]
-    return _table(columns, blocks, paired=False, samples=samples, left_out=left_out, mean=mean)
+        return columns, [_levelled(trials, bin_of)]
+    by_length = grouped(trials, lambda trial: trial[0])
+    return columns, [
+        sorted((bin_of[depth], score) for _, _, depth, score in by_length[length]) for length in sorted(by_length)
+    ]
 
 
-def _levelled(rows: Sequence[tuple[int, int, float, float]], bin_of: Mapping[float, int]) -> list[tuple[int, float]]:
+def _levelled(trials: Sequence[tuple[int, int, float, float]], bin_of: Mapping[float, int]) -> Block:
     """The bin of each sample and depth, and its mean score (0..1) over the lengths, as if these were equally hard."""
-    by_length: dict[int, list[float]] = {}
-    for length, _, _, score in rows:
-        by_length.setdefault(length, []).append(score)
-    overall = fsum(score for *_, score in rows) / len(rows)
-    shift = {length: overall - fsum(scores) / len(scores) for length, scores in by_length.items()}
+    overall = fmean(score for *_, score in trials)
+    lengths = grouped(trials, lambda trial: trial[0]).items()
+    shift = {length: overall - fmean(score for *_, score in column) for length, column in lengths}
     by_sample: dict[tuple[int, float], list[float]] = {}
-    for length, sample, depth, score in rows:
+    for length, sample, depth, score in trials:
         by_sample.setdefault((sample, depth), []).append(score + shift[length])
-    means = {at: min(1.0, max(0.0, fsum(scores) / len(scores))) for at, scores in by_sample.items()}
-    return sorted((bin_of[depth], mean) for (_, depth), mean in means.items())
+    return sorted((bin_of[depth], min(1.0, max(0.0, fmean(scores)))) for (_, depth), scores in by_sample.items())
 
 
 def _bins(depths: Sequence[float], samples: int) -> tuple[DepthColumn, ...]:
@@ -144,33 +134,6 @@ def _bins(depths: Sequence[float], samples: int) -> tuple[DepthColumn, ...]:
         return tuple(DepthColumn(depth, depth, depth) for depth in depths)
     width = 100 / count
     return tuple(DepthColumn((at + 0.5) * width, at * width, (at + 1) * width) for at in range(count))
-
-
-def _bin(columns: Sequence[DepthColumn], depth: float) -> int:
-    return next(at for at, column in enumerate(columns) if depth <= column.high or at == len(columns) - 1)
-
-
-def _table(
-    columns: tuple[DepthColumn, ...],
-    blocks: Sequence[Sequence[tuple[int, float]]],
-    *,
-    paired: bool,
-    samples: int,
-    left_out: int,
-    mean: float | None,
-) -> DepthTable:
-    flat = [(block, at, value) for block, own in enumerate(blocks) for at, value in own]
-    return DepthTable(
-        columns=columns,
-        values=np.array([value for _, _, value in flat], dtype=np.float64),
-        column_of=np.array([at for _, at, _ in flat], dtype=np.intp),
-        block_of=np.array([block for block, _, _ in flat], dtype=np.intp),
-        paired=paired,
-        samples=samples,
-        left_out=left_out,
-        mean=mean,
-        plain=np.full(len(columns), np.nan),
-    )
 
 
 Shape = Literal[
@@ -204,25 +167,18 @@ def place_words(place: Place) -> str:
 @lru_cache(maxsize=64)
 def templates(columns: tuple[DepthColumn, ...]) -> tuple[tuple[DepthShape, ...], tuple[DepthShape, ...]]:
     """Return the named shapes and the scanned ones; none twice, none that is the same at every depth."""
-    return tuple(_telling(_named(columns))), tuple(_telling(_scanned(columns)))
-
-
-def weights_of(found: Sequence[DepthShape]) -> Floats:
-    """The weights of templates, (columns, templates)."""
-    return np.array([each.weights for each in found], dtype=np.float64).T
-
-
-def _telling(found: Iterator[DepthShape]) -> Iterator[DepthShape]:
-    return (each for each in found if len(set(each.weights)) > 1)
+    named, scanned = (
+        tuple(each for each in shapes if len(set(each.weights)) > 1) for shapes in (_named(columns), _scanned(columns))
+    )
+    return named, scanned
 
 
 def _named(columns: Sequence[DepthColumn]) -> Iterator[DepthShape]:
     depths = [column.depth for column in columns]
-    early, late = [depth <= EARLY for depth in depths], [depth >= LATE for depth in depths]
-    if any(early):
-        yield DepthShape(tuple(map(float, early)), "primacy")
-    if any(late):
-        yield DepthShape(tuple(map(float, late)), "recency")
+    if depths[0] <= EARLY:
+        yield DepthShape(tuple(float(depth <= EARLY) for depth in depths), "primacy")
+    if depths[-1] >= LATE:
+        yield DepthShape(tuple(float(depth >= LATE) for depth in depths), "recency")
     if depths[0] <= FIRST and depths[-1] >= LAST:
         yield DepthShape(tuple(float(depth <= FIRST or depth >= LAST) for depth in depths), "lost in the middle")
     yield from _slopes(depths)
@@ -238,9 +194,7 @@ def _scanned(columns: Sequence[DepthColumn]) -> Iterator[DepthShape]:
     """Every run of neighbouring depths as a hole, and inside the document as a peak too."""
     count = len(columns)
     for first in range(count):
-        for last in range(first, count):
-            if last - first + 1 == count:
-                continue
+        for last in range(first, min(count, count - 1 + first)):
             place = columns[first].low, columns[last].high
             inside = [first <= at <= last for at in range(count)]
             yield DepthShape(tuple(float(not each) for each in inside), _hole(columns, first, last), place)
@@ -260,5 +214,5 @@ def _hole(columns: Sequence[DepthColumn], first: int, last: int) -> Shape:
             return "recency"
         return "hole" if columns[last].depth <= _BEGINNING else "rising"
     middle = [at for at, column in enumerate(columns) if MIDDLE[0] <= column.depth <= MIDDLE[1]]
-    held = sum(first <= at <= last for at in middle)
-    return "lost in the middle" if middle and held >= _MIDDLE_SHARE * len(middle) - 1e-9 else "hole"
+    covered = sum(first <= at <= last for at in middle)
+    return "lost in the middle" if middle and covered >= _MIDDLE_SHARE * len(middle) - 1e-9 else "hole"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -22,42 +22,32 @@ from needlework.results.style import length_label, percent1
 
 # Llama-2-7B-chat's RULER score at 4K: the bar of RULER's table (C.-P. Hsieh et al., "RULER", COLM 2024, table 3).
 RULER_THRESHOLD = 0.856
+# NoLiMa's bar: 85 % of the model's own base score (A. Modarressi et al., "NoLiMa", ICML 2025, section 4).
+RELATIVE = 0.85
 _ROUNDING = 1e-9  # 0.85 x base is not exact in binary; a score that equals the bar passes
 
+Rule = Literal["absolute", "relative"]
+Status = Literal["reached", "at least", "none", "undetermined"]
 
-@dataclass(frozen=True, slots=True)
-class _LengthVerdict:
-    """What a bar says of one length: by its score with undecided trials as misses, and as hits; by the low and by the
-    high end of its interval; `None` ends exclude nothing."""
+
+class _LengthVerdict(NamedTuple):
+    """What a bar says of one length; undecided trials as misses, then as hits."""
 
     length: int
     tested: bool
-    passes: bool
-    may_pass: bool
-    certain: bool
-    possible: bool
+    passes: bool = True  # by its score as misses
+    may_pass: bool = True  # as hits
+    certain: bool = True  # by the low end of its interval
+    possible: bool = True  # by the high end
 
 
 def absolute_length(scores: Sequence[LengthScore], threshold: float = RULER_THRESHOLD) -> EffectiveLength:
     """Apply the absolute rule: score >= `threshold` (0..1). `scores` ascend by length."""
-    bar = threshold - _ROUNDING
     judged = [
-        _LengthVerdict(
-            each.length,
-            each.tested,
-            each.least is not None and each.least >= bar,
-            each.most is not None and each.most >= bar,
-            each.low is not None and each.low >= bar,
-            each.tested
-            and ((high := each.high if each.shared_high is None else each.shared_high) is None or high >= bar),
-        )
+        _verdict(each, each.limits, (each.low, each.high if each.shared_high is None else each.shared_high), threshold)
         for each in scores
     ]
-    return _told(_walk("absolute", judged, threshold), scores)
-
-
-# NoLiMa's bar: 85 % of the model's own base score (A. Modarressi et al., "NoLiMa", ICML 2025, section 4).
-RELATIVE = 0.85
+    return _walk("absolute", threshold, judged, scores)
 
 
 def relative_length(trials: Sequence[ScoredTrial], base: ReferenceScore, share: float = RELATIVE) -> EffectiveLength:
@@ -69,54 +59,48 @@ def relative_length(trials: Sequence[ScoredTrial], base: ReferenceScore, share: 
     if not base.score or base.score <= 0:
         status: Status = "undetermined" if base.score is None or base.ends[1] > 0 else "none"
         tested = max((each.length for each in scores if each.tested), default=None)
-        return EffectiveLength(
-            "relative", 0.0, status, base.score, None, None, None, None, None, tested, None, base_words=base.words
+        return EffectiveLength("relative", 0.0, status, base.score, longest_tested=tested, base_words=base.words)
+    judged = []
+    for each in scores:
+        if each.length in base.lengths:
+            judged.append(_LengthVerdict(each.length, each.tested))
+            continue
+        # At its worst beside the base at its best, and the other way round: undecided trials may be either.
+        column = [trial for trial in trials if trial.length == each.length]
+        worst = margin_ends(decided(column, hits=False), base.decided(hits=True), share)
+        best = margin_ends(decided(column, hits=True), base.decided(hits=False), share, ERROR / len(scores))
+        least, most = each.limits
+        margins = (
+            None if least is None else least - share * base.ends[1],
+            None if most is None else most - share * base.ends[0],
         )
-    threshold = share * base.score
-    judged = [
-        _beside_base(each, [one for one in trials if one.length == each.length], base, share, len(scores))
-        for each in scores
-    ]
-    found = _told(_walk("relative", judged, threshold), [each for each in scores if each.length not in base.lengths])
-    return replace(found, base=base.score, base_words=base.words, base_range=base.range)
+        judged.append(_verdict(each, margins, (worst and worst[0], best and best[1])))
+    length = _walk("relative", share * base.score, judged, [each for each in scores if each.length not in base.lengths])
+    return replace(length, base=base.score, base_words=base.words, base_range=base.range)
 
 
-def _beside_base(
-    each: LengthScore, trials: Sequence[ScoredTrial], base: ReferenceScore, share: float, lengths: int
-) -> _LengthVerdict:
-    """A length at its worst beside the base at its best, and the other way round: undecided trials may be either."""
-    if each.length in base.lengths:
-        return _LengthVerdict(each.length, each.tested, True, True, True, True)
-    worst = margin_ends(decided(trials, hits=False), base.decided(hits=True), share)
-    best = margin_ends(decided(trials, hits=True), base.decided(hits=False), share, ERROR / lengths)
-    least, most = base.ends
+_Limits = tuple[float | None, float | None]
+
+
+def _verdict(score: LengthScore, limits: _Limits, ends: _Limits, bar: float = 0.0) -> _LengthVerdict:
+    """`limits`: of the score; `ends`: of its interval, which exclude nothing where they are `None`."""
+    least, most, low, high = (None if value is None else value >= bar - _ROUNDING for value in (*limits, *ends))
     return _LengthVerdict(
-        each.length,
-        each.tested,
-        each.least is not None and each.least >= share * most - _ROUNDING,
-        each.most is not None and each.most >= share * least - _ROUNDING,
-        worst is not None and worst[0] >= -_ROUNDING,
-        each.tested and (best is None or best[1] >= -_ROUNDING),
+        score.length, score.tested, bool(least), bool(most), bool(low), score.tested and high is not False
     )
 
 
-def _told(found: EffectiveLength, scores: Sequence[LengthScore]) -> EffectiveLength:
-    """With the samples that it rests on, and those that the bar takes when all are right."""
-    known = [each for each in scores if each.samples]
-    if not known:
-        return found
-    needed = samples_to_pass(round(found.threshold, 6)) if 0 < found.threshold < 1 else None
-    undecided = sum(each.undecided for each in known)
-    return replace(found, samples=min(each.samples or 0 for each in known), needed=needed, undecided=undecided)
+def _walk(
+    rule: Rule, threshold: float, judged: Sequence[_LengthVerdict], scores: Sequence[LengthScore]
+) -> EffectiveLength:
+    """Walk up the lengths. Those without an answer stop the walk; at the long end they count as not tested.
 
-
-def _walk(rule: Rule, judged: Sequence[_LengthVerdict], threshold: float) -> EffectiveLength:
-    """Walk up the lengths. Those without an answer stop the walk; at the long end they count as not tested."""
+    `scores`: those that count for its samples.
+    """
     last = max((at for at, each in enumerate(judged) if each.tested), default=-1)
     tested = judged[: last + 1]
-    lengths = [each.length for each in tested]
     decisive = next((each for each in tested if not each.certain), None)
-    conservative = _before_first_failure(lengths, [each.certain for each in tested])
+    conservative = _before_first_failure(tested, "certain")
     status: Status
     if not tested:
         status = "undetermined"
@@ -126,66 +110,59 @@ def _walk(rule: Rule, judged: Sequence[_LengthVerdict], threshold: float) -> Eff
         status = "undetermined"
     else:
         status = "none" if conservative is None else "reached"
+    sampled = [each for each in scores if each.samples]
     return EffectiveLength(
         rule=rule,
         threshold=threshold,
         status=status,
-        base=None,
-        point=_before_first_failure(lengths, [each.passes for each in tested]),
-        point_most=_before_first_failure(lengths, [each.may_pass for each in tested]),
+        point=_before_first_failure(tested, "passes"),
+        point_most=_before_first_failure(tested, "may_pass"),
         conservative=conservative,
-        optimistic=_before_first_failure(lengths, [each.possible for each in tested]),
+        optimistic=_before_first_failure(tested, "possible"),
         longest_passing=max((each.length for each in tested if each.passes), default=None),
-        longest_tested=lengths[-1] if lengths else None,
+        longest_tested=tested[-1].length if tested else None,
         decisive=None if decisive is None else decisive.length,
         longest_asked=judged[-1].length if judged else None,
+        samples=min((each.samples or 0 for each in sampled), default=None),
+        needed=samples_to_pass(round(threshold, 6)) if sampled and 0 < threshold < 1 else None,
+        undecided=sum(each.undecided for each in sampled),
     )
 
 
-def _before_first_failure(lengths: Sequence[int], passes: Sequence[bool]) -> int | None:
-    failed = passes.index(False) if False in passes else len(passes)
-    return lengths[failed - 1] if failed else None
-
-
-Rule = Literal["absolute", "relative"]
-Status = Literal["reached", "at least", "none", "undetermined"]
+def _before_first_failure(tested: Sequence[_LengthVerdict], name: str) -> int | None:
+    passing = None
+    for each in tested:
+        if not getattr(each, name):
+            break
+        passing = each.length
+    return passing
 
 
 @dataclass(frozen=True, slots=True)
 class EffectiveLength:
     """One rule's answer. Lengths in tokens, `None`: no length; scores in 0..1.
 
-    `point`: the last length before the first that scores below `threshold`, all undecided answers taken for misses;
-    `point_most`: the same with all of them as hits. `conservative`, `optimistic`: the same for the lower and the upper
-    ends of the intervals; between them lies the effective length, with 95 % confidence at each length, whatever the
-    undecided answers are. `longest_passing`: the longest that scores at or above the threshold, whatever lies between.
-    `base`: the score that a relative threshold is a share of, `base_words` what it was measured on, `base_range` its
-    ends where answers of it are undecided. `undecided`: answers at these lengths that are neither hits nor misses.
-    `decisive`: the first length whose interval does not lie wholly at or above the threshold. Where it lies wholly
-    below, the answer is certain: `reached`, or `none` when it is the shortest. Where it straddles, or nothing was
-    scored there, the answer is `undetermined`. No decisive length: `at least`.
-    `longest_asked`: the longest of which there are trials, with answers or without.
-    `samples`: the fewest at any length, `None` of published scores; `needed`: those that pass the threshold when all
-    are right.
+    The effective length lies between `conservative` and `optimistic`, with 95 % confidence at each length, whatever the
+    undecided answers are.
     """
 
     rule: Rule
     threshold: float
-    status: Status
-    base: float | None
-    point: int | None
-    point_most: int | None
-    conservative: int | None
-    optimistic: int | None
-    longest_passing: int | None
-    longest_tested: int | None
-    decisive: int | None
-    longest_asked: int | None = None
-    samples: int | None = None
-    needed: int | None = None
-    base_words: str = ""
-    base_range: Range | None = None
-    undecided: int = 0
+    status: Status  # as the interval at `decisive` is below the bar (reached, none), or straddles it (undetermined)
+    base: float | None = None  # score that a relative threshold is a share of
+    point: int | None = None  # the last length before the first whose score is below; undecided answers as misses
+    point_most: int | None = None  # as hits
+    conservative: int | None = None  # by the low ends of the intervals
+    optimistic: int | None = None  # by the high ends
+    longest_passing: int | None = None  # the longest that scores at or above the threshold, whatever lies between
+    longest_tested: int | None = None
+    decisive: int | None = None  # the first length whose interval is not wholly at or above the threshold
+    longest_asked: int | None = None  # the longest of which there are trials, with answers or without
+    samples: int | None = None  # the fewest at any length; `None` of published scores
+    needed: int | None = None  # samples that pass the threshold when all are right
+    base_words: str = ""  # what `base` was measured on
+    base_range: Range | None = None  # `None` where no answer of the base is undecided
+    undecided: int = 0  # answers at these lengths
 
     @property
     def hangs(self) -> bool:
@@ -197,13 +174,13 @@ class EffectiveLength:
         """What it hangs on: `119 undecided answers: by the scores alone none if they are misses, 1k if hits`."""
         if not self.hangs:
             return ""
-        answers = "one undecided answer" if self.undecided == 1 else f"{self.undecided:,} undecided answers"
+        one = self.undecided == 1
+        answers = "one undecided answer" if one else f"{self.undecided:,} undecided answers"
         if not self.undecided:
             answers = "undecided answers of the base"
-        are = "it is a miss" if self.undecided == 1 else "they are misses"
-        hits = "a hit" if self.undecided == 1 else "hits"
+        miss, hit = ("it is a miss", "a hit") if one else ("they are misses", "hits")
         low, high = length_label(self.point), length_label(self.point_most)
-        return f"{answers}: by the scores alone {low} if {are}, {high} if {hits}"
+        return f"{answers}: by the scores alone {low} if {miss}, {high} if {hit}"
 
     @property
     def few(self) -> bool:
@@ -228,11 +205,10 @@ class EffectiveLength:
         """`score >= 85.6 %`, and for the relative rule what that is a share of."""
         if self.rule == "absolute":
             return f"score >= {percent1(self.threshold)} %"
+        of = f"% of the base{f' {self.base_words}' if self.base and self.base_words else ''}"
         if not self.base or self.base_range is not None:
-            where = f" {self.base_words}" if self.base and self.base_words else ""
-            return f"score >= {100 * RELATIVE:.0f} % of the base{where}"
-        share = f"{100 * self.threshold / self.base:.0f} % of the base"
-        return f"score >= {percent1(self.threshold)} %, {share}{f' {self.base_words}' if self.base_words else ''}"
+            return f"score >= {100 * RELATIVE:.0f} {of}"
+        return f"score >= {percent1(self.threshold)} %, {100 * self.threshold / self.base:.0f} {of}"
 
     @property
     def between(self) -> str:
@@ -246,7 +222,7 @@ class EffectiveLength:
         """The answer and what it rests on: `8k, 95 % interval 8k to 16k, longest passing 32k`."""
         parts = [self.answer]
         if self.few:
-            parts[0] += f"; {self.few_words}"
+            parts[0] += f"; {self._few_words}"
         elif self.status != "at least" and self.longest_tested is not None:
             parts.append(f"95 % interval {self.between}")
             if self.hangs:
@@ -258,12 +234,11 @@ class EffectiveLength:
         return ", ".join(parts)
 
     @property
-    def few_words(self) -> str:
+    def _few_words(self) -> str:
         """What so few samples say: `at least 4k, up to 64k possible`."""
         if self.samples == 1:
             return "no statement about the model"
-        bar = percent1(self.threshold)
-        low = f"lower bound none (needs at least {self.needed} samples at bar {bar})"
+        low = f"lower bound none (needs at least {self.needed} samples at bar {percent1(self.threshold)})"
         if self.conservative is not None:
             low = f"at least {length_label(self.conservative)}"
         possible = self.optimistic is not None and self.optimistic != self.longest_tested
@@ -274,20 +249,29 @@ class EffectiveLength:
         """One sentence: the bar, and the words."""
         return f"{self.bar}: {self.words}"
 
+    def as_object(self) -> dict[str, Any]:
+        """The same for `results.json`."""
+        names = (
+            "rule", "threshold", "base", "samples", "status", "answer", "point", "point_most", "conservative",
+            "optimistic", "longest_passing", "longest_tested", "decisive", "undecided",
+        )  # fmt: skip
+        return {name: getattr(self, name) for name in names} | {
+            "base_of": self.base_words or None,
+            "samples_needed": self.needed,
+            "low": self.conservative,
+            "high": self.optimistic,
+            "caveat": self.caveat or None,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Scores over lengths. `None` where there is too little to say it.
+    """Scores over lengths; `None` where there is too little to say it."""
 
-    `area`: area under the score over log2(length), divided by the width, so that it is the mean score over doublings,
-    0..1. `drop`: 1 - score at the longest length / base; below 0 where the score rose. `half_life`: the first length,
-    in tokens, that scores below half of the base (the italics of NoLiMa's table 3); `None` where no tested one does.
-    """
-
-    base: float | None
-    area: float | None
-    drop: float | None
-    half_life: int | None
+    base: float | None  # score, 0..1
+    area: float | None  # under the score over log2(length), divided by the width: the mean over doublings, 0..1
+    drop: float | None  # 1 - score at the longest length / base; below 0 where the score rose
+    half_life: int | None  # tokens: the first length below half of the base (the italics of NoLiMa's table 3)
 
 
 def trend(scores: Sequence[LengthScore], base: float | None = None) -> Trend:

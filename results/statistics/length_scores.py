@@ -1,22 +1,17 @@
-"""Scores by length."""
+"""Scores by length, and the base that a relative bar is a share of."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import fsum, sqrt
+from math import sqrt
+from statistics import fmean
 
 from needlework.core.errors import InputError
 from needlework.core.grid import parse_lengths
 from needlework.core.record import UNDECIDED
 from needlework.results.records.samples import grouped
-from needlework.results.statistics.intervals import (
-    ERROR,
-    NEEDED,
-    Ends,
-    counts_of,
-    exact_ends,
-)
+from needlework.results.statistics.intervals import ERROR, NEEDED, Ends, counts_of, exact_ends
 from needlework.results.statistics.paired import difference_ends, pairs_of
 from needlework.results.statistics.panels import Range, ScoredTrial, decided, tally
 from needlework.results.style import length_labels
@@ -26,25 +21,17 @@ BASE_LENGTH = 1_024  # tokens; "1k" whichever way it is counted
 
 @dataclass(frozen=True, slots=True)
 class LengthScore:
-    """The mean score at one length (tokens), 0..1, and the ends of its interval.
+    """The mean score at one length, 0..1. With undecided trials the low end takes them as misses, the high as hits."""
 
-    `score` is `None` where nothing was scored, the ends also where one sample has none. `shared_high`: the high end
-    with
-    the error of all lengths together, for what is said of the first length that fails. `samples`: how many there are,
-    `None` of published scores, which are taken as they are; `trials`: how many they have together. Of these
-    `undecided` are neither hits nor misses: with all of them as misses, and all as hits, the mean is one end of `range`
-    or the other; `low` is the low end of the interval of the first, `high` the high end of that of the second.
-    """
-
-    length: int
-    score: float | None
-    low: float | None
+    length: int  # tokens
+    score: float | None  # `None` where nothing was scored
+    low: float | None  # end of the interval; `None` also for one sample
     high: float | None
-    samples: int | None = None
+    samples: int | None = None  # `None` for published scores, which are taken as they are
     trials: int = 0
-    undecided: int = 0
-    range: Range | None = None
-    shared_high: float | None = None
+    undecided: int = 0  # of these
+    range: Range | None = None  # of the mean; `None` where no trial is undecided
+    shared_high: float | None = None  # high end with the error of all lengths together, for the first that fails
 
     @property
     def tested(self) -> bool:
@@ -52,54 +39,52 @@ class LengthScore:
         return self.score is not None or bool(self.undecided)
 
     @property
-    def least(self) -> float | None:
-        """The mean score with all undecided trials as misses."""
-        return self.score if self.range is None else self.range[0]
-
-    @property
-    def most(self) -> float | None:
-        """The mean score with all undecided trials as hits."""
-        return self.score if self.range is None else self.range[1]
+    def limits(self) -> tuple[float | None, float | None]:
+        """The mean score with all undecided trials as misses, and with all as hits."""
+        return self.range or (self.score, self.score)
 
 
 def length_scores(trials: Iterable[ScoredTrial]) -> tuple[LengthScore, ...]:
-    """Return the score at each length, ascending: means and, where none is undecided, intervals as the summary has
-    them."""
+    """Return the score at each length, ascending."""
     columns = grouped(trials, lambda trial: trial.length)
     return tuple(_score(length, columns[length], len(columns)) for length in sorted(columns))
 
 
 def _score(length: int, trials: Sequence[ScoredTrial], lengths: int) -> LengthScore:
-    found = worst = best = tally(trials)
-    if found.range is not None:
+    scores = worst = best = tally(trials)
+    if scores.range is not None:
         worst, best = (tally(decided(trials, hits=hits)) for hits in (False, True))
-    low = worst.interval.low if worst.interval else None
-    high = best.interval.high if best.interval else None
-    shared = None
-    if best.interval:
-        scored = decided(trials, hits=True)
-        counts = counts_of(
-            [each.score or 0.0 for each in scored if each.score is not None],
-            [each.sample_name for each in scored if each.score is not None],
-        )
-        shared = exact_ends(counts, ERROR / lengths)[1]
-    undecided = worst.n - found.n
-    return LengthScore(length, found.mean, low, high, worst.samples, worst.n, undecided, found.range, shared)
+    return LengthScore(
+        length=length,
+        score=scores.mean,
+        low=worst.share.low,
+        high=best.share.high,
+        samples=worst.samples,
+        trials=worst.n,
+        undecided=worst.n - scores.n,
+        range=scores.range,
+        shared_high=_ends(decided(trials, hits=True), ERROR / lengths)[1] if best.interval else None,
+    )
+
+
+def _ends(trials: Sequence[ScoredTrial], error: float) -> Ends:
+    scored = [(trial.score, trial.sample_name) for trial in trials if trial.score is not None]
+    return exact_ends(counts_of([score for score, _ in scored], [sample for _, sample in scored]), error)
 
 
 def base_lengths(scores: Sequence[LengthScore]) -> tuple[int, ...]:
     """Return the lengths with answers whose mean is the base: those of at most 1k tokens where there are longer ones,
     else the shortest one."""
-    scored = [each.length for each in scores if each.tested]
-    short = tuple(length for length in scored if length <= BASE_LENGTH)
-    return short if 0 < len(short) < len(scored) else tuple(scored[:1])
+    tested = tuple(each.length for each in scores if each.tested)
+    short = tuple(length for length in tested if length <= BASE_LENGTH)
+    return short if 0 < len(short) < len(tested) else tested[:1]
 
 
 def base_score(scores: Sequence[LengthScore]) -> float | None:
     """Return the mean of the scores at the base lengths, each length weighing the same; `None` without scores."""
     base = base_lengths(scores)
     values = [each.score for each in scores if each.length in base and each.score is not None]
-    return fsum(values) / len(values) if values else None
+    return fmean(values) if values else None
 
 
 RELATIVE_TO = "--relative-to"
@@ -134,17 +119,13 @@ def parse_relative_to(text: str | None) -> BaselineChoice | None:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceScore:
-    """A base `score`, 0..1, `None` where nothing was scored, and what it is, in words.
+    """A base score, 0..1."""
 
-    `lengths`: those that it is the mean of, which are not judged. `trials`: what it was measured on, none for a number.
-    `range`: the score with all of its undecided trials as misses, and with all as hits; `None` where there are none.
-    """
-
-    score: float | None
-    words: str
-    lengths: tuple[int, ...] = ()
-    trials: tuple[ScoredTrial, ...] = ()
-    range: Range | None = None
+    score: float | None  # `None` where nothing was scored
+    words: str  # what it is
+    lengths: tuple[int, ...] = ()  # that it is the mean of, which are not judged
+    trials: tuple[ScoredTrial, ...] = ()  # it was measured on; none for a number
+    range: Range | None = None  # `None` where no trial is undecided
 
     @property
     def ends(self) -> Range:
@@ -159,65 +140,66 @@ class ReferenceScore:
 
 
 def base_of(
-    trials: Sequence[ScoredTrial], focused: Sequence[ScoredTrial] = (), wanted: BaselineChoice | None = None
+    trials: Sequence[ScoredTrial], focused: Sequence[ScoredTrial] = (), choice: BaselineChoice | None = None
 ) -> ReferenceScore:
     """Return the base of a panel's trials; `focused`: the same questions on a text of nothing else."""
-    wanted = wanted or BaselineChoice()
-    if wanted.score is not None:
-        return ReferenceScore(wanted.score, "as given")
-    alone = tuple(trial for trial in focused if trial.score is not None or trial.outcome in UNDECIDED)
-    if alone and not wanted.lengths:
-        found = tally(alone)
-        return ReferenceScore(found.mean, "the focused control", (), alone, found.range)
-    scores = length_scores(trials)
-    lengths = wanted.lengths or base_lengths(scores)
-    own = tuple(
-        trial for trial in trials if trial.length in lengths and (trial.score is not None or trial.outcome in UNDECIDED)
-    )
-    there = [each for each in scores if each.length in lengths and each.tested]
-    known, ends = [each.score for each in there if each.score is not None], None
-    if any(each.undecided for each in there):
-        ends = _average([each.least or 0.0 for each in there]), _average([each.most or 0.0 for each in there])
-    at = tuple(each.length for each in there)
-    return ReferenceScore(_average(known) if known else None, f"at {', '.join(length_labels(at))}", at, own, ends)
+    choice = choice or BaselineChoice()
+    if choice.score is not None:
+        return ReferenceScore(choice.score, "as given")
+    alone = tuple(filter(_is_answered, focused))
+    if alone and not choice.lengths:
+        scores = tally(alone)
+        return ReferenceScore(scores.mean, "the focused control", (), alone, scores.range)
+    by_length = length_scores(trials)
+    chosen = choice.lengths or base_lengths(by_length)
+    columns = [each for each in by_length if each.length in chosen and each.tested]
+    means, limits = [each.score for each in columns if each.score is not None], None
+    if any(each.undecided for each in columns):
+        limits = fmean(each.limits[0] or 0.0 for each in columns), fmean(each.limits[1] or 0.0 for each in columns)
+    lengths = tuple(each.length for each in columns)
+    measured = tuple(trial for trial in trials if trial.length in chosen and _is_answered(trial))
+    words = f"at {', '.join(length_labels(lengths))}"
+    return ReferenceScore(fmean(means) if means else None, words, lengths, measured, limits)
 
 
-def _average(scores: Sequence[float]) -> float:
-    return fsum(scores) / len(scores)
+def _is_answered(trial: ScoredTrial) -> bool:
+    return trial.score is not None or trial.outcome in UNDECIDED
 
 
 def margin_ends(trials: Sequence[ScoredTrial], base: ReferenceScore, share: float, error: float = ERROR) -> Ends | None:
     """Return both ends of the interval of score - `share` x base, -1..1; `None` where one sample has none.
 
-    `error`: per side.
-
-    Paired by sample where two samples or more have both; else as of two scores that know nothing of each other (MOVER).
+    `error`: per side. Paired by sample where two samples or more have both; else as of two scores that know nothing of
+    each other (MOVER).
     """
-    scored = [(trial.score, trial.sample) for trial in trials if trial.score is not None]
-    if base.score is None or len({sample for _, sample in scored}) < NEEDED:
+    scores, base_scores = _by_sample(trials), _by_sample(base.trials)
+    if base.score is None or len(scores) < NEEDED:
         return None
     if not base.trials:
-        low, high = exact_ends(counts_of([score for score, _ in scored], [sample for _, sample in scored]), error)
+        low, high = _ends(trials, error)
         return low - share * base.score, high - share * base.score
-    own: dict[int, list[float]] = {}
-    for trial in base.trials:
-        if trial.score is not None:
-            own.setdefault(trial.sample, []).append(trial.score)
-    both = [(score - share * fsum(own[sample]) / len(own[sample]), sample) for score, sample in scored if sample in own]
-    if len({sample for _, sample in both}) >= NEEDED:
-        return difference_ends(pairs_of([each for each, _ in both], [sample for _, sample in both]), error)
-    return _apart(scored, base, share, error)
-
-
-def _apart(scored: Sequence[tuple[float, int]], base: ReferenceScore, share: float, error: float) -> Ends | None:
-    known = [(trial.score, trial.sample) for trial in base.trials if trial.score is not None]
-    if len({sample for _, sample in known}) < NEEDED:
+    both = [
+        (score - share * fmean(base_scores[sample]), sample)
+        for sample in scores
+        if sample in base_scores
+        for score in scores[sample]
+    ]
+    if len(scores.keys() & base_scores.keys()) >= NEEDED:
+        return difference_ends(pairs_of([margin for margin, _ in both], [sample for _, sample in both]), error)
+    if len(base_scores) < NEEDED:
         return None
-    mean, under = _average([score for score, _ in scored]), _average([score for score, _ in known])
-    low, high = exact_ends(counts_of([score for score, _ in scored], [sample for _, sample in scored]), error)
-    base_low, base_high = exact_ends(counts_of([score for score, _ in known], [sample for _, sample in known]), error)
-    margin = mean - share * under
+    mean, base_mean = (fmean(score for group in each.values() for score in group) for each in (scores, base_scores))
+    (low, high), (base_low, base_high) = _ends(trials, error), _ends(base.trials, error)
+    margin = mean - share * base_mean
     return (
-        margin - sqrt((mean - low) ** 2 + (share * (base_high - under)) ** 2),
-        margin + sqrt((high - mean) ** 2 + (share * (under - base_low)) ** 2),
+        margin - sqrt((mean - low) ** 2 + (share * (base_high - base_mean)) ** 2),
+        margin + sqrt((high - mean) ** 2 + (share * (base_mean - base_low)) ** 2),
     )
+
+
+def _by_sample(trials: Iterable[ScoredTrial]) -> dict[int, list[float]]:
+    scores: dict[int, list[float]] = {}
+    for trial in trials:
+        if trial.score is not None:
+            scores.setdefault(trial.sample, []).append(trial.score)
+    return scores

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from typing import NamedTuple
 
 from needlework.core.record import SCORED, UNDECIDED, UNSCORED, OutcomeName, Record
 from needlework.results.records.samples import control_of, grouped, retriever_of, without_controls
-from needlework.results.statistics.intervals import Interval, counts_of, interval_of
+from needlework.results.statistics.intervals import Interval, counts_of, interval_of, score_interval
 
 OUTCOMES: tuple[OutcomeName, ...] = (*SCORED, *UNSCORED)
 OWN = "needlework"
@@ -37,22 +37,34 @@ class Share:
     high: float | None = None
 
 
-class ScoredTrial(NamedTuple):
-    """What a summary needs to know of one record. `sample` names the needle and haystack that other depths share.
+@dataclass(frozen=True, slots=True)
+class Rate(Share):
+    """A share of `n` trials or pairs of trials, 0..1."""
 
-    Questions on documents have `questions` for needle, and their document for sample. `context_alone`: its length is
-    that of the context, and not of the whole prompt with its answer.
-    """
+    n: int = 0
+
+
+def rate_of(values: Sequence[float], clusters: Sequence[Hashable]) -> Rate:
+    """The mean of values 0..1 with its interval; `clusters` names what values that are not independent share."""
+    if not values:
+        return Rate(None)
+    mean, interval = fsum(values) / len(values), score_interval(values, clusters)
+    low, high = (interval.low, interval.high) if interval else (None, None)
+    return Rate(mean, low, high, len(values))
+
+
+class ScoredTrial(NamedTuple):
+    """What a summary needs to know of one record."""
 
     model: str
     task: str
-    needle: str
+    needle: str  # of questions on documents `questions`
     length: int
     depth: float | None
-    sample: int
+    sample: int  # the needle and haystack that other depths share; of questions on documents their document
     outcome: OutcomeName
     score: float | None
-    context_alone: bool = False
+    context_alone: bool = False  # the length is that of the context, not of the whole prompt with its answer
 
     @property
     def sample_name(self) -> tuple[str, str, str, int]:
@@ -62,20 +74,14 @@ class ScoredTrial(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Some trials in numbers.
+    """Some trials in numbers."""
 
-    `n`: trials with a score, of so many `samples`; `mean`: of those scores, 0..1, `None` when n is 0; `interval`: its
-    95 % interval, `None` for fewer than two samples.
-    `counts`: trials of every outcome, zeros included; outcomes without a score are counted here and nowhere else.
-    `range`: the mean if all undecided trials were misses, and if all were hits; `None` where none is undecided.
-    """
-
-    n: int
-    mean: float | None
-    interval: Interval | None
-    counts: Mapping[OutcomeName, int]
-    samples: int = 0
-    range: Range | None = None
+    n: int  # trials with a score
+    mean: float | None  # of those scores, 0..1; `None` when n is 0
+    interval: Interval | None  # `None` for fewer than two samples
+    counts: Mapping[OutcomeName, int]  # trials of every outcome, zeros included
+    samples: int = 0  # that the scores are of
+    range: Range | None = None  # of the mean; `None` where no trial is undecided
 
     @property
     def trials(self) -> int:
@@ -95,30 +101,24 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One heatmap's worth: every trial of one (model, task, needle).
-
-    `lengths`: tokens, ascending. `depths`: percent, ascending, `None` ("all") last. `cells`: by (length, depth); a
-    missing key is a cell that never ran. `columns`, `rows`: one tally for each length and each depth, over trials and
-    not over cells, so that a missing cell shows in its n. `source`: the system whose files these are. `note`: what is
-    to be said of the run beside the score. `length_error`: the share by which lengths may be off, 0..1. `uneven`: the
-    answers decided how often each length was asked, so that no score over all of them estimates anything.
-    `context_alone`: its lengths are those of contexts.
-    """
+    """One heatmap's worth: every trial of one (model, task, needle)."""
 
     model: str
     task: str
     needle: str
-    lengths: tuple[int, ...]
-    depths: tuple[float | None, ...]
-    cells: Mapping[tuple[int, float | None], Tally]
-    columns: tuple[Tally, ...]
-    rows: tuple[Tally, ...]
+    lengths: tuple[int, ...]  # tokens, ascending
+    depths: tuple[float | None, ...]  # percent, ascending, `None` ("all") last
+    cells: Mapping[tuple[int, float | None], Tally]  # by length and depth; a missing key is a cell that never ran
+    columns: tuple[Tally, ...]  # of each length, over trials and not over cells: a missing cell shows in its n
+    rows: tuple[Tally, ...]  # of each depth
     overall: Tally
-    source: str = OWN
-    note: str = ""
-    length_error: float = 0.0
-    uneven: bool = False
-    context_alone: bool = False
+    source: str = OWN  # the system whose files these are
+    note: str = ""  # on the run, to stand beside the score
+    length_error: float = 0.0  # share by which lengths may be off, 0..1
+    uneven: bool = (
+        False  # the answers decided how often each length was asked: no score over all of them means anything
+    )
+    context_alone: bool = False  # lengths are those of contexts
 
     @property
     def name(self) -> str:
@@ -141,15 +141,10 @@ def summarise(records: Iterable[Record]) -> tuple[Panel, ...]:
 
     Controls are left out: they have a table of their own (`needlework.results.statistics.tasks`).
     """
-    asked = without_controls(records)
-    return summary_of(asked, [trial_of(record) for record in asked])
-
-
-def summary_of(records: Iterable[Record], trials: Iterable[ScoredTrial]) -> tuple[Panel, ...]:
-    """The same of records that are no controls, and of their trials."""
-    off = {record.model: error for record in records if (error := record.prompt.tokens_error)}
-    panels = panels_of(trials)
-    return tuple(replace(panel, length_error=off.get(panel.model, 0.0)) for panel in panels) if off else panels
+    shown = without_controls(records)
+    errors = {record.model: error for record in shown if (error := record.prompt.tokens_error)}
+    panels = panels_of(map(trial_of, shown))
+    return tuple(replace(panel, length_error=errors.get(panel.model, 0.0)) for panel in panels) if errors else panels
 
 
 def trial_of(record: Record) -> ScoredTrial:
@@ -186,9 +181,10 @@ def tally(trials: Iterable[ScoredTrial]) -> Tally:
         if score is None or not 0 <= score <= 1:  # NaN is not
             raise ValueError(f"outcome {trial.outcome} with score {score!r}; a score is in 0..1")
         scores.append(score)
-    found = counts_of(scores, [trial.sample_name for trial in scored])
+    by_sample = counts_of(scores, [trial.sample_name for trial in scored])
     mean = fsum(scores) / len(scores) if scores else None
-    return Tally(len(scores), mean, interval_of(found), counts, found.samples, range_of(mean, len(scores), counts))
+    limits = range_of(mean, len(scores), counts)
+    return Tally(len(scores), mean, interval_of(by_sample), counts, by_sample.samples, limits)
 
 
 def decided(trials: Iterable[ScoredTrial], *, hits: bool) -> list[ScoredTrial]:
@@ -207,13 +203,9 @@ def depth_order(depth: float | None) -> tuple[bool, float]:
 def _panel(key: tuple[str, str, str], trials: list[ScoredTrial], source: str) -> Panel:
     cells = grouped(trials, lambda trial: (trial.length, trial.depth))
     columns, rows = grouped(trials, lambda trial: trial.length), grouped(trials, lambda trial: trial.depth)
-    lengths = tuple(sorted(columns))
-    depths = tuple(sorted(rows, key=depth_order))
-    model, task, needle = key
+    lengths, depths = tuple(sorted(columns)), tuple(sorted(rows, key=depth_order))
     return Panel(
-        model=model,
-        task=task,
-        needle=needle,
+        *key,
         lengths=lengths,
         depths=depths,
         cells={at: tally(cells[at]) for at in sorted(cells, key=lambda at: (at[0], depth_order(at[1])))},
@@ -226,12 +218,12 @@ def _panel(key: tuple[str, str, str], trials: list[ScoredTrial], source: str) ->
 
 
 class RecordInPanel(NamedTuple):
-    """A record, its trial, its control (`absent`, `focused`) and its retriever; both are empty for most."""
+    """A record with its trial."""
 
     record: Record
     trial: ScoredTrial
-    control: str
-    retriever: str
+    control: str  # `absent`, `focused` or empty
+    retriever: str  # or empty
 
 
 def asked_of(records: Iterable[Record]) -> list[RecordInPanel]:

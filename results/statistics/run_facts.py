@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
@@ -9,7 +10,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from needlework.core.record import SCORED, UNDECIDED, Record, RepeatedAnswer, Timing
+from needlework.core.record import SCORED, UNDECIDED, Record, RepeatedAnswer
 from needlework.results.records.samples import grouped
 from needlework.results.style import fit, one_line
 
@@ -23,14 +24,14 @@ _FIRST = (
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What is known of a model: names and values. `short`: those that a reader must know, in one line."""
+    """What is known of a model: names and values."""
 
     name: str
     facts: tuple[tuple[str, str], ...]
 
     @property
     def short(self) -> str:
-        """`window 8,192 tokens · float32 · cpu`."""
+        """What a reader must know, in one line: `window 8,192 tokens · float32 · cpu`."""
         known = dict(self.facts)
         parts = [f"window {known['window']} tokens"] if known.get("window") else []
         parts += [known[name] for name in ("dtype", "device") if known.get(name)]
@@ -41,88 +42,74 @@ class ModelFacts:
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """`name`: the run's folder; `command`: as it was typed, secrets left out; `seconds`: of one trial on average, 0
-    where nobody knows; `models`: a row of facts each; `versions`: of the programs that took part; `told`: the
-    manifest itself."""
+    """How a run was made."""
 
-    name: str
+    name: str  # of its folder
     started: str
     commit: str
-    command: tuple[str, ...]
-    seconds: float
+    command: tuple[str, ...]  # as it was typed, secrets left out
+    seconds: float  # of one trial on average, 0 where nobody knows
     models: tuple[ModelFacts, ...]
-    versions: tuple[tuple[str, str], ...]
-    told: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    versions: tuple[tuple[str, str], ...]  # of the programs that took part
+    manifest: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def option(self, name: str) -> Any:
         """An option of the run; `None` where it had none, or the manifest does not say."""
-        return _object(self.told, "options").get(name)
+        return _object(self.manifest, "options").get(name)
 
 
 def run_facts(manifest: Mapping[str, Any], name: str) -> RunFacts:
     """Read a manifest; whatever it lacks is empty."""
-    pace = _object(manifest, "pace")
+    pace, command = _object(manifest, "pace"), manifest.get("command")
     trials, seconds = pace.get("trials"), pace.get("seconds")
-    known = isinstance(trials, (int, float)) and isinstance(seconds, (int, float)) and trials > 0
+    is_known = isinstance(trials, (int, float)) and isinstance(seconds, (int, float)) and trials > 0
     return RunFacts(
         name=one_line(name),
         started=_text(manifest.get("started")),
         commit=_text(manifest.get("commit")),
-        command=_words(manifest.get("command")),
-        seconds=float(seconds) / float(trials) if known else 0.0,  # type: ignore[arg-type]  # numbers, as was looked
-        models=tuple(ModelFacts(one_line(model), _facts(told)) for model, told in _object(manifest, "models").items()),
+        command=tuple(one_line(str(word)) for word in command) if isinstance(command, (list, tuple)) else (),
+        seconds=float(seconds) / float(trials) if is_known else 0.0,  # type: ignore[arg-type]  # numbers, as was looked
+        models=tuple(ModelFacts(one_line(name), _facts(facts)) for name, facts in _object(manifest, "models").items()),
         versions=tuple((one_line(key), _text(each)) for key, each in _object(manifest, "versions").items()),
-        told=manifest,
+        manifest=manifest,
     )
 
 
 def command_words(facts: RunFacts, repeats: int) -> str:
     """The command that asks so many repeats in all, under the name of the run: nothing is asked twice."""
-    words = list(_without(facts.command[1:], ("--repeats", "--run-name"), ("--fresh",)))
     if not facts.command or facts.command[0] not in ("pytest", "py.test", "__main__.py"):
         return ""
-    return " ".join(map(_quoted, ["pytest", *words, "--repeats", str(repeats), "--run-name", facts.name]))
+    words = _without(facts.command[1:], ("--repeats", "--run-name"), ("--fresh",))
+    return shlex.join(["pytest", *words, "--repeats", str(repeats), "--run-name", facts.name])
 
 
-def _without(words: Sequence[str], valued: Sequence[str], flags: Sequence[str]) -> Iterator[str]:
-    skip = False
-    for word in words:
-        if skip:
-            skip = False
-        elif word in valued:
-            skip = True
+def _without(words: Iterable[str], valued: Sequence[str], flags: Sequence[str]) -> Iterator[str]:
+    rest = iter(words)
+    for word in rest:
+        if word in valued:
+            next(rest, None)
         elif word not in flags and not word.startswith(tuple(f"{name}=" for name in valued)):
             yield word
 
 
-def _quoted(word: str) -> str:
-    plain = word and all(char.isalnum() or char in "-_./:=,@%+" for char in word)
-    return word if plain else "'" + word.replace("'", "'\\''") + "'"
-
-
-def _facts(told: object) -> tuple[tuple[str, str], ...]:
-    if not isinstance(told, Mapping):
+def _facts(facts: object) -> tuple[tuple[str, str], ...]:
+    if not isinstance(facts, Mapping):
         return ()
     order = {name: at for at, name in enumerate(_FIRST)}
-    names = sorted((str(name) for name in told), key=lambda name: (order.get(name, len(order)), name))
-    return tuple((one_line(name), text) for name in names if (text := _text(told[name])))
+    names = sorted(map(str, facts), key=lambda name: (order.get(name, len(order)), name))
+    return tuple((one_line(name), text) for name in names if (text := _text(facts[name])))
 
 
 def _object(manifest: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = manifest.get(name)
-    return found if isinstance(found, Mapping) else {}
-
-
-def _words(value: object) -> tuple[str, ...]:
-    return tuple(one_line(str(word)) for word in value) if isinstance(value, (list, tuple)) else ()
+    value = manifest.get(name)
+    return value if isinstance(value, Mapping) else {}
 
 
 def _text(value: object) -> str:
     if value is None or value in ("", [], {}):
         return ""
-    return fit(
-        one_line(f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)), _LONGEST, "…"
-    )
+    text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    return fit(one_line(text), _LONGEST, "…")
 
 
 # A request that failed has no latency worth comparing: a timeout would only show the timeout.
@@ -140,22 +127,17 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class LatencyRow:
-    """The answered requests of a model at one length (tokens).
-
-    `latency_s`: seconds to the last token; `ttft_s`: to the first; `token_s`: of each further token; `None` where
-    nobody measured it. `tokens_per_s`: 1 / the median of `token_s`. `cached`: share of the prompts' tokens, 0..1, that
-    a cache held. `earlier`: how many of the answers are of an earlier session.
-    """
+    """The answered requests of a model at one length; times are `None` where nobody measured them."""
 
     model: str
-    length: int
+    length: int  # tokens
     n: int
-    latency_s: Times
-    ttft_s: Times | None
-    token_s: Times | None
-    tokens_per_s: float | None
-    cached: float
-    earlier: int
+    latency_s: Times  # seconds to the last token
+    ttft_s: Times | None  # to the first
+    token_s: Times | None  # of each further token
+    tokens_per_s: float | None  # 1 / the median of `token_s`
+    cached: float  # share of the prompts' tokens, 0..1, that a cache held
+    earlier: int  # answers of an earlier session
 
 
 def latency_rows(records: Iterable[Record]) -> tuple[LatencyRow, ...]:
@@ -167,70 +149,62 @@ def latency_rows(records: Iterable[Record]) -> tuple[LatencyRow, ...]:
 
 def latency_of(record: Record) -> float | None:
     """Seconds to the last token of an answered request; `None` for others, and where nobody measured it."""
-    return _positive(record, "latency_s") if record.outcome in _ANSWERED else None
+    return _positive(record, record.timing.latency_s)
 
 
 def ttft_of(record: Record) -> float | None:
     """Seconds to the first token of an answered request."""
-    return _positive(record, "ttft_s") if record.outcome in _ANSWERED else None
+    return _positive(record, record.timing.ttft_s)
 
 
 def token_of(record: Record) -> float | None:
     """Seconds of each token after the first of an answered request."""
-    rate = _positive(record, "tokens_per_s") if record.outcome in _ANSWERED else None
+    rate = _positive(record, record.timing.tokens_per_s)
     return 1 / rate if rate else None
 
 
-def _positive(record: Record, name: str) -> float | None:
-    value = getattr(record.timing, name)
-    return float(value) if _measured(value) else None
+def _positive(record: Record, value: float | None) -> float | None:
+    return float(value) if record.outcome in _ANSWERED and _is_measured(value) else None
 
 
-def _measured(value: object) -> TypeGuard[float]:
+def _is_measured(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and isfinite(value) and value > 0
 
 
 def _row(model: str, length: int, records: Sequence[Record]) -> LatencyRow:
-    timings = [record.timing for record in records]
-    whole = _times(timings, "latency_s")
-    assert whole is not None  # every one of them was measured
-    token = _times(timings, "tokens_per_s", lambda rate: 1 / float(rate))
-    prompts = sum([record.prompt.tokens or 0 for record in records])
-    cached = sum([timing.cached_tokens or 0 for timing in timings])
+    latency, token = _times(records, latency_of), _times(records, token_of)
+    assert latency is not None  # every one of them was measured
+    prompts = sum(record.prompt.tokens for record in records)
+    cached = sum(record.timing.cached_tokens or 0 for record in records)
     return LatencyRow(
         model=model,
         length=length,
         n=len(records),
-        latency_s=whole,
-        ttft_s=_times(timings, "ttft_s"),
+        latency_s=latency,
+        ttft_s=_times(records, ttft_of),
         token_s=token,
         tokens_per_s=1 / token.median if token else None,
         cached=min(1.0, cached / prompts) if prompts else 0.0,
-        earlier=sum([timing.replayed for timing in timings]),
+        earlier=sum(record.timing.replayed for record in records),
     )
 
 
-def _times(timings: Sequence[Timing], name: str, measure: Callable[[float], float] = float) -> Times | None:
-    """Of answered requests, what `measure` makes of one of their times."""
-    values = [value for timing in timings if (value := getattr(timing, name)) is not None]
-    found = [measure(value) for value in values if _measured(value)]
-    if not found:
+def _times(records: Sequence[Record], measure: Callable[[Record], float | None]) -> Times | None:
+    values = [value for record in records if (value := measure(record)) is not None]
+    if not values:
         return None
-    median, p95 = np.percentile(found, (50, 95))
-    return Times(len(found), float(median), float(p95))
+    median, p95 = np.percentile(values, (50, 95))
+    return Times(len(values), float(median), float(p95))
 
 
 @dataclass(frozen=True, slots=True)
 class Flips:
-    """Answers to prompts that had been asked before. `texts` and `scores`: how many differed from the first answer's.
-
-    `unanswered`: errors, which say nothing about stability and are not among `asked`.
-    """
+    """Answers to prompts that had been asked before."""
 
     asked: int = 0
-    texts: int = 0
+    texts: int = 0  # that differed from the first answer's
     scores: int = 0
-    unanswered: int = 0
+    unanswered: int = 0  # errors, which say nothing about stability and are not among `asked`
 
     def __add__(self, other: Flips) -> Flips:
         return Flips(
@@ -243,26 +217,23 @@ class Flips:
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """The probe's result: cells asked again, flips in all and by how they were asked, ids of cells with a flip."""
+    """The probe's result."""
 
-    cells: int
-    flips: Flips
+    cells: int  # that were asked again
+    flips: Flips  # in all
     by_how: dict[str, Flips]
-    flipped: tuple[str, ...]
+    flipped: tuple[str, ...]  # ids of cells with a flip
 
 
 def stability_of(records: Iterable[Record]) -> Stability | None:
     """Sum up the probe; `None` when no cell was asked again."""
     cells, by_how, flipped = 0, dict[str, Flips](), list[str]()
     for record in records:
-        again = record.details.stability
-        if not again:
-            continue
-        cells += 1
-        found = [(each.how, _flips(record, each)) for each in again]
-        for how, flips in found:
-            by_how[how] = by_how.get(how, Flips()) + flips
-        if any(flips.texts for _, flips in found):
+        flips = [(again.how, _flips(record, again)) for again in record.details.stability]
+        for how, each in flips:
+            by_how[how] = by_how.get(how, Flips()) + each
+        cells += bool(flips)
+        if any(each.texts for _, each in flips):
             flipped.append(record.id)
     return Stability(cells, sum(by_how.values(), Flips()), by_how, tuple(flipped)) if cells else None
 
@@ -279,15 +250,14 @@ def _flips(record: Record, again: RepeatedAnswer) -> Flips:
 
 def stability_line(stability: Stability) -> str:
     """`stability: 4 cells asked again 12 times (warm 4, cold 4, batch 4): the text differed 0 times, the score 0`."""
-    ways = ", ".join(f"{how} {flips.asked}" for how, flips in stability.by_how.items())
+    counts = ", ".join(f"{how} {flips.asked}" for how, flips in stability.by_how.items())
     flips = stability.flips
     line = (
-        f"stability: {stability.cells} cells asked again {flips.asked} times ({ways}): "
+        f"stability: {stability.cells} cells asked again {flips.asked} times ({counts}): "
         f"the text differed {flips.texts} times, the score {flips.scores} times"
     )
     if flips.unanswered:
         line += f"; {flips.unanswered} requests failed"
     if stability.flipped:
-        shown = ", ".join(stability.flipped[:3]) + (", ..." if len(stability.flipped) > 3 else "")
-        line += f"; {shown}"
+        line += f"; {', '.join(stability.flipped[:3])}{', ...' if len(stability.flipped) > 3 else ''}"
     return line

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, fsum
+from math import ceil
+from statistics import fmean
 
 from needlework.core.labels import OWN_DOCUMENTS
 from needlework.core.record import UNSCORED, Record
 from needlework.haystack_fixtures.tasks.catalogue import family_of
-from needlework.results.records.samples import retriever_of, task_of
+from needlework.results.records.samples import grouped, retriever_of, task_of
 from needlework.results.statistics.effective_length import EffectiveLength
 from needlework.results.statistics.paired import further_samples, of_scores
-from needlework.results.statistics.panels import Panel, RecordInPanel, Tally, decided, trial_of
+from needlework.results.statistics.panels import Panel, Tally, decided, trial_of
 from needlework.results.statistics.run_report import RunReport
-from needlework.results.statistics.tasks import PanelStatistics, TaskScore
+from needlework.results.statistics.tasks import PanelStatistics
 from needlework.results.style import counted, fit, one_line
 
 FAULTS = ("error", "invalid")
@@ -34,13 +35,13 @@ _LASTING = ("client", "oom")  # errors that the same request meets again: what i
 
 @dataclass(frozen=True, slots=True)
 class FaultCount:
-    """`count` of `trials` trials went wrong for the same `reason`. `outcome`: `error` or `invalid`; `id`: the first."""
+    """Trials that went wrong for the same reason."""
 
-    outcome: str
+    outcome: str  # `error` or `invalid`
     reason: str
     count: int
-    trials: int
-    id: str
+    trials: int  # of the run
+    id: str  # of the first
 
     @property
     def text(self) -> str:
@@ -61,21 +62,15 @@ def faults_of(records: Sequence[Record]) -> tuple[FaultCount, ...]:
 
     Reasons that differ in numbers alone are one, and so are those of many wordings of a server.
     """
-    by_reason: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for record in records:
-        if record.outcome in FAULTS:
-            reason = reason_of(record)
-            by_reason.setdefault((record.outcome, _NUMBERS.sub("0", reason)), []).append((reason, record.id))
-    by_beginning: dict[tuple[str, str], list[list[tuple[str, str]]]] = {}
-    for (outcome, _), trials in by_reason.items():
-        by_beginning.setdefault((outcome, _our_words(trials[0][0])), []).append(trials)
+    failed = [(record.outcome, reason_of(record), record.id) for record in records if record.outcome in FAULTS]
+    by_reason = grouped(failed, lambda fault: (fault[0], _NUMBERS.sub("0", fault[1]))).values()
     faults = list[FaultCount]()
-    for (outcome, _), wordings in by_beginning.items():
+    for (outcome, _), wordings in grouped(by_reason, lambda same: (same[0][0], _our_words(same[0][1]))).items():
         many = len(wordings) > _MOST_WORDINGS
         for trials in [[trial for wording in wordings for trial in wording]] if many else wordings:
-            reason = Counter(reason for reason, _ in trials).most_common(1)[0][0]
+            reason = Counter(reason for _, reason, _ in trials).most_common(1)[0][0]
             text = f"{reason} (of {len(wordings)} that begin like it)" if many else reason
-            faults.append(FaultCount(outcome, text, len(trials), len(records), trials[0][1]))
+            faults.append(FaultCount(outcome, text, len(trials), len(records), trials[0][2]))
     return tuple(sorted(faults, key=lambda fault: (-fault.count, fault.outcome, fault.reason)))
 
 
@@ -108,7 +103,8 @@ def next_run(report: RunReport) -> NextRun | None:
         if not panels or any(panel.uneven for panel in panels):
             continue
         length = length_of(report, panels) if len(report.tasks) == 1 else None
-        records = [each.record for each in report.asked if _is_of(row, each)]
+        records = [each.record for each in report.asked if not each.control and not each.retriever
+                   and (each.trial.model, each.trial.task) == (row.model, row.task)]  # fmt: skip
         repeats = _repeats_of_command(report, row.task)
         more = next_run_of_task(records, length, row.overall, repeats)
         # What the command has asked already is not lacking: other cells, which another command asked, are.
@@ -142,21 +138,22 @@ def next_run_of_task(
     if not records or not overall.n:
         return _room(records)
     task = records[0].task
+    width = 2.0 if overall.interval is None else overall.interval.high - overall.interval.low
     if task in OWN_DOCUMENTS:
         # A question counts once: `overall.samples` has it for each arm.
         questions = len({record.sample_number for record in records})
-        wide = _half_width(overall) > _WIDE
-        return NextRun(f"ask more than {questions} questions; intervals count questions, not trials") if wide else None
+        what = f"ask more than {questions} questions; intervals count questions, not trials"
+        return NextRun(what) if width / 2 > _WIDE else None
     if family_of(task) in _FIXED:
         return None
     if length is not None and length.hangs:
         return _room(records)
     if length is not None and length.status == "undetermined" and length.decisive is not None:
         return _to_decide(records, length)
-    asked = repeats or min(_repeats_by_length(records).values())
+    asked_repeats = repeats or min(_repeats_by_length(records).values())
     if overall.interval is None:
-        return _with_repeats(2 * asked, "for an interval: one sample has none")
-    return _with_repeats(4 * asked, "for an interval half as wide") if _half_width(overall) > _WIDE else None
+        return _with_repeats(2 * asked_repeats, "for an interval: one sample has none")
+    return _with_repeats(4 * asked_repeats, "for an interval half as wide") if width / 2 > _WIDE else None
 
 
 def panels_of_task(report: RunReport, model: str, task: str) -> list[Panel]:
@@ -178,17 +175,12 @@ def length_of(report: RunReport, panels: Sequence[Panel]) -> EffectiveLength | N
     return None if statistics is None else statistics.absolute or statistics.relative
 
 
-def _is_of(row: TaskScore, asked: RecordInPanel) -> bool:
-    """Whether a trial is one of those that the row's own score is made of."""
-    trial = asked.trial
-    return trial.task == row.task and trial.model == row.model and not asked.control and not asked.retriever
-
-
 def _repeats_of_command(report: RunReport, task: str) -> int | None:
     """The repeats of the command that ended last; the folder may have more of an earlier one."""
-    suites = report.facts.told.get("suites") if report.facts else None
-    own = [each for each in suites or () if isinstance(each, Mapping) and each.get("task") == task_of(task)]
-    return max((each["repeats"] for each in own if isinstance(each.get("repeats"), int)), default=None)
+    suites = report.facts.manifest.get("suites") if report.facts else None
+    repeats = [each.get("repeats") for each in suites or ()
+               if isinstance(each, Mapping) and each.get("task") == task_of(task)]  # fmt: skip
+    return max((each for each in repeats if isinstance(each, int)), default=None)
 
 
 def _may_be_mended(record: Record) -> bool:
@@ -215,36 +207,30 @@ def _to_decide(records: Sequence[Record], length: EffectiveLength) -> NextRun | 
     With too few samples to prove any length, the promise holds where every answer is right. Earlier sessions may
     have asked a length more often than another: each is counted by what it was asked.
     """
-    asked = _repeats_by_length(records)
+    repeats = _repeats_by_length(records)
     trials = [trial for record in records if (trial := trial_of(record)).length == length.decisive]
     # Its mean is on one side of the bar whatever undecided trials are: they count for the other side.
     worst = [trial.score for trial in decided(trials, hits=False) if trial.score is not None]
-    above = bool(worst) and fsum(worst) / len(worst) >= length.threshold
+    above = bool(worst) and fmean(worst) >= length.threshold
     scored = [(trial.score, trial.sample_name) for trial in decided(trials, hits=not above) if trial.score is not None]
     if not scored:
         return None
     if length.few and length.needed and all(score == 1 for score, _ in scored):
-        samples = {at: {trial_of(each).sample_name for each in records if each.length == at and each.score is not None}
-                   for at in asked}  # fmt: skip
-        repeats = max(ceil(asked[at] * length.needed / len(names)) for at, names in samples.items() if names)
-        return _with_repeats(repeats, "to prove a length, as far as every answer is right")
+        answered = grouped((each for each in records if each.score is not None), lambda record: record.length)
+        samples = {at: {trial_of(each).sample_name for each in column} for at, column in answered.items()}
+        most = max(ceil(repeats[at] * length.needed / len(names)) for at, names in samples.items())
+        return _with_repeats(most, "to prove a length, as far as every answer is right")
     evidence = of_scores([score for score, _ in scored], [sample for _, sample in scored])
     more = further_samples(evidence, lambda low, high: low >= length.threshold or high < length.threshold, 1)
     if not more:
         return None
-    now = asked[length.decisive or 0]
+    now = repeats[length.decisive or 0]
     return _with_repeats(now + ceil(more * now / evidence.samples), "to decide the length")
 
 
 def _repeats_by_length(records: Sequence[Record]) -> dict[int, int]:
-    repeats: dict[int, int] = {}
-    for record in records:
-        repeats[record.length] = max(repeats.get(record.length, 0), 1 + record.repeat)
-    return repeats
-
-
-def _half_width(tally: Tally) -> float:
-    return 1.0 if tally.interval is None else (tally.interval.high - tally.interval.low) / 2
+    lengths = grouped(records, lambda record: record.length).items()
+    return {length: 1 + max(record.repeat for record in column) for length, column in lengths}
 
 
 def _with_repeats(count: int, what: str) -> NextRun | None:
@@ -259,23 +245,18 @@ def basis_of(report: RunReport) -> str:
     counts = Counter([each.trial.outcome for each in report.asked])
     lost = [f"{counts[name]:,} {name}" for name in UNSCORED if counts[name]]
     without = f"; {sum(counts[name] for name in UNSCORED):,} without a score ({', '.join(lost)})" if lost else ""
-    # Models, controls and retrievers are asked the same questions: none counts twice.
+    # Models, controls and retrievers are asked the same questions: none counts twice. Tasks on one's own documents
+    # share their samples; those of L-Eval are documents.
+    samples = set()
     tasks = {each.trial.task for each in report.asked}
     leval = {task for task in tasks if family_of(task_of(task)) == "leval"}
-    samples = _count_samples(report.asked, leval)
-    of = counted(samples, "independent question")
+    for each in report.asked:
+        task, panel = each.trial.task, each.trial.needle
+        own_documents = task_of(task) in OWN_DOCUMENTS
+        samples.add((not own_documents and task, not own_documents and task not in leval and panel, each.trial.sample))
+    of = counted(len(samples), "independent question")
     if leval == tasks:
         questions = len({(record.task, record.item) for record in report.records})
-        if samples < questions:
-            of = f"{counted(questions, 'question')} on {counted(samples, 'independent document')}"
+        if len(samples) < questions:
+            of = f"{counted(questions, 'question')} on {counted(len(samples), 'independent document')}"
     return f"{counted(len(report.records), 'trial')} of {of}{without}"
-
-
-def _count_samples(asked: Iterable[RecordInPanel], leval: Collection[str]) -> int:
-    """How many samples there are. Tasks on one's own documents share theirs; those of L-Eval are documents."""
-    samples: dict[tuple[str, str], set[int]] = {}
-    for each in asked:
-        task, panel = each.trial.task, each.trial.needle
-        own = task_of(task) in OWN_DOCUMENTS
-        samples.setdefault(("" if own else task, "" if own or task in leval else panel), set()).add(each.trial.sample)
-    return sum(map(len, samples.values()))

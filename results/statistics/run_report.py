@@ -11,11 +11,12 @@ from typing import Any
 from needlework.core.record import Record
 from needlework.results.adaptive.survey import LengthStatement
 from needlework.results.records.journal import AnswerVectors
+from needlework.results.records.samples import grouped
 from needlework.results.statistics.absent import AbsentTwins
 from needlework.results.statistics.agreement import judge_notes
 from needlework.results.statistics.documents import ArmScore, DocumentScores, arm_scores, document_statistics
 from needlework.results.statistics.length_scores import BaselineChoice
-from needlework.results.statistics.panels import Panel, RecordInPanel, Tally, asked_of, depth_order, summary_of
+from needlework.results.statistics.panels import Panel, RecordInPanel, Tally, asked_of, depth_order, summarise
 from needlework.results.statistics.run_facts import (
     LatencyRow,
     RunFacts,
@@ -45,39 +46,29 @@ AS_STOPPED = "intervals as stopped"
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """A run's records, sorted by what they are about, and the statistics of them. Scores are 0..1, lengths tokens.
+    """A run's records and their statistics. Scores are 0..1, lengths tokens; what a run has nothing of is empty."""
 
-    `asked`: the records with their trials, in the same order; `panels`: a heatmap's worth each, with `statistics` of
-    the same names; `twins`: questions asked with and without their answer; `tasks`, `macros`: a row for each task, and
-    the mean over families; `retrieval`: a row for each way to retrieve; `ruler`, `suites`, `field`: the tables of
-    RULER, of NeedleBench, and of MRCR, GraphWalks and LongBench v2; `leval`: L-Eval's averages; `documents`: documents
-    of one's own; `stability`: answers to prompts that were asked again; `planned`: how many trials the run was to
-    have; `notes`: sentences about the run as a whole; `gates`: what its gates decided; `adaptive`: how long a context
-    may be, as an adaptive run found it; `facts`: how it was made.
-    What a run has nothing of is empty.
-    """
-
-    records: tuple[Record, ...]
-    asked: tuple[RecordInPanel, ...]
-    panels: tuple[Panel, ...]
-    statistics: tuple[PanelStatistics, ...]
-    twins: tuple[AbsentTwins, ...]
+    records: tuple[Record, ...]  # sorted by what they are about
+    asked: tuple[RecordInPanel, ...]  # the same with their trials
+    panels: tuple[Panel, ...]  # a heatmap's worth each
+    statistics: tuple[PanelStatistics, ...]  # of each panel, by the same names
+    twins: tuple[AbsentTwins, ...]  # questions asked with and without their answer
     tasks: tuple[TaskScore, ...]
-    macros: tuple[Macro, ...]
-    retrieval: tuple[ArmScore, ...]
+    macros: tuple[Macro, ...]  # means over families
+    retrieval: tuple[ArmScore, ...]  # a row for each way to retrieve
     ruler: tuple[RulerTable, ...]
     suites: tuple[NeedleBench, ...]
-    documents: tuple[DocumentScores, ...]
-    field: tuple[FieldTable, ...]
-    stability: Stability | None
-    planned: int
-    notes: tuple[str, ...]
+    documents: tuple[DocumentScores, ...]  # of one's own
+    field: tuple[FieldTable, ...]  # MRCR, GraphWalks, LongBench v2
+    stability: Stability | None  # answers to prompts that were asked again
+    planned: int  # trials the run was to have
+    notes: tuple[str, ...]  # sentences about the run as a whole
     gates: tuple[GateRow, ...] = ()
     adaptive: tuple[LengthStatement, ...] = ()
-    leval: tuple[LevalSummary, ...] = ()
+    leval: tuple[LevalSummary, ...] = ()  # L-Eval's averages
     latency: tuple[LatencyRow, ...] = ()
-    sending: tuple[str, ...] = ()
-    facts: RunFacts | None = None
+    sending: tuple[str, ...] = ()  # how requests were sent
+    facts: RunFacts | None = None  # how the run was made
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -108,30 +99,30 @@ def run_report(
     sending: Sequence[str] = (),
     facts: RunFacts | None = None,
 ) -> RunReport:
-    """Compute everything that is reported of `records`; their order does not matter. `gates`: as they were decided.
+    """Compute everything that is reported of `records`; their order does not matter.
 
     `design`: what a run of a NeedleBench preset is to ask, for its summary. `vote`, `relative_to`: the run's options;
-    `vectors`: of the answers that vote.
-    `planned`: how many trials it was to have, all of these where nothing is said. `notes`: what else is to be said of
-    the run, a sentence each. `facts`: how it was made.
+    `vectors`: of the answers that vote. `planned`: how many trials it was to have, all of these by default. `notes`:
+    what else is to be said of the run, a sentence each.
     """
     ordered = tuple(sorted(records, key=reading_order))
-    asked = tuple(asked_of(ordered))
-    tasks = task_scores(asked)
+    trials = tuple(asked_of(ordered))
+    tasks = task_scores(trials)
     stability = stability_of(ordered)
-    walked = {(found.model, found.task, found.needle) for found in adaptive}
-    still = stability_line(stability) if stability else ""
-    early = interrupted(len(ordered), len(ordered) if planned is None else planned)
+    adapted = {(each.model, each.task, each.needle) for each in adaptive}
+    planned = len(ordered) if planned is None else planned
+    early = interrupted(len(ordered), planned)
+    panels = noted(summarise(ordered), " · ".join(filter(None, (early, AS_STOPPED if adaptive else ""))))
+    statistics = run_statistics(trials, relative_to=relative_to)
+    server = (*corpus_notes(ordered), *server_notes(ordered), *judge_notes(ordered))
     return RunReport(
         records=ordered,
-        asked=asked,
+        asked=trials,
         panels=tuple(
-            replace(panel, uneven=True) if (panel.model, panel.task, panel.needle) in walked else panel
-            for panel in noted(_panels(asked), " · ".join(filter(None, (early, AS_STOPPED if adaptive else ""))))
+            replace(each, uneven=True) if (each.model, each.task, each.needle) in adapted else each for each in panels
         ),
         statistics=tuple(
-            without_lengths(each) if (each.model, each.task, each.needle) in walked else each
-            for each in run_statistics(asked, relative_to=relative_to)
+            without_lengths(each) if (each.model, each.task, each.needle) in adapted else each for each in statistics
         ),
         twins=tuple(sorted((row.twins for row in tasks if row.twins), key=lambda each: (each.model, each.task))),
         tasks=tasks,
@@ -145,19 +136,12 @@ def run_report(
         latency=latency_rows(ordered),
         sending=tuple(sending),
         stability=stability,
-        planned=len(ordered) if planned is None else planned,
+        planned=planned,
         gates=tuple(gates),
         adaptive=tuple(adaptive),
         facts=facts,
-        notes=tuple(
-            filter(None, (early, *notes, *corpus_notes(ordered), *server_notes(ordered), *judge_notes(ordered), still))
-        ),
+        notes=tuple(filter(None, (early, *notes, *server, stability_line(stability) if stability else ""))),
     )
-
-
-def _panels(asked: Sequence[RecordInPanel]) -> tuple[Panel, ...]:
-    own = [each for each in asked if not each.control]
-    return summary_of([each.record for each in own], [each.trial for each in own])
 
 
 def interrupted(recorded: int, planned: int) -> str:
@@ -199,110 +183,94 @@ def server_notes(records: Sequence[Record]) -> tuple[str, ...]:
 
     They rest on the records alone: on the names that replies bear, on flags, token counts and outcomes.
     """
-    found: list[str] = []
-    for model in dict.fromkeys(record.model for record in records):
-        asked = [record for record in records if record.model == model and record.outcome not in _UNANSWERED]
-        found += [f"{model}: {sentence}" for sentence in _of_model(asked)] if asked else []
-    return tuple(found)
+    groups = grouped((record for record in records if record.outcome not in _UNANSWERED), lambda record: record.model)
+    models = dict.fromkeys(record.model for record in records)
+    return tuple(f"{model}: {note}" for model in models if model in groups for note in _notes_on(groups[model]))
 
 
-def _of_model(asked: Sequence[Record]) -> Iterator[str]:
-    flags = Counter(flag for record in asked if record.details.flags for flag in _flags(record))
-    yield from _names(asked, flags)
-    yield from _template(asked, flags)
-    yield from _reasoning(asked, flags)
-    off = max([float(record.prompt.tokens_error or 0) for record in asked], default=0.0)
-    if off:
-        far = flags["length_off"]
-        beyond = f"; {_of(far, asked)} are further off, by the server's own count" if far else ""
-        yield f"lengths are approximate: a scaled tokenizer counts, {100 * off:.1f} % off in its calibration{beyond}"
+# What a flag of some answers says of the server.
+_FLAGS = {
+    "server_changed": "were asked again: another server answers at this address than the one whose answers are in the"
+    " journal",
+    "cumulative_stream": "came in events that repeat the text so far: the last was read",
+    "over_budget": "have more tokens than were asked for: the server heeds no limit",
+}
+
+
+def _notes_on(records: Sequence[Record]) -> Iterator[str]:
+    flags = Counter(flag for record in records for flag in set(record.details.flags))
+    yield from _names(records, flags)
+    yield from _template(records, flags)
+    alone = sum(record.response.finish_reason == "unfinished" for record in records)
+    if alone:  # with reasoning, before the token limit: the server may take all that is said for reasoning
+        inside = flags["answer_in_reasoning"]
+        there = f" (in {inside} the right value stands in it)" if inside else ""
+        yield (
+            f"{_of(alone, records)} are reasoning without an answer{there}, and the token limit was not reached: look"
+            " at the server's reasoning parser and its chat template"
+        )
+    error, far = max(record.prompt.tokens_error for record in records), flags["length_off"]
+    if error:
+        beyond = f"; {_of(far, records)} are further off, by the server's own count" if far else ""
+        yield f"lengths are approximate: a scaled tokenizer counts, {100 * error:.1f} % off in its calibration{beyond}"
     if flags["no_usage"]:
         unmarked = not any(flag.startswith("canar") for flag in flags)
         remedy = "; --canary shows whether an end was cut off" if unmarked else ""
         whole = f"nothing proves that these prompts were read whole{remedy}"
-        yield f"the server counted no tokens for {_of(flags['no_usage'], asked)}: {whole}"
-    if flags["server_changed"]:
-        yield (
-            f"{_of(flags['server_changed'], asked)} were asked again: another server answers at this address than the"
-            " one whose answers are in the journal"
-        )
-    if flags["cumulative_stream"]:
-        yield f"{_of(flags['cumulative_stream'], asked)} came in events that repeat the text so far: the last was read"
-    if flags["over_budget"]:
-        yield f"{_of(flags['over_budget'], asked)} have more tokens than were asked for: the server heeds no limit"
-    marks = {"canary_start_missing", "canary_end_missing"} & flags.keys()
-    lost = sum(bool(marks & _flags(record)) for record in asked) if marks else 0
+        yield f"the server counted no tokens for {_of(flags['no_usage'], records)}: {whole}"
+    yield from (f"{_of(flags[flag], records)} {words}" for flag, words in _FLAGS.items() if flags[flag])
+    marks = {"canary_start_missing", "canary_end_missing"}
+    lost = sum(not marks.isdisjoint(record.details.flags) for record in records)
     if lost:
         yield (
-            f"{_of(lost, asked)} lack a mark that stood at an end of the text: the model is too weak to repeat both, or"
-            " the server cuts prompts and counts them whole"
+            f"{_of(lost, records)} lack a mark that stood at an end of the text: the model is too weak to repeat both,"
+            " or the server cuts prompts and counts them whole"
         )
-    yield from _cache(asked)
+    if all(record.timing.cached_tokens == 0 for record in records):
+        fillers = Counter((record.length, record.prompt.filler_sha256) for record in records)
+        if max(fillers.values()) >= _FEWEST:
+            yield "the prompt cache gave nothing, though prompts begin alike: it is off, and each is computed whole"
 
 
-def _flags(record: Record) -> set[str]:
-    return set(record.details.flags)
-
-
-def _names(asked: Sequence[Record], flags: Mapping[str, int]) -> Iterator[str]:
-    names = Counter(name for record in asked if (name := record.response.model))
+def _names(records: Sequence[Record], flags: Mapping[str, int]) -> Iterator[str]:
+    names = Counter(name for record in records if (name := record.response.model))
     if len(names) > 1:  # in one session, between sessions, or between shards
-        changed = next(record for record in asked if record.response.model not in ("", next(iter(names))))
-        told = ", ".join(f"{fit(name, _LONGEST)!r} ({count})" for name, count in names.most_common(_MOST_NAMES))
-        told += ", ..." if len(names) > _MOST_NAMES else ""
+        changed = next(record for record in records if record.response.model not in ("", next(iter(names))))
+        listed = ", ".join(f"{fit(name, _LONGEST)!r} ({count})" for name, count in names.most_common(_MOST_NAMES))
+        more = ", ..." if len(names) > _MOST_NAMES else ""
         yield (
-            f"the server CHANGED ITS MODEL during the run: answers came from {told}; first at {changed.id};"
+            f"the server CHANGED ITS MODEL during the run: answers came from {listed}{more}; first at {changed.id};"
             " --strict-model makes such answers invalid"
         )
     elif "other_model" in flags:
-        told = ", ".join(repr(fit(name, _LONGEST)) for name in names)
-        yield f"the server answers as {told}, which is not the name that was asked for"
-    prints = {mark for record in asked if (mark := record.response.fingerprint)}
-    if len(prints) > 1:
-        yield f"the server's system_fingerprint changed during the run: {len(prints)} kinds"
+        listed = ", ".join(repr(fit(name, _LONGEST)) for name in names)
+        yield f"the server answers as {listed}, which is not the name that was asked for"
+    fingerprints = {mark for record in records if (mark := record.response.fingerprint)}
+    if len(fingerprints) > 1:
+        yield f"the server's system_fingerprint changed during the run: {len(fingerprints)} kinds"
 
 
-def _template(asked: Sequence[Record], flags: Counter[str]) -> Iterator[str]:
-    empty = sum(record.outcome == "empty" for record in asked)
-    many_empty = empty >= _MANY * len(asked) and len(asked) > 1
-    calls = sum(record.response.finish_reason == "tool_calls" for record in asked)
-    if flags["template_difference"] >= _MANY * len(asked):
+def _template(records: Sequence[Record], flags: Mapping[str, int]) -> Iterator[str]:
+    empty = sum(record.outcome == "empty" for record in records)
+    many_empty = empty >= _MANY * len(records) and len(records) > 1
+    calls = sum(record.response.finish_reason == "tool_calls" for record in records)
+    if flags["template_difference"] >= _MANY * len(records):
         tokens = [
             record.response.prompt_tokens - record.prompt.tokens
-            for record in asked
-            if "template_difference" in _flags(record)
+            for record in records
+            if "template_difference" in record.details.flags
             and record.response.prompt_tokens is not None
             and record.prompt.tokens
         ]
         by = f" ({median(tokens):+.0f} tokens a prompt)" if tokens else ""
-        likely = f": with {_of(empty, asked)} empty, a WRONG CHAT TEMPLATE is the likely cause" if many_empty else ""
+        likely = f": with {_of(empty, records)} empty, a WRONG CHAT TEMPLATE is the likely cause" if many_empty else ""
         yield f"the server's chat template is not the tokenizer's{by}{likely}"
     elif many_empty and calls:
-        yield f"{_of(calls, asked)} are calls of tools and no words: the server offers tools that no request asked for"
+        no_words = "are calls of tools and no words: the server offers tools that no request asked for"
+        yield f"{_of(calls, records)} {no_words}"
     elif many_empty:
-        yield f"{_of(empty, asked)} are empty: look at the chat template, the stop strings and the answer budget"
+        yield f"{_of(empty, records)} are empty: look at the chat template, the stop strings and the answer budget"
 
 
-def _reasoning(asked: Sequence[Record], flags: Mapping[str, int]) -> Iterator[str]:
-    """Answers that ended with reasoning, before the token limit: the server may take all that is said for reasoning."""
-    alone = sum(record.response.finish_reason == "unfinished" for record in asked)
-    if alone:
-        inside = flags.get("answer_in_reasoning", 0)
-        there = f" (in {inside} the right value stands in it)" if inside else ""
-        yield (
-            f"{_of(alone, asked)} are reasoning without an answer{there}, and the token limit was not reached: look at"
-            " the server's reasoning parser and its chat template"
-        )
-
-
-def _cache(asked: Sequence[Record]) -> Iterator[str]:
-    """A server that reports what its prompt cache gave, and reports nothing though prompts begin alike."""
-    if any(record.timing.cached_tokens != 0 for record in asked):
-        return
-    fillers = Counter((record.length, record.prompt.filler_sha256) for record in asked)
-    if max(fillers.values()) >= _FEWEST:
-        yield "the prompt cache gave nothing, though prompts begin alike: it is off, and each is computed whole"
-
-
-def _of(count: int, asked: Sequence[Record]) -> str:
-    return f"{count} of {len(asked)} answers"
+def _of(count: int, records: Sequence[Record]) -> str:
+    return f"{count} of {len(records)} answers"

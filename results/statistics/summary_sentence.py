@@ -11,7 +11,7 @@ from needlework.haystack_fixtures.tasks.arms import NOT_FOUND
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.records.samples import task_of
 from needlework.results.statistics.documents import FOCUSED, WHOLE, ArmAtPlace, DocumentScores
-from needlework.results.statistics.panels import Panel, Tally, range_of
+from needlework.results.statistics.panels import Panel, Share, Tally, range_of
 from needlework.results.statistics.run_followup import (
     FaultCount,
     NextRun,
@@ -23,13 +23,14 @@ from needlework.results.statistics.run_followup import (
     statistics_of,
 )
 from needlework.results.statistics.run_report import RunReport
-from needlework.results.statistics.suites.data_sets import GRAPHWALKS, LONGBENCH_V2, FieldTable
+from needlework.results.statistics.suites.data_sets import GRAPHWALKS, LONGBENCH_V2
 from needlework.results.statistics.suites.needlebench import HELD, NeedleBench, NeedleBenchRow
 from needlework.results.statistics.suites.ruler import TASKS
 from needlework.results.statistics.tasks import Macro, TaskScore
 from needlework.results.statistics.wording import (
     LISTED,
     adaptive_clause,
+    bar_words,
     depth_clause,
     few_clause,
     length_clause,
@@ -39,11 +40,10 @@ from needlework.results.statistics.wording import (
     share_words,
     spread_clauses,
     tally_words,
-    threshold_words,
 )
 from needlework.results.style import length_label, length_labels, one_line, percent, percent1
 
-SEARCH_NAMES = {"bm25": "BM25 search", "dense": "embedding search"}
+_SEARCH_NAMES = {"bm25": "BM25 search", "dense": "embedding search"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,31 +92,22 @@ def _model_clauses(report: RunReport, model: str) -> list[str]:
     """The clauses about one model; the first has its name."""
     rows = [row for row in report.tasks if row.model == model]
     others = [row for row in rows if task_of(row.task) not in OWN_DOCUMENTS]
-    published = _published_clauses(report, model, others)
-    clauses = _walk_clauses(report, model) or published or _task_clauses(report, others)
+    published = _published_clauses(report, model, others) if others else []
+    adaptive = [clause for each in report.adaptive if each.model == model and (clause := adaptive_clause(each))]
+    clauses = adaptive[:3] or published or _task_clauses(report, others)
     if not clauses and not others:
-        clauses = _retrieval_clauses(report, model)
+        clauses = [f"with {row.retriever} search {clause}" for row in report.retrieval if row.model == model
+                   and task_of(row.task) not in OWN_DOCUMENTS and (clause := score_clause(row.score))]  # fmt: skip
     for scores in report.documents:
         if scores.model == model:
             position = next((row.overall for row in rows if task_of(row.task) == "doc_position"), None)
             clauses = [*_document_clauses(scores, position), *clauses]
-    then = "" if published else _open(report, rows)
-    lost = lost_clauses(
-        [_tally_of(panel) for panel in report.panels if panel.model == model], then, _not_there(report, model)
-    )
+    then = "" if published else _open_length(report, rows)
+    tallies = [_tally_of(panel) for panel in report.panels if panel.model == model]
+    lost = lost_clauses(tallies, then, _not_there(report, model))
     if clauses:
         return [f"{one_line(model)} {clauses[0]}", *clauses[1:], *lost]
     return [f"{one_line(model)} has no score{': ' if lost else ''}{lost[0] if lost else ''}", *lost[1:]]
-
-
-def _walk_clauses(report: RunReport, model: str) -> list[str]:
-    """Of `--adaptive`."""
-    return [clause for each in report.adaptive if each.model == model and (clause := adaptive_clause(each))][:3]
-
-
-def _retrieval_clauses(report: RunReport, model: str) -> list[str]:
-    return [f"with {row.retriever} search {clause}" for row in report.retrieval if row.model == model
-            and task_of(row.task) not in OWN_DOCUMENTS and (clause := score_clause(row.score))]  # fmt: skip
 
 
 def _task_clauses(report: RunReport, rows: Sequence[TaskScore]) -> list[str]:
@@ -148,16 +139,15 @@ def _one_task(report: RunReport, row: TaskScore) -> list[str]:
         return [scored, *spread_clauses(list(parts), f"on {len(panels)} parts")]
     undecided = row.overall.range is not None
     depth = depth_clause(statistics.depth, undecided=undecided)
-    found = length_of(report, panels)
-    if found is None or found.few:
-        return [each for each in (scored, depth, few_clause(found)) if each]
-    length = length_clause(found)
-    if length and not found.hangs and undecided:
-        length += " whatever the undecided answers were"
-    sure = found.point is not None and not found.hangs
-    if length and (sure or found.optimistic is None or found.conservative is not None):
-        return [each for each in (length, depth, scored) if each]
-    return [each for each in (scored, depth, length) if each]
+    length = length_of(report, panels)
+    if length is None or length.few:
+        return [each for each in (scored, depth, few_clause(length) if length else "") if each]
+    clause = length_clause(length)
+    if clause and not length.hangs and undecided:
+        clause += " whatever the undecided answers were"
+    sure = length.point is not None and not length.hangs
+    first = clause and (sure or length.optimistic is None or length.conservative is not None)
+    return [each for each in ((clause, depth, scored) if first else (scored, depth, clause)) if each]
 
 
 def _part_names(report: RunReport, panels: Sequence[Panel]) -> list[str]:
@@ -174,16 +164,14 @@ def task_clauses(rows: Sequence[TaskScore], macro: Macro | None, means: Sequence
 
     `means`: what to say in place of a macro score, where there is none.
     """
-    leads = list(means)
-    if macro is not None and (mean := share_words(macro.score.value, macro.score.low, macro.score.high, macro.range)):
+    leads, missing = list(means), list[str]()
+    if macro is not None and (mean := share_words(macro.score, macro.range)):
         leads = [f"scores {mean} as the mean of {macro.families} kinds of tasks"]
+    elif macro is not None and macro.missing and not means:
+        more = f" and {len(macro.missing) - 1} more have" if len(macro.missing) > 1 else " has"
+        missing = [f"no mean over {macro.families} kinds of tasks, as {one_line(macro.missing[0])}{more} no score"]
     scores = spread_clauses([(f"on {row.task}", row.overall) for row in rows], f"on {len(rows)} tasks")
-    why = list[str]()
-    if macro is not None and macro.missing and macro.range is None and not means:
-        more = f" and {len(macro.missing) - 1} more" if len(macro.missing) > 1 else ""
-        have = "have" if more else "has"
-        why = [f"no mean over {macro.families} kinds of tasks, as {one_line(macro.missing[0])}{more} {have} no score"]
-    return [*leads, *(scores if leads else [f"scores {each}" for each in scores]), *why]
+    return [*leads, *(scores if leads else [f"scores {each}" for each in scores]), *missing]
 
 
 def _leval_clauses(report: RunReport, model: str) -> list[str]:
@@ -191,7 +179,7 @@ def _leval_clauses(report: RunReport, model: str) -> list[str]:
     tables = [each for each in report.leval if each.model == model and not each.retriever]
     clauses = list[str]()
     for average in tables[0].averages if len(tables) == 1 else ():
-        score = share_words(average.score.value, average.score.low, average.score.high)
+        score = share_words(average.score)
         if not score or average.name in ("all tasks", "ROUGE-1 average", "ROUGE-2 average"):
             continue
         of = f" over {len(average.tasks)} of {average.of} tasks" if average.missing else ""
@@ -205,42 +193,34 @@ def _leval_clauses(report: RunReport, model: str) -> list[str]:
 
 
 def _published_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) -> list[str]:
-    if not rows:
-        return []
-    clauses = _needlebench_clauses(report, model) or _ruler_clauses(report, model, rows)
-    return clauses or _data_set_clauses(report, model, rows)
-
-
-def _needlebench_clauses(report: RunReport, model: str) -> list[str]:
-    """`scores 60.4 % (95 % sure: ...) as NeedleBench's overall score (v2-4k)`, `S-RT 66.7 %, ...`."""
     tables = [each for each in report.suites if each.model == model]
-    if len(tables) != 1:
-        return []
-    rows = {row.name: row for row in tables[0].rows}
+    clauses = _needlebench_clauses(tables[0]) if len(tables) == 1 else []
+    return clauses or _ruler_clauses(report, model, rows) or _data_set_clauses(report, model, rows)
+
+
+def _needlebench_clauses(table: NeedleBench) -> list[str]:
+    """`scores 60.4 % (95 % sure: ...) as NeedleBench's overall score (v2-4k)`, `S-RT 66.7 %, ...`."""
+    rows = {row.name: row for row in table.rows}
+    clauses = []
     if "Overall" not in rows:
-        clauses = _chain_clauses(tables[0])
+        clauses = _chain_clauses(table)
     elif overall := _row_score(rows["Overall"]):
         parts = [f"{name} {score}" for name in ("S-RT", "M-RT", "M-RS")
                  if name in rows and (score := _row_score(rows[name], ends=False))]  # fmt: skip
-        clauses = [f"scores {overall} as NeedleBench's overall score ({_version(tables[0])})", ", ".join(parts)]
-    else:
-        clauses = []
-    if clauses and tables[0].design.changed:
-        clauses.append(f"not as published: {', '.join(name.replace('_', ' ') for name in tables[0].design.changed)}")
+        clauses = [f"scores {overall} as NeedleBench's overall score ({_version(table)})", ", ".join(parts)]
+    if clauses and table.design.changed:
+        clauses.append(f"not as published: {', '.join(name.replace('_', ' ') for name in table.design.changed)}")
     return clauses
 
 
 def _chain_clauses(table: NeedleBench) -> list[str]:
     """How long a chain the model follows, by language."""
-    reached = list[str]()
+    reached = []
     for reach in table.reaches:
         if reach.needles is not None:
-            more = (
-                f"of {reach.needles} statements or more"
-                if reach.dropped is None
-                else f"of up to {reach.needles} statements"
-            )
-            reached.append(f"{more if reach.needles else 'of no length'} {_language(reach.name)}")
+            words = f"of up to {reach.needles} statements" if reach.needles else "of no length"
+            words = f"of {reach.needles} statements or more" if reach.needles and reach.dropped is None else words
+            reached.append(f"{words} {_language(reach.name)}")
     scores = [f"{score} {_language(row.name)}" for row in table.rows
               if row.name in ("ATC-EN", "ATC-ZH") and (score := _row_score(row, ends=False))]  # fmt: skip
     lead = f"follows chains {' and '.join(reached)} (each number up to there at {percent(HELD)} % or more)"
@@ -265,9 +245,7 @@ def _language(name: str) -> str:
 
 
 def _row_score(row: NeedleBenchRow, *, ends: bool = True) -> str:
-    if row.missing:
-        return ""
-    return share_words(row.score.value, *((row.score.low, row.score.high) if ends else (None, None)), row.range)
+    return "" if row.missing else share_words(row.score, row.range, ends=ends)
 
 
 def _ruler_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) -> list[str]:
@@ -278,7 +256,7 @@ def _ruler_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) -> 
     tables = [each for each in report.ruler if each.model == model]
     if len(tables) != 1 or not {row.task for row in rows} <= set(TASKS):
         return []
-    means = [f"{share_words(each.mean, each.low, each.high)} at {length_label(each.length)}"
+    means = [f"{share_words(Share(each.mean, each.low, each.high))} at {length_label(each.length)}"
              for each in tables[0].lengths if each.mean is not None]  # fmt: skip
     if not means:
         return []
@@ -286,7 +264,7 @@ def _ruler_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) -> 
     if len(means) > 1:
         effective = tables[0].effective
         limit = f"up to {length_label(effective.point)} tokens" if effective.point else "at no length"
-        clauses.append(f"by the means alone it holds {threshold_words(effective.threshold)} {limit}")
+        clauses.append(f"by the means alone it holds {bar_words('absolute', effective.threshold)} {limit}")
     return [*clauses, *spread_clauses([(f"on {row.task}", row.overall) for row in rows], "task by task")]
 
 
@@ -302,24 +280,22 @@ _DATA_SETS = {
 
 def _data_set_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) -> list[str]:
     """`scores 60.0 % (95 % sure: ...) on OpenAI MRCR (by its data card's rule 72.1 %)`, `n2 80.0 %, n4 40.0 %`."""
-    tables: dict[str, FieldTable] = {each.task: each for each in report.field if each.model == model}
+    tables = {each.task: each for each in report.field if each.model == model}
     known = [table for task, table in tables.items() if task in _DATA_SETS]
     if len(known) != 1 or not {row.task for row in rows} <= set(tables):
         return []
-    table = known[0]
-    score = score_clause(table.groups[0].score)
+    overall, *groups = known[0].groups
+    score = score_clause(overall.score)
     if not score:
         return []
-    name, maker, rule = _DATA_SETS[table.task]
-    by_maker = table.groups[0].others.get(maker)
+    name, maker, rule = _DATA_SETS[known[0].task]
+    by_maker = overall.others.get(maker)
     clauses = [f"{score} on {name}" + (f" (by {rule} {percent1(by_maker)} %)" if by_maker is not None else "")]
     if _CLOSED_BOOK in tables and (closed := tally_words(tables[_CLOSED_BOOK].groups[0].score, ends=False)):
         clauses.append(f"{closed} without the documents")
-    named = [
-        each for each in table.groups if each.name not in ("overall", "whole text", "text cut") and " " not in each.name
-    ]
-    groups = [f"{each.name} {share}" for each in named[:LISTED] if (share := tally_words(each.score, ends=False))]
-    return [*clauses, *([", ".join(groups)] if len(groups) > 1 else [])]
+    named = [each for each in groups if each.name not in ("whole text", "text cut") and " " not in each.name]
+    shares = [f"{each.name} {share}" for each in named[:LISTED] if (share := tally_words(each.score, ends=False))]
+    return [*clauses, *([", ".join(shares)] if len(shares) > 1 else [])]
 
 
 # Runs on the user's own documents
@@ -333,8 +309,7 @@ def _document_clauses(scores: DocumentScores, position: Tally | None) -> list[st
     if position is not None and position.n:
         clauses.append(_right_answers(tally_words(position), f"{count} on your documents"))
     elif whole is not None:
-        rate = whole.score
-        share = share_words(rate.value or 0.0, rate.low, rate.high, range_of(rate.value, rate.n, whole.unscored))
+        share = share_words(whole.score, range_of(whole.score.value, whole.score.n, whole.unscored))
         clauses.append(_right_answers(share, f"{count} on your documents" if whole.arm == WHOLE else count))
         clauses += ["each with its answer's document alone"] if whole.arm == FOCUSED else []
     present, undecided = bool(clauses), position is not None and position.range is not None
@@ -369,8 +344,8 @@ def size_sentence(scores: DocumentScores) -> str:
     if clause := _size_clause(scores):
         return f"It {clause}"
     whole = _largest(scores, WHOLE)
-    at = f" up to {length_label(whole.length)} tokens" if whole is not None else ""
-    return f"Reading more documents{at} is not shown to cost or to help"
+    limit = f" up to {length_label(whole.length)} tokens" if whole is not None else ""
+    return f"Reading more documents{limit} is not shown to cost or to help"
 
 
 def _largest(scores: DocumentScores, arm: str) -> ArmAtPlace | None:
@@ -383,8 +358,7 @@ def _size_clause(scores: DocumentScores) -> str:
     loss, whole = scores.loss, _largest(scores, WHOLE)
     if loss is None or whole is None or not loss.sign:
         return ""
-    alone = any(each.arm == FOCUSED and each.score.n for each in scores.by_size)
-    beside = "the right document alone" if alone else "the shortest context"
+    beside = "the right document alone" if _largest(scores, FOCUSED) else "the shortest context"
     at = f", the answer at depth {scores.size_depths[0]:g} %," if len(scores.size_depths) == 1 else ""
     points = f"{'loses' if loss.mean < 0 else 'gains'} {percent1(abs(loss.mean))} points"
     return f"{points} when it reads {length_label(whole.length)} tokens{at} in place of {beside}"
@@ -393,7 +367,7 @@ def _size_clause(scores: DocumentScores) -> str:
 def _search_clauses(scores: DocumentScores) -> Iterator[str]:
     """Search in place of reading everything, and whether the intervals of both lie apart."""
     whole = _largest(scores, WHOLE)
-    for arm, name in SEARCH_NAMES.items():
+    for arm, name in _SEARCH_NAMES.items():
         other = _largest(scores, arm)
         if whole is None or other is None or other.length != whole.length:
             continue
@@ -403,13 +377,9 @@ def _search_clauses(scores: DocumentScores) -> Iterator[str]:
         low, high, other_low, other_high = (end or 0.0 for end in ends)
         share = f"{name} gives it {percent1(other.score.value or 0.0)} %"
         if other.tokens and whole.tokens and other.tokens < whole.tokens:
-            share += f" with {_token_share(other.tokens / whole.tokens)} % of the tokens"
-        apart = high < other_low or other_high < low
-        yield share if apart else f"{share}, no difference shown"
-
-
-def _token_share(share: float) -> str:
-    return f"{100 * share:.2g}" if share < 0.1 else f"{100 * share:.0f}"
+            part = 100 * other.tokens / whole.tokens
+            share += f" with {f'{part:.2g}' if part < 10 else f'{part:.0f}'} % of the tokens"
+        yield share if high < other_low or other_high < low else f"{share}, no difference shown"
 
 
 def _tally_of(panel: Panel) -> Tally:
@@ -430,11 +400,9 @@ def _not_there(report: RunReport, model: str) -> int:
     )  # fmt: skip
 
 
-def _open(report: RunReport, rows: Sequence[TaskScore]) -> str:
+def _open_length(report: RunReport, rows: Sequence[TaskScore]) -> str:
     """What undecided answers leave open of the effective length, where a run of one task would tell it."""
-    if len(rows) != 1:
-        return ""
-    length = length_of(report, panels_of_task(report, rows[0].model, rows[0].task))
+    length = length_of(report, panels_of_task(report, rows[0].model, rows[0].task)) if len(rows) == 1 else None
     if length is None or not length.hangs:
         return ""
     one = sum(rows[0].overall.counts.get(name, 0) for name in UNDECIDED) == 1

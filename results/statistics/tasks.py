@@ -1,4 +1,4 @@
-"""Rows per task and the summary of a run."""
+"""Rows per task and panel, and the overall score of a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from needlework.core.labels import label_parts
 from needlework.core.record import SCORED
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.records.samples import grouped, task_of
-from needlework.results.statistics.absent import AbsentTwins, absent_twins, is_absent
+from needlework.results.statistics.absent import AbsentTwins, is_absent, twins_of
 from needlework.results.statistics.depth import DepthEffect, depth_effects
 from needlework.results.statistics.effective_length import (
     RULER_THRESHOLD,
@@ -32,82 +32,63 @@ from needlework.results.statistics.intervals import (
     resampled_means,
 )
 from needlework.results.statistics.length_scores import BaselineChoice, base_of, length_scores
-from needlework.results.statistics.panels import (
-    OUTCOMES,
-    Range,
-    RecordInPanel,
-    ScoredTrial,
-    Share,
-    Tally,
-    tally,
-)
+from needlework.results.statistics.panels import OUTCOMES, Range, RecordInPanel, ScoredTrial, Share, Tally, tally
 
 
 # A score says little by itself: 50 % is all that can be had by guessing yes or no, and a model that answers 60 % of the
 # questions on a text of one sentence has lost nothing at 50 %.
 @dataclass(frozen=True, slots=True)
 class TaskScore:
-    """One (model, task), all scores 0..1.
-
-    `overall`: its trials, controls left out. `chance`, `floor`: mean scores of guessing among the answers that are
-    allowed, and of the best answer that is always the same; `None` where records do not tell. `corrected`:
-    (score - chance) / (1 - chance), below 0 for less than chance. `focused`: trials whose text was nothing but what the
-    answer rests on. `relative`: overall mean / focused mean. `twins`: how it does where the answer is absent.
-    """
+    """One (model, task), all scores 0..1."""
 
     model: str
     family: str
     task: str
-    overall: Tally
-    chance: float | None
-    floor: float | None
-    corrected: Share
-    focused: Tally
-    relative: Share
-    twins: AbsentTwins | None
+    overall: Tally  # controls left out
+    chance: float | None  # mean score of guessing among the answers that are allowed; `None` if not recorded
+    floor: float | None  # mean score of the best answer that is always the same
+    corrected: Share  # (score - chance) / (1 - chance), below 0 for less than chance
+    focused: Tally  # trials whose text was nothing but what the answer rests on
+    relative: Share  # overall mean / focused mean
+    twins: AbsentTwins | None  # how it does where the answer is absent
 
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    """The mean over families of the mean over a family's tasks, of scores and of scores corrected for chance.
-
-    `families`: how many; `missing`: tasks without a score, because of which there is no mean. `range`: of the mean of
-    scores, with undecided answers as misses and as hits; `None` where none is undecided.
-    """
+    """The mean over families of the mean over a family's tasks, of scores and of scores corrected for chance."""
 
     model: str
     families: int
     tasks: int
     score: Share
     corrected: Share
-    missing: tuple[str, ...]
-    range: Range | None = None
+    missing: tuple[str, ...]  # tasks without a score, because of which there is no mean
+    range: Range | None = None  # of `score`; `None` where no answer is undecided
 
 
-def task_scores(asked: Iterable[RecordInPanel]) -> tuple[TaskScore, ...]:
+def task_scores(trials: Iterable[RecordInPanel]) -> tuple[TaskScore, ...]:
     """Return the rows of all tasks, sorted by model, family and task.
 
     What was retrieved is no part of it (`needlework.results.statistics.documents`).
     """
-    plain = [each for each in asked if not each.retriever]
-    groups = grouped(plain, lambda each: (each.trial.model, each.trial.task))
-    found = sorted((model, family_of(task_of(task)), task) for model, task in groups)
-    return tuple(_row(model, family, task, groups[model, task]) for model, family, task in found)
+    unsearched = (each for each in trials if not each.retriever)
+    groups = grouped(unsearched, lambda each: (each.trial.model, each.trial.task))
+    keys = sorted((model, family_of(task_of(task)), task) for model, task in groups)
+    return tuple(_row(model, family, task, groups[model, task]) for model, family, task in keys)
 
 
 def macros(rows: Sequence[TaskScore]) -> tuple[Macro, ...]:
     """Return the macro score of each model that was asked tasks of two families or more."""
-    found = []
-    for model in dict.fromkeys(row.model for row in rows):
-        of_model = {(model, row.task): row for row in rows if row.model == model}
-        families = {row.family for row in of_model.values()}
+    scores = []
+    for model, of_model in grouped(rows, lambda row: row.model).items():
+        families = {row.family for row in of_model}
         if len(families) > 1:
-            missing = tuple(row.task for row in of_model.values() if row.overall.mean is None)
-            overall = overall_score({name: row.overall for name, row in of_model.items()})
-            weights = [*task_weights(of_model).values()]
-            corrected = Share(None) if missing else weighted_mean([row.corrected for row in of_model.values()], weights)
-            found.append(Macro(model, len(families), len(of_model), overall.share, corrected, missing, overall.range))
-    return tuple(found)
+            missing = tuple(row.task for row in of_model if row.overall.mean is None)
+            overall = overall_score({(model, row.task): row.overall for row in of_model})
+            weights = [*task_weights((model, row.task) for row in of_model).values()]
+            corrected = Share(None) if missing else weighted_mean([row.corrected for row in of_model], weights)
+            scores.append(Macro(model, len(families), len(of_model), overall.share, corrected, missing, overall.range))
+    return tuple(scores)
 
 
 def overall_score(tallies: Mapping[tuple[str, str], Tally]) -> Tally:
@@ -140,52 +121,45 @@ def task_weights(tasks: Iterable[tuple[str, str]]) -> dict[tuple[str, str], floa
     """The weight of each model's task in an overall score: models, families of a model and tasks of a family weigh the
     same.
     """
-    names = list(tasks)
-    families = Counter((model, family_of(task_of(task))) for model, task in names)
+    family = {(model, task): (model, family_of(task_of(task))) for model, task in tasks}
+    families = Counter(family.values())
     models = Counter(model for model, _ in families)
-    return {
-        (model, task): 1 / (len(models) * models[model] * families[model, family_of(task_of(task))])
-        for model, task in names
-    }
+    return {name: 1 / (len(models) * models[name[0]] * families[family[name]]) for name in family}
 
 
-def _row(model: str, family: str, task: str, asked: Sequence[RecordInPanel]) -> TaskScore:
-    main = [each for each in asked if not each.control]
-    focused = [each for each in asked if each.control == "focused"]
-    overall = tally(each.trial for each in main)
-    alone = tally(each.trial for each in focused)
-    scored = [each.record.reference for each in main if each.trial.outcome in SCORED]
-    chance = _told(scored, "chance")
-    twins = [each for each in absent_twins([each.record for each in asked]) if each.task == task]
+def _row(model: str, family: str, task: str, trials: Sequence[RecordInPanel]) -> TaskScore:
+    main = [each for each in trials if not each.control]
+    focused = [each for each in trials if each.control == "focused"]
+    arms = [each.record for each in trials if each.control != "focused"]
+    overall, alone = tally(each.trial for each in main), tally(each.trial for each in focused)
+    references = [each.record.reference for each in main if each.trial.outcome in SCORED]
+    chance = _mean_of(references, "chance")
     return TaskScore(
         model=model,
         family=family,
         task=task,
         overall=overall,
         chance=chance,
-        floor=_told(scored, "floor"),
+        floor=_mean_of(references, "floor"),
         corrected=corrected_for_chance(overall, chance or 0.0),
         focused=alone,
         relative=_relative(main, focused, overall, alone),
-        twins=twins[0] if twins else None,
+        twins=twins_of(model, task, arms) if any(map(is_absent, arms)) else None,
     )
 
 
-def _told(references: Sequence[Mapping[str, Any]], name: str) -> float | None:
-    """The mean of a number that references tell; `None` where one does not."""
-    values = [reference.get(name) for reference in references]
-    numbers = [float(value) for value in values if isinstance(value, (int, float))]
-    return fsum(numbers) / len(numbers) if numbers and len(numbers) == len(values) else None
+def _mean_of(references: Sequence[Mapping[str, Any]], name: str) -> float | None:
+    """The mean of a number in references; `None` where one lacks it."""
+    numbers = [float(value) for each in references if isinstance(value := each.get(name), (int, float))]
+    return fsum(numbers) / len(numbers) if numbers and len(numbers) == len(references) else None
 
 
 def corrected_for_chance(overall: Tally, chance: float) -> Share:
     """(score - chance) / (1 - chance), linear in the score, so that its interval is the score's."""
     if chance >= 1:
         return Share(None)
-    score = overall.share
-    return Share(
-        *(None if end is None else (end - chance) / (1 - chance) for end in (score.value, score.low, score.high))
-    )
+    ends = (overall.share.value, overall.share.low, overall.share.high)
+    return Share(*(None if end is None else (end - chance) / (1 - chance) for end in ends))
 
 
 def _relative(main: Sequence[RecordInPanel], focused: Sequence[RecordInPanel], overall: Tally, alone: Tally) -> Share:
@@ -193,13 +167,14 @@ def _relative(main: Sequence[RecordInPanel], focused: Sequence[RecordInPanel], o
     if overall.mean is None or not alone.mean:
         return Share(None)
     value = overall.mean / alone.mean
-    rows = [(each.trial, side) for side, arm in enumerate((main, focused)) for each in arm]
-    rows = [(trial, side) for trial, side in rows if trial.score is not None]
-    samples = [trial.sample for trial, _ in rows]
+    arms = [[each.trial for each in arm if each.trial.score is not None] for arm in (main, focused)]
+    samples = [trial.sample for arm in arms for trial in arm]
     if len(set(samples)) < FEWEST_CLUSTERS:
         return Share(value)
-    table = [[trial.score if arm == side else nan for side in (0, 1)] for trial, arm in rows]
-    sums, sizes = cluster_sums(table, samples)  # type: ignore[arg-type]  # scored records have a score
+    scores = [[trial.score or 0.0 for trial in arm] for arm in arms]
+    sums, sizes = cluster_sums(
+        [*([score, nan] for score in scores[0]), *([nan, score] for score in scores[1])], samples
+    )
     means = resampled_means(sums, sizes)
     usable = means[(means[:, 1] > 0) & ~np.isnan(means).any(axis=1)]
     if len(usable) < len(means) / 2:
@@ -209,7 +184,7 @@ def _relative(main: Sequence[RecordInPanel], focused: Sequence[RecordInPanel], o
 
 
 def weighted_mean(shares: Sequence[Share], weights: Sequence[float] | None = None) -> Share:
-    """Return the mean of shares by weights that add up to 1, all alike if not given; none where one has no value.
+    """Return the mean of shares by weights that add up to 1, all alike without them; none where one has no value.
 
     Its interval, where each of them has one, comes from theirs, as if they were independent (MOVER: G. Y. Zou, A.
     Donner, "Construction of confidence limits about effect measures", Statistics in Medicine 27 (2008) 1693-1702).
@@ -220,14 +195,13 @@ def weighted_mean(shares: Sequence[Share], weights: Sequence[float] | None = Non
         return Share(None)
     value = fsum(weight * mean for weight, mean in zip(weights, means, strict=True))
     parts = [
-        (weight, mean, share.low, share.high)
+        (weight * (mean - share.low), weight * (share.high - mean))
         for weight, mean, share in zip(weights, means, shares, strict=True)
         if share.low is not None and share.high is not None
     ]
     if len(parts) < len(shares):
         return Share(value)
-    below = sqrt(fsum((weight * (mean - low)) ** 2 for weight, mean, low, _ in parts))
-    above = sqrt(fsum((weight * (high - mean)) ** 2 for weight, mean, _, high in parts))
+    below, above = (sqrt(fsum(part[side] ** 2 for part in parts)) for side in (0, 1))
     return Share(value, value - below, value + above)
 
 
@@ -246,15 +220,11 @@ def tasks_object(rows: Sequence[TaskScore]) -> list[dict[str, Any]]:
     """Return the rows as JSON objects, scores 0..1."""
     return [
         {
-            "model": row.model,
-            "family": row.family,
-            "task": row.task,
+            **{name: getattr(row, name) for name in ("model", "family", "task", "chance", "floor")},
             "n": row.overall.n,
             "trials": row.overall.trials,
             "range": row.overall.range,
             "score": asdict(row.overall.share),
-            "chance": row.chance,
-            "floor": row.floor,
             "corrected": asdict(row.corrected),
             "focused": {"n": row.focused.n, "mean": row.focused.mean},
             "relative": asdict(row.relative),
@@ -268,50 +238,52 @@ _OVERLAPS = ("f1", "rouge")  # in the name of a scorer of overlapping words: nob
 
 @dataclass(frozen=True, slots=True)
 class PanelStatistics:
-    """One (model, task, needle): what its scores say about depth and length.
-
-    `absolute`, `relative`: `None` where there is one length only, where retrieval keeps the context short, and where
-    right is to abstain; the absolute one also for scores of overlapping words.
-    """
+    """One (model, task, needle): what its scores say about depth and length."""
 
     model: str
     task: str
     needle: str
     depth: DepthEffect
-    absolute: EffectiveLength | None
-    relative: EffectiveLength | None
+    absolute: EffectiveLength | None  # as `relative`; also `None` for scores of overlapping words
+    relative: EffectiveLength | None  # `None` for one length, for retrieved contexts, and where right is to abstain
     trend: Trend
 
 
 def run_statistics(
-    asked: Iterable[RecordInPanel], threshold: float = RULER_THRESHOLD, relative_to: BaselineChoice | None = None
+    trials: Iterable[RecordInPanel], threshold: float = RULER_THRESHOLD, relative_to: BaselineChoice | None = None
 ) -> tuple[PanelStatistics, ...]:
     """Return the statistics of each panel, sorted.
 
     `threshold` (0..1) is the absolute rule's of effective length; `relative_to`: the base of the relative one.
     """
-    groups: dict[tuple[str, str, str], tuple[list[RecordInPanel], list[ScoredTrial]]] = {}
+    groups: dict[tuple[str, str, str], list[RecordInPanel]] = {}
     focused: dict[tuple[str, str, str], list[ScoredTrial]] = {}
-    for each in asked:
-        record, trial, control, _ = each
-        if not control:
-            of_panel, trials = groups.setdefault((trial.model, trial.task, trial.needle), ([], []))
-            of_panel.append(each)
-            trials.append(trial)
-        elif control == "focused":
-            twin = label_parts(record.task, str(record.reference.get("twin"))).panel
+    for each in trials:
+        trial = each.trial
+        if not each.control:
+            groups.setdefault((trial.model, trial.task, trial.needle), []).append(each)
+        elif each.control == "focused":
+            twin = label_parts(each.record.task, str(each.record.reference.get("twin"))).panel
             focused.setdefault((trial.model, trial.task, twin), []).append(trial)
     panels = sorted(groups)
-    depths = depth_effects([groups[panel][1] for panel in panels])
-    return tuple(
-        _panel(panel, *groups[panel], depth, threshold, focused.get(panel, ()), relative_to)
-        for panel, depth in zip(panels, depths, strict=True)
-    )
+    depths = depth_effects([[each.trial for each in groups[panel]] for panel in panels])
+    statistics = []
+    for panel, depth in zip(panels, depths, strict=True):
+        of_panel = [each.trial for each in groups[panel]]
+        scores, base = length_scores(of_panel), base_of(of_panel, focused.get(panel, ()), relative_to)
+        telling = len(scores) > 1 and not any(each.retriever or is_absent(each.record) for each in groups[panel])
+        overlaps = any(
+            word in scorer for scorer in {each.record.scorer for each in groups[panel]} for word in _OVERLAPS
+        )
+        absolute = absolute_length(scores, threshold) if telling and not overlaps else None
+        relative = relative_length(of_panel, base) if telling else None
+        statistics.append(PanelStatistics(*panel, depth, absolute, relative, trend(scores, base.score)))
+    return tuple(statistics)
 
 
-def without_lengths(found: PanelStatistics) -> PanelStatistics:
+def without_lengths(panel: PanelStatistics) -> PanelStatistics:
     """A panel without what holds for lengths that were all asked alike; an adaptive run has a statement of its own."""
-    return replace(found, absolute=None, relative=None)
+    return replace(panel, absolute=None, relative=None)
 
 
 def statistics_object(statistics: Sequence[PanelStatistics]) -> list[dict[str, Any]]:
@@ -322,70 +294,27 @@ def statistics_object(statistics: Sequence[PanelStatistics]) -> list[dict[str, A
             "task": panel.task,
             "needle": panel.needle,
             "depth_effect": {"label": panel.depth.label, **asdict(panel.depth)},
-            "effective_length": [_length_object(rule) for rule in (panel.absolute, panel.relative) if rule],
+            "effective_length": [rule.as_object() for rule in (panel.absolute, panel.relative) if rule],
             "trend": asdict(panel.trend),
         }
         for panel in statistics
     ]
 
 
-def _panel(
-    name: tuple[str, str, str],
-    asked: Sequence[RecordInPanel],
-    trials: Sequence[ScoredTrial],
-    depth: DepthEffect,
-    threshold: float,
-    focused: Sequence[ScoredTrial],
-    relative_to: BaselineChoice | None,
-) -> PanelStatistics:
-    scores = length_scores(trials)
-    base = base_of(trials, focused, relative_to)
-    telling = len(scores) > 1 and not any(each.retriever or is_absent(each.record) for each in asked)
-    overlaps = any(word in scorer for scorer in {each.record.scorer for each in asked} for word in _OVERLAPS)
-    return PanelStatistics(
-        *name,
-        depth=depth,
-        absolute=absolute_length(scores, threshold) if telling and not overlaps else None,
-        relative=relative_length(trials, base) if telling else None,
-        trend=trend(scores, base.score),
-    )
-
-
-_LENGTH_FIELDS = (
-    "rule", "threshold", "base", "samples", "status", "answer", "point", "point_most", "conservative", "optimistic",
-    "longest_passing", "longest_tested", "decisive", "undecided",
-)  # fmt: skip
-
-
-def _length_object(found: EffectiveLength) -> dict[str, Any]:
-    return {name: getattr(found, name) for name in _LENGTH_FIELDS} | {
-        "base_of": found.base_words or None,
-        "samples_needed": found.needed,
-        "low": found.conservative,
-        "high": found.optimistic,
-        "caveat": found.caveat or None,
-    }
-
-
 @dataclass(frozen=True, slots=True)
 class GateRow:
-    """One verdict. `gate`: as it was written; `group`: the cells that it is about; `verdict`: pass, fail, inconclusive.
+    """One verdict."""
 
-    `value`: mean score, low end or drop, 0..1 (-1..1), `None` where nothing was scored; `low`, `high`: the interval of
-    the mean at `level` percent; `n`: trials with a score, or pairs; `remark`: what else decided, in words. `selected`:
-    the run's trials of the cells that its command selects, which all its gates are judged on.
-    """
-
-    gate: str
-    group: str
-    verdict: str
-    value: float | None
-    low: float | None
+    gate: str  # as it was written
+    group: str  # the cells that it is about
+    verdict: str  # pass, fail, inconclusive
+    value: float | None  # mean score, low end or drop, 0..1 (-1..1); `None` where nothing was scored
+    low: float | None  # interval of the mean at `level` percent
     high: float | None
     level: float
-    n: int
-    remark: str
-    selected: int
+    n: int  # trials with a score, or pairs
+    remark: str  # what else decided, in words
+    selected: int  # the run's trials of the cells that its command selects, which all its gates are judged on
 
 
 def selection_words(rows: Sequence[GateRow], recorded: int) -> str:

@@ -20,24 +20,21 @@ _CHANCE = 0.05  # what is said of depth may be chance in at most so many runs
 _TELLING = 0.2  # score: how far apart two depths are before a difference that may be chance is spoken of
 
 
-def share_words(
-    value: float | None, low: float | None = None, high: float | None = None, limits: Range | None = None
-) -> str:
+def share_words(share: Share, limits: Range | None = None, *, ends: bool = True) -> str:
     """`87.5 % (95 % sure: 81.0 to 92.1)`; `between 70.0 and 80.0 %` where undecided answers decide; else empty."""
     if limits is not None:
         return f"between {percent1(limits[0])} and {percent1(limits[1])} %"
-    if value is None:
+    if share.value is None:
         return ""
-    share = f"{percent1(min(1.0, max(0.0, value)))} %"
-    if low is None or high is None:
-        return share
-    return f"{share} (95 % sure: {percent1(max(0.0, low))} to {percent1(min(1.0, high))})"
+    score = f"{percent1(min(1.0, max(0.0, share.value)))} %"
+    if not ends or share.low is None or share.high is None:
+        return score
+    return f"{score} (95 % sure: {percent1(max(0.0, share.low))} to {percent1(min(1.0, share.high))})"
 
 
 def tally_words(tally: Tally, *, ends: bool = True) -> str:
     """The same of a tally; without `ends`, the score alone."""
-    low, high = (tally.interval.low, tally.interval.high) if ends and tally.interval else (None, None)
-    return share_words(tally.mean, low, high, tally.range if tally.n else None)
+    return share_words(tally.share, tally.range if tally.n else None, ends=ends)
 
 
 def score_clause(tally: Tally) -> str:
@@ -73,13 +70,13 @@ def models_clauses(scores: Mapping[str, Tally]) -> list[str]:
         names.append(f"{one_line(model)} {share or 'no score'}")
     more = [f"and {len(scores) - LISTED} more"] if len(scores) > LISTED else []
     lead = f"{len(scores)} models, scores in percent: {', '.join([*names, *more])}"
-    return [lead, *([best] if (best := _best(scores)) else [])]
+    if any(score.mean is None for score in scores.values()):
+        return [lead]
+    return [lead, _best(scores)]
 
 
 def _best(scores: Mapping[str, Tally]) -> str:
     """The best model, where its interval lies above all others; models of one run were asked the same questions."""
-    if any(score.mean is None for score in scores.values()):
-        return ""
     ends = {model: (score.interval.low, score.interval.high)
             for model, score in scores.items() if score.interval and score.range is None}  # fmt: skip
     if len(ends) < len(scores):
@@ -90,26 +87,22 @@ def _best(scores: Mapping[str, Tally]) -> str:
     return "their intervals overlap: none is shown to be best"
 
 
-def threshold_words(threshold: float) -> str:
-    """`RULER's 85.6 %`: whose bar it is, where it is theirs."""
+def bar_words(rule: str, threshold: float, share: float = RELATIVE) -> str:
+    """`RULER's 85.6 %`: whose bar it is, where it is theirs; of the relative rule `85 % of its base score`."""
+    if rule == "relative":
+        return f"{100 * share:.0f} % of its base score"
     return f"RULER's {percent1(threshold)} %" if threshold == RULER_THRESHOLD else f"{percent1(threshold)} %"
-
-
-def _bar_of(length: EffectiveLength) -> str:
-    return (
-        threshold_words(length.threshold) if length.rule == "absolute" else f"{100 * RELATIVE:.0f} % of its base score"
-    )
 
 
 def length_clause(length: EffectiveLength) -> str:
     """`holds RULER's 85.6 % up to 2k tokens (95 % sure: 1k to 4k)`; empty where nothing has a score.
 
     What is "sure" is what the intervals say: at least `conservative`, at most `optimistic`. Where undecided answers
-    decide the rest, that is all, if it is anything: `_open` has why.
+    decide the rest, that is all, if it is anything.
     """
     if length.longest_tested is None or (length.rule == "relative" and not length.base):
         return ""
-    bar = _bar_of(length)
+    bar, low = bar_words(length.rule, length.threshold), length.conservative
     if length.status == "at least":
         scored = " with a score" if length.longest_asked not in (None, length.longest_tested) else ""
         return f"holds {bar} at every length{scored}, up to {length_label(length.longest_tested)} tokens (95 % sure)"
@@ -117,64 +110,64 @@ def length_clause(length: EffectiveLength) -> str:
         return f"does not hold {bar} at any length, {length_label(length.decisive)} tokens included (95 % sure)"
     most = None if length.optimistic == length.longest_tested else length.optimistic
     if length.hangs:
-        return "" if length.conservative is None and most is None else _within(bar, length.conservative, most)
+        return "" if low is None and most is None else _within(bar, low, most)
     limit = f"up to {length_label(length.point)} tokens" if length.point is not None else "at no length by its scores"
     if length.optimistic is None:
         sure = "95 % sure: at no length"
-    elif length.conservative is None:
+    elif low is None:
         sure = "nothing about it is 95 % sure yet" if most is None else f"95 % sure: at most {length_label(most)}"
     elif most is None:
-        sure = f"95 % sure: {length_label(length.conservative)} or more"
+        sure = f"95 % sure: {length_label(low)} or more"
     else:
-        ends = (length_label(length.conservative), length_label(most))
-        sure = "95 % sure" if ends[0] == ends[1] else f"95 % sure: {ends[0]} to {ends[1]}"
+        sure = "95 % sure" if low == most else f"95 % sure: {length_label(low)} to {length_label(most)}"
     return f"holds {bar} {limit} ({sure})"
 
 
-def few_clause(length: EffectiveLength | None) -> str:
+def few_clause(length: EffectiveLength) -> str:
     """What so few samples showed of the length, and how many would do: `too few to say ...`; else empty."""
-    if length is None or not length.few or (length.rule == "relative" and not length.base):
+    if length.rule == "relative" and not length.base:
         return ""
-    bar = _bar_of(length)
-    held = f"held {bar} " + (
-        f"up to {length_label(length.point)} tokens" if length.point is not None else "at no length"
-    )
+    limit = f"up to {length_label(length.point)} tokens" if length.point is not None else "at no length"
     most = ""
     if length.optimistic is None:
         most = "; 95 % sure is that it holds it nowhere"
     elif length.optimistic != length.longest_tested:
         most = f"; 95 % sure is only that it ends by {length_label(length.optimistic)}"
     count = "one question" if length.samples == 1 else f"{length.samples} questions"
-    return f"in this run it {held}, but {count} a length cannot prove that ({length.needed} can){most}"
+    bar = bar_words(length.rule, length.threshold)
+    return f"in this run it held {bar} {limit}, but {count} a length cannot prove that ({length.needed} can){most}"
 
 
 def adaptive_clause(statement: LengthStatement) -> str:
     """`holds RULER's 85.6 % up to 32k to 64k tokens (95 % sure)`; empty where the bar is not known."""
     if statement.bar is None:
         return ""
-    bar = threshold_words(statement.bar) if statement.rule == "absolute" else f"{100 * SHARE:.0f} % of its base score"
-    low, high, or_more = statement.low, statement.high, statement.or_more
+    bar = bar_words(statement.rule, statement.bar, SHARE)
+    low, high = statement.low, statement.high
     if high is None:
         return f"does not hold {bar} even at {length_label(statement.lengths[0].length)} tokens (95 % sure)"
-    if low is None and or_more:
+    if not statement.or_more:
+        return _within(bar, low, high)
+    if low is None:
         scored = any(each.n for each in statement.lengths)
         return f"is not decided: no length is shown to hold {bar}, none to fail it" if scored else ""
-    if low == high and or_more:
+    if low == high:
         return f"holds {bar} at every length, up to {length_label(high)} tokens (95 % sure)"
-    if low is not None and or_more:
-        between = f"a length between {length_label(low)} and {length_label(high)} or more tokens"
-        return f"holds {bar} up to {between} (95 % sure)"
-    return _within(bar, low, high)
+    between = f"a length between {length_label(low)} and {length_label(high)} or more tokens"
+    return f"holds {bar} up to {between} (95 % sure)"
 
 
 def _within(bar: str, low: int | None, high: int | None) -> str:
     """At least `low` tokens, at most `high`; `None` for an end that is not known."""
     if high is None:
-        return f"holds {bar} up to {length_label(low)} tokens at least (95 % sure)"
-    if low is None:
-        return f"holds {bar} up to at most {length_label(high)} tokens (95 % sure)"
-    ends = length_label(low) if low == high else f"a length between {length_label(low)} and {length_label(high)}"
-    return f"holds {bar} up to {ends} tokens (95 % sure)"
+        ends = f"{length_label(low)} tokens at least"
+    elif low is None:
+        ends = f"at most {length_label(high)} tokens"
+    elif low == high:
+        ends = f"{length_label(low)} tokens"
+    else:
+        ends = f"a length between {length_label(low)} and {length_label(high)} tokens"
+    return f"holds {bar} up to {ends} (95 % sure)"
 
 
 _SHAPES = {
@@ -192,27 +185,23 @@ def depth_clause(effect: DepthEffect | None, *, undecided: bool = False) -> str:
 
     `undecided`: where answers are, what is shown is so of the others, and what may be chance is left out.
     """
-    clause, shown = _depth(effect)
+    if effect is None:
+        return ""
+    p = effect.p if effect.p_adjusted is None else effect.p_adjusted
+    significant, ends = p is not None and p <= _CHANCE, effect.extremes
+    clause, shown = "", True
+    if effect.shape == "flat" or (effect.shape in _SHAPES and significant):
+        clause = _SHAPES[effect.shape]
+    elif effect.shape == "hole" and effect.place is not None and significant:
+        clause = f"weakest at depth {place_words(effect.place)}"
+    elif ends is not None and ends.best_score - ends.worst_score >= _TELLING:
+        shown = ends.p_adjusted <= _CHANCE
+        worst = f"{percent1(min(1.0, max(0.0, round(ends.worst_score, 9))))} %"
+        clause = f"{'weakest' if shown else 'lowest'} at depth {place_words(ends.worst)} ({worst})"
+        clause += "" if shown else ", which may be chance"
     if undecided and clause:
         return f"{clause} by the answers that have a score" if shown else ""
     return clause
-
-
-def _depth(effect: DepthEffect | None) -> tuple[str, bool]:
-    """What is said of depth, and whether it is shown."""
-    if effect is None:
-        return "", False
-    p = effect.p if effect.p_adjusted is None else effect.p_adjusted
-    if effect.shape == "flat" or (effect.shape in _SHAPES and p is not None and p <= _CHANCE):
-        return _SHAPES[effect.shape], True
-    if effect.shape == "hole" and effect.place is not None and p is not None and p <= _CHANCE:
-        return f"weakest at depth {place_words(effect.place)}", True
-    ends = effect.extremes
-    if ends is None or ends.best_score - ends.worst_score < _TELLING:
-        return "", False
-    worst = f"at depth {place_words(ends.worst)} ({percent1(min(1.0, max(0.0, round(ends.worst_score, 9))))} %)"
-    shown = ends.p_adjusted <= _CHANCE
-    return f"weakest {worst}" if shown else f"lowest {worst}, which may be chance", shown
 
 
 # What the scores leave out
@@ -243,14 +232,13 @@ def lost_clauses(tallies: Sequence[Tally], then: str = "", not_there: int = 0) -
         counts.update(tally.counts)
     answers = trials - sum(counts[name] for name in _MISSING)
     last = next((_LOST[name] for name in reversed(UNDECIDED) if counts[name]), None)
-    clauses = []
-    said = [(words, counts[name] - (not_there if name == "refused" else 0)) for name, words in _LOST.items()]
-    for words, count in (*said, (_NOT_THERE, not_there)):
-        if count:
-            clause = f"{count:,} of {answers:,} answers {words[count != 1]}"
-            clauses.append(f"{clause}: {then}" if then and words == last else clause)
+    lost = [(words, counts[name] - (not_there if name == "refused" else 0)) for name, words in _LOST.items()]
     return [
-        *clauses,
+        *(
+            f"{count:,} of {answers:,} answers {words[count != 1]}{f': {then}' if then and words == last else ''}"
+            for words, count in (*lost, (_NOT_THERE, not_there))
+            if count
+        ),
         *(f"{counts[name]:,} of {trials:,} questions {words}" for name, words in _MISSING.items() if counts[name]),
     ]
 
@@ -258,28 +246,53 @@ def lost_clauses(tallies: Sequence[Tally], then: str = "", not_there: int = 0) -
 # Cells of tables
 
 
-def score_and_interval(found: Tally, none: str = NONE) -> tuple[str, str]:
+def number_cell(value: float | None) -> str:
+    """A share in percent with one decimal; it may lie beyond 0..1."""
+    if value is None:
+        return NONE
+    return percent1(value) if 0 <= value <= 1 else f"{100 * value:.1f}"
+
+
+def interval_cell(share: Share) -> str:
+    """`81.0–92.1`, percent."""
+    return NONE if share.low is None or share.high is None else f"{number_cell(share.low)}–{number_cell(share.high)}"
+
+
+def share_cell(share: Share) -> str:
+    """`87.5 (81.0–92.1)`, percent; without an interval `87.5`."""
+    return number_cell(share.value) + ("" if share.low is None or share.value is None else f" ({interval_cell(share)})")
+
+
+def rate_words(share: Share, n: int, alone: str) -> str:
+    """`87.5 % (95 % interval 81.0–92.1), n = 96`; `alone`: what to say in place of a missing interval."""
+    if share.value is None:
+        return "no score"
+    ends = alone if share.low is None else f"95 % interval {interval_cell(share)}"
+    return f"{number_cell(share.value)} % ({ends}), n = {n}"
+
+
+def unscored_words(counts: Mapping[OutcomeName, int]) -> str:
+    """`3 censored, 1 error`; empty without any."""
+    return ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+
+
+def score_and_interval(scores: Tally, none: str = NONE) -> tuple[str, str]:
     """The score and its interval in two cells of a table, percent: `87.5`, `81.0–92.1`.
 
     Where answers are undecided: `70.0–80.0`, `scored 77.8 (68.3–85.1)`.
     """
-    interval = none if found.interval is None else f"{percent1(found.interval.low)}–{percent1(found.interval.high)}"
-    score = none if found.mean is None else percent1(found.mean)
-    if found.range is None:
+    interval = none if scores.interval is None else interval_cell(scores.share)
+    score = none if scores.mean is None else percent1(scores.mean)
+    if scores.range is None:
         return score, interval
-    ends = f" ({interval})" if found.interval is not None else ""
-    return range_words(found.range), f"scored {score}{ends}" if found.n else none
+    ends = f" ({interval})" if scores.interval is not None else ""
+    return range_words(scores.range), f"scored {score}{ends}" if scores.n else none
 
 
 def range_words(ends: Range, *, whole: bool = False) -> str:
     """`70.0–80.0`, percent; in `whole` percents `70–80`."""
     low, high = (percent(each) if whole else percent1(each) for each in ends)
     return f"{low}–{high}"
-
-
-def percent1_cell(value: float | None) -> str:
-    """A share of 0..1 as percent with one decimal."""
-    return NONE if value is None else percent1(value)
 
 
 def percent2(value: float | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum
+from statistics import fmean
 from typing import Any
 
 from needlework.core.record import SCORED, Record
@@ -12,7 +12,7 @@ from needlework.haystack_fixtures.tasks.published.leval_files import CLOSED, LEV
 from needlework.results.records.samples import grouped, retriever_of
 from needlework.results.statistics.panels import ScoredTrial, Share, Tally, tally, trial_of
 from needlework.results.statistics.tasks import corrected_for_chance, weighted_mean
-from needlework.results.style import length_labels
+from needlework.results.style import length_label
 from needlework.scoring.published.data_sets import (
     BINS,
     GUESS,
@@ -37,44 +37,35 @@ _ORDER = ("easy", "hard", "short", "medium", "long")
 
 @dataclass(frozen=True, slots=True)
 class DataSetAnswer:
-    """One answer.
-
-    `groups`: those that it belongs to. `others`: the published rules' scores, 0..1. `unread`: it has no letter, no
-    list, or not the string at its start. `another`: it gave another piece of the same ask. `empty`: it has no text.
-    `chance`: what guessing would score. `noise`: of MRCR, what any piece of the ask gets by the published ratio.
-    """
+    """One answer; scores 0..1."""
 
     trial: ScoredTrial
     groups: tuple[str, ...]
-    others: Mapping[str, float]
-    unread: bool = False
-    another: bool = False
+    others: Mapping[str, float]  # the published rules' scores
+    unread: bool = False  # has no letter, no list, or not the string at its start
+    another: bool = False  # gave another piece of the same ask
     empty: bool = False
-    chance: float = 0.0
-    noise: float | None = None
+    chance: float = 0.0  # what guessing would score
+    noise: float | None = None  # of MRCR, what any piece of the ask gets by the published ratio
 
 
 @dataclass(frozen=True, slots=True)
 class DataSetGroup:
-    """The answers of one group; scores 0..1.
-
-    `others`: the means of the published rules; `noise`: what giving any piece of the ask would get by them, `None`
-    where that is not known. `unread`, `another`: how many of the scored answers.
-    """
+    """The answers of one group; scores 0..1."""
 
     name: str
     score: Tally
     chance: float
     corrected: Share
-    others: Mapping[str, float]
-    unread: int
+    others: Mapping[str, float]  # means by the published rules
+    unread: int  # of the scored answers
     another: int
-    noise: float | None = None
+    noise: float | None = None  # mean; `None` where it is not known
 
 
 @dataclass(frozen=True, slots=True)
 class FieldTable:
-    """The groups of one (model, task), all answers first. `notes`: what is to be said of them."""
+    """The groups of one (model, task), all answers first."""
 
     model: str
     task: str
@@ -84,17 +75,16 @@ class FieldTable:
 
 def field_tables(records: Iterable[Record]) -> tuple[FieldTable, ...]:
     """The table of each model and task of these benchmarks, sorted; none for a run of others."""
-    asked = [record for record in records if record.task_label in TASKS and not record.reference.get("retriever")]
-    groups = grouped(asked, lambda record: (record.model, record.task))
+    answers = [record for record in records if record.task_label in TASKS and not retriever_of(record)]
+    groups = grouped(answers, lambda record: (record.model, record.task))
     return tuple(_table_of_records(*key, groups[key]) for key in sorted(groups))
 
 
 def field_table(model: str, task: str, rows: Sequence[DataSetAnswer], notes: Sequence[str] = ()) -> FieldTable:
     """The table of some answers: `overall`, then every group, in the order of the makers' tables."""
     names = sorted({name for row in rows for name in row.groups}, key=_order)
-    found = [_group("overall", rows)]
-    found += [_group(name, [row for row in rows if name in row.groups]) for name in names]
-    return FieldTable(model, task, tuple(found), tuple(notes))
+    groups = [_group(name, [row for row in rows if name in row.groups]) for name in names]
+    return FieldTable(model, task, (_group("overall", rows), *groups), tuple(notes))
 
 
 def mrcr_groups(needles: object, tokens: int | None) -> tuple[str, ...]:
@@ -127,8 +117,11 @@ def unread(task: str, details: Mapping[str, Any]) -> bool:
 
 def others_of(details: Mapping[str, Any]) -> dict[str, float]:
     """The published rules' scores in a score's details, by who scores so."""
-    told = {name.removeprefix(AS): value for name, value in details.items() if name.startswith(AS)}
-    return {name: float(value) for name, value in told.items() if isinstance(value, (int, float))}
+    return {
+        name.removeprefix(AS): float(value)
+        for name, value in details.items()
+        if name.startswith(AS) and isinstance(value, (int, float))
+    }
 
 
 def noise_of(details: Mapping[str, Any]) -> float | None:
@@ -138,7 +131,7 @@ def noise_of(details: Mapping[str, Any]) -> float | None:
 
 
 def _table_of_records(model: str, task: str, records: Sequence[Record]) -> FieldTable:
-    notes = list(dict.fromkeys(str(told) for record in records if (told := record.reference.get("outdated"))))
+    notes = list(dict.fromkeys(str(note) for record in records if (note := record.reference.get("outdated"))))
     over = max((int(record.reference.get("over_lengths") or 0) for record in records), default=0)
     if over:
         notes.append(f"rows longer than every length, not asked: {over}")
@@ -186,40 +179,36 @@ def _row(task: str, record: Record) -> DataSetAnswer:
 
 
 def _groups(task: str, record: Record) -> tuple[str, ...]:
-    reference, prompt = record.reference, record.prompt
-    group = trial_of(record).needle  # of `n8_q0123` what a lost answer has of its row, too
+    reference, group = record.reference, record.panel  # of `n8_q0123` what a lost answer has of its row, too
     if task in MRCR:
         return mrcr_groups(reference.get("needles") or group.removeprefix("n"), _tokens(record))
     if task == GRAPHWALKS:
         kind = str(reference.get("problem_type") or group)
-        return kind, f"{kind} to {length_labels([record.length])[0]}"
-    cut = "truncated" in record.details.flags or "truncated" in prompt.flags
+        return kind, f"{kind} to {length_label(record.length)}"
+    cut = "truncated" in (*record.details.flags, *record.prompt.flags)
     return longbench_groups(reference, cut=None if task.endswith("closed_book") else cut)
 
 
 def _group(name: str, rows: Sequence[DataSetAnswer]) -> DataSetGroup:
-    found = tally(row.trial for row in rows)
+    score = tally(row.trial for row in rows)
     scored = [row for row in rows if row.trial.outcome in SCORED]
-    chance = fsum(row.chance for row in scored) / len(scored) if scored else 0.0
+    chance = fmean(row.chance for row in scored) if scored else 0.0
+    others: dict[str, list[float]] = {}
+    for row in scored:
+        for rule, value in row.others.items():
+            if not (rule == _EMPTY_LEFT_OUT and row.empty):
+                others.setdefault(rule, []).append(value)
+    noise = [row.noise for row in scored if row.noise is not None]
     return DataSetGroup(
         name=name,
-        score=found,
+        score=score,
         chance=chance,
-        corrected=corrected_for_chance(found, chance),
-        others={who: mean for who in _whose(scored) if (mean := _mean_of(who, scored)) is not None},
+        corrected=corrected_for_chance(score, chance),
+        others={rule: fmean(values) for rule, values in others.items()},
         unread=sum(row.unread for row in scored),
         another=sum(row.another for row in scored),
-        noise=fsum(known) / len(known) if (known := [row.noise for row in scored if row.noise is not None]) else None,
+        noise=fmean(noise) if noise else None,
     )
-
-
-def _whose(rows: Sequence[DataSetAnswer]) -> list[str]:
-    return list(dict.fromkeys(who for row in rows for who in row.others))
-
-
-def _mean_of(who: str, rows: Sequence[DataSetAnswer]) -> float | None:
-    counted = [row.others[who] for row in rows if who in row.others and not (who == _EMPTY_LEFT_OUT and row.empty)]
-    return fsum(counted) / len(counted) if counted else None
 
 
 def _order(name: str) -> tuple[Any, ...]:
@@ -241,24 +230,21 @@ def judged(reply: str, *, difficulty: object, length: object, answer: str) -> Gr
 
 def authors_notes(rows: Iterable[GradedReply | None]) -> list[str]:
     """The numbers of the authors' `result.py`, in percent, without and with a quarter for replies without a letter."""
-    found = [row for row in rows if row is not None]
-    if not found:
+    replies = [row for row in rows if row is not None]
+    if not replies:
         return []
-    plain, compensated = authors_table(found), authors_table(found, compensated=True)
-    told = [f"as LongBench's result.py prints it, {len(found)} replies: {_listed(plain)}"]
-    if compensated != plain:
-        told.append(f"with {GUESS} for a reply without a letter: {_listed(compensated)}")
-    return told
+    plain, compensated = (
+        ", ".join(f"{name} {value}" for name, value in table.items() if value is not None)
+        for table in (authors_table(replies), authors_table(replies, compensated=True))
+    )
+    notes = [f"as LongBench's result.py prints it, {len(replies)} replies: {plain}"]
+    return notes if compensated == plain else [*notes, f"with {GUESS} for a reply without a letter: {compensated}"]
 
 
 def bins_note(tokens: Sequence[int]) -> list[str]:
     """How many rows of so many tokens openbench and evalscope count in another bin than the data card."""
     moved = sum(harness_bin(each) != card_bin(each) for each in tokens)
     return [f"openbench and evalscope count {moved} of {len(tokens)} rows in another bin"] if moved else []
-
-
-def _listed(table: dict[str, float | None]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in table.items() if value is not None)
 
 
 # L-Eval (C. An et al., "L-Eval: Instituting Standardized Evaluation for Long Context Language Models", ACL 2024)
@@ -270,58 +256,47 @@ _NAMES = {name.lower(): name for name in LEVAL_TASKS}
 
 @dataclass(frozen=True, slots=True)
 class LevalAverage:
-    """The mean of some tasks' means, 0..1; its interval takes tasks as independent.
-
-    `tasks`: those that have a score, `of` those that the published average has; `missing`: the others, and those
-    without all of their questions, as `codeU 0 of 90`. `n`: answers with a score, `unscored`: without.
-    """
+    """The mean of some tasks' means, 0..1; its interval takes tasks as independent."""
 
     name: str
     score: Share
-    tasks: tuple[str, ...]
-    of: int
-    missing: tuple[str, ...]
-    n: int
+    tasks: tuple[str, ...]  # that have a score
+    of: int  # tasks of the published average
+    missing: tuple[str, ...]  # of these, those without all of their questions, as `codeU 0 of 90`
+    n: int  # answers with a score
     unscored: int
 
 
 @dataclass(frozen=True, slots=True)
 class LevalSummary:
-    """A model at one length (tokens), on whole documents or what a `retriever` found of them.
-
-    `rule`: `compat` where all answers were scored as published, `strict` by the rules without their quirks, else
-    `mixed`.
-    """
+    """A model at one length."""
 
     model: str
-    length: int
-    retriever: str
-    rule: str
+    length: int  # tokens
+    retriever: str  # empty for whole documents
+    rule: str  # `compat`: all were scored as published; `strict`: without the published rules' quirks; else `mixed`
     averages: tuple[LevalAverage, ...]
 
 
 def leval_summaries(records: Iterable[Record]) -> tuple[LevalSummary, ...]:
     """The averages of each model, length and retriever that was asked two tasks of L-Eval or more, sorted."""
-    groups: dict[tuple[str, int, str], dict[str, list[Record]]] = {}
-    for record in records:
-        task = record.task
-        if task.startswith(_FAMILY):
-            name = task.removeprefix(_FAMILY)
-            key = (record.model, record.length, retriever_of(record) or "")
-            groups.setdefault(key, {}).setdefault(_NAMES.get(name, name), []).append(record)
-    return tuple(
-        LevalSummary(*key, _rule(tasks), tuple(_averages(tasks)))
-        for key, tasks in sorted(groups.items())
-        if len(tasks) > 1
-    )
+    answers = (record for record in records if record.task.startswith(_FAMILY))
+    groups = grouped(answers, lambda record: (record.model, record.length, retriever_of(record)))
+    summaries = []
+    for key in sorted(groups):
+        tasks = grouped(groups[key], lambda record: record.task.removeprefix(_FAMILY))
+        if len(tasks) > 1:
+            named = {_NAMES.get(name, name): of_task for name, of_task in tasks.items()}
+            summaries.append(LevalSummary(*key, _rule(groups[key]), tuple(_averages(named))))
+    return tuple(summaries)
 
 
-def _rule(tasks: Mapping[str, Sequence[Record]]) -> str:
-    scorers = {record.scorer for records in tasks.values() for record in records if record.score is not None}
-    compat = {scorer.endswith("_compat") for scorer in scorers if scorer.startswith(_FAMILY)}
-    if len(compat) != 1 or not all(scorer.startswith(_FAMILY) for scorer in scorers):
-        return "mixed"
-    return "compat" if compat.pop() else "strict"
+def _rule(records: Sequence[Record]) -> str:
+    scorers = {record.scorer for record in records if record.score is not None}
+    rules = {
+        scorer.startswith(_FAMILY) and ("compat" if scorer.endswith("_compat") else "strict") for scorer in scorers
+    }
+    return str(rules.pop() or "mixed") if len(rules) == 1 else "mixed"
 
 
 def _averages(tasks: Mapping[str, Sequence[Record]]) -> Iterable[LevalAverage]:
@@ -344,20 +319,15 @@ def _by(metric: str, record: Record) -> ScoredTrial:
 
 
 def _average(name: str, tallies: Mapping[str, Tally], published: Sequence[str]) -> LevalAverage:
-    there = [task for task in published if task in tallies and tallies[task].mean is not None]
-    missing = []
-    for task in published:
-        expected = LEVAL_TASKS[task].expected if task in LEVAL_TASKS else 0
-        n = tallies[task].n if task in tallies else 0
-        if n < expected:
-            missing.append(f"{task} {n} of {expected}")
-    asked = [tallies[task] for task in published if task in tallies]
+    counts = {task: tallies[task].n if task in tallies else 0 for task in published}
+    expected = {task: LEVAL_TASKS[task].expected if task in LEVAL_TASKS else 0 for task in published}
+    scored = [task for task in published if task in tallies and tallies[task].mean is not None]
     return LevalAverage(
         name=name,
-        score=weighted_mean([tallies[task].share for task in there]) if there else Share(None),
-        tasks=tuple(there),
+        score=weighted_mean([tallies[task].share for task in scored]) if scored else Share(None),
+        tasks=tuple(scored),
         of=len(published),
-        missing=tuple(missing),
-        n=sum(each.n for each in asked),
-        unscored=sum(each.trials - each.n for each in asked),
+        missing=tuple(f"{task} {n} of {expected[task]}" for task, n in counts.items() if n < expected[task]),
+        n=sum(counts.values()),
+        unscored=sum(tallies[task].trials - tallies[task].n for task in published if task in tallies),
     )

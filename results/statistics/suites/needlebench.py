@@ -9,6 +9,7 @@ a number: it says what is missing.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from needlework.core.settings import Settings, Suite
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.arms import split_label
 from needlework.haystack_fixtures.tasks.catalogue import grid, task_named
-from needlework.results.records.samples import by_test
+from needlework.results.records.samples import by_test, grouped
 from needlework.results.statistics.panels import Range, Share, tally, trial_of
 from needlework.results.statistics.tasks import weighted_mean, weighted_range
 
@@ -30,25 +31,17 @@ HELD = 0.6
 _PARTS = {"niah": "S-RT", "parallel": "M-RT", "needlebench_reasoning": "M-RS", "needlebench_atc": "ATC"}
 _PRESET = re.compile(r"needlebench-(v[12])-\w+")
 
-At = tuple[int, float | None, int]
-"""Length, depth and repeat of a trial."""
-
 
 @dataclass(frozen=True, slots=True)
 class NeedleBenchPart:
-    """What NeedleBench calls a data set: one task in one language, with one number of needles.
+    """What NeedleBench calls a data set: one task in one language, with one number of needles."""
 
-    `kind`: S-RT, M-RT, M-RS or ATC. `language`: EN or ZH. `needles`: how many, where there are parts of several.
-    `task`, `needle`: as records name them. `trials`: those that the run asks of every model, none if it leaves the part
-    out.
-    """
-
-    kind: str
-    language: str
-    needles: int
-    task: str
+    kind: str  # S-RT, M-RT, M-RS or ATC
+    language: str  # EN or ZH
+    needles: int  # 0 where there are no parts of several numbers
+    task: str  # as records name it
     needle: str
-    trials: frozenset[At]
+    trials: frozenset[tuple[int, float | None, int]]  # length, depth, repeat that the run asks of every model
 
     @property
     def name(self) -> str:
@@ -60,40 +53,33 @@ class NeedleBenchPart:
 
 @dataclass(frozen=True, slots=True)
 class NeedleBenchDesign:
-    """What a run of a NeedleBench preset is to ask. `changed`: keys of its suites that are not the preset's."""
+    """What a run of a NeedleBench preset is to ask."""
 
     preset: str
     version: str
     parts: tuple[NeedleBenchPart, ...]
-    changed: tuple[str, ...]
+    changed: tuple[str, ...]  # keys of its suites that are not the preset's
 
 
 @dataclass(frozen=True, slots=True)
 class NeedleBenchRow:
-    """One row of the summary. Without a score, `missing` says why; `n` scored trials, `unscored` the others.
-
-    `range`: of the score, with undecided answers as misses and as hits; `None` where none is undecided.
-    """
+    """One row of the summary."""
 
     name: str
     score: Share
-    n: int
-    unscored: Mapping[OutcomeName, int]
-    missing: tuple[str, ...] = ()
-    range: Range | None = None
+    n: int  # scored trials
+    unscored: Mapping[OutcomeName, int]  # the others
+    missing: tuple[str, ...] = ()  # why there is no score
+    range: Range | None = None  # of the score; `None` where no answer is undecided
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The longest chain that a model holds: the last number of statements before the first with a score below `HELD`.
-
-    0 where the shortest fails; `dropped` is that first number, `None` where there is none. `needles` is `None` where a
-    score up to there is missing.
-    """
+    """The longest chain that a model holds: of so many statements, up to which no number scores below `HELD`."""
 
     name: str
-    needles: int | None
-    dropped: int | None
+    needles: int | None  # 0 where the shortest fails; `None` where a score up to there is missing
+    dropped: int | None  # that first number; `None` where there is none
     missing: tuple[str, ...] = ()
 
 
@@ -113,7 +99,7 @@ def design_of(settings: Settings) -> NeedleBenchDesign | None:
     if named is None:
         return None
     published = resolve_settings({"preset": settings.preset}, {}, Path()).suites
-    trials: dict[tuple[str, str], frozenset[At]] = {}
+    trials = {}
     for series in grid(settings):
         first = series.cells[0]
         if not split_label(first.needle, series.suite.controls)[1]:
@@ -137,36 +123,31 @@ def needlebench(records: Iterable[Record], design: NeedleBenchDesign | None) -> 
     """Return the summary of each model and test of a run, sorted; none for another preset. Controls are no part."""
     if design is None:
         return ()
-    groups: dict[str, dict[tuple[str, str], list[Record]]] = {}
-    for test, asked in by_test(record for record in records if record.task in _PARTS).items():
-        for record in asked:
-            own = groups.setdefault(f"{record.model} ({test})" if test else record.model, {})
-            own.setdefault((record.task, record.needle), []).append(record)
-    found = []
-    for model in sorted(groups):
-        rows = {part: _part_row(part, groups[model].get((part.task, part.needle), [])) for part in design.parts}
-        found.append(NeedleBench(model, design, tuple(_rows(rows, WEIGHTS[design.version])), tuple(_reaches(rows))))
-    return tuple(found)
+    models: dict[str, list[Record]] = {}
+    for test, of_test in by_test(record for record in records if record.task in _PARTS).items():
+        for record in of_test:
+            models.setdefault(f"{record.model} ({test})" if test else record.model, []).append(record)
+    summaries = []
+    for model in sorted(models):
+        by_part = grouped(models[model], lambda record: (record.task, record.needle))
+        rows = {part: _part_row(part, by_part.get((part.task, part.needle), [])) for part in design.parts}
+        summaries.append(NeedleBench(model, design, tuple(_rows(rows, WEIGHTS[design.version])), tuple(_reaches(rows))))
+    return tuple(summaries)
 
 
-def needlebench_object(found: Sequence[NeedleBench]) -> list[dict[str, Any]]:
+def needlebench_object(summaries: Sequence[NeedleBench]) -> list[dict[str, Any]]:
     """Return the summaries as JSON objects, scores 0..1."""
     return [
         {
             "model": each.model,
             "preset": each.design.preset,
-            "changed": list(each.design.changed),
+            "changed": each.design.changed,
             "weights": WEIGHTS[each.design.version],
-            "rows": [_row_object(row) for row in each.rows],
+            "rows": [(fields := asdict(row)).pop("score") | fields for row in each.rows],
             "max_needles": [asdict(reach) for reach in each.reaches],
         }
-        for each in found
+        for each in summaries
     ]
-
-
-def _row_object(row: NeedleBenchRow) -> dict[str, Any]:
-    left_out = {"unscored": dict(row.unscored), "missing": list(row.missing)}
-    return {"name": row.name, "range": row.range, **asdict(row.score), "n": row.n, **left_out}
 
 
 def _changed(suites: Sequence[Suite], published: Sequence[Suite]) -> tuple[str, ...]:
@@ -174,15 +155,14 @@ def _changed(suites: Sequence[Suite], published: Sequence[Suite]) -> tuple[str, 
     known = {(suite.task, suite.language): suite for suite in published}
     pairs = [(suite, known[suite.task, suite.language]) for suite in suites if (suite.task, suite.language) in known]
     names = [name for name in Suite.__struct_fields__ if name != "controls"]
-    return tuple(name for name in names if any(getattr(own, name) != getattr(other, name) for own, other in pairs))
+    return tuple(name for name in names if any(getattr(suite, name) != getattr(other, name) for suite, other in pairs))
 
 
 def _part_row(part: NeedleBenchPart, records: Sequence[Record]) -> NeedleBenchRow:
-    counted = tally(trial_of(record) for record in records)
+    scores = tally(map(trial_of, records))
     missing = tuple(_missing(part, records))
-    ends = None if missing else counted.range
-    score = Share(None) if missing else counted.share
-    return NeedleBenchRow(part.name, score, counted.n, counted.unscored, missing, ends)
+    share, limits = (Share(None), None) if missing else (scores.share, scores.range)
+    return NeedleBenchRow(part.name, share, scores.n, scores.unscored, missing, limits)
 
 
 def _missing(part: NeedleBenchPart, records: Sequence[Record]) -> Iterable[str]:
@@ -190,8 +170,7 @@ def _missing(part: NeedleBenchPart, records: Sequence[Record]) -> Iterable[str]:
     if not part.trials:
         yield part.name
         return
-    ran = {(record.length, record.depth, record.repeat) for record in records}
-    left = len(part.trials - ran)
+    left = len(part.trials - {(record.length, record.depth, record.repeat) for record in records})
     if left:
         yield f"{part.name}: {left} of {len(part.trials)} trials not run"
         return
@@ -211,18 +190,17 @@ def _rows(parts: Mapping[NeedleBenchPart, NeedleBenchRow], weights: Mapping[str,
     kinds = {kind: rows for kind in weights if (rows := of(kind))}
     languages = tuple(dict.fromkeys(part.language for part in parts))
     if kinds:
-        shares = [(row, weights[kind] / len(rows)) for kind, rows in kinds.items() for row in rows]
-        yield _combined("Overall", shares)
+        yield _combined("Overall", [(row, weights[kind] / len(rows)) for kind, rows in kinds.items() for row in rows])
     for kind, rows in kinds.items():
         yield _mean(kind, rows)
         yield from (_mean(f"{kind}-{language}", of(kind, language)) for language in languages)
-    yield from (row for part, row in parts.items() if part.kind == "M-RS")
+    yield from of("M-RS")
     for language in languages if of("ATC") else ():
-        own = {part: row for part, row in parts.items() if part.kind == "ATC" and part.language == language}
-        yield _mean(f"ATC-{language}", list(own.values()))
-        total = sum(part.needles for part in own)
-        yield _combined(f"ATC-{language} by needles", [(row, part.needles / total) for part, row in own.items()])
-        yield from own.values()
+        chains = {part: row for part, row in parts.items() if part.kind == "ATC" and part.language == language}
+        yield _mean(f"ATC-{language}", of("ATC", language))
+        total = sum(part.needles for part in chains)
+        yield _combined(f"ATC-{language} by needles", [(row, part.needles / total) for part, row in chains.items()])
+        yield from chains.values()
 
 
 def _mean(name: str, rows: Sequence[NeedleBenchRow]) -> NeedleBenchRow:
@@ -231,31 +209,26 @@ def _mean(name: str, rows: Sequence[NeedleBenchRow]) -> NeedleBenchRow:
 
 def _combined(name: str, shares: Sequence[tuple[NeedleBenchRow, float]]) -> NeedleBenchRow:
     """The weighted mean of rows, which are of different needles; none where parts are missing."""
-    unscored: dict[OutcomeName, int] = {}
+    unscored = Counter[OutcomeName]()
     for row, _ in shares:
-        for outcome, count in row.unscored.items():
-            unscored[outcome] = unscored.get(outcome, 0) + count
+        unscored.update(row.unscored)
     missing = tuple(reason for row, _ in shares for reason in row.missing)
     score = weighted_mean([row.score for row, _ in shares], [weight for _, weight in shares])
-    ends = None if missing else weighted_range([(row.range, row.score.value, weight) for row, weight in shares])
-    return NeedleBenchRow(name, score, sum(row.n for row, _ in shares), unscored, missing, ends)
+    limits = None if missing else weighted_range([(row.range, row.score.value, weight) for row, weight in shares])
+    return NeedleBenchRow(name, score, sum(row.n for row, _ in shares), dict(unscored), missing, limits)
 
 
 def _reaches(parts: Mapping[NeedleBenchPart, NeedleBenchRow]) -> Iterable[Reach]:
-    atc = [(part, row) for part, row in parts.items() if part.kind == "ATC"]
-    for language in dict.fromkeys(part.language for part, _ in atc):
-        chains = sorted(
-            ((part.needles, row) for part, row in atc if part.language == language), key=lambda chain: chain[0]
-        )
-        yield _reach(f"ATC-{language} max needles", chains)
-
-
-def _reach(name: str, chains: Sequence[tuple[int, NeedleBenchRow]]) -> Reach:
-    held = 0
-    for needles, row in chains:
-        if row.score.value is None:
-            return Reach(name, None, None, row.missing)
-        if row.score.value < HELD:
-            return Reach(name, held, needles)
-        held = needles
-    return Reach(name, held, None)
+    chains = [(part, row) for part, row in parts.items() if part.kind == "ATC"]
+    for language, rows in grouped(chains, lambda chain: chain[0].language).items():
+        name, longest = f"ATC-{language} max needles", 0
+        for part, row in sorted(rows, key=lambda chain: chain[0].needles):
+            if row.score.value is None:
+                yield Reach(name, None, None, row.missing)
+                break
+            if row.score.value < HELD:
+                yield Reach(name, longest, part.needles)
+                break
+            longest = part.needles
+        else:
+            yield Reach(name, longest, None)

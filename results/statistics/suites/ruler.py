@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from math import fsum
+from statistics import fmean
 from typing import Any
 
 from needlework.core.record import Record
@@ -14,69 +15,49 @@ from needlework.results.statistics.length_scores import LengthScore
 from needlework.results.statistics.panels import ScoredTrial, Share, tally, trial_of
 from needlework.results.statistics.tasks import weighted_mean
 
+_NEEDLES = ("single_1", "single_2", "single_3", "multikey_1", "multikey_2", "multikey_3", "multivalue", "multiquery")
 TASKS = (
-    "ruler_niah_single_1",
-    "ruler_niah_single_2",
-    "ruler_niah_single_3",
-    "ruler_niah_multikey_1",
-    "ruler_niah_multikey_2",
-    "ruler_niah_multikey_3",
-    "ruler_niah_multivalue",
-    "ruler_niah_multiquery",
-    "ruler_vt",
-    "ruler_cwe",
-    "ruler_fwe",
-    "ruler_qa_1",
-    "ruler_qa_2",
+    *(f"ruler_niah_{name}" for name in _NEEDLES),
+    *("ruler_vt", "ruler_cwe", "ruler_fwe", "ruler_qa_1", "ruler_qa_2"),
 )
 _SCORERS = ("ruler_all", "ruler_part")
 
 
 @dataclass(frozen=True, slots=True)
 class RulerLength:
-    """The tasks at one length (tokens); scores 0..1.
+    """The tasks at one length; scores 0..1, all `None` where a task is missing."""
 
-    `mean`: of the tasks' means, each weighing the same; `low`, `high`: its 95 % interval, from the tasks' own (MOVER:
-    G. Y. Zou and A. Donner, "Construction of confidence limits about effect measures", Stat. Med. 27 (2008) 1693-1702).
-    `strict`: the same mean of the strict scores. All `None` where a task is `missing`: it has no score here. `partial`:
-    one was not asked here at all, so that the length is none of the effective length's.
-    `n`: trials that count; `cut`: of those, answers that the token limit cut off before anything right, which RULER
-    scores as 0; `unscored`: further trials, which have no score for another reason.
-    """
-
-    length: int
-    mean: float | None
-    low: float | None
+    length: int  # tokens
+    mean: float | None  # of the tasks' means, each weighing the same
+    low: float | None  # its 95 % interval, from the tasks' own (`weighted_mean`)
     high: float | None
-    strict: float | None
-    n: int
-    cut: int
-    unscored: int
-    missing: tuple[str, ...]
-    partial: bool
+    strict: float | None  # the same mean of the strict scores
+    n: int  # trials that count
+    cut: int  # of those, answers cut off before anything right, which RULER scores as 0
+    unscored: int  # further trials, which have no score for another reason
+    missing: tuple[str, ...]  # tasks without a score here
+    partial: bool  # a task was not asked here at all, so that the length is none of the effective length's
 
 
 @dataclass(frozen=True, slots=True)
 class RulerTable:
-    """A model's row in one language. `increasing`, `decreasing`: means over the lengths that have a mean, weights
-    growing or falling by 1 (wAvg(inc), wAvg(dec)); `None` with fewer than two. `scorers`: those that are not RULER's.
-    """
+    """A model's row in one language."""
 
     model: str
     language: str
     lengths: tuple[RulerLength, ...]
-    increasing: float | None
-    decreasing: float | None
+    increasing: float | None  # wAvg(inc): mean over the lengths that have one, weights growing by 1; `None` below two
+    decreasing: float | None  # wAvg(dec): weights falling by 1
     effective: EffectiveLength
-    scorers: tuple[str, ...]
+    scorers: tuple[str, ...]  # those that are not RULER's
 
 
 def ruler_tables(records: Iterable[Record]) -> tuple[RulerTable, ...]:
     """Return a table for each model, test and language that was asked any of the 13 tasks, controls left out."""
     groups: dict[tuple[str, str], list[Record]] = {}
-    own = (record for record in without_controls(records) if record.task in TASKS)
-    for test, asked in by_test(own).items():
-        for record in asked:
+    answers = (record for record in without_controls(records) if record.task in TASKS)
+    for test, of_test in by_test(answers).items():
+        for record in of_test:
             model = f"{record.model} ({test})" if test else record.model
             groups.setdefault((model, record.language), []).append(record)
     return tuple(_table(*key, groups[key]) for key in sorted(groups))
@@ -97,26 +78,25 @@ def _table(model: str, language: str, records: Sequence[Record]) -> RulerTable:
     by_length = grouped(records, lambda record: record.length)
     lengths = tuple(_length(length, by_length[length]) for length in sorted(by_length))
     means = [each.mean for each in lengths if each.mean is not None]
-    both = len(means) > 1
+    complete = [LengthScore(each.length, each.mean, each.low, each.high) for each in lengths if not each.partial]
     scorers = {record.scorer for record in records if record.score is not None} - set(_SCORERS)
     return RulerTable(
         model=model,
         language=language,
         lengths=lengths,
-        increasing=weighted(means, increasing=True) if both else None,
-        decreasing=weighted(means, increasing=False) if both else None,
-        effective=absolute_length(
-            [LengthScore(each.length, each.mean, each.low, each.high) for each in lengths if not each.partial]
-        ),
+        increasing=weighted(means, increasing=True) if len(means) > 1 else None,
+        decreasing=weighted(means, increasing=False) if len(means) > 1 else None,
+        effective=absolute_length(complete),
         scorers=tuple(sorted(scorers)),
     )
 
 
 def _length(length: int, records: Sequence[Record]) -> RulerLength:
-    tallies = {task: tally(map(_trial, (each for each in records if each.task == task))) for task in TASKS}
-    missing = tuple(task for task, found in tallies.items() if found.mean is None)
+    by_task = grouped(records, lambda record: record.task)
+    tallies = {task: tally(map(_trial, by_task.get(task, ()))) for task in TASKS}
+    missing = tuple(task for task, scores in tallies.items() if scores.mean is None)
     counted = [record for record in records if _trial(record).score is not None]
-    mean = Share(None) if missing else weighted_mean([found.share for found in tallies.values()])
+    mean = Share(None) if missing else weighted_mean([scores.share for scores in tallies.values()])
     return RulerLength(
         length=length,
         mean=mean.value,
@@ -127,7 +107,7 @@ def _length(length: int, records: Sequence[Record]) -> RulerLength:
         cut=sum(record.outcome == "censored" for record in counted),
         unscored=len(records) - len(counted),
         missing=missing,
-        partial=any(not tallies[task].trials for task in missing),
+        partial=any(task not in by_task for task in missing),
     )
 
 
@@ -138,16 +118,15 @@ def _trial(record: Record) -> ScoredTrial:
 
 
 def _strict(records: Sequence[Record]) -> float | None:
-    """The mean of the tasks' mean strict scores; `None` where a scored record does not tell its own.
+    """The mean of the tasks' mean strict scores; `None` where a scored record has none.
 
     What is unclear to the strict rule is left out.
     """
     scores: dict[str, list[float]] = {}
     for record in records:
-        told = 0.0 if record.outcome == "censored" else record.details.score.get("strict", "")
-        if told is None:
-            continue
-        if not isinstance(told, (int, float)):
+        score = 0.0 if record.outcome == "censored" else record.details.score.get("strict", "")
+        if isinstance(score, (int, float)):
+            scores.setdefault(record.task, []).append(float(score))
+        elif score is not None:
             return None
-        scores.setdefault(record.task, []).append(float(told))
-    return fsum(fsum(values) / len(values) for values in scores.values()) / len(scores) if scores else None
+    return fmean(map(fmean, scores.values())) if scores else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,112 +12,88 @@ from needlework.core.record import OutcomeName, Record
 from needlework.results.files.json_files import json_text
 from needlework.results.report.section import section_lines
 from needlework.results.report.tasks import twins_sections
-from needlework.results.statistics.absent import AbsentTwins, absent_twins
+from needlework.results.statistics.absent import AbsentTwins, twins_of
 from needlework.results.statistics.run_report import run_report
 from tests.results.clopper_pearson import clopper_pearson
 
 Make = Callable[..., Record]
+Pair = tuple[OutcomeName | None, OutcomeName | None]
 
 
-@pytest.fixture
-def twins(make_record: Make) -> Callable[..., list[Record]]:
+def records_of(make_record: Make, *pairs: Pair) -> list[Record]:
     """Records of both arms: (outcome with the answer in the text, outcome without it) for each repeat."""
-
-    def build(*pairs: tuple[OutcomeName | None, OutcomeName | None], **fields: Any) -> list[Record]:
-        records = []
-        for repeat, (present, absent) in enumerate(pairs):
-            if present is not None:
-                records.append(make_record(repeat=repeat, outcome=present, **fields))
-            if absent is not None:
-                reference = {"absent": True, "twin": "code"}
-                needle = {"needle": "code_absent", "reference": reference} | fields
-                records.append(make_record(repeat=repeat, outcome=absent, **needle))
-        for record in records:
-            record.reference.setdefault("twin", "code")
-        return records
-
-    return build
-
-
-def only(found: tuple[AbsentTwins, ...]) -> AbsentTwins:
-    (twins,) = found
-    return twins
-
-
-def test_rates_by_hand(twins: Callable[..., list[Record]]) -> None:
-    records = twins(
-        ("found", "refused"),  # right in both
-        ("found", "wrong"),  # hallucinates
-        ("refused", "refused"),  # abstains needlessly
-        ("wrong", "distractor"),  # hallucinates
-        ("found", "empty"),  # says nothing: neither
-    )
-    found = only(absent_twins(records))
-
-    assert (found.model, found.task) == ("mock", "niah")
-    assert (found.hallucination.value, found.hallucination.n) == (2 / 5, 5)
-    assert (found.needless.value, found.needless.n) == (1 / 5, 5)
-    assert found.balanced.value == pytest.approx((3 / 5 + 2 / 5) / 2)
-    assert (found.discriminates.value, found.discriminates.n) == (1 / 5, 5)
-    assert (found.hallucination.low, found.hallucination.high) == pytest.approx(clopper_pearson(2 / 5, 5))
-    assert (found.discriminates.low, found.discriminates.high) == pytest.approx(clopper_pearson(1 / 5, 5))
-
-
-def test_a_scorer_of_the_absent_arm_may_call_an_abstention_found(twins: Callable[..., list[Record]]) -> None:
-    found = only(absent_twins(twins(("found", "found"), ("found", "wrong"))))
-
-    assert (found.hallucination.value, found.balanced.value, found.discriminates.value) == (0.5, 0.75, 0.5)
-
-
-def test_a_model_that_always_abstains_is_at_chance(twins: Callable[..., list[Record]]) -> None:
-    found = only(absent_twins(twins(*[("refused", "refused")] * 20)))
-
-    assert (found.hallucination.value, found.needless.value, found.balanced.value) == (0.0, 1.0, 0.5)
-    assert found.balanced.low is not None
-    assert found.balanced.high is not None
-    assert 0.3 < found.balanced.low < 0.5 < found.balanced.high < 0.7
-
-
-def test_trials_without_a_score_are_counted_beside_the_rates(twins: Callable[..., list[Record]]) -> None:
-    found = only(absent_twins(twins(("found", "refused"), ("error", "censored"), (None, "invalid"))))
-
-    assert (found.hallucination.n, found.needless.n, found.discriminates.n) == (1, 1, 1)
-    assert (found.present.unscored, found.absent.unscored) == ({"error": 1}, {"censored": 1, "invalid": 1})
-    assert twins_sections([found])[0].findings[-1].text == "1 error (present), 1 censored (absent), 1 invalid (absent)"
-
-
-def test_an_arm_without_scores_has_no_rate(twins: Callable[..., list[Record]]) -> None:
-    found = only(absent_twins(twins((None, "refused"), (None, "wrong"))))
-
-    assert (found.hallucination.value, found.hallucination.n) == (0.5, 2)
-    assert (found.needless.value, found.balanced.value, found.discriminates.value) == (None, None, None)
-    (section,) = twins_sections([found])
-    assert [row.term.strip() for row in section.findings] == [
-        "hallucination rate",
-        "without a score",
+    absent = {"needle": "code_absent", "reference": {"absent": True, "twin": "code"}}
+    return [
+        make_record(repeat=repeat, outcome=outcome, **({"reference": {"twin": "code"}}, absent)[arm])
+        for repeat, pair in enumerate(pairs)
+        for arm, outcome in enumerate(pair)
+        if outcome is not None
     ]
 
 
-def test_only_tasks_with_an_absent_arm_have_statistics(make_record: Make, twins: Callable[..., list[Record]]) -> None:
-    others = [make_record(task="qa", repeat=i) for i in range(3)]
-
-    assert absent_twins(others) == ()
-    assert [each.task for each in absent_twins([*others, *twins(("found", "refused"))])] == ["niah"]
+def rates(twins: AbsentTwins) -> list[tuple[float | None, int]]:
+    return [(rate.value, rate.n) for rate in (twins.hallucination, twins.needless, twins.balanced, twins.discriminates)]
 
 
-def test_they_are_printed_and_written(twins: Callable[..., list[Record]]) -> None:
-    records = twins(("found", "refused"), ("found", "wrong"))
-    lines = section_lines(twins_sections(absent_twins(records)))
+@pytest.mark.parametrize(
+    ("pairs", "expected"),
+    [
+        (
+            [
+                ("found", "refused"),  # right in both
+                ("found", "wrong"),  # hallucinates
+                ("refused", "refused"),  # abstains needlessly
+                ("wrong", "distractor"),  # hallucinates
+                ("found", "empty"),  # says nothing: neither
+            ],
+            [(2 / 5, 5), (1 / 5, 5), (0.5, 10), (1 / 5, 5)],
+        ),
+        # A scorer of the absent arm may call an abstention found.
+        ([("found", "found"), ("found", "wrong")], [(0.5, 2), (0, 2), (0.75, 4), (0.5, 2)]),
+        # A model that always abstains is at chance.
+        ([("refused", "refused")] * 20, [(0, 20), (1, 20), (0.5, 40), (0, 20)]),
+        # An arm without scores has no rate.
+        ([(None, "refused"), (None, "wrong")], [(0.5, 2), (None, 0), (None, 0), (None, 0)]),
+    ],
+)
+def test_rates_by_hand(make_record: Make, pairs: list[Pair], expected: list[tuple[float | None, int]]) -> None:
+    (twins,) = run_report(records_of(make_record, *pairs)).twins
 
-    assert lines[0] == "mock · niah · answers that are not there"
-    assert lines[1] == "  hallucination rate: 50.0 % (95 % interval 1.3–98.7), n = 2"
-    written = json.loads(json_text(run_report(records[::-1])))["absent_twins"]
-    assert written[0]["hallucination"]["value"] == 0.5
-    assert written == json.loads(json_text(run_report(records)))["absent_twins"]
+    assert (twins.model, twins.task) == ("mock", "niah")
+    assert rates(twins) == expected
+    for rate in (twins.hallucination, twins.discriminates):
+        if rate.n:
+            assert (rate.low, rate.high) == pytest.approx(clopper_pearson(rate.value or 0.0, rate.n))
+    terms = [finding.term.strip() for finding in twins_sections([twins])[0].findings]
+    shown = (["needless abstention", "balanced accuracy", "right in both twins"], [])[expected[1][1] == 0]
+    assert terms == ["hallucination rate", *shown, "without a score"]
+
+
+def test_trials_without_a_score_are_counted_beside_the_rates(make_record: Make) -> None:
+    other = make_record(task="qa")  # has no absent arm
+    pairs: list[Pair] = [("found", "refused"), ("error", "censored"), (None, "invalid")]
+    records = [other, *records_of(make_record, *pairs)]
+    (twins,) = run_report(records).twins
+
+    assert [n for _, n in rates(twins)] == [1, 1, 2, 1]
+    assert (twins.present.unscored, twins.absent.unscored) == ({"error": 1}, {"censored": 1, "invalid": 1})
+    assert section_lines(twins_sections([twins])) == [
+        "mock · niah · answers that are not there",
+        "  hallucination rate: 0 % (one sample: no interval), n = 1",
+        "  needless abstention: 0 % (one sample: no interval), n = 1",
+        "  balanced accuracy: 100 % (one sample: no interval), n = 2",
+        "  right in both twins: 100 % (one sample: no interval), n = 1",
+        "    without a score: 1 error (present), 1 censored (absent), 1 invalid (absent)",
+    ]
+    written, reversed_order = (
+        json.loads(json_text(run_report(each)))["absent_twins"] for each in (records, records[::-1])
+    )
+    assert written[0]["hallucination"] == {"value": 0.0, "low": None, "high": None, "n": 1}
+    assert written == reversed_order
 
 
 @pytest.mark.parametrize(("samples", "together"), [(40, 0.0), (40, 0.5), (25, -0.5)])
-def test_balanced_accuracy_is_covered(twins: Callable[..., list[Record]], samples: int, together: float) -> None:
+def test_balanced_accuracy_is_covered(make_record: Make, samples: int, together: float) -> None:
     """Arms right with chances 0.8 and 0.6, alike (or opposed) within a sample."""
     rng = np.random.default_rng(samples)
     cover = np.array([[1.0, together], [together, 1.0]])
@@ -126,8 +101,8 @@ def test_balanced_accuracy_is_covered(twins: Callable[..., list[Record]], sample
     for _ in range(times):
         normal = rng.multivariate_normal([0.0, 0.0], cover, size=samples)
         right = normal < [0.841621, 0.253347]  # normal quantiles of 0.8 and 0.6
-        records = twins(*[("found" if a else "wrong", "refused" if b else "wrong") for a, b in right])
-        rate = only(absent_twins(records)).balanced
+        pairs: list[Pair] = [("found" if a else "wrong", "refused" if b else "wrong") for a, b in right]
+        rate = twins_of("mock", "niah", records_of(make_record, *pairs)).balanced
         assert rate.low is not None
         assert rate.high is not None
         count += rate.low <= 0.7 <= rate.high

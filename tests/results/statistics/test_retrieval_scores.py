@@ -75,18 +75,18 @@ def test_where_the_whole_was_asked_at_several_depths_their_mean_counts(ask, make
 
 def test_recall_and_rank_are_of_the_answers_own_document(ask):
     (row,) = arm_scores(ask([1.0, 1.0, 0.0, 0.5], arm="bm25", ranks=[1, 2, None, 4]))
-    assert (row.recall.value, row.recall.n) == (0.75, 4)
-    assert (row.recall.low, row.recall.high) == pytest.approx(clopper_pearson(0.75, 4))
+    assert (row.recall_at_k.value, row.recall_at_k.n) == (0.75, 4)
+    assert (row.recall_at_k.low, row.recall_at_k.high) == pytest.approx(clopper_pearson(0.75, 4))
     assert row.reciprocal_rank.value == pytest.approx((1 + 1 / 2 + 0 + 1 / 4) / 4)
-    assert (row.found.n, row.found.mean) == (3, pytest.approx(2.5 / 3))
-    assert (row.missed.n, row.missed.mean) == (1, 0.0)
+    assert (row.score_if_found.n, row.score_if_found.mean) == (3, pytest.approx(2.5 / 3))
+    assert (row.score_if_missed.n, row.score_if_missed.mean) == (1, 0.0)
     assert row.paired is None
 
 
 def test_what_was_retrieved_is_told_of_trials_without_a_score_too(ask):
     (row,) = arm_scores(ask([None, 1.0], arm="bm25", ranks=[1, 1], answer_recall=0.5))
-    assert (row.recall.n, row.answer_recall.n, row.answer_recall.value) == (2, 2, 0.5)
-    assert (row.found.n, row.found.trials) == (1, 2)
+    assert (row.recall_at_k.n, row.answer_recall.n, row.answer_recall.value) == (2, 2, 0.5)
+    assert (row.score_if_found.n, row.score_if_found.trials) == (1, 2)
 
 
 def test_each_retriever_has_a_row_and_the_order_of_records_does_not_matter(ask):

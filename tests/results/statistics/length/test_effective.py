@@ -141,7 +141,7 @@ def test_the_uncertainty_of_the_base_counts(trials_of: TrialsOf) -> None:
         [t._replace(sample=t.sample + 99) for t in steady(trials_of, {100: 1.0})],
     )
 
-    sure = margin_ends(trials, base_of(trials, wanted=BaselineChoice(score=1.0)), 0.85)
+    sure = margin_ends(trials, base_of(trials, choice=BaselineChoice(score=1.0)), 0.85)
     both, apart = margin_ends(trials, base_of(trials, paired), 0.85), margin_ends(trials, base_of(trials, others), 0.85)
 
     assert sure is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from math import sqrt
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from needlework.results.statistics.intervals import Counts, exact_ends
 from needlework.results.statistics.suites.needlebench import (
     NeedleBench,
     NeedleBenchDesign,
+    NeedleBenchPart,
     NeedleBenchRow,
     design_of,
     needlebench,
@@ -239,12 +239,17 @@ def test_trace_rows_by_hand(run):
     assert texts["ATC-ZH max needles"] == "undetermined, missing: ATC-2-ZH"
 
 
-@given(st.dictionaries(st.sampled_from(CHAINS), st.sampled_from([0.0, 0.5, 0.59, 0.6, 1.0])))
-def test_more_score_never_shortens_the_longest_chain(scores):
-    from needlework.results.statistics.panels import Share
-    from needlework.results.statistics.suites.needlebench import _reach
+@given(scores=st.dictionaries(st.sampled_from(CHAINS), st.sampled_from([0.0, 0.5, 0.59, 0.6, 1.0])))
+def test_more_score_never_shortens_the_longest_chain(make_record, scores):
+    parts = [
+        NeedleBenchPart("ATC", "EN", n, "needlebench_atc", f"n{n}", frozenset({(32_000, None, 0)})) for n in CHAINS
+    ]
+    design = NeedleBenchDesign("needlebench-v2-atc", "v2", tuple(parts), ())
 
-    chains = [(count, NeedleBenchRow(f"{count}", Share(scores.get(count, 1.0)), 1, {})) for count in CHAINS]
-    better = [(count, replace(row, score=Share(min(1.0, (row.score.value or 0) + 0.2)))) for count, row in chains]
+    def longest(gain: float) -> int:
+        marks = {n: min(1.0, scores.get(n, 1.0) + gain) for n in CHAINS}
+        records = [make_record(task="needlebench_atc", needle=f"n{n}", length=32_000, depth=None, outcome="partial",
+                               score=mark) for n, mark in marks.items()]  # fmt: skip
+        return needlebench(records, design)[0].reaches[0].needles or 0
 
-    assert (_reach("", chains).needles or 0) <= (_reach("", better).needles or 0)
+    assert longest(0.0) <= longest(0.2)
