@@ -84,7 +84,7 @@ def _results(report: RunReport) -> bytes:
         "latency": report.latency,
         "stability": report.stability,
     }
-    head = json_bytes(parts).rstrip(b"\n}")
+    head = json_bytes(parts).removesuffix(b"\n}\n")  # no more: the last part may end with braces of its own
     return b"".join([head, b',\n"records": [\n', b",\n".join(map(encode_record, report.records)), b"\n]\n}\n"])
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.core.labels import label_parts
 from needlework.core.record import Record
 from needlework.results.files.json_files import json_text
 from needlework.results.report.documents import document_sections
@@ -26,49 +24,19 @@ from tests.results.clopper_pearson import clopper_pearson
 from tests.results.document_records import asked
 
 
-def only(records: list[Record], vote: int = 0) -> DocumentScores:
-    (found,) = document_statistics(records, vote)
-    return found
+def scores_of(records: list[Record], vote: int = 0) -> DocumentScores:
+    (scores,) = document_statistics(records, vote)
+    return scores
 
 
-def at(points: tuple[ArmAtPlace, ...], *place: object) -> ArmAtPlace:
-    (found,) = [each for each in points if (each.arm, each.length, each.depth) == place]
-    return found
-
-
-@pytest.mark.parametrize(
-    ("label", "question", "arm"),
-    [
-        ("q0", "q0", ""),
-        ("q12_bm25", "q12", "bm25"),
-        ("q0_focused", "q0", "focused"),
-        ("q0_zh_dense", "q0", "dense"),
-        ("q0_near", "q0", "near"),
-        ("q_who_bm25", "q_who", "bm25"),
-        ("code", "code", ""),
-    ],
-)
-def test_labels(label: str, question: str, arm: str) -> None:
-    parts = label_parts("doc_position", label)
-
-    assert (parts.item, parts.arm) == (question, arm)
-
-
-def test_all_questions_of_an_arm_are_one_panel_and_each_is_a_sample(make_record: Callable[..., Record]) -> None:
-    asked = make_record(task="doc_position", needle="q3", repeat=7)
-    retrieved = make_record(task="doc_size", needle="q3_bm25", repeat=7)
-    named = [make_record(task="doc_size", needle="q_who", repeat=repeat) for repeat in (0, 1)]
-    needle = make_record(task="niah", needle="q3", repeat=7)
-
-    assert (asked.panel, asked.sample_number, asked.arm) == ("questions", 3, "")
-    assert (retrieved.panel, retrieved.sample_number, retrieved.arm) == ("questions_bm25", 3, "bm25")
-    assert named[0].sample_number == named[1].sample_number
-    assert (needle.panel, needle.sample_number, needle.item) == ("q3", 7, "")
+def point_at(points: tuple[ArmAtPlace, ...], depth: float | None = 50.0) -> ArmAtPlace:
+    (point,) = [each for each in points if (each.arm, each.length, each.depth) == ("whole", 8000, depth)]
+    return point
 
 
 def test_by_depth_wrong_answers_are_told_apart() -> None:
     outcomes = ["found", "found", "wrong", "wrong", "wrong", "refused", "empty", "censored"]
-    point = at(only([asked(q, o) for q, o in enumerate(outcomes)]).by_depth, "whole", 8000, 50.0)
+    point = point_at(scores_of([asked(q, o) for q, o in enumerate(outcomes)]).by_depth)
 
     assert (point.score.value, point.score.n) == (2 / 7, 7)
     assert (point.score.low, point.score.high) == pytest.approx(clopper_pearson(2 / 7, 7))
@@ -78,7 +46,7 @@ def test_by_depth_wrong_answers_are_told_apart() -> None:
 
 def test_intervals_take_the_trials_of_a_question_together() -> None:
     records = [asked(q, "found" if q % 2 else "wrong", repeat=r) for q in range(20) for r in range(5)]
-    point = at(only(records).by_depth, "whole", 8000, 50.0)
+    point = point_at(scores_of(records).by_depth)
     apart = score_interval([float(q % 2) for q in range(20) for _ in range(5)], range(100))
 
     assert (point.questions, point.score.n) == (20, 100)
@@ -89,26 +57,21 @@ def test_intervals_take_the_trials_of_a_question_together() -> None:
 
 def test_by_size_the_answer_document_alone_comes_first_and_each_retriever_has_a_curve() -> None:
     records = [asked(0, task="doc_size", arm=arm, length=n) for arm in ("", "bm25") for n in (4000, 2000)]
-    records.append(asked(0, task="doc_size", arm="focused", length=2000))
-    points = only(records).by_size
+    points = scores_of([*records, asked(0, task="doc_size", arm="focused", length=2000)]).by_size
+    pooled = scores_of([asked(0, o, task="doc_size", depth=d) for o, d in (("found", 0.0), ("wrong", 100.0))])
 
     assert [(each.arm, each.length) for each in points] == [
         ("focused", 0), ("whole", 2000), ("whole", 4000), ("bm25", 2000), ("bm25", 4000),
     ]  # fmt: skip
     assert [each.tokens for each in points[:2]] == [800, 1800]
-
-
-def test_depths_of_a_size_are_pooled() -> None:
-    records = [asked(0, o, task="doc_size", depth=d) for o, d in (("found", 0.0), ("wrong", 100.0))]
-
-    assert at(only(records).by_size, "whole", 8000, None).score.value == 0.5
+    assert point_at(pooled.by_size, None).score.value == 0.5, "depths of a size are pooled"
 
 
 def test_best_and_worst_depth_are_compared_by_question() -> None:
     worst, best = [0] * 9 + [1] * 3, [1] * 11 + [0]
-    records = [asked(q, "found" if hit else "wrong", depth=25.0) for q, hit in enumerate(worst)]
-    records += [asked(q, "found" if hit else "wrong", depth=100.0) for q, hit in enumerate(best)]
-    depth = only(records).depth
+    records = [asked(q, "found" if hit else "wrong", depth=depth) for depth, hits in ((25.0, worst), (100.0, best))
+               for q, hit in enumerate(hits)]  # fmt: skip
+    depth = scores_of(records).depth
 
     assert depth is not None
     assert depth.extremes is not None
@@ -122,7 +85,7 @@ def test_orders_of_a_question_are_one_sample_of_the_depth_effect() -> None:
         asked(q, "found" if (d == 100.0 or r) else "wrong", depth=d, repeat=r)
         for q in range(12) for d in (0.0, 100.0) for r in range(2)
     ]  # fmt: skip
-    depth = only(records).depth
+    depth = scores_of(records).depth
 
     assert depth is not None
     assert depth.extremes is not None
@@ -131,13 +94,15 @@ def test_orders_of_a_question_are_one_sample_of_the_depth_effect() -> None:
 
 
 def test_what_size_costs_is_paired_by_question() -> None:
-    small, large = [1.0] * 12, [1.0] * 8 + [0.0] * 4
+    large = [1.0] * 8 + [0.0] * 4
     records = [asked(q, task="doc_size", arm="focused", length=2000) for q in range(13)]  # one has no pair
     records += [asked(q, "found" if hit else "wrong", task="doc_size") for q, hit in enumerate(large)]
     records += [asked(q, task="doc_size", length=4000) for q in range(12)]
+    (row,) = task_scores(asked_of([record for record in records if record.length != 4000]))
 
-    expected = mean_difference([b - a for a, b in zip(small, large, strict=True)], range(12))
-    assert only(records).loss == expected
+    assert scores_of(records).loss == mean_difference([hit - 1.0 for hit in large], range(12))
+    assert row.relative.value == pytest.approx(8 / 12)
+    assert row.relative.low is not None
 
 
 def test_absent_arms_are_twins_of_the_same_question_in_another_task() -> None:
@@ -147,40 +112,28 @@ def test_absent_arms_are_twins_of_the_same_question_in_another_task() -> None:
     records += [asked(q, o, task="doc_absent", arm="absent") for q, o in enumerate(absent)]
     records += [asked(q, "wrong", task="doc_absent", arm="near") for q in range(4)]
     records += [asked(0, length=4000), asked(0, arm="bm25")]  # no twins of these
-    found = only(records).absent
+    arms = scores_of(records).absent
+    sizes = [
+        asked(q, task=task, arm=arm) for q in range(3) for task, arm in (("doc_size", ""), ("doc_absent", "absent"))
+    ]
 
-    assert list(found) == ["absent", "near"]
-    assert (found["absent"].hallucination.value, found["absent"].hallucination.n) == (0.5, 4)
-    assert (found["absent"].needless.value, found["absent"].needless.n) == (0.25, 4)
-    assert (found["absent"].discriminates.value, found["absent"].discriminates.n) == (0.25, 4)
-    assert found["absent"].balanced.value == 0.5
-    assert (found["near"].hallucination.value, found["near"].discriminates.value) == (1.0, 0.0)
-
-
-def test_without_depths_in_the_run_sizes_are_the_present_arm() -> None:
-    records = [asked(q, task="doc_size") for q in range(3)]
-    records += [asked(q, task="doc_absent", arm="absent") for q in range(3)]
-
-    assert only(records).absent["absent"].discriminates.value == 1.0
+    assert list(arms) == ["absent", "near"]
+    rates = (arms["absent"].hallucination, arms["absent"].needless, arms["absent"].discriminates)
+    assert [(rate.value, rate.n) for rate in rates] == [(0.5, 4), (0.25, 4), (0.25, 4)]
+    assert arms["absent"].balanced.value == 0.5
+    assert (arms["near"].hallucination.value, arms["near"].discriminates.value) == (1.0, 0.0)
+    assert scores_of(sizes).absent["absent"].discriminates.value == 1.0, "without depths sizes are the present arm"
 
 
 def test_the_offline_rule_stands_beside_the_judge() -> None:
-    verdicts = (
-        [("found", "found")] * 8 + [("wrong", "wrong")] * 6 + [("found", "wrong")] * 4 + [("wrong", "refused")] * 2
-    )
-    judge = only([asked(q, judge, rule=rule) for q, (judge, rule) in enumerate(verdicts)]).judge
+    counts = {("found", "found"): 8, ("wrong", "wrong"): 6, ("found", "wrong"): 4, ("wrong", "refused"): 2}
+    verdicts = [pair for pair, count in counts.items() for _ in range(count)]
+    judge = scores_of([asked(q, judge, rule=rule) for q, (judge, rule) in enumerate(verdicts)]).judge
 
     assert judge is not None
     assert (judge.n, judge.agreement.value) == (20, 0.8)
     assert judge.kappa.value == pytest.approx((0.8 - (0.4 * 0.6 + 0.6 * 0.4)) / (1 - 0.48))
-    assert only([asked(0)]).judge is None
-
-
-def test_runs_without_documents_have_none() -> None:
-    other = changed(asked(0), task="niah")
-
-    assert document_statistics([other]) == ()
-    assert '"documents": []' in json_text(run_report([other]))
+    assert scores_of([asked(0)]).judge is None
 
 
 def test_they_are_printed_and_written_alike_whatever_the_order_of_the_records() -> None:
@@ -196,16 +149,17 @@ def test_they_are_printed_and_written_alike_whatever_the_order_of_the_records() 
     assert ["all", "documents", "8k", "0", "33.3", "0.8–90.6", "3", *rates, *rates] in shown
     assert ["answer", "document", "alone", "–", "800", "100", "29.2–100", "3", *["0", "(0–70.8)"] * 2] in shown
     assert any(line.startswith("  the most similar one instead") for line in lines)
-    written = [json.loads(json_text(run_report(each)))["documents"] for each in (records, records[::-1])]
-    assert written[0] == written[1]
-    assert written[0][0]["by_depth"][0]["abstains"]["value"] == pytest.approx(1 / 3)
+    written, reverse = (json.loads(json_text(run_report(each)))["documents"] for each in (records, records[::-1]))
+    assert written == reverse
+    assert written[0]["by_depth"][0]["abstains"]["value"] == pytest.approx(1 / 3)
+    assert json.loads(json_text(run_report([changed(asked(0), task="niah")])))["documents"] == []
     plain = section_lines(document_sections(document_statistics(records)), ascii_only=True)
     assert all(map(str.isascii, plain))
 
 
 def test_an_arm_without_scores_has_no_rate() -> None:
-    found = only([asked(0, "error"), asked(0, "error", task="doc_size")])
-    (section,) = document_sections([found])
+    scores = scores_of([asked(0, "error"), asked(0, "error", task="doc_size")])
+    (section,) = document_sections([scores])
 
     assert [row[3:] for row in section.tables[0].rows] == [("–", "–", "0", "–", "–", "1 error")]
     assert section.findings == ()
@@ -213,7 +167,7 @@ def test_an_arm_without_scores_has_no_rate() -> None:
 
 @given(st.lists(st.sampled_from(["found", "wrong", "refused", "empty", "error"]), min_size=1, max_size=12))
 def test_shares_of_a_point_sum_up(outcomes: list[str]) -> None:
-    point = only([asked(q, o) for q, o in enumerate(outcomes)]).by_depth[0]
+    point = scores_of([asked(q, o) for q, o in enumerate(outcomes)]).by_depth[0]
     parts = [point.score.value, point.abstains.value, point.asserts.value]
 
     if point.score.n:
@@ -231,12 +185,3 @@ def test_two_runs_are_compared_over_all_questions_and_not_one_by_one() -> None:
     assert (task.n, *task.means) == (24, 0.5, 1.0)
     assert task.difference is not None
     assert task.difference.clusters == 12
-
-
-def test_the_focused_control_is_compared_by_question() -> None:
-    records = [asked(q, "found" if q < 9 else "wrong", task="doc_size") for q in range(12)]
-    records += [asked(q, task="doc_size", arm="focused") for q in range(12)]
-    (row,) = task_scores(asked_of(records))
-
-    assert row.relative.value == 0.75
-    assert row.relative.low is not None

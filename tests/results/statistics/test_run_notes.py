@@ -2,87 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from needlework.core.record import Record
-from needlework.results.statistics.run_report import corpus_notes, server_notes
+from needlework.results.statistics.run_report import run_report
+
+Make = Callable[..., Record]
 
 
-@pytest.fixture
-def notes(make_record: Callable[..., Record]) -> Callable[..., str]:
-    def told(rows: Sequence[dict[str, Any]]) -> str:
-        records = []
-        for number, row in enumerate(rows):
-            response = {"prompt_tokens": row.get("counted", 980), "model": row.get("said", "m")}
-            response |= {"finish_reason": row.get("finish", "stop")}
-            fields = {
-                "details": {"flags": list(row.get("flags", ())), "recipe": "r"},
-                "response": response | ({"fingerprint": row["fingerprint"]} if "fingerprint" in row else {}),
-                "timing": {"cached_tokens": row.get("cached", 3)},
-                "prompt": {"tokens": 980, "filler_sha256": "same"},
-            }
-            records.append(make_record(repeat=number, outcome=row.get("outcome", "found"), **fields))
-        return "\n".join(server_notes(records))
-
-    return told
+def notes(make_record: Make, rows: list[dict[str, Any]]) -> str:
+    """The notes on a run of one trial for each row."""
+    records = []
+    for number, row in enumerate(rows):
+        response = {name: row[name] for name in ("model", "fingerprint", "finish_reason") if name in row}
+        fields = {
+            "details": {"flags": list(row.get("flags", ())), "recipe": "r"},
+            "response": {"model": "m", "prompt_tokens": row.get("counted", 980), "finish_reason": "stop"} | response,
+            "timing": {"cached_tokens": row.get("cached", 3)},
+            "prompt": {"tokens": 980, "filler_sha256": "same"},
+        }
+        records.append(make_record(repeat=number, outcome=row.get("outcome", "found"), **fields))
+    return "\n".join(run_report(records).notes)
 
 
-def test_nothing_is_said_of_a_server_that_does_what_it_should(notes: Callable[..., str]) -> None:
-    assert notes([{}] * 8) == ""
+TEMPLATE = {"flags": ["template_difference"], "counted": 957}
+UNFINISHED = {"finish_reason": "unfinished", "outcome": "censored"}
 
 
-def test_a_model_that_changed_is_told_with_its_answers(notes: Callable[..., str]) -> None:
-    told = notes([{}] * 3 + [{"said": "small"}])  # between sessions or shards no flag says so
-    assert "CHANGED ITS MODEL" in told
-    assert "'m' (3), 'small' (1)" in told
+@pytest.mark.parametrize(
+    ("rows", "note"),
+    [
+        # Between sessions or shards no flag says so.
+        ([{}] * 3 + [{"model": "small"}], "CHANGED ITS MODEL during the run: answers came from 'm' (3), 'small' (1)"),
+        ([{"model": "x.gguf", "flags": ["other_model"]}] * 2, "answers as 'x.gguf'"),
+        ([{"fingerprint": "a"}, {"fingerprint": "b"}, {"fingerprint": "a"}], "2 kinds"),
+        (
+            [TEMPLATE | {"outcome": "empty"}] * 26 + [TEMPLATE] * 10,
+            "(-23 tokens a prompt): with 26 of 36 answers empty, a WRONG CHAT TEMPLATE is the likely cause",
+        ),
+        (
+            [UNFINISHED | {"flags": ["answer_in_reasoning"]}, UNFINISHED, {}],
+            "2 of 3 answers are reasoning without an answer (in 1 the right value stands in it)",
+        ),
+        (
+            [{"finish_reason": "tool_calls", "outcome": "empty"}] * 3,
+            "mock: 3 of 3 answers are calls of tools and no words: the server offers tools that no request asked for",
+        ),
+        ([{"outcome": "empty"}] * 3, "3 of 3 answers are empty: look at the chat template"),
+        ([{"flags": ["no_usage"]}] * 2, "counted no tokens for 2 of 2 answers"),
+        ([{"flags": ["over_budget"]}], "heeds no limit"),
+        ([{"flags": ["server_changed"]}, {}], "1 of 2 answers were asked again: another server"),
+        ([{"flags": ["cumulative_stream"]}], "1 of 1 answers came in events that repeat the text so far"),
+        ([{"flags": ["canary_end_missing", "canary_start_missing"]}, {}], "1 of 2 answers lack a mark"),
+        ([{"cached": 0}] * 5, "prompt cache gave nothing"),
+    ],
+)
+def test_a_server_that_is_odd_is_told(make_record: Make, rows: list[dict[str, Any]], note: str) -> None:
+    assert note in notes(make_record, rows)
 
 
-def test_another_name_than_the_one_asked_for(notes: Callable[..., str]) -> None:
-    assert "answers as 'x.gguf'" in notes([{"said": "x.gguf", "flags": ["other_model"]}] * 2)
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{}] * 8,
+        [{"cached": 0}] * 4 + [{}],
+        [{"cached": None}] * 5,
+        [{"outcome": "error", "flags": ["no_usage"]}, {"outcome": "skipped"}],  # no answers
+    ],
+)
+def test_nothing_is_said_of_a_server_that_does_what_it_should(make_record: Make, rows: list[dict[str, Any]]) -> None:
+    assert notes(make_record, rows) == ""
 
 
-def test_a_fingerprint_that_changed(notes: Callable[..., str]) -> None:
-    assert "2 kinds" in notes([{"fingerprint": "a"}, {"fingerprint": "b"}, {"fingerprint": "a"}])
+def test_a_template_that_differs_is_no_wrong_one_where_answers_come(make_record: Make) -> None:
+    note = notes(make_record, [TEMPLATE] * 4)
+    assert "template is not the tokenizer's (-23 tokens a prompt)" in note
+    assert "WRONG" not in note
 
 
-def test_a_wrong_template_is_named_as_the_likely_cause_of_empty_answers(notes: Callable[..., str]) -> None:
-    row = {"flags": ["template_difference"], "counted": 957}
-    told = notes([row | {"outcome": "empty"}] * 26 + [row] * 10)
-    assert "(-23 tokens a prompt): with 26 of 36 answers empty, a WRONG CHAT TEMPLATE is the likely cause" in told
-    assert "WRONG" not in notes([row] * 4)
-
-
-def test_answers_that_are_reasoning_alone_or_calls_of_tools_are_told_as_such(notes: Callable[..., str]) -> None:
-    row = {"finish": "unfinished", "outcome": "censored"}
-    told = notes([row | {"flags": ["answer_in_reasoning"]}, row, {}])
-    assert "2 of 3 answers are reasoning without an answer (in 1 the right value stands in it)" in told
-    assert "reasoning" not in notes([{}])
-    told = notes([{"finish": "tool_calls", "outcome": "empty"}] * 3)
-    assert "3 of 3 answers are calls of tools and no words" in told
-    assert "chat template" not in told
-
-
-def test_no_counts_no_limit_no_cache(notes: Callable[..., str]) -> None:
-    assert "counted no tokens for 2 of 2 answers" in notes([{"flags": ["no_usage"]}] * 2)
-    assert "heeds no limit" in notes([{"flags": ["over_budget"]}])
-    assert "prompt cache gave nothing" in notes([{"cached": 0}] * 5)
-    assert notes([{"cached": 0}] * 4 + [{}]) == notes([{"cached": None}] * 5) == ""
-
-
-def test_trials_without_an_answer_say_nothing_of_the_server(notes: Callable[..., str]) -> None:
-    assert notes([{"outcome": "error", "flags": ["no_usage"]}, {"outcome": "skipped"}]) == ""
-
-
-def test_repeated_text_is_told_with_where_it_is_repeated_most(make_record: Callable[..., Record]) -> None:
-    passes = {500: 0.4, 2000: 1.6, 4000: 3.25}
+def test_repeated_text_is_told_with_where_it_is_repeated_most(make_record: Make) -> None:
+    passes = {500: 0.4, 1000: 1.0, 2000: 1.6, 4000: 3.25}
     records = [make_record(length=length, prompt={"tokens": 1, "corpus_passes": n}) for length, n in passes.items()]
-    [told] = corpus_notes(records)
-    assert told.startswith("the corpus is shorter than 2 of 3 prompts")
-    assert "up to 3.2 times over at 4k tokens" in told
 
-
-def test_nothing_is_said_where_no_text_is_repeated(make_record: Callable[..., Record]) -> None:
-    assert not list(corpus_notes([make_record(prompt={"corpus_passes": 1.0}), make_record(prompt={})]))
+    (note,) = run_report(records).notes
+    assert note.startswith("the corpus is shorter than 2 of 4 prompts")
+    assert "up to 3.2 times over at 4k tokens" in note
+    assert run_report(records[:2]).notes == ()

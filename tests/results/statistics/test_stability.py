@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
 
 from needlework.core.record import Record
-from needlework.results.statistics.run_facts import Flips, stability_of
-
-Make = Callable[..., Record]
-FIRST = {"outcome": "wrong", "score": 0.0, "response": {"text": "9"}}
+from needlework.results.files.json_files import json_text
+from needlework.results.statistics.run_facts import Flips
+from needlework.results.statistics.run_report import run_report
 
 
 @pytest.mark.parametrize(
@@ -25,16 +25,17 @@ FIRST = {"outcome": "wrong", "score": 0.0, "response": {"text": "9"}}
     ],
 )
 def test_a_flip_is_another_text_and_another_outcome_or_score(
-    make_record: Make, text: str, outcome: str, score: float | None, flips: Flips
+    make_record: Callable[..., Record], text: str, outcome: str, score: float | None, flips: Flips
 ) -> None:
     again = {"how": "warm", "text": text, "outcome": outcome, "score": score}
-    record = make_record(**FIRST, details={"stability": [again]})
-    found = stability_of([record])
+    record = make_record(outcome="wrong", score=0.0, response={"text": "9"}, details={"stability": [again]})
+    report = run_report([record])
 
-    assert found is not None
-    assert found.flips == found.by_how["warm"] == flips
-    assert found.flipped == ((record.id,) if flips.texts else ())
-
-
-def test_no_probe_is_no_finding(make_record: Make) -> None:
-    assert stability_of([make_record()]) is None
+    assert report.stability is not None
+    assert report.stability.flips == report.stability.by_how["warm"] == flips
+    assert report.stability.flipped == ((record.id,) if flips.texts else ())
+    assert json.loads(json_text(report))["stability"]["flips"]["asked"] == flips.asked
+    assert report.notes[0].startswith(
+        f"stability: 1 cells asked again {flips.asked} times (warm {flips.asked}): the text"
+    )
+    assert run_report([make_record()]).stability is None

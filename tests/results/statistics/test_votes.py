@@ -37,76 +37,54 @@ def test_the_answer_that_is_most_like_the_others_is_elected(answers: list[str], 
 
 @given(st.lists(st.text(max_size=20), min_size=1, max_size=6))
 def test_some_answer_is_elected_and_a_majority_always_wins(answers: list[str]) -> None:
+    majority = ["Oruro"] * (len(answers) + 1) + answers
+
     assert 0 <= medoid(answers) < len(answers)
-    assert (["Oruro"] * (len(answers) + 1) + answers)[medoid(["Oruro"] * (len(answers) + 1) + answers)] == "Oruro"
+    assert majority[medoid(majority)] == "Oruro"
 
 
-def series(*hits: str, question: int = 0, depth: float = 25.0) -> list[Record]:
-    """`+` and `-` for each repeat."""
-    return [
-        asked(question, "found" if hit == "+" else "wrong", depth=depth, repeat=repeat)
-        for repeat, hit in enumerate("".join(hits))
-    ]
+def series(hits: str, question: int = 0, depth: float = 25.0) -> list[Record]:
+    """`+`, `-`, or `!` for an error, for each repeat."""
+    outcomes = {"+": "found", "-": "wrong", "!": "error"}
+    return [asked(question, outcomes[hit], depth=depth, repeat=repeat) for repeat, hit in enumerate(hits)]
 
 
-def one(records: list[Record], of: int, *place: object) -> Vote:
-    (found,) = [each for each in votes(records, of) if (each.ways, each.depth) == place]
-    return found
+def vote_of(records: list[Record], ways: str = "fixed", depth: float | None = 25.0) -> Vote:
+    (vote,) = [each for each in votes(records, 3) if (each.ways, each.depth) == (ways, depth)]
+    return vote
 
 
 def test_a_majority_of_right_answers_beats_a_single_one() -> None:
-    records = [record for q in range(12) for record in series("++-" if q else "---", question=q)]
-    vote = one(records, 3, "fixed", 25.0)
+    vote = vote_of([record for q in range(12) for record in series("++-" if q else "---", question=q)])
 
-    assert (vote.n, vote.of, vote.arm) == (12, 3, "whole")
-    assert vote.voted.value == pytest.approx(11 / 12)
-    assert vote.single.value == pytest.approx(22 / 36)
-    assert (vote.voted.n, vote.single.n) == (12, 36)
+    assert (vote.n, vote.of, vote.arm, vote.voted.n, vote.single.n) == (12, 3, "whole", 12, 36)
     assert vote.gain is not None
-    assert vote.gain.mean == pytest.approx(11 / 36)
+    assert (vote.voted.value, vote.single.value, vote.gain.mean) == pytest.approx((11 / 12, 22 / 36, 11 / 36))
     assert vote.gain.clusters == 12
 
 
-def test_a_vote_costs_as_many_requests_as_answers_and_a_rest_of_repeats_is_left_out() -> None:
-    vote = one(series("+++---++"), 3, "fixed", 25.0)
+def test_a_rest_of_repeats_and_a_group_with_an_answer_that_has_no_score_are_left_out() -> None:
+    rest, error = vote_of(series("+++---++")), vote_of(series("++!"))
 
-    assert (vote.n, vote.requests, vote.tokens) == (2, 6, 6 * (8000 - 64 + 4))
-
-
-def test_a_group_with_an_answer_that_has_no_score_is_left_out_and_counted() -> None:
-    records = series("++")
-    records.append(asked(0, "error", depth=25.0, repeat=2))
-    vote = one(records, 3, "fixed", 25.0)
-
-    assert (vote.n, vote.incomplete, vote.requests, vote.voted.value) == (0, 1, 0, None)
+    assert (rest.n, rest.requests, rest.tokens) == (2, 6, 6 * (8000 - 64 + 4))
+    assert (error.n, error.incomplete, error.requests, error.voted.value) == (0, 1, 0, None)
+    assert votes(series("+++"), 0) == document_statistics(series("+++"))[0].votes == (), "nobody asked for votes"
 
 
 def test_the_answer_document_moves_or_stays_where_it_is() -> None:
     """At depth 0 every order fails; a vote over three depths has two right answers."""
     hits = {0.0: "---", 25.0: "+++", 50.0: "+++"}
     records = [record for depth, hit in hits.items() for record in series(hit, depth=depth)]
+    moved, fixed, control = vote_of(records, "moved", None), vote_of(records, "fixed", None), vote_of(records)
 
-    moved, fixed, control = (
-        one(records, 3, "moved", None),
-        one(records, 3, "fixed", None),
-        one(records, 3, "fixed", 25.0),
-    )
     assert (moved.n, moved.voted.value) == (3, 1.0)
-    assert fixed.n == 3
-    assert fixed.voted.value == pytest.approx(2 / 3)
+    assert (fixed.n, fixed.voted.value) == (3, pytest.approx(2 / 3))
     assert (control.n, control.voted.value) == (1, 1.0)
     assert moved.single.value == fixed.single.value == pytest.approx(2 / 3)
 
 
-def test_nothing_votes_unless_it_is_asked_for() -> None:
-    assert votes(series("+++"), 0) == ()
-    (found,) = document_statistics(series("+++"))
-    assert found.votes == ()
-
-
 def test_the_table_tells_gain_and_cost() -> None:
-    found = document_statistics(series("++-", question=0) + series("+++", question=1), 3)
-    lines = section_lines(document_sections(found))
+    lines = section_lines(document_sections(document_statistics(series("++-") + series("+++", question=1), 3)))
 
     (row,) = [line.split() for line in lines if line.strip().startswith("doc_position")]
     assert row[-2:] == ["6", "47,640"]
@@ -116,11 +94,12 @@ def test_the_table_tells_gain_and_cost() -> None:
 VECTORS = {"Oruro": (1.0, 0.0), "the city of silver": (0.1, 1.0), "Potosi": (0.0, 1.0), "zero": (0.0, 0.0)}
 
 
-def vectors(tmp_path: Path, texts: Iterable[str] = VECTORS) -> AnswerVectors:
-    write_vectors(tmp_path, "st:planted", {text: np.array(VECTORS[text], np.float32) for text in texts})
-    found = read_vectors(tmp_path)
-    assert found is not None
-    return found
+def vectors(folder: Path, texts: Iterable[str] = VECTORS) -> AnswerVectors:
+    folder.mkdir(parents=True, exist_ok=True)
+    write_vectors(folder, "st:planted", {text: np.array(VECTORS[text], np.float32) for text in texts})
+    table = read_vectors(folder)
+    assert table is not None
+    return table
 
 
 @pytest.mark.parametrize(
@@ -139,20 +118,17 @@ def test_answers_that_mean_the_same_elect_each_other_by_their_vectors(
     assert medoid(answers, vectors(tmp_path)) == elected
 
 
-def test_where_a_vector_is_missing_all_vote_by_words(tmp_path: Path) -> None:
+def test_where_a_vector_is_missing_all_vote_by_words_and_shards_have_those_of_the_run(tmp_path: Path) -> None:
     records = [record for q in range(3) for record in series("++-", question=q)]
-    assert {vote.by for vote in votes(records, 3, vectors(tmp_path))} == {"st:planted"}
-    assert {vote.by for vote in votes(records, 3, vectors(tmp_path, ["Oruro"]))} == {"words"}
+    assert {vote.by for vote in votes(records, 3, vectors(tmp_path / "run"))} == {"st:planted"}
+    assert {vote.by for vote in votes(records, 3, vectors(tmp_path / "less", ["Oruro"]))} == {"words"}
 
-
-def test_the_vectors_of_shards_are_those_of_the_run(tmp_path: Path) -> None:
     for shard, text in (("1-of-2", "Oruro"), ("2-of-2", "Potosi")):
-        (tmp_path / "shards" / shard).mkdir(parents=True)
         vectors(tmp_path / "shards" / shard, [text])
-    found = read_vectors(tmp_path)
-    assert found is not None
-    assert found.of(["Oruro", "Potosi"]) is not None
-    assert found.of(["Oruro", "zero"]) is None
+    merged = read_vectors(tmp_path)
+    assert merged is not None
+    assert merged.of(["Oruro", "Potosi"]) is not None
+    assert merged.of(["Oruro", "zero"]) is None
 
 
 def test_a_file_of_vectors_that_is_damaged_is_none(tmp_path: Path) -> None:

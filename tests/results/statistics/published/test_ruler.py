@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from needlework.core.record import record_of
@@ -9,12 +11,12 @@ from needlework.results.files.json_files import json_text
 from needlework.results.report.section import section_lines
 from needlework.results.report.suites import ruler_sections
 from needlework.results.statistics.run_report import run_report
-from needlework.results.statistics.suites.ruler import TASKS, ruler_object, ruler_tables, weighted
+from needlework.results.statistics.suites.ruler import TASKS, ruler_tables, weighted
 from tests.parity.cases import cases
 from tests.results.changed import changed
 
 
-def records(scores, *, length=4096, repeats=1, language="en", **fields):
+def records(scores, *, length=4096, repeats=1, **fields):
     """A record for each task (all, or those of a mapping), with the task's score; a score of None is an error."""
     scores = dict.fromkeys(TASKS, scores) if not isinstance(scores, dict) else scores
     return [
@@ -24,14 +26,14 @@ def records(scores, *, length=4096, repeats=1, language="en", **fields):
                 "model": "m",
                 "task": task,
                 "needle": "words",
-                "language": language,
+                "language": "en",
                 "length": length,
                 "depth": None,
                 "repeat": repeat,
-                "outcome": "error" if score is None else "found" if score == 1 else "partial" if score else "wrong",
                 "score": score,
-                "scorer": "ruler_part" if "qa" in task else "ruler_all",
                 "reference": {},
+                "outcome": "error" if score is None else "found" if score == 1 else "partial" if score else "wrong",
+                "scorer": "ruler_part" if "qa" in task else "ruler_all",
                 "details": {"score": {"strict": (score or 0) / 2}},
             }
             | fields
@@ -41,23 +43,26 @@ def records(scores, *, length=4096, repeats=1, language="en", **fields):
     ]
 
 
+def length_of(rows):
+    (table,) = ruler_tables(rows)
+    (row,) = table.lengths
+    return row
+
+
 def test_the_mean_weighs_every_task_the_same():
-    asked = records(1.0, repeats=2) + records(1.0, repeats=5)[2:5]
-    wrong = records({"ruler_vt": 0.0}, repeats=2)
-    (table,) = ruler_tables([each for each in asked if each.task != "ruler_vt"] + wrong)
-    (at,) = table.lengths
-    assert at.mean == pytest.approx(12 / 13)
-    assert at.strict == pytest.approx(6 / 13)
-    assert at.low < at.mean < at.high
-    assert table.increasing is table.decreasing is None
+    right = records(1.0, repeats=2) + records(1.0, repeats=5)[2:5]
+    row = length_of([each for each in right if each.task != "ruler_vt"] + records({"ruler_vt": 0.0}, repeats=2))
+
+    assert (row.mean, row.strict) == pytest.approx((12 / 13, 6 / 13))
+    assert row.low < row.mean < row.high
 
 
 def test_a_length_without_all_13_tasks_has_no_mean_and_says_which_are_missing():
-    some = dict.fromkeys(TASKS[:-1], 1.0) | {"ruler_fwe": None}
-    (table,) = ruler_tables(records(some))
-    (at,) = table.lengths
-    assert (at.mean, at.strict, at.missing, at.unscored) == (None, None, ("ruler_fwe", "ruler_qa_2"), 1)
-    assert section_lines(ruler_sections([table])) == [
+    some = records(dict.fromkeys(TASKS[:-1], 1.0) | {"ruler_fwe": None})
+    row = length_of(some)
+
+    assert (row.mean, row.strict, row.missing, row.unscored) == (None, None, ("ruler_fwe", "ruler_qa_2"), 1)
+    assert section_lines(ruler_sections(ruler_tables(some))) == [
         "RULER · m · en",
         "  score: the mean of 13 tasks, each weighing the same",
         "  length  score %   n  unscored",
@@ -66,26 +71,27 @@ def test_a_length_without_all_13_tasks_has_no_mean_and_says_which_are_missing():
     ]
 
 
-def test_answers_cut_off_before_anything_right_count_as_0():
-    cut = records(1.0, repeats=2)
-    cut[0] = changed(cut[0], outcome="censored", score=None)
-    (table,) = ruler_tables(cut)
-    (at,) = table.lengths
-    assert at.mean == pytest.approx((12 + 0.5) / 13)
-    assert (at.n, at.cut, at.unscored) == (26, 1, 0)
+def test_answers_cut_off_before_anything_right_count_as_0_and_unclear_strict_scores_do_not():
+    rows = records(1.0, repeats=2)
+    rows[0] = changed(rows[0], details={"score": {"strict": None}})
+    assert length_of(rows).strict == pytest.approx(0.5)
+
+    rows[0] = changed(rows[0], outcome="censored", score=None)
+    row = length_of(rows)
+    assert row.mean == pytest.approx((12 + 0.5) / 13)
+    assert (row.n, row.cut, row.unscored) == (26, 1, 0)
 
 
 def test_controls_and_other_tasks_are_left_out():
-    control = records(0.0, reference={"control": "focused"})
     other = records({"niah": 0.0})
-    (table,) = ruler_tables(records(1.0) + control + other)
-    assert table.lengths[0].mean == 1
+
+    assert length_of(records(1.0) + records(0.0, reference={"control": "focused"}) + other).mean == 1
     assert ruler_tables(other) == ()
 
 
-def test_lines_of_a_whole_table():
-    (table,) = ruler_tables(records(1.0, length=4000, repeats=40) + records(0.5, length=8000, repeats=40))
-    assert section_lines(ruler_sections([table]), ascii_only=True) == [
+def test_the_whole_table_is_printed_and_written():
+    rows = records(1.0, length=4000, repeats=40) + records(0.5, length=8000, repeats=40)
+    assert section_lines(ruler_sections(ruler_tables(rows)), ascii_only=True) == [
         "RULER | m | en",
         "  score: the mean of 13 tasks, each weighing the same",
         "  length  score %  95 % interval  strict %    n",
@@ -94,18 +100,19 @@ def test_lines_of_a_whole_table():
         "  wAvg(inc) 66.7, wAvg(dec) 83.3",
         "  effective length, score >= 85.6 %: 4k, 95 % interval 4k",
     ]
+    written, none = (json.loads(json_text(run_report(each)))["ruler"] for each in (records(1.0, repeats=30), []))
+    assert (written[0]["effective_length"], written[0]["increasing"], none) == (">= 4096 (longest tested)", None, [])
 
 
-def test_languages_have_tables_of_their_own_and_scorers_are_named():
+def test_languages_and_two_tests_of_one_task_have_tables_of_their_own_and_scorers_are_named():
     tables = ruler_tables(records(1.0) + records(1.0, language="zh", scorer="match"))
     assert [(table.language, table.scorers) for table in tables] == [("en", ()), ("zh", ("match",))]
     assert section_lines(ruler_sections(tables))[-1] == "  scored by match, not as RULER does"
 
-
-def test_the_table_is_in_results_json():
-    assert '"ruler": []' in json_text(run_report([]))
-    (shown,) = ruler_object(ruler_tables(records(1.0, repeats=30)))
-    assert shown["effective_length"] == ">= 4096 (longest tested)"
+    first, *others = records(1.0)
+    tests = [changed(first, task=f"{first.task}@test_{name}", score=score) for name, score in (("a", 1.0), ("b", 0.0))]
+    models = [(table.model, table.lengths[0].mean) for table in ruler_tables([*tests, *others])]
+    assert models == [("m (test_a)", 1.0), ("m (test_b)", pytest.approx(12 / 13))]
 
 
 def test_weighted_means_of_the_published_table() -> None:
@@ -121,26 +128,3 @@ def test_weighted_means_of_the_published_table() -> None:
                 assert weighted(scores, increasing=increasing) == pytest.approx(published, abs=0.1), row["model"]
                 checked += 1
     assert checked > 40
-
-
-def test_two_tests_of_one_task_have_a_table_each():
-    once = records(1.0)
-    both = [
-        changed(each, task=f"{each.task}@test_{name}", score=score)
-        for each in once[:1]
-        for name, score in (("a", 1.0), ("b", 0.0))
-    ]
-    tables = ruler_tables([*both, *once[1:]])
-
-    assert [(table.model, table.lengths[0].mean) for table in tables] == [
-        ("m (test_a)", 1.0),
-        ("m (test_b)", pytest.approx(12 / 13)),
-    ]
-
-
-def test_what_is_unclear_to_the_strict_rule_is_left_out_of_its_mean():
-    asked = records(1.0, repeats=2)
-    asked[0] = changed(asked[0], details={"score": {"strict": None}})
-    (table,) = ruler_tables(asked)
-
-    assert table.lengths[0].strict == pytest.approx(0.5)

@@ -16,57 +16,69 @@ from needlework.results.statistics.suites.ruler import TASKS
 from needlework.results.statistics.summary_sentence import headline_of
 from tests.results.changed import changed
 
-MakeRecord = Callable[..., Record]
-Scored = Callable[[str, str], bool]
+Make = Callable[..., Record]
 
 
-@pytest.fixture
-def needlebench(make_record: MakeRecord, tmp_path: Path) -> Callable[..., str]:
-    """The sentence of a run of a NeedleBench preset; `right`: by task and needle; `asked`: which tasks were."""
-
-    def say(right: Scored, asked: tuple[str, ...] = (), **options: str) -> str:
-        found = resolve_settings({"model": ["mock"], "repeats": "2"} | options, {}, tmp_path)
-        records = [
-            make_record(
-                **{name: getattr(cell, name) for name in ("task", "needle", "length", "depth", "repeat")},
-                outcome="found" if right(cell.task, cell.needle) else "wrong",
-            )
-            for series in grid(found)
-            for cell in series.cells
-            if not asked or cell.task in asked
-        ]
-        return headline_of(run_report(records, design=design_of(found))).sentence
-
-    return say
+def sentence(records: list[Record]) -> str:
+    return headline_of(run_report(records)).sentence
 
 
-def test_needlebench_has_its_overall_score_and_its_three_parts(needlebench: Callable[..., str]) -> None:
-    small = {"preset": "needlebench-v1-4k", "lengths": "1k,2k", "depths": "0,50"}
-    told = needlebench(lambda task, _: task != "parallel", **small)
-    assert told.startswith("mock scores 70.0 %")  # 0.4 S-RT + 0.3 M-RT + 0.3 M-RS
-    assert told.endswith(
-        " as NeedleBench's overall score (v1-4k); S-RT 100 %, M-RT 0 %, M-RS 100 %;"
-        " not as published: lengths, depths, repeats."
-    )
-    lacking = needlebench(lambda *_: True, asked=("niah",), **small)
-    assert "no overall score of NeedleBench (v1-4k): it lacks M-RT-EN: 4 of 4 trials not run and" in lacking
-    assert lacking.startswith("mock scores 100 %")
+SMALL = {"preset": "needlebench-v1-4k", "lengths": "1k,2k", "depths": "0,50"}
+ATC = {"preset": "needlebench-v2-atc", "lengths": "32k"}
 
 
-def test_the_ancestral_trace_says_how_long_a_chain_may_be(needlebench: Callable[..., str]) -> None:
-    short = needlebench(
-        lambda _, needle: needle.endswith("_zh") or int(needle.removeprefix("n")) <= 16,
-        preset="needlebench-v2-atc",
-        lengths="32k",
-    )
-    assert short.startswith(
-        "mock follows chains of up to 16 statements in English and of 512 statements or more in Chinese"
-    )
-    none = needlebench(lambda *_: False, preset="needlebench-v2-atc", lengths="32k", language="en")
-    assert none.startswith("mock follows chains of no length in English")
+@pytest.mark.parametrize(
+    ("right", "tasks", "options", "parts"),
+    [
+        (
+            lambda task, _: task != "parallel",
+            (),
+            SMALL,
+            [
+                "mock scores 70.0 %",  # 0.4 S-RT + 0.3 M-RT + 0.3 M-RS
+                (
+                    " as NeedleBench's overall score (v1-4k); S-RT 100 %, M-RT 0 %, M-RS 100 %;"
+                    " not as published: lengths, depths, repeats."
+                ),
+            ],
+        ),
+        (
+            lambda *_: True,
+            ("niah",),
+            SMALL,
+            [
+                "mock scores 100 %",
+                "no overall score of NeedleBench (v1-4k): it lacks M-RT-EN: 4 of 4 trials not run and",
+            ],
+        ),
+        (
+            lambda _, needle: needle.endswith("_zh") or int(needle.removeprefix("n")) <= 16,
+            (),
+            ATC,
+            ["mock follows chains of up to 16 statements in English and of 512 statements or more in Chinese"],
+        ),
+        (lambda *_: False, (), ATC | {"language": "en"}, ["mock follows chains of no length in English"]),
+    ],
+)
+def test_needlebench_has_its_overall_score_its_parts_and_the_longest_chain(
+    make_record: Make, tmp_path: Path, right: Callable[[str, str], bool], tasks: tuple[str, ...],
+    options: dict[str, str], parts: list[str],
+) -> None:  # fmt: skip
+    settings = resolve_settings({"model": ["mock"], "repeats": "2"} | options, {}, tmp_path)
+    cells = [cell for series in grid(settings) for cell in series.cells if not tasks or cell.task in tasks]
+    records = [
+        make_record(
+            **{name: getattr(cell, name) for name in ("task", "needle", "length", "depth", "repeat")},
+            outcome="found" if right(cell.task, cell.needle) else "wrong",
+        )
+        for cell in cells
+    ]
+    told = headline_of(run_report(records, design=design_of(settings))).sentence
+    assert told.startswith(parts[0])
+    assert parts[-1] in told
 
 
-def ruler(make_record: MakeRecord, wrong: dict[int, int]) -> list[Record]:
+def ruler(make_record: Make, wrong: dict[int, int]) -> list[Record]:
     """Four samples of each of RULER's tasks at each length, so many tasks of which are wrong."""
     return [
         make_record(task=task, length=length, repeat=at, outcome="wrong" if number < bad else "found")
@@ -76,59 +88,48 @@ def ruler(make_record: MakeRecord, wrong: dict[int, int]) -> list[Record]:
     ]
 
 
-def test_rulers_mean_is_said_where_every_task_has_a_score_and_no_other_task_was_asked(make_record: MakeRecord) -> None:
+def test_rulers_mean_is_said_where_every_task_has_a_score_and_no_other_task_was_asked(make_record: Make) -> None:
     records = ruler(make_record, {4000: 1})
-    assert " at 4k as RULER's mean of 13 tasks; from 0 % on " in headline_of(run_report(records)).sentence
-    assert "RULER" not in headline_of(run_report(records[4:])).sentence
-    assert "RULER's mean" not in headline_of(run_report([*records, make_record(task="chain")])).sentence
+    assert " at 4k as RULER's mean of 13 tasks; from 0 % on " in sentence(records)
+    assert "RULER" not in sentence(records[4:])
+    assert "RULER's mean" not in sentence([*records, make_record(task="chain")])
+    several = sentence(ruler(make_record, {4000: 0, 8000: 1, 16000: 9}))
+    assert "; by the means alone it holds RULER's 85.6 % up to 8k tokens;" in several
 
 
-def test_rulers_effective_length_is_said_of_several_lengths(make_record: MakeRecord) -> None:
-    told = headline_of(run_report(ruler(make_record, {4000: 0, 8000: 1, 16000: 9}))).sentence
-    assert "; by the means alone it holds RULER's 85.6 % up to 8k tokens;" in told
-
-
-def test_two_models_have_their_published_scores_beside_each_other(make_record: MakeRecord) -> None:
+def test_two_models_have_their_published_scores_beside_each_other(make_record: Make) -> None:
     records = ruler(make_record, {4000: 0}) + [changed(each, model="b") for each in ruler(make_record, {4000: 13})]
-    assert headline_of(run_report(records)).sentence.startswith("2 models, scores in percent: b 0 (")
-    once = [record for record in records if not record.repeat]
-    assert headline_of(run_report(once)).sentence == (
+    assert sentence(records).startswith("2 models, scores in percent: b 0 (")
+    assert sentence([record for record in records if not record.repeat]) == (
         "2 models, scores in percent: b 0, mock 100; not all of them have an interval: none is shown to be best."
     )
 
 
-def longbench(make_record: MakeRecord, task: str, number: int, *, right: bool) -> Record:
+def longbench(make_record: Make, task: str, number: int, *, right: bool) -> Record:
     reference = {"answers": ["A"], "chance": 0.25, "difficulty": "easy" if number % 2 else "hard"}
     details = {"score": {"letter": "A", "as_authors": float(right or number == 0)}}
-    return make_record(
-        task=task, needle=f"q{number}", repeat=number, outcome="found" if right else "wrong",
-        reference=reference, details=details,
-    )  # fmt: skip
+    fields = {"outcome": "found" if right else "wrong", "reference": reference, "details": details}
+    return make_record(task=task, needle=f"q{number}", repeat=number, **fields)
 
 
-def test_longbench_v2_says_the_authors_rule_closed_book_and_difficulty(make_record: MakeRecord) -> None:
+def test_longbench_v2_says_the_authors_rule_closed_book_and_difficulty(make_record: Make) -> None:
     records = [longbench(make_record, "longbench_v2", n, right=n % 2 == 1) for n in range(20)]
-    records += [longbench(make_record, "longbench_v2_closed_book", n, right=n < 5) for n in range(20)]
-    told = headline_of(run_report(records)).sentence
+    told = sentence(records + [longbench(make_record, "longbench_v2_closed_book", n, right=n < 5) for n in range(20)])
     assert told.startswith("mock scores 50.0 % (95 % sure: ")
     assert told.endswith(
         " on LongBench v2 (by its authors' rule 55.0 %); 25.0 % without the documents; easy 100 %, hard 0 %."
     )
 
 
-def test_languages_of_one_task_are_named_and_a_length_that_nothing_shows_is_not_said_first(
-    make_record: MakeRecord,
-) -> None:
+def test_languages_of_one_task_are_named_and_a_length_that_nothing_shows_is_not_said_first(make_record: Make) -> None:
     both = [
-        make_record(needle=f"pizza{language}", language=language.removeprefix("_") or "en", repeat=n,
-                    outcome="found" if n or not language else "wrong")
-        for language in ("", "_zh")
+        make_record(needle=needle, language=language, repeat=n, outcome="found" if n or language == "en" else "wrong")
+        for needle, language in (("pizza", "en"), ("pizza_zh", "zh"))
         for n in range(4)
-    ]  # fmt: skip
-    assert headline_of(run_report(both)).sentence.endswith("; 75.0 % in Chinese, 100 % in English.")
+    ]
+    assert sentence(both).endswith("; 75.0 % in Chinese, 100 % in English.")
 
-    unsure = [make_record(length=n, repeat=k, outcome="found" if k % 4 else "wrong") for n in (1000, 2000)
-              for k in range(24)]  # fmt: skip
-    told = headline_of(run_report(unsure)).sentence
-    assert told.startswith("mock scores 75.0 %")
-    assert told.endswith("; holds RULER's 85.6 % at no length by its scores (nothing about it is 95 % sure yet).")
+    unsure = sentence([make_record(length=n, repeat=k, outcome="found" if k % 4 else "wrong") for n in (1000, 2000)
+                       for k in range(24)])  # fmt: skip
+    assert unsure.startswith("mock scores 75.0 %")
+    assert unsure.endswith("; holds RULER's 85.6 % at no length by its scores (nothing about it is 95 % sure yet).")

@@ -1,0 +1,135 @@
+"""What a run is based on, what went wrong in it, and what to run next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from needlework.core.record import Record
+from needlework.results.statistics.run_facts import run_facts
+from needlework.results.statistics.run_followup import NextRun
+from needlework.results.statistics.run_report import run_report
+from needlework.results.statistics.summary_sentence import headline_of
+from tests.results.document_records import asked
+
+Make = Callable[..., Record]
+
+
+@pytest.mark.parametrize(
+    ("needles", "basis"),
+    [
+        (("doc0_q0", "doc0_q1", "doc1_q0"), "3 trials of 3 questions on 2 independent documents"),
+        (("doc0_q0", "doc0_q1"), "2 trials of 2 questions on 1 independent document"),
+        (("doc0_q0", "doc1_q0"), "2 trials of 2 independent questions"),
+        # A retriever is asked the same questions.
+        (
+            ("doc0_q0", "doc0_q0_bm25", "doc0_q1", "doc0_q1_bm25"),
+            "4 trials of 2 questions on 1 independent document",
+        ),
+    ],
+)
+def test_questions_on_one_document_are_told_with_their_documents(
+    make_record: Make, needles: tuple[str, ...], basis: str
+) -> None:
+    records = [make_record(task="leval_tpo", needle=needle, depth=None) for needle in needles]
+    assert headline_of(run_report(records)).rests == basis
+
+
+@pytest.mark.parametrize(
+    ("messages", "faults"),
+    [
+        # Reasons that differ in numbers are one.
+        (["no answer in 3.1 s", "no answer in 3.1 s", "no answer in 4 s"], ["3 of 3: no answer in 3.1 s"]),
+        # A server that says something else each time has one reason; few wordings are reasons of their own.
+        (
+            [
+                *(f"the answer is not JSON: '{each}'" for each in ("ab", "cd", "cd", "ef", "gh")),
+                *(f"no answer: BadStatusLine: {each}" for each in "abcd"),
+                *(f"HTTP {status}: {each}" for status, each in ((500, "a"), (500, "b"), (503, "c"), (503, "d"))),
+            ],
+            [
+                "5 of 13: the answer is not JSON: 'cd' (of 4 that begin like it)",
+                "4 of 13: no answer: BadStatusLine: a (of 4 that begin like it)",
+                *(f"1 of 13: HTTP {each}" for each in ("500: a", "500: b", "503: c", "503: d")),
+            ],
+        ),
+        (
+            ["HTTP 500: out of memory", "HTTP 500: out of memory", "HTTP 500: no lock"],
+            ["2 of 3: HTTP 500: out of memory", "1 of 3: HTTP 500: no lock"],
+        ),
+    ],
+)
+def test_a_fault_that_comes_in_many_wordings_is_one(make_record: Make, messages: list[str], faults: list[str]) -> None:
+    records = [
+        make_record(repeat=at, outcome="error", error={"kind": "server", "message": message})
+        for at, message in enumerate(messages)
+    ]
+    assert [fault.text for fault in headline_of(run_report(records)).faults] == faults
+
+
+def test_errors_are_told_with_their_reasons(make_record: Make) -> None:
+    errors = [make_record(repeat=i, outcome="error", error={"message": f"reply {i}: no `reason`"}) for i in range(3)]
+    told = headline_of(run_report([*errors, make_record(repeat=9, outcome="invalid", why="cut by the server")]))
+    assert told.sentence == (
+        "mock has no score: 1 of 4 questions were not read as they were sent; 3 of 4 questions failed."
+    )
+    assert [fault.text for fault in told.faults] == ["3 of 4: reply 0: no `reason`", "1 of 4: cut by the server"]
+    assert told.rests == "4 trials of 4 independent questions; 4 without a score (1 invalid, 3 error)"
+
+
+PROOF = "to prove a length, as far as every answer is right"
+HALF = "for an interval half as wide"
+
+
+@pytest.mark.parametrize(
+    ("right", "of", "expected"),
+    [
+        ({1000: 5, 4000: 2}, 5, NextRun(PROOF, 24)),
+        ({1000: 3, 4000: 2}, 5, NextRun("to decide the length", 13)),  # what is wrong is no proof, however often
+        ({1000: 1}, 1, NextRun("for an interval: one sample has none", 2)),
+        ({1000: 9}, 9, NextRun(HALF, 36)),
+        ({1000: 40, 4000: 40}, 40, None),
+    ],
+)
+def test_more_repeats_are_the_fewest_that_are_enough(
+    make_record: Make, right: dict[int, int], of: int, expected: NextRun | None
+) -> None:
+    records = [make_record(length=length, repeat=i, outcome="found" if i < count else "wrong")
+               for length, count in right.items() for i in range(of)]  # fmt: skip
+    assert headline_of(run_report(records)).next_run == expected
+
+
+def test_repeats_of_several_samples_are_no_multiple_of_those_so_far(make_record: Make) -> None:
+    records = [
+        make_record(length=length, repeat=sample % 2, reference={"sample": sample})
+        for length in (1000, 4000)
+        for sample in range(10)
+    ]
+    assert headline_of(run_report(records)).next_run == NextRun(PROOF, 5)
+
+
+def test_repeats_are_counted_from_the_command_and_not_from_an_older_session(make_record: Make) -> None:
+    def next_run(records: list[Record], repeats: int | None = None) -> NextRun | None:
+        manifest = {"suites": [{"task": "niah", "repeats": repeats}]} if repeats else {}
+        return headline_of(run_report(records, facts=run_facts(manifest, "r"))).next_run
+
+    repeats = {500: 4, 1000: 2, 2000: 4}
+    records = [make_record(length=length, repeat=at) for length, count in repeats.items() for at in range(count)]
+    assert next_run(records, 2) == NextRun(PROOF, 24)
+    assert next_run(records, 24) is None
+    assert next_run(records[:4], 2) == NextRun(HALF, 8)
+    assert next_run(records[:4]) == NextRun(HALF, 16)
+
+
+def test_a_limit_is_what_stands_in_the_way_of_a_surer_score(make_record: Make) -> None:
+    records = [make_record(repeat=i, outcome=outcome) for i, outcome in enumerate(("found", "wrong"))]
+    told = headline_of(run_report(records, facts=run_facts({"options": {"limit": 2.0}}, "first")))
+    assert told.next_run == NextRun("the same command with --run-name first without --limit 2")
+
+
+def test_a_question_counts_once_however_its_answer_is_taken_out() -> None:
+    absent = [asked(question, task="doc_absent", arm=arm) for question in range(4) for arm in ("absent", "near")]
+    told = headline_of(run_report(absent)).next_run
+    assert told is not None
+    assert told.what.startswith("ask more than 4 questions")
