@@ -6,13 +6,14 @@ Nothing of a walk is simulated but the answers: the walk is the one of `--adapti
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special
 
-from needlework.results.adaptive.design import BASE_LOOK, Mode, absolute, measured, relative, unit_of
+from needlework.results.adaptive.design import BASE_LOOK, Mode, SearchDesign, absolute, measured, relative, unit_of
 from needlework.results.adaptive.walk import Seen, walk
 from needlework.results.statistics.effective_length import RULER_THRESHOLD as BAR
 from needlework.results.statistics.intervals import counts_of, exact_ends
@@ -40,16 +41,15 @@ LEAST_FAVOURABLE: dict[str, Curve] = {
 def ruler_curves() -> list[Curve]:
     """The 43 models of RULER's table that have all of its six lengths, 4k to 128k, and beyond them the trend of their
     last four lengths on the logit scale."""
-    found = []
+    curves = []
     for row in cases("ruler/leaderboard_table"):
         scores = [row["scores"].get(length) for length in ("4K", "8K", "16K", "32K", "64K", "128K")]
         if None not in scores:
             known = np.clip(np.array(scores, dtype=float) / 100, 0.01, 0.995)
             last = special.logit(known[-4:])
             fall = min(0.0, float(np.polyfit(range(4), last, 1)[0]))
-            beyond = special.expit(last[-1] + fall * np.arange(1, 4))
-            found.append(tuple(map(float, (*known, *beyond))))
-    return found
+            curves.append(tuple(map(float, (*known, *special.expit(last[-1] + fall * np.arange(1, 4))))))
+    return curves
 
 
 Scores = npt.NDArray[np.float64]
@@ -57,14 +57,13 @@ Draw = Callable[[np.random.Generator, float, int], Scores]
 """Scores of so many samples at a length of some mean, each at one depth, all depths equally often."""
 
 
-@dataclass(frozen=True, slots=True)
-class Simulated:
-    """Shares of runs whose statement is wrong, and means over runs: tokens, width of the bracket in lengths, turns."""
+class Simulated(NamedTuple):
+    """Means over runs."""
 
-    wrong: float
+    wrong: float  # share of runs whose statement is wrong
     tokens: float
-    width: float
-    narrow: float
+    width: float  # of the bracket, in lengths
+    narrow: float  # share of brackets of one doubling
     turns: float
 
 
@@ -82,8 +81,7 @@ def middle_lost(rng: np.random.Generator, mean: float, count: int) -> Scores:
     """Hits and misses of a model that is two logits worse in the middle, and for needles that are harder or easier."""
     depth = np.tile(np.linspace(-1, 1, DEPTHS), -(-count // DEPTHS))[:count]
     luck = rng.standard_normal(count)
-    shift = _shift(round(mean, 6))
-    return (rng.random(count) < special.expit(shift + 2 * np.abs(depth) + luck)).astype(float)
+    return (rng.random(count) < special.expit(_shift(round(mean, 6)) + 2 * np.abs(depth) + luck)).astype(float)
 
 
 def quarters(rng: np.random.Generator, mean: float, count: int) -> Scores:
@@ -101,31 +99,36 @@ def adaptive(
 ) -> Simulated:
     """Simulate runs of a model that scores `curve`."""
     rng = np.random.default_rng([round(1e6 * score) for score in curve])
-    design = absolute(mode, tuple(lengths), DEPTHS, BAR)
-    truth, runs = effective(curve[: len(lengths)]), []
-    for _ in range(times):
-        scores = [draw(rng, mean, design.cap(at)) for at, mean in enumerate(curve[: len(lengths)])]
-        found = walk(design, lambda at, n, scores=scores: Seen(scores[at][:n].tolist()))  # type: ignore[misc]
-        low, high = found.bracket
-        tokens = sum(column.n * length for column, length in zip(found.columns, lengths, strict=True))
-        runs.append((not low <= truth <= high, tokens, high - low, high - low <= 1, len(found.turns)))
-    return Simulated(*(float(value) for value in np.mean(np.array(runs, dtype=float), axis=0)))
+    design, curve = absolute(mode, tuple(lengths), DEPTHS, BAR), curve[: len(lengths)]
+    return _mean_of([_walked(rng, design, curve, effective(curve), draw, lengths) for _ in range(times)])
 
 
 def adaptive_share(curve: Curve, times: int, mode: Mode = "normal") -> Simulated:
     """The same for the relative bar, whose base is the first length."""
     rng = np.random.default_rng([round(1e6 * score) for score in curve])
-    base_trials, truth, runs = BASE_LOOK * unit_of(DEPTHS), effective(curve[1:], 0.85 * curve[0]), []
+    trials, truth, runs = BASE_LOOK * unit_of(DEPTHS), effective(curve[1:], 0.85 * curve[0]), []
     for _ in range(times):
-        base = measured(LENGTHS[0], hits(rng, curve[0], base_trials).tolist())
-        design = relative(mode, LENGTHS, DEPTHS, base)
-        scores = [hits(rng, mean, design.cap(at)) for at, mean in enumerate(curve[1:])]
-        found = walk(design, lambda at, n, scores=scores: Seen(scores[at][:n].tolist()))  # type: ignore[misc]
-        low, high = found.bracket
-        tokens = base_trials * LENGTHS[0]
-        tokens += sum(column.n * length for column, length in zip(found.columns, LENGTHS[1:], strict=True))
-        runs.append((not low <= truth <= high, tokens, high - low, high - low <= 1, len(found.turns)))
-    return Simulated(*(float(value) for value in np.mean(np.array(runs, dtype=float), axis=0)))
+        design = relative(mode, LENGTHS, DEPTHS, measured(LENGTHS[0], hits(rng, curve[0], trials).tolist()))
+        run = _walked(rng, design, curve[1:], truth, hits, LENGTHS[1:])
+        runs.append(run._replace(tokens=run.tokens + trials * LENGTHS[0]))
+    return _mean_of(runs)
+
+
+def _walked(
+    rng: np.random.Generator, design: SearchDesign, curve: Curve, truth: int, draw: Draw, lengths: Sequence[int]
+) -> Simulated:
+    scores = [draw(rng, mean, design.cap(at)) for at, mean in enumerate(curve)]
+    end = walk(design, lambda at, n: Seen(scores[at][:n].tolist()))
+    tokens = sum(column.n * length for column, length in zip(end.columns, lengths, strict=True))
+    return _run(*end.bracket, truth, tokens, len(end.turns))
+
+
+def _run(low: int, high: int, truth: int, tokens: float, turns: int) -> Simulated:
+    return Simulated(not low <= truth <= high, tokens, high - low, high - low <= 1, turns)
+
+
+def _mean_of(runs: Sequence[Simulated]) -> Simulated:
+    return Simulated(*np.mean(np.array(runs, dtype=float), axis=0).tolist())
 
 
 def grid(
@@ -144,43 +147,33 @@ def grid(
     """
     rng = np.random.default_rng([samples, int(spread), *(round(1e6 * score) for score in curve)])
     trials = samples if spread else samples * DEPTHS
-    truth, runs = effective(curve[: len(lengths)]), []
+    names = list(range(samples)) if spread else np.repeat(np.arange(samples), DEPTHS).tolist()
+    curve, runs = curve[: len(lengths)], []
     for _ in range(times):
-        names = list(range(samples)) if spread else np.repeat(np.arange(samples), DEPTHS).tolist()
-        ends = [_ends(_grid_scores(rng, mean, samples, spread), names) for mean in curve[: len(lengths)]]
-        low = next((at for at, each in enumerate(ends) if each[0] < BAR), len(ends))
-        high = next((at for at, each in enumerate(ends) if each[1] < BAR), len(ends))
-        asked = lengths[: high + 1] if stop_at_first_fail else lengths
-        runs.append((not low <= truth <= high, trials * sum(asked), high - low, high - low <= 1, 1))
-    return Simulated(*(float(value) for value in np.mean(np.array(runs, dtype=float), axis=0)))
-
-
-def _ends(scores: Scores, names: list[int]) -> tuple[float, float]:
-    low, high = exact_ends(counts_of(scores.tolist(), names))
-    return low, high
+        scores = (_grid_scores(rng, mean, samples, spread).tolist() for mean in curve)
+        ends = [exact_ends(counts_of(each, names)) for each in scores]
+        low, high = (effective([each[side] for each in ends]) for side in (0, 1))
+        tokens = trials * sum(lengths[: high + 1] if stop_at_first_fail else lengths)
+        runs.append(_run(low, high, effective(curve), tokens, 1))
+    return _mean_of(runs)
 
 
 def _grid_scores(rng: np.random.Generator, mean: float, samples: int, spread: bool) -> Scores:
     if spread:
         return middle_lost(rng, mean, samples)
-    depth = np.abs(np.linspace(-1, 1, DEPTHS))[None]
     luck = rng.standard_normal((samples, 1))
-    chance = special.expit(_shift(round(mean, 6)) + 2 * depth + luck)
+    chance = special.expit(_shift(round(mean, 6)) + 2 * np.abs(np.linspace(-1, 1, DEPTHS))[None] + luck)
     return (rng.random(chance.shape) < chance).astype(float).ravel()
 
 
 _Z = np.linspace(-6, 6, 601)
 _W = np.exp(-_Z * _Z / 2) / np.exp(-_Z * _Z / 2).sum()
-_KNOWN: dict[float, float] = {}
 
 
+@cache
 def _shift(mean: float) -> float:
     """What makes the mean over depths and needles what it should be."""
-    if mean not in _KNOWN:
-        depth = 2 * np.abs(np.linspace(-1, 1, DEPTHS))[:, None]
-
-        def off(at: float) -> float:
-            return float((special.expit(at + depth + _Z[None]) @ _W).mean() - mean)
-
-        _KNOWN[mean] = float(optimize.brentq(off, -60, 60)) if 0 < mean < 1 else 60.0 * (2 * mean - 1)
-    return _KNOWN[mean]
+    if not 0 < mean < 1:
+        return 60.0 * (2 * mean - 1)
+    depth = 2 * np.abs(np.linspace(-1, 1, DEPTHS))[:, None]
+    return float(optimize.brentq(lambda at: (special.expit(at + depth + _Z[None]) @ _W).mean() - mean, -60, 60))

@@ -13,6 +13,7 @@ from perf.simulations.models import Data
 
 FIVE = (0.0, 25.0, 50.0, 75.0, 100.0)
 ELEVEN = tuple(float(depth) for depth in range(0, 101, 10))
+GRIDS = (FIVE, ELEVEN)
 UNNAMED = ("undetermined", "flat", "ceiling", "floor")
 Curve = Callable[[float], float]
 
@@ -28,20 +29,12 @@ TRUTHS: dict[str, Curve] = {
 }
 
 
-def labels(curve: Curve, samples: int, depths: Sequence[float], times: int, *, random: bool = False) -> Counter[str]:
-    """The shapes named in `times` runs; `random`: each sample at one depth anywhere."""
-    rng = np.random.default_rng([samples, len(depths), times, random])
-    found: Counter[str] = Counter()
-    for _ in range(times):
-        if random:
-            at = rng.uniform(0, 100, size=samples)
-            data = (rng.random(samples) < np.array([curve(depth) for depth in at])).astype(np.float64)
-            trials = [_trial(depth, sample, data[sample]) for sample, depth in enumerate(at.tolist())]
-        else:
-            data = (rng.random((samples, len(depths))) < [curve(depth) for depth in depths]).astype(np.float64)
-            trials = _trials(data, depths)
-        found[depth_effect(trials).shape] += 1
-    return found
+def labels(curve: Curve, samples: int, depths: Sequence[float], times: int) -> Counter[str]:
+    """The shapes named in `times` runs."""
+    rng = np.random.default_rng([samples, len(depths), times, 0])
+    chance = [curve(depth) for depth in depths]
+    runs = (_trials((rng.random((samples, len(depths))) < chance).astype(np.float64), depths) for _ in range(times))
+    return Counter(depth_effect(trials).shape for trials in runs)
 
 
 def luck(samples: int, depths: Sequence[float], times: int, spread: float = 1.5, lengths: int = 4) -> float:
@@ -58,18 +51,14 @@ def luck(samples: int, depths: Sequence[float], times: int, spread: float = 1.5,
     return named / times
 
 
-def named(found: Counter[str]) -> float:
+def named(shapes: Counter[str]) -> float:
     """The share of runs with a shape."""
-    return 1 - sum(found[shape] for shape in UNNAMED) / sum(found.values())
+    return 1 - sum(shapes[shape] for shape in UNNAMED) / sum(shapes.values())
 
 
 def _trials(data: Data, depths: Sequence[float], length: int = 1000) -> list[ScoredTrial]:
     return [
-        _trial(depth, sample, data[sample, at], length)
-        for sample in range(len(data))
-        for at, depth in enumerate(depths)
+        ScoredTrial("m", "t", "n", length, depth, sample, "partial", float(score))
+        for sample, scores in enumerate(data)
+        for depth, score in zip(depths, scores, strict=True)
     ]
-
-
-def _trial(depth: float, sample: int, score: float, length: int = 1000) -> ScoredTrial:
-    return ScoredTrial("m", "t", "n", length, depth, sample, "partial", float(score))

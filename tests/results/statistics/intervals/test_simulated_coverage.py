@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from perf.simulations import differences, labels
-from perf.simulations.intervals import Setting, covered, looks, quarters
+from perf.simulations import labels
+from perf.simulations.coverage import Setting, compared, covered, looks, macro, quarters, relative
 from perf.simulations.models import Kind
-from perf.simulations.wholes import bounded, macro
 
 TIMES = 600
 
@@ -74,7 +73,7 @@ def test_gates_at_their_limit_err_in_one_of_twenty_runs_over_all_looks(limit: fl
     ("samples", "depths", "score", "spread"), [(10, 5, 0.8, 4.0), (20, 11, 0.95, 4.0), (40, 11, 0.8, 1.5)]
 )
 def test_runs_of_equal_models_differ_seldom(samples: int, depths: int, score: float, spread: float) -> None:
-    found = differences.compared(samples, (score, score), spread, "own", depths, TIMES)
+    found = compared(samples, (score, score), spread, "own", depths, TIMES)
 
     assert found.held >= least(0.945)
     assert found.verdicts <= most(0.055)
@@ -102,21 +101,21 @@ def test_a_hole_at_the_end_is_no_primacy_and_a_step_is_not_lost_in_the_middle() 
 @pytest.mark.slow
 def test_a_length_just_at_the_relative_bar_is_seldom_certified() -> None:
     for samples in (20, 40):
-        assert differences.relative(samples, 0.85, 1.5, 5, TIMES) <= most(0.025)
+        assert relative(samples, 0.85, 1.5, 5, TIMES) <= most(0.025)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("icc", [0.3, 0.8])
 def test_macro_scores_are_covered_where_tasks_have_needles_of_their_own(icc: float) -> None:
-    assert macro(6, 10, 5, icc, TIMES, shared=False)[0] >= least(0.95)
+    assert macro(6, 10, 5, icc, TIMES, shared=False) >= least(0.95)
 
 
 @pytest.mark.slow
 def test_macro_scores_of_tasks_on_the_same_needles_are_as_far_off_as_the_docs_say() -> None:
-    assert least(0.80) <= macro(13, 10, 5, 0.3, TIMES, shared=True)[0] <= most(0.88)
+    assert least(0.80) <= macro(13, 10, 5, 0.3, TIMES, shared=True) <= most(0.88)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("mean", "icc"), [(0.85, 0.8), (0.9, 0.0), (0.9, 0.8)])
 def test_a_lower_bound_seldom_passes_at_its_limit_or_below(mean: float, icc: float) -> None:
-    assert bounded(10, 5, 0.9, mean, icc, TIMES).passed <= most(0.015)
+    assert looks("beta", 10, 5, 0.9, icc, TIMES, bound_of=mean).passed <= most(0.015)
