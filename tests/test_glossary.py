@@ -29,7 +29,7 @@ TYPES = {
 
 
 def test_a_word_of_the_glossary_names_the_class_of_that_name() -> None:
-    words = set(re.findall(r"^\| \*\*([a-z ]+)\*\* \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+    words = set(re.findall(r"^- \*\*([a-z ]+)\*\*: ", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
     root = PAGE.parent.parent
     code = "\n".join(
         path.read_text(encoding="utf-8")

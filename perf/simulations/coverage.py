@@ -68,9 +68,7 @@ def covered(setting: Setting, times: int, make: Make = hits, salt: int = 0) -> C
 
 def counts_of_data(data: Data) -> Counts:
     """A data set by sample."""
-    totals = sorted(round(float(total), 9) for total in data.sum(1))
-    whole = bool(np.all((data == 0) | (data == 1)))
-    return Counts(tuple(totals), (data.shape[1],) * len(data), whole)
+    return Counts(tuple(sorted(round(float(total), 9) for total in data.sum(1))), (data.shape[1],) * len(data))
 
 
 def quarters(rng: np.random.Generator, chance: Data) -> Data:

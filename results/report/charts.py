@@ -24,11 +24,10 @@ from needlework.results.report.chart import (
     chart_name,
 )
 from needlework.results.report.panels import headline, scored_of
-from needlework.results.statistics.absent import Rate
 from needlework.results.statistics.comparison.comparison import GroupDifference, TaskDifference
 from needlework.results.statistics.documents import FOCUSED, ArmAtPlace, DocumentScores
 from needlework.results.statistics.leaderboard.boards import BoardSeries, has_misses
-from needlework.results.statistics.panels import Panel, Share, Tally
+from needlework.results.statistics.panels import Panel, Rate, Share, Tally
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.suites.ruler import RulerTable
 from needlework.results.statistics.summary_sentence import place_sentence, size_sentence, task_clauses

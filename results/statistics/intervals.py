@@ -36,14 +36,10 @@ _GRID = 200
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The trials of each sample: the sum of its scores (each 0..1) and their number; sorted, so that no order matters.
+    """The trials of each sample, sorted, so that no order matters."""
 
-    `whole`: whether all scores are 0 or 1.
-    """
-
-    sums: tuple[float, ...]
+    sums: tuple[float, ...]  # of its scores, each 0..1
     sizes: tuple[int, ...]
-    whole: bool
 
     @property
     def samples(self) -> int:
@@ -63,17 +59,13 @@ class Counts:
 
 def counts_of(scores: Sequence[float], samples: Sequence[Hashable]) -> Counts:
     """Return the scores (0..1) by sample. Raises `ValueError` where a score has no sample."""
-    if len(scores) != len(samples):
-        raise ValueError(f"{len(scores)} scores, {len(samples)} sample names")
-    whole = set(scores) <= {0, 1}
-    if len(set(samples)) == len(samples):  # by far the quickest way, for what many runs have
-        rounded = scores if whole else [round(score, DIGITS) for score in scores]
-        return Counts(tuple(sorted(rounded)), (1,) * len(scores), whole)
+    if len(set(samples)) == len(samples) == len(scores):  # by far the quickest way, for what many runs have
+        return Counts(tuple(sorted(round(score, DIGITS) for score in scores)), (1,) * len(scores))
     by_sample: dict[Hashable, list[float]] = {}
     for score, sample in zip(scores, samples, strict=True):
         by_sample.setdefault(sample, []).append(score)
     rows = sorted((len(group), round(fsum(group), DIGITS)) for group in by_sample.values())
-    return Counts(tuple(total for _, total in rows), tuple(size for size, _ in rows), whole)
+    return Counts(tuple(total for _, total in rows), tuple(size for size, _ in rows))
 
 
 def exact_ends(counts: Counts, error: float = ERROR, growth: float = 1.0) -> Ends:
@@ -200,12 +192,13 @@ _KEPT = 250  # clusters; the counts of as many or fewer are drawn once (4 MB) an
 def cluster_sums(values: Sequence[Sequence[float]] | Floats, clusters: Sequence[Hashable]) -> tuple[Floats, Floats]:
     """Return sums and sizes, both (clusters, columns), in sorted order of `clusters`; NaN counts as no value."""
     table = np.asarray(values, dtype=np.float64).reshape(len(clusters), -1)
-    index = {name: row for row, name in enumerate(sorted(set(clusters), key=_sort_key))}
+    names: set[Any] = set(clusters)  # numbers, or tuples of one form, which Python can sort
+    index = {name: row for row, name in enumerate(sorted(names))}
     rows = np.array([index[name] for name in clusters], dtype=np.intp)
-    there = ~np.isnan(table)
+    known = ~np.isnan(table)
     sums, sizes = np.zeros((2, len(index), table.shape[1]))
-    np.add.at(sums, rows, np.where(there, table, 0.0))
-    np.add.at(sizes, rows, there.astype(np.float64))
+    np.add.at(sums, rows, np.where(known, table, 0.0))
+    np.add.at(sizes, rows, known.astype(np.float64))
     return sums, sizes
 
 
@@ -258,11 +251,6 @@ def _resampling_means(counts: Floats, sums: Floats, sizes: Floats) -> Floats:
     return means
 
 
-def _sort_key(name: Hashable) -> Any:
-    """Names are tuples of numbers and words of one form, which Python can sort."""
-    return name
-
-
 # A sample here is one needle in one text at one depth, for a drop asked of both runs: such samples are independent.
 # Asked at several depths each, as many samples say a little more, and never as much as their trials would.
 POWER = 0.80
@@ -300,9 +288,8 @@ def connor(drop: float, discordance: float, power: float = POWER) -> int:
     """Return Connor's number of pairs for the uncorrected McNemar test."""
     from scipy.special import ndtri
 
-    level, wanted = float(ndtri(1 - ERROR)), float(ndtri(power))
-    root = level * sqrt(discordance) + wanted * sqrt(max(0.0, discordance - drop * drop))
-    return ceil(root * root / (drop * drop))
+    root = ndtri(1 - ERROR) * sqrt(discordance) + ndtri(power) * sqrt(max(0.0, discordance - drop * drop))
+    return ceil(float(root) ** 2 / (drop * drop))
 
 
 def drop_power(n: int, drop: float, discordance: float, beyond: float = 0.0, level: float = 0.05) -> float:

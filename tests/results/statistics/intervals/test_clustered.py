@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betaincinv
 
-from needlework.results.statistics.intervals import Counts, counts_of, exact_ends
+from needlework.results.statistics.intervals import Counts, counts_of, exact_ends, score_interval
 
 
-def counts(hits: list[float], sizes: list[int] | int, *, whole: bool = True) -> Counts:
+def counts(hits: list[float], *sizes: int) -> Counts:
     """Samples by the sums of their scores, and their trials."""
-    return Counts(tuple(hits), (sizes,) * len(hits) if isinstance(sizes, int) else tuple(sizes), whole)
+    return Counts(tuple(hits), sizes * len(hits) if len(sizes) == 1 else sizes)
 
 
 def clopper_pearson(hits: int, trials: int) -> tuple[float, float]:
@@ -24,7 +24,7 @@ def clopper_pearson(hits: int, trials: int) -> tuple[float, float]:
     return float(low), float(betaincinv(hits + 1, trials - hits, 0.975) if hits < trials else 1.0)
 
 
-@pytest.mark.parametrize("depths", [1, 5, 11])
+@pytest.mark.parametrize("depths", [1, 11])
 @pytest.mark.parametrize(("hits", "samples"), [(0, 10), (10, 10), (5, 10), (9, 10), (3, 4), (369, 400)])
 def test_samples_that_are_all_right_or_all_wrong_have_clopper_and_pearsons(
     hits: int, samples: int, depths: int
@@ -38,9 +38,9 @@ def test_samples_that_are_all_right_or_all_wrong_have_clopper_and_pearsons(
     [
         counts([11] * 9 + [10], 11),
         counts([5, 5, 4, 2, 5], 5),
-        counts([3, 5, 11, 0, 7, 6], [3, 8, 11, 2, 9, 6]),
-        counts([4.75, 5, 3.5, 2.25, 5, 4, 4.5, 1], 5, whole=False),
-        counts([0.5] * 30, 1, whole=False),
+        counts([3, 5, 11, 0, 7, 6], 3, 8, 11, 2, 9, 6),
+        counts([4.75, 5, 3.5, 2.25, 5, 4, 4.5, 1], 5),
+        counts([0.5] * 30, 1),
     ],
     ids=["one miss", "few samples", "unequal", "quarters", "all alike"],
 )
@@ -53,12 +53,6 @@ def test_the_ends_are_quantiles_of_means_with_random_weights(data: Counts) -> No
         return float(np.quantile(1 - uniform @ np.diff(np.append(values, 1.0)), 0.975))
 
     assert exact_ends(data) == pytest.approx((1 - upper(1 - means[::-1]), upper(means)), abs=0.01)
-
-
-def test_a_later_look_at_a_gate_is_wider() -> None:
-    data = counts([5, 5, 4, 2, 5], 5)
-    (low, high), (lower, higher) = exact_ends(data), exact_ends(data, error=0.0125)
-    assert lower < low < high < higher
 
 
 def test_it_holds_where_a_share_of_needles_always_fails() -> None:
@@ -77,36 +71,47 @@ def test_growth_is_the_same_mixture_of_samples_so_many_times() -> None:
 
 
 def test_scores_and_samples_must_match() -> None:
-    with pytest.raises(ValueError, match="sample names"):
+    with pytest.raises(ValueError, match="shorter"):
         counts_of([1.0], [])
     with pytest.raises(ValueError, match="no trials"):
         exact_ends(counts_of([], []))
 
 
-scored = st.lists(st.tuples(st.integers(0, 6), st.sampled_from([0.0, 1.0])), min_size=1, max_size=40)
+@given(st.lists(st.tuples(st.integers(0, 6), st.sampled_from([0.0, 1.0])), min_size=1, max_size=40))
+def test_what_must_always_hold(trials: list[tuple[int, float]]) -> None:
+    def ends(rows: list[tuple[int, float]], error: float = 0.025) -> tuple[float, float]:
+        return exact_ends(counts_of([score for _, score in rows], [sample for sample, _ in rows]), error)
+
+    low, high = ends(trials)
+    mean = sum(score for _, score in trials) / len(trials)
+    lower, higher = ends(trials, 0.005)
+
+    assert 0 <= low <= mean + 1e-12
+    assert mean - 1e-12 <= high <= 1
+    assert ends(random.Random(1).sample(trials, len(trials))) == (low, high), "the order does not matter"
+    assert ends([(sample, 1 - score) for sample, score in trials]) == pytest.approx((1 - high, 1 - low))
+    assert lower <= low <= high <= higher, "a smaller error is never narrower"
 
 
-@given(scored)
-def test_the_mean_lies_inside_and_the_order_does_not_matter(trials: list[tuple[int, float]]) -> None:
-    samples, scores = [sample for sample, _ in trials], [score for _, score in trials]
-    low, high = exact_ends(counts_of(scores, samples))
-    shuffled = random.Random(1).sample(trials, len(trials))
-
-    assert 0 <= low <= sum(scores) / len(scores) + 1e-12
-    assert sum(scores) / len(scores) - 1e-12 <= high <= 1
-    assert exact_ends(counts_of([score for _, score in shuffled], [sample for sample, _ in shuffled])) == (low, high)
-
-
-@given(scored)
-def test_hits_and_misses_swapped_turn_the_interval_round(trials: list[tuple[int, float]]) -> None:
-    samples, scores = [sample for sample, _ in trials], [score for _, score in trials]
-    low, high = exact_ends(counts_of(scores, samples))
-    assert exact_ends(counts_of([1 - score for score in scores], samples)) == pytest.approx((1 - high, 1 - low))
+@pytest.mark.parametrize(
+    ("hits", "n", "low", "high"), [(81, 263, 0.2527, 0.3676), (15, 148, 0.0578, 0.1617), (0, 20, 0.0, 0.1684)]
+)
+def test_one_trial_of_each_sample_is_as_published(hits: int, n: int, low: float, high: float) -> None:
+    """Newcombe 1998, "Two-sided confidence intervals for the single proportion", table I: 81 of 263, 15 of 148."""
+    interval = score_interval([1.0] * hits + [0.0] * (n - hits), range(n))
+    assert interval is not None
+    assert (interval.low, interval.high) == pytest.approx((low, high), abs=6e-5)
+    assert interval.samples == n
 
 
-@given(scored)
-def test_a_smaller_error_is_never_narrower(trials: list[tuple[int, float]]) -> None:
-    data = counts_of([score for _, score in trials], [sample for sample, _ in trials])
-    low, high = exact_ends(data)
-    lower, higher = exact_ends(data, error=0.005)
-    assert lower <= low <= high <= higher
+def test_one_sample_says_nothing_of_others() -> None:
+    for trials in (0, 1, 25):
+        assert score_interval([1.0] * trials, [0] * trials) is None
+
+
+@pytest.mark.parametrize("scores", [[0.5, 0.5], [0.5] * 3, [0.5] * 30])
+def test_few_or_equal_partial_scores_do_not_claim_certainty(scores: list[float]) -> None:
+    interval = score_interval(scores, range(len(scores)))
+    assert interval is not None
+    assert interval.low < 0.45
+    assert interval.high > 0.55

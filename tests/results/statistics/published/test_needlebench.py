@@ -84,7 +84,7 @@ def test_languages_and_numbers_of_needles_count_alike(run):
 
 def test_intervals_are_those_of_the_parts_put_together(run):
     rows = rows_of(*run(lambda _, needle: float(not needle.endswith("_zh"))))
-    low, one = exact_ends(Counts((4.0, 4.0), (4, 4), whole=True))  # two samples, each in four cells
+    low, one = exact_ends(Counts((4.0, 4.0), (4, 4)))  # two samples, each in four cells
     zero, high = 1 - one, 1 - low
 
     assert (rows["S-RT-EN"].score.low, rows["S-RT-EN"].score.high) == pytest.approx((low, one))
