@@ -18,7 +18,7 @@ from typing import Any
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.files import read_text
 from needlework.core.labels import OWN_DOCUMENTS
-from needlework.results.files.json_files import read_json
+from needlework.results.files.read_run import read_run
 from needlework.results.statistics.agreement import agreement, share
 from needlework.results.statistics.documents import right_or_wrong, rule_of
 from needlework.results.statistics.wording import ends, percent2
@@ -85,7 +85,7 @@ def audit_lines(answers: Sequence[AuditedAnswer]) -> Iterator[str]:
 
 def _read(path: Path, labels: Path | None) -> list[AuditedAnswer]:
     if path.suffix.lower() == ".json" or path.is_dir():
-        return _read_run(path / "results.json" if path.is_dir() else path, labels)
+        return _read_run(path, labels)
     if labels is not None:
         raise InputError("--labels", labels, "goes with a run: give its folder, or its results.json")
     rows = _rows("FILE", path)
@@ -105,7 +105,7 @@ def _read_run(path: Path, labels: Path | None) -> list[AuditedAnswer]:
     A judge's marks of 9 and 10 of 10, which are the outcome `found`, are right.
     """
     people = {answer.item: answer.human for answer in _read_labels("--labels", labels)} if labels else {}
-    records = {record.id: record for record in read_json(path)}
+    records = {record.id: record for record in read_run(path).records}
     stranger = next((name for name in people if name not in records), None)
     if stranger is not None:
         raise InputError("--labels", stranger, f"is no record of {path}: `item` is a record's id")

@@ -31,7 +31,7 @@ from needlework.haystack_fixtures.tasks.published.leval_files import (
     WITH_ROUGE,
     LevalTask,
 )
-from needlework.results.files.json_files import read_json
+from needlework.results.files.read_run import read_run
 from needlework.results.leval.judged_pairs import ORDERS
 from needlework.results.leval.predictions import SUFFIX, read_predictions
 from needlework.results.leval.scores import (
@@ -100,7 +100,8 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    records = [record for run in options.runs for record in read_json(_results_of(run))]
+    runs = [read_run(path) for path in options.runs]
+    records = [record for run in runs for record in run.records]
     if options.name is not None and not re.fullmatch(r"\w[\w.-]*", options.name):
         raise InputError("--name", options.name, "is the name of a folder: write letters, digits, dots and hyphens")
     entries = submission_rows(records, options.name)
@@ -112,7 +113,7 @@ def _run(options: argparse.Namespace) -> None:
     if twice:
         remedy = f"has two models that would both be called {twice}: give one at a time"
         raise InputError("RUN", options.runs[0], remedy)
-    manifests = [_read_object(run / "manifest.json", "RUN") for run in options.runs]
+    manifests = [run.manifest for run in runs]
     paths = {option: getattr(options, option[2:].replace("-", "_")) for option in _JUDGES}
     judged = {option: _read_object(path, option) for option, path in paths.items() if path}
     out = options.out or options.runs[0] / "leval"
@@ -319,16 +320,6 @@ def _percent(value: float | None) -> str:
     return "" if value is None else f"{100 * value:.2f}"
 
 
-def _results_of(run: Path) -> Path:
-    path = run / "results.json"
-    try:
-        if path.is_file():
-            return path
-    except OSError as error:
-        raise InputError("RUN", run, f"cannot be read ({error.strerror})") from None
-    raise InputError("RUN", run, "is no folder of a run: it has no results.json")
-
-
 def _read_object(path: Path, option: str) -> dict[str, Any]:
     try:
         content = read_run_json(path)
@@ -341,17 +332,17 @@ def _read_object(path: Path, option: str) -> dict[str, Any]:
 
 
 def _window(manifests: Sequence[Mapping[str, Any]], model: str) -> int | None:
+    """Tokens of the model's context."""
     models = [manifest.get("models") for manifest in manifests]
-    facts = [each.get(model) for each in models if isinstance(each, dict)]
-    windows = [each.get("window") for each in facts if isinstance(each, dict)]
+    facts = [entry.get(model) for entry in models if isinstance(entry, dict)]
+    windows = [entry.get("window") for entry in facts if isinstance(entry, dict)]
     return next((window for window in windows if isinstance(window, int)), None)
 
 
 def _answer_budget(manifests: Sequence[Mapping[str, Any]]) -> int:
     """Tokens of an answer."""
-    suites = [suite for manifest in manifests for suite in manifest.get("suites") or ()]
-    budgets = [suite.get("answer_budget") for suite in suites if isinstance(suite, dict)]
-    return max((budget for budget in budgets if isinstance(budget, int)), default=0)
+    suites = [suite for manifest in manifests for suite in manifest.get("suites") or () if isinstance(suite, dict)]
+    return max((suite["answer_budget"] for suite in suites if isinstance(suite.get("answer_budget"), int)), default=0)
 
 
 def _write(path: Path, text: str) -> None:

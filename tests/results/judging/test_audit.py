@@ -125,7 +125,7 @@ def test_labelled_answers_audit_the_offline_rule(tmp_path: Path, audit: Audit) -
         ("a.csv", ["item,label"], "has no column human and verdict"),
         ("b.csv", ["item,human,verdict", 'a,"b'], "is no CSV"),
         ("none.csv", None, "cannot be read"),
-        ("results.json", None, "cannot be read"),
+        ("results.json", None, "does not exist"),
     ],
 )
 def test_files_that_cannot_be_audited(tmp_path: Path, audit: Audit, name: str, lines: Any, told: str) -> None:
