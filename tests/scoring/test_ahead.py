@@ -99,18 +99,10 @@ def test_what_comes_later_is_begun_as_it_comes() -> None:
     assert len(judge.asked) == 4
 
 
-def test_each_task_says_for_itself() -> None:
-    judge, ahead = Judge(), BackgroundScoring()
-    (own,), (other,) = waiting(judge, 1), waiting(judge, 1, cell=Cell("chain"))
-    ahead.add(replace(other, key="other"))
-    ahead.score(own, None)
-
-    assert len(judge.asked) == 1
-
-
-def test_a_test_that_scores_otherwise_ends_it() -> None:
+def test_a_test_that_scores_otherwise_ends_it_for_its_task() -> None:
     judge, ahead = Judge(), BackgroundScoring()
     first, second, third, fourth = waiting(judge, 4)
+    ahead.add(replace(waiting(judge, 1, cell=Cell("chain"))[0], key="other"))
     ahead.score(first, None)
     ahead.score(second, "match")
     ahead.add(third)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +16,7 @@ from needlework.scoring.match.match import MATCH
 from needlework.scoring.recording import as_reference, score_exchange
 from needlework.scoring.registry import SCORERS
 from needlework.scoring.scores import Reference, Score, Scorer, outcome_of
-from tests.scoring.judges.planted import Judging
+from tests.scoring.judges.planted import Judge, Judging
 
 pytest_plugins = ["pytester"]
 
@@ -37,38 +37,29 @@ class Exchange:
     scored_before: Record | None = None
 
 
-@pytest.mark.parametrize(
-    ("error", "finish", "invalid", "score", "text", "expected"),
-    [
-        (None, "stop", (), FOUND, "x", ("found", 1.0)),
-        (None, "stop", (), PARTIAL, "x", ("partial", 0.5)),
-        (None, None, (), WRONG, "x", ("wrong", 0.0)),
-        ("timeout", "stop", ("server_truncated",), FOUND, "x", ("error", None)),
-        (None, "length", ("server_truncated",), FOUND, "x", ("invalid", None)),
-        (None, "length", (), FOUND, "x", ("found", 1.0)),
-        (None, "length", (), PARTIAL, "x", ("partial", 0.5)),
-        (None, "length", (), WRONG, "x", ("censored", None)),
-        (None, "length", (), Score(0.0, "empty"), "", ("censored", None)),
-        (None, "length", (), None, "", ("censored", None)),
-        (None, "unfinished", (), Score(0.0, "empty"), "", ("censored", None)),
-        (None, "length", (), Score(0.0, "wrong", settled=True), "x", ("wrong", 0.0)),
-        (None, "length", (), Score(0.0, "distractor", settled=True), "x", ("distractor", 0.0)),
-        (None, "content_filter", (), WRONG, "x", ("refused", 0.0)),
-        (None, "content_filter", (), None, "", ("refused", 0.0)),
-        (None, "content_filter", (), FOUND, "x", ("found", 1.0)),
-        (None, "stop", (), Score(0.0, "distractor"), "x", ("distractor", 0.0)),
-        (None, "stop", (), Score(0.0, "unclear"), "x", ("unclear", None)),
-        (None, "length", (), Score(0.0, "unclear"), "x", ("censored", None)),
-        (None, "stop", (), None, " ", ("empty", 0.0)),
-        (None, "stop", (), None, "x", ("error", None)),
-    ],
-)
-def test_outcome(
-    error: str | None, finish: str | None, invalid: Sequence[str], score: Score | None, text: str, expected: object
-) -> None:
-    assert (
-        outcome_of(error_kind=error, finish_reason=finish, invalid=invalid, score=score, answer_text=text) == expected
-    )
+# Error, why the model stopped, what made the trial invalid, score, answer; outcome and value.
+OUTCOMES = [
+    (None, "stop", (), FOUND, "x", "found", 1.0), (None, "stop", (), PARTIAL, "x", "partial", 0.5),
+    (None, None, (), WRONG, "x", "wrong", 0.0), ("timeout", "stop", ("server_truncated",), FOUND, "x", "error", None),
+    (None, "length", ("server_truncated",), FOUND, "x", "invalid", None),
+    (None, "length", (), FOUND, "x", "found", 1.0),
+    (None, "length", (), PARTIAL, "x", "partial", 0.5), (None, "length", (), WRONG, "x", "censored", None),
+    (None, "length", (), Score(0.0, "empty"), "", "censored", None), (None, "length", (), None, "", "censored", None),
+    (None, "unfinished", (), Score(0.0, "empty"), "", "censored", None),
+    (None, "length", (), Score(0.0, "wrong", settled=True), "x", "wrong", 0.0),
+    (None, "length", (), Score(0.0, "distractor", settled=True), "x", "distractor", 0.0),
+    (None, "content_filter", (), WRONG, "x", "refused", 0.0), (None, "content_filter", (), None, "", "refused", 0.0),
+    (None, "content_filter", (), FOUND, "x", "found", 1.0), (None, "stop", (), None, " ", "empty", 0.0),
+    (None, "stop", (), Score(0.0, "distractor"), "x", "distractor", 0.0), (None, "stop", (), None, "x", "error", None),
+    (None, "stop", (), Score(0.0, "unclear"), "x", "unclear", None),
+    (None, "length", (), Score(0.0, "unclear"), "x", "censored", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("error", "finish", "invalid", "score", "text", "outcome", "value"), OUTCOMES)
+def test_outcome(error, finish, invalid, score, text, outcome, value) -> None:
+    made = outcome_of(error_kind=error, finish_reason=finish, invalid=invalid, score=score, answer_text=text)
+    assert made == (outcome, value)
 
 
 UNREAD = Exchange(
@@ -77,29 +68,17 @@ UNREAD = Exchange(
 )
 
 
-def _said(reply: str | None) -> Callable[[str, str], str]:
-    def ask(_system: str, _user: str) -> str:
-        if reply is None:
-            raise ConnectionError("nobody there")
-        return reply
-
-    return ask
-
-
 @pytest.mark.parametrize(
-    ("reply", "verdict", "value"),
+    ("replies", "verdict", "value"),
     [
-        ('{"reason": "it says so", "correct": true}', "found", 1.0),
-        ('{"reason": "another one", "correct": false}', "wrong", 0.0),
-        ("I cannot say", "unclear", 0.0),
-        (None, "unclear", 0.0),
+        (['{"reason": "it says so", "correct": true}'], "found", 1.0),
+        (['{"reason": "another one", "correct": false}'], "wrong", 0.0),
+        (["I cannot say"] * 2, "unclear", 0.0),
+        ([], "unclear", 0.0),  # it fails
     ],
 )
-def test_what_the_rules_cannot_tell_goes_to_the_judge_where_there_is_one(
-    reply: str | None, verdict: str, value: float
-) -> None:
-    exchange = replace(UNREAD, judging=Judging({"judge": _said(reply)}))
-    score = score_exchange(exchange, "match").score
+def test_what_the_rules_cannot_tell_goes_to_the_judge(replies: list[str], verdict: str, value: float) -> None:
+    score = score_exchange(replace(UNREAD, judging=Judging({"judge": Judge(*replies)})), "match").score
     assert score is not None
     assert (score.verdict, score.value, score.scorer) == (verdict, value, f"match v{MATCH.version}")
     assert "cannot be told" in score.why
@@ -185,17 +164,14 @@ def test_a_scorer_that_fails_is_an_error_of_one_line(exchange: Exchange, scorer:
 
 
 def test_references_of_other_kinds() -> None:
-    wanted = Reference(("48213",), question="What?", distractors=("1", "2"))
-    assert as_reference({"answers": "48213", "question": "What?", "distractors": ["1", "2"], "more": 1}) == wanted
+    wanted = Reference(("48213",), question="What?", distractors=("1", "2"), places={"1": 50.0}, kinds={"2": "stale"})
+    told = {"answers": "48213", "question": "What?", "distractors": ["1", "2"], "more": 1, "name_key": "k"}
+    told |= {"places": {"1": 50, "3": "x"}, "kinds": {"2": "stale", "3": 4}}
+    assert as_reference(told) == replace(wanted, name_key="k")
+    assert as_reference(SimpleNamespace(**told)) == replace(wanted, name_key="k")
     assert as_reference(replace(wanted)) == wanted
     assert as_reference("48213") == Reference(("48213",))
-
-    class Task:
-        answers = ("48213",)
-        question = "What?"
-        distractors = ("1", "2")
-
-    assert as_reference(Task()) == wanted
+    assert as_reference({"answers": ["1"], "places": 3}).places == {}
 
 
 _SUITE = """

@@ -92,7 +92,15 @@ def test_a_fair_judge_counts_every_pair_twice(both: Files, tmp_path: Path, capsy
     content = json.loads((tmp_path / "out.json").read_text())
     assert content["rates"]["strict"]["score"]["value"] == 0.625
     assert content["items"][7]["strict"] == ["tie", "tie"]
-    assert len(replies_in(tmp_path / "ours.judge.jsonl")) == len(server.requests) == 24
+    replies = tmp_path / "ours.judge.jsonl"
+    assert len(replies_in(replies)) == len(server.requests) == 24
+    item = next(row["item"] for row in replies_in(replies) if row["line"] == 1)
+    labels = tmp_path / "audit.jsonl"
+    labels.write_text(replies.read_text() + json.dumps({"item": item, "human": "win"}))
+    assert needlework.main(["judge-audit", str(labels)]) == 0
+    out = capsys.readouterr().out
+    assert "human and judge agree: 100.00 %" in out
+    assert "agrees with itself: 100.00 % of 12 equal answers" in out
 
 
 def test_a_judge_sees_no_names_and_one_that_likes_the_first_answer_is_seen(
@@ -198,52 +206,33 @@ def test_keys_and_passwords_are_in_no_file_and_no_line(
     assert "hidden-password" not in everything
 
 
-def test_rows_without_a_partner_are_named(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_without_a_partner_and_questions_asked_twice_are_named(
+    write: Write, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     ours = write("ours", [*rows_of("ours", ["right"] * 4), "{", {"query": "No answer?", "gt": "x"}])
     rival = rows_of("rival", ["wrong"] * 5)
     rival[2]["query"] = "Another wording?"
     with loopback(fair) as server:
         assert judge(server, ours, write("rival", rival)) == 1
-    out = capsys.readouterr().out
-    for words in (
-        "3 pairs", "ours.pred.jsonl: lines 3\n", "rival.pred.jsonl: lines 3, 5\n",
-        "2: line 5: is not a JSON object; line 6: has no text under ours_pred",
-    ):  # fmt: skip
-        assert words in out
-    compat, strict = rates(out)
-    assert compat[5:9] == ["6", "of", "6", "100.00"]
-    assert strict[5:9] == ["6", "of", "12", "–"]
+        out = capsys.readouterr().out
+        for words in (
+            "3 pairs", "ours.pred.jsonl: lines 3\n", "rival.pred.jsonl: lines 3, 5\n",
+            "2: line 5: is not a JSON object; line 6: has no text under ours_pred",
+        ):  # fmt: skip
+            assert words in out
+        compat, strict = rates(out)
+        assert compat[5:9] == ["6", "of", "6", "100.00"]
+        assert strict[5:9] == ["6", "of", "12", "–"]
 
-
-def test_questions_asked_twice_are_paired_in_order_and_named(
-    write: Write, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    ours, rival = rows_of("ours", ["right", "wrong", "right"]), rows_of("rival", ["wrong", "right", "wrong"])
-    for row in (ours[1], rival[1]):
-        row |= {"query": ours[0]["query"], "gt": ours[0]["gt"]}
-    with loopback(fair) as server:
-        assert judge(server, write("ours", ours), write("rival", rival), "--out", tmp_path / "out.json") == 0
+        mine, its = rows_of("ours", ["right", "wrong", "right"]), rows_of("rival", ["wrong", "right", "wrong"])
+        for row in (mine[1], its[1]):
+            row |= {"query": mine[0]["query"], "gt": mine[0]["gt"]}
+        assert judge(server, write("ours", mine), write("rival", its), "--out", tmp_path / "out.json") == 0
     out = capsys.readouterr().out
     assert "asked more than once, 1 questions: 2 pairs, in the order of the rows: lines 1, 2\n" in out
     content = json.loads((tmp_path / "out.json").read_text())
     assert [item["strict"] for item in content["items"]] == [["win"] * 2, ["loss"] * 2, ["win"] * 2]
     assert content["repeated"] == [[[1, 1], [2, 2]]]
-
-
-def test_its_file_can_be_audited_with_labels_below_it(
-    both: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with loopback(fair) as server:
-        assert judge(server, *both) == 0
-    path = tmp_path / "ours.judge.jsonl"
-    item = next(row["item"] for row in replies_in(path) if row["line"] == 1)
-    labels = tmp_path / "audit.jsonl"
-    labels.write_text(path.read_text() + json.dumps({"item": item, "human": "win"}))
-    capsys.readouterr()
-    assert needlework.main(["judge-audit", str(labels)]) == 0
-    out = capsys.readouterr().out
-    assert "human and judge agree: 100.00 %" in out
-    assert "agrees with itself: 100.00 % of 12 equal answers" in out
 
 
 def test_two_models_of_one_file_and_a_reader_that_stops_reading(write: Write, tmp_path: Path) -> None:
@@ -269,8 +258,8 @@ def test_levals_scripts_are_named_in_docs_and_by_the_command_line(
 ) -> None:
     assert needlework.main([script]) == 2
     assert f"`needlework {command}` here" in capsys.readouterr().err
-    docs = (ROOT / "docs" / "leval.md").read_text(encoding="utf-8")
-    [row] = [line for line in docs.splitlines() if f"/{script.removesuffix('.py')}.py" in line]
+    lines = (ROOT / "docs" / "leval.md").read_text(encoding="utf-8").splitlines()
+    [row] = [line for line in lines if f"/{script.removesuffix('.py')}.py" in line]
     assert f"`needlework {command} " in row
 
 

@@ -130,23 +130,26 @@ def test_a_judges_counts_are_a_row(make_record, run, tmp_path, capsys, pairs, n,
     assert f"gpt4_evaluator.csv: {note}" in told if note else "gpt4_evaluator.csv" not in told
 
 
-@pytest.mark.parametrize("other", [{"ours": "claude-100k"}, {"rival": "llama2-13b-chat-4k"}])
-def test_a_judges_counts_of_another_model_or_against_another_rival_are_refused(
-    make_record, run, tmp_path, capsys, other
-):
-    folder = run(answered(make_record, "tpo"))
-    assert main([str(folder), "--judged-gpt4", str(judged(tmp_path, **other))]) == 2
-    assert next(iter(other.values())) in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("what", ["empty", "none", "judge"])
-def test_bad_input_is_one_line(make_record, run, tmp_path, capsys, what):
-    folder = run([make_record()] if what == "empty" else answered(make_record, "tpo"))
-    words = [str(tmp_path / "no")] if what == "none" else [str(folder)]
-    if what == "judge":
-        words += ["--judged-turbo", str(folder / "manifest.json")]
-    assert main(words) == 2
-    assert len(capsys.readouterr().err.splitlines()) == 1
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ("claude-100k", {"ours": "claude-100k"}),
+        ("llama2-13b-chat-4k", {"rival": "llama2-13b-chat-4k"}),
+        ("give a file that `needlework judge --out` wrote", "judge"),
+        ("has no answers to tasks of L-Eval", "empty"),
+        ("does not exist", "none"),
+    ],
+)
+def test_bad_input_is_one_line(make_record, run, tmp_path, capsys, case, words):
+    folder = run([make_record()] if words == "empty" else answered(make_record, "tpo"))
+    options = {"judge": [str(folder), "--judged-turbo", str(folder / "manifest.json")], "none": [str(tmp_path / "no")]}
+    if isinstance(words, dict):
+        options = {"": [str(folder), "--judged-gpt4", str(judged(tmp_path, **words))]}
+        words = ""
+    assert main(options.get(words, [str(folder)])) == 2
+    error = capsys.readouterr().err
+    assert case in error
+    assert error.count("\n") == 1
 
 
 @pytest.mark.parametrize("name", ["../up", "/tmp/x", "a/b", "..", ""])

@@ -59,8 +59,11 @@ def test_without_a_model_every_row_gets_a_status_and_keeps_what_it_had(
 ) -> None:
     (animals / "owl (2).txt").write_bytes((animals / "owl.txt").read_bytes())
     (animals / "picture.png").write_bytes(b"x")
+    decision = {"status": "reject", "by": "ann", "at": "2026-01-01"}
+    file.write_text(json.dumps((rows := json.loads(file.read_text())) | {"owl": {**rows["owl"], "decision": decision}}))
     assert questions("check", animals, file) == 0
     first = checked()
+    assert first["owl"]["decision"] == decision
     assert [(row["status"], row["topic"]) for row in first.values()] == [("accept", "weights")] * 3 + [
         ("reject", "none")
     ]
@@ -72,6 +75,7 @@ def test_without_a_model_every_row_gets_a_status_and_keeps_what_it_had(
         "documents that are twins, equal or nearly, 1:\n- 'owl (2).txt', 'owl.txt'",
         "files that are no documents, 1:\n- 'picture.png': .png is not a kind that is read",
         "accept          3",
+        "decisions of people: 1; they count whatever the check says",
         "- reject, no such document: 1",
         f"next: pytest benchmarks --preset own-documents --documents {animals} --questions",
     ):
@@ -140,16 +144,6 @@ def test_a_reply_that_is_missing_is_said_and_asked_for_again(
         server.say = knows_the_fox
         assert questions("check", animals, file, server=server) == 0
     assert checked()["fox"]["status"] == "reject"
-
-
-def test_decisions_of_people_stay(
-    questions: Call, rows: Rows, checked: Any, animals: Path, file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    decision = {"status": "reject", "by": "ann", "at": "2026-01-01"}
-    file.write_text(json.dumps(rows(file) | {"owl": {**rows(file)["owl"], "decision": decision}}))
-    assert questions("check", animals, file) == 0
-    assert (checked()["owl"]["decision"], checked()["owl"]["status"]) == (decision, "accept")
-    assert "decisions of people: 1; they count whatever the check says" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
