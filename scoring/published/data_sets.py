@@ -30,24 +30,23 @@ Nodes = tuple[str, ...] | None
 
 def _card_nodes(response: str) -> Nodes:
     """The data card's reading, of the last line; the first name has the words `Final Answer: [` before it."""
-    found = _CARD.search(response.split("\n")[-1])
-    return _names(found[0].strip("[]")) if found else None
+    listed = _CARD.search(response.split("\n")[-1])
+    return _names(listed[0].strip("[]")) if listed else None
 
 
 def _openbench_nodes(response: str) -> Nodes:
     """openbench's reading (d03922c): of the last line, in any case, the list at its end; each name once."""
     last = response.split("\n")[-1]
-    found = _OPENBENCH.search(last) if _LABEL.lower() in last.lower() else None
-    return tuple(dict.fromkeys(_names(found[1]))) if found else None
+    listed = _OPENBENCH.search(last) if _LABEL.lower() in last.lower() else None
+    return tuple(dict.fromkeys(_names(listed[1]))) if listed else None
 
 
 def _lm_eval_nodes(response: str, *, flexible: bool = False) -> Nodes:
     """lm-evaluation-harness's reading (4e7e0d4): of the last line, or of the last line that has a list (`flexible`)."""
     lines = response.rstrip("\n").split("\n")
     for line in reversed(lines) if flexible else lines[-1:]:
-        found = _LM_EVAL.search(line)
-        if found:
-            return tuple(name.strip("'\"") for name in _names(found[1]))
+        if listed := _LM_EVAL.search(line):
+            return tuple(name.strip("'\"") for name in _names(listed[1]))
     return None
 
 
@@ -62,9 +61,9 @@ def _graphwalks_scorer(
 
     def judge(answer: str, reference: Reference) -> Score:
         nodes = read(answer)
-        given, wanted = set(nodes or ()), set(reference.parts or reference.answers)
-        recall = len(given & wanted) / len(wanted) if wanted else both_empty if not given else 0.0
-        precision = len(given & wanted) / len(given) if given else both_empty if not wanted else 0.0
+        named, right = set(nodes or ()), set(reference.parts or reference.answers)
+        recall = len(named & right) / len(right) if right else both_empty if not named else 0.0
+        precision = len(named & right) / len(named) if named else both_empty if not right else 0.0
         both = recall + precision
         value = 2 * (recall * precision) / both if both > 0 else none_right
         details = {"precision": precision, "recall": recall, "nodes": len(nodes or ()), "readable": nodes is not None}
@@ -101,19 +100,17 @@ _WORD = re.compile(r"[A-Za-z\d]+")
 def authors_letter(response: str) -> str | None:
     """The authors' `extract_answer` (THUDM/LongBench 2e00731); `None`: no letter."""
     text = response.replace("*", "")
-    found = _BRACKETED.search(text) or _PLAIN.search(text)
-    return found[1] if found else None
+    letter = _BRACKETED.search(text) or _PLAIN.search(text)
+    return letter[1] if letter else None
 
 
 def evalscope_letter(response: str) -> str:
     """evalscope's reading of one of four choices (fde259d2); empty: no letter."""
     for marker in reversed(list(_MARKER.finditer(response))):
         for label in _LABELS:
-            found = label.match(response, marker.end())
-            letters = _leading_letters(found[1]) if found else ""
-            if letters:
-                said = letters.strip().rstrip(".")
-                return said if said in OPTIONS else ""
+            listed = label.match(response, marker.end())
+            if letters := _leading_letters(listed[1] if listed else "").strip().rstrip("."):
+                return letters if letters in OPTIONS else ""
     last = next((char for char in reversed(response) if char.isupper()), "")
     return last if last in OPTIONS else ""
 

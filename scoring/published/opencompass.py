@@ -75,15 +75,15 @@ def _by_keyword(answer: str, reference: Reference, miss_share: float) -> Score:
 
 
 def _share(
-    answer: str, reference: Reference, wanted: list[str], is_hit: Callable[[str, str, Reference], bool], what: str
+    answer: str, reference: Reference, words: list[str], is_hit: Callable[[str, str, Reference], bool], what: str
 ) -> Score:
     """The share of the wanted words or keywords that count as hits; details say which."""
-    hits = [is_hit(answer, each, reference) for each in wanted]
-    value = sum(hits) / len(wanted) if wanted else 0.0
-    found = " ".join(each for each, hit in zip(wanted, hits, strict=True) if hit)
-    why = f"{sum(hits)} of {len(wanted)} {what}"
+    hits = [is_hit(answer, word, reference) for word in words]
+    value = sum(hits) / len(words) if words else 0.0
+    shown = " ".join(word for word, hit in zip(words, hits, strict=True) if hit)[:_SHOWN]
+    why = f"{sum(hits)} of {len(words)} {what}"
     details = {f"part{number}": hit for number, hit in enumerate(hits)}
-    return Score(value, verdict_for(value, answer, partial_from=0), found[:_SHOWN], why, details)
+    return Score(value, verdict_for(value, answer, partial_from=0), shown, why, details)
 
 
 def _keywords(reference: Reference) -> list[str]:
@@ -137,8 +137,8 @@ def _published_words(answer: str, reference: Reference) -> Score:
     return _share(answer.lower(), reference, pieces[1].lower().split(), _contains, "words of the keyword in the answer")
 
 
-def _contains(answer: str, wanted: str, _reference: Reference) -> bool:
-    return wanted in answer
+def _contains(answer: str, word: str, _reference: Reference) -> bool:
+    return word in answer
 
 
 CDME_MULTI_COMPAT = Scorer("cdme_multi_compat", 1, partial(_published, miss_share=MISS_SHARE, squeezed=True))

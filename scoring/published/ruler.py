@@ -47,39 +47,27 @@ def any_found(answer: str, references: Sequence[str]) -> float:
     return float(any(reference.lower() in text for reference in references))
 
 
-def _all(answer: str, reference: Reference) -> Score:
-    wanted = _references(reference)
-    return _compatible(share_found(postprocessed(answer), wanted), answer, reference, wanted)
+def _published_scorer(name: str, rule: Callable[[str, Sequence[str]], float]) -> Scorer:
+    """A rule as published, with the strict score in its details.
 
+    Of several values all parts count, of one answer every spelling. A reference without a value raises `ValueError`.
+    """
 
-def _part(answer: str, reference: Reference) -> Score:
-    wanted = _references(reference)
-    return _compatible(any_found(postprocessed(answer), wanted), answer, reference, wanted)
+    def judge(answer: str, reference: Reference) -> Score:
+        values = reference.parts or reference.answers
+        if not values:
+            raise ValueError("the reference has no value to match: give answers or parts")
+        text, strict = postprocessed(answer), strict_score(answer, reference)
+        value = rule(text, values)
+        hits = [value for value in values if value.lower() in text.lower()]
+        # A miss may be a hit for the strict rule (`1,234,567` for 1234567), or unclear to it.
+        missed: Verdict = strict.verdict if strict.value == 0 and strict.verdict != "unclear" else "wrong"
+        verdict: Verdict = "found" if value == 1 else "partial" if value else missed
+        why = f"{len(hits)} of {len(values)} stand in the answer" if hits else strict.why
+        details = {"strict": None if strict.verdict == "unclear" else round(strict.value, 4)}
+        return Score(value, verdict, (", ".join(hits) or strict.answer)[:_SHOWN], why, details)
 
-
-def _references(reference: Reference) -> tuple[str, ...]:
-    """All parts of several; of one answer every spelling."""
-    wanted = reference.parts or reference.answers
-    if not wanted:
-        raise ValueError("the reference has no value to match: give answers or parts")
-    return wanted
-
-
-def _compatible(value: float, answer: str, reference: Reference, wanted: Sequence[str]) -> Score:
-    strict = strict_score(answer, reference)
-    text = postprocessed(answer).lower()
-    found = [each for each in wanted if each.lower() in text]
-    # A miss may be a hit for the strict rule (`1,234,567` for 1234567), or unclear to it.
-    missed: Verdict = strict.verdict if strict.value == 0 and strict.verdict != "unclear" else "wrong"
-    verdict: Verdict = "found" if value == 1 else "partial" if value else missed
-    why = f"{len(found)} of {len(wanted)} stand in the answer" if found else strict.why
-    return Score(
-        value,
-        verdict,
-        (", ".join(found) or strict.answer)[:_SHOWN],
-        why,
-        {"strict": None if strict.verdict == "unclear" else round(strict.value, 4)},
-    )
+    return Scorer(name, 1, judge)
 
 
 def strict_score(answer: str, reference: Reference) -> Score:
@@ -107,23 +95,21 @@ def strict_score(answer: str, reference: Reference) -> Score:
 
 def _listed_beside(answer: str, parts: Sequence[str]) -> set[str]:
     """The items of one word that are no part, and the words that stand between parts in an item."""
-    wanted = {normalize_value(part) for part in parts}
-    longest = 2 * max(map(len, wanted))  # a longer item is a phrase of a script without spaces
+    values = {normalize_value(part) for part in parts}
+    longest = 2 * max(map(len, values))  # a longer item is a phrase of a script without spaces
     beside: set[str] = set()
     for item in _ITEMS.split(normalize_lines(answer)):
         words = [word for word in (piece.strip(_EDGES) for piece in item.split()) if word]
-        right = sum(word in wanted for word in words)
-        if len(words) == 1 and not any(find_whole(words[0], part) for part in wanted):
-            beside |= {
-                word for word in words if len(word) <= longest and not (word.isdigit() and len(word) < _SHORTEST)
-            }
-        elif 2 * right >= len(words):
-            beside |= {word for word in words if len(word) >= _SHORTEST and word not in wanted}
+        if len(words) == 1 and not any(find_whole(words[0], part) for part in values):
+            is_number = words[0].isdigit() and len(words[0]) < _SHORTEST
+            beside |= {word for word in words if len(word) <= longest and not is_number}
+        elif 2 * sum(word in values for word in words) >= len(words):
+            beside |= {word for word in words if len(word) >= _SHORTEST and word not in values}
     return beside - _CHATTY
 
 
-RULER_ALL = Scorer("ruler_all", 1, _all)
-RULER_PART = Scorer("ruler_part", 1, _part)
+RULER_ALL = _published_scorer("ruler_all", share_found)
+RULER_PART = _published_scorer("ruler_part", any_found)
 RULER_STRICT = Scorer("ruler_strict", 5, strict_score)
 
 
@@ -150,18 +136,16 @@ def _exact_compat(answer: str, reference: Reference) -> Score:
 
 
 def _exact(answer: str, reference: Reference) -> Score:
-    for text in _accepted(reference):
-        if rule_score(answer, text):
-            return Score(1.0, "found", answer[:200], "equal to an accepted text")
+    if any(rule_score(answer, text) for text in _accepted(reference)):
+        return Score(1.0, "found", answer[:200], "equal to an accepted text")
     return Score(0.0, verdict_for(0.0, answer), answer[:200], "equal to no accepted text")
 
 
 def _contained(answer: str, reference: Reference) -> Score:
-    said = normalize_answer(answer)
-    for text in _accepted(reference):
-        wanted = normalize_answer(text)
-        if find_whole(said, wanted):
-            return Score(1.0, "found", wanted, f"contains {wanted[:80]!r}")
+    plain = normalize_answer(answer)
+    for text in map(normalize_answer, _accepted(reference)):
+        if find_whole(plain, text):
+            return Score(1.0, "found", text, f"contains {text[:80]!r}")
     return Score(0.0, verdict_for(0.0, answer), answer[:200], "contains no accepted text")
 
 
@@ -187,32 +171,28 @@ def _beside(
 
     def judge(answer: str, reference: Reference) -> Score:
         score = sound.judge(answer, reference)
-        told = {f"{AS}{who}": other.judge(answer, reference).value for who, other in others.items()}
+        details = {f"{AS}{name}": other.judge(answer, reference).value for name, other in others.items()}
         if ratio is not None and reference.kinds:
-            told["noise"] = _noise(reference, ratio)
-        return replace(score, details={**score.details, **told})
+            # The mean ratio of the pieces of the ask to the wanted one (eval_hub's noise rate over relevant pieces).
+            right = expected_text(reference).strip().removeprefix(data_sets.string_of(reference)).strip()
+            pieces = [text for text in reference.distractors if text in reference.kinds]
+            details["noise"] = fsum((1.0, *(ratio(text, right) for text in pieces))) / (len(pieces) + 1)
+        return replace(score, details={**score.details, **details})
 
     return Scorer(name, 1, judge, whole=sound.whole)
-
-
-def _noise(reference: Reference, ratio: Callable[[str, str], float]) -> float:
-    """The mean ratio of the pieces of the ask to the wanted one (eval_hub's noise rate over relevant pieces)."""
-    wanted = expected_text(reference).strip().removeprefix(data_sets.string_of(reference)).strip()
-    others = [text for text in reference.distractors if text in reference.kinds]
-    return fsum((1.0, *(ratio(text, wanted) for text in others))) / (len(others) + 1)
 
 
 OPENAI_MRCR = _beside(
     "openai_mrcr",
     MRCR,
     {"card": data_sets.MRCR_CARD, "openbench": data_sets.MRCR_OPENBENCH, "evalscope": data_sets.MRCR_EVALSCOPE},
-    lambda given, wanted: data_sets.openbench_ratio(given, wanted, ""),
+    lambda piece, right: data_sets.openbench_ratio(piece, right, ""),
 )
 DEEPMIND_MRCR = _beside(
     "deepmind_mrcr",
     MRCR,
     {"deepmind": data_sets.DEEPMIND},
-    lambda given, wanted: data_sets.openbench_ratio(wanted, given, ""),
+    lambda piece, right: data_sets.openbench_ratio(right, piece, ""),
 )
 GRAPHWALKS = _beside(
     "graphwalks",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
 from needlework.scoring.content_words import content_word_places, content_words
 from needlework.scoring.match.claims import is_negated
@@ -38,17 +38,15 @@ _BRACKETS = re.compile(r"\(([^()]*)\)")
 _PHRASES = ("not found", "没有提到")
 
 
-@dataclass(frozen=True, slots=True)
-class _Compared:
-    """An answer beside one accepted answer. `recall`: 0..1. `missing`: words that it lacks. `fault`: why it is wrong
-    whatever the recall, else empty."""
+class _Comparison(NamedTuple):
+    """An answer beside one accepted answer."""
 
-    recall: float
-    missing: tuple[str, ...]
-    fault: str
+    recall: float  # 0..1
+    missing: tuple[str, ...]  # words that it lacks
+    fault: str  # why it is wrong whatever the recall, else empty
 
     @property
-    def found(self) -> bool:
+    def is_right(self) -> bool:
         """Whether the answer says it."""
         return not self.fault and self.recall >= RECALL
 
@@ -60,25 +58,24 @@ def documents_score(answer: str, reference: Reference) -> Score:
     """
     if reference.absent:
         return abstain_score(answer, replace(reference, answers=_PHRASES, parts=(), distractors=(), statement=""))
-    given = [value for value in map(normalize_value, reference.answers or reference.parts) if value]
-    accepted = [spelling for value in given for spelling in _spellings(value)]
+    values = [value for value in map(normalize_value, reference.answers or reference.parts) if value]
+    accepted = [spelling for value in values for spelling in _spellings(value)]
     if not accepted:
         raise ValueError("the reference has no answer to compare with")
     lines = normalize_lines(answer)
     if not lines:
         return Score(0.0, "empty", why="no text")
-    asked = content_words(reference.question) if reference.question else frozenset[str]()
-    best = max((_compare(lines, value, asked) for value in accepted), key=lambda each: (each.found, each.recall))
-    details: dict[str, float | str | int | bool | None] = {
-        "recall": round(best.recall, 4),
-        "missing": ", ".join(best.missing),
-    }
-    told = flatten(lines)[:_SHOWN]
-    if best.found:
-        return Score(1.0, "found", told, f"has {best.recall:.0%} of the reference's words", details)
+    in_question = content_words(reference.question) if reference.question else frozenset[str]()
+    compared = [_compare(lines, value, in_question) for value in accepted]
+    best = max(compared, key=lambda comparison: (comparison.is_right, comparison.recall))
+    details: dict[str, float | str | int | bool | None]
+    details = {"recall": round(best.recall, 4), "missing": ", ".join(best.missing)}
+    shown = flatten(lines)[:_SHOWN]
+    if best.is_right:
+        return Score(1.0, "found", shown, f"has {best.recall:.0%} of the reference's words", details)
     if is_refusal(flatten(lines)):
-        return Score(0.0, "refused", told, "declines to answer or says that it is not there", details)
-    return Score(0.0, "wrong", told, best.fault or f"has {best.recall:.0%} of the reference's words", details)
+        return Score(0.0, "refused", shown, "declines to answer or says that it is not there", details)
+    return Score(0.0, "wrong", shown, best.fault or f"has {best.recall:.0%} of the reference's words", details)
 
 
 # Right is the phrase that the question asks for, or any other refusal, with no known wrong value beside it.
@@ -97,33 +94,35 @@ def _spellings(value: str) -> list[str]:
     return [value, *sides] if twice and len(content_words(value)) <= _FEW_WORDS else [value]
 
 
-def _compare(lines: str, value: str, asked: frozenset[str]) -> _Compared:
-    """Compare an answer (from `normalize_lines`) with an accepted one; `asked`: the question's content words."""
+def _compare(lines: str, value: str, in_question: frozenset[str]) -> _Comparison:
+    """Compare an answer (from `normalize_lines`) with an accepted one; `in_question`: the question's content words."""
     text = _stated(outside_copies(lines), silent=is_refusal(value))
-    wanted = content_words(value)
-    places = [(word, span) for word, span in content_word_places(text) if word in wanted]
+    words = content_words(value)
+    spans = [(word, span) for word, span in content_word_places(text) if word in words]
     if next(content_word_places(value), None) is None:  # `no`, `both`: the words that every text has
-        places = [(value, span) for span in find_whole(text, value)]
-        wanted = frozenset([value])
-    had = {word for word, _ in places}
-    missing = tuple(sorted(wanted - had))
-    return _Compared(len(had) / len(wanted), missing, _fault(text, value, wanted, places, asked) if had else "")
+        spans = [(value, span) for span in find_whole(text, value)]
+        words = frozenset([value])
+    shared = {word for word, _ in spans}
+    fault = _fault(text, value, words, spans, in_question) if shared else ""
+    return _Comparison(len(shared) / len(words), tuple(sorted(words - shared)), fault)
 
 
-def _fault(text: str, value: str, wanted: frozenset[str], places: list[tuple[str, Span]], asked: frozenset[str]) -> str:
-    had = {word for word, _ in places}
-    telling = wanted - asked or wanted
-    if not had & telling:
+def _fault(
+    text: str, value: str, words: frozenset[str], spans: list[tuple[str, Span]], in_question: frozenset[str]
+) -> str:
+    shared = {word for word, _ in spans}
+    telling = words - in_question or words
+    if not shared & telling:
         return "has only words of the question"
-    lacking = _figures(wanted - had)
-    others = _figures(word for word, _ in content_word_places(text)) - wanted - asked if lacking else lacking
-    if lacking and (others or len(wanted) <= _FEW_WORDS):
+    lacking = _figures(words - shared)
+    others = _figures(word for word, _ in content_word_places(text)) - words - in_question if lacking else lacking
+    if lacking and (others or len(words) <= _FEW_WORDS):
         return f"lacks {', '.join(sorted(lacking))}" + (f", gives {', '.join(sorted(others))}" if others else "")
     if _SHORT_NAME.fullmatch(value) and not find_whole(text, value):
         return "has a part of the name"
     if not _NEGATIVE.search(value):
-        affirmed = {word for word, span in places if not _denied(text, span)}
-        if 2 * len((had & telling) - affirmed) >= len(had & telling):
+        affirmed = {word for word, span in spans if not _denied(text, span)}
+        if 2 * len((shared & telling) - affirmed) >= len(shared & telling):
             return "denies the reference"
     return ""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from rapidfuzz.distance import Indel, Levenshtein
 
@@ -29,8 +30,7 @@ _EITHER = re.compile(r"[\"')\s]*(?:,? ?(?:or|to)\b|或者?|还是|到|至|[-/~])
 _IN_WORDS = re.compile(rf"\b(?:zero|one)\b|[{HAN_NUMERALS}]+")
 
 
-@dataclass(frozen=True, slots=True)
-class _Given:
+class _Number(NamedTuple):
     """A number that an answer gives, and where."""
 
     span: Span
@@ -43,78 +43,73 @@ def number_score(answer: str, reference: Reference) -> Score:
     Details: `given`, `error` (given less right) and `relative_error` (of the right number, of 1 where that is 0). A
     reference without a number raises `ValueError`.
     """
-    wanted = (*reference.answers, *reference.parts)
-    if not wanted:
+    references = (*reference.answers, *reference.parts)
+    if not references:
         raise ValueError("the reference has no number: give answers")
-    right = float(wanted[0])
+    right = float(references[0])
     lines = normalize_lines(answer)
     if not lines:
         return Score(0.0, "empty", why="no text")
-    said = own_words(lines, normalize(reference.question))
-    if not any(char.isalnum() for char in said):
+    stated = own_words(lines, normalize(reference.question))
+    if not any(char.isalnum() for char in stated):
         return Score(0.0, "wrong", flatten(lines)[:_SHOWN], "only repeats the question")
-    said = said if _numbers(said) else fold_lines(said)
-    text = flatten(said)
-    found = _numbers(said) or _in_words(said)
-    declined = None if found and _opens_alone(said, found) else refusal_end(text)
-    if not found or (declined is not None and all(number.span.start < declined for number in found)):
-        if declined is not None:
-            return Score(0.0, "refused", text[:_SHOWN], "declines to answer or says that it is not there")
+    stated = stated if _numbers(stated) else fold_lines(stated)
+    text = flatten(stated)
+    numbers = _numbers(stated) or _in_words(stated)
+    declined = None if numbers and _opens_alone(stated, numbers) else refusal_end(text)
+    if declined is not None and all(number.span.start < declined for number in numbers):
+        return Score(0.0, "refused", text[:_SHOWN], "declines to answer or says that it is not there")
+    if not numbers:
         return Score(0.0, "wrong", text[:_SHOWN], "gives no number")
-    asked = {number.value for number in _numbers(normalize(reference.question))}
-    chosen = _chosen(said, found, asked)
+    in_question = {number.value for number in _numbers(normalize(reference.question))}
+    chosen = _choose(stated, numbers, in_question)
     error = chosen.value - right
     details = {"given": chosen.value, "error": error, "relative_error": round(abs(error) / (abs(right) or 1.0), 4)}
     shown = f"{chosen.value:.12g}"
-    if _hedged(text, chosen, [number for number in found if number.value not in asked]):
+    if _is_hedged(text, chosen, [number for number in numbers if number.value not in in_question]):
         return Score(0.0, "wrong", text[:_SHOWN], "gives several numbers to choose from", details)
     if error == 0:
         return Score(1.0, "found", shown, f"gives {shown}", details)
-    known = shown in reference.distractors
-    return Score(0.0, "distractor" if known else "wrong", shown, f"gives {shown}", details)
+    return Score(0.0, "distractor" if shown in reference.distractors else "wrong", shown, f"gives {shown}", details)
 
 
-def _numbers(text: str) -> list[_Given]:
+def _numbers(text: str) -> list[_Number]:
     spans = (Span(*match.span()) for match in _NUMBER.finditer(text))
-    return [_Given(span, float(text[span.start : span.end])) for span in spans if not is_negated(text, *span)]
+    return [_Number(span, float(text[span.start : span.end])) for span in spans if not is_negated(text, *span)]
 
 
-def _in_words(lines: str) -> list[_Given]:
+def _in_words(lines: str) -> list[_Number]:
     """The last number in words that folding leaves, as in `一共七句`."""
     words = [match for match in _IN_WORDS.finditer(lines) if not is_negated(lines, *match.span())]
-    read = [(Span(*each.span()), {"zero": "0", "one": "1"}.get(each[0]) or read_han(each[0])) for each in words]
-    return [_Given(span, float(number)) for span, number in read if number][-1:]
+    read = [(Span(*word.span()), {"zero": "0", "one": "1"}.get(word[0]) or read_han(word[0])) for word in words]
+    return [_Number(span, float(number)) for span, number in read if number][-1:]
 
 
-def _opens_alone(lines: str, found: list[_Given]) -> bool:
+def _opens_alone(lines: str, numbers: list[_Number]) -> bool:
     """Whether the first sentence or line is the first number and no word more."""
     first = _ALONE.fullmatch(lines.partition("\n")[0])
     if first is None and not re.search(r"\n\s*\d+[.)]", lines):
         first = _ALONE.fullmatch(lines[: first_sentence(lines).end].rstrip())
-    return first is not None and found[0].span.start == first.start(1)
+    return first is not None and numbers[0].span.start == first.start(1)
 
 
-def _chosen(lines: str, found: list[_Given], asked: set[float]) -> _Given:
+def _choose(lines: str, numbers: list[_Number], in_question: set[float]) -> _Number:
     """The number in a first sentence of its own; else the last of the conclusion; else the last."""
-    if _opens_alone(lines, found):
-        return found[0]
+    if _opens_alone(lines, numbers):
+        return numbers[0]
     end = conclusion(lines)
-    concluded = [number for number in found if end and number.span.start >= end.start]
-    for numbers in (concluded, found):
-        new = [number for number in numbers if number.value not in asked]
+    concluded = [number for number in numbers if end and number.span.start >= end.start]
+    for candidates in (concluded, numbers):
+        new = [number for number in candidates if number.value not in in_question]
         if new or concluded:
-            return (new or numbers)[-1]
-    return found[-1]
+            return (new or candidates)[-1]
+    return numbers[-1]
 
 
-def _hedged(text: str, chosen: _Given, others: list[_Given]) -> bool:
+def _is_hedged(text: str, chosen: _Number, others: list[_Number]) -> bool:
     """Whether another number stands beside the chosen one as an alternative or the other end of a range."""
-    for other in others:
-        if other.value != chosen.value:
-            first, second = sorted((other.span, chosen.span))
-            if _EITHER.fullmatch(text, first.end, second.start):
-                return True
-    return False
+    pairs = [sorted((other.span, chosen.span)) for other in others if other.value != chosen.value]
+    return any(_EITHER.fullmatch(text, first.end, second.start) for first, second in pairs)
 
 
 NUMBER = Scorer("number", 5, number_score)
@@ -135,29 +130,28 @@ def copy_score(answer: str, reference: Reference) -> Score:
     text. In Chinese, `parts` are the words that the text is made of. A reference without a text raises `ValueError`.
     """
     known, odd = [word for word in map(normalize, reference.parts) if word], normalize(reference.keyword)
-    wanted = _words(reference.answers[0] if reference.answers else "\n".join(reference.parts), known)
-    if not wanted:
+    right = _words(reference.answers[0] if reference.answers else "\n".join(reference.parts), known)
+    if not right:
         raise ValueError("the reference has no text to be copied: give answers")
-    vocabulary = set(wanted)
-    given = _words(answer, known)
-    places = [place for place, word in enumerate(given) if word in vocabulary]
-    given = given[places[0] : places[-1] + 1] if places else []
-    value = Levenshtein.normalized_similarity(wanted, given)
-    same = zip(wanted, given, strict=False)
-    divergence = next((place for place, (one, other) in enumerate(same) if one != other), min(len(wanted), len(given)))
-    exact = wanted == given
+    vocabulary, copied = set(right), _words(answer, known)
+    indexes = [index for index, word in enumerate(copied) if word in vocabulary]
+    copied = copied[indexes[0] : indexes[-1] + 1] if indexes else []
+    value = Levenshtein.normalized_similarity(right, copied)
+    pairs = enumerate(zip(right, copied, strict=False))
+    divergence = next((index for index, (one, other) in pairs if one != other), min(len(right), len(copied)))
+    exact = right == copied
     details = {
-        "odd_present": odd in given,
-        "odd_in_place": _places(given, odd) == _places(wanted, odd),
+        "odd_present": odd in copied,
+        "odd_in_place": _indexes(copied, odd) == _indexes(right, odd),
         "divergence": None if exact else divergence,
-        "length_ratio": round(len(given) / len(wanted), 4),
+        "length_ratio": round(len(copied) / len(right), 4),
     }
-    why = "word for word" if exact else f"{len(given)} words of {len(wanted)}, alike to word {divergence}"
+    why = "word for word" if exact else f"{len(copied)} words of {len(right)}, alike to word {divergence}"
     return Score(value, verdict_for(value, answer, partial_from=_PARTIAL), answer[:_SHOWN], why, details)
 
 
-def _places(words: Sequence[str], wanted: str) -> list[int]:
-    return [place for place, word in enumerate(words) if word == wanted]
+def _indexes(words: Sequence[str], wanted_word: str) -> list[int]:
+    return [index for index, word in enumerate(words) if word == wanted_word]
 
 
 def _words(text: str, known: Sequence[str]) -> list[str]:
@@ -178,31 +172,33 @@ def needle_words_score(answer: str, reference: Reference) -> Score:
     needles = reference.parts or reference.answers[:1]
     if not needles:
         raise ValueError("the reference has no needle to compare with")
-    told = [_told(needle, (reference.question, *needles[:at], *needles[at + 1 :])) for at, needle in enumerate(needles)]
-    scores = [documents_score(answer, replace(reference, answers=(text,), parts=())) for text in told]
+    texts = [
+        _distinct_words(needle, (reference.question, *needles[:number], *needles[number + 1 :]))
+        for number, needle in enumerate(needles)
+    ]
+    scores = [documents_score(answer, replace(reference, answers=(text,), parts=())) for text in texts]
     if len(scores) == 1:
         return scores[0]
     value = sum(score.value for score in scores) / len(scores)
-    found = sum(score.verdict == "found" for score in scores)
-    why = f"says {found} of {len(scores)} needles"
-    missing = [text for text, score in zip(told, scores, strict=True) if score.verdict != "found"]
-    verdict = "partial" if 0 < found < len(scores) else verdict_for(value, answer)
-    return Score(value, verdict, scores[0].answer, why, {"missing": "; ".join(missing)})
+    hits = sum(score.verdict == "found" for score in scores)
+    missing = [text for text, score in zip(texts, scores, strict=True) if score.verdict != "found"]
+    verdict = "partial" if 0 < hits < len(scores) else verdict_for(value, answer)
+    details = {"missing": "; ".join(missing)}
+    return Score(value, verdict, scores[0].answer, f"says {hits} of {len(scores)} needles", details)
 
 
 @lru_cache(256)
-def _told(needle: str, others: tuple[str, ...]) -> str:
+def _distinct_words(needle: str, others: tuple[str, ...]) -> str:
     """What a needle says that the others do not, as it stands in it; all of it where that is nothing."""
     known = frozenset[str]().union(*(content_words(text) for text in others if text))
     plain = normalize(needle)
     runs: list[list[int]] = []
     for word, span in content_word_places(plain):
-        if word in known:
-            continue
-        if runs and span.start <= runs[-1][1]:
-            runs[-1][1] = span.end
-        else:
-            runs.append([span.start, span.end])
+        if word not in known:
+            if runs and span.start <= runs[-1][1]:
+                runs[-1][1] = span.end
+            else:
+                runs.append([span.start, span.end])
     return " ".join(plain[start:end] for start, end in runs) or needle
 
 
@@ -221,7 +217,7 @@ _EDGES = " \t\r\n*_`\"'“”‘’「」\u200b\ufeff"
 _CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _WORDS = re.compile(rf"[{_CJK}](?=(?P<next>[{_CJK}]?))|[^\W{_CJK}]+")
 _LIKE = 0.5  # least likeness, by words, of an answer to the piece that it gives
-_AHEAD = 0.1  # how much more it is like that piece than any other one
+_LEAD = 0.1  # how much more it is like that piece than any other one
 _SAME = 0.98
 
 
@@ -234,21 +230,18 @@ def mrcr_score(answer: str, reference: Reference) -> Score:
     `none`; `string`: whether the string stands first, later, or is missing.
     """
     string = reference.given[0] if reference.given else ""
-    wanted = _flat(expected_text(reference).strip().removeprefix(string))
+    right = _flat(expected_text(reference).strip().removeprefix(string))
     if not _flat(answer):
         return Score(0.0, "empty", why="no text")
-    piece, place = _parted(answer, string)
-    given = _given(piece, wanted, [_flat(text) for text in reference.distractors])
+    piece, position = _split(answer, string)
+    nearest = _nearest(piece, right, [_flat(text) for text in reference.distractors])
     kinds = {_flat(text): kind for text, kind in reference.kinds.items()}
-    name = "none" if given is None else "wanted" if given == wanted else kinds.get(given, "other")
-    similarity = Indel.normalized_similarity(piece, wanted)
-    details: dict[str, float | str | int | bool | None] = {
-        "similarity": round(similarity, 6),
-        "given": name,
-        "string": place,
-    }
+    name = "none" if nearest is None else "wanted" if nearest == right else kinds.get(nearest, "other")
+    similarity = Indel.normalized_similarity(piece, right)
+    details: dict[str, float | str | int | bool | None]
+    details = {"similarity": round(similarity, 6), "given": name, "string": position}
     shown = piece[:_SHOWN]
-    if place != "first":
+    if position != "first":
         refused = name == "none" and is_refusal(normalize(answer[:4000]))
         why = "without the string at its start" + (f"; gives {name}" if name != "none" else "")
         # What begins with other words than the string will not begin with it later.
@@ -262,38 +255,33 @@ def mrcr_score(answer: str, reference: Reference) -> Score:
     return Score(0.0, "distractor", shown, f"another piece: {name}", details, settled=True)
 
 
-def _parted(answer: str, string: str) -> tuple[str, str]:
+def _split(answer: str, string: str) -> tuple[str, str]:
     """What the answer gives, flat and without the string, and where the string stands: first, later, missing."""
-    text = answer
-    fenced = _FENCE.match(text)
-    if fenced:
-        text = fenced[1]
-    text = unicodedata.normalize("NFC", text)
+    fenced = _FENCE.match(answer)
+    text = unicodedata.normalize("NFC", fenced[1] if fenced else answer)
     if not string:
         return _flat(text), "first"
-    leading = re.match(rf"{_AROUND}{re.escape(string)}", text)
-    if leading:
+    if leading := re.match(rf"{_AROUND}{re.escape(string)}", text):
         return _flat(text[leading.end() :]), "first"
-    at = text.rfind(string)
-    return _flat(text[at + len(string) :] if at >= 0 else text), "later" if at >= 0 else "missing"
+    before, match, after = text.rpartition(string)
+    return _flat(after if match else before + after), "later" if match else "missing"
 
 
-def _given(piece: str, wanted: str, others: Sequence[str]) -> str | None:
-    """The piece that a text gives, the wanted one of those that are equal to it; `None`: no one."""
+def _nearest(piece: str, right: str, others: Sequence[str]) -> str | None:
+    """The piece that a text gives, the right one of those that are equal to it; `None`: no one."""
     words = _mrcr_words(piece)
-    likeness = {
-        text: Indel.normalized_similarity(words, _mrcr_words(text)) for text in dict.fromkeys((wanted, *others))
-    }
-    best = max(likeness, key=likeness.__getitem__)  # the wanted one comes first
+    texts = dict.fromkeys((right, *others))
+    likeness = {text: Indel.normalized_similarity(words, _mrcr_words(text)) for text in texts}
+    best = max(likeness, key=likeness.__getitem__)  # the right one comes first
     second = max((value for text, value in likeness.items() if text != best), default=0.0)
-    if piece == best or (likeness[best] >= _LIKE and (likeness[best] >= _SAME or likeness[best] - second >= _AHEAD)):
+    if piece == best or (likeness[best] >= _LIKE and (likeness[best] >= _SAME or likeness[best] - second >= _LEAD)):
         return best
     return None
 
 
 def _mrcr_words(text: str) -> list[str]:
     """Words; of Chinese and Japanese, each character with the next."""
-    return [found[0] + (found["next"] or "") for found in _WORDS.finditer(text)]
+    return [match[0] + (match["next"] or "") for match in _WORDS.finditer(text)]
 
 
 def _flat(text: str) -> str:
