@@ -38,7 +38,7 @@ _BRACKETS = re.compile(r"\(([^()]*)\)")
 _PHRASES = ("not found", "没有提到")
 
 
-class _Comparison(NamedTuple):
+class _ComparedAnswer(NamedTuple):
     """An answer beside one accepted answer."""
 
     recall: float  # 0..1
@@ -94,7 +94,7 @@ def _spellings(value: str) -> list[str]:
     return [value, *sides] if twice and len(content_words(value)) <= _FEW_WORDS else [value]
 
 
-def _compare(lines: str, value: str, in_question: frozenset[str]) -> _Comparison:
+def _compare(lines: str, value: str, in_question: frozenset[str]) -> _ComparedAnswer:
     """Compare an answer (from `normalize_lines`) with an accepted one; `in_question`: the question's content words."""
     text = _stated(outside_copies(lines), silent=is_refusal(value))
     words = content_words(value)
@@ -104,7 +104,7 @@ def _compare(lines: str, value: str, in_question: frozenset[str]) -> _Comparison
         words = frozenset([value])
     shared = {word for word, _ in spans}
     fault = _fault(text, value, words, spans, in_question) if shared else ""
-    return _Comparison(len(shared) / len(words), tuple(sorted(words - shared)), fault)
+    return _ComparedAnswer(len(shared) / len(words), tuple(sorted(words - shared)), fault)
 
 
 def _fault(
