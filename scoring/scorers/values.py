@@ -30,7 +30,7 @@ _EITHER = re.compile(r"[\"')\s]*(?:,? ?(?:or|to)\b|或者?|还是|到|至|[-/~])
 _IN_WORDS = re.compile(rf"\b(?:zero|one)\b|[{HAN_NUMERALS}]+")
 
 
-class _Number(NamedTuple):
+class _GivenNumber(NamedTuple):
     """A number that an answer gives, and where."""
 
     span: Span
@@ -73,19 +73,19 @@ def number_score(answer: str, reference: Reference) -> Score:
     return Score(0.0, "distractor" if shown in reference.distractors else "wrong", shown, f"gives {shown}", details)
 
 
-def _numbers(text: str) -> list[_Number]:
+def _numbers(text: str) -> list[_GivenNumber]:
     spans = (Span(*match.span()) for match in _NUMBER.finditer(text))
-    return [_Number(span, float(text[span.start : span.end])) for span in spans if not is_negated(text, *span)]
+    return [_GivenNumber(span, float(text[span.start : span.end])) for span in spans if not is_negated(text, *span)]
 
 
-def _in_words(lines: str) -> list[_Number]:
+def _in_words(lines: str) -> list[_GivenNumber]:
     """The last number in words that folding leaves, as in `一共七句`."""
     words = [match for match in _IN_WORDS.finditer(lines) if not is_negated(lines, *match.span())]
     read = [(Span(*word.span()), {"zero": "0", "one": "1"}.get(word[0]) or read_han(word[0])) for word in words]
-    return [_Number(span, float(number)) for span, number in read if number][-1:]
+    return [_GivenNumber(span, float(number)) for span, number in read if number][-1:]
 
 
-def _opens_alone(lines: str, numbers: list[_Number]) -> bool:
+def _opens_alone(lines: str, numbers: list[_GivenNumber]) -> bool:
     """Whether the first sentence or line is the first number and no word more."""
     first = _ALONE.fullmatch(lines.partition("\n")[0])
     if first is None and not re.search(r"\n\s*\d+[.)]", lines):
@@ -93,7 +93,7 @@ def _opens_alone(lines: str, numbers: list[_Number]) -> bool:
     return first is not None and numbers[0].span.start == first.start(1)
 
 
-def _choose(lines: str, numbers: list[_Number], in_question: set[float]) -> _Number:
+def _choose(lines: str, numbers: list[_GivenNumber], in_question: set[float]) -> _GivenNumber:
     """The number in a first sentence of its own; else the last of the conclusion; else the last."""
     if _opens_alone(lines, numbers):
         return numbers[0]
@@ -106,7 +106,7 @@ def _choose(lines: str, numbers: list[_Number], in_question: set[float]) -> _Num
     return numbers[-1]
 
 
-def _is_hedged(text: str, chosen: _Number, others: list[_Number]) -> bool:
+def _is_hedged(text: str, chosen: _GivenNumber, others: list[_GivenNumber]) -> bool:
     """Whether another number stands beside the chosen one as an alternative or the other end of a range."""
     pairs = [sorted((other.span, chosen.span)) for other in others if other.value != chosen.value]
     return any(_EITHER.fullmatch(text, first.end, second.start) for first, second in pairs)
