@@ -79,12 +79,11 @@ def _read_log(path: Path) -> Iterator[AnswerRow]:
 
 def _answer_of_sample(sample: Any) -> AnswerRow:
     """The answer of an `EvalSample`: its metadata are the columns, with its prompt and target if they have none."""
-    columns = dict(sample.metadata or {})
-    if isinstance(sample.input, str):
-        columns.setdefault("prompt", sample.input)
-    else:
-        messages = [{"role": message.role, "content": message.text} for message in sample.input]
-        columns.setdefault("prompt", messages[0]["content"] if len(messages) == 1 else json.dumps(messages))
+    columns, prompt = dict(sample.metadata or {}), sample.input
+    if not isinstance(prompt, str):
+        messages = [{"role": message.role, "content": message.text} for message in prompt]
+        prompt = messages[0]["content"] if len(messages) == 1 else json.dumps(messages)
+    columns.setdefault("prompt", prompt)
     columns.setdefault("answer_nodes" if isinstance(sample.target, list) else "answer", sample.target)
     error = sample.error.message if sample.error else sample.output.error
     return AnswerRow(sample.output.completion, columns, str(sample.id), error or "")
@@ -94,9 +93,8 @@ def _answer_of_sample(sample: Any) -> AnswerRow:
 class Benchmark:
     """A data set and its rules."""
 
-    task: str
+    task: str  # its scorer too: the sound rule, with the published ones in its details
     layout: DataSetLayout
-    scorer: str  # the sound rule, with the published ones in its details
     reference: Callable[[Columns], dict[str, Any] | None]  # what an answer is scored with; `None` if not in the columns
     groups: Callable[[Columns], tuple[str, ...]]  # the rows of the table that an answer belongs to
 
@@ -147,39 +145,35 @@ def _graphwalks_reference(columns: Columns) -> dict[str, Any] | None:
         return None
 
 
-def _graphwalks_groups(columns: Columns) -> tuple[str, ...]:
-    kind = columns.get("problem_type")
-    return (str(kind),) if kind else ()
-
-
 def _longbench_reference(columns: Columns) -> dict[str, Any] | None:
     letter = right_letter(columns)
     return {"answers": (letter,), "chance": 1 / len(LETTERS)} if letter else None
 
 
-OPENAI_MRCR = Benchmark("openai_mrcr", mrcr_sets.OPENAI_MRCR_LAYOUT, "openai_mrcr", _openai_reference, _openai_groups)
-DEEPMIND_MRCR = Benchmark(
-    "deepmind_mrcr", mrcr_sets.DEEPMIND_MRCR_LAYOUT, "deepmind_mrcr", _deepmind_reference, lambda _columns: ()
-)
-GRAPHWALKS = Benchmark(
-    "graphwalks", data_sets.GRAPHWALKS_LAYOUT, "graphwalks", _graphwalks_reference, _graphwalks_groups
-)
-LONGBENCH_V2 = Benchmark(
-    "longbench_v2",
-    data_sets.LONGBENCH_V2_LAYOUT,
-    "longbench_v2",
-    _longbench_reference,
-    lambda columns: longbench_groups(data_sets.longbench_groups(columns)),
-)
 BENCHMARKS: dict[str, tuple[Benchmark, ...]] = {
-    "mrcr": (OPENAI_MRCR, DEEPMIND_MRCR),
-    "graphwalks": (GRAPHWALKS,),
-    "longbench-v2": (LONGBENCH_V2,),
+    "mrcr": (
+        Benchmark("openai_mrcr", mrcr_sets.OPENAI_MRCR_LAYOUT, _openai_reference, _openai_groups),
+        Benchmark("deepmind_mrcr", mrcr_sets.DEEPMIND_MRCR_LAYOUT, _deepmind_reference, lambda _columns: ()),
+    ),
+    "graphwalks": (
+        Benchmark(
+            "graphwalks",
+            data_sets.GRAPHWALKS_LAYOUT,
+            _graphwalks_reference,
+            lambda columns: tuple(filter(None, [str(columns.get("problem_type") or "")])),
+        ),
+    ),
+    "longbench-v2": (
+        Benchmark(
+            "longbench_v2",
+            data_sets.LONGBENCH_V2_LAYOUT,
+            _longbench_reference,
+            lambda columns: longbench_groups(data_sets.longbench_groups(columns)),
+        ),
+    ),
 }
 
 
 def benchmark_of(name: str, answers: list[AnswerRow]) -> Benchmark:
     """The benchmark of a command; of the two MRCRs the one whose columns the answers have."""
-    if name == "mrcr" and "queries" in answers[0].columns:
-        return DEEPMIND_MRCR
-    return BENCHMARKS[name][0]
+    return BENCHMARKS[name][-1 if name == "mrcr" and "queries" in answers[0].columns else 0]

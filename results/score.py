@@ -143,7 +143,7 @@ def _score(
     model: str,
     number: int,
 ) -> tuple[Score | None, DataSetAnswer]:
-    scorer = scorer_named(benchmark.scorer)
+    scorer = scorer_named(benchmark.task)
     context = columns.get(benchmark.layout.text)
     score: Score | None = None
     details: dict[str, Any] = {}

@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,43 +50,36 @@ _MADE_FROM, _DIGITS = "made_from", 16  # field of a row: the beginning of the sh
 
 @dataclass(frozen=True, slots=True)
 class ChosenDocuments:
-    """The `documents` of a `folder` to ask about. `before`: rows of the file as it is, about so many documents
-    (`covered`). `twins`: groups of names, of which the first may be asked about.
-    """
+    """The documents of a folder to ask about."""
 
     folder: DocumentSet
     documents: tuple[OwnDocument, ...]
-    before: Rows
-    covered: int
-    twins: tuple[tuple[str, ...], ...]
+    before: Rows  # of the file as it is
+    covered: int  # documents that these rows are about
+    twins: tuple[tuple[str, ...], ...]  # groups of names, of which the first may be asked about
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenQuestions:
-    """The `rows` of the file, old and new. `failed`: documents without a question, with the reason. `shortened`: those
-    that did not fit the window. `count`: requests that were made now.
-    """
+    """What came of asking."""
 
-    rows: Rows
-    failed: tuple[tuple[str, str], ...]
-    shortened: tuple[str, ...] = ()
-    count: int = 0
+    rows: Rows  # of the file, old and new
+    failed: tuple[tuple[str, str], ...]  # documents without a question, with the reason
+    shortened: tuple[str, ...] = ()  # documents that did not fit the window
+    count: int = 0  # requests that were made now
 
 
 @dataclass(frozen=True, slots=True)
 class WriterTemplate:
-    """`system` and `user` message, Jinja sources. `name`: built in, or the path of the user's file."""
+    """The messages that a model is sent. `name`: built in, or the path of the user's file."""
 
     name: str
-    system: str
-    user: str
+    messages: tuple[jinja2.Template, ...]  # system and user
 
     def render(self, document: str, count: int) -> tuple[str, str]:
         """System and user message. Raises `InputError` where the user's own template cannot be rendered."""
         try:
-            system, user = (
-                _compiled(source).render(document=document, count=count).strip() for source in (self.system, self.user)
-            )
+            system, user = (message.render(document=document, count=count).strip() for message in self.messages)
         except Exception as error:  # noqa: BLE001 - a template computes: it may divide by zero, index too far, recurse
             raise InputError(OPTION, self.name, f"cannot be rendered ({error}); {_NEED}") from None
         return system, user
@@ -208,24 +201,23 @@ def reply_budget(per_document: int) -> int:
 
 def load_template(name: str) -> WriterTemplate:
     """A built-in template, or that of a file. Raises `InputError`."""
+    from jinja2 import StrictUndefined, TemplateError
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
     path = _FOLDER / f"{name}.toml" if name in _TEMPLATES else name
     fields = parse_toml(OPTION, name, read_text(OPTION, path, f"give one of {', '.join(_TEMPLATES)}, or a file"))
-    for field in ("system", "user"):
-        if not isinstance(fields.get(field), str):
-            raise InputError(OPTION, name, f"has no text `{field}`; {_NEED}")
-    template = WriterTemplate(name, fields["system"], fields["user"])
+    missing = next((field for field in ("system", "user") if not isinstance(fields.get(field), str)), None)
+    if missing:
+        raise InputError(OPTION, name, f"has no text `{missing}`; {_NEED}")
+    compile_text = ImmutableSandboxedEnvironment(trim_blocks=True, undefined=StrictUndefined).from_string
+    try:
+        template = WriterTemplate(name, (compile_text(fields["system"]), compile_text(fields["user"])))
+    except TemplateError as error:
+        raise InputError(OPTION, name, f"cannot be rendered ({error}); {_NEED}") from None
     mark = "where the document goes"
     if mark not in "".join(template.render(mark, 1)):
         raise InputError(OPTION, name, f"{{{{ document }}}} is nowhere in it; {_NEED}")
     return template
-
-
-@lru_cache(8)
-def _compiled(source: str) -> jinja2.Template:
-    from jinja2 import StrictUndefined
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    return ImmutableSandboxedEnvironment(trim_blocks=True, undefined=StrictUndefined).from_string(source)
 
 
 def is_made_from_another_text(row: Mapping[str, Any], document: OwnDocument) -> bool:

@@ -68,14 +68,14 @@ def with_pairs(raw: bytes, pairs: Sequence[TextPair]) -> bytes:
     """Put other pairs into a line without a problem; the line as it is where they are its own."""
     if tuple(pairs) == read_line(raw).pairs:
         return raw
-    row = json.loads(raw.removeprefix(_BOM))
+    lead, text = raw[: len(raw) - len(raw.removeprefix(_BOM))], raw.removeprefix(_BOM)
+    row = json.loads(text)
     row["instructions"], row["outputs"] = ([pair[part] for pair in pairs] for part in (0, 1))
     try:
-        text = json.dumps(row, ensure_ascii=raw.removeprefix(_BOM).isascii()).encode()
+        edited = json.dumps(row, ensure_ascii=text.isascii()).encode()
     except UnicodeEncodeError:  # half of a surrogate pair has no UTF-8, only an escape
-        text = json.dumps(row).encode()
-    lead = _BOM if raw.startswith(_BOM) else b""
-    return lead + text + raw[len(raw.rstrip(b" \t\r\n")) :]
+        edited = json.dumps(row).encode()
+    return lead + edited + raw[len(raw.rstrip(b" \t\r\n")) :]
 
 
 def open_pages(context: Context) -> list[Page]:
@@ -163,9 +163,14 @@ class _EditedFile:
 
     def _rows(self) -> list[ListRow]:
         """List the lines that are not blank. Raises `InputError`."""
-        source = set(_lines_of(self._path))
-        lines = [line for line in self._lines() if line.strip()]
-        return [_row(f"{self.address}{n}", raw, is_edited=raw not in source) for n, raw in enumerate(lines)]
+        source, rows = set(_lines_of(self._path)), []
+        for number, raw in enumerate(line for line in self._lines() if line.strip()):
+            line, address = read_line(raw), f"{self.address}{number}"
+            title = " ".join(line.document[: 4 * _TITLE].split())[:_TITLE] or "(no document)"
+            state = "edited" if raw not in source else "" if line.pairs else "no pairs"
+            row = ListRow(address, title, state, f"{len(line.pairs)} pairs · {len(line.document):,} characters")
+            rows.append(ListRow(address, f"This line {line.problem}", "not editable") if line.problem else row)
+        return rows
 
     def _line(self, request: Request) -> tuple[bytes, int]:
         """The line of an address, and how many there are. Raises `InputError`, and `HTTPException` for none."""
@@ -180,15 +185,6 @@ def _lines_of(path: Path) -> list[bytes]:
     if not content and not path.exists():
         raise InputError("PATH", path, "cannot be read (No such file or directory)")
     return BytesIO(content).readlines()  # a carriage return ends no line
-
-
-def _row(address: str, raw: bytes, *, is_edited: bool) -> ListRow:
-    line = read_line(raw)
-    if line.problem:
-        return ListRow(address, f"This line {line.problem}", "not editable")
-    title = " ".join(line.document[: 4 * _TITLE].split())[:_TITLE] or "(no document)"
-    state = "edited" if is_edited else "" if line.pairs else "no pairs"
-    return ListRow(address, title, state, f"{len(line.pairs)} pairs · {len(line.document):,} characters")
 
 
 def _pairs_of(form: FormFields, line: DocumentLine) -> list[TextPair]:
