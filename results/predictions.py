@@ -14,6 +14,7 @@ from needlework.haystack_fixtures.documents.data_set import DataSetLayout, RowSu
 from needlework.haystack_fixtures.tasks.published import data_sets, mrcr_sets
 from needlework.haystack_fixtures.tasks.published.data_sets import LETTERS
 from needlework.haystack_fixtures.tasks.published.mrcr_sets import MrcrPieces, mrcr_reference
+from needlework.results.leval.predictions import json_rows
 from needlework.results.statistics.suites.data_sets import longbench_groups, mrcr_groups
 
 ARGUMENT = "ANSWERS"
@@ -51,12 +52,11 @@ def read_answers(path: Path) -> list[AnswerRow]:
 
 def _read_rows(path: Path) -> Iterator[AnswerRow]:
     try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-        rows = {number: json.loads(line) for number, line in enumerate(lines, start=1) if line.strip()}
-    except (OSError, ValueError, RecursionError) as error:
+        text = path.read_text(encoding="utf-8-sig")  # of any size: rows may have their prompts
+    except (OSError, ValueError) as error:
         raise InputError(ARGUMENT, path, f"cannot be read ({error})") from None
-    for number, row in rows.items():
-        if not isinstance(row, dict) or not isinstance(row.get("prediction"), str):
+    for number, row in json_rows(text):
+        if row is None or not isinstance(row.get("prediction"), str):
             remedy = 'has no text in \'prediction\'; write {"id": ..., "prediction": "the reply"}'
             raise InputError(ARGUMENT, f"{path}, line {number}", remedy)
         columns = {name: value for name, value in row.items() if name not in ("prediction", "error")}

@@ -8,7 +8,6 @@ compared too.
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import StringIO
@@ -19,6 +18,7 @@ from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.files import read_text
 from needlework.core.labels import OWN_DOCUMENTS
 from needlework.results.files.read_run import read_run
+from needlework.results.leval.predictions import json_rows
 from needlework.results.statistics.agreement import agreement, share
 from needlework.results.statistics.documents import right_or_wrong, rule_of
 from needlework.results.statistics.wording import ends, percent2
@@ -202,15 +202,10 @@ def _rows(option: str, path: Path) -> dict[int, dict[str, Any]]:
             return rows
         except csv.Error as error:
             raise InputError(option, path, f"line {table.line_num} is no CSV ({error})") from None
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError):
-                row = None
-            if not isinstance(row, dict):
-                raise InputError(option, path, f"line {number} is not a JSON object (a table is called NAME.csv)")
-            rows[number] = row
+    for number, row in json_rows(text):
+        if row is None:
+            raise InputError(option, path, f"line {number} is not a JSON object (a table is called NAME.csv)")
+        rows[number] = row
     return rows
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ _SHOWN_KEYS = 6
 _ARGUMENT = "PREDICTIONS"
 _NAMES = (_ARGUMENT, "--model")  # of the file, and of one of several models in it
 _EXPORT = "of a run: needlework leval-export RUN writes them"
-_Line = tuple[int, dict[str, Any] | None]  # its number from 1, and the row; none where it is no JSON object
+JsonLine = tuple[int, dict[str, Any] | None]  # its number from 1, and the row; none where it is no JSON object
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,17 +156,20 @@ def _task_of(path: Path) -> LevalTask | None:
     return LevalTask(name, "", own_rule(evaluation, golds), expected=expected, own=True)
 
 
-def _lines(path: Path, argument: str) -> list[_Line]:
-    """The lines that are not blank. Raises `InputError`, with an `argument` also for a file without rows."""
-    lines: list[_Line] = []
-    remedy = f"give a prediction file ({_EXPORT})"
-    for number, line in enumerate(read_text(argument or _ARGUMENT, path, remedy).split("\n"), 1):
+def json_rows(text: str) -> Iterator[JsonLine]:
+    """The lines of a JSON Lines text that are not blank. Only a line feed ends one."""
+    for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
                 row = json.loads(line)
             except (ValueError, RecursionError):
                 row = None
-            lines.append((number, row if isinstance(row, dict) else None))
+            yield number, row if isinstance(row, dict) else None
+
+
+def _lines(path: Path, argument: str) -> list[JsonLine]:
+    """The lines of a file. Raises `InputError`, with an `argument` also for a file without rows."""
+    lines = list(json_rows(read_text(argument or _ARGUMENT, path, f"give a prediction file ({_EXPORT})")))
     if argument and not lines:
         raise InputError(argument, path, "is empty: give a file with answers")
     if argument and not any(row for _, row in lines):
@@ -175,7 +178,7 @@ def _lines(path: Path, argument: str) -> list[_Line]:
 
 
 def _read(
-    lines: Sequence[_Line], key: str, read: Callable[[int, Mapping[str, Any], str], Prediction]
+    lines: Sequence[JsonLine], key: str, read: Callable[[int, Mapping[str, Any], str], Prediction]
 ) -> tuple[tuple[Prediction, ...], tuple[BrokenRow, ...]]:
     """The rows, and those for which `read` raises a `ValueError`."""
     rows, broken = [], []
@@ -195,7 +198,7 @@ def _check_texts(row: Mapping[str, Any], *names: str) -> None:
         raise ValueError(f"has no text under {' and '.join(missing)}")
 
 
-def _key(lines: Sequence[_Line], path: Path, model: str | None, names: tuple[str, str]) -> str:
+def _key(lines: Sequence[JsonLine], path: Path, model: str | None, names: tuple[str, str]) -> str:
     """The key of a model's answers. Raises `InputError` without one, and for several without a `model`."""
     argument, option = names
     keys = list(dict.fromkeys(key for _, row in lines for key in row or () if key.endswith(_KEY)))

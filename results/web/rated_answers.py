@@ -13,6 +13,7 @@ from needlework.core.draws import draws, shuffled
 from needlework.core.errors import InputError
 from needlework.core.record import SCORED, UNDECIDED
 from needlework.results.files.read_run import run_records
+from needlework.results.leval.predictions import json_rows
 from needlework.results.records.samples import as_asked
 from needlework.results.style import one_line
 from needlework.results.web.command import ServedFiles
@@ -175,18 +176,10 @@ def _digest(*parts: object) -> str:
 
 
 def _rows(path: Path, broken: list[str]) -> list[dict[str, Any]]:
-    """The rows of a file; lines about those that cannot be read are added to `broken`."""
-    rows = []
-    for number, line in enumerate(read_record(path).removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
-        try:
-            row = json.loads(line) if line.strip() else {}
-        except (ValueError, RecursionError):
-            row = None
-        if not isinstance(row, dict):
-            broken.append(f"{path.name}, line {number}: is no JSON object")
-        elif row:
-            rows.append(row)
-    return rows
+    """The rows of the file; lines about those that cannot be read are added to `broken`."""
+    rows = list(json_rows(read_record(path).decode("utf-8-sig", "replace")))
+    broken += [f"{path.name}, line {number}: is no JSON object" for number, row in rows if row is None]
+    return [row for _, row in rows if row]
 
 
 def _for_humans(rows: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:

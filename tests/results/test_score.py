@@ -158,7 +158,7 @@ def test_plain_rows_with_the_data(tmp_path: Path, capsys: pytest.CaptureFixture[
     [
         ("a.jsonl", "", "has no answers"),
         ("a.jsonl", '{"id": 1}\n', "has no text in 'prediction'"),
-        ("a.jsonl", "{no\n", "cannot be read"),
+        ("a.jsonl", "{no\n", "line 1': has no text"),
         ("a.jsonl", '{"id": 1, "prediction": "x"}\n', "tells no right answers"),
     ],
 )
