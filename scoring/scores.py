@@ -14,48 +14,34 @@ Outcome = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What is right, and what is known to be wrong.
+    """What is right, and what is known to be wrong."""
 
-    `answers`: one needle: the spellings of the one right value. `parts`: several needles: each part's value, all of
-    them wanted. `statement`: the needle sentence itself. `keyword`: what OpenCompass's keyword rules look for.
-    `distractors`: values that stand in the context and are wrong. `question`: what was asked. `absent`: the
-    answer is not in the context, and right is to abstain. `places`: where values stand, in percent of the context.
-    `kinds`: what a wrong value is (`stale`, or the attribute that was mistaken). `labels`: every answer that the
-    question allows, where they are known. `given`: those that the question names itself. `name_key`: what the marks of
-    the text's own names are made with.
-    """
-
-    answers: tuple[str, ...]
-    statement: str = ""
-    keyword: str = ""
-    parts: tuple[str, ...] = ()
-    distractors: tuple[str, ...] = ()
+    answers: tuple[str, ...]  # one needle: the spellings of the one right value
+    statement: str = ""  # the needle sentence itself
+    keyword: str = ""  # what OpenCompass's keyword rules look for
+    parts: tuple[str, ...] = ()  # several needles: the value of each, all of them wanted
+    distractors: tuple[str, ...] = ()  # values that stand in the context and are wrong
     question: str = ""
     language: str = "en"
-    absent: bool = False
-    places: Mapping[str, float] = field(default_factory=dict)
-    kinds: Mapping[str, str] = field(default_factory=dict)
-    labels: tuple[str, ...] = ()
-    given: tuple[str, ...] = ()
-    name_key: str = ""
+    absent: bool = False  # the answer is not in the context, and right is to abstain
+    places: Mapping[str, float] = field(default_factory=dict)  # where values stand, in percent of the context
+    kinds: Mapping[str, str] = field(default_factory=dict)  # what a wrong value is: `stale`, or the attribute mistaken
+    labels: tuple[str, ...] = ()  # every answer that the question allows, where they are known
+    given: tuple[str, ...] = ()  # those that the question names itself
+    name_key: str = ""  # what the check digits of the text's own names are made with
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Score:
-    """A judged answer: `value` in 0..1, the verdict, what was taken as the answer, and why.
+    """A judged answer. It compares with numbers and scores by its value, and equals a score when every field does."""
 
-    A score compares with numbers and other scores by its value (`assert score >= 0.9`), and equals another score when
-    every field does. `scorer` is `name vN`, written by whoever ran the scorer. `settled`: nothing that could follow
-    would make the answer right, so it has a score where the token limit cut it off.
-    """
-
-    value: float
+    value: float  # 0..1
     verdict: Verdict
-    answer: str = ""
+    answer: str = ""  # what was taken as the answer
     why: str = ""
     details: Mapping[str, float | str | int | bool | None] = field(default_factory=dict)
-    scorer: str = ""
-    settled: bool = False
+    scorer: str = ""  # `name vN`
+    settled: bool = False  # nothing that could follow would make it right: it has a score where it was cut off
 
     def __float__(self) -> float:
         return self.value
@@ -80,15 +66,12 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Scorer:
-    """A named, versioned judgement of one answer. The version changes whenever any score could.
-
-    `whole`: what was cut off by the token limit and is not all right yet has no score, however much is right.
-    """
+    """A named, versioned judgement of one answer."""
 
     name: str
-    version: int
+    version: int  # changes whenever any score could
     judge: Callable[[str, Reference], Score]
-    whole: bool = False
+    whole: bool = False  # an answer that was cut off and is not all right yet has no score
 
 
 def _fields(score: Score) -> tuple[object, ...]:
@@ -104,11 +87,9 @@ def outcome_of(
 ) -> tuple[Outcome, float | None]:
     """Decide the outcome of one trial, and its score (`None` where it must not enter an average).
 
-    In this order: an error; a prompt that was not what it should be; an answer that the token limit cut off before it
-    gave anything right, or that never got beyond its reasoning (censored), unless nothing that could follow would have
-    made it right; a content filter (refused); the scorer's
-    verdict, which is no score where the rules cannot tell (unclear). Without a score a blank answer is empty, and any
-    other text an error: nothing judged it.
+    In this order: an error; an invalid prompt; an answer that was cut off before it gave anything right (censored),
+    unless it is settled; a content filter (refused); the scorer's verdict, which has no score where the rules cannot
+    tell (unclear). Without a score a blank answer is empty, and any other text an error: nothing judged it.
     """
     if error_kind:
         return "error", None

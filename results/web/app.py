@@ -43,13 +43,13 @@ Rebuild = Callable[[Path, str], "RebuiltPrompt"]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One entry of the start page. `address`: `/jsonl/0/`. `state`: how much is done; read anew each time."""
+    """One entry of the start page."""
 
-    address: str
+    address: str  # `/jsonl/0/`
     title: str
     about: str
     routes: Sequence[BaseRoute]
-    state: Callable[[], str]
+    state: Callable[[], str]  # how much is done; read anew each time
 
 
 @dataclass(frozen=True, slots=True)

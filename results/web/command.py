@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,22 +30,16 @@ _PATIENCE_S = 2  # with requests that have not ended when the server is to end
 
 @dataclass(frozen=True, slots=True)
 class ServedFiles:
-    """`runs`: folders. `predictions`, `annotated` (jsonl of documents), `questions`: files. Nothing else is ever read
-    for a page but what lies in these folders.
+    """The files that pages show and write; nothing else is ever read but what lies in these folders."""
 
-    `references`: L-Eval's files of references that lie in a folder of predictions: models and documents more to rate.
-    `documents`: the folder that the questions are about. `ratings`: the file of ratings. `rate_questions`: how many
-    are rated, all where it is none.
-    """
-
-    ratings: Path
-    runs: tuple[Path, ...] = ()
+    ratings: Path  # the file of ratings
+    runs: tuple[Path, ...] = ()  # folders
     predictions: tuple[Path, ...] = ()
-    annotated: tuple[Path, ...] = ()
+    annotated: tuple[Path, ...] = ()  # jsonl files of documents
     questions: tuple[Path, ...] = ()
-    references: tuple[Path, ...] = ()
-    documents: Path | None = None
-    rate_questions: int | None = None
+    references: tuple[Path, ...] = ()  # L-Eval's, in a folder of predictions: models and documents more to rate
+    documents: Path | None = None  # the folder that the questions are about
+    rate_questions: int | None = None  # how many are rated, all where it is none
 
 
 def main(argv: Sequence[str], open_rebuild: Callable[[list[str]], Rebuild]) -> int:
@@ -148,7 +142,8 @@ def _ratings_beside(first: Path) -> Path:
     return path
 
 
-def _files_of(path: Path) -> list[tuple[str, Path]]:
+def _files_of(path: Path) -> Iterator[tuple[str, Path]]:
+    """The files of a path, each with its kind. Raises `InputError`, `OSError`."""
     if not path.exists():
         raise InputError("PATH", path, "does not exist; give run folders, prediction files, jsonl documents, questions")
     if not path.is_dir():
@@ -156,13 +151,15 @@ def _files_of(path: Path) -> list[tuple[str, Path]]:
         kind = next((kind for ending, kind in endings.items() if path.name.endswith(ending)), "")
         if not kind:
             raise InputError("PATH", path, "is no run folder, .jsonl or .json file")
-        return [(kind, path)]
-    runs = [each for each in (path, *sorted(path.iterdir())) if any((each / name).is_file() for name in _OF_A_RUN)]
-    if runs[:1] == [path]:
-        return [("runs", path)]
-    predictions = sorted(path.rglob(f"*{PREDICTIONS}"))
+        yield kind, path
+        return
+    runs = [
+        folder for folder in (path, *sorted(path.iterdir())) if any((folder / name).is_file() for name in _OF_A_RUN)
+    ]
+    is_run = runs[:1] == [path]
+    predictions = [] if is_run else sorted(path.rglob(f"*{PREDICTIONS}"))
     if not runs and not predictions:
         raise InputError("PATH", path, f"holds no run and no *{PREDICTIONS}")
-    references = sorted(path.rglob(f"*{_REFERENCES}")) if predictions else []
-    kinds = {"runs": runs, "predictions": predictions, "references": references}
-    return [(kind, each) for kind, files in kinds.items() for each in files]
+    yield from (("runs", folder) for folder in (runs[:1] if is_run else runs))
+    yield from (("predictions", file) for file in predictions)
+    yield from (("references", file) for file in (sorted(path.rglob(f"*{_REFERENCES}")) if predictions else ()))

@@ -97,21 +97,21 @@ WITH_F1, WITH_ROUGE = (
 
 @dataclass(frozen=True, slots=True)
 class LevalQuestion:
-    """A question with its reference. `document`: its number among the file's. `evaluation`: its row's."""
+    """A question with its reference."""
 
     label: str
-    document: int
-    evaluation: str
+    document: int  # its number among the file's
+    evaluation: str  # its row's
     question: str
     answer: str
 
 
 @dataclass(frozen=True, slots=True)
 class LevalFile:
-    """The different documents of a file, in its order, and all its questions by label (`doc3_q7`)."""
+    """A file of L-Eval's form."""
 
-    documents: tuple[str, ...]
-    items: dict[str, LevalQuestion]
+    documents: tuple[str, ...]  # different ones, in the order of the file
+    items: dict[str, LevalQuestion]  # all its questions by label (`doc3_q7`)
     sha256: str
 
     def of(self, subset: str) -> tuple[LevalQuestion, ...]:

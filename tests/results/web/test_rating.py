@@ -81,7 +81,7 @@ def test_a_rating_is_saved_at_once_and_the_next_open_question_comes(tmp_path: Pa
     with opened(folder) as again:  # a new start
         assert pressed(again, 0) == ["0:2"]
         assert "good</textarea>" in again.page("/rating/0")
-    write_predictions(folder, {"one": ["changed", "b"], "two": ["changed", "d"]})
+    write_predictions(folder, {"one": ["A", "B"], "two": ["C", "D"]})
     with opened(folder) as again:  # ratings are of a text
         assert pressed(again, 0) == []
 
