@@ -70,6 +70,17 @@ def test_a_second_answer_is_scored_with_the_first(tmp_path):
     assert not both.invalid
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "both"), [("stop", "stop", "stop"), ("length", "stop", "length"), ("stop", "length", "length")]
+)
+def test_two_answers_are_cut_off_where_one_is(tmp_path, first, second, both):
+    exchange = asked_twice(tmp_path)
+    exchange = replace(exchange, response=replace(exchange.response, finish_reason=first))
+    response = Response("Yes.", prompt_tokens=exchange.trial.prompt.tokens, finish_reason=second)
+
+    assert with_follow_up(exchange, exchange.trial, response).finish_reason == both
+
+
 def test_a_second_prompt_that_was_cut_makes_the_exchange_invalid(tmp_path):
     exchange = asked_twice(tmp_path)
     tokens = exchange.trial.prompt.tokens

@@ -54,6 +54,15 @@ def test_of_equal_chunks_the_first_comes_first(retrieval, retriever):
     assert found.facts.rank is None
 
 
+def test_a_long_vector_does_not_win_by_its_length(retrieval):
+    """Similarity is the cosine: a chunk that says a word of the question four times is no nearer than one with all."""
+    texts = (("many.txt", "Ferry, ferry boat, ferry mill, ferry church."), ("both.txt", "A ferry on Thursdays."))
+    with loopback(embeddings) as server:
+        made, suite = retrieval(embedder="openai:words", embedder_base_url=server.url)
+        found = made.retrieve(suite, Search(texts, "ferry on Thursdays"), "dense")
+    assert [hit.document for hit in found.facts.hits] == ["both.txt", "many.txt"]
+
+
 def test_sizes_in_tokens_are_those_of_the_models_tokenizer(retrieval):
     made, suite = retrieval(chunk_size="8t")
     found = made.retrieve(suite, QUESTION, "bm25")

@@ -24,13 +24,16 @@ def test_a_window_stands_beside_other_lengths_in_plan_records_and_output(project
     assert len(project.journal()) == once
 
 
-def test_a_server_is_asked_for_its_window(project):
+def test_a_server_is_asked_for_its_windows_and_the_smallest_holds_for_all_models(project):
     project.asks("niah")
     with loopback() as server:
-        server.told["/v1/models"] = {"data": [{"id": "m", "max_model_len": 700}]}
+        server.told["/v1/models"] = {"data": [{"id": "m", "max_model_len": 700}, {"id": "large", "max_model_len": 900}]}
         given = ("--lengths=window", "--depths=50", f"--base-url={server.url}", "--tokenizer=tiktoken:cl100k_base")
-        project.run(*given, model="openai:m")
-    assert {record["length"] for record in project.records()} == {700}
+        project.run(*given, "--model=openai:large", model="openai:m")
+    assert {(record["model"], record["length"]) for record in project.records()} == {
+        ("openai:m", 700),
+        ("openai:large", 700),
+    }
 
 
 def test_one_line_where_the_window_is_not_known(project):

@@ -33,6 +33,9 @@ MakeRecord = Callable[..., Record]
 def _warnings_are_errors() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        # What tests before this one left open is closed by a garbage collection in this one.
+        warnings.simplefilter("default", ResourceWarning)
+        warnings.simplefilter("default", pytest.PytestUnraisableExceptionWarning)
         yield
 
 
@@ -47,6 +50,19 @@ def grid(columns: int, rows: int, repeats: int = 1) -> Panel:
 
 def svg_texts(path: Path) -> list[str]:
     return re.findall(r"<text[^>]*>([^<]*)</text>", path.read_text(encoding="utf-8"))
+
+
+def test_depth_0_is_at_the_top_and_short_lengths_at_the_left(tmp_path: Path) -> None:
+    scores = {(1000, 0.0): 0.10, (2000, 0.0): 0.25, (1000, 100.0): 0.30, (2000, 100.0): 0.95}
+    trials = [ScoredTrial("mock", "niah", "code", *cell, 0, "partial", score) for cell, score in scores.items()]
+    svg, *_ = write_charts([panel_heatmap(panels_of(trials)[0], numbers=True)], tmp_path, ("svg",))
+
+    text = svg.read_text(encoding="utf-8")
+    at = {
+        score: (float(x), float(y)) for x, y, score in re.findall(r'x="([\d.]+)" y="([\d.]+)"[^>]*>(\d\d)</text>', text)
+    }
+    assert at["10"][0] == at["30"][0] < at["25"][0] == at["95"][0]
+    assert at["10"][1] == at["25"][1] < at["30"][1] == at["95"][1]
 
 
 def test_a_heatmap_in_every_format_with_what_it_must_say(small_panel: Panel, tmp_path: Path) -> None:

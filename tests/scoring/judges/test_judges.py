@@ -55,6 +55,14 @@ def test_recall_asks_only_what_the_rule_missed_and_takes_the_greater() -> None:
     assert scored("It is 11111.", judge, strategy="llm_recall").for_asserting == 0
 
 
+def test_a_judge_that_says_no_decides_what_the_rule_cannot_tell() -> None:
+    unclear = "48213 was painted on the lighthouse."
+    bergen = Reference(("48213",), question="What is the code for Bergen?")
+    assert scored(unclear, strategy="rule", reference=bergen).for_asserting.verdict == "unclear"
+    by_judge = scored(unclear, Judge('{"verdict": 0}'), strategy="llm_recall", reference=bergen)
+    assert by_judge.for_asserting.verdict == "wrong"
+
+
 def test_recall_with_a_judge_that_fails_is_an_error_and_no_miss() -> None:
     assert scored("It is 1.", Judge("?", "?"), strategy="llm_recall").error_kind == "judge"
 

@@ -178,6 +178,7 @@ def test_sci_fi_asks_again_without_the_story(data):
     first, other = (builder.build(suite, cell) for suite, cell in cells)
     assert first.asked.answer == "True"
     assert first.asked.reference["answers"] == ("True [fact: False]",)
+    assert first.asked.reference["floor"] == 1 / 2, "each of the two parts gives half of the score"
     second = builder.follow_up(first)
     assert "The moon is made of glass" in second.prompt.text
     assert "pear tree" not in second.prompt.text
