@@ -21,6 +21,7 @@ from needlework.results.tables.terminal import aligned
 from needlework.scoring.leval.exact import ORDINALS, asked_for
 from needlework.scoring.leval.overlap import (
     PUBLISHED,
+    SUMMARY,
     MissingPackageError,
     blind_answers,
     geometric_mean,
@@ -35,7 +36,7 @@ SCHEMA = "needlework-leval-scores-1"
 ABOUT = "score L-Eval prediction files (TASK.pred.jsonl)"
 _HEAD = ("task", "metric", "compat", "strict", "floor", "ceiling", "n of expected", "95 % interval")
 # Metrics in the order of tables.
-_METRICS = ("exact_match", *ORDINALS, "loyalty", "fact", "mean", "f1", *PUBLISHED)
+_METRICS = ("exact_match", *ORDINALS, "loyalty", "fact", "mean", "f1", *PUBLISHED, SUMMARY)
 _AVERAGES = (
     ("closed average", CLOSED, ""),
     ("F1 average", WITH_F1, "f1"),
@@ -153,7 +154,7 @@ def _columns(source: Predictions, scores: Sequence[Score], rule: Rule) -> _Colum
         elif task.scorer == "leval_sci_fi":
             parts = ("loyalty", "fact")
         elif task.scorer == "leval_rouge":
-            parts = PUBLISHED
+            parts = [name for name in (*PUBLISHED, SUMMARY) if name in score.details]
         for name, value in (values | {name: float(score.details[name] or 0.0) for name in parts}).items():
             columns.setdefault(name, {})[index] = min(1.0, value)
     return columns
@@ -176,7 +177,7 @@ def _means(
     means = {}
     for name in _METRICS:
         values = columns.get(name, {})
-        if values:
+        if values and (name != SUMMARY or len(values) == len(source.rows)):
             score = share(list(values.values()), [documents[index] for index in values])
             expected = task.expected // (len(ORDINALS) if name in ORDINALS else 1)
             means[name] = MetricMean(score, floors[name], ceilings[name], len(values), expected)
@@ -233,7 +234,7 @@ def table_lines(model: str, tasks: Sequence[TaskScores]) -> Iterator[str]:
     """Lines for the terminal: a model's table with its averages, and what was wrong with its files.
 
     Scores in percent. Where both rules have the same floor, ceiling or interval it is there once, else as
-    `compat / strict`.
+    `compat / strict`. A metric that one rule does not have (ROUGE-Lsum of Chinese or Japanese words) has none there.
     """
     means = averages(tasks)
     yield one_line(f"L-Eval, {model}")
@@ -267,7 +268,7 @@ def _task_rows(scored: TaskScores) -> Iterator[tuple[str, ...]]:
         yield (
             name,
             metric,
-            *(percent2(means[rule].score.value) for rule in RULES),
+            *(percent2(means[rule].score.value) if rule in means else NONE for rule in RULES),
             _both(percent2(mean.floor) for mean in values),
             _both(percent2(mean.ceiling) for mean in values),
             f"{values[0].n} of {values[0].expected}",

@@ -251,7 +251,7 @@ def _tables(
     numbers: dict[str, float | None] = {}
     for scores in scored:
         task, means = scores.task, scores.means
-        values = {metric: by_rule["compat"].score.value for metric, by_rule in means.items()}
+        values = {metric: by_rule["compat"].score.value for metric, by_rule in means.items() if "compat" in by_rule}
         metrics = PUBLISHED if task.evaluation == "rouge" else (main_metric(task),)
         cells[task.name] = "/".join(_percent(values[metric]) for metric in metrics) if means else ""
         numbers[task.name] = values.get(main_metric(task))

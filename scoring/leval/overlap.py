@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
 from itertools import combinations
 from math import fsum
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -20,6 +22,7 @@ from needlework.scoring.scores import Reference, Score, Scorer
 from needlework.scoring.verdicts import verdict_for
 
 PUBLISHED = ("rouge1", "rouge2", "rougeL")
+SUMMARY = "rougeLsum"
 DECLINED = "I do not know."
 _NEED = "ROUGE needs rouge-score"
 _HAN = regex.compile(r"\p{Han}")
@@ -93,31 +96,79 @@ F1 = _f1_scorer("leval_f1", _words)
 F1_COMPAT = _f1_scorer("leval_f1_compat", _english_words)
 
 
-# A score's value is ROUGE-L; its details have `rouge1`, `rouge2` and `rougeL`. The strict score differs on Chinese
-# only, of which rouge-score's own words have nothing.
+# A score's value is ROUGE-L; its details have `rouge1`, `rouge2`, `rougeL`, and `rougeLsum` where the sentence model is
+# installed (`by_line`). The strict score differs on Chinese only, of which rouge-score's own words have nothing.
 @lru_cache(maxsize=1_024)  # both rules ask for the same
 def rouge(answer: str, gold: str, *, chinese: bool = False) -> Mapping[str, float]:
     """The F-measures, 0..1, by name. Raises `MissingPackageError`."""
-    scores = _scorer(chinese).score(gold, answer)
+    sentences = None if chinese else (by_line(gold), by_line(answer))
+    if sentences is None or None in sentences:
+        scores = _scorer(PUBLISHED, chinese).score(gold, answer)
+    else:
+        scores = _scorer((*PUBLISHED, SUMMARY), chinese).score(*sentences)
     return MappingProxyType({name: float(score.fmeasure) for name, score in scores.items()})
 
 
 @cache
-def _scorer(chinese: bool) -> Any:
+def _scorer(names: tuple[str, ...], chinese: bool) -> Any:
     scorer = _package("rouge_score.rouge_scorer", _NEED).RougeScorer
-    return scorer(list(PUBLISHED), use_stemmer=False, tokenizer=SpacedWords() if chinese else None)
+    return scorer(list(names), use_stemmer=False, tokenizer=SpacedWords() if chinese else None)
 
 
 def of_itself(text: str) -> dict[str, float]:
     """As `rouge(text, text)`, without the time that takes: 1 for all that a text has enough words for."""
     english = _package("rouge_score.tokenizers", _NEED).DefaultTokenizer
     words = len((SpacedWords() if has_chinese(text) else english(use_stemmer=False)).tokenize(text))
-    return {name: float(words >= (2 if name == "rouge2" else 1)) for name in PUBLISHED}
+    return {name: float(words >= (2 if name == "rouge2" else 1)) for name in (*PUBLISHED, SUMMARY)}
 
 
 def geometric_mean(means: Mapping[str, float]) -> float:
     """L-Eval's `LEval_score`: the cube root of the product of the means of ROUGE-1, -2 and -L."""
     return float((means["rouge1"] * means["rouge2"] * means["rougeL"]) ** (1 / 3))
+
+
+def by_line(text: str) -> str | None:
+    """The text with each sentence on a line of its own; `None` where the model is not installed."""
+    tokenizer = _tokenizer()
+    return None if tokenizer is None else "\n".join(tokenizer.tokenize(text))
+
+
+# The model is data that NLTK does not bring along. It is read where NLTK looks for it, or out of the package
+# llama-index-core, which carries it (`requirements-data.txt`); without it there is no ROUGE-Lsum. T. Kiss, J. Strunk,
+# "Unsupervised Multilingual Sentence Boundary Detection", Computational Linguistics 32 (2006).
+_MODEL = Path("tokenizers", "punkt_tab", "english")
+_FILES = ("abbrev_types.txt", "sent_starters.txt", "collocations.tab", "ortho_context.tab")
+
+
+@cache
+def _tokenizer() -> Any:
+    folder = next((path for path in _model_folders() if all((path / name).is_file() for name in _FILES)), None)
+    if folder is None:
+        return None
+    from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+
+    abbreviations, starters, pairs, context = ((folder / name).read_text("utf-8").split("\n") for name in _FILES)
+    model = PunktParameters()  # filled here: NLTK's own reader refuses files outside of its data folders
+    model.abbrev_types, model.sent_starters = set(filter(None, abbreviations)), set(filter(None, starters))
+    model.collocations = {tuple(line.split("\t")) for line in pairs if line}
+    model.ortho_context = defaultdict(int)
+    for word, _, flags in (line.rpartition("\t") for line in context if line):
+        model.ortho_context[word] = int(flags)
+    tokenizer = PunktSentenceTokenizer()
+    tokenizer._params = model  # noqa: SLF001  # its constructor trains, or unpickles
+    return tokenizer
+
+
+def _model_folders() -> Iterator[Path]:
+    try:
+        import nltk.data
+    except ImportError:
+        return
+    yield from (Path(folder) / _MODEL for folder in nltk.data.path)
+    # A name without its package's code: only the namespace package above it is looked up.
+    spec = importlib.util.find_spec("llama_index")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        yield Path(folder, "core", "_static", "nltk_cache") / _MODEL
 
 
 def _rouge_scorer(name: str, *, strict: bool) -> Scorer:

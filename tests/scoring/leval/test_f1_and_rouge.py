@@ -14,6 +14,7 @@ from needlework.scoring.leval.overlap import (
     F1,
     ROUGE,
     MissingPackageError,
+    by_line,
     geometric_mean,
     of_itself,
     rouge,
@@ -21,6 +22,15 @@ from needlework.scoring.leval.overlap import (
 from needlework.scoring.scores import Reference
 
 _TEXT = st.text(st.sampled_from("abc ABC.,\n'é1"), max_size=60)
+
+
+def test_rouge_lsum_takes_sentences_one_by_one() -> None:
+    if by_line("") is None:
+        pytest.skip("no Punkt model: pip install --no-deps llama-index-core==0.14.25")
+    assert by_line("Mr. Smith went. He came back.") == "Mr. Smith went.\nHe came back."
+    scores = rouge("He came back. She went.", "She went. He came back.")
+    assert scores["rougeLsum"] == pytest.approx(1)
+    assert scores["rougeL"] < 1
 
 
 @given(_TEXT)
