@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -112,19 +111,3 @@ def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(InputError, match=r"pip install 'needlework\[hub\]'"):
         load_hub("any/thing", language="en", text_field="text")
-
-
-def test_the_licence_is_the_one_that_the_data_set_states(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Rows(dict[str, list[str]]):
-        column_names = ("text",)
-        info = SimpleNamespace(license="cc0-1.0")
-
-    asked: list[tuple[str, str]] = []
-
-    def load_dataset(name: str, *, split: str) -> Rows:
-        asked.append((name, split))
-        return Rows(text=["a tale"])
-
-    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
-    assert load_hub("some/tales:train[:10%]", language="en", text_field="text").licence == "cc0-1.0"
-    assert asked == [("some/tales", "train[:10%]")]

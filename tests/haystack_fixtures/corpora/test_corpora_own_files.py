@@ -6,12 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
-from needlework.haystack_fixtures.corpora.files import CDME_FILES, Corpus, clean_text
+from needlework.haystack_fixtures.corpora.files import CDME_FILES, Corpus
 
 
 def load(path: Path | str, field: str = "text", files: tuple[str, ...] = (), language: str = "en") -> Corpus:
@@ -44,11 +42,6 @@ def test_a_folder_is_read_recursively_in_order_of_relative_paths(tmp_path: Path)
     assert (corpus.name, corpus.language, corpus.chars) == (tmp_path.name, "de", 15)
 
 
-def test_byte_order_marks_and_line_ends_are_normalised(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfone\r\ntwo\rthree\n")
-    assert load(tmp_path).documents == ("one\ntwo\nthree\n",)
-
-
 def test_empty_files_are_skipped_and_an_empty_corpus_is_refused(tmp_path: Path) -> None:
     assert "holds no text: it needs txt, md or jsonl files" in complaint(tmp_path)
     (tmp_path / "a.txt").write_text(" \n")
@@ -69,11 +62,6 @@ def test_a_file_that_is_not_utf8_is_named(tmp_path: Path, text: str, encoding: s
 def test_other_kinds_of_files_are_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_text("x")
     assert "not a txt, md or jsonl file" in complaint(tmp_path / "a.pdf")
-
-
-def test_jsonl_reads_the_named_field(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text(json.dumps({"body": "a line\u2028separator", "text": 1}, ensure_ascii=False))
-    assert load(tmp_path, "body").documents == ("a line\u2028separator",)
 
 
 @pytest.mark.parametrize(
@@ -121,11 +109,3 @@ def test_cdme_wants_every_domain_file_and_names_the_absent_ones(tmp_path: Path) 
     assert "no such folder" in complaint(f"cdme:{tmp_path}/absent")
     assert "no such folder" in complaint(f"cdme:{'x' * 5000}")
     assert "name the folder" in complaint("cdme:")
-
-
-@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
-def test_clean_text_keeps_everything_but_line_ends(text: str) -> None:
-    cleaned = clean_text(text, "here")
-    assert "\r" not in cleaned
-    assert cleaned.split("\n") == text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    assert clean_text(text.replace("\ufeff", ""), "here") == clean_text(cleaned.replace("\ufeff", ""), "here")

@@ -156,14 +156,6 @@ def test_every_cell_is_exact_and_true(bench_for: MakeBench, tokenizer: Tokenizer
         assert depths[-1] == 100.0
 
 
-def test_most_cells_have_no_slack(bench_for: MakeBench, tokenizer: Tokenizer) -> None:
-    budgets = range(600, 1000, 23)
-    slacks = [
-        bench_for(tokenizer, text).build([], [], budget).slack for text in ("english", "chinese") for budget in budgets
-    ]
-    assert slacks.count(0) >= 0.8 * len(slacks)
-
-
 def test_several_needles_keep_their_order_and_their_own_depths(bench_for: MakeBench, tokenizer: Tokenizer) -> None:
     bench = bench_for(tokenizer, "english")
     needles = [(f"n{number}", f"Key number {number} opens the door of house {number}77.") for number in range(5)]
@@ -182,17 +174,6 @@ def test_several_needles_keep_their_order_and_their_own_depths(bench_for: MakeBe
         assert all(needle.depth == 100 * needle.tokens_before / haystack for needle in placed)
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_other_lengths_of_a_run_change_nothing(
-    bench_for: MakeBench, tokenizer: Tokenizer, text: str, tmp_path: Path
-) -> None:
-    """Its longest length says how much of the corpus is opened."""
-    short = bench_of(tokenizer, tmp_path, TEXTS[text], tokens=600)
-    for budget in (580, 599, 600):
-        built, other = (each.build([LIGHTHOUSE], [40], budget) for each in (short, bench_for(tokenizer, text)))
-        assert built.text == other.text
-
-
 def test_a_budget_too_small_names_the_smallest_that_fits(bench_for: MakeBench, tokenizer: Tokenizer) -> None:
     for chat in (True, False):
         bench = replace(bench_for(tokenizer, "english"), chat=chat)
@@ -202,11 +183,6 @@ def test_a_budget_too_small_names_the_smallest_that_fits(bench_for: MakeBench, t
         check(bench, bench.build([LIGHTHOUSE], [50], smallest), [LIGHTHOUSE], smallest)
         with pytest.raises(InputError, match=f"at least {smallest}"):
             bench.build([LIGHTHOUSE], [50], smallest - 1)
-
-
-def test_a_source_too_short_is_an_error(bench: Bench) -> None:
-    with pytest.raises(InputError, match="holds"):
-        bench.build([LIGHTHOUSE], [50], 100_000)
 
 
 def test_a_needle_or_answer_in_the_filler_is_an_error(bench: Bench) -> None:

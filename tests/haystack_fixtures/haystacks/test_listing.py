@@ -110,26 +110,6 @@ def test_any_budget_depth_and_list(tokenizer: Tokenizer, data: st.DataObject) ->
     assert made.tokens(one_more + made.listing.closing + TAIL) > budget - 3 * len(needles)
 
 
-def test_depths_are_depths_in_the_list(tokenizer: Tokenizer) -> None:
-    made = bench(tokenizer)
-    for budget in (500, 2000):
-        found = []
-        for depth in (0, 5, 33, 50, 80, 100):
-            prompt, n = made.build(budget, [KEY], [depth])
-            context = prompt.text[slice(*prompt.context)]
-            before, _, after = context.partition(KEY[1])
-            assert (before == "") == (depth == 0)
-            assert (after == "") == (depth == 100)
-            ends = [made.tokens("".join(made.listing.units(n)[:k])) for k in range(n + 1)]
-            wanted = depth / 100 * (ends[-1] - ends[0])
-            k = before.count("\n")
-            assert abs(ends[k] - ends[0] - wanted) <= min(abs(end - ends[0] - wanted) for end in ends) + 4
-            found.append(prompt.placed[0].depth)
-            assert not prompt.flags
-        assert found == sorted(found)
-        assert (found[0], found[-1]) == (0.0, 100.0)
-
-
 def test_too_little_room_names_the_least_length_and_that_works(tokenizer: Tokenizer) -> None:
     for fewest, fill in ((1, True), (7, True), (7, False)):
         made = bench(tokenizer, fewest=fewest, fill=fill)
@@ -143,15 +123,6 @@ def test_too_little_room_names_the_least_length_and_that_works(tokenizer: Tokeni
             made.build(least + more, [KEY], [50])
         with pytest.raises(InputError, match=f"use at least {least}"):
             made.build(least - 1, [KEY], [50])
-
-
-def test_prose_that_does_not_suffice_names_what_would(tokenizers: dict[str, Tokenizer]) -> None:
-    made = bench(tokenizers["cl100k"], most=5)
-    with pytest.raises(InputError, match="try") as caught:
-        made.build(100_000)
-    works = int(str(caught.value).rsplit(" ", 1)[1])
-    prompt, n = made.build(works)
-    check(made, prompt, n, works)
 
 
 def test_without_filling_a_prompt_is_as_long_as_it_is(tokenizer: Tokenizer) -> None:

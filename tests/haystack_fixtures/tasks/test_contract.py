@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import replace
+from hashlib import sha256
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from needlework.core.grid import Cell
+from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.tasks.arms import NOT_FOUND
-from needlework.haystack_fixtures.tasks.catalogue import TASKS
+from needlework.haystack_fixtures.tasks.catalogue import RULER_TASKS, TASKS, ask
+from needlework.haystack_fixtures.tasks.task import Prose
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from needlework.scoring.recording import as_reference
-from tests.haystack_fixtures.tasks.built import context, judged, mock_value, plain_trials, trials
+from tests.haystack_fixtures.tasks.built import context, judged, mock_value, plain_trials, settings_of, trials
 from tests.toy_tokenizers import tokenizer, tokenizers
 
 __all__ = ["tokenizer", "tokenizers"]
@@ -148,3 +154,26 @@ def test_a_repeat_or_seed_asks_something_else(task: str) -> None:
         for trial in found(task, repeats="3", seed=seed, language="en").values()
     ]
     assert len(set(asked)) == len(asked)
+
+
+# Of every label at eight repeats: needles, question, answer, reference, distractors, and the units of a list.
+DRAWN = {"en": "2ea53b66c847f6d50f0e", "zh": "628067469f7a78f00571"}
+OF_FAMILIES = {"preset": "families", "controls": "none", "corpus": "noise", "lengths": "2k,8k", "depths": "50"}
+
+
+@pytest.mark.parametrize("language", DRAWN)
+def test_what_a_seed_draws_stays_what_it_was(language):
+    drawn = []
+    for name in (*PROSE, *LISTS, "mrcr", "niah", "multi_needle", "parallel", *(task.name for task in RULER_TASKS)):
+        (suite,) = settings_of(name, language=language, answer_budget="300", **OF_FAMILIES).suites
+        for label in TASKS[name].labels(suite):
+            for repeat in range(8):
+                question = ask(TASKS[name], suite, Cell(name, 8000, 50.0, label, repeat), 0)
+                units = []
+                if isinstance(listing := question.context, Listing):
+                    count = min(max(40, listing.fewest), listing.most or 1000)
+                    units = [*listing.units(count), *(listing.resolve(count) if listing.resolve else ())]
+                plain = replace(question, context=Prose(), reference={})
+                content = [label, repeat, repr(plain), question.reference, units]
+                drawn.append(json.dumps(content, sort_keys=True, ensure_ascii=False))
+    assert sha256("\n".join(drawn).encode()).hexdigest()[:20] == DRAWN[language]

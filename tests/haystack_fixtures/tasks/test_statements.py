@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime
 
 import pytest
 from hypothesis import given, settings
@@ -13,38 +12,10 @@ from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS
 from needlework.haystack_fixtures.tasks.words import people, table, words
-from needlework.scoring.recording import as_reference
-from needlework.scoring.registry import scorer_named
 from tests.haystack_fixtures.tasks.built import context, plain_trials
 
 seeds, languages = st.integers(0, 10_000), st.sampled_from(("en", "zh"))
 varied = settings(max_examples=8)
-STATEMENT = {"en": r"The \w+ code for (the \w+ \w+) is (\d{7})\.", "zh": r"(\w{4})的\w+代码是(\d{7})。"}
-ONE_OF = {"en": r"One \w+ code for (the \w+ \w+) is (\d{7})\.", "zh": r"(\w{4})的\w+代码之一是(\d{7})。"}
-UPDATE = {
-    "en": r"From (\d+ \w+ \d{4}) on, the \w+ code for the \w+ \w+ is (\d{7})\.",
-    "zh": r"自(\d+年\d+月\d+日)起，\w+的\w+代码是(\d{7})。",
-}
-FIRST = {"en": r"Let (\w+) be (\d+)\.", "zh": r"设([A-Z]+)为(\d+)。"}
-NEXT = {"en": r"Let (\w+) equal (\w+)\.", "zh": r"令([A-Z]+)等于([A-Z]+)。"}
-
-
-def confused(trial, answer):
-    return scorer_named("confusion").judge(answer, as_reference(trial.asked.reference))
-
-
-@varied
-@given(seed=seeds, language=languages)
-def test_one_of_many_keys(seed, language):
-    for trial in plain_trials("multikey", seed=str(seed), language=language, lengths="4k", depths="30"):
-        pairs, label = re.findall(STATEMENT[language], context(trial)), trial.cell.needle.split("_")[0]
-        keys = {key for key, _ in pairs}
-        assert len(pairs) == len(keys) == {"k0": 1, "k4": 5, "k16": 17, "near": 17, "k64": 65}[label]
-        (key,) = [key for key in keys if key in trial.asked.question]
-        assert dict(pairs)[key] == trial.asked.answer
-        assert {value for _, value in pairs} == {trial.asked.answer, *trial.asked.reference["distractors"]}
-        parts = [set(key.split()[1:]) if language == "en" else {key[:2], key[2:]} for key in (key, *keys - {key})]
-        assert all(len(parts[0] & other) == (label == "near") for other in parts[1:])
 
 
 def test_variants_are_asked_where_they_fit(tmp_path):
@@ -56,111 +27,6 @@ def test_variants_are_asked_where_they_fit(tmp_path):
     short, all_of_them = dict.fromkeys(("k0", "k4"), (512, 1000, 4000)), dict.fromkeys(("k16", "near"), (1000, 4000))
     assert lengths("512,1k,4k") == short | all_of_them | {"k64": (4000,)}
     assert lengths("200") == {"k0": (200,)}
-
-
-@varied
-@given(seed=seeds, language=languages)
-def test_several_values(seed, language):
-    (one_key,) = plain_trials("multivalue", seed=str(seed), language=language)
-    pairs = re.findall(ONE_OF[language], context(one_key))
-    assert all(key in one_key.asked.question for key, _ in pairs)
-    assert one_key.asked.answer.split("\n") == [value for _, value in pairs] == list(one_key.asked.reference["parts"])
-    (keys,) = plain_trials("multiquery", seed=str(seed), language=language)
-    pairs = sorted(re.findall(STATEMENT[language], context(keys)), key=lambda pair: keys.asked.question.index(pair[0]))
-    assert keys.asked.answer.split("\n") == [value for _, value in pairs]
-    for trial in (one_key, keys):  # one in every quarter
-        assert all(25 * quarter <= depth < 25 * (quarter + 1) for quarter, depth in enumerate(trial.asked.depths))
-
-
-def day(text):
-    if "年" in text:
-        return date(*map(int, re.findall(r"\d+", text)))
-    return datetime.strptime(text, "%d %B %Y").date()
-
-
-@varied
-@given(seed=seeds, language=languages)
-def test_dated_updates(seed, language):
-    texts = {}
-    for trial in plain_trials("superseded", seed=str(seed), language=language):
-        updates = [(day(when), value) for when, value in re.findall(UPDATE[language], context(trial))]
-        name, asked = trial.cell.needle.removesuffix("_zh"), trial.asked
-        texts[name] = [needle.text for needle in asked.needles]
-        assert len(updates) == int(name[1])
-        assert (updates == sorted(updates)) == ("shuffled" not in name)
-        in_order = sorted(updates)
-        if name.endswith("asof"):
-            (when,) = re.findall(r"\d+ \w+ \d{4}|\d+年\d+月\d+日", asked.question)
-            in_order = [update for update in in_order if update[0] <= day(when)]
-        right = in_order[0 if name.endswith("earliest") else -1]
-        assert right[1] == asked.answer
-        kinds = {value: "stale" if since < right[0] else "newer" for since, value in updates if value != right[1]}
-        assert kinds == asked.reference["kinds"]
-        for value, kind in kinds.items():
-            score = confused(trial, value)
-            assert (score.verdict, score.details["confused"]) == ("distractor", kind)
-            assert score.details.get("stale", False) == (kind == "stale")
-    assert texts["m4_latest"] == texts["m4_earliest"] == texts["m4_asof"]
-    assert sorted(texts["m4_shuffled_latest"]) == sorted(texts["m4_latest"])
-
-
-def chain_values(trial, language):
-    """Every name with its value and how many links lead to it, followed in the text."""
-    known = {name: (value, 0) for name, value in re.findall(FIRST[language], context(trial))}
-    links = dict(re.findall(NEXT[language], context(trial)))
-    while links.keys() - known:
-        for name, other in links.items():
-            if other in known:
-                known[name] = (known[other][0], known[other][1] + 1)
-    return known
-
-
-@varied
-@given(seed=seeds, language=languages)
-def test_chains_of_names(seed, language):
-    for trial in plain_trials("chain", seed=str(seed), language=language):
-        hops, chains = (int(part[1:]) for part in trial.cell.needle.split("_")[:2])
-        known, parts = chain_values(trial, language), trial.asked.reference["parts"]
-        (value,) = re.findall(r"\d{5}", trial.asked.question)
-        right = {name for name, (its, _) in known.items() if its == value}
-        assert len(known) == len({name[:2] for name in known}) == chains * (hops + 1)
-        assert right == set(parts)
-        assert known.keys() - right == set(trial.asked.reference["distractors"])
-        explained = [known[name][1] for name in parts]  # in the order of the text
-        assert (explained == sorted(explained)) == ("forward" in trial.cell.needle)
-    for trial in plain_trials("chain_last", seed=str(seed), language=language):
-        (name,) = re.findall(r"[B-DF-HJ-NP-TV-XZ]{5}", trial.asked.question)
-        value, links = chain_values(trial, language)[name]
-        assert value == trial.asked.answer
-        assert f"h{links}_" in trial.cell.needle
-
-
-SAYING = {
-    "en": r"As (?P<person>\w+) tells it, the most useful (?P<thing>\w+) came from (?P<source>[\w ]+) in "
-    r'(?P<year>\d{4}): "(?P<saying>[\w ]+)"',
-    "zh": r"据(?P<person>\w+)说，最有用的(?P<thing>\w+)是(?P<year>\d{4})年(?P<source>\w+)给的：“(?P<saying>\w+)”",
-}
-ATTRIBUTES = ("person", "thing", "source", "year")
-
-
-@varied
-@given(seed=seeds, language=languages)
-def test_only_the_needle_has_every_attribute_of_the_question(seed, language):
-    asked = {}
-    for trial in plain_trials("semantic", seed=str(seed), language=language):
-        stated = [match.groupdict() for match in re.finditer(SAYING[language], context(trial))]
-        question = trial.asked.question
-        asked[trial.cell.needle[:2]] = trial.asked
-        assert len(stated) == 1 + int(trial.cell.needle[1])
-        (right,) = [each for each in stated if all(each[name] in question for name in ATTRIBUTES)]
-        assert right["saying"] == trial.asked.answer
-        for saying, kind in trial.asked.reference["kinds"].items():
-            (wrong,) = [each for each in stated if each["saying"] == saying]
-            assert [name for name in ATTRIBUTES if wrong[name] != right[name]] == [kind]
-            score = confused(trial, f'"{saying.capitalize()}."')
-            assert (score.verdict, score.details["confused"]) == ("distractor", kind)
-    assert set(asked["d4"].reference["kinds"].values()) == set(ATTRIBUTES)
-    assert asked["d1"].distractors == asked["d4"].distractors[:1]
 
 
 TABLES = [(language, name) for language in ("en", "zh") for name in table("association", language)]

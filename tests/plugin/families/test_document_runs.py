@@ -107,19 +107,6 @@ def test_a_question_whose_document_does_not_fit_is_left_out_and_named(run, proje
     result.stdout.fnmatch_lines(["*of one question on your documents right*"])
 
 
-def test_a_plan_tells_the_most_that_it_costs(run):
-    result = run("--plan", "--task=doc_position", "--price=2,10")
-    result.stdout.fnmatch_lines(
-        [
-            "doc_position, 2 questions, mock:perfect: 6 trials",
-            "in all: 6 trials = 6 requests, 13,632 prompt tokens, at most 768 answer tokens",
-            "at most 0.03 dollars (0.03 for prompts, 0.01 for answers)*",
-        ]
-    )
-    for price in ("2", "2,x", "-1,2"):
-        run("--plan", f"--price={price}").stderr.fnmatch_lines([f"*--price: '{price}': give dollars*"])
-
-
 def test_one_line_where_something_is_missing(project):
     project.asks("documents")
     result = project.run("--preset=own-documents", "--retriever=none")

@@ -46,17 +46,6 @@ def test_a_table_of_groups_with_every_rule_beside_ours(run, project):
     assert not any("longbench_v2-questions" in name for name in panels)  # one length, all right: it would say nothing
 
 
-def test_a_copy_from_before_its_correction_is_told(run, project):
-    rows = [graph_row(number, added="04-12-2025") for number in range(1, 3)]
-    result = run("graphwalks", "g.jsonl", rows, model="mock:wrong")
-    result.stdout.fnmatch_lines(["*this copy is from before the correction of 2026-02-27*"])
-    manifest = json.loads((project.runs / "r" / "manifest.json").read_text(encoding="utf-8"))
-    told = manifest["data_sets"]["GraphWalks"]
-    assert told["rows"] == 2
-    assert len(told["sha256"]) == 64
-    assert "before the correction" in told["outdated"]
-
-
 def test_rows_that_do_not_fit_are_skipped_and_told(run, project):
     rows = [graph_row(1), graph_row(2, edges=900)]
     result = run("graphwalks", "g.jsonl", rows, "--lengths=8192,65536", "--answer-budget=64", "--model-arg=window=4096")

@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,6 @@ from tests.haystack_fixtures.retrieval.embeddings import embeddings
 from tests.loopback import loopback
 
 pytest.importorskip("bm25s")
-ROOT = Path(__file__).parents[3]
 FILLER = "Nothing happened that day, and nobody wrote it down. "
 TREE = f"{FILLER * 30}\n\nThe pear tree stood behind the mill.\n\n{FILLER * 30}"
 FERRY = f"{FILLER * 30}\n\nThe ferry ran on Thursdays.\n\n{FILLER * 30}"
@@ -55,10 +53,6 @@ def dense(server):
     return ("--retriever=none,bm25,dense", "--embedder=openai:words", f"--embedder-base-url={server.url}")
 
 
-def without_timing(records):
-    return [{key: value for key, value in record.items() if key != "timing"} for record in records]
-
-
 def test_each_retriever_is_asked_beside_the_documents_and_told_in_a_table(run, project, server):
     result = run(*dense(server))
     result.stdout.fnmatch_lines(
@@ -92,16 +86,6 @@ def test_a_plan_counts_the_chunks_and_not_the_documents(run, project):
     assert 0.5 * asked < int(counted.replace(",", "")) < 2 * asked
 
 
-def test_a_run_that_goes_on_asks_nothing_again_and_new_arms_join_it(run, project, server):
-    run()
-    run(*dense(server))
-    assert len(project.journal()) == 9  # three of them from the first run
-    asked = len(server.requests)
-    run(*dense(server))
-    assert len(project.journal()) == 9
-    assert len(server.requests) == asked
-
-
 def test_the_prompt_of_an_arm_can_be_made_again_when_the_embedder_is_gone(run, project):
     with loopback(embeddings) as server:
         run(*dense(server))
@@ -114,16 +98,6 @@ def test_the_prompt_of_an_arm_can_be_made_again_when_the_embedder_is_gone(run, p
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert b"The ferry ran on Thursdays." in done.stdout
-
-
-def test_a_dead_embedder_is_one_line_before_the_first_question(run, project):
-    with loopback(embeddings) as server:
-        gone = server.url.replace("http://", "http://me:planted-password@")
-    result = run("--retriever=dense", "--embedder=openai:words", f"--embedder-base-url={gone}", "--retries=0")
-    (line,) = [line for line in result.stderr.lines if line.startswith("ERROR")]
-    assert line.startswith("ERROR: --embedder: 'openai:words': http://127.0.0.1:")
-    assert "planted-password" not in str(result.outlines + result.errlines)
-    assert result.ret == 4
 
 
 def test_the_embedders_key_is_in_no_file(run, project, server):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from math import comb
 from pathlib import Path
 
 import pytest
@@ -159,17 +158,6 @@ def test_a_trace_has_one_answer_and_it_is_the_reference(builder, run, language, 
     assert len(lines) == len(parents) == count
     assert trial.asked.reference["answers"] == (answer_of(trial.asked.question, parents, language),)
     assert trial.asked.reference["kind"] == ("eldest", "ancestor", "descendant", "distance")[repeat % 4]
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_longest_trace(builder, run, language):
-    trial = builder.build(suite_of(run, ATC, language), Cell(ATC, 32_000, None, labelled("n512", language), 3))
-    parents = read_chain(context(trial), language)
-    (answer,) = trial.asked.reference["answers"]
-    assert len(parents) == 512
-    assert answer == str(sum(generations for _, generations in parents.values()))
-    assert trial.asked.reference["chance"] == 1 / 513
-    assert trial.asked.reference["floor"] == pytest.approx(comb(512, 256) / 2**512)
 
 
 def test_traces_are_asked_at_the_first_length_that_holds_them(run):

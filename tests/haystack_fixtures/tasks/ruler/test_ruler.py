@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +12,6 @@ from needlework.haystack_fixtures.configuration.presets import built_in_presets
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import RULER_TASKS as RULER
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
-from needlework.haystack_fixtures.tasks.published.ruler_lists import rank_counts
 from tests.haystack_fixtures.tasks.built import context, judged, mock_says, mock_value
 from tests.haystack_fixtures.tasks.built import plain_trials as trials_of
 
@@ -90,74 +87,6 @@ def test_niah_by_its_text(task, seed, language):
         assert judged(trial, mock_says(trial, "distractor")).for_asserting.verdict == "distractor"
     assert len(set(trial.asked.depths)) == len(trial.asked.needles)
     assert set(trial.asked.depths) <= {float(round(100 * number / 39)) for number in range(40)}
-
-
-@settings(max_examples=5)
-@given(seed=seeds, language=languages)
-def test_tracking_by_its_text(seed, language):
-    trial = one("ruler_vt", seed=str(seed), language=language)
-    holds: dict[str, str] = {}
-    for name, source in re.findall(r"VAR ([A-Z]{5}) = (?:VAR )?(\w+)", context(trial)):
-        holds[name] = holds.get(source, source)
-    wanted = re.search(r"\d{5}", trial.asked.question)[0]
-    assert [name for name, value in holds.items() if value == wanted] == list(trial.asked.reference["parts"])
-    assert len(holds) == 5
-    # The example is solved, with other names and another value.
-    example = trial.asked.introduction
-    names = re.findall(r"VAR ([A-Z]{3}) =", example)
-    assert example.rstrip().split("\n\n")[-2].endswith(", ".join(names))
-    assert wanted not in example
-
-
-@pytest.mark.parametrize(("lengths", "often", "seldom"), [("2k", 6, 1), ("10k", 30, 3)])
-@settings(max_examples=3)
-@given(seed=seeds, language=languages)
-def test_common_words_by_their_text(seed, language, lengths, often, seldom):
-    trial = one("ruler_cwe", seed=str(seed), language=language, lengths=lengths)
-    entries = re.findall(r"(\d+)\. (\S+)", context(trial))
-    assert [int(number) for number, _ in entries] == list(range(1, len(entries) + 1))
-    found = Counter(word for _, word in entries)
-    assert set(found.values()) == {often, seldom}
-    top = [word for word, count in found.items() if count == often]
-    assert sorted(top) == sorted(trial.asked.reference["parts"])
-    assert len(top) == 10
-    assert not any(word in other for word in top for other in found if other != word)
-    assert trial.asked.reference["entries"] == len(entries)
-    # The example has the answer that its list gives, and no word of the list.
-    example = Counter(re.findall(r"\d+\. (\S+)", trial.asked.introduction))
-    solved = re.split(r"[,、] ?", re.split(r"[:：] ", trial.asked.introduction.strip().split("\n")[-3])[-1])
-    assert sorted(word for word, count in example.items() if count == max(example.values())) == sorted(solved)
-    assert not example.keys() & found.keys()
-
-
-@settings(max_examples=5)
-@given(seed=seeds, language=languages)
-def test_frequent_words_by_their_text(seed, language):
-    trial = one("ruler_fwe", seed=str(seed), language=language)
-    ranked = Counter(context(trial).split()).most_common()
-    assert ranked[0][0] == "..."
-    assert tuple(word for word, _ in ranked[1:4]) == trial.asked.reference["parts"]
-    assert all(left > right for (_, left), (_, right) in pairwise(ranked[:5]))
-    assert [count for _, count in ranked] == rank_counts(trial.asked.reference["entries"])
-
-
-@settings(max_examples=5)
-@given(seed=seeds, language=languages)
-def test_questions_by_their_documents(seed, language):
-    for steps in (1, 2):
-        trial = one(f"ruler_qa_{steps}", seed=str(seed), language=language)
-        documents = re.split(r"(?:Document|文档) (\d+)[:：]\n", context(trial))
-        numbers, texts = list(map(int, documents[1::2])), documents[2::2]
-        told = trial.asked.reference
-        assert numbers == list(range(1, told["documents"] + 1))
-        assert len(set(texts)) == len(texts)
-        (answer,) = told["answers"]
-        assert [number for number, text in zip(numbers, texts, strict=True) if answer in text] == [told["gold"][-1]]
-        named = texts[told["gold"][0] - 1].split("\n")[0]
-        assert named in trial.asked.question
-        assert len(told["gold"]) == steps
-        if steps == 2:
-            assert texts[told["gold"][1] - 1].split("\n")[0] in texts[told["gold"][0] - 1]
 
 
 @pytest.mark.parametrize("task", NAMES)
