@@ -56,13 +56,13 @@ def test_every_parameter_becomes_a_key_of_ours(row: PeerName) -> None:
     assert row.ours in BY_KEY or (row.ours in SUITE_KEYS and row.here)
 
 
-@pytest.mark.parametrize(("name", "task", "scorer"), [("single", "niah", "cdme"), ("multi", "multi_needle", "keyword")])
+@pytest.mark.parametrize(("name", "task", "scorer"), [("single", "niah", "cdme")])
 def test_opencompass_published_configurations_as_the_page_has_them(
     tmp_path: Path, name: str, task: str, scorer: str
 ) -> None:
     (tmp_path / "x.toml").write_text(presets()[name], "utf-8")
     (suite,) = resolve_settings({"preset": str(tmp_path / "x.toml")}, {}, tmp_path).suites
-    (ours,) = resolve_settings({"preset": {"single": "cdme-8k", "multi": "cdme-multi-8k"}[name]}, {}, tmp_path).suites
+    (ours,) = resolve_settings({"preset": "cdme-8k"}, {}, tmp_path).suites
     for key in ("lengths", "depths", "repeats", "length_means", "length_buffer", "guide", "diff", "answer_budget"):
         wanted = getattr(ours, key)
         assert getattr(suite, key) == wanted, key
