@@ -42,7 +42,10 @@ def label_parts(task: str, needle: str) -> LabelParts:
     one; of other data sets each row.
     """
     if task in OWN_DOCUMENTS:
-        return _own_parts(needle)
+        label = _OWN_LABEL.fullmatch(needle)  # a label of another form is a question by itself
+        item, words = (label["item"], label["words"][1:].split("_")) if label else (needle, [])
+        arm = "_".join(word for word in words if word != _CHINESE)
+        return LabelParts(_joined(QUESTIONS, "_".join(words)), item, arm, _number(item, item[1:]))
     if task in _DATA_SETS and (row := _ROW_LABEL.fullmatch(needle)):
         arm, name = row["arm"] or "", row["item"][1:]
         return LabelParts(_joined(row["group"] or QUESTIONS, arm), row["item"], arm, _number(name, name))
@@ -51,14 +54,6 @@ def label_parts(task: str, needle: str) -> LabelParts:
         sample = label["question" if task == _LEVAL_APART else "document"]
         return LabelParts(_joined(QUESTIONS, arm), label["item"], arm, int(sample))
     return LabelParts(needle)
-
-
-def _own_parts(needle: str) -> LabelParts:
-    """The parts of a question on own documents; a label of another form is a question by itself."""
-    label = _OWN_LABEL.fullmatch(needle)
-    item, words = (label["item"], label["words"][1:].split("_")) if label else (needle, [])
-    arm = "_".join(word for word in words if word != _CHINESE)
-    return LabelParts(_joined(QUESTIONS, "_".join(words)), item, arm, _number(item, item[1:]))
 
 
 def _number(name: str, digits: str) -> int:

@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit, urlunsplit
 
 _SHOWN = "***"
@@ -35,13 +34,10 @@ class Redactor:
 
     def hide(self, text: str) -> str:
         """An answer without secrets; all else stays as the model said it."""
-        for secret in self._long:
-            text = text.replace(secret, _SHOWN)
+        for secret in self.secrets:
+            if len(secret) >= _SHORTEST_IN_ANSWERS:
+                text = text.replace(secret, _SHOWN)
         return text
-
-    @cached_property
-    def _long(self) -> tuple[str, ...]:
-        return tuple(secret for secret in self.secrets if len(secret) >= _SHORTEST_IN_ANSWERS)
 
     def _uncut(self, text: str) -> str:
         bare = text.rstrip("'\". …")

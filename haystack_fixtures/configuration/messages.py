@@ -38,28 +38,17 @@ def notes(settings: Settings) -> Iterator[str]:
     judged = ("judge", "needle_words")
     compared = [suite for suite in settings.suites if not (suite.scorer or "").startswith(judged)]
     for needle_set, language in dict.fromkeys((suite.needle_set, suite.language) for suite in compared):
-        yield from _without_their_answers(_own_needles(needle_set, language))
-
-
-def _without_their_answers(needles: Iterable[Needle]) -> Iterator[str]:
-    """A sentence on the needles that do not say their answer: the first of them stands for all."""
-    if silent := [needle for needle in needles if not _has_its_answer(needle)]:
-        more = f", and so with {len(silent) - 1} more" if len(silent) > 1 else ""
-        yield (
-            f"the answer {_begun(silent[0].answer)} is not in its needle {_begun(silent[0].text)}{more}:"
-            " a model that quotes the needle may be scored as wrong"
-        )
-
-
-def _begun(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
-
-
-def _own_needles(spec: str, language: str) -> tuple[Needle, ...]:
-    """The needles of a user's set; none where it cannot be read, which is told where it is asked about."""
-    with suppress(InputError):
-        return load_needle_set(spec, language).needles if is_own(spec) else ()
-    return ()
+        with suppress(InputError):  # a set that cannot be read is refused where it is asked about
+            needles = load_needle_set(needle_set, language).needles if is_own(needle_set) else ()
+            if silent := [needle for needle in needles if not _has_its_answer(needle)]:
+                answer, text = (
+                    repr(text[:_SHOWN] + "..." * (len(text) > _SHOWN)) for text in (silent[0].answer, silent[0].text)
+                )
+                more = f", and so with {len(silent) - 1} more" if len(silent) > 1 else ""
+                yield (
+                    f"the answer {answer} is not in its needle {text}{more}:"
+                    " a model that quotes the needle may be scored as wrong"
+                )
 
 
 def _has_its_answer(needle: Needle) -> bool:

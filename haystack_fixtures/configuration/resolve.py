@@ -14,7 +14,7 @@ from msgspec import structs
 from needlework.core.errors import InputError, nearest
 from needlework.core.files import prompt_sha256
 from needlework.core.grid import SPREAD, parse_depths, parse_lengths, without_window
-from needlework.core.options import Option, Parsed, text
+from needlework.core.options import Parsed, text
 from needlework.core.settings import FamilyValues, Settings, Suite
 from needlework.haystack_fixtures.configuration import presets
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY, FAMILY_OPTIONS, OPTIONS, SUITE_KEYS
@@ -43,11 +43,17 @@ def resolve_settings(
     `root`. Raises `InputError`.
     """
     levels = _levels(command_line, ini)
-    tasks = _task_names(first(levels, "task"))
+    named = first(levels, "task")
+    parsed = BY_KEY["task"].parse("--task", named) if isinstance(named, str) else ()
+    tasks = presets.in_full(cast("tuple[str, ...]", parsed))
     user_tasks = {suite["task"] for suite in user_suites}
     # Of the ini file it says where the data lies, and not what is asked.
-    data_alone = first(levels[:-1], "leval_data")
-    levels.append({"preset": _default_preset(tasks, user_tasks, data_alone)})
+    if not set(tasks) & user_tasks and presets.asks_leval(tasks, first(levels[:-1], "leval_data")):
+        usual = presets.NAME
+    else:  # where quick lacks one of the tasks, the preset that has every one
+        of_quick = {suite["task"] for suite in load_preset("quick").suites}
+        usual = "families" if set(tasks) - user_tasks - of_quick else "quick"
+    levels.append({"preset": usual})
     at = next(i for i, level in enumerate(levels) if "preset" in level)
     preset = load_preset(cast(str, levels[at]["preset"]))
     if levels[at] is levels[-1] and preset.name != presets.NAME:
@@ -92,33 +98,16 @@ def _run_values(levels: Sequence[Written]) -> dict[str, Parsed]:
             words = words or ([option.default] if option.default else [])
             values[option.key] = tuple(cast(str, option.parse(f"--{option.name}", word)) for word in words)
         else:
-            word = option.default if value is None else _single(option, value)
+            words = [value] if isinstance(value, str) else list(value or ())
+            if len(words) > 1:
+                raise InputError(f"--{option.name}", ", ".join(words), f"is given {len(words)} times; give one")
+            word = words[0] if words else option.default
             values[option.key] = None if word is None else option.parse(f"--{option.name}", word)
     return values
 
 
-def _single(option: Option, value: str | Sequence[str]) -> str:
-    if isinstance(value, str):
-        return value
-    if len(value) > 1:
-        raise InputError(f"--{option.name}", ", ".join(value), f"is given {len(value)} times; give one")
-    return value[0]
-
-
 def _levels(command_line: Written, ini: Written) -> list[Written]:
     return [command_line, _read_config(cast("str | None", command_line.get("config") or ini.get("config"))), ini]
-
-
-def _task_names(value: object) -> tuple[str, ...]:
-    names = cast("tuple[str, ...]", BY_KEY["task"].parse("--task", value)) if isinstance(value, str) else ()
-    return presets.in_full(names)
-
-
-def _default_preset(tasks: Sequence[str], user_tasks: set[str], leval_data: object) -> str:
-    """`quick`, or where that lacks one of the tasks, the preset that has every one."""
-    if not set(tasks) & user_tasks and presets.asks_leval(tasks, leval_data):
-        return presets.NAME
-    return "families" if set(tasks) - user_tasks - {suite["task"] for suite in load_preset("quick").suites} else "quick"
 
 
 def _read_config(path: str | None) -> Written:
@@ -266,7 +255,9 @@ def _grid(levels: Sequence[Written], without_options: Sequence[Written]) -> dict
         name, value = f"--{key}", _first_filled(levels, key)
         if key == "depths" and value is not None and value.partition(":")[0].strip() == SPREAD:
             values["spread"] = True
-            value = value.partition(":")[2] or _unspread(without_options)
+            written = (cast(str, level["depths"]) for level in without_options if "depths" in level)
+            usual = (depths.removeprefix(SPREAD).lstrip(" :") for depths in written)
+            value = value.partition(":")[2] or next(filter(None, usual), None)
         if value is None:
             raise InputError(name, "", f"give --{key}, or a preset that has them")
         if key == "lengths":
@@ -278,13 +269,6 @@ def _grid(levels: Sequence[Written], without_options: Sequence[Written]) -> dict
         word = _first_filled(levels, spacing.key) or ""
         values[key] = parse(name, value, cast(str, spacing.parse(f"--{spacing.name}", word)))
     return values
-
-
-def _unspread(levels: Sequence[Written]) -> str | None:
-    """The first depths, without the word that spreads them."""
-    written = (cast(str, level["depths"]) for level in levels if "depths" in level)
-    depths = (each.removeprefix(SPREAD).lstrip(" :") for each in written)
-    return next((each for each in depths if each), None)
 
 
 def _languages(value: str) -> tuple[str, ...]:
@@ -322,28 +306,25 @@ def inline_needles(levels: Sequence[Written]) -> InlineNeedles | None:
     at = next((number for number, level in enumerate(levels) if any(kind in level for kind in _KINDS)), len(levels))
     kinds = [kind for kind in _KINDS if at < len(levels) and kind in levels[at]]
     if len(kinds) > 1:
-        names = ", ".join(_option(kind) for kind in kinds)
+        names = ", ".join(f"--{BY_KEY[kind].name}" for kind in kinds)
         raise InputError(names, str(levels[at][kinds[0]]), "are two ways to say the needles: give one of them")
     if not kinds or kinds == ["needle_set"]:
         about = next((key for level in levels[: at + 1] for key in _ABOUT if key in level), None)
         if about is not None:
-            raise InputError(_option(about), str(first(levels, about)), "is about --needle TEXT: give that too")
+            raise InputError(
+                f"--{BY_KEY[about].name}", str(first(levels, about)), "is about --needle TEXT: give that too"
+            )
         return None
     value = levels[at][kinds[0]]
     texts = [text for word in ([value] if isinstance(value, str) else value) for text in _texts(word)]
     question = cast("str | None", first(levels, "question"))
     if question is None:
-        raise InputError(_option(kinds[0]), texts[0], "give --question too: what is asked about it")
+        raise InputError(f"--{BY_KEY[kinds[0]].name}", texts[0], "give --question too: what is asked about it")
     # An answer is one to the needles beside it, or to others on a level before.
     answer = cast("str | None", first(levels[: at + 1], "answer") or first(levels[: at + 1], "keyword"))
     spec = inline_spec(texts, question, answer or "")
-    return InlineNeedles(spec, len(texts), "" if answer else _scorer(levels, at))
-
-
-def _scorer(levels: Sequence[Written], at: int) -> str:
-    scorer = first(levels, "scorer")
-    beside = first(levels[: at + 1], "scorer")
-    return "" if beside or scorer in _COMPARE_WITH_NEEDLES else _WITHOUT_ANSWER
+    is_scored = answer or first(levels[: at + 1], "scorer") or first(levels, "scorer") in _COMPARE_WITH_NEEDLES
+    return InlineNeedles(spec, len(texts), "" if is_scored else _WITHOUT_ANSWER)
 
 
 def _texts(word: str) -> list[str]:
@@ -356,10 +337,6 @@ def _texts(word: str) -> list[str]:
         if needles and isinstance(needles, list) and all(isinstance(text, str) for text in needles):
             return needles
     return [word]
-
-
-def _option(key: str) -> str:
-    return f"--{key.replace('_', '-')}"
 
 
 def without_defaults(values: Mapping[str, Parsed]) -> FamilyValues:

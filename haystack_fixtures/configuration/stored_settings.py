@@ -55,10 +55,6 @@ def _corpus_file(value: str) -> FileIn | None:
     return None if value in NAMES else FileIn(value)
 
 
-def _file_or_hub(value: str) -> FileIn | None:
-    return None if value.startswith("hf:") else FileIn(value)
-
-
 # The path in a value, by the option's key; `None` for a value that names no file.
 _FILES: Mapping[str, Callable[[str], FileIn | None]] = {
     "tokenizer": _tokenizer_file,
@@ -69,23 +65,24 @@ _FILES: Mapping[str, Callable[[str], FileIn | None]] = {
     "prompt": lambda value: FileIn(value) if value.endswith(".toml") else None,
     "questions": FileIn,
     "documents": FileIn,
-    "leval_data": _file_or_hub,
-    "data": _file_or_hub,
+    **dict.fromkeys(("leval_data", "data"), lambda value: None if value.startswith("hf:") else FileIn(value)),
     "embedder": lambda value: FileIn(value[3:], "st:", or_name=True) if value.startswith("st:") else None,
 }
-
-
-def _file_in(option: Option, value: str) -> FileIn | None:
-    return _FILES[option.key](value) if option.key in _FILES else None
 
 
 def without_servers(settings: Settings) -> Settings:
     """The settings without everything that says how a server is reached or started. What the answers are identified by
     stays: an address as the server's name."""
     usual = BY_KEY["api_key_env"].usual
+    suites = [
+        structs.replace(
+            suite, family=FamilyValues({key: value for key, value in suite.family.items() if key not in _OF_SERVERS})
+        )
+        for suite in settings.suites
+    ]
     return structs.replace(
         settings,
-        suites=tuple(map(_suite_without_servers, settings.suites)),
+        suites=tuple(suites),
         model_arg=tuple(word for word in settings.model_arg if not reads_secret(word)),
         base_url=None,
         server_id=settings.server,
@@ -100,11 +97,6 @@ def without_servers(settings: Settings) -> Settings:
         batch_out=None,
         batch_in=(),
     )
-
-
-def _suite_without_servers(suite: Suite) -> Suite:
-    family = {key: value for key, value in suite.family.items() if key not in _OF_SERVERS}
-    return structs.replace(suite, family=FamilyValues(family))
 
 
 def reads_secret(word: str) -> bool:
@@ -123,7 +115,9 @@ def confined(settings: Settings, places: Places) -> Settings:
 def _confined(table: _Table, places: Places) -> _Table:
     changed = _changed(structs.asdict(table), places)
     if isinstance(table, Suite):
-        _check_files(table, places)
+        if (file := _corpus_file(table.corpus)) is not None:
+            for name in table.file_list:
+                places.path("--file-list", os.path.join(file.path, name))  # noqa: PTH118 - a path as text
         changed["family"] = FamilyValues({**table.family, **_changed(table.family, places)})
     return structs.replace(table, **changed)
 
@@ -136,7 +130,8 @@ def _changed(values: Mapping[str, Any], places: Places) -> dict[str, Any]:
 
 def safe_value(option: Option, value: str, places: Places) -> str:
     """The value of an option that may name a file, see `confined`. Raises `InputError`."""
-    file, name = _file_in(option, value), f"--{option.name}"
+    file = _FILES[option.key](value) if option.key in _FILES else None
+    name = f"--{option.name}"
     option.parse(name, value)
     if file is not None and not (file.or_name and _is_name(file.path, places)):
         path = Path(file.path).expanduser()
@@ -177,14 +172,6 @@ def _cached(option: Option, value: str) -> str | None:
     except Exception:  # noqa: BLE001 - whatever the hub's client raises, it is not there
         return None
     return f"hf:{folder}" if model else folder
-
-
-def _check_files(suite: Suite, places: Places) -> None:
-    file = _corpus_file(suite.corpus)
-    if file is None:
-        return
-    for name in suite.file_list:
-        places.path("--file-list", os.path.join(file.path, name))  # noqa: PTH118 - a path as text
 
 
 def settings_tables(settings: Settings) -> tuple[dict[str, Any], list[dict[str, Any]]]:

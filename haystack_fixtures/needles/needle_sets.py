@@ -7,12 +7,14 @@ import random
 import tomllib
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct, ValidationError, convert
 
 from needlework.core.errors import InputError
 from needlework.core.files import parse_toml, read_text
@@ -25,7 +27,24 @@ EACH = "codes_each"
 """As `codes`, but every cell has a needle of its own, on the filler that the cells of a repeat share (task niah)."""
 # OpenCompass's needles.jsonl calls these otherwise.
 _OTHER_NAMES = {"retrieval_question": "question", "arg2": "answer", "text": "needle"}
-_NEEDLE_FIELDS = {field.name for field in fields(Needle)} - {"text", "ask"} | {"needle", "language", "arg1"}
+_Text = Annotated[str, Meta(pattern=r"\S")]
+
+
+class _NeedleRow(Struct, forbid_unknown_fields=True):
+    """A needle of a file, under our names; `language` and `arg1` of OpenCompass's rows say nothing here."""
+
+    needle: _Text
+    question: _Text
+    answer: _Text
+    name: str = ""
+    keyword: str | int | float = ""
+    key: str | int | float = ""
+    reply: str = ""
+    accepted: list[_Text] = []
+    distractors: list[_Text] = []
+    distractor_answers: list[_Text] = []
+    language: Any = None
+    arg1: Any = None
 
 
 def needle_names(spec: str, language: str) -> tuple[str, ...]:
@@ -157,37 +176,27 @@ def _joint(table: Mapping[str, Any], where: str) -> JointQuestion:
 
 
 def _needle(row: object, name: str, where: str) -> Needle:
-    if not isinstance(row, dict):
-        raise InputError(OPTION, where, "a needle is a table with needle, question and answer")
-    row = {_OTHER_NAMES.get(key, key): value for key, value in row.items()}
-    for field in ("needle", "question", "answer"):
-        if not isinstance(row.get(field), str) or not row[field].strip():
-            raise InputError(OPTION, where, f"needs a text for {field!r}; every needle has needle, question and answer")
-    unknown = sorted(str(key) for key in row if key not in _NEEDLE_FIELDS)
-    if unknown:
-        raise InputError(
-            OPTION, where, f"has an unknown field {unknown[0]!r}; known: {', '.join(sorted(_NEEDLE_FIELDS))}"
-        )
+    if isinstance(row, dict):
+        row = {_OTHER_NAMES.get(key, key): value for key, value in row.items()}
     try:
+        read = convert(row, _NeedleRow)
         json.dumps(row, ensure_ascii=False, default=str).encode("utf-8")
+    except ValidationError as error:
+        fields = ", ".join(_NeedleRow.__struct_fields__[:-2])
+        raise InputError(OPTION, where, f"{error}: every needle has needle, question and answer, of {fields}") from None
     except UnicodeEncodeError:
         raise InputError(OPTION, where, "has half of a surrogate pair; write its text in UTF-8") from None
-    lists = {}
-    for field in ("accepted", "distractors", "distractor_answers"):
-        value = row.get(field, [])
-        if not isinstance(value, list) or not all(isinstance(part, str) and part.strip() for part in value):
-            raise InputError(OPTION, where, f"{field!r} is a list of texts")
-        lists[field] = tuple(part.strip() for part in value)
     return Needle(
-        name=slug(str(row.get("name", name))).replace("-", "_"),
-        text=row["needle"].strip(),
-        question=row["question"].strip(),
-        answer=row["answer"].strip(),
-        keyword=str(row.get("keyword", "")),
-        key=str(row.get("key", "")),
-        reply=str(row.get("reply", "")),
-        ask="",
-        **lists,
+        name=slug(read.name or name).replace("-", "_"),
+        text=read.needle.strip(),
+        question=read.question.strip(),
+        answer=read.answer.strip(),
+        keyword=str(read.keyword),
+        key=str(read.key),
+        reply=read.reply,
+        accepted=tuple(map(str.strip, read.accepted)),
+        distractors=tuple(map(str.strip, read.distractors)),
+        distractor_answers=tuple(map(str.strip, read.distractor_answers)),
     )
 
 

@@ -18,6 +18,7 @@ SIZE, OVERLAP = "--chunk-size", "--chunk-overlap"
 Span = tuple[int, int]
 Unit = Literal["characters", "tokens"]
 _Breaks = Sequence[NDArray[np.int64]]
+_Measure = Callable[[int, int], int]
 _PARAGRAPH = regex.compile(r"\n[^\S\n]*+\n\s*+")
 _LINE = regex.compile(r"\n\s*+")
 _VISIBLE = regex.compile(r"\S")
@@ -31,15 +32,6 @@ class Chunking:
     size: int
     overlap: int
     unit: Unit
-
-
-@dataclass(frozen=True, slots=True)
-class _Ruler:
-    """Distances in a text. `forward(start, n)`: the farthest end of n units from `start` on. `back(end, n)`: the
-    earliest start of n units before `end`."""
-
-    forward: Callable[[int, int], int]
-    back: Callable[[int, int], int]
 
 
 def chunking(size: str, overlap: str) -> Chunking:
@@ -69,34 +61,32 @@ def chunk_spans(text: str, rule: Chunking, starts: NDArray[np.int64] | None = No
     overlap. `starts`: where each token of the whole text begins, for sizes in tokens; a token that stands partly in a
     chunk counts as one of its tokens. Only a single character of more tokens than the size makes a longer chunk.
     """
-    ruler = _characters(len(text)) if starts is None else _tokens(len(text), starts)
+    forward, back = _measures(len(text), np.arange(len(text)) if starts is None else starts)
     breaks = _breaks(text)
     spans: list[Span] = []
     start = done = 0
     while done < len(text):
-        limit = max(ruler.forward(start, rule.size), done + 1)
+        limit = max(forward(start, rule.size), done + 1)
         if limit >= len(text):
             end = len(text)
         else:
-            least = max(ruler.forward(start, rule.size // 2), done)
+            least = max(forward(start, rule.size // 2), done)
             end = _last_break(breaks, least, limit) or _between_graphemes(text, limit, done)
         spans.append((start, end))
         done = end
         if rule.overlap:
-            lowest = max(ruler.back(end, rule.overlap), ruler.forward(start, 1), start + 1)
+            lowest = max(back(end, rule.overlap), forward(start, 1), start + 1)
             start = _first_break(text, breaks, min(lowest, end), end)
         else:
             start = end
-        while start < end and ruler.forward(start, rule.size) <= end:  # a character of several tokens stands there
-            start = min(end, max(start + 1, ruler.forward(start, 1)))
+        while start < end and forward(start, rule.size) <= end:  # a character of several tokens stands there
+            start = min(end, max(start + 1, forward(start, 1)))
     return spans
 
 
-def _characters(length: int) -> _Ruler:
-    return _Ruler(lambda start, n: min(start + n, length), lambda end, n: max(end - n, 0))
+def _measures(length: int, starts: NDArray[np.int64]) -> tuple[_Measure, _Measure]:
+    """Distances in a text: the farthest end of n units from an offset, and the earliest start of n units before one."""
 
-
-def _tokens(length: int, starts: NDArray[np.int64]) -> _Ruler:
     def first(at: int) -> int:
         """The token that `at` stands in, the first of those that share a character."""
         token = int(starts.searchsorted(at))
@@ -112,7 +102,7 @@ def _tokens(length: int, starts: NDArray[np.int64]) -> _Ruler:
             token = int(starts.searchsorted(starts[token], "right"))
         return 0 if token <= 0 else int(starts[token]) if token < len(starts) else length
 
-    return _Ruler(forward, back)
+    return forward, back
 
 
 def _breaks(text: str) -> _Breaks:

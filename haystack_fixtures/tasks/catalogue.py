@@ -13,7 +13,18 @@ from types import MappingProxyType
 from needlework.core.errors import InputError, TooShortError
 from needlework.core.grid import Cell, Misfit, nothing_fits, slug, spread_depths, spread_questions
 from needlework.core.settings import Settings, Suite
-from needlework.haystack_fixtures.tasks.aggregate import TASKS as AGGREGATE_TASKS
+from needlework.haystack_fixtures.tasks import (
+    aggregate,
+    chains,
+    examples,
+    graph,
+    mrcr,
+    needles,
+    own_documents,
+    semantic,
+    state_world,
+    statements,
+)
 from needlework.haystack_fixtures.tasks.arms import (
     absent,
     arms_of,
@@ -26,49 +37,38 @@ from needlework.haystack_fixtures.tasks.arms import (
     split_label,
     with_retriever,
 )
-from needlework.haystack_fixtures.tasks.chains import CODE_CHAIN_TASKS
-from needlework.haystack_fixtures.tasks.chains import TASKS as CHAIN_TASKS
-from needlework.haystack_fixtures.tasks.examples import COPYING_TASKS, KEY_VALUE_TASKS
-from needlework.haystack_fixtures.tasks.examples import TASKS as ICL_TASKS
-from needlework.haystack_fixtures.tasks.graph import TASKS as GRAPH_TASKS
-from needlework.haystack_fixtures.tasks.mrcr import TASKS as MRCR_TASKS
-from needlework.haystack_fixtures.tasks.needles import TASKS as NEEDLE_TASKS
-from needlework.haystack_fixtures.tasks.own_documents import TASKS as DOCUMENTS_TASKS
-from needlework.haystack_fixtures.tasks.published import data_sets, mrcr_sets, ruler, ruler_lists, ruler_questions
-from needlework.haystack_fixtures.tasks.published.leval import FAMILY as LEVAL
-from needlework.haystack_fixtures.tasks.published.leval import TASKS as LEVAL_TASKS
-from needlework.haystack_fixtures.tasks.published.needlebench import TASKS as NEEDLEBENCH_TASKS
-from needlework.haystack_fixtures.tasks.semantic import ASSOCIATION_TASKS
-from needlework.haystack_fixtures.tasks.semantic import TASKS as SEMANTIC_TASKS
-from needlework.haystack_fixtures.tasks.state_world import TASKS as STATE_WORLD_TASKS
-from needlework.haystack_fixtures.tasks.statements import TASKS as STATEMENTS_TASKS
+from needlework.haystack_fixtures.tasks.published import (
+    data_sets,
+    leval,
+    mrcr_sets,
+    needlebench,
+    ruler,
+    ruler_lists,
+    ruler_questions,
+)
 from needlework.haystack_fixtures.tasks.task import Question, Task, guarded, without_language
 
 PUBLISHED_TASKS = (*mrcr_sets.TASKS, *data_sets.TASKS)
-
-
 RULER_TASKS = (*ruler.TASKS, *ruler_lists.TASKS, *ruler_questions.TASKS)
-
-
 _FAMILIES: tuple[tuple[Task, ...], ...] = (
-    NEEDLE_TASKS,
-    NEEDLEBENCH_TASKS,
-    KEY_VALUE_TASKS,
-    AGGREGATE_TASKS,
-    COPYING_TASKS,
-    CODE_CHAIN_TASKS,
-    ICL_TASKS,
+    needles.TASKS,
+    needlebench.TASKS,
+    examples.KEY_VALUE_TASKS,
+    aggregate.TASKS,
+    examples.COPYING_TASKS,
+    chains.CODE_CHAIN_TASKS,
+    examples.TASKS,
     RULER_TASKS,
-    LEVAL_TASKS,
+    leval.TASKS,
     PUBLISHED_TASKS,
-    DOCUMENTS_TASKS,
-    STATEMENTS_TASKS,
-    CHAIN_TASKS,
-    ASSOCIATION_TASKS,
-    SEMANTIC_TASKS,
-    STATE_WORLD_TASKS,
-    GRAPH_TASKS,
-    MRCR_TASKS,
+    own_documents.TASKS,
+    statements.TASKS,
+    chains.TASKS,
+    semantic.ASSOCIATION_TASKS,
+    semantic.TASKS,
+    state_world.TASKS,
+    graph.TASKS,
+    mrcr.TASKS,
 )
 Tasks = Mapping[str, Task]
 TASKS: Tasks = MappingProxyType({task.name: task for tasks in _FAMILIES for task in tasks})
@@ -110,7 +110,7 @@ def near_names(name: str, known: Sequence[str] | Tasks) -> str:
 def family_of(task: str) -> str:
     """The family of a task; one that has none, or that this version does not know, is its own."""
     if task not in TASKS and task.startswith("leval_"):  # a file of the user's
-        return LEVAL
+        return leval.FAMILY
     return TASKS[task].family or task if task in TASKS else task
 
 

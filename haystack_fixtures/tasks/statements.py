@@ -217,43 +217,29 @@ def _date(day: int, language: str) -> str:
     return f"{date + 1} {_MONTHS[month]} {_YEAR + year}"
 
 
+_task = partial(Task, depths=no_depths, version=1)
+_confusion = partial(_task, scorer="confusion")
 TASKS = (
-    Task(
+    _confusion(
         "multikey",
         "one key among many of the same form",
         fitting_labels(_OTHER_KEYS),
-        suite_depths,
-        _multikey,
-        scorer="confusion",
-        version=1,
+        depths=suite_depths,
+        ask=_multikey,
         lengths=fitting_lengths(_OTHER_KEYS),
     ),
-    Task(
-        "multivalue",
-        "all values of one key",
-        fixed_labels(f"v{_VALUES}"),
-        no_depths,
-        partial(_multivalue, "multivalue"),
-        scorer="set_f1",
-        version=1,
+    *(
+        _task(name, about, fixed_labels(f"{letter}{_VALUES}"), ask=partial(_multivalue, name), scorer="set_f1")
+        for name, about, letter in (
+            ("multivalue", "all values of one key", "v"),
+            ("multiquery", "the values of several keys", "q"),
+        )
     ),
-    Task(
-        "multiquery",
-        "the values of several keys",
-        fixed_labels(f"q{_VALUES}"),
-        no_depths,
-        partial(_multivalue, "multiquery"),
-        scorer="set_f1",
-        version=1,
-    ),
-    Task(
+    _confusion(
         "superseded",
         "one of several dated updates of a fact",
         fitting_labels(_UPDATES),
-        no_depths,
-        _superseded,
-        scorer="confusion",
-        version=1,
+        ask=_superseded,
         lengths=fitting_lengths(_UPDATES),
     ),
 )
