@@ -126,15 +126,22 @@ def load_corpus(
         return load_packaged(name)
     if name == "pydoc":
         return load_pydoc()
-    if name == "noise":
-        return load_noise(language)
+    if name == "noise":  # lines in one language, as many as a document has; haystacks repeat it
+        if language not in UNIT:
+            raise InputError("--corpus noise, --language", language, f"choose one of {', '.join(UNIT)}")
+        documents = ("\n".join([UNIT[language]] * _LINES),)
+        return _corpus("noise", language, "MIT (part of needlework)", "RULER's sentences", documents)
     if name == "generated":
         return generated_corpus(language, seed, min_chars, cache_dir)
     if kind == "hf" and name != kind:
         return load_hub(rest, language=language, text_field=text_field)
     if kind == "cdme" and name != kind:
         return load_cdme(_path(rest, spec), language=language, text_field=text_field, file_list=file_list)
-    return load_path(_existing(name), language=language, text_field=text_field, file_list=file_list)
+    path = _path(name, name)
+    if not name or not path_exists(path):
+        remedy = f"unknown: choose {', '.join(NAMES)}, cdme:FOLDER, hf:DATASET[:split], or a path"
+        raise InputError("--corpus", name, remedy)
+    return load_path(path, language=language, text_field=text_field, file_list=file_list)
 
 
 def generated_corpus(language: str, seed: int, min_chars: int, cache_dir: Path) -> Corpus:
@@ -159,14 +166,6 @@ def generated_corpus(language: str, seed: int, min_chars: int, cache_dir: Path) 
     return Corpus("generated", language, "MIT (part of needlework)", source, documents, recipe)
 
 
-def _existing(spec: str) -> Path:
-    path = _path(spec, spec)
-    if not spec or not path_exists(path):
-        remedy = f"unknown: choose {', '.join(NAMES)}, cdme:FOLDER, hf:DATASET[:split], or a path"
-        raise InputError("--corpus", spec, remedy)
-    return path
-
-
 def _path(text: str, spec: str) -> Path:
     if spec == "cdme:":
         raise InputError("--corpus", spec, "name the folder: cdme:FOLDER")
@@ -187,15 +186,7 @@ UNIT = {
     "en": "The grass is green. The sky is blue. The sun is yellow. Here we go. There and back again.",
     "zh": "草是绿的。天是蓝的。太阳是黄的。我们走吧。去了又回来。",
 }
-_LINES = 400  # of one document; haystacks repeat it
-
-
-def load_noise(language: str) -> Corpus:
-    """Lines of noise in one language. Raises `InputError` for a language that has none."""
-    if language not in UNIT:
-        raise InputError("--corpus noise, --language", language, f"choose one of {', '.join(UNIT)}")
-    documents = ("\n".join([UNIT[language]] * _LINES),)
-    return _corpus("noise", language, "MIT (part of needlework)", "RULER's sentences", documents)
+_LINES = 400  # of one document
 
 
 def with_text_at_hand(settings: Settings) -> Settings:

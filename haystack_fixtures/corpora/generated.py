@@ -96,11 +96,15 @@ def write_story(kit: Kit, rng: random.Random, seen: set[bytes]) -> str:
     turns = len(plot.beats)
     talks = {int(rng.random() * turns) for _ in range(2)}
     for number, beat in enumerate(plot.beats):
-        _advance(story, (number + 1) * (_STAGES - 1) // turns)
+        stage = (number + 1) * (_STAGES - 1) // turns
+        if stage != story.stage:
+            story.stage, story.stage_told = stage, False
         fillers = [pick(rng, _FILLERS) for _ in range(1 + int(rng.random() * 3))]
         if number == 0 and scene != "trait":
             fillers.insert(0, "trait")
-        _tell(story, (f"beat{number}", beat), *((name, _filler(story, name)) for name in fillers))
+        weather = roles[f"{story.sky}_later"]
+        details = ((name, weather if name == "weather" else roles[name]) for name in fillers)
+        _tell(story, (f"beat{number}", beat), *details)
         if number in talks:
             _tell(story, ("dialogue", roles["dialogue"]))
     _tell(story, ("closing", plot.closing), ("afterword", roles["afterword"]))
@@ -130,15 +134,6 @@ def _begin(kit: Kit, plot: Plot, rng: random.Random, seen: set[bytes]) -> _Gener
     clock = pick(rng, ("day", "day", "week"))
     sky = pick(rng, kit.weather[values["month"]])
     return _GeneratedStory(kit, {**kit.roles, **plot.roles}, scope, seen, clock, sky)
-
-
-def _advance(story: _GeneratedStory, stage: int) -> None:
-    if stage != story.stage:
-        story.stage, story.stage_told = stage, False
-
-
-def _filler(story: _GeneratedStory, name: str) -> Sequence[Pattern]:
-    return story.roles[f"{story.sky}_later" if name == "weather" else name]
 
 
 def _tell(story: _GeneratedStory, *parts: tuple[str, Sequence[Pattern]]) -> None:

@@ -87,7 +87,8 @@ def build_conversation(
         tail = joints.ask + joints.tail
         reply = prompt.text[end + len(conversation.closing.ask + joints.reply) : len(prompt.text) - len(tail)]
         rounds.append(Round(conversation.closing.ask, reply))
-    messages, text = around.rendered([turn for each in rounds for turn in _turns(each)])
+    turns = [(Turn("user", each.ask), Turn("assistant", each.reply)) for each in rounds]
+    messages, text = around.rendered([turn for pair in turns for turn in pair])
     if text != prompt.text:
         raise irregular()
     return replace(
@@ -98,10 +99,6 @@ def build_conversation(
         flags=(*prompt.flags, "merged_roles") if around.merged else prompt.flags,
         conversation=True,
     )
-
-
-def _turns(turns: Round) -> tuple[Turn, Turn]:
-    return Turn("user", turns.ask), Turn("assistant", turns.reply)
 
 
 def _written(turns: Round, joints: Joints) -> str:

@@ -69,24 +69,18 @@ class ListSources:
     def of(self, n: int) -> tuple[HaystackSource, Cut]:
         """A source that begins with the list of n units, and the cut that is the list."""
         last, listing = self._last, self._listing
-        source = next((each for each in last if self._serves(each, n)), None)
+        sizes = {len(source.ends): source for source in reversed(last)}
+        source = next((sizes[size] for size in sizes if size >= n), None) if listing.growing else sizes.get(n)
         if source is None:
             size = min(n + n // _MORE, listing.most or n + n // _MORE) if listing.growing else n
-            source = _source(listing.units(size), self._tokenizer)
+            units = listing.units(size)
+            text, ends = "".join(units), np.fromiter(accumulate(map(len, units)), np.int64, len(units))
+            encoded = self._tokenizer.encode(text)
+            ends_tokens = encoded.starts.searchsorted(ends).astype(np.int64)
+            source = HaystackSource(text, encoded, ends, ends_tokens, max(1, len(text)))
             self._last = (source, *([] if listing.growing else last[:1]))
         end = int(source.ends[n - 1])
         return source, Cut(end, (end, end), "", int(source.ends_tokens[n - 1]))
-
-    def _serves(self, source: HaystackSource, n: int) -> bool:
-        have = len(source.ends)
-        return have >= n if self._listing.growing else have == n
-
-
-def _source(units: Sequence[str], tokenizer: Tokenizer) -> HaystackSource:
-    text = "".join(units)
-    encoded = tokenizer.encode(text)
-    ends = np.fromiter(accumulate(map(len, units)), np.int64, len(units))
-    return HaystackSource(text, encoded, ends, encoded.starts.searchsorted(ends).astype(np.int64), max(1, len(text)))
 
 
 def build_listing(
@@ -201,13 +195,8 @@ def _word_ends(prose: str, tokens: int) -> Iterator[int]:
     """Where words of the beginning of a text end, ascending."""
     for match in _WORD.finditer(prose, 0, (tokens + 1) * _PROSE):
         end = match.end()
-        if prose[end - 1].isalnum() and (_apart(prose[end : end + 1]) or not splits_grapheme(prose, end)):
+        if prose[end - 1].isalnum() and not splits_grapheme(prose, end):
             yield end
-
-
-def _apart(following: str) -> bool:
-    """Whether a character is surely none that joins the letter before it; to be told at once."""
-    return following.isascii() or "\u3400" <= following <= "\u9fff"
 
 
 def _beginning(prose: str, end: int) -> str:

@@ -231,33 +231,18 @@ def encode_document(text: str, tokenizer: Tokenizer, folder: Path) -> EncodedDoc
 
     A damaged or unwritable cache costs time only.
     """
-    path = _path(text, tokenizer, folder) if len(text) >= _WORTH_A_FILE else None
-    document = _read(path, text) if path else None
-    if document is None:
-        document = EncodedDocument(tokenizer.encode(text), sentence_ends(text))
-        if path:
-            _keep(path, document)
-    return document
-
-
-def _path(text: str, tokenizer: Tokenizer, folder: Path) -> str:
+    if len(text) < _WORTH_A_FILE:
+        return EncodedDocument(tokenizer.encode(text), sentence_ends(text))
+    # Of the file, four bytes each: the number of tokens, their ids, the steps between their starts, the sentence ends.
     key = cache_key(f"encoded {_VERSION}", tokenizer.fingerprint, text)
-    return os.path.join(folder, "encoded", f"{key}.tokens")  # noqa: PTH118 - there are many, and a Path is slow
-
-
-def _read(path: str, text: str) -> EncodedDocument | None:
-    content = read_cached(path)
-    if content is None:
-        return None
-    numbers = np.frombuffer(content, "<i4")
-    tokens, body = int(numbers[0]), numbers[1:]
-    starts = body[tokens : 2 * tokens].cumsum(dtype=np.int64)
-    ends = body[2 * tokens :].astype(np.int64)
-    return EncodedDocument(Encoded(text, body[:tokens].astype(np.int32, copy=False), starts), ends)
-
-
-def _keep(path: str, document: EncodedDocument) -> None:
-    """The number of tokens, their ids, the steps between their starts, the sentence ends; each four bytes."""
-    ids = document.encoded.ids
-    steps = np.diff(document.encoded.starts, prepend=0)
+    path = os.path.join(folder, "encoded", f"{key}.tokens")  # noqa: PTH118 - there are many, and a Path is slow
+    if (content := read_cached(path)) is not None:
+        numbers = np.frombuffer(content, "<i4")
+        count, body = int(numbers[0]), numbers[1:]
+        starts = body[count : 2 * count].cumsum(dtype=np.int64)
+        encoded = Encoded(text, body[:count].astype(np.int32, copy=False), starts)
+        return EncodedDocument(encoded, body[2 * count :].astype(np.int64))
+    document = EncodedDocument(tokenizer.encode(text), sentence_ends(text))
+    ids, steps = document.encoded.ids, np.diff(document.encoded.starts, prepend=0)
     write_cached(path, np.concatenate(([len(ids)], ids, steps, document.ends), dtype="<i4", casting="unsafe").tobytes())
+    return document

@@ -32,7 +32,7 @@ _OPENAI = "https://api.openai.com/v1"
 _WEIGHTS = ("*.safetensors", "*.bin", "*.json", "*.txt", "*.model")
 _LOCAL_BATCH = 32
 _SERVED_BATCH = 64  # texts in one request
-_LARGEST_NUMBER = 1e15  # NaN is not below it
+_LARGEST_NUMBER = 1e15  # single precision can square as many of it as a vector has; NaN is not below it
 _LARGEST = 256 * 2**20  # bytes of a reply; 64 vectors of 4,096 numbers have about 6 million
 
 
@@ -62,17 +62,17 @@ def embed_once(
     """The embeddings of texts, those that were made before from the cache: a file each. Raises `InputError`."""
     folder, kind = cache_dir / "embeddings", "query" if is_query else "text"
     paths = {text: folder / cache_key(f"{embedder.identity} {kind}", text) for text in texts}
-    known = {text: _unpacked(content) for text, path in paths.items() if (content := read_cached(path)) is not None}
+    known = {
+        text: EmbeddedText(np.frombuffer(content, "<f4", offset=1).astype(np.float32), bool(content[0]))
+        for text, path in paths.items()
+        if (content := read_cached(path)) is not None
+    }
     missing = [text for text in paths if text not in known]
     if missing:
         for text, embedded in zip(missing, embedder.embed(missing, is_query), strict=True):
             write_cached(paths[text], bytes([embedded.cut]) + embedded.vector.astype("<f4").tobytes())
             known[text] = embedded
     return [known[text] for text in texts]
-
-
-def _unpacked(content: memoryview) -> EmbeddedText:
-    return EmbeddedText(np.frombuffer(content, "<f4", offset=1).astype(np.float32), bool(content[0]))
 
 
 def dense_index(texts: Sequence[str], embedder: Embedder, cache_dir: Path) -> tuple[ChunkScores, int]:
@@ -252,15 +252,11 @@ def _vectors(content: Any, count: int) -> list[EmbeddedText] | AttemptFault:
     for at, row in enumerate(rows):
         vector = row.get("embedding") if isinstance(row, dict) else None
         index = row.get("index", at) if isinstance(row, dict) else None
-        numbers = isinstance(vector, list) and bool(vector) and all(map(_is_number, vector))
-        if not numbers or not isinstance(index, int):
+        numbers = vector if isinstance(vector, list) else []
+        finite = [type(number) in (int, float) and abs(number) < _LARGEST_NUMBER for number in numbers]
+        if not finite or not all(finite) or not isinstance(index, int):
             return AttemptFault("protocol", "a vector of the reply is no list of numbers")
         by_index[index] = cast("list[float]", vector)
     if by_index.keys() != set(range(count)) or len({len(vector) for vector in by_index.values()}) != 1:
         return AttemptFault("protocol", "the vectors of the reply are not one for each text, of one length")
     return [EmbeddedText(np.asarray(by_index[at], np.float32)) for at in range(count)]
-
-
-def _is_number(value: object) -> bool:
-    """A number of which single precision can square as many as a vector has."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _LARGEST_NUMBER
