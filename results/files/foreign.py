@@ -10,12 +10,11 @@ sets hold every depth in one file, as `Depth0: score`.
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from needlework.core.errors import InputError
 from needlework.core.record import OutcomeName
@@ -24,6 +23,7 @@ from needlework.results.statistics.panels import Panel, ScoredTrial, panels_of
 from needlework.results.style import fit, one_line
 
 LLMTEST, OPENCOMPASS = "LLMTest_NeedleInAHaystack", "OpenCompass"
+_FULL = {LLMTEST: 10, OPENCOMPASS: 100}  # the full score
 _DATASET = re.compile(
     r"(?:(?P<prefix>[^/]+)_)?Length(?P<length>\d+)(?:Depth(?P<depth>\d+(?:\.\d+)?))?(?:_(?P<name>[^/]+))?"
 )
@@ -32,160 +32,137 @@ _MOST = 10**12  # no length, depth or score is above it; no NaN is below
 _ABOUT_ROWS = ("dataset", "version", "metric", "mode")
 
 
+class _Cell(NamedTuple):
+    """A score as a file has it, of any type."""
+
+    system: str
+    model: str
+    task: str
+    needle: str
+    length: object
+    depth: object
+    score: object
+
+
 def foreign_panels(path: Path) -> tuple[Panel, ...]:
-    """Read a file or folder of one of the systems. Raises `InputError` where it is of neither."""
-    trials = _in_folder(path) if path.is_dir() else _in_file(path)
+    """Read a file or folder of one of the systems. Raises `InputError` where it is of neither.
+
+    Of a folder every JSON file; only without any the CSV files: OpenCompass writes the same scores to both.
+    """
+    trials: list[tuple[str, ScoredTrial]] = []
+    for ending in ("json", "csv"):
+        files = sorted(path.rglob(f"*.{ending}")) if path.is_dir() else [path]
+        trials = trials or [(cell.system, _trial(cell, file)) for file in files for cell in _cells(file)]
     if not trials:
-        raise InputError(
-            "results", path, f"holds no results of Needlework, {LLMTEST} or {OPENCOMPASS}; give a file that they wrote"
-        )
+        systems = f"Needlework, {LLMTEST} or {OPENCOMPASS}"
+        raise InputError("results", path, f"holds no results of {systems}; give a file that they wrote")
+    repeats: Counter[tuple[object, ...]] = Counter()
+    numbered = []
+    for system, trial in trials:  # each further trial of a cell is the next sample; the systems have no numbers
+        at = (system, trial.model, trial.task, trial.needle, trial.length, trial.depth)
+        numbered.append((system, trial._replace(sample=repeats[at])))
+        repeats[at] += 1
     return tuple(
         panel
         for system in (LLMTEST, OPENCOMPASS)
-        for panel in panels_of(_numbered(trial for name, trial in trials if name == system), system)
+        for panel in panels_of([trial for name, trial in numbered if name == system], system)
     )
 
 
-_SystemTrials = list[tuple[str, ScoredTrial]]
-
-
-def _in_folder(folder: Path) -> _SystemTrials:
-    """Every JSON file below; only without any, the CSV files: OpenCompass writes the same scores to both."""
-    trials: _SystemTrials = []
-    for ending in ("json", "csv"):
-        for path in sorted(folder.rglob(f"*.{ending}")):
-            trials += _in_file(path)
-        if trials:
-            break
-    return trials
-
-
-def _in_file(path: Path) -> _SystemTrials:
+def _cells(path: Path) -> Iterator[_Cell]:
     try:
         if path.suffix.lower() == ".csv":
-            return [(OPENCOMPASS, trial) for trial in _summary_rows(path)]
-        return _in_json(read_run_json(path), path)
-    except (UnicodeDecodeError, json.JSONDecodeError, csv.Error, RecursionError) as error:
+            yield from _summary_cells(path)
+            return
+        content = read_run_json(path)
+    except (ValueError, csv.Error, RecursionError) as error:
         raise InputError("results file", path, f"cannot be read ({error})") from None
-
-
-def _in_json(content: object, path: Path) -> _SystemTrials:
-    if isinstance(content, list) and content and all(_is_llmtest(item) for item in content):
-        return [(LLMTEST, _llmtest_trial(item, path)) for item in content]
-    if not isinstance(content, dict):
-        return []
-    if _is_llmtest(content):
-        return [(LLMTEST, _llmtest_trial(content, path))]
+    rows = content if isinstance(content, list) else [content]
     match = _DATASET.fullmatch(path.stem)
-    return [(OPENCOMPASS, trial) for trial in _dataset_file(match, content, path)] if match else []
+    if all(_is_llmtest(row) for row in rows):
+        yield from (_llmtest_cell(row, path) for row in rows)
+    elif match and isinstance(content, dict):
+        yield from (_cell(match, path.parent.name, depth, score) for depth, score in _dataset_scores(match, content))
 
 
-# LLMTest_NeedleInAHaystack
-
-
-def _is_llmtest(item: object) -> bool:
+def _is_llmtest(row: object) -> bool:
     return (
-        isinstance(item, dict)
-        and {"depth_percent", "score"} <= item.keys()
-        and bool({"context_length", "token_limit"} & item.keys())
+        isinstance(row, dict)
+        and {"depth_percent", "score"} <= row.keys()
+        and bool({"context_length", "token_limit"} & row.keys())
     )
 
 
-def _llmtest_trial(item: Mapping[str, Any], path: Path) -> ScoredTrial:
-    """One cell: scores 1..10 become 0.1..1, as the judge's tenths."""
-    needle = fit(one_line(str(item.get("needle") or "needle")), 40, mark="…")
-    version = str(item.get("version", 1))
-    return _trial(
-        model=one_line(str(item.get("model") or _stem(path))),
-        task="needle-in-a-haystack",
-        needle=needle if version == "1" else f"{needle} v{version}",
-        length=item["context_length"] if "context_length" in item else item["token_limit"],
-        depth=item["depth_percent"],
-        score=item["score"],
-        full=10,
-        path=path,
-    )
-
-
-def _stem(path: Path) -> str:
-    """The file's name for a model that it does not name. `x_2.json` beside `x.json` is a repeat of the same model."""
+def _llmtest_cell(row: Mapping[str, Any], path: Path) -> _Cell:
+    # A file without a model is named by itself; `x_2.json` beside `x.json` is a repeat of the same model.
     first = re.sub(r"_\d+$", "", path.stem)
-    return first if path.with_name(first + path.suffix).is_file() else path.stem
+    stem = first if path.with_name(first + path.suffix).is_file() else path.stem
+    needle, version = fit(one_line(str(row.get("needle") or "needle")), 40, mark="…"), str(row.get("version", 1))
+    return _Cell(
+        LLMTEST,
+        one_line(str(row.get("model") or stem)),
+        "needle-in-a-haystack",
+        needle if version == "1" else f"{needle} v{version}",
+        row.get("context_length", row.get("token_limit")),
+        row["depth_percent"],
+        row["score"],
+    )
 
 
-# OpenCompass
-
-
-def _dataset_file(match: re.Match[str], content: Mapping[str, Any], path: Path) -> list[ScoredTrial]:
-    """One results file. Predictions have the same names and no score: they give nothing."""
-    model = path.parent.name
-    by_depth = {key: value for key, value in content.items() if _DEPTH.fullmatch(key)}
+def _dataset_scores(match: re.Match[str], content: Mapping[str, Any]) -> list[tuple[object, object]]:
+    """Depth and score of each sample in a results file. Predictions have the same names and no score: nothing."""
+    by_depth = [(key.removeprefix("Depth"), score) for key, score in content.items() if _DEPTH.fullmatch(key)]
     if match["depth"] is None and by_depth:
-        return [_cell(match, model, key.removeprefix("Depth"), score, path) for key, score in by_depth.items()]
-    if "score" in content:
-        return [_cell(match, model, match["depth"], score, path) for score in _sample_scores(content)]
-    if "average_score" in content:
-        return [_cell(match, model, match["depth"], content["average_score"], path)]
-    return [_cell(match, model, match["depth"], None, path)] if "error" in content else []
-
-
-def _sample_scores(content: Mapping[str, Any]) -> list[object]:
-    """The scores of the samples where the file has them and they make up its score; else that score."""
-    details = content.get("details")
+        return list(by_depth)
+    if "score" not in content:
+        mean = content.get("average_score")
+        return [(match["depth"], mean)] if "average_score" in content or "error" in content else []
+    # The scores of the samples where the file has them and they make up its score; else that score.
+    details, whole = content.get("details"), content["score"]
     items = list(details.values()) if isinstance(details, dict) else details if isinstance(details, list) else []
     scores = [item["score"] for item in items if isinstance(item, dict) and _is_number(item.get("score"))]
-    whole = content["score"]
     if scores and len(scores) == len(items) and _is_number(whole) and abs(sum(scores) / len(scores) - whole) < 0.01:
-        return scores
-    return [whole]
+        return [(match["depth"], score) for score in scores]
+    return [(match["depth"], whole)]
 
 
-def _summary_rows(path: Path) -> list[ScoredTrial]:
+def _summary_cells(path: Path) -> Iterator[_Cell]:
     """`dataset,version,metric,mode,MODEL...`: each row whose data set is a cell. `-` stands for one that never ran."""
     check_run_file(path)
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file, restval="-"))
-    if not rows or "dataset" not in rows[0]:
-        return []
-    models = [name for name in rows[0] if name and name not in _ABOUT_ROWS]
-    cell_rows = [(match, row) for row in rows if (match := _DATASET.fullmatch(row["dataset"].strip()))]
-    with_depths = {row["dataset"] for _, row in cell_rows if _DEPTH.fullmatch(row.get("metric") or "")}
-    trials = []
-    for match, row in cell_rows:
+    named = [(match, row) for row in rows if (match := _DATASET.fullmatch((row.get("dataset") or "").strip()))]
+    with_depths = {row["dataset"] for _, row in named if _DEPTH.fullmatch(row.get("metric") or "")}
+    for match, row in named:
         metric = _DEPTH.fullmatch(row.get("metric") or "")
         if row["dataset"] in with_depths and not metric:
             continue  # the mean of the rows that have a depth
-        depth = metric["depth"] if metric else match["depth"]
-        trials += [
-            _cell(match, model, depth, row[model], path) for model in models if row[model].strip() not in ("-", "")
-        ]
-    return trials
+        for model, score in row.items():
+            if model and model not in _ABOUT_ROWS and score.strip() not in ("-", ""):
+                yield _cell(match, model, metric["depth"] if metric else match["depth"], score)
 
 
-def _cell(match: re.Match[str], model: str, depth: object, score: object, path: Path) -> ScoredTrial:
+def _cell(match: re.Match[str], model: str, depth: object, score: object) -> _Cell:
     task, _, needle = (match["name"] or "").partition("_")
     if match["prefix"]:
-        task = match["prefix"].lower()
-        needle = match["name"] or ""
-    return _trial(model, task or "needlebench", needle or "needle", match["length"], depth, score, 100, path)
+        task, needle = match["prefix"].lower(), match["name"] or ""
+    return _Cell(OPENCOMPASS, model, task or "needlebench", needle or "needle", match["length"], depth, score)
 
 
-# Both
-
-
-def _trial(
-    model: str, task: str, needle: str, length: object, depth: object, score: object, full: float, path: Path
-) -> ScoredTrial:
-    """Make a trial of raw values; `full` is the system's full score. No score at all is an error of theirs."""
-    tokens = round(_number(length, "length", path))
-    percent = None if depth is None else _number(depth, "depth", path)
-    if score is None:
-        return ScoredTrial(model, task, needle, tokens, percent, sample=0, outcome="error", score=None)
-    value = _number(score, "score", path) / full
-    if tokens <= 0 or not 0 <= value <= 1 or (percent is not None and not 0 <= percent <= 100):
-        raise InputError("results file", path, f"length {length}, depth {depth}, score {score} cannot be a cell")
-    outcome: OutcomeName = "found" if value == 1 else "partial" if value else "wrong"
-    return ScoredTrial(model, task, needle, tokens, percent, sample=0, outcome=outcome, score=value)
+def _trial(cell: _Cell, path: Path) -> ScoredTrial:
+    """Make a trial of raw values. No score at all is an error of theirs."""
+    tokens = round(_number(cell.length, "length", path))
+    percent = None if cell.depth is None else _number(cell.depth, "depth", path)
+    value: float | None = None
+    outcome: OutcomeName = "error"
+    if cell.score is not None:
+        value = _number(cell.score, "score", path) / _FULL[cell.system]
+        outcome = "found" if value == 1 else "partial" if value else "wrong"
+    if tokens <= 0 or not 0 <= (value or 0) <= 1 or not 0 <= (percent or 0) <= 100:
+        raise InputError(
+            "results file", path, f"length {cell.length}, depth {cell.depth}, score {cell.score} cannot be a cell"
+        )
+    return ScoredTrial(cell.model, cell.task, cell.needle, tokens, percent, sample=0, outcome=outcome, score=value)
 
 
 def _number(value: object, name: str, path: Path) -> float:
@@ -201,14 +178,3 @@ def _number(value: object, name: str, path: Path) -> float:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _MOST
-
-
-def _numbered(trials: Iterable[ScoredTrial]) -> list[ScoredTrial]:
-    """Give each further trial of a cell the next sample number; the systems have none."""
-    seen: Counter[tuple[object, ...]] = Counter()
-    numbered = []
-    for trial in trials:
-        at = (trial.model, trial.task, trial.needle, trial.length, trial.depth)
-        numbered.append(trial._replace(sample=seen[at]))
-        seen[at] += 1
-    return numbered
