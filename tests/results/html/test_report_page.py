@@ -1,0 +1,366 @@
+"""`report.html` without a script: what it says of a run, its trials, its size; no text of others becomes markup."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import to_builtins
+
+from needlework.core.record import UNSCORED, Record, record_of
+from needlework.results.html.page import word_id
+from needlework.results.html.report import html_text, write_html
+from needlework.results.statistics.run_facts import run_facts
+from needlework.results.statistics.run_report import run_report
+from needlework.results.statistics.suites.ruler import TASKS
+from needlework.results.statistics.tasks import GateRow
+from needlework.results.style import ColorsName, color_of
+from tests.results.changed import changed
+from tests.results.document_records import asked
+from tests.results.html.pages import EVIL, MakeRecord, Page, grid, one_of_each, texts_in
+
+
+def text_of(records: Sequence[Record], **options: Any) -> str:
+    return html_text(run_report(records), title="x", **options)
+
+
+def test_one_file_that_needs_nothing_else(make_record: MakeRecord, tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "report.html"
+    write_html(path, run_report(one_of_each(make_record), notes=["drop 3 % <b>"]), title="Nightly <run>")
+    text = path.read_text(encoding="utf-8")
+    page = Page(text)
+    attributes = [attributes for _, attributes in page.elements]
+
+    assert text.startswith("<!doctype html>\n")
+    assert not {"link", "img", "iframe", "object", "base"} & set(page.tags())
+    assert not any({"src", "style"} & each.keys() or any(name.startswith("on") for name in each) for each in attributes)
+    assert all(str(each["href"]).startswith("#") for each in attributes if "href" in each)
+    assert "url(" not in text
+    assert {"Nightly <run>", "drop 3 % <b>"} <= set(page.inside("bdi"))
+    ids = [each["id"] for each in attributes if "id" in each]
+    assert len(ids) == len(set(ids))
+    assert {each["aria-labelledby"] for each in attributes if "aria-labelledby" in each} <= set(ids)
+    [policy] = [each["content"] for each in attributes if "http-equiv" in each]
+    script, style = (
+        b64encode(sha256(part.encode()).digest()).decode()
+        for part in (page.inside("script")[-1], *page.inside("style"))
+    )
+    assert policy == (
+        f"default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+@pytest.mark.parametrize("colors", ["safe", "field"])
+def test_colours_are_those_of_the_pictures(make_record: MakeRecord, colors: ColorsName) -> None:
+    style = Page(text_of([make_record()], colors=colors)).inside("style")[0]
+
+    for value in (0, 37, 100):
+        assert f".c{value}{{background-color:#{bytes(color_of(value / 100, colors)).hex()};" in style
+
+
+@pytest.mark.parametrize("limit", [3_000_000, 63_000])
+def test_equal_records_give_equal_bytes_in_any_order(make_record: MakeRecord, limit: int) -> None:
+    records = [*grid(make_record, 6, 5), *one_of_each(make_record)]
+    first, second = (text_of(each, limit_bytes=limit) for each in (records, records[::-1]))
+    assert first == second
+    assert ("Shortened." in second) == (limit < 100_000)
+
+
+def test_scores_stand_in_the_page_without_a_script(make_record: MakeRecord) -> None:
+    records = [*one_of_each(make_record), make_record(length=1000, outcome="wrong", repeat=1)]
+    page = Page(text_of(records))
+    cells = page.inside("td")
+    looks = [str(a.get("class")) for tag, a in page.elements if tag == "td" and "class" in a]
+
+    assert page.tags().count("noscript") == 1
+    assert cells[:3] == ["50", "50", "0"]  # the first means
+    assert [letter for letter in cells if letter in "c!sE"][:3] == ["!", "s", "E"]
+    assert {"c50", "c0", "range", *UNSCORED} <= set(looks)
+    assert "0–100" in cells  # the mean of a length whose only answer was cut off
+    assert "mock scores between 16.7 and 38.9\u00a0% at 1k to 8k\u00a0tokens." in page.inside("bdi")
+    assert any("1 of 9 answers was cut off; 1 of 9 answers is neither" in text for text in page.inside("bdi"))
+    assert "No trials were recorded" in text_of([])
+
+
+def test_cells_that_leave_trials_out_say_of_how_many(make_record: MakeRecord) -> None:
+    outcomes = ("found", "found", "wrong", "error")
+    page = Page(text_of([make_record(repeat=i, outcome=name) for i, name in enumerate(outcomes)]))
+
+    assert page.inside("small") == ["n=3/4", "n=3/4"]  # the mean and the cell
+    assert "some trials without a score" in " ".join(page.inside("span"))
+    assert page.inside("td")[2:6] == ["66.7", "9.4–99.2", "3", "1"]  # score, interval, n, error: what occurs
+    assert (page.inside("a").count("error"), page.inside("a").count("censored")) == (2, 0)
+
+
+def test_the_page_begins_with_the_sentence_and_what_it_rests_on(make_record: MakeRecord) -> None:
+    records = [
+        make_record(length=length, repeat=i, outcome="found" if length < 8000 else "wrong")
+        for length in (1000, 2000, 8000)
+        for i in range(40)
+    ]
+    text = text_of(records)
+
+    assert "mock holds RULER's 85.6\u00a0% up to 2k\u00a0tokens (95\u00a0% sure)." in Page(text).inside("bdi")
+    assert "Rests on 120 trials of 40 independent questions." in " ".join(Page(text).inside("p"))
+    assert text.index("holds RULER") < text.index("<svg") < text.index("<details")
+
+
+def test_errors_come_first_with_their_reason(make_record: MakeRecord) -> None:
+    error = {"kind": "judge", "message": "the judge's reply cannot be read: `reason` is missing"}
+    page = Page(text_of([make_record(repeat=i, outcome="error", error=error) for i in range(19)]))
+
+    assert page.inside("bdi")[0] == "19 of 19: the judge's reply cannot be read: `reason` is missing"
+    assert "mock has no score: 19 of 19 questions failed." in page.inside("bdi")
+
+
+def test_gates_stand_above_the_picture(make_record: MakeRecord) -> None:
+    row = GateRow("mean >= 0.9", "all", "fail", 0.5, 0.1, 0.8, 95.0, 12, "", 12)
+    text = html_text(run_report([make_record()], gates=[row]), title="x")
+
+    assert '<td class="fail">fail</td>' in text
+    assert text.index("mean &gt;= 0.9") < text.index('class="first"')
+
+
+def test_how_it_was_run_stands_at_the_top_and_in_a_part_of_its_own(make_record: MakeRecord) -> None:
+    manifest = {
+        "command": ["pytest", "benchmarks"],
+        "commit": "abc",
+        "pace": {"trials": 2, "seconds": 40},
+        "models": {"mock": {"window": 8192, "dtype": "bfloat16", "rope_scaling": {"factor": 2}}},
+    }
+    records = [make_record(length=length, repeat=i) for length in (1000, 2000) for i in range(2)]
+    text = html_text(run_report(records, facts=run_facts(manifest, "step")), title="x")
+    page = Page(text)
+
+    assert "step · abc · mock (window 8,192 tokens · bfloat16 · rope_scaling {'factor': 2})" in page.inside("bdi")
+    assert page.inside("code") == ["pytest benchmarks --repeats 24 --run-name step"]
+    assert "to prove a length, as far as every answer is right, about 15 min more" in text
+    assert "rope_scaling" in page.inside("dt")
+
+
+def test_lengths_that_are_approximate_say_by_how_much(make_record: MakeRecord) -> None:
+    assert "in tokens. Down" in text_of([make_record()])
+    assert "in tokens, about ±1.2 %. Down" in text_of([changed(make_record(), prompt={"tokens_error": 0.012})])
+
+
+def test_statistics_and_heads_have_their_meaning(make_record: MakeRecord) -> None:
+    """Two panels of 2 lengths x 3 depths x 12 repeats; the middle of one fails."""
+    records = [
+        make_record(
+            task=task, length=length, depth=depth, repeat=i, outcome="wrong" if task == "a" and depth == 50 else "found"
+        )
+        for task in ("a", "b")
+        for length in (1000, 8000)
+        for depth in (0.0, 50.0, 100.0)
+        for i in range(12)
+    ]
+    page = Page(text_of(records))
+    heads = {str(a["href"]).removeprefix("#") for tag, a in page.elements if tag == "a" and a.get("class") == "term"}
+    entries = {str(a["id"]) for tag, a in page.elements if tag == "dd" and "id" in a}
+
+    assert {word_id(name) for name in ("score %", "95 % interval", "n", "effective length", "task")} <= heads <= entries
+    assert all(a.get("aria-describedby") == str(a["href"])[1:] for tag, a in page.elements if a.get("class") == "term")
+    assert page.inside("dt").count("depth effect") == 2
+    assert any(text.startswith("lost in the middle (12 samples), p ") for text in page.inside("bdi"))
+
+
+def test_answers_that_are_not_there_have_a_section_for_all_tasks(make_record: MakeRecord) -> None:
+    twin = make_record(needle="gone", outcome="refused", reference={"absent": True, "twin": "code"})
+    page = Page(text_of([make_record(), twin]))
+    assert {"mock · niah · answers that are not there", "100 % (one sample: no interval), n = 1"} <= {
+        *page.inside("bdi")
+    }
+    assert "balanced accuracy" in page.inside("dt")
+
+    reference = {"absent": True, "control": "absent"}
+    controls = [make_record(task=task, needle="code_absent", reference=reference) for task in ("niah", "chain")]
+    text = text_of([*controls, make_record(), make_record(task="chain")])
+    titles = {"Answers that are not there: 2 tasks", "mock · chain · answers that are not there"}
+    assert titles <= set(Page(text).inside("bdi"))
+    assert '<details class="more" open>' not in text
+
+
+def test_panels_are_compared_only_where_there_are_several(make_record: MakeRecord) -> None:
+    def overviews(page: Page) -> int:
+        return [attributes["class"] for tag, attributes in page.elements if tag == "table"].count("rates overview")
+
+    two = Page(text_of([make_record(), make_record(model="通义千问", depth=None)]))
+    assert (overviews(Page(text_of([make_record()]))), overviews(two)) == (0, 1)
+    assert "通义千问 · niah · code" in two.inside("bdi")
+    assert "all" in two.inside("bdi")
+
+    records = [make_record(task="count", needle=f"n{count}", length=n) for count in (2, 16, 128) for n in (500, 1000)]
+    names = ["n2", "n16", "n128"]  # in the order of their numbers
+    assert list(dict.fromkeys(text for text in Page(text_of(records)).inside("bdi") if text in names)) == names
+
+
+def test_runs_on_documents_have_a_section_and_others_have_none(make_record: MakeRecord) -> None:
+    records = [asked(q, depth=depth) for q in range(3) for depth in (0.0, 100.0)]
+    records += [asked(q, task="doc_absent", arm="near") for q in range(3)]
+    page = Page(text_of(records))
+
+    assert {"mock · your documents · 3 questions", "the most similar one instead"} <= set(page.inside("bdi"))
+    assert "by depth of the answer document (doc_position)" in page.inside("caption")
+    assert "with 8k tokens of documents" in " ".join(page.inside("figcaption")).lower()
+    assert "plot" not in {a.get("class") for _, a in Page(text_of([make_record()])).elements}
+
+
+def test_averages_of_suites_stand_open_and_cells_where_nothing_else_says_more(make_record: MakeRecord) -> None:
+    leval = [make_record(task=f"leval_{task}", length=16_000, scorer="leval_letter") for task in ("tpo", "quality")]
+    assert '<details class="more" open>' in text_of(leval)
+
+    ruler = text_of([make_record(task=task, length=n, repeat=i) for task in TASKS for n in (4, 8) for i in range(2)])
+    page = Page(ruler)
+    assert "RULER · mock · en" in page.inside("bdi")
+    assert any("score: the mean of 13 tasks, each weighing the same" in each for each in page.inside("caption"))
+    assert "wAvg(inc) 100, wAvg(dec) 100" in " ".join(page.inside("bdi"))
+    assert '<details class="more" open>' in ruler
+
+    questions = [make_record(task="leval_tpo", needle=f"doc0_q{at}", depth=None) for at in range(3)]
+    assert '<details class="more" id="heatmaps" open>' in text_of(questions)
+    cells = [make_record(length=length, depth=depth) for length in (1000, 2000) for depth in (0, 50)]
+    assert '<details class="more" id="heatmaps">' in text_of([*cells, make_record(task="copy")])
+
+
+def test_every_fact_of_a_trial_is_in_the_details(make_record: MakeRecord) -> None:
+    """A tokenizer's marks between special tokens are left out around needles, other controls are shown."""
+    needle = {"name": "n", "requested": 50.0, "depth": 49.9, "tokens_before": 7, "tokens": 3, "text": "It is 4711."}
+    around = {"before": "x" * 300 + "\x1b", "after": "\ufdd0<|im_end|>"}
+    response = {"text": "full text", "reasoning": "thoughts", "finish_reason": "length", "prompt_tokens": 979}
+    prompt = {"tokens": 980, "slack": 2, "sha256": "a" * 64}
+    record = make_record(
+        id="niah-r0", outcome="wrong", why="no match", answer="final", response=response, details={"flags": ["odd"]},
+        prompt=prompt | {"template": "chat", "needles": [needle | around]},
+    )  # fmt: skip
+    error = make_record(outcome="error", repeat=1, response={}, error={"kind": "timeout", "message": "120 s"})
+    page = Page(text_of([record, error]))
+    wrong, failed = page.trials()
+
+    assert (wrong["id"], wrong["outcome"], wrong["score"], wrong["why"]) == ("niah-r0", "wrong", 0.0, "no match")
+    assert (wrong["answer"], wrong["expected"], wrong["question"]) == ("final", ["4711"], "What is the code?")
+    assert (wrong["response"], wrong["scorer"]) == (response, "match version 1")
+    shown = {"before": "x" * 159 + "⟨U+001B⟩", "after": "<|im_end|>"}
+    assert wrong["prompt"] == prompt | {"needles": [needle | shown]}
+    assert (json.loads(wrong["facts"]), json.loads(wrong["details"])) == ({"template": "chat"}, {"flags": ["odd"]})
+    assert json.loads(wrong["reference"]) == {"answers": ["4711"]}
+    assert (wrong["timing"]["latency_s"], wrong["timing"]["attempts"]) == (0.25, 1)
+    assert failed["error"] == {"kind": "timeout", "message": "120 s"}
+    assert not {"score", "response"} & set(failed)
+    assert page.data()["stats"][0] == [1, 0, None, None, [0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1]]
+
+    needed = ("model", "task", "needle", "length", "depth", "repeat", "outcome", "score")  # of older files
+    bare: Any = {name: value for name, value in to_builtins(make_record()).items() if name in needed}
+    assert Page(text_of([record_of(bare)])).trials()[0]["outcome"] == "found"
+
+
+def test_ten_megabytes_of_text_are_cut_with_a_mark(make_record: MakeRecord) -> None:
+    response = {"text": "begin " + "<" * 10_000_000 + " end"}
+    text = text_of([make_record(outcome="wrong", response=response)])
+    head, left_out, tail = Page(text).trials()[0]["response"]["text"]
+
+    assert len(text) < 100_000
+    assert (head[:9], tail[-7:]) == ("begin <<<", "<<< end")
+    assert len(head) + left_out + len(tail) == len(response["text"])
+    assert "what is longer than 20,000 characters in texts of 1 trial" in text
+
+
+@pytest.mark.slow
+def test_ten_thousand_cells_fit_into_three_megabytes_with_every_answer(make_record: MakeRecord) -> None:
+    text = text_of(grid(make_record, 100, 100))
+    page = Page(text)
+    trials = page.trials()
+
+    assert len(text.encode()) < 3_000_000
+    assert sum(tag == "td" for tag in page.tags()) > 10_100
+    assert len(trials) == 10_000
+    assert all(trial["response"]["text"] and trial["question"] and trial["prompt"]["needles"] for trial in trials)
+
+
+def test_what_was_found_is_left_out_first_scattered_and_the_page_says_so(make_record: MakeRecord) -> None:
+    records = grid(make_record, 30, 12)
+    for number, record in enumerate(records):  # texts that cannot be packed
+        words = range(5 if record.score else 16)
+        record.response.text = " ".join(sha256(f"{number} {i}".encode()).hexdigest() for i in words)
+    limit = 180_000
+    text = text_of(records, limit_bytes=limit)
+    page = Page(text)
+    rows = page.details()
+    kept = {(row[1], row[2]) for row in rows}
+
+    assert limit * 0.9 < len(text.encode()) < limit
+    assert 0 < len(rows) < len(records)
+    assert f"details of {len(records) - len(rows)} of 360 trials, those that were found first" in text
+    wrong = {
+        (round(record.length / 1000) - 1, round(record.depth * 11 / 100)) for record in records if not record.score
+    }
+    assert wrong <= kept
+    columns, depths = (set(numbers) for numbers in zip(*(kept - wrong), strict=True))
+    assert len(columns) > 20  # from everywhere
+    assert len(depths) == 12
+    assert any(isinstance(trial["response"]["text"], list) for trial in page.trials())
+
+    none = Page(text_of(records[:25], limit_bytes=1))
+    assert none.trials() == []
+    assert len(none.inside("td")) > 30
+    assert "details of 25 of 25 trials" in " ".join(none.inside("div"))
+
+
+def test_nothing_that_a_model_says_becomes_markup(make_record: MakeRecord) -> None:
+    fields = dict.fromkeys(("model", "task", "needle", "why", "question", "answer", "scorer", "id", "key"), EVIL)
+    hostile = make_record(
+        **fields,
+        expected=[EVIL],
+        response={"text": EVIL, "reasoning": EVIL},
+        error={"kind": EVIL, "message": EVIL},
+        details={"score": {EVIL: [EVIL]}},
+        prompt={"needles": [{"depth": 50.0, "name": EVIL, "before": EVIL, "text": EVIL, "after": EVIL}]},
+    )
+    text = html_text(run_report([hostile], notes=[EVIL]), title=EVIL)
+    page, plain = Page(text), Page(html_text(run_report([make_record()], notes=["y"]), title="x"))
+
+    assert page.tags().count("script") == plain.tags().count("script") == 3
+    assert "img" not in page.tags()
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\ud800-\udfff]", text)
+    [trial] = page.trials()
+    said = trial["response"]["text"]
+    assert said.startswith("<img src=x onerror=alert(1)></script><!--<script>⟨U+0000⟩⟨U+001B⟩[31m")
+    assert "⟨U+202E⟩" in said
+    assert trial["prompt"]["needles"][0]["before"] == said
+    assert text.encode()
+
+
+@pytest.fixture(scope="module")
+def structure(make_record: MakeRecord) -> Sequence[str]:
+    return Page(html_text(run_report([make_record(timing={})], notes=["y"]), title="x")).tags()
+
+
+@given(texts=st.lists(st.text(st.characters(codec=None), max_size=40), min_size=12, max_size=12))
+def test_any_text_in_any_field_changes_texts_only(
+    make_record: MakeRecord, structure: Sequence[str], texts: list[str]
+) -> None:
+    names = ("model", "task", "needle", "why", "question", "answer", "scorer", "id", "nodeid", "key")
+    needle = {"depth": 50.0, "name": texts[5], "before": texts[6], "text": texts[7], "after": texts[8]}
+    record = make_record(
+        **dict(zip(names, texts, strict=False)),
+        expected=texts[:2],
+        response={"text": texts[10], "finish_reason": texts[3]},
+        prompt={"sha256": texts[4], "needles": [needle], "note": texts[6]},
+        timing={"worker": texts[7]},
+        details={"score": {texts[8]: texts[9]}},
+    )
+    text = html_text(run_report([record], notes=[texts[0] or "y"]), title=texts[11])
+    page = Page(text)
+
+    assert text.encode()
+    assert page.tags() == structure
+    assert len(page.trials()) == 1
+    assert not any(re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", each) for each in texts_in(page.details()))
