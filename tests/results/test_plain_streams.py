@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import subprocess
@@ -17,21 +16,26 @@ from needlework.core.record import Record
 from needlework.results.files.json_files import write_json
 from needlework.results.statistics.run_report import run_report
 
+ROOT = Path(needlework.__path__[0]).parent
+HEAVY = ("torch", "transformers", "openai", "tokenizers", "tiktoken")
+
 
 @pytest.mark.parametrize("words", [["compare", "a", "b"], ["rescore", "a", "--scorer", "match"], ["plot", "a"]])
-def test_a_command_writes_its_files_on_a_plain_stream(
-    make_record: Callable[..., Record], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+def test_a_command_writes_its_files_on_a_plain_stream_and_loads_no_model_library(
+    make_record: Callable[..., Record], tmp_path: Path, words: list[str]
 ) -> None:
     for name in ("a", "b"):
         records = [make_record(repeat=i, model="通义 \ud800", reference={"answers": ["4711"]}) for i in range(3)]
         write_json(tmp_path / name / "results.json", run_report(records))
-    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    monkeypatch.setattr(sys, "stdout", stream)
-    monkeypatch.chdir(tmp_path)
+    argv = [*words, *(["--format", "svg"] if words[0] != "rescore" else [])]
+    code = (
+        f"import sys, needlework; assert needlework.main({argv!r}) == 0; assert not {{*{HEAVY!r}}} & {{*sys.modules}}"
+    )
+    plain = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=plain, capture_output=True, check=False)
 
-    assert needlework.main([*words, *(["--format", "svg"] if words[0] != "rescore" else [])]) == 0
-    stream.flush()
-    said = stream.buffer.getvalue().decode("ascii")  # type: ignore[attr-defined]
+    assert done.returncode == 0, done.stderr
+    said = done.stdout.decode("ascii")
     assert said.strip()
     if words[0] == "rescore":
         assert " | niah | code" in said
@@ -39,10 +43,9 @@ def test_a_command_writes_its_files_on_a_plain_stream(
 
 @pytest.mark.slow
 def test_progress_is_plain_where_the_table_is(tmp_path: Path) -> None:
-    root = str(Path(needlework.__path__[0]).parent)
     quick = ("-p", "needlework.plugin", "-p", "no:cacheprovider", "--pyargs", "needlework.benchmarks.test_niah")
     options = ("--model=mock:middle", "--lengths=400", "--depths=0,50", "--corpus=pydoc")
-    plain = os.environ | {"PYTHONPATH": root, "PYTHONIOENCODING": "ascii"}
+    plain = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
     words = [sys.executable, "-m", "pytest", *quick, *options]
     done = subprocess.run(words, cwd=tmp_path, env=plain, capture_output=True, text=True)
 

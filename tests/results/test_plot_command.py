@@ -32,8 +32,8 @@ def run(make_record: Make, tmp_path: Path) -> Path:
 
 def test_redraws_a_run_and_prints_what_it_wrote(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "pictures"
-
-    assert main([str(run), "--out", str(out), "--numbers", "--colors", "red-yellow-green", "--title", "My title"]) == 0
+    options = ["--numbers", "--colors", "red-yellow-green", "--title", "My title"]
+    assert needlework.main(["plot", str(run), "--out", str(out), *options]) == 0
     assert capsys.readouterr().out.split() == [
         str(out / f"heatmap-niah-code-mock.{ending}") for ending in ("png", "svg")
     ]
@@ -48,10 +48,13 @@ def test_pictures_go_beside_what_is_drawn(
     monkeypatch.chdir(tmp_path / "here")
 
     assert main([str(run / "results.json"), "--format", "svg"]) == 0
-    assert main([str(run), str(tmp_path / "run-2"), "--format", "svg"]) == 0
+    assert main([str(run), str(tmp_path / "run-2"), "--format", "svg", "--dataset-length", "8k"]) == 0
     assert {path.name for path in run.glob("*.svg")} == {"heatmap-niah-code-mock.svg", "heatmap-combined.svg"}
     assert {path.name for path in (tmp_path / "run-2").glob("*.svg")} == {"heatmap-niah-code-mock.svg"}
     assert list((tmp_path / "here").iterdir()) == []
+    combined = (run / "heatmap-combined.svg").read_text(encoding="utf-8")
+    for name in ("run-1", "run-2"):
+        assert f"mock · niah · code · 8k · {name}" in combined
 
 
 def test_draws_the_same_from_every_kind_of_file(make_record: Make, run: Path, tmp_path: Path) -> None:
@@ -77,17 +80,6 @@ def test_a_journal_is_read_by_its_last_recipe(make_record: Make, tmp_path: Path)
         "heatmap-niah-code-a.svg",
         "heatmap-niah-code-b.svg",
     ]
-
-
-def test_several_runs_get_a_combined_figure(make_record: Make, run: Path, tmp_path: Path) -> None:
-    write_json(tmp_path / "run-2" / "results.json", run_report([make_record(outcome="wrong")]))
-    argv = [str(run), str(tmp_path / "run-2"), "--out", str(tmp_path), "--format", "svg", "--dataset-length", "8k"]
-
-    assert main(argv) == 0
-    combined = (tmp_path / "heatmap-combined.svg").read_text(encoding="utf-8")
-    assert "mock · niah · code · 8k · run-1" in combined
-    assert "mock · niah · code · 8k · run-2" in combined
-    assert (tmp_path / "heatmap-niah-code-mock-run_2.svg").exists()
 
 
 def test_other_systems_files_are_drawn_and_named(tmp_path: Path) -> None:
@@ -132,28 +124,21 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_wrong_option_is_one_line(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_option_and_a_folder_that_cannot_be_written_are_one_line(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for words in ([str(run), "--format", "gif"], [str(run), "--colors", "pink"], [], [str(run), "--nonsense"]):
         with pytest.raises(SystemExit) as caught:
             main(words)
         assert caught.value.code == 2
         assert capsys.readouterr().err.count("\n") == 1
-
-
-def test_a_folder_that_cannot_be_written_is_one_line(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(run), "--out", str(run / "results.json")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_the_door_dispatches_and_helps(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert needlework.main(["plot", str(run), "--out", str(tmp_path), "--format", "png"]) == 0
-    assert needlework.main(["--help"]) == 0
+def test_the_door_helps_and_names_the_nearest_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (needlework.main(["--help"]), needlework.main([]), needlework.main(["--version"])) == (0, 2, 0)
     assert "plot" in capsys.readouterr().out
-    assert needlework.main([]) == 2
-    assert needlework.main(["--version"]) == 0
-
-
-def test_an_unknown_command_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert needlework.main(["plto"]) == 2
     assert capsys.readouterr().err == "needlework: there is no command 'plto'; did you mean 'plot'?\n"
     assert needlework.main(["xyz"]) == 2

@@ -21,53 +21,33 @@ def write(path: Path, content: Any) -> Path:
 
 
 def llmtest_cell(length: Any, depth: Any, score: Any, **more: Any) -> dict[str, Any]:
-    return {
-        "model": "claude-2.1",
-        "context_length": length,
-        "file_name": f"token_len_{length}",
-        "depth_percent": depth,
-        "version": 1,
-        "needle": SANDWICH,
-        "model_response": "Eat a sandwich",
-        "score": score,
-        "test_duration_seconds": 1.5,
-    } | more
+    cell = {"model": "claude-2.1", "context_length": length, "depth_percent": depth, "version": 1, "needle": SANDWICH}
+    return cell | {"model_response": "Eat a sandwich", "score": score, "test_duration_seconds": 1.5} | more
 
 
 def test_a_folder_of_llmtest_cells(tmp_path: Path) -> None:
     write(tmp_path / "token_len_1000_depth_0_results.json", llmtest_cell(1000, 0, 10))
     write(tmp_path / "token_len_1000_depth_0_results_2.json", llmtest_cell("1000", "0", "5"))
     write(tmp_path / "token_len_2000_depth_119_results.json", llmtest_cell(2000, 1.199, 1))
+    write(tmp_path / "token_len_3000_depth_0_results.json", llmtest_cell(3000, 0, None))
     (panel,) = foreign_panels(tmp_path)
 
-    assert panel.source == LLMTEST
-    assert (panel.model, panel.task) == ("claude-2.1", "needle-in-a-haystack")
+    assert (panel.source, panel.model, panel.task) == (LLMTEST, "claude-2.1", "needle-in-a-haystack")
     assert panel.needle.startswith("The best thing to do in San Francisco")
-    assert (panel.lengths, panel.depths) == ((1000, 2000), (0.0, 1.199))
+    assert (panel.lengths, panel.depths) == ((1000, 2000, 3000), (0.0, 1.199))
     assert (panel.cells[1000, 0.0].n, panel.cells[1000, 0.0].mean) == (2, 0.75)
     assert panel.cells[2000, 1.199].mean == 0.1
+    missing = panel.cells[3000, 0.0]  # no judge's score is an error, not a zero
+    assert (missing.n, missing.counts["error"]) == (0, 1)
 
 
-def test_llmtest_list(tmp_path: Path) -> None:
-    rows = [{"token_limit": 73571, "depth_percent": depth, "score": score} for depth, score in ((0, 10), (7, 3))]
-    (panel,) = foreign_panels(write(tmp_path / "OpenAI_OriginalResults.json", rows))
-
-    assert (panel.model, panel.overall.n, panel.overall.mean) == ("OpenAI_OriginalResults", 2, 0.65)
-
-
-def test_a_numbered_list_beside_the_first_is_a_repeat(tmp_path: Path) -> None:
+def test_a_list_is_named_by_its_file_and_a_numbered_one_beside_it_is_a_repeat(tmp_path: Path) -> None:
     for name, score in (("gpt.json", 10), ("gpt_2.json", 1), ("llama_3.json", 10)):
-        write(tmp_path / name, [{"token_limit": 1000, "depth_percent": 0, "score": score}])
+        write(tmp_path / name, [{"token_limit": 73571, "depth_percent": 0, "score": score}])
     gpt, llama = foreign_panels(tmp_path)
 
     assert (gpt.model, gpt.overall.n, gpt.overall.mean) == ("gpt", 2, 0.55)
     assert llama.model == "llama_3"
-
-
-def test_a_missing_judge_score_is_an_error_not_a_zero(tmp_path: Path) -> None:
-    (panel,) = foreign_panels(write(tmp_path / "a.json", llmtest_cell(1000, 0, None)))
-
-    assert (panel.overall.n, panel.overall.counts["error"]) == (0, 1)
 
 
 def test_opencompass_results_folder(tmp_path: Path) -> None:

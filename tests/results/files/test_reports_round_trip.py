@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -54,14 +55,9 @@ def test_equal_runs_differ_only_in_timing(make_record: Make) -> None:
     assert json.dumps(texts[0]) == json.dumps(texts[1])
 
 
-def test_json_never_has_nan(make_record: Make, tmp_path: Path) -> None:
+def test_json_never_has_nan(make_record: Make) -> None:
     odd = {"a": float("nan"), "b": [float("inf"), 1.5], "c": {"d": float("-inf")}}
-    write_json(tmp_path / "r.json", run_report([make_record(details={"score": odd})]))
-
-    def refuse(constant: str) -> None:
-        raise AssertionError(constant)
-
-    content = json.loads((tmp_path / "r.json").read_text(), parse_constant=refuse)
+    content = json.loads(json_text(run_report([make_record(details={"score": odd})])), parse_constant=pytest.fail)
     assert content["records"][0]["details"]["score"] == {"a": None, "b": [None, 1.5], "c": {"d": None}}
 
 
@@ -140,25 +136,22 @@ def test_csv_has_one_row_for_each_trial(make_record: Make, tmp_path: Path) -> No
 def test_no_cell_is_a_formula(make_record: Make, tmp_path: Path, text: str) -> None:
     write_csv(tmp_path / "r.csv", [make_record(answer=text, needle="n")])
     with (tmp_path / "r.csv").open(encoding="utf-8", newline="") as file:
-        raw = next(csv.DictReader(file))["answer"]
-
-    assert raw == f"'{text}".replace("\r", "\n")
+        assert next(csv.DictReader(file))["answer"] == f"'{text}".replace("\r", "\n")
 
 
-def test_controls_and_escapes_do_not_reach_the_csv(make_record: Make, tmp_path: Path) -> None:
-    write_csv(tmp_path / "r.csv", [make_record(answer="a\x00b\x1b[31mred\x1b[0m\x1b]0;title\x07c\x07\x9bd\u0085e")])
-
-    assert read_rows(tmp_path / "r.csv")[0]["answer"] == "abredcde"
-    assert b"\x00" not in (tmp_path / "r.csv").read_bytes()
-    assert b"\x1b" not in (tmp_path / "r.csv").read_bytes()
-
-
-def test_an_answer_is_what_the_model_said_and_beside_it_what_the_scorer_took(make_record: Make, tmp_path: Path) -> None:
-    said = {"text": "It was B7, or so."}
-    found = make_record(answer=said["text"], read_as="b7", response=said)
-    write_csv(tmp_path / "r.csv", [found, make_record(outcome="unclear", answer="", response=said, repeat=1)])
+def test_an_answer_is_what_the_model_said_without_escapes_and_what_the_scorer_took(
+    make_record: Make, tmp_path: Path
+) -> None:
+    response, escapes = {"text": "It was B7, or so."}, "a\x00b\x1b[31mred\x1b[0m\x1b]0;title\x07c\x07\x9bd\u0085e"
+    records = [
+        make_record(answer=response["text"], read_as="b7", response=response),
+        make_record(outcome="unclear", answer="", response=response, repeat=1),
+        make_record(answer=escapes, response={}, repeat=2),
+    ]
+    write_csv(tmp_path / "r.csv", records)
     rows = [(row["answer"], row["read_as"]) for row in read_rows(tmp_path / "r.csv")]
-    assert rows == [("It was B7, or so.", "b7"), ("It was B7, or so.", "")]
+    assert rows == [("It was B7, or so.", "b7"), ("It was B7, or so.", ""), ("abredcde", "")]
+    assert not re.search(rb"[\x00\x1b]", (tmp_path / "r.csv").read_bytes())
 
 
 @given(text=st.text(max_size=60), model=st.text(min_size=1, max_size=10))

@@ -11,7 +11,7 @@ import pytest
 
 import needlework
 from needlework.core.record import Record
-from needlework.results.files.json_files import json_bytes, json_text, summary_object, write_summary
+from needlework.results.files.json_files import json_text, summary_object, write_summary
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import RunReport, run_report
 from needlework.results.statistics.tasks import GateRow
@@ -38,45 +38,32 @@ def report(make_record: Make, **more: Any) -> RunReport:
     return run_report(records, facts=run_facts(MANIFEST, "nightly"), gates=[GATE], **more)
 
 
-def test_it_says_which_run_it_is_what_answered_and_what_came_out(make_record: Make) -> None:
-    found = json.loads(json_bytes(summary_object(report(make_record))))
+def test_it_says_which_run_it_is_what_answered_and_what_came_out(make_record: Make, tmp_path: Path) -> None:
+    whole = report(make_record)
+    write_summary(tmp_path / "summary.json", whole)
+    assert (tmp_path / "summary.json").stat().st_size < 10_000  # however many records there are
+    summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
 
-    assert found["run"] | {"versions": {}, "ended": None} == {
+    assert summary["run"] | {"versions": {}, "ended": None} == {
         "name": "nightly", "started": "2026-11-22T10:00:00+00:00", "ended": None, "commit": "0123456789ab",
         "command": ["pytest", "benchmarks"], "preset": "quick", "seed": 3, "judges": ["openai:a"],
         "judge_prompt_sha256": None, "versions": {},
     }  # fmt: skip
-    (model,) = found["models"]
+    (model,), (panel,) = summary["models"], summary["panels"]
     assert (model["window"], model["facts"]["rope"]) == (8192, {"factor": 2.0})
-    assert (found["verdict"], found["gates"][0]["verdict"]) == ("fail", "fail")
-    assert found["outcomes"] == {"found": 120, "wrong": 60}
-
-
-def test_effective_length_and_scores_are_numbers_with_ends(make_record: Make) -> None:
-    (panel,) = summary_object(report(make_record))["panels"]
-    (absolute, *_) = panel["effective_length"]
-
-    assert (absolute["low"], absolute["point"], absolute["high"]) == (1000, 1000, 1000)
-    assert absolute["status"] == "reached"
-    assert [each["score"] for each in panel["lengths"]] == [1, 1, 0]
+    assert (summary["verdict"], summary["gates"][0]["verdict"]) == ("fail", "fail")
+    assert summary["outcomes"] == {"found": 120, "wrong": 60}
+    length = panel["effective_length"][0]
+    assert (length["low"], length["point"], length["high"], length["status"]) == (1000, 1000, 1000, "reached")
+    assert [row["score"] for row in panel["lengths"]] == [1, 1, 0]
     assert panel["low"] < panel["score"] < panel["high"]
-
-
-def test_it_stays_small_however_many_records_there_are(make_record: Make, tmp_path: Path) -> None:
-    write_summary(tmp_path / "summary.json", report(make_record))
-    assert (tmp_path / "summary.json").stat().st_size < 10_000
-
-
-def test_results_json_says_the_same_of_run_and_models(make_record: Make) -> None:
-    found = report(make_record)
-    whole = json.loads(json_text(found))
-    assert (whole["run"], whole["models"]) == (summary_object(found)["run"], summary_object(found)["models"])
-    assert {"low", "point", "high"} <= whole["statistics"][0]["effective_length"][0].keys()
+    results = json.loads(json_text(whole))
+    assert (results["run"], results["models"]) == (summary["run"], summary["models"])
+    assert {"low", "point", "high"} <= results["statistics"][0]["effective_length"][0].keys()
 
 
 def test_a_run_without_a_manifest_has_one_too(make_record: Make) -> None:
-    alone = run_report([make_record()])
-    assert summary_object(alone)["run"]["name"] is None
+    assert summary_object(run_report([make_record()]))["run"]["name"] is None
     assert summary_object(run_report([]))["panels"] == []
 
 

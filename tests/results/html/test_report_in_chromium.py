@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import time
+from itertools import product
 from typing import Any
 
 import pytest
@@ -30,58 +31,30 @@ def page(records: list[Record], **options: Any) -> str:
 def records(make_record: MakeRecord) -> list[Record]:
     """4 lengths x 3 depths x 2 trials of one panel, every outcome, and one more panel."""
     made = []
-    for column, length in enumerate((1000, 2000, 4000, 8000)):
-        for row, depth in enumerate((0.0, 50.0, 100.0)):
-            outcome = OUTCOMES[(column * 3 + row) % len(OUTCOMES)]
-            text = PLANTED if (column, row) == (0, 0) else f"answer {column} {row}"
-            made += [
-                make_record(
-                    length=length,
-                    depth=depth,
-                    repeat=repeat,
-                    outcome=outcome,
-                    response={"text": text},
-                    prompt={
-                        "tokens": 980,
-                        "slack": 1,
-                        "sha256": "f" * 64,
-                        "needles": [
-                            {
-                                "name": "n",
-                                "depth": depth,
-                                "before": f"before {PLANTED}",
-                                "text": "The code.",
-                                "after": "after",
-                            }
-                        ],
-                    },
-                )
-                for repeat in range(2)
-            ]
+    for number, (length, depth) in enumerate(product((1000, 2000, 4000, 8000), (0.0, 50.0, 100.0))):
+        needle = {"name": "n", "depth": depth, "before": f"before {PLANTED}", "text": "The code.", "after": "after"}
+        fields: dict[str, Any] = {
+            "outcome": OUTCOMES[number % len(OUTCOMES)],
+            "response": {"text": f"answer {number}" if number else PLANTED},
+            "prompt": {"tokens": 980, "slack": 1, "sha256": "f" * 64, "needles": [needle]},
+        }
+        made += [make_record(length=length, depth=depth, repeat=repeat, **fields) for repeat in range(2)]
     return [*made, make_record(model="通义千问", needle="实习地点", response={"text": PLANTED})]
 
 
-def test_it_loads_silently_and_alone(browser: Browser, records: list[Record]) -> None:
+def test_it_loads_alone_and_nothing_but_our_own_script_runs(browser: Browser, records: list[Record]) -> None:
     browser.show(page(records))
 
     assert browser.driver.get_log("browser") == []
-    assert browser.requests == ["/report.html"]
     assert browser.ask("return performance.getEntriesByType('resource').length") == 0
-    assert browser.driver.title == "A run"
     assert browser.ask("return document.querySelectorAll('table.heat[role=grid]').length") == 2
-    assert len(browser.texts(CELLS)) == 12 + 1
-    assert len(browser.texts(".plot > svg")) == 2
-
-
-def test_nothing_but_our_own_script_runs(browser: Browser, records: list[Record]) -> None:
-    browser.show(page(records))
+    assert (len(browser.texts(CELLS)), len(browser.texts(".plot > svg"))) == (12 + 1, 2)
     browser.ask("""
         const script = document.createElement('script');
         script.textContent = "document.title = 'pwned'";
         document.body.append(script);
         document.body.insertAdjacentHTML('beforeend', `<img src=x onerror="document.title='pwned'">`);
     """)
-
     assert browser.driver.title == "A run"
     assert browser.requests == ["/report.html"]
 
@@ -97,8 +70,7 @@ def test_a_click_shows_what_the_model_said_and_nothing_of_it_runs(browser: Brows
         assert fact in pane
     assert "length 1,000 · depth 0 %" in browser.texts("#pane-title")[0]
     assert browser.driver.title == "A run"
-    assert browser.requests == ["/report.html"]
-    assert browser.driver.get_log("browser") == []
+    assert (browser.requests, browser.driver.get_log("browser")) == (["/report.html"], [])
     browser.click("#pane-close")
     assert browser.ask("return document.querySelector('#pane').hidden")
 
@@ -208,8 +180,10 @@ def test_ten_thousand_trials_open_within_three_seconds(browser: Browser, make_re
     browser.show(text)
 
     assert time.perf_counter() - start < 3
-    browser.click(CELLS, 5_000)
-    assert len(browser.texts("#pane article")) == 1
+    browser.click("table.heat tbody tr:nth-child(60) td:nth-child(90)")
+    assert "It is 88-59." in browser.texts("#pane article pre")[0]
+    assert "The code is 4711." in browser.texts("#pane pre.around")[0]
+    assert browser.driver.get_log("browser") == []
 
 
 def test_the_page_without_a_script_has_the_scores(browser: Browser, records: list[Record]) -> None:
@@ -316,28 +290,8 @@ def test_a_head_says_what_it_means_on_focus_and_leads_to_the_glossary(
     browser.ask("document.querySelectorAll('details').forEach(part => { part.open = false; })")
     browser.ask("document.querySelector('a.term[href*=score]').click()")
     assert browser.ask("return document.querySelector('#words').open")
-
-
-def test_print_opens_what_is_closed(browser: Browser, make_record: MakeRecord) -> None:
-    browser.show(page(answers(make_record)), unfold=False)
     browser.ask("window.dispatchEvent(new Event('beforeprint'))")
-
     assert browser.ask("return [...document.querySelectorAll('details')].every(part => part.open)")
-
-
-def test_ten_thousand_cells_open(browser: Browser, make_record: MakeRecord) -> None:
-    browser.show(page(grid(make_record, 100, 100)))
-    browser.click("table.heat tbody tr:nth-child(60) td:nth-child(90)")
-
-    assert "It is 88-59." in browser.texts("#pane article pre")[0]
-    assert "The code is 4711." in browser.texts("#pane pre.around")[0]
-    assert browser.driver.get_log("browser") == []
-
-
-def test_the_palette_that_was_asked_for_is_shown(browser: Browser, records: list[Record]) -> None:
-    browser.show(page(records, colors="field"))
-
-    assert browser.color("td.c100") == "rgb(12, 215, 159)"
 
 
 def test_a_browser_that_cannot_unpack_says_so_and_shows_the_scores(browser: Browser, records: list[Record]) -> None:

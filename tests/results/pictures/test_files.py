@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import pytest
@@ -122,16 +122,20 @@ def test_every_shape_fits_a_page_and_has_its_last_length(columns: int, rows: int
     assert len([text for text in texts if text.endswith("k")]) < 60
 
 
-@pytest.mark.parametrize(("model", "title"), [("$x_1^{$ <b>&\x00\x1b[1m", "$x_1^{$ &lt;b&gt;&amp; · niah · code")])
-def test_names_are_not_mathematics_nor_markup(small_panel: Panel, tmp_path: Path, model: str, title: str) -> None:
-    (svg,) = write_charts([panel_heatmap(replace(small_panel, model=model))], tmp_path, ["svg"])
-    assert title in svg_texts(svg)
+def test_names_are_not_mathematics_nor_markup_and_long_ones_go_on_in_a_second_line(
+    small_panel: Panel, tmp_path: Path
+) -> None:
+    records = [changed(asked(q, depth=d), model="$x^2$ ../é") for q in range(3) for d in (0.0, 100.0)]
+    long = "some-organisation/a-model-with-a-long-name-that-tells-checkpoints-apart-128k-instruct-step1000"
+    models = ("$x_1^{$ <b>&\x00\x1b[1m", long)
+    charts = [panel_heatmap(replace(small_panel, model=model)) for model in models]
+    first, second, documents = map(
+        svg_texts, write_charts([*charts, *document_charts(document_statistics(records)[0])], tmp_path, ["svg"])
+    )
 
-
-def test_a_long_title_goes_on_in_a_second_line(small_panel: Panel, tmp_path: Path) -> None:
-    model = "some-organisation/a-model-with-a-long-name-that-tells-checkpoints-apart-128k-instruct-step1000"
-    (svg,) = write_charts([panel_heatmap(replace(small_panel, model=model))], tmp_path, ["svg"])
-    assert "step1000 · niah · code" in " ".join(svg_texts(svg))
+    assert "$x_1^{$ &lt;b&gt;&amp; · niah · code" in first
+    assert "step1000 · niah · code" in " ".join(second)
+    assert "$x^2$ ../é on your documents, 8k tokens" in documents
 
 
 def test_characters_without_a_font_are_one_warning(
@@ -155,12 +159,6 @@ def test_file_names_are_safe_short_and_distinct(small_panel: Panel, tmp_path: Pa
     assert len({path.name.casefold() for path in paths}) == len(models)
 
 
-def test_hostile_names_of_models_on_documents(tmp_path: Path) -> None:
-    records = [changed(asked(q, depth=d), model="$x^2$ ../é") for q in range(3) for d in (0.0, 100.0)]
-    (svg,) = write_charts(document_charts(document_statistics(records)[0]), tmp_path, ["svg"])
-    assert "$x^2$ ../é on your documents, 8k tokens" in svg_texts(svg)
-
-
 def test_a_run_of_one_box_writes_no_picture_and_removes_an_old_one(make_record: MakeRecord, tmp_path: Path) -> None:
     (tmp_path / "heatmap-niah-code-mock.png").write_text("old")
     write_files(tmp_path, run_report([make_record()]))
@@ -169,43 +167,20 @@ def test_a_run_of_one_box_writes_no_picture_and_removes_an_old_one(make_record: 
     assert (tmp_path / "report.html").is_file()
 
 
-@pytest.fixture
-def run(make_record: MakeRecord, tmp_path: Path) -> Callable[..., str]:
-    """A run's folder: `run("a", "model", niah=[scores])`."""
-
-    def write(name: str, model: str, **tasks: list[float]) -> str:
-        records = [
-            make_record(model=model, task=task, depth=None, repeat=at, outcome="found" if score else "wrong")
-            for task, scores in tasks.items()
-            for at, score in enumerate(scores)
-        ]
-        (tmp_path / name).mkdir()
+def test_bars_have_every_model_in_every_row(make_record: MakeRecord, tmp_path: Path, capsys: Any) -> None:
+    def run(name: str, model: str, *tasks: str) -> str:
+        records = [make_record(model=model, task=task, depth=None) for task in tasks]
+        records.append(make_record(model=model, task="niah", depth=None, repeat=1, outcome="wrong"))
         write_json(tmp_path / name / "results.json", run_report(records))
-        (tmp_path / name / "manifest.json").write_text(json.dumps({}))
         return str(tmp_path / name)
 
-    return write
-
-
-def test_every_model_has_a_bar_in_every_row_or_was_not_asked(run: Callable[..., str], tmp_path: Path) -> None:
-    folders = run("a", "one", niah=[1.0, 0.0]), run("b", "two", niah=[1.0], multi_needle=[1.0])
+    folders = [run("monday", "one", "niah"), run("friday", "one", "niah"), run("b", "two", "niah", "multi_needle")]
     assert plot.main([*folders, "--bars", "--out", str(tmp_path)]) == 0
+    texts = set(svg_texts(tmp_path / "bars.svg"))
+    # A model of several runs is named with its run.
+    assert {"one · monday", "one · friday", "two", "niah", "multi_needle", "not asked", "50 %  n 2"} <= texts
 
-    texts = svg_texts(tmp_path / "bars.svg")
-    assert {"one", "two", "niah", "multi_needle", "not asked", "50 %  n 2"} <= set(texts)
-
-
-def test_a_model_of_several_runs_is_named_with_its_run(run: Callable[..., str], tmp_path: Path) -> None:
-    folders = run("monday", "one", niah=[1.0]), run("friday", "one", niah=[1.0])
-    assert plot.main([*folders, "--bars", "--out", str(tmp_path)]) == 0
-    assert "one · monday" in svg_texts(tmp_path / "bars.svg")
-
-
-def test_too_many_models_are_refused_in_one_line(
-    run: Callable[..., str], capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    folders = [run(f"r{at}", f"m{at}", niah=[1.0]) for at in range(9)]
-    assert plot.main([*folders, "--bars"]) == 2
+    assert plot.main([*(run(f"r{at}", f"m{at}", "niah") for at in range(9)), "--bars"]) == 2
     assert "at most 8" in capsys.readouterr().err
     assert not (tmp_path / "r0" / "bars.png").exists()
 
@@ -222,7 +197,7 @@ def _luminance(color: Rgb) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-@pytest.mark.parametrize("colors", ["viridis", "red-yellow-green"])
+@pytest.mark.parametrize("colors", ["viridis", "red-yellow-green", "safe", "field"])
 def test_numbers_in_cells_can_be_read_on_every_colour(colors: style.ColorsName) -> None:
     """4.5 to 1 at least (WCAG 2.2, 1.4.3)."""
     every = [color_of(value / 200, colors) for value in range(201)]
@@ -230,11 +205,3 @@ def test_numbers_in_cells_can_be_read_on_every_colour(colors: style.ColorsName) 
     for color in every:
         light, deep = sorted((_luminance(color), 1.0 if dark(color) else 0.0), reverse=True)
         assert (light + 0.05) / (deep + 0.05) >= 4.5
-
-
-def test_colours_have_plain_names_and_their_former_ones() -> None:
-    assert [color_of(score, "red-yellow-green") for score in (0, 0.5, 1)] == [
-        (0xF0, 0x49, 0x6E), (0xEB, 0xB8, 0x39), (0x0C, 0xD7, 0x9F),
-    ]  # fmt: skip
-    assert color_of(0.3, "field") == color_of(0.3, "red-yellow-green")
-    assert color_of(0.3, "safe") == color_of(0.3, "viridis")
