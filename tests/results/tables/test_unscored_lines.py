@@ -1,11 +1,12 @@
-"""Why trials have no score is told in a line for each reason."""
+"""Lines about trials without a score, and about tokens that were computed once."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from needlework.core.record import Record, record_of
-from needlework.results.tables.panels import unscored_lines
+from needlework.results.tables.panels import shared_lines, unscored_lines
 
 
 def record(outcome: str, why: str = "", *invalid: str) -> Record:
@@ -32,12 +33,19 @@ def test_one_line_for_each_reason() -> None:
     ]
 
 
-def test_nothing_to_tell() -> None:
-    assert unscored_lines([record("found"), record("censored", "cut off")]) == []
+def test_a_servers_words_are_data_and_scored_trials_have_no_line() -> None:
+    scored = [record("found"), record("censored", "cut off")]
+    (line,) = unscored_lines([*scored, record("invalid", "x: \x1b[31mred\x1b[0m\nline " + "a" * 1000, "x")])
+    assert "\x1b" not in line
+    assert len(line) < 330
 
 
-def test_a_servers_words_are_data() -> None:
-    said = unscored_lines([record("invalid", "x: \x1b[31mred\x1b[0m\nline " + "a" * 1000, "x")])
-    assert len(said) == 1
-    assert "\x1b" not in said[0]
-    assert len(said[0]) < 330
+def test_tokens_that_were_not_computed_again_are_counted_by_model(make_record: Callable[..., Record]) -> None:
+    def records(*cached: int | None) -> list[Record]:
+        fields = [{"prompt": {"tokens": 1_000}, "timing": {"cached_tokens": tokens}} for tokens in cached]
+        return [make_record(repeat=at, **each) for at, each in enumerate(fields)]
+
+    assert list(shared_lines(records(0, 900, 900))) == [
+        "mock: 3,000 prompt tokens, 1,200 computed and 1,800 shared with other prompts (60 % saved)"
+    ]
+    assert list(shared_lines(records(0, None))) == []
