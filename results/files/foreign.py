@@ -32,7 +32,7 @@ _MOST = 10**12  # no length, depth or score is above it; no NaN is below
 _ABOUT_ROWS = ("dataset", "version", "metric", "mode")
 
 
-class _Cell(NamedTuple):
+class _ForeignCell(NamedTuple):
     """A score as a file has it, of any type."""
 
     system: str
@@ -69,7 +69,7 @@ def foreign_panels(path: Path) -> tuple[Panel, ...]:
     )
 
 
-def _cells(path: Path) -> Iterator[_Cell]:
+def _cells(path: Path) -> Iterator[_ForeignCell]:
     try:
         if path.suffix.lower() == ".csv":
             yield from _summary_cells(path)
@@ -93,12 +93,12 @@ def _is_llmtest(row: object) -> bool:
     )
 
 
-def _llmtest_cell(row: Mapping[str, Any], path: Path) -> _Cell:
+def _llmtest_cell(row: Mapping[str, Any], path: Path) -> _ForeignCell:
     # A file without a model is named by itself; `x_2.json` beside `x.json` is a repeat of the same model.
     first = re.sub(r"_\d+$", "", path.stem)
     stem = first if path.with_name(first + path.suffix).is_file() else path.stem
     needle, version = fit(one_line(str(row.get("needle") or "needle")), 40, mark="…"), str(row.get("version", 1))
-    return _Cell(
+    return _ForeignCell(
         LLMTEST,
         one_line(str(row.get("model") or stem)),
         "needle-in-a-haystack",
@@ -126,7 +126,7 @@ def _dataset_scores(match: re.Match[str], content: Mapping[str, Any]) -> list[tu
     return [(match["depth"], whole)]
 
 
-def _summary_cells(path: Path) -> Iterator[_Cell]:
+def _summary_cells(path: Path) -> Iterator[_ForeignCell]:
     """`dataset,version,metric,mode,MODEL...`: each row whose data set is a cell. `-` stands for one that never ran."""
     check_run_file(path)
     with path.open(encoding="utf-8-sig", newline="") as file:
@@ -142,14 +142,14 @@ def _summary_cells(path: Path) -> Iterator[_Cell]:
                 yield _cell(match, model, metric["depth"] if metric else match["depth"], score)
 
 
-def _cell(match: re.Match[str], model: str, depth: object, score: object) -> _Cell:
+def _cell(match: re.Match[str], model: str, depth: object, score: object) -> _ForeignCell:
     task, _, needle = (match["name"] or "").partition("_")
     if match["prefix"]:
         task, needle = match["prefix"].lower(), match["name"] or ""
-    return _Cell(OPENCOMPASS, model, task or "needlebench", needle or "needle", match["length"], depth, score)
+    return _ForeignCell(OPENCOMPASS, model, task or "needlebench", needle or "needle", match["length"], depth, score)
 
 
-def _trial(cell: _Cell, path: Path) -> ScoredTrial:
+def _trial(cell: _ForeignCell, path: Path) -> ScoredTrial:
     """Make a trial of raw values. No score at all is an error of theirs."""
     tokens = round(_number(cell.length, "length", path))
     percent = None if cell.depth is None else _number(cell.depth, "depth", path)
