@@ -120,7 +120,7 @@ class ModelPool:
             return {}
         found = dict(model.identity) | {"window": model.window}
         if self._serving is not None:
-            found |= self._serving.facts | {"weights_sha256": self._weights_of(spec)}
+            found |= self._serving.served.facts | {"weights_sha256": self._weights_of(spec)}
         return found
 
     def identity(self, spec: str) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class ModelPool:
 
     def _weights_of(self, spec: str) -> str | None:
         if spec not in self._weights:
-            known, args = (self._serving.weights, {}) if self._serving else (spec, self._args())
+            known, args = (self._serving.served.weights, {}) if self._serving else (spec, self._args())
             self._weights[spec] = weights_fingerprint(known, args, self._cache_dir) if known else None
         return self._weights[spec]
 

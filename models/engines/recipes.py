@@ -20,7 +20,6 @@ from needlework.core.grid import parse_tokens
 
 HERE = Path(__file__).parent
 _SECRET = re.compile(r"(?i)(^|[_-])(api_?key|key|token|secret|password|authorization)$")
-USUAL_HEALTH = ("/health", "/v1/models")
 _SLOW_S = 1800.0  # large weights come from a hub, or from a slow disk
 Word = Literal["window", "dtype", "kv-dtype", "tensor-parallel", "prefix-caching", "chat-template"]
 WORDS: tuple[Word, ...] = get_args(Word)
@@ -29,26 +28,28 @@ Say = str | tuple[str, ...] | dict[str, tuple[str, ...]]
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How one engine is started; a recipe's file has these fields, `name` for `served_name`.
-
-    `command`: its words, with {port}, {model}, {name}. `health`: the path that answers below 400 when it is ready,
-    any of `USUAL_HEALTH` where it is empty. `say`: for each of `WORDS` the engine's option, several options with one
-    value, or the words for each value that there is. `defaults`: options of the engine, unless the user gives them.
-    `served_name`: what the engine calls every model, where it takes no name. `needs`: a Python package of this
-    environment. `start_s`: seconds that it may take until it is healthy.
-    """
+    """How one engine is started; a recipe's file has these fields, `name` for `served_name`."""
 
     command: tuple[str, ...]
+    """Its words, with {port}, {model}, {name}."""
     engine: str = ""
     about: str = ""
     serves: Literal["folder", "gguf", "any"] = "any"
     health: Annotated[str, msgspec.Meta(pattern="^(/|$)")] = ""
+    """The path that answers below 400 when it is ready; `/health` or `/v1/models` where it is empty."""
     install: str = ""
     needs: str = ""
+    """A Python package of this environment."""
     served_name: str = msgspec.field(default="", name="name")
+    """What the engine calls every model, where it takes no name."""
     start_s: Annotated[float, msgspec.Meta(gt=0)] = _SLOW_S
+    """Seconds that it may take until it is healthy."""
     defaults: dict[str, str] = {}
+    """Options of the engine, unless the user gives them."""
+    reports: tuple[str, ...] = ()
+    """Options that make replies tell more (cached tokens) and change no answer."""
     say: dict[Word, Say] = {}
+    """For each of `WORDS` the engine's option, several options with one value, or the words for each value."""
 
 
 def known_engines() -> tuple[str, ...]:
@@ -60,27 +61,27 @@ def find_recipe(text: str) -> Recipe:
     """The recipe of `--serve`: an engine's name, a TOML file, or a command with {port} in it. Raises `InputError`."""
     if text in known_engines():
         path = HERE / "recipes" / f"{text}.toml"
-        return _recipe(text, text, parse_toml("--serve", text, path.read_text(encoding="utf-8")))
+        return _read(text, text, parse_toml("--serve", text, path.read_text(encoding="utf-8")))
     if "{port}" in text:
-        return command_recipe(text)
+        return _of_command(text)
     if text.endswith(".toml"):
-        return _recipe(text, Path(text).stem, read_toml("--serve", text))
+        return _read(text, Path(text).stem, read_toml("--serve", text))
     near = get_close_matches(text, known_engines(), n=1)
     hint = f"did you mean {near[0]}? " if near else ""
     remedy = f"{hint}use one of {', '.join(known_engines())}, a TOML file, or a 'COMMAND --port {{port}}'"
     raise InputError("--serve", text, remedy)
 
 
-def command_recipe(text: str) -> Recipe:
+def _of_command(text: str) -> Recipe:
     """A command line as a recipe."""
     try:
         words = tuple(shlex.split(text))
     except ValueError as error:
         raise InputError("--serve", text, f"cannot be split into words: {error}") from None
-    for word in words:
-        if looks_secret(word.partition("=")[0]):
+    for option in (word.partition("=")[0] for word in words):
+        if looks_secret(option):
             remedy = "a command is written into the run's files: let the server read its key from the environment"
-            raise InputError("--serve", word.partition("=")[0], remedy)
+            raise InputError("--serve", option, remedy)
     return Recipe(engine=Path(words[0]).name, command=words, about="a command of yours")
 
 
@@ -89,10 +90,9 @@ def looks_secret(option: str) -> bool:
     return _SECRET.search(option) is not None
 
 
-def _recipe(path: str, engine: str, table: Mapping[str, Any]) -> Recipe:
-    near = [(key, get_close_matches(key, Recipe.__struct_encode_fields__, n=1)) for key in table]
-    for key, fields in near:
-        if fields and key not in Recipe.__struct_encode_fields__:
+def _read(path: str, engine: str, table: Mapping[str, Any]) -> Recipe:
+    for key in table.keys() - set(Recipe.__struct_encode_fields__):
+        if fields := get_close_matches(key, Recipe.__struct_encode_fields__, n=1):
             raise InputError(f"--serve {path}", key, f"did you mean {fields[0]}?")
     try:
         recipe = msgspec.convert({**table, "engine": engine}, Recipe)
@@ -105,7 +105,7 @@ def _recipe(path: str, engine: str, table: Mapping[str, Any]) -> Recipe:
 
 def parse_args(args: Sequence[str]) -> dict[str, str | None]:
     """`NAME=VALUE`, or `NAME` alone for an option without a value; the last of a name counts. Raises `InputError`."""
-    found: dict[str, str | None] = {}
+    parsed: dict[str, str | None] = {}
     for text in args:
         name, equals, value = text.partition("=")
         name = name.strip().lstrip("-")
@@ -115,23 +115,23 @@ def parse_args(args: Sequence[str]) -> dict[str, str | None]:
             remedy = "a server on this machine needs no key, and what it needs elsewhere comes from its environment"
             raise InputError("--serve-arg", name, remedy)
         word = name.replace("_", "-")
-        found[word if word in (*WORDS, "name") else name] = value if equals else None
-    return found
+        parsed[word if word in (*WORDS, "name") else name] = value if equals else None
+    return parsed
 
 
 def command(
     recipe: Recipe, args: Mapping[str, str | None], *, model: str, name: str, port: int | str
 ) -> tuple[str, ...]:
-    """The words that start the server: the recipe's, what is said in words of ours, then the engine's own options."""
-    filled = [_filled(word, model=model, name=name, port=port) for word in recipe.command]
-    said: list[str] = []
-    own = dict(recipe.defaults) | {key: value for key, value in args.items() if key not in WORDS and key != "name"}
+    """The words that start the server: the recipe's, those for our words in `args`, then the engine's own options."""
+    values = {"model": model, "name": name, "port": str(port), "python": sys.executable, "here": str(HERE)}
+    words = [re.sub(rf"\{{({'|'.join(values)})\}}", lambda match: values[match[1]], word) for word in recipe.command]
     for word in WORDS:
         if word in args:
-            said += _said(recipe, word, args[word])
+            words += _translated(recipe, word, args[word])
+    own = dict(recipe.defaults) | {key: value for key, value in args.items() if key not in (*WORDS, "name")}
     for option, value in own.items():
-        said += [_option(option)] if value is None else [_option(option), value]
-    return (*filled, *said)
+        words += [_option(option)] if value is None else [_option(option), value]
+    return (*words, *recipe.reports)
 
 
 def check_installed(recipe: Recipe, words: Sequence[str]) -> None:
@@ -157,12 +157,8 @@ def shown_command(words: Sequence[str]) -> str:
     return shlex.join(shown)
 
 
-def _filled(word: str, *, model: str, name: str, port: int | str) -> str:
-    values = {"model": model, "name": name, "port": str(port), "python": sys.executable, "here": str(HERE)}
-    return re.sub(r"\{(model|name|port|python|here)\}", lambda match: values[match[1]], word)
-
-
-def _said(recipe: Recipe, word: Word, value: str | None) -> list[str]:
+def _translated(recipe: Recipe, word: Word, value: str | None) -> list[str]:
+    """One of our words with its value, as the engine's options."""
     how = recipe.say.get(word)
     if how is None:
         known = ", ".join(recipe.say) or "none of them"

@@ -135,7 +135,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     if state.window is not None:
         lines.append(str(state.window))
     if state.serving is not None:
-        lines += map(printable, state.serving.notes)
+        lines += map(printable, state.serving.served.notes)
     return [f"needlework: {line}" for line in lines]
 
 

@@ -1,12 +1,14 @@
 """From `--serve` and `--model` to what is served, how it is called, and what stands for it in keys."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.models.engines.serve import served_run, with_server
+from needlework.models.engines.served_run import served_run, with_server
 
 
 def asked(tmp_path, model, engine, *args):
@@ -86,12 +88,27 @@ def test_what_a_checkpoint_sets_is_told_and_recorded(tmp_path):
     assert served(tmp_path, "Qwen/Qwen3-8B", "vllm").notes == []
 
 
+def test_the_embedded_model_is_served_as_a_file_or_as_the_folder_that_it_was_converted_to(tmp_path):
+    file, folder = served(tmp_path, "smollm2", "llama.cpp"), served(tmp_path, "smollm2", "vllm")
+
+    assert file.model.endswith(".gguf")
+    assert (Path(folder.model) / "config.json").is_file()
+    assert {(run.name, run.tokenizer, run.weights) for run in (file, folder)} == {("smollm2", "smollm2", "smollm2")}
+
+
+def test_options_that_only_report_more_are_given_and_no_part_of_what_stands_for_the_server(tmp_path):
+    (tmp_path / "m").mkdir()
+    run = served(tmp_path, tmp_path / "m", "vllm")
+
+    assert run.words(1)[-1] == "--enable-prompt-tokens-details"
+    assert run.identity == replace(run, recipe=msgspec.structs.replace(run.recipe, reports=())).identity
+
+
 @pytest.mark.parametrize(
     ("model", "engine", "told"),
     [
         ("mock:perfect", "vllm", "give --model FOLDER"),
         ("./nothing", "vllm", "is not there.*FOLDER"),
-        ("smollm2", "vllm", "--model FOLDER"),
         ("nothing.gguf", "llama.cpp", r"is not there.*FILE\.gguf"),
         ("Qwen/Qwen3-8B", "llama.cpp", r"FILE\.gguf"),
     ],

@@ -1,0 +1,173 @@
+"""A real process as a server: it starts, it is waited for, and it ends with whoever started it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from needlework.core.errors import InputError
+from needlework.models.engines import serve
+from needlework.models.engines.keeper import alive, family
+from needlework.models.engines.recipes import Recipe
+from needlework.models.engines.serve import Serving, last_lines
+from needlework.models.engines.served_run import ServedRun
+
+LISTENS = (sys.executable, "-m", "http.server", "--bind", "127.0.0.1", "{port}")
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+
+
+def serving(folder, *words, health="/", start_s=30.0):
+    recipe = Recipe(command=words, engine="toy", health=health, start_s=start_s)
+    return Serving(ServedRun(recipe, {}, "m", "m", None, ""), lambda: folder)
+
+
+def python(folder, script, **options):
+    return serving(folder, sys.executable, "-c", script, "{port}", **options)
+
+
+def pid_of_server(folder):
+    """The keeper's command names the folder; the server is its child."""
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = entry.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if any(b"keeper.py" in word for word in words) and str(folder / "log.txt").encode() in words:
+            keeper = int(entry.parent.name)
+            return int(Path(f"/proc/{keeper}/task/{keeper}/children").read_text().split()[0])
+    raise AssertionError("there is no keeper")
+
+
+def wait(condition, seconds=10.0):
+    until = time.monotonic() + seconds
+    while not condition() and time.monotonic() < until:
+        time.sleep(0.05)
+    return condition()
+
+
+@LINUX
+def test_a_server_is_up_when_it_is_healthy_known_to_workers_and_gone_when_it_is_stopped(tmp_path):
+    told = []
+    server = serving(tmp_path, *LISTENS)
+    server.tell = lambda seconds, line: told.append((seconds, line))
+    assert server.handed_on() == ""
+    url = server.address()
+    pid = pid_of_server(tmp_path)
+    worker = Serving(server.served, lambda: tmp_path, server.handed_on())
+
+    assert alive(pid)
+    assert (server.ended(), server.address(), worker.address()) == ("", url, url)
+    assert "on port" in told[0][1]
+    server.stop()
+    assert wait(lambda: not alive(pid))
+    server.stop()  # once more does no harm
+    with pytest.raises(InputError, match="run again without -n"):
+        Serving(server.served, lambda: tmp_path, "").address()
+
+
+def test_a_server_is_up_when_it_lists_its_models_and_its_errors_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(serve, "_FAULTY_S", 0.0)
+    script = (
+        "import http.server, sys, time\n"
+        "begun = time.monotonic()\n"
+        "class Handler(http.server.BaseHTTPRequestHandler):\n"
+        "    def do_GET(self):\n"
+        "        self.send_response(200 if self.path == '/v1/models' and time.monotonic() > begun + 0.6 else 500)\n"
+        "        self.end_headers()\n"
+        "http.server.HTTPServer(('127.0.0.1', int(sys.argv[1])), Handler).serve_forever()\n"
+    )
+    told = []
+    server = python(tmp_path, script, health="")
+    server.tell = lambda _seconds, line: told.append(line)
+    server.address()
+    server.stop()
+    assert any("it answers HTTP 500 to /health" in line for line in told)
+
+
+@pytest.mark.parametrize(
+    ("words", "start_s", "why"),
+    [
+        (
+            ("-c", "print('loading'); print('error: no card has 80 GB'); raise SystemExit(3)"),
+            30,
+            r"ended with code 3: error: no card has 80 GB; mend that.*log\.txt",
+        ),
+        (("-c", "import time; time.sleep(60)"), 0.5, r"not healthy after 0\.5 s"),
+    ],
+)
+def test_a_server_that_never_gets_healthy_is_told_with_its_last_words(tmp_path, words, start_s, why):
+    with pytest.raises(InputError, match=why):
+        serving(tmp_path, sys.executable, *words, start_s=start_s).address()
+
+
+def test_a_program_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(InputError, match="no program /no/such/program on PATH"):
+        serving(tmp_path, "/no/such/program").address()
+
+
+@LINUX
+def test_a_server_that_ends_midway_is_known_by_its_signal(tmp_path):
+    server = serving(tmp_path, *LISTENS)
+    server.address()
+    os.kill(pid_of_server(tmp_path), signal.SIGKILL)
+
+    assert "ended by signal 9; systems do that when memory is short" in wait(server.ended)
+    server.stop()
+
+
+@LINUX
+def test_a_server_with_children_that_ignores_the_polite_signal_ends_with_its_owner(tmp_path):
+    """The owner is killed with `kill -9`: nothing of it runs any more."""
+    stubborn = (
+        "import signal, subprocess, sys\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        f"subprocess.run({list(LISTENS[:-1])!r} + [sys.argv[1]])\n"
+    )
+    owner = (
+        "import time\nfrom pathlib import Path\n"
+        "from tests.haystack_fixtures.models.served.engines.test_serving import python\n"
+        f"python(Path({str(tmp_path)!r}), {stubborn!r}).address()\nprint('up', flush=True)\ntime.sleep(60)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", owner], stdout=subprocess.PIPE, cwd=Path(__file__).parents[5])
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"up\n"
+    everyone = family(pid_of_server(tmp_path))
+    assert len(everyone) == 2
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+    assert wait(lambda: not any(map(alive, everyone)), 20)
+
+
+@pytest.mark.parametrize(
+    ("log", "cause"),
+    [
+        ("ValueError: no window\nsome word", "ValueError: no window"),
+        ("== an earlier start\nOSError: old\n== now\nERROR: a flag\nbye", "ERROR: a flag"),
+        (
+            "(EngineCore) torch.OutOfMemoryError: CUDA out of memory.\n" + "GET /v1 500\n" * 1000
+            + "EngineDeadError: EngineCore encountered an issue. See stack trace (above) for the root cause.\n"
+            "RuntimeError: Engine core initialization failed. See root cause above.\nINFO: Shutting down",
+            "(EngineCore) torch.OutOfMemoryError: CUDA out of memory.",
+        ),
+        ("only a word", "only a word"),
+    ],
+)  # fmt: skip
+def test_the_cause_is_looked_for_before_what_other_processes_say_of_it(tmp_path, log, cause):
+    (tmp_path / "log.txt").write_text(log)
+    (tmp_path / "ended.json").write_text('{"code": 1}')
+    worker = Serving(serving(tmp_path, "x").served, lambda: tmp_path, f'{{"url": "u", "folder": "{tmp_path}"}}')
+
+    assert worker.ended().startswith(f"the server ended with code 1: {cause}; mend that")
+
+
+def test_progress_bars_and_escapes_leave_one_line_that_a_terminal_may_show(tmp_path):
+    log = tmp_path / "log.txt"
+    log.write_bytes(b"one\n 10%\r 50%\r100% loaded\n\x1b[31mred\xff\n\n")
+
+    assert last_lines(log, 2) == ["100% loaded", "\\x1b[31mred\N{REPLACEMENT CHARACTER}"]
