@@ -26,9 +26,8 @@ def remembered_sha256(path: Path, cache_dir: Path) -> str:
     path = path.resolve()
     stat = path.stat()
     memory = cache_dir / "checksums" / cache_key(str(path), str(stat.st_size), str(stat.st_mtime_ns))
-    found = read_cached(memory)
-    if found is not None:
-        return str(found, "ascii")
+    if (stored := read_cached(memory)) is not None:
+        return str(stored, "ascii")
     digest = file_sha256(path)
     write_cached(memory, digest.encode())
     return digest
@@ -59,9 +58,9 @@ def checkpoint_folder(name: str, *, revision: str | None, weights: bool, code: b
         raise InputError("--model hf", name, "there is no such folder")
     from huggingface_hub import snapshot_download
 
-    wanted = _SMALL_FILES + ["*.safetensors"] * weights + ["*.py"] * code
+    patterns = _SMALL_FILES + ["*.safetensors"] * weights + ["*.py"] * code
     try:
-        return Path(snapshot_download(name, revision=revision, allow_patterns=wanted))
+        return Path(snapshot_download(name, revision=revision, allow_patterns=patterns))
     except Exception as error:  # the hub's client and its transport raise many kinds
         why = " ".join(str(error).split())[:160]
         raise InputError(

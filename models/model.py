@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
@@ -218,9 +218,8 @@ def part_reasoning(text: str, prompt: str = "") -> Parted:
     """
     if "<|channel|>" in text:
         return _by_channel(text)
-    told = _GLUED.match(text) or _WORDS.match(text)
-    if told:
-        return Parted((told[2] or "").strip(), told[1].strip(), told[2] is None)
+    if marked := _GLUED.match(text) or _WORDS.match(text):
+        return Parted((marked[2] or "").strip(), marked[1].strip(), marked[2] is None)
     reasoning: list[str] = []
     answer: list[str] = []
     at, unclosed = 0, False
@@ -244,8 +243,8 @@ def part_reasoning(text: str, prompt: str = "") -> Parted:
 
 def _by_channel(text: str) -> Parted:
     messages = [(match[1], match[2].strip()) for match in _CHANNEL.finditer(text)]
-    final = [said for channel, said in messages if channel == "final"]
-    thought = [said for channel, said in messages if channel != "final"]
+    final = [text for channel, text in messages if channel == "final"]
+    thought = [text for channel, text in messages if channel != "final"]
     return Parted("\n".join(final), "\n".join(thought), not final)
 
 
@@ -255,8 +254,7 @@ def _opened_by(prompt: str) -> bool:
     return any(match.end() == len(last) for match in _OPEN.finditer(last))
 
 
-_TRUE = {"1", "true", "yes", "on"}
-_FALSE = {"0", "false", "no", "off"}
+_YES_NO = {**dict.fromkeys(("1", "true", "yes", "on"), True), **dict.fromkeys(("0", "false", "no", "off"), False)}
 
 
 def check_known(args: Mapping[str, str], known: Collection[str], prefixes: tuple[str, ...] = ()) -> None:
@@ -269,38 +267,19 @@ def check_known(args: Mapping[str, str], known: Collection[str], prefixes: tuple
 
 def bool_arg(args: Mapping[str, str], name: str, default: bool) -> bool:
     """A yes or no."""
-    if name not in args:
-        return default
-    word = args[name].strip().lower()
-    if word not in _TRUE | _FALSE:
-        raise _bad(args, name, "use true or false")
-    return word in _TRUE
+    value = _parsed(args, name, lambda word: _YES_NO[word.strip().lower()], "use true or false")
+    return default if value is None else value
 
 
 def int_arg(args: Mapping[str, str], name: str, minimum: int) -> int | None:
     """A whole number, `None` when not given."""
-    if name not in args:
-        return None
-    try:
-        value = int(args[name].replace("_", ""))
-    except ValueError:
-        raise _bad(args, name, "use a whole number") from None
-    if value < minimum:
-        raise _bad(args, name, f"use a whole number from {minimum} up")
-    return value
+    remedy = f"use a whole number from {minimum} up"
+    return _parsed(args, name, lambda word: _at_least(int(word.replace("_", "")), minimum), remedy)
 
 
 def float_arg(args: Mapping[str, str], name: str, minimum: float) -> float | None:
     """A finite number, `None` when not given."""
-    if name not in args:
-        return None
-    try:
-        value = float(args[name])
-    except ValueError:
-        raise _bad(args, name, "use a number") from None
-    if not math.isfinite(value) or value < minimum:
-        raise _bad(args, name, f"use a number from {minimum:g} up")
-    return value
+    return _parsed(args, name, lambda word: _at_least(float(word), minimum), f"use a number from {minimum:g} up")
 
 
 def json_arg(args: Mapping[str, str], name: str) -> dict[str, object] | None:
@@ -319,12 +298,21 @@ def json_arg(args: Mapping[str, str], name: str) -> dict[str, object] | None:
 
 def choice_arg(args: Mapping[str, str], name: str, choices: Collection[str]) -> str | None:
     """One of some words, `None` when not given."""
-    if name not in args:
-        return None
-    if args[name] not in choices:
-        raise _bad(args, name, f"use one of {', '.join(choices)}")
-    return args[name]
+    return _parsed(args, name, {word: word for word in choices}.__getitem__, f"use one of {', '.join(choices)}")
 
 
-def _bad(args: Mapping[str, str], name: str, remedy: str) -> InputError:
-    return InputError(f"--model-arg {name}", args[name], remedy)
+Value = TypeVar("Value")
+Number = TypeVar("Number", int, float)
+
+
+def _parsed(args: Mapping[str, str], name: str, parse: Callable[[str], Value], remedy: str) -> Value | None:
+    try:
+        return parse(args[name]) if name in args else None
+    except (ValueError, KeyError):
+        raise InputError(f"--model-arg {name}", args[name], remedy) from None
+
+
+def _at_least(number: Number, minimum: Number) -> Number:
+    if not math.isfinite(number) or number < minimum:
+        raise ValueError
+    return number

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from needlework.core.errors import printable
 from needlework.core.grid import Cell
-from needlework.models.model import Request
 from needlework.models.served.batch import BatchTransport, RequestFiles
 from needlework.models.served.model import ServedModel
-from needlework.pipeline.ask import Ready, make_ready, request_of
+from needlework.pipeline.ask import Ready, make_ready
 from needlework.pipeline.engine import Engine
 
 _MB = 1_000_000
@@ -20,14 +19,16 @@ _MB = 1_000_000
 
 @dataclass
 class WrittenBatch:
-    """What came of writing. `skipped`: why cells are not asked, and how many; `failed`: cells without a prompt."""
+    """What came of writing."""
 
     files: list[Path]
     cells: int = 0
     requests: int = 0
     prompt_tokens: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
+    """Why cells are not asked, and how many."""
     failed: list[str] = field(default_factory=list)
+    """Cells without a prompt."""
 
 
 def write_requests(engine: Engine, cells: Iterable[Cell]) -> WrittenBatch:
@@ -39,13 +40,17 @@ def write_requests(engine: Engine, cells: Iterable[Cell]) -> WrittenBatch:
     for cell in cells:
         ready = make_ready(engine, cell)
         if not isinstance(ready, Ready):
-            _count(written, cell, ready.skipped, ready.response.error.message if ready.response.error else "")
+            if ready.skipped:
+                written.skipped[ready.skipped] += 1
+            else:
+                why = ready.response.error.message if ready.response.error else ""
+                written.failed.append(printable(f"{cell.id}: {why}"))
             continue
         assert isinstance(ready.model, ServedModel)
         transport = ready.model.transport
         assert isinstance(transport, BatchTransport)
         written.cells += 1
-        for request in _requests(engine, ready):
+        for request in ready.requests:  # none of them waits for an answer
             written.prompt_tokens += request.prompt.tokens
             for line in transport.lines(request):
                 written.requests += 1
@@ -53,22 +58,6 @@ def write_requests(engine: Engine, cells: Iterable[Cell]) -> WrittenBatch:
         engine.forget_key(cell)
     files.close()
     return written
-
-
-def _requests(engine: Engine, ready: Ready) -> Iterator[Request]:
-    """All that a trial asks: its question, and what `ask` asks after it, none of which waits for an answer."""
-    yield request_of(ready.trial)
-    if ready.trial.asked.follow_up is not None:
-        yield request_of(engine.follow_up(ready.trial))
-    elif (found := engine.canary_trial(ready.trial.cell)) is not None:
-        yield request_of(found[1])
-
-
-def _count(written: WrittenBatch, cell: Cell, skipped: str, error: str) -> None:
-    if skipped:
-        written.skipped[skipped] += 1
-    else:
-        written.failed.append(printable(f"{cell.id}: {error}"))
 
 
 def written_lines(written: WrittenBatch) -> Iterator[str]:

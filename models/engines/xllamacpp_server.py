@@ -32,14 +32,10 @@ def main(words: list[str]) -> int:
     try:
         for name, value in options(words):
             put(params, name, value)
-    except ValueError as error:
-        print(f"error: {error}", flush=True)
-        return 2
-    try:
         return until_a_signal(xllamacpp.Server(params))
-    except RuntimeError as error:
+    except (ValueError, RuntimeError) as error:
         print(f"error: {error}", flush=True)
-        return 1
+        return 2 if isinstance(error, ValueError) else 1
 
 
 def until_a_signal(_server: object) -> NoReturn:
@@ -59,15 +55,15 @@ def cores() -> int:
 
 def options(words: list[str]) -> list[tuple[str, str | None]]:
     """`--name value --flag` as pairs."""
-    found: list[tuple[str, str | None]] = []
+    pairs: list[tuple[str, str | None]] = []
     for word in words:
         if word.startswith("--"):
-            found.append((word.removeprefix("--"), None))
-        elif found and found[-1][1] is None:
-            found[-1] = (found[-1][0], word)
+            pairs.append((word.removeprefix("--"), None))
+        elif pairs and pairs[-1][1] is None:
+            pairs[-1] = (pairs[-1][0], word)
         else:
             raise ValueError(f"{word!r} belongs to no option")
-    return found
+    return pairs
 
 
 def put(params: Any, name: str, value: str | None) -> None:
@@ -86,7 +82,7 @@ def put(params: Any, name: str, value: str | None) -> None:
         case "alias":
             params.model_alias = {value}
         case "threads":
-            params.cpuparams.n_threads = params.cpuparams_batch.n_threads = whole(name, value)
+            params.cpuparams.n_threads = params.cpuparams_batch.n_threads = typed(name, 1, value)
         case _ if not hasattr(params, field):
             raise ValueError(f"there is no option --{name}")
         case _:
@@ -95,36 +91,26 @@ def put(params: Any, name: str, value: str | None) -> None:
             setattr(params, field, typed(name, getattr(params, field), value))
 
 
+_NO = {bool: "is neither true nor false", int: "is no whole number", float: "is no number"}
+
+
 def typed(name: str, now: object, value: str | None) -> object:
     """The value as the kind of thing that the option holds now."""
-    if isinstance(now, bool):
-        if value not in (None, "true", "false"):
-            raise ValueError(f"--{name}: {value!r} is neither true nor false")
-        return value != "false"
     if isinstance(now, Enum):
         word = _WORDS.get(value or "", value or "").upper()
         for member in type(now):
             if member.name.endswith(f"_{word}"):
                 return member
         raise ValueError(f"--{name}: there is no type {value!r} among llama.cpp's {type(now).__name__}")
-    if isinstance(now, str):
-        return value
-    if isinstance(now, float):
-        try:
-            return float(value or "")
-        except ValueError:
-            raise ValueError(f"--{name}: {value!r} is no number") from None
-    if isinstance(now, int):
-        return whole(name, value)
-    raise ValueError(f"--{name} cannot be given here")
-
-
-def whole(name: str, value: str | None) -> int:
-    """A whole number."""
+    kind = type(now)
     try:
-        return int(value or "")
-    except ValueError:
-        raise ValueError(f"--{name}: {value!r} is no whole number") from None
+        if kind is bool:
+            return {"true": True, "false": False}[value or "true"]
+        if kind in (int, float, str):
+            return {int: int, float: float, str: str}[kind](value or "")
+    except (ValueError, KeyError):
+        raise ValueError(f"--{name}: {value!r} {_NO[kind]}") from None
+    raise ValueError(f"--{name} cannot be given here")
 
 
 if __name__ == "__main__":

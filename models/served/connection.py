@@ -21,29 +21,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ServerOptions:
-    """The options that say how to reach a server; it holds names of secrets, never the secrets.
-
-    `api_key_env` names the environment variable with the key. `timeout_s` is for one attempt with a short prompt (it
-    grows with the prompt). `retries` counts the attempts after the first. `concurrency`: requests in flight at once,
-    of this process. `strict_model`: answers of another model than the one under test do not count.
-    `too_long_pattern`: how this server says that a prompt does not fit, where its words are not known here. `workers`:
-    processes that ask this server at the same time. `batch`: nobody is asked: requests are written to files, or
-    `answers` are read from some. `ended`: says why a server that the run has started cannot come back, empty while it
-    may. `tell`: receives a line for the user, at once, in threads.
-    """
+    """How to reach a server; it holds names of secrets, never the secrets."""
 
     base_url: str | None = field(default=None, repr=False)  # may carry a user and password
     api_key_env: str = "OPENAI_API_KEY"
     timeout_s: float = 120.0
+    """Of one attempt with a short prompt; it grows with the prompt."""
     retries: int = 5
+    """Attempts after the first."""
     concurrency: int = 8
+    """Requests in flight at once, of this process."""
     strict_model: bool = False
+    """Answers of another model than the one under test do not count."""
     too_long_pattern: re.Pattern[str] | None = None
+    """How this server says that a prompt does not fit, where its words are not known here."""
     workers: int = 1
+    """Processes that ask this server at the same time."""
     batch: bool = False
+    """Nobody is asked: requests are written to files, or `answers` are read from some."""
     answers: AnswerFiles | None = None
     ended: Callable[[], str] | None = field(default=None, repr=False, compare=False)
+    """Says why a server that the run has started cannot come back, empty while it may."""
     tell: Callable[[str], object] | None = field(default=None, repr=False, compare=False)
+    """Receives a line for the user, at once, in threads."""
 
 
 def is_loopback(url: str) -> bool:
@@ -99,7 +99,7 @@ PROVIDERS = {
         (_DEFAULT_KEY_ENV,),
         (
             "azure_api_version", "azure_deployment", "extra_body", "max_tokens_field", "proxy", "seed", "stream",
-            "temperature", "thinking_field", "window",
+            "temperature", "window",
         ),
     ),
     "anthropic": Provider(
@@ -124,28 +124,24 @@ PROVIDERS["openai-sdk"] = replace(PROVIDERS["openai"], kind="openai-sdk")
 
 @dataclass(frozen=True, slots=True)
 class ServedOptions:
-    """What `--model-arg` says about a served model.
-
-    `temperature` is `None` where none is to be sent (some reasoning models refuse it). `max_tokens_field` is `None`
-    where the server may teach us. `thinking_field` names the field that takes the thinking budget, `a.b` for one in a
-    table; there is no standard, and none is sent without it. `headers` and `proxy` may hold secrets and are not shown.
-    `thinking` and `cache` are for providers with fields of their own: how the model thinks, and how long the provider
-    keeps what stands before the question (`5m`, `1h`).
-    """
+    """What `--model-arg` says about a served model. `headers` and `proxy` may hold secrets and are not shown."""
 
     temperature: float | None = 0.0
+    """`None` where none is to be sent: some reasoning models refuse it."""
     seed: int | None = None
     stream: bool = True
     max_tokens_field: str | None = None
+    """`None` where the server may teach us."""
     window: int | None = None
     extra_body: Mapping[str, object] = field(default_factory=dict, repr=False)
-    thinking_field: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     proxy: str | None = field(default=None, repr=False)
     azure_api_version: str | None = None
     azure_deployment: str | None = None
     thinking: str | None = None
+    """How Claude or Gemini thinks."""
     cache: str | None = None
+    """How long Anthropic keeps what stands before the question: `5m`, `1h`."""
 
     def decoding(self) -> str:
         """How tokens are chosen, in words, for the model's identity."""
@@ -154,15 +150,7 @@ class ServedOptions:
         parts += [f"{name}={value}" for name, value in named.items() if value is not None]
         if self.extra_body:
             parts.append(f"extra_body={json.dumps(self.extra_body, sort_keys=True)}")
-        if self.thinking_field:
-            parts.append(f"thinking_field={self.thinking_field}")
         return ", ".join(parts)
-
-    def fields(self, thinking_budget: int) -> dict[str, object]:
-        """What goes into a request beside the usual fields: `extra_body`, and the thinking budget if there is one."""
-        if self.thinking_field is None or not thinking_budget:
-            return dict(self.extra_body)
-        return _with(self.extra_body, self.thinking_field.split("."), thinking_budget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,24 +182,14 @@ def served_options(args: Mapping[str, str], kind: str = "openai") -> ServedOptio
     proxy = args.get("proxy")
     if proxy is not None and not is_usable(proxy):
         raise InputError("--model-arg proxy", shown_url(proxy), "use an address such as http://proxy:3128")
-    extra_body = json_arg(args, "extra_body") or {}
-    thinking_field = args.get("thinking_field")
-    if thinking_field is not None and not _fits(extra_body, thinking_field.split(".")):
-        remedy = (
-            "name a field of the request, such as thinking_budget or reasoning.max_tokens, that extra_body leaves free"
-        )
-        raise InputError("--model-arg thinking_field", thinking_field, remedy)
     return ServedOptions(
         temperature=temperature,
         seed=int_arg(args, "seed", 0),
         stream=bool_arg(args, "stream", True),
         max_tokens_field=choice_arg(args, "max_tokens_field", ("max_tokens", "max_completion_tokens")),
         window=int_arg(args, "window", 1),
-        extra_body=extra_body,
-        thinking_field=thinking_field,
-        headers={
-            name[len(_HEADER) :]: _header_value(name, value) for name, value in args.items() if name.startswith(_HEADER)
-        },
+        extra_body=json_arg(args, "extra_body") or {},
+        headers=dict(_header(name, value) for name, value in args.items() if name.startswith(_HEADER)),
         proxy=proxy,
         azure_api_version=args.get("azure_api_version"),
         azure_deployment=args.get("azure_deployment"),
@@ -245,31 +223,16 @@ def check_for_batch(options: ServedOptions) -> None:
         raise InputError("--model-arg", "extra_body", remedy)
 
 
-def _fits(body: Mapping[str, object], path: list[str]) -> bool:
-    """Whether a field can be put there: names are words, and nothing else stands in the way."""
-    first, *rest = path
-    inner = body.get(first)
-    if not rest:
-        return bool(first.strip()) and first not in body
-    return bool(first.strip()) and (inner is None or isinstance(inner, Mapping)) and _fits(inner or {}, rest)
-
-
-def _with(body: Mapping[str, object], path: list[str], value: object) -> dict[str, object]:
-    first, *rest = path
-    inner = body.get(first)
-    return {**body, first: _with(inner if isinstance(inner, Mapping) else {}, rest, value) if rest else value}
-
-
-def _header_value(option: str, value: str) -> str:
-    """A header's value: as written, or `ENV:NAME` for what an environment variable holds. It is never shown."""
+def _header(option: str, value: str) -> tuple[str, str]:
+    """A header's name and value: as written, or `ENV:NAME` for what an environment variable holds; never shown."""
     name = re.match(r"[\w!#$%&'*+.^`|~-]*", option)
     if name is None or name[0] != option or option == _HEADER:
         raise InputError("--model-arg", name and name[0], "is no header's name; write header.NAME=VALUE")
     if not value.isprintable():
         raise InputError("--model-arg", option, "its value has characters that no header can have")
-    if not value.startswith("ENV:"):
-        return value
-    variable = value.removeprefix("ENV:")
-    if variable not in os.environ:
-        raise InputError(f"--model-arg {option}", value, f"set the environment variable {variable}")
-    return os.environ[variable].strip()
+    if value.startswith("ENV:"):
+        variable = value.removeprefix("ENV:")
+        if variable not in os.environ:
+            raise InputError(f"--model-arg {option}", value, f"set the environment variable {variable}")
+        value = os.environ[variable].strip()
+    return option.removeprefix(_HEADER), value

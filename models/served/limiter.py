@@ -7,7 +7,7 @@ import math
 import random
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -21,30 +21,22 @@ from needlework.models.served.errors import AttemptFault, Sign
 _STEPS = 16  # rounds from the lowest limit to the highest
 
 FIRST_DELAY_S, LONGEST_DELAY_S = 1.0, 30.0  # of a pause before the next try; it doubles
-ROW = 10  # attempts in a row without a sign of life, of all requests together: now it is the server, not a request
-TOLD, TOLD_S = 3, 1.0  # attempts in a row, for so long: the user is told. A storm of faults has answers in between
-REFUSES_S = 5.0  # the same of a server that refuses: most are ready again before
+ROW = 10  # attempts in a row of all requests together: now it is the server, not a request
+TOLD = 3  # attempts in a row: the user is told
 REFUSED_S = 600.0  # for which a request is refused before it is given up
 UNANSWERED_S = 120.0  # the same, where nothing was ever answered and the server does not say how long it takes
-PATIENCE_S = 120.0  # for a server that has answered before: long enough for most to start again
+PATIENCE_S = 120.0  # for a silent server that has answered before: long enough for most to start again
 NEVER_HEARD_S = 10.0  # for one that has not: a wrong address is told at once
 _WAVES = 3  # time-outs take longer than that patience; so often a request may wait for its time-out
 
-News = Literal["silent", "fruitless", "refuses", "back"]
+News = Literal["silent", "failing", "refuses", "back"]
 """A change of a server's state: no response, no whole answer to any request yet, every request refused, available."""
 
-
-@dataclass(slots=True)
-class _Row:
-    """Attempts of all requests that ended in one way, without another in between."""
-
-    count: int = 0
-    since: float = 0.0
-
-    def add(self, ended_so: bool, now: float) -> None:
-        if ended_so and self.count == 0:
-            self.since = now
-        self.count = self.count + 1 if ended_so else 0
+_STATE: Mapping[Sign, News] = {
+    "slow": "silent", "down": "silent", "gone": "silent", "busy": "refuses", "broken": "failing", "late": "failing",
+}  # fmt: skip
+# Seconds for which that must last until the user is told. A storm of faults has answers in between.
+_TOLD_S = {"silent": 1.0, "refuses": 5.0, "failing": 5.0}
 
 
 @dataclass(slots=True)
@@ -65,9 +57,10 @@ class RequestLimiter:
     answered_at: float = field(default=-math.inf, init=False)
     heard: bool = field(default=False, init=False)
     """Whether the server has ever shown a sign of life."""
-    _silent: _Row = field(default_factory=_Row, init=False)
-    _refused: _Row = field(default_factory=_Row, init=False)
-    _fruitless: _Row = field(default_factory=_Row, init=False)
+    _state: News | None = field(default=None, init=False)
+    _row: int = field(default=0, init=False)
+    """Attempts in a row that show this state, the first of which ended at `_since`."""
+    _since: float = field(default=0.0, init=False)
     _alive_at: float = field(default=-math.inf, init=False)
     _last: Sign = field(default="answered", init=False)
     _told: News | None = field(default=None, init=False)
@@ -104,15 +97,17 @@ class RequestLimiter:
         self.in_flight -= 1
         if retry_after_s is not None:
             self.paused_until = max(self.paused_until, now + retry_after_s)
-        is_silent = sign in ("slow", "down", "gone")
         self.heard |= sign not in ("slow", "gone")
-        self._silent.add(is_silent, now)
-        self._refused.add(sign == "busy", now)
-        self._alive_at = self._alive_at if is_silent else now
         if sign == "answered":
             self.answered_at = now
-        self._fruitless.add(sign not in ("answered", "busy", "crowded") and not self.has_answered, now)
+        state = _STATE.get(sign)
+        if state == "failing" and self.has_answered:
+            state = None
+        if state != self._state:
+            self._state, self._row, self._since = state, 0, now
+        self._row += 1
         self._last = sign
+        self._alive_at = self._alive_at if state == "silent" else now
         if begun != self.cuts:
             return
         if sign == "crowded":
@@ -141,7 +136,7 @@ class RequestLimiter:
     @property
     def silent(self) -> int:
         """How many attempts in a row the server has shown no sign of life."""
-        return self._silent.count
+        return self._row if self._state == "silent" else 0
 
     @property
     def outage(self) -> bool:
@@ -149,43 +144,44 @@ class RequestLimiter:
         return self.silent >= ROW
 
     def given_up(self, now: float, took_s: float) -> bool:
-        """Whether it has lasted too long that nothing comes. `took_s`: how long the last attempt took."""
-        row = max(self.silent, self._fruitless.count)
-        return row >= ROW and self._left_s(now, took_s) <= 0
+        """Whether it has lasted too long that nothing comes. `took_s`: how long the last attempt took.
+
+        A server that refuses is given up by the request that was refused for too long.
+        """
+        return self._state in ("silent", "failing") and self._row >= ROW and self._left_s(now, took_s) <= 0
 
     def news(self, now: float, took_s: float) -> tuple[News, float] | None:
         """A change of state, once, with the seconds until the server is given up; `None`: nothing is new.
 
         `took_s`: as for `given_up`.
         """
-        if self._told and not self.silent and not self._refused.count and not self._fruitless.count:
-            self._told = None
-            return "back", 0.0
-        # A wrong address is given up so soon that nobody has to be told before.
+        if self._state is None:
+            is_back, self._told = self._told is not None, None
+            return ("back", 0.0) if is_back else None
+        lasted_s = now - self._since + took_s
+        if self._state == "silent":
+            lasted_s = min(lasted_s, now - self._alive_at)
+        elif self._state == "refuses" and not self.has_answered:  # it may say itself how long it goes on
+            lasted_s = max(now, self.paused_until) - self._since
+        if self._told == self._state or self._row < TOLD or lasted_s < _TOLD_S[self._state]:
+            return None
         left_s = self._left_s(now, took_s)
-        lasted_s = min(now - self._alive_at, now - self._silent.since + took_s)
-        is_silent = self.silent >= TOLD and lasted_s >= TOLD_S and (self.heard or left_s > NEVER_HEARD_S)
-        if self._told != "silent" and is_silent:
-            self._told = "silent"
-            return "silent", max(1.0, left_s)
-        if self._told is None and self._fruitless.count >= TOLD and now - self._fruitless.since + took_s >= REFUSES_S:
-            self._told = "fruitless"
-            return "fruitless", max(1.0, left_s)
-        # A server that has never answered may say itself how long it goes on.
-        until = now if self.has_answered else max(now, self.paused_until)
-        if self._told != "refuses" and self._refused.count >= TOLD and until - self._refused.since >= REFUSES_S:
-            self._told = "refuses"
-            patience_s = REFUSED_S if self.has_answered or self.paused_until > -math.inf else UNANSWERED_S
-            return "refuses", max(1.0, self._refused.since + patience_s - now)
-        return None
+        if not self.heard and left_s <= NEVER_HEARD_S:
+            return None  # a wrong address is given up so soon that nobody has to be told before
+        self._told = self._state
+        return self._state, max(1.0, left_s)
 
     def _left_s(self, now: float, took_s: float) -> float:
         """Seconds until the server is given up."""
-        if self.silent:
-            return self._silent.since + max(PATIENCE_S if self.heard else NEVER_HEARD_S, _WAVES * took_s) - now
-        # Answers that take all of their time are waited for in waves, as silence is.
-        patience_s = NEVER_HEARD_S if self._last == "late" else UNANSWERED_S
-        return self._fruitless.since - took_s + max(patience_s, _WAVES * took_s) - now
+        begun = self._since
+        if self._state == "refuses":
+            return begun + (REFUSED_S if self.has_answered or self.paused_until > -math.inf else UNANSWERED_S) - now
+        if self._state == "silent":
+            patience_s = PATIENCE_S if self.heard else NEVER_HEARD_S
+        else:  # answers that take all of their time are waited for in waves, as silence is
+            begun -= took_s
+            patience_s = NEVER_HEARD_S if self._last == "late" else UNANSWERED_S
+        return begun + max(patience_s, _WAVES * took_s) - now
 
 
 @dataclass(slots=True)
@@ -347,7 +343,7 @@ def news_line(news: News, left_s: float, server: str, why: str, *, heard: bool) 
         return f"{server} answers again: the run goes on"
     state = {
         "silent": "does not answer any more" if heard else "has not answered yet",
-        "fruitless": "has given no whole answer yet",
+        "failing": "has given no whole answer yet",
         "refuses": "refuses every request",
     }[news]
     # Of a server that refuses: about, until a request has waited so long of its own time.

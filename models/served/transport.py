@@ -283,4 +283,4 @@ def body_of(
     # `max_tokens` has no other name in the completions endpoint.
     body[max_tokens_field if chat else "max_tokens"] = request.answer_budget + request.thinking_budget
     body = {key: value for key, value in body.items() if value is not None}
-    return body | dict(further) | options.fields(request.thinking_budget)
+    return body | dict(further) | dict(options.extra_body)

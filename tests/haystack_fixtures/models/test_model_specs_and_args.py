@@ -147,37 +147,12 @@ def test_served_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
         {"extra_body": "1"},
         {"max_tokens_field": "tokens"},
         {"temperatur": "0"},
-        {"thinking_field": "reasoning..max_tokens"},
-        {"thinking_field": "top_k", "extra_body": '{"top_k": 1}'},
-        {"thinking_field": "top_k.budget", "extra_body": '{"top_k": 1}'},
         {"temperature": "-1"},
     ],
 )
 def test_wrong_served_arguments(args: dict[str, str]) -> None:
     with pytest.raises(InputError, match="--model-arg"):
         served_options(args)
-
-
-@pytest.mark.parametrize(
-    ("args", "sent"),
-    [
-        ({}, {}),
-        ({"extra_body": '{"top_k": 1}'}, {"top_k": 1}),
-        ({"thinking_field": "thinking_token_budget"}, {"thinking_token_budget": 2000}),
-        (
-            {"thinking_field": "reasoning.max_tokens", "extra_body": '{"reasoning": {"enabled": true}, "top_k": 1}'},
-            {"reasoning": {"enabled": True, "max_tokens": 2000}, "top_k": 1},
-        ),
-    ],
-)
-def test_the_thinking_budget_goes_into_the_field_that_was_named(args: dict[str, str], sent: dict[str, Any]) -> None:
-    assert served_options(args).fields(2000) == sent
-
-
-def test_without_a_thinking_budget_no_field_is_sent() -> None:
-    options = served_options({"thinking_field": "thinking_budget"})
-    assert options.fields(0) == {}
-    assert "thinking_field=thinking_budget" in options.decoding()
 
 
 @pytest.mark.parametrize(

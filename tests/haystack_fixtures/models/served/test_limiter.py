@@ -21,7 +21,6 @@ from needlework.models.served.limiter import (
     NEVER_HEARD_S,
     PATIENCE_S,
     REFUSED_S,
-    REFUSES_S,
     ROW,
     RequestLimiter,
     Retries,
@@ -136,15 +135,15 @@ ALIVE: tuple[Sign, ...] = ("answered",)
     [
         (("answered", "down", "down", "down") * 60, {"every_s": 0.25}, []),
         (("answered", "down", "down", "down", "gone", "answered"), {}, [(3, "silent", 118), (5, "back", 0)]),
-        (("answered", *["busy"] * 20, "answered"), {}, [(6, "refuses", REFUSED_S - REFUSES_S), (21, "back", 0)]),
+        (("answered", *["busy"] * 20, "answered"), {}, [(6, "refuses", REFUSED_S - 5), (21, "back", 0)]),
         (("answered", "busy", "busy", "busy") * 20, {}, []),
         (("busy",) * 4, {"every_s": 0.1, "retry_after_s": 60}, [(0.2, "refuses", REFUSED_S - 0.2)]),
         (("answered", *["busy"] * 4), {"every_s": 0.1, "retry_after_s": 60}, []),
         (("slow",) * 4, {"every_s": 0, "begin_s": 120, "took_s": 120}, [(120, "silent", 360)]),
         (("answered", "slow", "slow", "slow"), {"every_s": 0.02, "begin_s": 119.9, "took_s": 120}, []),
-        (("late",) * 4, {"every_s": 0, "begin_s": 9, "took_s": 9}, [(9, "fruitless", 18)]),
-        (("broken",) * 8, {}, [(5, "fruitless", 115)]),
-        ((*["broken"] * 8, "answered"), {}, [(5, "fruitless", 115), (8, "back", 0)]),
+        (("late",) * 4, {"every_s": 0, "begin_s": 9, "took_s": 9}, [(9, "failing", 18)]),
+        (("broken",) * 8, {}, [(5, "failing", 115)]),
+        ((*["broken"] * 8, "answered"), {}, [(5, "failing", 115), (8, "back", 0)]),
     ],
 )
 def test_changes_of_a_servers_state_are_told_once(
