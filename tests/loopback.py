@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from needlework.models.served.calibration import FILLER
 from needlework.models.tokenizers.tokenizer import load_tokenizer
+from tests.http_server import HttpAnswer, HttpRequest, http_server
 
 _NEEDLE = re.compile(r"The \w+ code for (.+?) is (\d{7})\.")
 
@@ -105,75 +105,40 @@ def loopback(say: Callable[[Asked], Said] = honest, latency_s: tuple[float, floa
     tokenizer = load_tokenizer("tiktoken:cl100k_base")
     chance = random.Random(0)
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
+    def answer(request: HttpRequest) -> HttpAnswer:
+        if request.method == "GET":
             with state.changed:
                 state.gets += 1
-            told = state.told.get(self.path.partition("?")[0])
-            if told is None:
-                self._send(Said(raw=b'{"error": {"message": "not here"}}', status=404))
-            else:
-                self._send(Said(raw=json.dumps(told).encode()))
-
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            prompt = body.get("prompt") or "\n\n".join(each["content"] for each in body.get("messages", ()))
-            asked = Asked(prompt, {name.lower(): value for name, value in self.headers.items()}, body, self.path)
-            key = sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()
+            told = state.told.get(request.path.partition("?")[0])
+            return HttpAnswer({"error": {"message": "not here"}}, 404) if told is None else HttpAnswer(told)
+        body = request.body
+        prompt = body.get("prompt") or "\n\n".join(each["content"] for each in body.get("messages", ()))
+        asked = Asked(prompt, request.headers, body, request.path)
+        key = sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()
+        with state.changed:
+            state.asked[key] += asked.is_trial
+            state.in_flight += 1
+            state.most_in_flight = max(state.most_in_flight, state.in_flight)
+            state.requests.append(asked)
+            state.changed.notify_all()
+        time.sleep(chance.uniform(*state.latency_s))
+        try:
+            said = state.say(asked)
+            if said.raw is None:
+                said = _whole(said, "prompt" in body, said.tokens or len(tokenizer.encode(prompt).ids))
+        finally:
             with state.changed:
-                if asked.is_trial:
-                    state.asked[key] += 1
-                state.in_flight += 1
-                state.most_in_flight = max(state.most_in_flight, state.in_flight)
-                state.requests.append(asked)
-                state.changed.notify_all()
-            try:
-                time.sleep(chance.uniform(*state.latency_s))
-                said = state.say(asked)
-                if said.raw is None:
-                    said = _whole(said, "prompt" in body, said.tokens or len(tokenizer.encode(prompt).ids))
-                self._send(said)
-                with state.changed:
-                    if asked.is_trial:
-                        state.answered[key] += 1
-            except OSError:
-                self.close_connection = True
-            finally:
-                with state.changed:
-                    state.in_flight -= 1
+                state.in_flight -= 1
 
-        def _send(self, said: Said) -> None:
-            assert said.raw is not None
-            self.send_response(said.status)
-            for name, value in {
-                "Content-Type": said.kind,
-                "Content-Length": str(len(said.raw)),
-                **said.headers,
-            }.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(said.raw)
+        def sent() -> None:
+            with state.changed:
+                state.answered[key] += asked.is_trial
 
-        def log_message(self, *args: Any) -> None:
-            pass
+        return HttpAnswer(said.raw, said.status, said.kind, said.headers, sent=sent)
 
-    class Server(ThreadingHTTPServer):
-        request_queue_size = 128
-        daemon_threads = True
-
-        def handle_error(self, *args: Any) -> None:
-            pass  # a client that was killed
-
-    server = Server(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-    state.url = f"http://127.0.0.1:{server.server_port}/v1"
-    try:
+    with http_server(answer) as url:
+        state.url = f"{url}/v1"
         yield state
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def _whole(said: Said, raw_template: bool, tokens: int) -> Said:

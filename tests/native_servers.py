@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from needlework.models.tokenizers.tokenizer import load_tokenizer
+from tests.http_server import HttpAnswer, HttpRequest, http_server
 
 _VALUE = re.compile(r"The \w+ code for (.+?) is (\d{7})\.")
 TEMPLATE = 11  # tokens that the provider's template adds to a prompt
@@ -81,62 +80,32 @@ def native_server(
     state = Native()
     counts = load_tokenizer(tokenizer)
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
-            name = self.path.partition("?")[0].rpartition("/")[2]
+    def answer(request: HttpRequest) -> HttpAnswer:
+        name = request.path.partition("?")[0].partition(":")[0].rpartition("/")[2]
+        if request.method == "GET":
             if provider == "anthropic":
-                self._json(200, {"type": "model", "id": name, "display_name": name, "max_input_tokens": state.window})
-            else:
-                self._json(200, {"name": f"models/{name}", "inputTokenLimit": state.window})
+                return HttpAnswer({"id": name, "display_name": name, "max_input_tokens": state.window})
+            return HttpAnswer({"name": f"models/{name}", "inputTokenLimit": state.window})
+        texts = list(_texts(request.body))
+        tokens = TEMPLATE + sum(len(counts.encode(text).ids) for text in texts)
+        if "count" in request.path:
+            state.counted += 1
+            return HttpAnswer({"input_tokens" if provider == "anthropic" else "totalTokens": tokens})
+        question = Question("\n".join(texts), request.body, request.headers, request.path)
+        state.asked.append(question)
+        reply = say(question)
+        time.sleep(reply.silent_s)
+        if reply.status != 200:
+            return HttpAnswer(reply.error, reply.status, headers=reply.headers)
+        tokens = tokens if reply.tokens is None else reply.tokens
+        if provider == "anthropic":
+            events = _claude(reply, request.body, tokens)
+        else:
+            events = _gemini(reply, request.body, tokens, name)
+        return HttpAnswer("".join(events), kind="text/event-stream")
 
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            texts = list(_texts(body))
-            question = Question("\n".join(texts), body, headers, self.path)
-            tokens = TEMPLATE + sum(len(counts.encode(text).ids) for text in texts)
-            if "count" in self.path:
-                state.counted += 1
-                self._json(200, {"input_tokens": tokens} if provider == "anthropic" else {"totalTokens": tokens})
-                return
-            state.asked.append(question)
-            reply = say(question)
-            time.sleep(reply.silent_s)
-            if reply.status != 200:
-                self._json(reply.status, reply.error, reply.headers)
-                return
-            tokens = tokens if reply.tokens is None else reply.tokens
-            if provider == "anthropic":
-                events = _claude(reply, body, tokens)
-            else:
-                name = self.path.partition(":")[0].rpartition("/")[2]
-                events = _gemini(reply, body, tokens, name)
-            self._send(200, "".join(events).encode(), "text/event-stream", {})
-
-        def _json(self, status: int, told: Any, headers: dict[str, str] | None = None) -> None:
-            self._send(status, json.dumps(told).encode(), "application/json", headers or {})
-
-        def _send(self, status: int, data: bytes, kind: str, headers: dict[str, str]) -> None:
-            self.send_response(status)
-            for name, value in {"Content-Type": kind, "Content-Length": str(len(data)), **headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *args: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-    state.url = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with http_server(answer) as state.url:
         yield state
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def _texts(body: Any) -> Iterator[str]:

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from needlework.core.errors import InputError
-from needlework.models.model import Response
-from needlework.models.served.calibration import Growth
 from needlework.models.served.connection import ServerOptions
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.pipeline.token_counter import served_tokenizer
@@ -61,20 +59,6 @@ def test_what_is_known_of_a_provider_is_kept(tmp_path: Path, monkeypatch: pytest
         again = served_tokenizer("anthropic:mm", {}, connection, tmp_path)
         assert server.counted == asked
     assert first.fingerprint == again.fingerprint
-
-
-def read(tokens: int, cached: int | None = None) -> Response:
-    return Response(prompt_tokens=tokens, cached_tokens=cached)
-
-
-def test_counts_that_stop_growing_are_told() -> None:
-    growth = Growth(0.01)
-    assert growth.problem(1000, read(1010)) == ""
-    assert growth.problem(2000, read(2030)) == ""
-    assert growth.problem(4000, read(2048)) == ""  # the first that was cut: nothing to compare with
-    assert "2048 of one of about 4000" in growth.problem(8000, read(2048))
-    assert growth.problem(2010, read(2029)) == ""  # hardly longer
-    assert growth.problem(8000, read(60, 7950)) == ""  # the rest was in its cache
 
 
 @pytest.mark.slow

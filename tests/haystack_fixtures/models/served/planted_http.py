@@ -8,8 +8,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.http_server import HttpAnswer, HttpRequest, http_server
 
 
 @dataclass
@@ -67,64 +68,27 @@ class PlantedServer:
         self.plan[:] = [answer if isinstance(answer, Answer) else Answer(body=answer) for answer in answers]
 
 
-class QuietServer(ThreadingHTTPServer):
-    """Says nothing of clients that hang up: a late thread would print it into another test's output."""
-
-    def handle_error(self, *args: Any) -> None:
-        pass
-
-
 @contextmanager
 def planted_server() -> Iterator[PlantedServer]:
     """Run one while the block lasts."""
     state = PlantedServer("")
     lock = threading.Lock()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def answer(request: HttpRequest) -> HttpAnswer:
+        with lock:
+            state.headers.append(request.headers)
+            if not request.path.partition("?")[0].endswith("/completions"):
+                state.looked_up.append(request.path)
+                reply = state.told.get(request.path, Answer(404, {"error": "not here"}))
+            else:
+                state.requests.append(request.body)
+                state.paths.append(request.path)
+                reply = state.plan.pop(0) if len(state.plan) > 1 else state.plan[0]
+        reply = reply if isinstance(reply, Answer) else Answer(body=reply)
+        time.sleep(reply.wait_s)
+        body = reply.body(request.body) if callable(reply.body) else reply.body
+        return HttpAnswer(body, reply.status, reply.kind, reply.headers, reply.cut)
 
-        def do_GET(self) -> None:
-            with lock:
-                state.looked_up.append(self.path)
-                state.headers.append({name.lower(): value for name, value in self.headers.items()})
-            found = state.told.get(self.path, Answer(404, {"error": "not here"}))
-            self._send(found if isinstance(found, Answer) else Answer(body=found))
-
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            if not self.path.partition("?")[0].endswith("/completions"):
-                self.do_GET()
-                return
-            with lock:
-                state.requests.append(request)
-                state.headers.append({name.lower(): value for name, value in self.headers.items()})
-                state.paths.append(self.path)
-                answer = state.plan.pop(0) if len(state.plan) > 1 else state.plan[0]
-            time.sleep(answer.wait_s)
-            self._send(answer, request)
-
-        def _send(self, answer: Answer, request: dict[str, Any] | None = None) -> None:
-            said = answer.body(request or {}) if callable(answer.body) else answer.body
-            body = (said if isinstance(said, str) else json.dumps(said)).encode()
-            self.send_response(answer.status)
-            for name, value in {
-                "Content-Type": answer.kind,
-                "Content-Length": str(len(body)),
-                **answer.headers,
-            }.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body[: answer.cut])
-            if answer.cut is not None:
-                self.close_connection = True
-
-        def log_message(self, *args: Any) -> None:
-            pass
-
-    server = QuietServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    state.url = f"http://127.0.0.1:{server.server_port}/v1"
-    yield state
-    server.shutdown()
-    server.server_close()
+    with http_server(answer) as url:
+        state.url = f"{url}/v1"
+        yield state

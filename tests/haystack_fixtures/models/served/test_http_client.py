@@ -1,13 +1,16 @@
-"""The HTTP client against sockets that say exactly what a test wants, when it wants."""
+"""The HTTP client against sockets that say exactly what a test wants, when it wants; proxies and encryption."""
 
 from __future__ import annotations
 
 import gzip
 import logging
 import resource
+import shutil
+import ssl
+import subprocess
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -15,16 +18,35 @@ from needlework.core.errors import InputError
 from needlework.models.event_loop import event_loop
 from needlework.models.served import http_client
 from needlework.models.served.errors import HangUpError, TooSlowError, UnreachableError, UnreadableError
-from needlework.models.served.http_client import Allowed, HttpClient, allow_open_files
-from tests.haystack_fixtures.models.served.http.scripted import (
-    HELLO,
-    SOON,
-    Script,
-    Scripted,
-    abort_in_flight,
-)
+from needlework.models.served.http_client import Allowed, HttpClient, allow_open_files, proxy_for
+from tests.haystack_fixtures.models.served.scripted import ENCRYPT, HELLO, SOON, Script, Scripted, abort_in_flight
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.fixture
+def server() -> Iterator[Scripted]:
+    scripted = Scripted()
+    yield scripted
+    scripted.close()
+
+
+@pytest.fixture
+def ask(server: Scripted) -> Iterator[Callable[..., bytes]]:
+    """`ask(script, ...)`: one request for each script; the last body."""
+    client = HttpClient(server.url, {"X-Team": "a"})
+
+    def send(*scripts: Script, allowed: Allowed = SOON) -> bytes:
+        server.scripts = list(scripts)
+        body = b""
+        for _ in scripts:
+            reply = client.send("POST", server.url + "/x?y=1", b"{}", allowed)
+            assert reply.status == 200
+            body = reply.body
+        return body
+
+    yield send
+    client.abort()
 
 
 def test_a_request(server: Scripted, ask: Callable[..., bytes]) -> None:
@@ -34,22 +56,13 @@ def test_a_request(server: Scripted, ask: Callable[..., bytes]) -> None:
     assert {"X-Team: a", f"Host: 127.0.0.1:{server.port}", "Content-Length: 2"} <= set(head)
 
 
-@pytest.mark.parametrize(
-    ("header", "line"),
-    [
-        ("x-team", "x-team: b"),
-        ("user-agent", "user-agent: b"),
-        ("Host", "Host: b"),
-        ("accept-encoding", "accept-encoding: b"),
-    ],
-)
-def test_a_header_that_is_given_later_stands_in_place_of_one_before(server: Scripted, header: str, line: str) -> None:
+@pytest.mark.parametrize("header", ["x-team", "user-agent", "Host", "accept-encoding"])
+def test_a_header_that_is_given_later_stands_in_place_of_one_before(server: Scripted, header: str) -> None:
     server.scripts = [[HELLO]]
-    client = HttpClient(server.url, {"X-Team": "a", header: "b"})
-    client.send("GET", server.url, None, SOON)
-    sent = server.requests[0].decode().split("\r\n")
-    assert [each for each in sent if each.lower().startswith(f"{header.lower()}:")] == [line]
-    assert not any(each.startswith("Content-Length") for each in sent)
+    HttpClient(server.url, {"X-Team": "a", header: "b"}).send("GET", server.url, None, SOON)
+    lines = server.requests[0].decode().split("\r\n")
+    assert [line for line in lines if line.lower().startswith(f"{header.lower()}:")] == [f"{header}: b"]
+    assert not any(line.startswith("Content-Length") for line in lines)
 
 
 def test_signs_that_no_address_has_are_written_otherwise(server: Scripted) -> None:
@@ -79,20 +92,20 @@ def test_a_stream_that_is_left_at_its_last_event_is_read_to_its_end(server: Scri
     assert server.connections == 1
 
 
-def test_a_connection_that_the_server_has_closed_is_not_used_again(server: Scripted, ask: Callable[..., bytes]) -> None:
+def test_a_connection_that_is_closed_or_about_to_be_is_not_used_again(
+    server: Scripted, ask: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
     server.hangs_up = True
     for _ in range(3):
         assert ask([HELLO]) == b"hello"
         time.sleep(0.02)
     assert server.connections == 3
-
-
-def test_nor_one_that_the_server_is_about_to_close(
-    server: Scripted, ask: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    server.hangs_up = False
     monkeypatch.setattr(http_client, "_IDLE_S", 0.0)
-    assert ask([HELLO], [HELLO]) == b"hello"
-    assert server.connections == 2
+    client = HttpClient(server.url, {})
+    for _ in range(2):
+        client.send("POST", server.url, b"{}", SOON)
+    assert server.connections == 5
 
 
 def test_what_comes_after_an_answer_is_nobodys_answer(server: Scripted, ask: Callable[..., bytes]) -> None:
@@ -123,40 +136,31 @@ def test_an_answer_that_ends_too_early(
     assert ask([HELLO]) == b"hello"
 
 
+DRIP = [b"1\r\n.\r\n", 0.05] * 100
+
+
 @pytest.mark.parametrize(
-    ("script", "allowed", "seconds"),
+    ("script", "allowed", "seconds", "has_begun"),
     [
-        ([5.0], Allowed(0.2, 9), 0.2),
-        ([HELLO[:-2], 5.0], Allowed(0.2, 9), 0.2),
-        ([CHUNKED, *[b"1\r\n.\r\n", 0.05] * 100], Allowed(0.2, 0.5), 0.5),
-        ([CHUNKED, *[b"100000\r\n" + b"." * 2**20 + b"\r\n"] * 500], Allowed(9, 0.05), 0.05),
-        ([CHUNKED, 0.3, b"1\r\n.\r\n", 0.4, b"0\r\n\r\n"], Allowed(0.5, 0.5), 0.5),
-        ([step for sign in HELLO for step in (bytes([sign]), 0.05)], Allowed(0.2, 0.5), 0.5),
+        ([5.0], Allowed(0.2, 9), 0.2, False),
+        ([CHUNKED, 5.0], Allowed(0.1, 0.3), 0.1, False),
+        ([HELLO[:-2], 5.0], Allowed(0.2, 9), 0.2, True),
+        ([CHUNKED, b"1\r\n.\r\n", 5.0], Allowed(0.1, 0.3), 0.1, True),
+        ([CHUNKED, *DRIP], Allowed(0.2, 0.5), 0.5, True),
+        ([CHUNKED, *[b"100000\r\n" + b"." * 2**20 + b"\r\n"] * 500], Allowed(9, 0.05), 0.05, True),
+        ([CHUNKED, 0.3, b"1\r\n.\r\n", 0.4, b"0\r\n\r\n"], Allowed(0.5, 0.5), 0.5, True),
+        ([step for sign in HELLO for step in (bytes([sign]), 0.05)], Allowed(0.2, 0.5), 0.5, False),
     ],
-    ids=[
-        "no answer",
-        "half an answer",
-        "an endless trickle",
-        "an endless flood",
-        "an end that comes too late",
-        "a head that drips in",
-    ],
+    ids=["none", "head", "half", "stuck", "trickle", "flood", "late end", "head that drips in"],
 )
-def test_time_is_bounded(ask: Callable[..., bytes], script: Script, allowed: Allowed, seconds: float) -> None:
+def test_time_is_bounded(
+    ask: Callable[..., bytes], script: Script, allowed: Allowed, seconds: float, has_begun: bool
+) -> None:
     begun = time.perf_counter()
-    with pytest.raises(TimeoutError):
+    with pytest.raises(TimeoutError) as caught:
         ask(script, allowed=allowed)
     assert time.perf_counter() - begun >= seconds * 0.9
-
-
-def test_an_answer_that_had_begun_is_late_and_not_missing(ask: Callable[..., bytes]) -> None:
-    soon = Allowed(0.1, 0.3)
-    for script in ([CHUNKED, b"1\r\n.\r\n", 5.0], [CHUNKED, *[b"1\r\n.\r\n", 0.05] * 100]):
-        with pytest.raises(TooSlowError, match="had begun"):
-            ask(script, allowed=soon)
-    with pytest.raises(TimeoutError) as caught:
-        ask([CHUNKED, 5.0], allowed=soon)
-    assert not isinstance(caught.value, TooSlowError)
+    assert isinstance(caught.value, TooSlowError) == has_begun
 
 
 def test_an_endless_body_is_no_answer(server: Scripted) -> None:
@@ -273,3 +277,99 @@ def test_more_connections_than_open_files_are_refused_before_the_first(monkeypat
     monkeypatch.setattr(resource, "setrlimit", refuse)
     with pytest.raises(InputError, match=r"may open 500 files: .*ulimit -n 900.*, or give --concurrency 400"):
         allow_open_files(800)
+
+
+def test_a_proxy_for_plain_http_is_told_the_whole_address(server: Scripted) -> None:
+    server.scripts = [[HELLO]]
+    client = HttpClient("http://model.test/v1", {}, proxy=f"http://me:p%40ss@127.0.0.1:{server.port}")
+    assert client.send("POST", "http://model.test/v1/x", b"", SOON).body == b"hello"
+    head = server.requests[0].decode().split("\r\n")
+    assert head[0] == "POST http://model.test/v1/x HTTP/1.1"
+    assert "Proxy-Authorization: Basic bWU6cEBzcw==" in head
+
+
+def test_a_proxy_for_https_is_asked_for_a_tunnel(server: Scripted) -> None:
+    server.scripts = [[b"HTTP/1.1 403 Forbidden\r\n\r\n"]]
+    client = HttpClient("https://model.test/v1", {"X-Secret": "s"}, proxy=f"http://127.0.0.1:{server.port}")
+    with pytest.raises(UnreachableError, match="403"):
+        client.send("POST", "https://model.test/v1/x", b"", SOON)
+    assert server.requests[0].startswith(b"CONNECT model.test:443")
+    assert b"X-Secret" not in server.requests[0]
+
+
+def test_proxies_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://proxy.test:3128")
+    monkeypatch.setenv("no_proxy", "inside.test")
+    found = proxy_for("http://model.test/v1", None, environment=True)
+    assert found == ("http://proxy.test:3128", None)
+    assert proxy_for("http://inside.test/v1", None, environment=True) is None
+    assert proxy_for("http://model.test/v1", None, environment=False) is None
+    monkeypatch.setenv("http_proxy", "socks5://proxy.test:1080")
+    with pytest.raises(InputError, match="http://"):
+        proxy_for("http://model.test/v1", None, environment=True)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """Certificate and key of `localhost`, which nobody vouches for."""
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl to make a certificate with")
+    folder = tmp_path_factory.mktemp("tls")
+    found, key = str(folder / "certificate.pem"), str(folder / "key.pem")
+    made = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
+    subprocess.run([*made.split(), "-keyout", key, "-out", found], check=True, capture_output=True)
+    return found, key
+
+
+@pytest.fixture
+def encrypting(server: Scripted, certificate: tuple[str, str]) -> Scripted:
+    server.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.tls.load_cert_chain(*certificate)
+    server.scripts = [[HELLO]]
+    return server
+
+
+@pytest.fixture
+def vouched(certificate: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", certificate[0])
+
+
+def test_nothing_is_sent_to_whom_we_do_not_trust(encrypting: Scripted) -> None:
+    url = f"https://localhost:{encrypting.port}/v1"
+    with pytest.raises(UnreachableError, match="certificate"):
+        HttpClient(url, {}).send("POST", url, b"", SOON)
+    assert encrypting.requests == []
+
+
+def test_an_encrypted_connection_is_used_again(encrypting: Scripted, vouched: None) -> None:
+    url = f"https://localhost:{encrypting.port}/v1"
+    client = HttpClient(url, {})
+    for _ in range(3):
+        assert client.send("POST", url, b"", SOON).body == b"hello"
+    assert encrypting.connections == 1
+
+
+def test_encryption_reaches_through_a_proxy(encrypting: Scripted, vouched: None) -> None:
+    encrypting.is_proxy = True
+    encrypting.scripts = [[b"HTTP/1.1 200 OK\r\n\r\n", ENCRYPT], [HELLO]]
+    url = "https://localhost:8443/v1"
+    client = HttpClient(url, {"X-Secret": "s"}, proxy=f"http://me:word@127.0.0.1:{encrypting.port}")
+    for _ in range(2):
+        assert client.send("POST", url, b"", SOON).body == b"hello"
+    tunnel, *sent = encrypting.requests
+    assert b"CONNECT localhost:8443" in tunnel
+    assert b"Proxy-Authorization: Basic bWU6d29yZA==" in tunnel
+    assert b"X-Secret" not in tunnel
+    assert [b"X-Secret: s" in head and b"Proxy-Authorization" not in head for head in sent] == [True, True]
+
+
+def test_abort_ends_what_is_in_flight_encrypted(encrypting: Scripted, vouched: None) -> None:
+    encrypting.scripts = [[30.0]]
+    assert abort_in_flight(f"https://localhost:{encrypting.port}/v1", 3, lambda: len(encrypting.requests) == 3) == 3
+
+
+def test_abort_ends_what_is_still_connecting(encrypting: Scripted, vouched: None) -> None:
+    encrypting.greets.clear()
+    url = f"https://localhost:{encrypting.port}/v1"
+    assert abort_in_flight(url, 1, lambda: encrypting.connections == 1, encrypting.greets.set) == 1
+    assert encrypting.requests == []

@@ -1,0 +1,295 @@
+"""Two short requests tell how a server counts; answers to other requests are recognised, wrong ones are not."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from needlework.core.grid import Cell
+from needlework.core.prompts import Message, Needle, raw_text
+from needlework.models.model import Calibration, Model, ModelError, Request, Response, starts_answer
+from needlework.models.served.calibration import (
+    Growth,
+    Replays,
+    are_unique,
+    calibrate,
+    layout_of,
+    new_short_requests,
+)
+from needlework.models.served.connection import ServerOptions
+from needlework.models.served.model import ServedModel, transport_of
+from needlework.models.tokenizers.tokenizer import Tokenizer
+from needlework.pipeline.exchange import check_answer
+from tests.haystack_fixtures.models.conftest import make_prompt
+from tests.haystack_fixtures.models.served.planted_http import PlantedServer, good
+
+NEEDLE = Needle(
+    "code", "The gate code for the mill is 4829173.", "What is the gate code for the mill?", "4829173", key="the mill"
+)
+CONTEXT = "The harbour was quiet. " * 300 + NEEDLE.text + " A gull sat on the rail. " * 300
+QUESTION = "What is the gate code for the mill? Answer in a few words."
+
+
+def trial(
+    tokenizer: Tokenizer, template: str = "chat", system: str = "You are helpful.", needle: Needle = NEEDLE
+) -> Request:
+    messages = (Message("user", f"Read this.\n\n<document>\n{CONTEXT}\n</document>\n\n{QUESTION}"),)
+    messages = (Message("system", system), *messages) if system else messages
+    chat = template == "chat" and tokenizer.has_chat_template
+    text = tokenizer.render_chat(messages) if chat else raw_text(messages, "Answer:")
+    start = text.index(CONTEXT)
+    prompt = replace(make_prompt(tokenizer, text, messages), context=(start, start + len(CONTEXT)))
+    return Request(prompt, "chat" if template == "chat" else "raw", 16, needles=(needle,))
+
+
+def test_the_short_requests_are_the_trial_with_another_text(smol_tokenizer: Tokenizer) -> None:
+    request = trial(smol_tokenizer)
+    one, other = new_short_requests(request, smol_tokenizer)
+    for short in (one, other):
+        assert short.cell is None
+        assert short.prompt.tokens < 300
+        assert [message.role for message in short.prompt.messages] == ["system", "user"]
+        assert short.prompt.text == smol_tokenizer.render_chat(short.prompt.messages)
+        assert short.prompt.text.endswith(request.prompt.text[-40:])
+        assert "harbour" not in short.prompt.text
+        assert f"The gate code for the mill is {short.answer}." in short.prompt.text
+        assert len(short.answer) == 7
+    assert len({NEEDLE.answer, one.answer, other.answer}) == 3
+    pairs = zip(one.prompt.messages, other.prompt.messages, strict=True)
+    assert all(len(longer.content) > len(shorter.content) + 50 for shorter, longer in pairs)
+
+
+def test_of_a_conversation_the_short_requests_have_few_turns(smol_tokenizer: Tokenizer) -> None:
+    turns = [Message("user" if k % 2 else "assistant", f"Turn {k}. {CONTEXT}") for k in range(1, 201)]
+    messages = (Message("system", "You are helpful."), *turns, Message("user", QUESTION))
+    for template in ("chat", "raw"):
+        prompt = replace(make_prompt(smol_tokenizer, "...", messages), conversation=True)
+        request = Request(prompt, "chat" if template == "chat" else "raw", 16, needles=(NEEDLE,))
+        assert layout_of(request, smol_tokenizer) == (template, "system", "turns", "")
+        one, other = new_short_requests(request, smol_tokenizer)
+        assert [len(short.prompt.messages) for short in (one, other)] == [4, 8]
+        for short in (one, other):
+            assert short.prompt.tokens < 700
+            assert short.answer in short.prompt.text
+            assert QUESTION in short.prompt.messages[-1].content
+            assert "harbour" not in short.prompt.text
+        assert one.answer != other.answer
+
+
+def test_a_raw_prompts_end_stays_and_a_value_that_is_no_part_of_a_needle_is_put_behind_its_question(
+    smol_tokenizer: Tokenizer, mock_tokenizer: Tokenizer
+) -> None:
+    one, _ = new_short_requests(trial(mock_tokenizer, "raw"), mock_tokenizer)
+    assert one.prompt.text == raw_text(one.prompt.messages, "Answer:")
+    assert one.prompt.text.endswith("in a few words.\n\nAnswer:")
+    owls = Needle("owls", "Ada keeps three owls.", "How many owls does Ada keep?", "3")
+    one, _ = new_short_requests(trial(smol_tokenizer, needle=owls), smol_tokenizer)
+    assert f"How many owls does Ada keep? {one.answer}." in one.prompt.text
+
+
+def test_layouts(smol_tokenizer: Tokenizer) -> None:
+    assert layout_of(trial(smol_tokenizer), smol_tokenizer) == ("chat", "system", "user", "")
+    assert layout_of(trial(smol_tokenizer, system=""), smol_tokenizer) == ("chat", "user", "")
+    assert layout_of(trial(smol_tokenizer, "raw", ""), smol_tokenizer) == ("raw", "user", "Answer:")
+
+
+def calibrated(
+    request: Request, tokenizer: Tokenizer, count: Callable[[Request], int | None], cached: int = 0
+) -> Calibration:
+    """What is made of a server that counts so, and leaves `cached` tokens out of its count of the second request."""
+    shorts = new_short_requests(request, tokenizer)
+    responses = [Response(f"It is {short.answer}.", prompt_tokens=count(short)) for short in shorts]
+    if cached:
+        responses[1] = replace(responses[1], prompt_tokens=count(shorts[1]) - cached, cached_tokens=cached)
+    return calibrate([short.prompt.tokens for short in shorts], responses)
+
+
+@pytest.mark.parametrize(("constant", "cached"), [(0, 0), (1, 0), (-1, 0), (27, 0), (-30, 0), (3, 40)])
+def test_a_constant_difference_is_the_servers_template(smol_tokenizer: Tokenizer, constant: int, cached: int) -> None:
+    request = trial(smol_tokenizer)
+    found = calibrated(request, smol_tokenizer, lambda short: short.prompt.tokens + constant, cached)
+    assert found == Calibration("exact", constant)
+
+
+def test_a_constant_for_each_message_of_a_conversation() -> None:
+    ours, answers = [171, 473], [Response("", prompt_tokens=count) for count in (157, 443)]
+    found = calibrate(ours, answers, messages=(3, 7))
+    assert found == Calibration("exact", -2, message_tokens=-4)
+    assert found.of(200) == Calibration("exact", -2 - 4 * 200)
+    assert calibrate(ours, answers, messages=(3, 6)).status == "inconsistent"
+    assert calibrate(ours, answers).status == "inconsistent"
+
+
+def test_no_constant_no_counts_and_no_answers(smol_tokenizer: Tokenizer, mock_tokenizer: Tokenizer) -> None:
+    def without_system(short: Request) -> int:
+        return len(smol_tokenizer.encode(smol_tokenizer.render_chat(short.prompt.messages[1:])).ids)
+
+    dropped = calibrated(trial(smol_tokenizer), smol_tokenizer, without_system)
+    assert dropped.status == "inconsistent"
+    assert "no constant difference" in dropped.why
+    request = trial(mock_tokenizer, system="")
+    by_another = calibrated(request, mock_tokenizer, lambda short: len(smol_tokenizer.encode(short.prompt.text).ids))
+    assert by_another.status == "inconsistent"
+    assert calibrated(request, mock_tokenizer, lambda _short: None).status == "no_usage"
+    failed = calibrate([1, 2], [Response(error=ModelError("server", "boom"))])
+    assert (failed.status, failed.why) == ("failed", "a short request failed: boom")
+
+
+def test_an_answer_with_the_other_short_requests_value(smol_tokenizer: Tokenizer) -> None:
+    shorts, replays = new_short_requests(trial(smol_tokenizer), smol_tokenizer), Replays()
+    text = f"It is {shorts[0].answer}."
+    for short in shorts:
+        replays.ask(short)
+    responses = [Response(text, prompt_tokens=9, stale=replays.problem(short, text, "")) for short in shorts]
+    assert calibrate([9, 9], responses).status == "stale"
+
+
+ID = "chatcmpl-5f2c1e0a9b7d4c3e8f6a1b2c3d4e5f60"
+OTHER_ID = "chatcmpl-00000000000000000000000000000001"
+
+
+def asking_for(tokenizer: Tokenizer, value: str, more: str = "") -> Request:
+    text = f"The gate code for the mill is {value}. {more} What is the gate code for the mill?"
+    needle = Needle("code", f"The gate code for the mill is {value}.", "What is it?", value)
+    return Request(make_prompt(tokenizer, text), "raw", 16, needles=(needle,))
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "is_replay"),
+    [
+        ("4829173", "", True),
+        ("The code is 4,829,173.", "", True),
+        ("The code is ４８２９１７３。", "", True),
+        ("It is 4829173 or 12.", "", True),
+        ("7302911", "", False),
+        ("It is 7302911 and not 4829173.", "", False),
+        ("5555555", "", False),
+        ("14829173", "", False),
+        ("", "", False),
+        ("three, in 1921", "", False),  # values that can be guessed are no evidence
+        ("4829173", "The gate code for the barn is 4829173.", False),  # a distractor of this very prompt
+    ],
+)
+def test_another_requests_value_proves_a_replay(
+    mock_tokenizer: Tokenizer, text: str, more: str, is_replay: bool
+) -> None:
+    replays = Replays()
+    for value in ("4829173", "three", "1921"):
+        replays.ask(asking_for(mock_tokenizer, value))
+    mine = asking_for(mock_tokenizer, "7302911", more)
+    replays.ask(mine)
+    assert ("4829173" in replays.problem(mine, text, "")) == is_replay
+
+
+def test_an_id_that_comes_again_for_another_prompt_proves_it_where_ids_differ(mock_tokenizer: Tokenizer) -> None:
+    one = asking_for(mock_tokenizer, "4829173")
+    other = asking_for(mock_tokenizer, "4829173", "A longer text.")
+    replays = Replays()
+    for request, id_, differ, is_replay in (
+        (one, ID, False, False),
+        (other, ID, False, False),  # ids were not seen to differ
+        (one, ID, True, False),
+        (one, ID, True, False),  # the same prompt asked again
+        (other, OTHER_ID, True, False),
+        (other, ID, True, True),
+        (one, "chatcmpl-123", True, False),  # Ollama has 999 of them
+        (other, "chatcmpl-123", True, False),
+    ):
+        replays.ids_differ = differ
+        assert ("its id was given to another" in replays.problem(request, "4829173", id_)) == is_replay
+
+
+def test_which_ids_show_that_answers_have_their_own() -> None:
+    assert are_unique(ID, OTHER_ID)
+    assert are_unique("gen-1755700000-AbCdEfGhIjKlMnOpQrSt", "gen-1755700001-UvWxYzAbCdEfGhIjKlMn")
+    assert not any(are_unique(*pair) for pair in ((ID, ID), ("chatcmpl-12", "chatcmpl-13"), ("", "")))
+
+
+def test_replays_in_many_threads(mock_tokenizer: Tokenizer) -> None:
+    replays, requests = Replays(), [asking_for(mock_tokenizer, str(1_000_000 + i)) for i in range(40)]
+    problems: list[str] = []
+
+    def ask(index: int) -> None:
+        replays.ask(requests[index])
+        problems.append(replays.problem(requests[index], str(1_000_000 + index), f"{ID}{index}"))
+
+    threads = [threading.Thread(target=ask, args=(i,)) for i in range(40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == [""] * 40
+    assert replays.problem(requests[0], "1000039", "") != ""
+
+
+def test_counts_that_stop_growing_are_told() -> None:
+    growth = Growth(0.01)
+    counts = [(1000, 1010, 0), (2000, 2030, 0), (4000, 2048, 0), (8000, 2048, 0), (2010, 2029, 0), (8000, 60, 7950)]
+    problems = [growth.problem(ours, Response(prompt_tokens=n, cached_tokens=cached)) for ours, n, cached in counts]
+    # The first that was cut has nothing to be compared with; the last but one is hardly longer; then the cache counts.
+    assert [bool(problem) for problem in problems] == [False, False, False, True, False, False]
+    assert "2048 of one of about 4000" in problems[3]
+
+
+PREFIX = "The gate code for the mill is"
+
+
+@pytest.fixture
+def begun(chat: Callable[..., Request], smol_tokenizer: Tokenizer) -> Request:
+    """A request with the beginning of its answer."""
+    request = chat(smol_tokenizer, f"{NEEDLE.text} The sea was calm.\n{NEEDLE.question}", 8, needles=(NEEDLE,))
+    messages = (*request.prompt.messages, Message("assistant", PREFIX))
+    return replace(request, prompt=make_prompt(smol_tokenizer, request.prompt.text + PREFIX, messages))
+
+
+def connected(url: str, tokenizer: Tokenizer, **args: str) -> ServedModel:
+    connection = ServerOptions(url, "SOME_KEY", timeout_s=60)
+    return ServedModel(transport_of("openai", "m", args, connection), tokenizer, connection)
+
+
+def test_servers_are_told_to_go_on_with_a_started_answer(
+    planted: PlantedServer, begun: Request, chat: Callable[..., Request], smol_tokenizer: Tokenizer
+) -> None:
+    planted.plant(good(), good())
+    model = connected(planted.url, smol_tokenizer)
+    model.respond(begun)
+    model.respond(chat(smol_tokenizer, NEEDLE.question))
+    first, second = planted.requests
+    assert first["messages"][-1] == {"role": "assistant", "content": PREFIX}
+    assert (first["continue_final_message"], first["add_generation_prompt"]) == (True, False)
+    assert not {"continue_final_message", "add_generation_prompt"} & second.keys()
+
+
+@pytest.mark.parametrize("url", ["https://api.openai.com/v1", "azure"])
+def test_those_that_cannot_are_not_asked(
+    url: str, planted: PlantedServer, begun: Request, smol_tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_KEY", "k")
+    args = {"azure_api_version": "2026-01-01"} if url == "azure" else {}
+    error = connected(planted.url if url == "azure" else url, smol_tokenizer, **args).respond(begun).error
+    assert error is not None
+    assert (error.kind, error.fatal, planted.requests) == ("client", True, [])
+    assert error.message.endswith("give --answer-prefix false")
+
+
+def test_the_short_requests_have_no_started_answer(begun: Request, smol_tokenizer: Tokenizer) -> None:
+    """What closing it adds, in place of going on, is then no constant of the template."""
+    assert starts_answer(begun)
+    assert not any(map(starts_answer, new_short_requests(begun, smol_tokenizer)))
+    forms = replace(begun.prompt.forms, messages=begun.prompt.messages[:-1])
+    plain = replace(begun, prompt=replace(begun.prompt, forms=forms))
+    assert layout_of(begun, smol_tokenizer) == layout_of(plain, smol_tokenizer)
+
+
+def test_a_real_server_goes_on(llama_server: str, smol: Model, begun: Request, smol_tokenizer: Tokenizer) -> None:
+    served = connected(llama_server, smol_tokenizer)
+    response, local = served.respond(replace(begun, cell=Cell("ruler_vt", 100, None, "hops4"))), smol.respond(begun)
+    assert response.error is None
+    for text in (response.text, local.text):
+        assert text.lstrip().startswith(NEEDLE.answer)
+    check = check_answer(begun.prompt.tokens, (), response)
+    assert check.invalid == ()
+    assert "template_difference" not in check.flags
