@@ -116,7 +116,8 @@ def loopback(say: Callable[[Asked], Said] = honest, latency_s: tuple[float, floa
         asked = Asked(prompt, request.headers, body, request.path)
         key = sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()
         with state.changed:
-            state.asked[key] += asked.is_trial
+            if asked.is_trial:
+                state.asked[key] += 1
             state.in_flight += 1
             state.most_in_flight = max(state.most_in_flight, state.in_flight)
             state.requests.append(asked)
@@ -132,7 +133,8 @@ def loopback(say: Callable[[Asked], Said] = honest, latency_s: tuple[float, floa
 
         def sent() -> None:
             with state.changed:
-                state.answered[key] += asked.is_trial
+                if asked.is_trial:
+                    state.answered[key] += 1
 
         return HttpAnswer(said.raw, said.status, said.kind, said.headers, sent=sent)
 

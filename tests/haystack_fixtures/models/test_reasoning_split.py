@@ -29,13 +29,10 @@ def test_split(text: str, prompt: str, answer: str, reasoning: str) -> None:
     assert part_reasoning(text, prompt)[:2] == (answer, reasoning)
 
 
+NAMES = ("think", "thinking", "thought", "reasoning", "seed:think")
 MARKS = [
-    ("<think>", "</think>"),
+    *((f"<{name}>", f"</{name}>") for name in NAMES),
     ("<Think>", "</THINK>"),
-    ("<thinking>", "</thinking>"),
-    ("<thought>", "</thought>"),
-    ("<reasoning>", "</reasoning>"),
-    ("<seed:think>", "</seed:think>"),
     ("[THINK]", "[/THINK]"),
     ("◁think▷", "◁/think▷"),
     ("<|begin_of_thought|>", "<|end_of_thought|>"),
@@ -55,23 +52,27 @@ def test_every_pair_of_marks(opening: str, closing: str) -> None:
     assert part_reasoning(f"{opening}\nIs it 42?") == ("", "Is it 42?", True)
 
 
-@pytest.mark.parametrize("closing", [closing for _, closing in MARKS[:11]])
-def test_a_block_that_the_template_opened(closing: str) -> None:
-    assert part_reasoning(f"Is it 42?\n{closing}\n\nParis.") == ("Paris.", "Is it 42?", False)
+def test_marks_without_their_other_half() -> None:
+    for _, closing in MARKS[:11]:  # the template has opened the block
+        assert part_reasoning(f"Is it 42?\n{closing}\n\nParis.") == ("Paris.", "Is it 42?", False)
+    long = part_reasoning("<think>a</think>" * 100_000 + "Paris")  # in linear time
+    assert (long.answer, len(long.reasoning)) == ("Paris", 199_999)
 
 
-def test_channels() -> None:
-    said = "<|channel|>commentary to=none<|message|>A plan.<|end|><|channel|>final <|message|>Paris.<|return|>"
-    assert part_reasoning(said) == ("Paris.", "A plan.", False)
-    assert part_reasoning("<|channel|>final<|message|>Paris.") == ("Paris.", "", False)
-    assert part_reasoning("<|channel|>analysis") == ("", "", True)
-
-
-def test_channels_whose_special_tokens_the_server_dropped() -> None:
-    assert part_reasoning("analysisWe need the code. 42?assistantfinalParis.") == (
-        "Paris.",
-        "We need the code. 42?",
-        False,
-    )
-    assert part_reasoning("analysisWe need the code.") == ("", "We need the code.", True)
-    assert part_reasoning("analysis of the text gives 42") == ("analysis of the text gives 42", "", False)
+@pytest.mark.parametrize(
+    ("text", "parted"),
+    [
+        (
+            "<|channel|>commentary to=none<|message|>A plan.<|end|><|channel|>final <|message|>Paris.<|return|>",
+            ("Paris.", "A plan.", False),
+        ),
+        ("<|channel|>final<|message|>Paris.", ("Paris.", "", False)),
+        ("<|channel|>analysis", ("", "", True)),
+        # Servers drop special tokens.
+        ("analysisWe need it. 42?assistantfinalParis.", ("Paris.", "We need it. 42?", False)),
+        ("analysisWe need the code.", ("", "We need the code.", True)),
+        ("analysis of the text gives 42", ("analysis of the text gives 42", "", False)),
+    ],
+)
+def test_channels(text: str, parted: tuple[str, str, bool]) -> None:
+    assert part_reasoning(text) == parted

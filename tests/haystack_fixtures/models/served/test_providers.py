@@ -17,7 +17,7 @@ from needlework.models.served.connection import ServerOptions, served_options
 from needlework.models.served.model import ServedModel, check_served, transport_of
 from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.conftest import make_prompt
-from tests.native_servers import Native, Question, Reply, native_server, right
+from tests.native_servers import Native, Reply, native_server, right
 
 BOTH = pytest.mark.parametrize("kind", ["anthropic", "google"])
 NEEDLE = Needle("code", "The door code for Hartsmoor is 4711023.", "What is the door code for Hartsmoor?", "4711023")
@@ -76,33 +76,23 @@ def test_an_answer_with_its_counts_and_who_gave_it(kind: str, mock_tokenizer: To
     assert server.asked[-1].text.startswith("Be short.")
 
 
-@BOTH
 @pytest.mark.parametrize(
-    ("reply", "finish", "text"),
+    ("kind", "reply", "finish"),
     [
-        (Reply("It is", stop="length"), "length", "It is"),
-        (Reply("I cannot", stop="refused"), "content_filter", "I cannot"),
-        (Reply("It is 4711023.", thinking="Let me see."), "stop", "It is 4711023."),
-        (Reply(thinking="Let me see, it is"), "unfinished", ""),
+        *((kind, Reply("It is 4711023.", thinking="Let me see."), "stop") for kind in ("anthropic", "google")),
+        *((kind, Reply(thinking="Let me see, it is"), "unfinished") for kind in ("anthropic", "google")),
+        ("anthropic", Reply("It is", stop="max_tokens"), "length"),
+        ("anthropic", Reply("It is", stop="model_context_window_exceeded"), "length"),
+        ("anthropic", Reply("I cannot", stop="refusal"), "content_filter"),
+        ("google", Reply("It is", stop="MAX_TOKENS"), "length"),
+        ("google", Reply("I cannot", stop="SAFETY"), "content_filter"),
+        ("google", Reply(blocked="PROHIBITED_CONTENT"), "content_filter"),
     ],
 )
-def test_how_an_answer_ended(kind: str, mock_tokenizer: Tokenizer, reply: Reply, finish: str, text: str) -> None:
-    words = {
-        "anthropic": {"length": "max_tokens", "refused": "refusal"},
-        "google": {"length": "MAX_TOKENS", "refused": "SAFETY"},
-    }
-    response = answer(kind, mock_tokenizer, replace(reply, stop=words[kind].get(reply.stop, "")))
-    assert (response.finish_reason, response.text, response.reasoning) == (finish, text, reply.thinking)
-
-
-def test_the_window_was_full_while_claude_answered(mock_tokenizer: Tokenizer) -> None:
-    reply = Reply("It is", stop="model_context_window_exceeded")
-    assert answer("anthropic", mock_tokenizer, reply).finish_reason == "length"
-
-
-def test_a_prompt_that_gemini_blocks(mock_tokenizer: Tokenizer) -> None:
-    response = answer("google", mock_tokenizer, Reply(blocked="PROHIBITED_CONTENT"))
-    assert (response.finish_reason, response.error) == ("content_filter", None)
+def test_how_an_answer_ended(kind: str, mock_tokenizer: Tokenizer, reply: Reply, finish: str) -> None:
+    response = answer(kind, mock_tokenizer, reply)
+    assert (response.finish_reason, response.text, response.reasoning) == (finish, reply.text, reply.thinking)
+    assert response.error is None
 
 
 @BOTH
@@ -114,43 +104,34 @@ def test_cached_tokens_count_and_are_told(kind: str, mock_tokenizer: Tokenizer) 
     assert abs((response.prompt_tokens or 0) - expected) <= 1
 
 
-@BOTH
-def test_refusals_are_waited_out(kind: str, mock_tokenizer: Tokenizer) -> None:
-    refused: list[int] = []
+BUSY = {"error": {"message": "busy", "details": [{"retryDelay": "0.01s"}]}}
+BROKEN = Reply(broken={"type": "overloaded_error", "message": "Overloaded"})
 
-    def say(question: Question) -> Reply:
-        if CONTEXT in question.text and len(refused) < 2:
-            refused.append(429 if kind == "google" or not refused else 529)
-            error = {"error": {"message": "busy", "details": [{"retryDelay": "0.01s"}]}}
-            return Reply(
-                status=refused[-1], error=error, headers={"retry-after": "0.01"} if kind == "anthropic" else {}
-            )
-        return right(question)
 
-    with model(kind, mock_tokenizer, say) as (made, _):
+@pytest.mark.parametrize(
+    ("kind", "faults", "retries"),
+    [
+        ("anthropic", [Reply(status=status, error=BUSY, headers={"retry-after": "0.01"}) for status in (429, 529)], 0),
+        ("google", [Reply(status=429, error=BUSY)] * 2, 0),
+        ("anthropic", [BROKEN, BROKEN], 0),  # a refusal inside the stream
+        *((kind, [Reply("The co", cut=True)], 1) for kind in ("anthropic", "google")),
+    ],
+)
+def test_what_fails_in_passing_is_asked_again(
+    kind: str, faults: list[Reply], retries: int, mock_tokenizer: Tokenizer
+) -> None:
+    left = iter(faults)
+    say = lambda question: next(left, right(question)) if CONTEXT in question.text else right(question)  # noqa: E731
+    with model(kind, mock_tokenizer, say, retries=retries) as (made, _):
         response = made.respond(asked(mock_tokenizer))
-    assert (response.text, response.attempts) == ("The code is 4711023.", 3)
+    assert (response.text, response.attempts, response.error) == ("The code is 4711023.", len(faults) + 1, None)
 
 
-@BOTH
-def test_an_answer_that_breaks_off_is_asked_for_again(kind: str, mock_tokenizer: Tokenizer) -> None:
-    first = iter([Reply("The co", cut=True)])
-    say = lambda question: next(first, right(question)) if CONTEXT in question.text else right(question)  # noqa: E731
-    with model(kind, mock_tokenizer, say, retries=1) as (made, _):
-        response = made.respond(asked(mock_tokenizer))
-    assert (response.text, response.attempts, response.error) == ("The code is 4711023.", 2, None)
-
-
-def test_a_fault_inside_claudes_stream(mock_tokenizer: Tokenizer) -> None:
-    overloaded = Reply(broken={"type": "overloaded_error", "message": "Overloaded"})
-    faults = iter([overloaded, overloaded])
-    say = lambda question: next(faults, right(question)) if CONTEXT in question.text else right(question)  # noqa: E731
-    with model("anthropic", mock_tokenizer, say) as (made, _):
-        assert made.respond(asked(mock_tokenizer)).attempts == 3
+def test_a_prompt_that_is_too_long_is_told_inside_claudes_stream(mock_tokenizer: Tokenizer) -> None:
     invalid = Reply(broken={"type": "invalid_request_error", "message": "prompt is too long: 9 tokens > 8 maximum"})
-    found = answer("anthropic", mock_tokenizer, invalid).error
-    assert found is not None
-    assert found.too_long
+    error = answer("anthropic", mock_tokenizer, invalid).error
+    assert error is not None
+    assert error.too_long
 
 
 @BOTH
@@ -222,6 +203,13 @@ def test_the_key_is_the_environments_and_is_shown_nowhere(
     assert key not in shown
 
 
+def test_gemini_is_greedy_unless_told_otherwise() -> None:
+    temperatures = [served_options(args, kind).temperature for args, kind in (
+        ({}, "google"), ({"temperature": "none"}, "google"), ({}, "anthropic"),
+    )]  # fmt: skip
+    assert temperatures == [0.0, None, None]
+
+
 @pytest.mark.parametrize(
     ("kind", "args", "words"),
     [
@@ -240,12 +228,6 @@ def test_wrong_arguments_and_missing_keys_are_one_line(
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(InputError, match=words.replace("(", r"\(")):
         check_served(kind, args, ServerOptions())
-
-
-def test_gemini_is_greedy_unless_told_otherwise() -> None:
-    assert served_options({}, "google").temperature == 0.0
-    assert served_options({"temperature": "none"}, "google").temperature is None
-    assert served_options({}, "anthropic").temperature is None
 
 
 @BOTH

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
-from needlework.models.model import Request
+from needlework.models.model import Calibration, Request
 from needlework.models.served.batch import (
     AnswerFiles,
     BatchLine,
@@ -32,9 +32,9 @@ CELL = Cell("niah", 400, 50.0, "code")
 NEEDLE = Needle("code", "The door code is 4711023.", "What is the door code?", "4711023")
 
 
-def body_of(said: str = "It is 4711023.", tokens: int | None = None, **more: Any) -> dict[str, Any]:
+def body_of(text: str = "It is 4711023.", tokens: int | None = None, **more: Any) -> dict[str, Any]:
     usage = {} if tokens is None else {"usage": {"prompt_tokens": tokens, "completion_tokens": 5}}
-    message = {"role": "assistant", "content": said}
+    message = {"role": "assistant", "content": text}
     return {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "model": "m", **usage, **more}
 
 
@@ -64,38 +64,28 @@ def model(tokenizer: Tokenizer, files: AnswerFiles | None, **options: Any) -> Se
     return ServedModel(transport(tokenizer, files, **options), tokenizer, ServerOptions(batch=True))
 
 
-def test_a_line_is_a_request_in_the_batch_format(request_: Request) -> None:
-    line = request_line("gpt-x", ServedOptions(seed=3), request_)
-    told = json.loads(line.text)
-    assert list(told) == ["custom_id", "method", "url", "body"]
-    assert (told["method"], told["url"]) == ("POST", "/v1/chat/completions")
-    assert told["custom_id"].startswith(f"{cell_id(CELL)}-")
-    assert len(told["custom_id"]) <= 64
-    assert told["body"] == {
+def test_a_line_is_a_request_whose_id_knows_the_whole_of_it(
+    smol_tokenizer: Tokenizer, chat: Ask, request_: Request
+) -> None:
+    options = ServedOptions(seed=3)
+    line = request_line("gpt-x", options, request_)
+    row = json.loads(line.text)
+    assert list(row) == ["custom_id", "method", "url", "body"]
+    assert (row["method"], row["url"]) == ("POST", "/v1/chat/completions")
+    assert row["custom_id"].startswith(f"{cell_id(CELL)}-")
+    assert len(row["custom_id"]) <= 64
+    assert row["body"] == {
         "model": "gpt-x",
         "messages": [{"role": "user", "content": f"{NEEDLE.text} {NEEDLE.question}"}],
         "temperature": 0.0,
         "seed": 3,
         "max_completion_tokens": 16,
     }
-
-
-def test_the_id_knows_the_whole_request(smol_tokenizer: Tokenizer, chat: Ask, request_: Request) -> None:
     other = chat(smol_tokenizer, "Another prompt", cell=CELL)
-    options = ServedOptions()
-    ids = {
-        request_line("m", options, request_).id,
-        request_line("n", options, request_).id,
-        request_line("m", ServedOptions(temperature=1.0), request_).id,
-        request_line("m", options, other).id,
-    }
-    assert len(ids) == 4
-    assert request_line("m", options, request_).id in ids
-
-
-def test_azure_has_an_endpoint_of_its_own(request_: Request) -> None:
-    line = request_line("d", ServedOptions(azure_api_version="2024-10-21"), request_)
-    assert line.url == "/chat/completions"
+    asked = [("n", options, request_), ("gpt-x", ServedOptions(temperature=1.0), request_), ("gpt-x", options, other)]
+    assert len({line.id, *(request_line(*each).id for each in asked)}) == 4
+    assert request_line("gpt-x", options, request_).id == line.id
+    assert request_line("d", ServedOptions(azure_api_version="2024-10-21"), request_).url == "/chat/completions"
 
 
 def test_a_layout_is_calibrated_once(smol_tokenizer: Tokenizer, request_: Request) -> None:
@@ -120,23 +110,17 @@ def test_files_keep_to_the_limits_and_lose_nothing(
     assert sorted(path.parent.iterdir()) == sorted(files.files)
 
 
-def test_another_model_or_endpoint_begins_another_file(tmp_path: Path) -> None:
-    files = RequestFiles(tmp_path / "r.jsonl", 9, 999)
+def test_another_model_or_endpoint_begins_another_file_and_no_file_is_written_over(tmp_path: Path) -> None:
+    files = RequestFiles(tmp_path / "r.jsonl", 9, 10)
     for model_name, url in [("a", "/x"), ("a", "/x"), ("b", "/x"), ("b", "/y")]:
         files.write(BatchLine("i", url, "{}"), model_name)
     files.close()
     assert [path.name for path in files.files] == ["r.jsonl", "r-2.jsonl", "r-3.jsonl"]
-
-
-def test_files_that_are_there_are_not_written_over(tmp_path: Path) -> None:
-    (tmp_path / "r-2.jsonl").write_text("")
+    (tmp_path / "r.jsonl").unlink()
     with pytest.raises(InputError, match="is there already"):
         RequestFiles(tmp_path / "r.jsonl", 9, 999)
-
-
-def test_a_request_that_no_file_may_hold(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="raise --batch-limits"):
-        RequestFiles(tmp_path / "r.jsonl", 9, 10).write(BatchLine("i", "/x", "x" * 10), "m")
+        files.write(BatchLine("i", "/x", "x" * 10), "m")
 
 
 @given(order=st.permutations(range(3)))
@@ -145,23 +129,17 @@ def test_a_whole_answer_counts_before_a_fault_in_any_order(
 ) -> None:
     lines = [failed("a-1", "batch_expired", "late"), answered("a-1", body_of()), answered("a-1", {"error": {}}, 500)]
     files = answers(tmp_path_factory.mktemp("b") / "o.jsonl", *(lines[number] for number in order))
-    found = files.get("a-1")
-    assert found is not None
-    assert found.whole
+    assert (answer := files.get("a-1")) is not None
+    assert answer.whole
     assert (files.repeated, files.contradicted) == ({"a-1"}, set())
 
 
-def test_two_different_answers_are_told_and_the_first_counts(tmp_path: Path) -> None:
-    files = answers(tmp_path / "o.jsonl", answered("a-1", body_of("one")), answered("a-1", body_of("two")))
-    found = files.get("a-1")
-    assert found is not None
-    assert found.body["choices"][0]["message"]["content"] == "one"
-    assert files.contradicted == {"a-1"}
-
-
-def test_lines_that_are_none_and_ids_of_others(tmp_path: Path) -> None:
-    files = answers(tmp_path / "o.jsonl", answered("a-1", body_of()), '{"response": 1}', "{torn", answered("b-1", {}))
-    assert (files.lines, files.spoilt) == (4, 2)
+def test_two_answers_lines_that_are_none_and_ids_of_others(tmp_path: Path) -> None:
+    two = [answered("a-1", body_of("one")), answered("a-1", body_of("two"))]
+    files = answers(tmp_path / "o.jsonl", *two, '{"response": 1}', "{torn", answered("b-1", {}))
+    assert (answer := files.get("a-1")) is not None
+    assert answer.body["choices"][0]["message"]["content"] == "one"
+    assert (files.contradicted, files.lines, files.spoilt) == ({"a-1"}, 5, 2)
     assert files.unknown({"a"}) == ["b-1"]
     assert (files.has_cell("a"), files.has_cell("c")) == (True, False)
 
@@ -175,47 +153,33 @@ def test_lines_that_are_none_and_ids_of_others(tmp_path: Path) -> None:
     ],
 )
 def test_other_files_are_refused(tmp_path: Path, text: str, why: str) -> None:
-    (tmp_path / "o.jsonl").write_text(text)
+    (tmp_path / "e.jsonl").write_text(text)
     with pytest.raises(InputError, match=why):
-        AnswerFiles([str(tmp_path / "o.jsonl")])
-
-
-def test_an_empty_error_file_beside_answers_is_usual(tmp_path: Path) -> None:
-    (tmp_path / "e.jsonl").write_text("")
-    (tmp_path / "o.jsonl").write_text(answered("a-1", body_of()))
-    assert AnswerFiles([str(tmp_path / "e.jsonl"), str(tmp_path / "o.jsonl")]).lines == 1
-
-
-def both(tokenizer: Tokenizer, request: Request, offset: int = 0) -> list[str]:
-    """Answers to the two short requests, by a service that counts so many tokens more."""
-    lines = list(transport(tokenizer).lines(request))[:2]
-    counts = [found[2] for line in lines if (found := calibration_of(line.id))]
-    return [answered(line.id, body_of("OK.", count + offset)) for line, count in zip(lines, counts, strict=True)]
+        AnswerFiles([str(tmp_path / "e.jsonl")])
+    if not text:  # an empty error file beside answers is usual
+        (tmp_path / "o.jsonl").write_text(answered("a-1", body_of()))
+        assert AnswerFiles([str(tmp_path / "e.jsonl"), str(tmp_path / "o.jsonl")]).lines == 1
 
 
 def test_an_answer_is_checked_as_a_servers_is(tmp_path: Path, smol_tokenizer: Tokenizer, request_: Request) -> None:
+    shorts = [line.id for line in transport(smol_tokenizer).lines(request_)][:2]
+    lines = [answered(short, body_of("OK.", calibration_of(short)[2] + 7)) for short in shorts]
+    tokens = request_.prompt.tokens + 7
     custom_id = request_line("m", ServedOptions(), request_).id
-    told = answered(custom_id, body_of(tokens=request_.prompt.tokens + 7, system_fingerprint="fp"))
-    files = answers(tmp_path / "o.jsonl", *both(smol_tokenizer, request_, 7), told)
-    response = model(smol_tokenizer, files).respond(request_)
-    assert (response.text, response.finish_reason) == ("It is 4711023.", "stop")
-    assert response.calibration is not None
-    assert (response.calibration.status, response.calibration.template_tokens) == ("exact", 7)
-    assert (response.prompt_tokens, response.fingerprint, response.latency_s) == (
-        request_.prompt.tokens + 7,
-        "fp",
-        None,
+    lines.append(answered(custom_id, body_of(tokens=tokens, system_fingerprint="fp")))
+    response = model(smol_tokenizer, answers(tmp_path / "o.jsonl", *lines)).respond(request_)
+    assert (response.text, response.finish_reason, response.latency_s) == ("It is 4711023.", "stop", None)
+    assert (response.prompt_tokens, response.fingerprint) == (tokens, "fp")
+    assert response.calibration == Calibration("exact", 7)
+    alone = model(smol_tokenizer, answers(tmp_path / "p.jsonl", lines[2])).respond(request_).calibration
+    assert alone is not None
+    assert (alone.status, alone.why) == (
+        "failed",
+        "a short request failed: the files of --batch-in have no answers to the two short requests",
     )
 
 
-def test_without_the_short_requests_nothing_is_known_of_the_template(
-    tmp_path: Path, smol_tokenizer: Tokenizer, request_: Request
-) -> None:
-    custom_id = request_line("m", ServedOptions(), request_).id
-    response = model(smol_tokenizer, answers(tmp_path / "o", answered(custom_id, body_of()))).respond(request_)
-    assert response.calibration is not None
-    assert response.calibration.status == "failed"
-    assert "no answers to the two short requests" in response.calibration.why
+TOO_LONG = {"error": {"message": "maximum context length is 8192 tokens"}}
 
 
 @pytest.mark.parametrize(
@@ -227,6 +191,7 @@ def test_without_the_short_requests_nothing_is_known_of_the_template(
         (answered("ID", {"choices": []}), "protocol", "no choices"),
         (answered("ID", None, 401), "client", "refuses the key"),
         (answered("OTHER", body_of()), "client", "no line of --batch-in answers this request"),
+        (answered("ID", TOO_LONG, 400), "client", "context too long"),
     ],
 )
 def test_faults_are_errors_of_their_cell_alone(
@@ -235,20 +200,16 @@ def test_faults_are_errors_of_their_cell_alone(
     files = answers(tmp_path / "o", line.replace("ID", request_line("m", ServedOptions(), request_).id))
     error = model(smol_tokenizer, files).respond(request_).error
     assert error is not None
-    assert (error.kind, error.fatal) == (kind, False)
+    assert (error.kind, error.fatal, error.too_long) == (kind, False, "too long" in words)
     assert words in error.message
+    if error.too_long:
+        fits = model(smol_tokenizer, files, window=4000).respond(request_).error
+        assert fits is not None
+        assert (fits.too_long, fits.kind) == (False, "server")
 
 
-def test_too_long_filtered_and_swapped(tmp_path: Path, smol_tokenizer: Tokenizer, request_: Request) -> None:
+def test_filtered_and_swapped(tmp_path: Path, smol_tokenizer: Tokenizer, request_: Request) -> None:
     custom_id = request_line("m", ServedOptions(), request_).id
-    too_long = answered(custom_id, {"error": {"message": "maximum context length is 8192 tokens"}}, 400)
-    asked = model(smol_tokenizer, answers(tmp_path / "1", too_long))
-    error = asked.respond(request_).error
-    assert error is not None
-    assert error.too_long
-    fits = model(smol_tokenizer, answers(tmp_path / "2", too_long), window=4000).respond(request_).error
-    assert fits is not None
-    assert (fits.too_long, fits.kind) == (False, "server")
     filtered = answered(custom_id, {"error": {"code": "content_filter", "message": "no"}}, 400)
     assert model(smol_tokenizer, answers(tmp_path / "3", filtered)).respond(request_).finish_reason == "content_filter"
     other = model(smol_tokenizer, answers(tmp_path / "4", answered(custom_id, body_of() | {"model": "tiny"})))

@@ -1,18 +1,20 @@
-"""The same thing under each server's name for it."""
+"""Replies of servers: the same thing under each server's name for it, streams, and answers that are too long."""
 
 from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from needlework.models.model import Response
+from needlework.models.model import Request, Response
 from needlework.models.served.errors import DroppedError, MalformedError
-from needlework.models.served.reply import Events, read_body
+from needlework.models.served.reply import Events, checked_by_budget, read_body
 from needlework.models.served.reply_fields import finish_of, gave_up, text_and_reasoning, token_counts
+from needlework.models.tokenizers.tokenizer import Tokenizer
 
 MESSAGES: list[tuple[dict[str, Any], str, str]] = [
     ({"content": "Paris"}, "Paris", ""),
@@ -53,12 +55,9 @@ MESSAGES: list[tuple[dict[str, Any], str, str]] = [
 @pytest.mark.parametrize(("message", "text", "thought"), MESSAGES)
 def test_answer_and_reasoning(message: dict[str, Any], text: str, thought: str) -> None:
     assert text_and_reasoning({"message": message}) == (text, thought)
-    assert text_and_reasoning({"delta": message}) == (text, thought)
-
-
-def test_a_streams_last_event_may_repeat_the_message() -> None:
-    assert text_and_reasoning({"delta": {}, "message": {"content": "Paris"}}) == ("", "")
-    assert text_and_reasoning({"text": "Paris"}) == ("Paris", "")
+    assert text_and_reasoning({"delta": message, "message": {"content": "of a last event"}}) == (text, thought)
+    if not thought:
+        assert text_and_reasoning({"text": text}) == (text, "")
 
 
 @pytest.mark.parametrize(
@@ -110,9 +109,7 @@ def test_finish_reasons(word: Any, meaning: str) -> None:
 
 
 def test_a_server_that_gave_up_is_asked_again() -> None:
-    assert gave_up("abort")
-    assert gave_up("insufficient_system_resource")
-    assert not gave_up("stop")
+    assert [gave_up(word) for word in ("abort", "insufficient_system_resource", "stop")] == [True, True, False]
     body = {"choices": [{"finish_reason": "abort", "message": {"content": "The code is"}}]}
     with pytest.raises(DroppedError, match="gave up"):
         read_body(json.dumps(body).encode(), "")
@@ -158,13 +155,15 @@ def test_the_first_token_has_a_time_where_it_came_before_the_last(chunks: list[l
     assert (reading.reply().ttft_s is not None) == known
 
 
-def test_of_several_answers_the_first_is_taken() -> None:
+def test_of_several_answers_the_first_by_index_is_taken() -> None:
     reply = stream(
-        {"index": 0, "delta": {"content": "Par"}},
         {"index": 1, "delta": {"content": "Rome"}},
-        {"index": 0, "delta": {"content": "is"}, "finish_reason": "stop"},
+        {"index": 0, "delta": {"content": "Par"}},
+        {"index": 0, "delta": {"content": "is \u2028 ok"}, "finish_reason": "length"},
     )
-    assert reply.text == "Paris"
+    assert (reply.text, reply.finish_reason) == ("Paris \u2028 ok", "length")
+    whole = [{"index": i, "finish_reason": "stop", "message": {"content": text}} for i, text in ((1, "L"), (0, "P"))]
+    assert read_body(json.dumps({"choices": whole}).encode(), "").text == "P"
 
 
 def test_reasoning_that_the_server_has_parted_already() -> None:
@@ -183,8 +182,22 @@ def test_reasoning_that_the_server_has_parted_already() -> None:
 def test_bodies_that_no_reader_survives(body: bytes) -> None:
     with pytest.raises(MalformedError):
         read_body(body, "")
+    with pytest.raises(MalformedError):
+        Events("", 0.0).take(b"data: " + body + b"\n\ndata: [DONE]\n\n")
 
 
-def test_an_event_that_is_no_utf8() -> None:
-    with pytest.raises(MalformedError, match="UTF-8"):
-        Events("", 0.0).take(b'data: {"choices": [{"delta": {"content": "\xe7\xba"}}]}\n\ndata: [DONE]\n\n')
+@pytest.mark.parametrize(
+    ("text", "reasoning", "left", "over"),
+    [
+        ("Paris", "", 5, False),
+        ("one two three " * 40, "", 560, True),
+        ("Paris", "one two three " * 40, 5, True),
+        ("Paris. " * 2_000_000, "", 32 * (64 + 16), True),  # of one that never ends the beginning is left
+    ],
+)
+def test_answers_that_are_longer_than_they_may_be(
+    chat: Callable[..., Request], mock_tokenizer: Tokenizer, text: str, reasoning: str, left: int, over: bool
+) -> None:
+    reply = Response(text, reasoning, "stop", completion_tokens=8)
+    checked = checked_by_budget(reply, chat(mock_tokenizer, "What?", 64), mock_tokenizer)
+    assert (len(checked.text), "over_budget" in checked.flags) == (left, over)
