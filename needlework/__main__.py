@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
-from functools import partial
 from importlib import import_module, metadata
 from io import TextIOWrapper
 
@@ -46,13 +45,6 @@ COMMANDS = {
         "pages for people: rate, annotate, review, on this machine alone",
     ),
     "status": ("needlework.results.merge.status", "how far a run and each of its shards are"),
-}
-# What a command is handed that asks a model or builds prompts: `results` does neither. (argument, module, function)
-_JUDGE = ("open_judge", "needlework.models.judge", "judge_for_command")
-HANDED = {
-    "judge": _JUDGE,
-    "questions": _JUDGE,
-    "serve": ("open_rebuild", "needlework.results.prompt", "PromptsOfRuns"),
 }
 
 # Scripts of L-Eval's README, and the command that does the same here.
@@ -104,11 +96,7 @@ def _run(argv: Sequence[str] | None) -> int:
             hint = f"L-Eval's script of that name is `needlework {script}` here (docs/leval.md)"
         print(f"needlework: there is no command {words[0]!r}; {hint}", file=sys.stderr)
         return 2
-    run = import_module(COMMANDS[words[0]][0]).main
-    if words[0] in HANDED:
-        argument, module, function = HANDED[words[0]]
-        run = partial(run, **{argument: getattr(import_module(module), function)})
-    code: int = run(words[1:])
+    code: int = import_module(COMMANDS[words[0]][0]).main(words[1:])
     return code
 
 

@@ -6,7 +6,7 @@ The model judges answers or writes questions. How it is reached is the caller's 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -14,10 +14,13 @@ from hashlib import sha256
 from pathlib import Path
 from threading import Event, Lock
 from time import monotonic
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from needlework.core.errors import InputError, printable
 from needlework.results.records.journal import Journal
+
+if TYPE_CHECKING:
+    from needlework.models.judge import CommandJudge
 
 FIRST_S, EVERY_S = 10.0, 30.0  # until the first line about progress, and between two
 _FRUITLESS = 10  # questions without a reply, and none with one: the rest will have none either
@@ -25,48 +28,6 @@ _BEGINNING = b'{"key":"'
 _OPTION = "--replies"
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 _Value = TypeVar("_Value")
-
-
-class JudgeModel(Protocol):
-    """A model that answers questions."""
-
-    @property
-    def identity(self) -> Mapping[str, Any]: ...  # everything that can change its replies
-
-    @property
-    def at_once(self) -> int: ...  # threads that may ask it
-
-    @property
-    def option(self) -> str: ...  # the option that named it
-
-    @property
-    def tell(self) -> Callable[[str], object]: ...  # prints a line about progress
-
-    def ask(self, system: str, user: str) -> str:
-        """The reply. Raises `InputError` when no further question will have one either."""
-        ...
-
-    def shortened(self, text: str, around: str) -> str:
-        """The beginning of a text that fits the window together with the words around it and a reply."""
-        ...
-
-    def close(self) -> None: ...
-
-
-class OpenJudge(Protocol):
-    """Opens a model. Raises `InputError`."""
-
-    def __call__(
-        self,
-        spec: str,
-        *,
-        base_url: str | None,
-        api_key_env: str,
-        concurrency: int,
-        reply_budget: int,
-        model_args: Sequence[str] = (),
-        option: str = "--judge",
-    ) -> JudgeModel: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +67,7 @@ class AskedReplies:
 
 
 def question_to(
-    model: JudgeModel, system: str, user: str, about: Mapping[str, Any] | None = None, order: int = 0
+    model: CommandJudge, system: str, user: str, about: Mapping[str, Any] | None = None, order: int = 0
 ) -> JudgeQuestion:
     """Make a question to a model. `order`: tells two questions of the same words apart."""
     key = sha256(_encode([dict(model.identity), system, user, order]).encode("ascii")).hexdigest()
@@ -115,7 +76,7 @@ def question_to(
 
 def ask_all(
     questions: Iterable[JudgeQuestion],
-    model: JudgeModel,
+    model: CommandJudge,
     read: Callable[[str], object],
     path: Path,
     *,
@@ -158,7 +119,7 @@ def ask_all(
 
 
 def _ask(
-    model: JudgeModel,
+    model: CommandJudge,
     question: JudgeQuestion,
     read: Callable[[str], object],
     correct: Callable[[JudgeQuestion, str], str] | None,
@@ -181,7 +142,7 @@ def _ask(
     return Replied(tuple(replies), f"the reply cannot be read: {problem}")
 
 
-def _follow(pending: set[Future[Replied]], model: JudgeModel, is_answering: bool) -> None:
+def _follow(pending: set[Future[Replied]], model: CommandJudge, is_answering: bool) -> None:
     """Wait for all questions, with a line about progress now and then.
 
     `is_answering`: whether one of them had a reply before. Raises `InputError` where nothing but errors comes.

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from needlework.core.errors import InputError, OneLineParser, ending_signals, refuse
-from needlework.results.judging.ask import OpenJudge, ask_all
+from needlework.models.judge import judge_for_command
+from needlework.results.judging.ask import ask_all
 from needlework.results.leval.judged_pairs import (
     JudgedPair,
     MatchedRows,
@@ -46,12 +47,12 @@ _REPLY_BUDGET = 2048  # tokens, as published
 _HEAD = ("rule", "wins", "ties", "losses", "errors", "n of expected", "win rate", "95 % interval")
 
 
-def main(argv: Sequence[str], open_judge: OpenJudge) -> int:
+def main(argv: Sequence[str]) -> int:
     """Ask the judge what the file of replies does not have yet, write `--out`, and print the result."""
     options = _parser().parse_args(argv)
     try:
         with ending_signals():
-            return _run(options, open_judge)
+            return _run(options)
     except InputError as error:
         return refuse("judge", error)
     except KeyboardInterrupt:
@@ -77,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
+def _run(options: argparse.Namespace) -> int:
     if options.concurrency < 1:
         raise InputError("--concurrency", options.concurrency, "give a whole number from 1")
     if not options.rival and not options.rival_model:
@@ -90,7 +91,7 @@ def _run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
     if rival.model == ours.model and rival.path.resolve() == ours.path.resolve():
         raise InputError(names[0], rival.path, f"the answers of {ours.model} would be their own rival: give another's")
     matched = match(ours, rival)
-    judge = open_judge(
+    judge = judge_for_command(
         options.judge,
         base_url=options.judge_base_url,
         api_key_env=options.api_key_env,

@@ -9,7 +9,8 @@ from math import fsum
 from typing import Literal, NamedTuple
 
 from needlework.core.errors import InputError
-from needlework.results.judging.ask import AskedReplies, JudgeModel, JudgeQuestion, Replied, question_to
+from needlework.models.judge import CommandJudge
+from needlework.results.judging.ask import AskedReplies, JudgeQuestion, Replied, question_to
 from needlework.results.leval.predictions import Answers, Prediction
 from needlework.results.leval.scores import RULES, Rule
 from needlework.results.records.samples import grouped
@@ -97,7 +98,7 @@ def _question_of(row: Prediction) -> tuple[str, str]:
     return row.question, row.gold
 
 
-def pair_questions(pair: AnswerPair, judge: JudgeModel) -> list[JudgeQuestion]:
+def pair_questions(pair: AnswerPair, judge: CommandJudge) -> list[JudgeQuestion]:
     """Return the questions about one pair: with our answer first, then with the rival's first."""
     questions = []
     for order, (first, second) in enumerate((pair, pair[::-1])):
@@ -119,7 +120,7 @@ def verdict_fields(question: JudgeQuestion, replied: Replied) -> dict[str, Prefe
     return {"verdict": verdicts["strict"], "compat": verdicts["compat"]}
 
 
-def judged_pairs(pairs: Sequence[AnswerPair], judge: JudgeModel, replies: AskedReplies) -> list[JudgedPair]:
+def judged_pairs(pairs: Sequence[AnswerPair], judge: CommandJudge, replies: AskedReplies) -> list[JudgedPair]:
     """Read the replies to the questions about these pairs."""
     judged = []
     for pair in pairs:

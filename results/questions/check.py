@@ -19,7 +19,8 @@ from needlework.core.errors import InputError, printable
 from needlework.haystack_fixtures.documents.near_copies import twins
 from needlework.haystack_fixtures.documents.questions import STATUSES, DocumentQuestion, Rows, is_decided, read_rows
 from needlework.haystack_fixtures.documents.readers import DocumentSet, read_documents
-from needlework.results.judging.ask import JudgeModel, JudgeQuestion, OpenJudge, Replied, ask_all, question_to
+from needlework.models.judge import CommandJudge
+from needlework.results.judging.ask import JudgeQuestion, Replied, ask_all, question_to
 from needlework.results.questions.command import (
     add_shared_arguments,
     folder_lines,
@@ -73,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_shared_arguments(parser)
 
 
-def run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
+def run(options: argparse.Namespace) -> int:
     """Check the questions, write them, and print how many have which status. Raises `InputError`."""
     rows, _ = read_rows(options.questions, "FILE")
     if not rows:
@@ -84,10 +85,10 @@ def run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
     index, groups = DocumentIndex(folder.documents), twins(folder.documents)
     checked = check_rows(rows, folder, groups, index)
     if options.model:
-        with closing(open_model(options, open_judge, _ANSWER_TOKENS)) as model:
+        with closing(open_model(options, _ANSWER_TOKENS)) as model:
             checked = _ask_closed_book(checked, model, replies)
     if options.checker:
-        with closing(open_model(options, open_judge, _VERDICT_TOKENS, "--checker")) as model:
+        with closing(open_model(options, _VERDICT_TOKENS, "--checker")) as model:
             checked = _ask_about_documents(checked, folder, index, model, replies)
     facts = {
         row.key: {"status": row.status, "reasons": [str(reason) for reason in row.reasons], **row.facts}
@@ -110,7 +111,7 @@ def run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
     return 1 if is_missing else 0
 
 
-def _ask_closed_book(checked: Sequence[CheckedQuestion], model: JudgeModel, replies: Path) -> list[CheckedQuestion]:
+def _ask_closed_book(checked: Sequence[CheckedQuestion], model: CommandJudge, replies: Path) -> list[CheckedQuestion]:
     """Ask each question alone; where the answer is right, the model knows it without the document."""
     spec = model.identity.get("spec")
     about = {"model": spec, "probe": "closed book"}
@@ -137,7 +138,7 @@ def _ask_closed_book(checked: Sequence[CheckedQuestion], model: JudgeModel, repl
 
 
 def _ask_about_documents(
-    checked: Sequence[CheckedQuestion], folder: DocumentSet, index: DocumentIndex, model: JudgeModel, replies: Path
+    checked: Sequence[CheckedQuestion], folder: DocumentSet, index: DocumentIndex, model: CommandJudge, replies: Path
 ) -> list[CheckedQuestion]:
     """Show the model each question with its document, and with the other documents that are nearest to it."""
     questions = {row.key: _with_documents(row, folder, index, model) for row in checked}
@@ -169,7 +170,7 @@ def _ask_about_documents(
 
 
 def _with_documents(
-    row: CheckedQuestion, folder: DocumentSet, index: DocumentIndex, model: JudgeModel
+    row: CheckedQuestion, folder: DocumentSet, index: DocumentIndex, model: CommandJudge
 ) -> dict[str, JudgeQuestion]:
     """The question about each document, first its own. Raises `InputError` where a window has no room for one."""
     pair = row.question

@@ -14,12 +14,12 @@ from needlework.core.files import write_whole
 from needlework.core.options import variable
 from needlework.haystack_fixtures.documents.questions import Rows, question_file
 from needlework.haystack_fixtures.documents.readers import DocumentSet
-from needlework.results.judging.ask import JudgeModel, OpenJudge
+from needlework.models.judge import CommandJudge, judge_for_command
 
 _SHOWN = 10
 
 
-def main(argv: Sequence[str], open_judge: OpenJudge) -> int:
+def main(argv: Sequence[str]) -> int:
     """Run one step; returns its exit code, 2 after one line about what was wrong."""
     from needlework.results.questions import check, make
 
@@ -31,7 +31,7 @@ def main(argv: Sequence[str], open_judge: OpenJudge) -> int:
     options = parser.parse_args(argv)
     try:
         with ending_signals():
-            code: int = steps[options.step].run(options, open_judge)
+            code: int = steps[options.step].run(options)
         return code
     except InputError as error:
         return refuse(f"questions {options.step}", error)
@@ -55,16 +55,14 @@ def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def open_model(
-    options: argparse.Namespace, open_judge: OpenJudge, reply_budget: int, option: str = "--model"
-) -> JudgeModel:
+def open_model(options: argparse.Namespace, reply_budget: int, option: str = "--model") -> CommandJudge:
     """Open what `option` names (`--model` or `--checker`). `reply_budget`: tokens of a reply. Raises `InputError`."""
     prefix = "" if option == "--model" else "checker_"
     api_key_env = getattr(options, f"{prefix}api_key_env")
     variable(f"--{prefix}api_key_env".replace("_", "-"), api_key_env)
     if options.concurrency < 1:
         raise InputError("--concurrency", options.concurrency, "give a whole number from 1")
-    return open_judge(
+    return judge_for_command(
         getattr(options, option.removeprefix("--")),
         base_url=getattr(options, f"{prefix}base_url"),
         api_key_env=api_key_env,

@@ -25,7 +25,8 @@ from needlework.haystack_fixtures.documents.gap_questions import NAME, gap_rows
 from needlework.haystack_fixtures.documents.near_copies import twins
 from needlework.haystack_fixtures.documents.questions import Rows, rows_before
 from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument, read_documents
-from needlework.results.judging.ask import JudgeModel, JudgeQuestion, OpenJudge, ask_all, question_to
+from needlework.models.judge import CommandJudge
+from needlework.results.judging.ask import JudgeQuestion, ask_all, question_to
 from needlework.results.questions.command import (
     add_shared_arguments,
     folder_lines,
@@ -101,7 +102,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_shared_arguments(parser)
 
 
-def run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
+def run(options: argparse.Namespace) -> int:
     """Make the questions, write them, and print what became of every document. Raises `InputError`."""
     for name in ("per_document", "limit"):
         value = getattr(options, name)
@@ -118,7 +119,7 @@ def run(options: argparse.Namespace, open_judge: OpenJudge) -> int:
         if options.model is None:
             raise InputError("--model", "", f"name the model that writes: --model SPEC, or take --template {NAME}")
         template = load_template(options.template)
-        with closing(open_model(options, open_judge, reply_budget(options.per_document))) as model:
+        with closing(open_model(options, reply_budget(options.per_document))) as model:
             written = write_questions(chosen, model, template, options.per_document, replies)
     if not written.rows:
         reason = f" ({written.failed[0][0]!r}: {written.failed[0][1]})" if written.failed else ""
@@ -154,7 +155,7 @@ def choose(folder: DocumentSet, before: Rows, limit: int | None, seed: int) -> C
 
 
 def write_questions(
-    chosen: ChosenDocuments, model: JudgeModel, template: WriterTemplate, count: int, replies: Path
+    chosen: ChosenDocuments, model: CommandJudge, template: WriterTemplate, count: int, replies: Path
 ) -> WrittenQuestions:
     """Have the model write `count` questions about each chosen document; only its `replies` are written to a file.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from needlework.haystack_fixtures.tasks.document_material import DocumentOptions
 from needlework.results.style import relative
 
 if TYPE_CHECKING:
-    from needlework.results.judging.ask import OpenJudge
+    from needlework.models.judge import CommandJudge
 
 
 OPTION, FILE = "--questions-model", "questions.json"
@@ -42,7 +42,7 @@ def with_made_questions(settings: Settings, folder: Path, *, dry: bool) -> Setti
     return replace(settings, suites=tuple(with_file.get(suite, suite) for suite in settings.suites))
 
 
-def make_questions(settings: Settings, folder: Path, open_model: OpenJudge) -> Iterator[str]:
+def make_questions(settings: Settings, folder: Path, open_model: Callable[..., CommandJudge]) -> Iterator[str]:
     """Make what the run's file of questions lacks, where a model is to; yields lines to be told as it goes.
 
     Raises `InputError`.
@@ -63,7 +63,7 @@ def _suites(settings: Settings) -> list[Suite]:
     ]
 
 
-def _made(settings: Settings, suites: list[Suite], out: Path, open_model: OpenJudge) -> Iterator[str]:
+def _made(settings: Settings, suites: list[Suite], out: Path, open_model: Callable[..., CommandJudge]) -> Iterator[str]:
     from needlework.haystack_fixtures.documents.gap_questions import MOST
     from needlework.haystack_fixtures.documents.questions import rows_before
     from needlework.haystack_fixtures.documents.readers import read_documents

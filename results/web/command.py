@@ -8,17 +8,14 @@ from __future__ import annotations
 import argparse
 import os
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.settings import READ, READ_HELP
+from needlework.results.prompt import PromptsOfRuns
 from needlework.results.records.run_folder import check_run_file
-
-if TYPE_CHECKING:
-    from needlework.results.web.app import Rebuild
 
 PREDICTIONS = ".pred.jsonl"
 RATINGS = "ratings.json"
@@ -42,13 +39,10 @@ class ServedFiles:
     rate_questions: int | None = None  # how many are rated, all where it is none
 
 
-def main(argv: Sequence[str], open_rebuild: Callable[[list[str]], Rebuild]) -> int:
-    """Serve until Ctrl-C; returns the exit code: 0, or 2 after one line about what was wrong.
-
-    `open_rebuild`: gives what builds prompts of recorded trials.
-    """
+def main(argv: Sequence[str]) -> int:
+    """Serve until Ctrl-C; returns the exit code: 0, or 2 after one line about what was wrong."""
     try:
-        _serve(_parser().parse_args(argv), open_rebuild)
+        _serve(_parser().parse_args(argv))
     except InputError as error:
         return refuse("serve", error)
     except KeyboardInterrupt:
@@ -72,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _serve(options: argparse.Namespace, open_rebuild: Callable[[list[str]], Rebuild]) -> None:
+def _serve(options: argparse.Namespace) -> None:
     try:
         import uvicorn
 
@@ -88,7 +82,7 @@ def _serve(options: argparse.Namespace, open_rebuild: Callable[[list[str]], Rebu
     token, is_chosen = choose_token(os.environ)
     with _listen(options.port) as listener:
         port = listener.getsockname()[1]
-        app = build_app(sources, rebuild=open_rebuild(options.read), token=token, cookie=f"needlework-{port}")
+        app = build_app(sources, rebuild=PromptsOfRuns(options.read), token=token, cookie=f"needlework-{port}")
         end = "" if is_chosen else f"?{PARAMETER}={token}"
         hint = f"with ?{PARAMETER}= and the token in {VARIABLE}; " if is_chosen else ""
         print(f"http://{_HOST}:{port}/{end} ({hint}this machine alone; Ctrl-C ends)", flush=True)
