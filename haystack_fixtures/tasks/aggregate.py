@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Set
+from functools import partial
 from random import Random
 from statistics import median
 from typing import Any
@@ -178,21 +179,22 @@ def _common_words(suite: Suite, cell: Cell, seed: int) -> Question:
     )
 
 
-def _task(
-    name: str,
-    about: str,
-    labels: tuple[str, ...],
-    ask: Callable[[Suite, Cell, int], Question],
-    scorer: str = "number",
-) -> Task:
-    return Task(
-        name, about, fixed_labels(*labels), no_depths, ask, family="aggregate", scorer=scorer, version=1, absent=False
-    )
-
-
+_task = partial(Task, depths=no_depths, family="aggregate", version=1, absent=False)
+_numeric = partial(_task, scorer="number")
 TASKS = (
-    _task("count", "how many sentences say one thing", ("to20",), _count),
-    _task("distinct", "how many different paragraphs there are", ("paragraphs",), _distinct),
-    _task("numbers", "the largest, smallest or median of many stated numbers", tuple(_ASKED_NUMBER), _numbers),
-    _task("common_words", "the ten words that come most often", ("top10",), _common_words, "word_list"),
+    _numeric("count", "how many sentences say one thing", fixed_labels("to20"), ask=_count),
+    _numeric("distinct", "how many different paragraphs there are", fixed_labels("paragraphs"), ask=_distinct),
+    _numeric(
+        "numbers",
+        "the largest, smallest or median of many stated numbers",
+        fixed_labels(*_ASKED_NUMBER),
+        ask=_numbers,
+    ),
+    _task(
+        "common_words",
+        "the ten words that come most often",
+        fixed_labels("top10"),
+        ask=_common_words,
+        scorer="word_list",
+    ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import islice
 from random import Random
 from typing import Any
@@ -153,31 +154,10 @@ def _copy(suite: Suite, cell: Cell, seed: int) -> Question:
     )
 
 
-TASKS = (
-    Task(
-        "icl",
-        "the class of an input, learnt from the examples in the prompt",
-        fixed_labels(f"c{_CLASSES}"),
-        no_depths,
-        _icl,
-        scorer="number",
-        version=1,
-        absent=False,
-    ),
-)
-KEY_VALUE_TASKS = (
-    Task("key_value", "one value out of an object of UUID pairs", fixed_labels("uuid"), suite_depths, _key_value),
-)
-COPYING_TASKS = (
-    Task(
-        "copy",
-        "a text of 25 to 1,000 words, word for word",
-        _copy_labels,
-        no_depths,
-        _copy,
-        scorer="copy",
-        version=1,
-        absent=False,
-        lengths=_copy_lengths,
-    ),
-)
+_task = partial(Task, depths=no_depths, version=1, absent=False)
+_ABOUT_ICL = "the class of an input, learnt from the examples in the prompt"
+_ABOUT_COPY = "a text of 25 to 1,000 words, word for word"
+_ABOUT_KEY_VALUE = "one value out of an object of UUID pairs"
+TASKS = (_task("icl", _ABOUT_ICL, fixed_labels(f"c{_CLASSES}"), ask=_icl, scorer="number"),)
+KEY_VALUE_TASKS = (Task("key_value", _ABOUT_KEY_VALUE, fixed_labels("uuid"), suite_depths, _key_value),)
+COPYING_TASKS = (_task("copy", _ABOUT_COPY, _copy_labels, ask=_copy, scorer="copy", lengths=_copy_lengths),)

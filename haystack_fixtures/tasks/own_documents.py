@@ -27,7 +27,7 @@ from needlework.haystack_fixtures.tasks.document_material import (
     look_again,
     material_of,
 )
-from needlework.haystack_fixtures.tasks.task import Question, Task, labelled, no_depths, without_language
+from needlework.haystack_fixtures.tasks.task import Question, Task, labelled, no_depths, suite_depths, without_language
 
 # The documents of a prompt are whole, but for the last of the others; they follow one another in an order that seed and
 # repeat alone choose, the same for every question, task, length and depth. A document that supports the answer stands
@@ -55,10 +55,6 @@ def _absent_labels(suite: Suite) -> tuple[str, ...]:
 def _sizes(suite: Suite, _label: str) -> tuple[int, ...]:
     """Shares of each length, in whole tokens."""
     return tuple(sorted({(length * share + 50) // 100 for length in suite.lengths for share in SHARES}))
-
-
-def _depths(suite: Suite) -> tuple[float | None, ...]:
-    return suite.depths
 
 
 def _corpus(suite: Suite) -> Corpus:
@@ -227,19 +223,10 @@ _task = partial(
     questions=True,
     notes=_notes,
 )
-
+_present = partial(_task, labels=_labels, depths=suite_depths, ask=_ask)
 TASKS = (
-    _task("doc_position", "where the document that answers stands among the others", _labels, _depths, _ask),
-    _task(
-        SIZE,
-        "how much stands around the document that answers",
-        _labels,
-        _depths,
-        _ask,
-        lengths=_sizes,
-        retrieves=True,
-        share=SHARES[0],
-    ),
+    _present("doc_position", "where the document that answers stands among the others"),
+    _present(SIZE, "how much stands around the document that answers", lengths=_sizes, retrieves=True, share=SHARES[0]),
     _task(
         ABSENT,
         "the document that answers is not there; or only one that is like it",

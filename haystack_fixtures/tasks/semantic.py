@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, partial
 
 from needlework.core.draws import below, draws, pick, sample, shuffled
 from needlework.core.grid import Cell
@@ -151,25 +151,9 @@ def _pairs(form: str, language: str, generated: bool) -> list[tuple[Row, list[Ro
     return pairs if len(pairs) >= _FEWEST else []
 
 
-TASKS = (
-    Task(
-        "semantic",
-        "a needle among sentences that differ from it in one attribute",
-        fixed_labels(*_DISTRACTORS),
-        suite_depths,
-        _semantic,
-        scorer="confusion",
-        version=1,
-    ),
-)
+_task = partial(Task, depths=suite_depths, scorer="confusion", version=1)
+_ABOUT = "a needle among sentences that differ from it in one attribute"
+TASKS = (_task("semantic", _ABOUT, fixed_labels(*_DISTRACTORS), ask=_semantic),)
 ASSOCIATION_TASKS = (
-    Task(
-        "association",
-        "needle and question that share no word",
-        _association_labels,
-        suite_depths,
-        _association,
-        scorer="confusion",
-        version=1,
-    ),
+    _task("association", "needle and question that share no word", _association_labels, ask=_association),
 )

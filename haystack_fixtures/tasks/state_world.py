@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 
 from needlework.core.draws import below, draws, pick, sample, shuffled
@@ -271,24 +272,18 @@ _KINDS: dict[str, dict[str, Callable[[Random, str], WorldStory]]] = {
 }
 
 
-def _task(name: str, about: str, *, absent: bool) -> Task:
-    return Task(
-        name,
-        about,
-        fixed_labels(*_KINDS[name]),
-        no_depths,
-        _ask,
-        family="state_world",
-        scorer="labels",
-        version=1,
-        absent=absent,
-    )
-
-
+_task = partial(Task, depths=no_depths, ask=_ask, family="state_world", scorer="labels", version=1)
 TASKS = (
-    _task("state_where", "who and what is where, after people have moved and handed things over", absent=True),
+    _task(
+        "state_where",
+        "who and what is where, after people have moved and handed things over",
+        fixed_labels(*_KINDS["state_where"]),
+    ),
     # A text that says nothing of a person leaves these questions answerable: with 0, or with maybe.
     _task(
-        "state_closed", "how many, yes or no, yes, no or maybe, after people have moved and taken things", absent=False
+        "state_closed",
+        "how many, yes or no, yes, no or maybe, after people have moved and taken things",
+        fixed_labels(*_KINDS["state_closed"]),
+        absent=False,
     ),
 )
