@@ -353,18 +353,3 @@ def test_odd_values_of_evalscope(
     of_task = {"datasets": ["needle_haystack"]} | task | {"dataset_args": {"needle_haystack": arguments}}
     file.write_text(json.dumps(of_task), encoding="utf-8")
     becomes_a_preset_or_a_line(file)
-
-
-@settings(max_examples=100, deadline=None)
-@given(dataset=named, length=odd, depth=odd, models=odd | st.lists(named, max_size=2))
-def test_odd_values_of_opencompass(
-    tmp_path_factory: pytest.TempPathFactory, dataset: Any, length: Any, depth: Any, models: Any
-) -> None:
-    each = dataset | {"length": length, "depth": depth}
-    file = tmp_path_factory.getbasetemp() / "config.py"
-    file.write_text(
-        "from opencompass.datasets.cdme.cdme import CDMEDataset\n"
-        f"datasets = [dict({each!r}, type=CDMEDataset)]\nmodels = {models!r}\n",
-        encoding="utf-8",
-    )
-    becomes_a_preset_or_a_line(file)

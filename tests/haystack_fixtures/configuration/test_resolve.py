@@ -11,11 +11,20 @@ def settings(tmp_path, ini=None, **command_line):
     return resolve_settings(command_line, ini or {}, tmp_path)
 
 
-def test_nothing_given_is_the_quick_preset_on_the_embedded_model(tmp_path):
+RUN = {
+    "preset": "quick", "model": ("smollm2",), "concurrency": 8, "retries": 4, "timeout": 120.0, "max_errors": 5.0,
+    "seed": 0, "stability": 0, "heatmap_colors": "viridis", "adaptive_bar": ("85.6",),
+}  # fmt: skip
+QUICK = {
+    "lengths": (512, 1000, 2000, 3000, 4000), "depths": (0.0, 25.0, 50.0, 75.0, 100.0), "repeats": 1,
+    "template": "chat", "question_position": "end", "length_buffer": 0, "thinking_budget": 0,
+}  # fmt: skip
+
+
+def test_a_run_without_options_has_the_documented_defaults(tmp_path):
     found = settings(tmp_path)
-    assert found.preset == "quick"
-    assert found.model == ("smollm2",)
-    assert found.suites[0].lengths == (512, 1000, 2000, 3000, 4000)
+    assert {name: getattr(found, name) for name in RUN} == RUN
+    assert {name: getattr(found.suites[0], name) for name in QUICK} == QUICK
     assert found.results_dir == tmp_path / "results" / "runs"
 
 

@@ -39,27 +39,22 @@ def test_marks_are_recognised_however_they_are_written(say, missing):
     assert HERE.missing(say(HERE)) == missing
 
 
-def test_marks_that_are_there_are_told():
-    assert check_canaries(HERE, Response(BOTH), counted=False) == Check(flags=("canaries_found",))
+@pytest.mark.parametrize(
+    ("response", "counted", "checked"),
+    [
+        (Response(BOTH), False, Check(flags=("canaries_found",))),
+        # A model that gives neither mark is believed where the count vouches for the prompt.
+        (Response("I do not know."), True, Check(flags=("canary_start_missing", "canary_end_missing"))),
+        (Response(HERE.end_mark), True, Check(flags=("canary_start_missing",))),
+        (Response(error=ModelError("timeout", "no answer")), False, Check(flags=("canary_unasked",))),
+    ],
+)
+def test_missing_marks_are_flags_where_the_count_vouches_for_the_prompt(response, counted, checked):
+    assert check_canaries(HERE, response, counted=counted) == checked
 
 
-def test_a_model_that_gives_neither_mark_is_believed_where_the_count_vouches_for_the_prompt():
-    checked = check_canaries(HERE, Response("I do not know."), counted=True)
-    assert checked == Check(flags=("canary_start_missing", "canary_end_missing"))
-
-
-def test_without_a_count_nothing_vouches_for_it():
-    checked = check_canaries(HERE, Response("I do not know."), counted=False)
-    assert checked.invalid == ("canary_start_missing", "canary_end_missing")
-
-
-def test_one_mark_without_the_other_is_a_flag_where_the_count_vouches_for_the_prompt():
-    assert check_canaries(HERE, Response(HERE.end_mark), counted=True) == Check(flags=("canary_start_missing",))
-    checked = check_canaries(HERE, Response(HERE.end_mark), counted=False)
-    assert checked.invalid == ("canary_start_missing",)
-    assert "the one at the start" in checked.why
-
-
-def test_a_request_that_fails_proves_nothing():
-    checked = check_canaries(HERE, Response(error=ModelError("timeout", "no answer")), counted=False)
-    assert checked == Check(flags=("canary_unasked",))
+def test_without_a_count_missing_marks_are_invalid():
+    neither, one = (check_canaries(HERE, Response(text), counted=False) for text in ("No idea.", HERE.end_mark))
+    assert neither.invalid == ("canary_start_missing", "canary_end_missing")
+    assert one.invalid == ("canary_start_missing",)
+    assert "the one at the start" in one.why

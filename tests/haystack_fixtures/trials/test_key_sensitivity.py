@@ -100,37 +100,30 @@ def key(suite: Suite, cell: Cell = CELL, asked: Question = ASKED) -> str:
     return trial_key(recipe_fields(suite), cell, asked)
 
 
-@pytest.mark.parametrize("name", ANOTHER_SUITE)
-def test_another_suite_is_another_trial(suite, name):
-    assert getattr(suite, name) != ANOTHER_SUITE[name]
-    assert key(structs.replace(suite, **{name: ANOTHER_SUITE[name]})) != key(suite)
+CHANGES = {
+    "suite": (ANOTHER_SUITE, lambda suite, changes: key(structs.replace(suite, **changes))),
+    "family": (
+        ANOTHER_OWN,
+        lambda suite, changes: key(structs.replace(suite, family=FamilyValues({**RETRIEVES, **changes}))),
+    ),
+    "cell": (ANOTHER_CELL, lambda suite, changes: key(suite, replace(CELL, **changes))),
+    "question": (ANOTHER_ASKED, lambda suite, changes: key(suite, asked=replace(ASKED, **changes))),
+    "needle": (
+        ANOTHER_NEEDLE,
+        lambda suite, changes: key(suite, asked=replace(ASKED, needles=(replace(NEEDLE, **changes),))),
+    ),
+}
 
 
-@pytest.mark.parametrize("name", ANOTHER_OWN)
-def test_another_option_of_a_familys_own_is_another_trial(suite, name):
-    assert ANOTHER_OWN[name] != FAMILY_OPTIONS[name].usual
-    assert key(structs.replace(suite, family=FamilyValues({**RETRIEVES, name: ANOTHER_OWN[name]}))) != key(suite)
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in CHANGES for name in CHANGES[kind][0]])
+def test_another_value_is_another_trial(suite, kind, name):
+    values, key_of = CHANGES[kind]
+    assert key_of(suite, {name: values[name]}) != key(suite)
 
 
 @pytest.mark.parametrize("name", NOT_OF_ITS_OWN)
 def test_other_options_of_a_familys_own_are_the_same_trial(suite, name):
-    assert key(structs.replace(suite, family=FamilyValues({**RETRIEVES, name: "other"}))) == key(suite)
-
-
-@pytest.mark.parametrize("name", ANOTHER_CELL)
-def test_another_cell_is_another_trial(suite, name):
-    assert key(suite, replace(CELL, **{name: ANOTHER_CELL[name]})) != key(suite)
-
-
-@pytest.mark.parametrize("name", ANOTHER_ASKED)
-def test_another_question_is_another_trial(suite, name):
-    assert key(suite, asked=replace(ASKED, **{name: ANOTHER_ASKED[name]})) != key(suite)
-
-
-@pytest.mark.parametrize("name", ANOTHER_NEEDLE)
-def test_another_needle_is_another_trial(suite, name):
-    needle = replace(NEEDLE, **{name: ANOTHER_NEEDLE[name]})
-    assert key(suite, asked=replace(ASKED, needles=(needle,))) != key(suite)
+    assert CHANGES["family"][1](suite, {name: "other"}) == key(suite)
 
 
 def test_other_turns_that_are_given_are_another_trial(suite):
