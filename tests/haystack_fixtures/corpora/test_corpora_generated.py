@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import random
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -19,11 +18,9 @@ from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.corpora.generated import generate_documents, recipe_sha256
 from needlework.haystack_fixtures.corpora.grammar import (
     PERSON_WORDS,
-    Scope,
     Slot,
     load_kit,
     parse,
-    render,
 )
 
 LANGUAGES = ("en", "zh")
@@ -96,28 +93,6 @@ def test_every_name_in_a_pattern_is_known(language: str) -> None:
         of_plot = {name for name, _ in plot.setup}
         assert of_plot >= {"thing", "task", "goal"}
         assert names_in(plot) <= known | of_plot
-
-
-def say(pattern: str, **values: str) -> str:
-    tables = {"fruit": (parse("apple"), parse("{colour} pear")), "colour": (parse("green"),)}
-    return render(parse(pattern), Scope(random.Random(1), tables, values))
-
-
-@pytest.mark.parametrize(
-    ("noun", "expected"),
-    [
-        ("apple", "An apple."),
-        ("pear", "A pear."),
-        ("hour", "An hour."),
-        ("uniform", "A uniform."),
-        ("one-way street", "A one-way street."),
-        ("honest baker", "An honest baker."),
-        ("umbrella", "An umbrella."),
-        ("Olive oil", "An Olive oil."),
-    ],
-)
-def test_the_article_suits_the_next_word(noun: str, expected: str) -> None:
-    assert say("{a} {noun}.", noun=noun) == expected
 
 
 @pytest.mark.parametrize("broken", ["[a|b", "a|b", "a]", "{a b}", "{", "[[a]"])
