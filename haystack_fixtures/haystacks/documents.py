@@ -272,15 +272,14 @@ def build_of_documents(
     not fill the longest one.
     """
     frame = PromptFrame(around, source.haystack, tuple(needles), tuple(depths))
-    if source.complete and (most := draft_of(frame, _whole(source.haystack)).count) < longest:
-        raise TooLongError(longest + around.reserved, most + around.reserved, others.about)
+    if source.complete:
+        haystack = source.haystack
+        end = len(haystack.text) - len(haystack.closes)
+        most = draft_of(frame, Cut(end, (end, end), haystack.closes, len(haystack.encoded.ids))).count
+        if most < longest:
+            raise TooLongError(longest + around.reserved, most + around.reserved, others.about)
     draft = search(frame, f"template, {others.about}, and a sentence of another")
     return finish(frame, draft, answers=answers), _shown(frame, draft, source, others.names)
-
-
-def _whole(source: HaystackSource) -> Cut:
-    end = len(source.text) - len(source.closes)
-    return Cut(end, (end, end), source.closes, len(source.encoded.ids))
 
 
 def _shown(frame: PromptFrame, draft: Draft, source: DocumentSource, names: Sequence[str]) -> tuple[ShownDocument, ...]:

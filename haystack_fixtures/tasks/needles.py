@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from zlib import crc32
 
 from needlework.core.errors import InputError
@@ -34,9 +35,6 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
             **({"sample": crc32(trial_name.encode())} if trial_name else {}),
         },
     )
-
-
-TASK = Task("niah", "one needle, one question", _labels, suite_depths, _ask, family="needle")
 
 
 # Spaced evenly over what lies below the first (LLMTest_NeedleInAHaystack, EvalScope), or with a fixed gap `diff`
@@ -76,16 +74,6 @@ def _multi_needle_ask(suite: Suite, cell: Cell, seed: int) -> Question:
     )
 
 
-MULTI_NEEDLE_TASK = Task(
-    "multi_needle",
-    "several needles, one question over all",
-    _multi_needle_labels,
-    suite_depths,
-    _multi_needle_ask,
-    family="needle",
-)
-
-
 def _parallel_labels(suite: Suite) -> tuple[str, ...]:
     if suite.needle_set != "codes":
         raise InputError("--needle-set", suite.needle_set, "task parallel draws one needle per depth: use codes")
@@ -110,14 +98,11 @@ def _parallel_ask(suite: Suite, cell: Cell, seed: int) -> Question:
     )
 
 
-PARALLEL_TASK = Task(
-    "parallel",
-    "one needle at each depth, all asked for at once",
-    _parallel_labels,
-    no_depths,
-    _parallel_ask,
-    family="needle",
+_task = partial(Task, family="needle")
+TASKS = (
+    _task("niah", "one needle, one question", _labels, suite_depths, _ask),
+    _task(
+        "multi_needle", "several needles, one question over all", _multi_needle_labels, suite_depths, _multi_needle_ask
+    ),
+    _task("parallel", "one needle at each depth, all asked for at once", _parallel_labels, no_depths, _parallel_ask),
 )
-
-
-TASKS = (TASK, MULTI_NEEDLE_TASK, PARALLEL_TASK)

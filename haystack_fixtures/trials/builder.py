@@ -251,17 +251,12 @@ RECIPE_VERSION = 1
 _encode = JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 
 
-def _turns(question: Question) -> tuple[str, ...]:
-    """Hash of a conversation that is given as it is: no draw says what it is."""
-    if not isinstance(question.context, Conversation):
-        return ()
-    turns = _encode([[turn.role, turn.text] for turn in question.context.turns])
-    return (sha256(turns.encode("utf-8", "surrogatepass")).hexdigest(),)
-
-
 def trial_key(suite_recipe: Mapping[str, Any], cell: Cell, question: Question) -> str:
     """The sha256 of the recipe of one trial: what its suite has in common, and what is its own."""
-    extra = (question.introduction, question.material, question.answer_prefix, *_turns(question))
+    extra = [question.introduction, question.material, question.answer_prefix]
+    if isinstance(question.context, Conversation):  # one that is given as it is: no draw says what it is
+        turns = _encode([[turn.role, turn.text] for turn in question.context.turns])
+        extra.append(sha256(turns.encode("utf-8", "surrogatepass")).hexdigest())
     needles = [[*([needle.ask] if needle.ask else []), needle.text, *needle.distractors] for needle in question.needles]
     varying = {
         "cell": [cell.task, cell.length, cell.depth, cell.needle, cell.repeat],

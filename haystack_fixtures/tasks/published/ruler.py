@@ -206,23 +206,9 @@ def _example(rng: Random, unlike: str, language: str) -> str:
     return f"{forms['introduction']}{text}\n{question}\n{prefix} {', '.join(names)}\n\n"
 
 
-def _retrieval_task(kind: RetrievalKind) -> Task:
-    ask = partial(_retrieval, kind)
-    labels = fixed_labels(kind.value)
-    return Task(kind.name, kind.about, labels, no_depths, ask, family=FAMILY, scorer="ruler_all", version=VERSION)
-
-
+_task = partial(Task, depths=no_depths, family=FAMILY, scorer="ruler_all", version=VERSION)
+_ABOUT_TRACKING = f"the variables of a chain of {_HOPS} hops, in noise"
 TASKS = (
-    *map(_retrieval_task, _KINDS),
-    Task(
-        "ruler_vt",
-        f"the variables of a chain of {_HOPS} hops, in noise",
-        fixed_labels(f"hops{_HOPS}"),
-        no_depths,
-        _tracking,
-        family=FAMILY,
-        scorer="ruler_all",
-        version=VERSION,
-        absent=False,
-    ),
+    *(_task(kind.name, kind.about, fixed_labels(kind.value), ask=partial(_retrieval, kind)) for kind in _KINDS),
+    _task("ruler_vt", _ABOUT_TRACKING, fixed_labels(f"hops{_HOPS}"), ask=_tracking, absent=False),
 )

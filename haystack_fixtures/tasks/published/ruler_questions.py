@@ -291,12 +291,8 @@ def _answers(texts: Iterable[object]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in map(_text, texts) if text.strip()))
 
 
-def _task(steps: int) -> Task:
-    about = "one of many documents answers" if steps == 1 else "two of many documents answer together"
-    ask = partial(_ask, steps)
-    return Task(
-        f"ruler_qa_{steps}", about, _labels, no_depths, ask, family=FAMILY, scorer="ruler_part", version=VERSION
-    )
-
-
-TASKS = (_task(1), _task(2))
+_task = partial(Task, labels=_labels, depths=no_depths, family=FAMILY, scorer="ruler_part", version=VERSION)
+TASKS = (
+    _task("ruler_qa_1", "one of many documents answers", ask=partial(_ask, 1)),
+    _task("ruler_qa_2", "two of many documents answer together", ask=partial(_ask, 2)),
+)
