@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from itertools import islice
 from random import Random
 from typing import NamedTuple
@@ -37,11 +39,6 @@ def _shape(variant: str) -> tuple[int, int, str, str]:
     """Hops, chains, order and question of a variant."""
     hops, chains, order, kind, *_ = variant.split("_")
     return int(hops[1:]), int(chains[1:]), order, kind
-
-
-def _statements(variant: str) -> int:
-    hops, chains, *_ = _shape(variant)
-    return (hops + 1) * chains
 
 
 def _chain(suite: Suite, cell: Cell, seed: int) -> Question:
@@ -99,21 +96,6 @@ def _names(rng: Random, count: int) -> list[str]:
     return [head + "".join(pick(rng, _LETTERS) for _ in range(3)) for head in heads]
 
 
-def _task(name: str, about: str, variants: tuple[str, ...], scorer: str) -> Task:
-    sizes = {variant: _statements(variant) for variant in variants}
-    return Task(
-        name,
-        about,
-        fitting_labels(sizes),
-        no_depths,
-        _chain,
-        family="chain",
-        scorer=scorer,
-        version=1,
-        lengths=fitting_lengths(sizes),
-    )
-
-
 # The functions of the chain stand in any order among others, which call each other and those of the chain too. Nothing
 # calls itself, directly or not: the text is a program that can be run.
 _FUNCTIONS = (2, 4, 6, 8, 10)  # of a chain
@@ -169,23 +151,21 @@ def _code_chain(suite: Suite, cell: Cell, seed: int) -> Question:
     )
 
 
+def _task(name: str, about: str, shapes: Sequence[str], kind: str, scorer: str) -> Task:
+    sizes = {}
+    for shape in shapes:
+        hops, chains, *_ = _shape(f"{shape}_{kind}")
+        sizes[f"{shape}_{kind}"] = (hops + 1) * chains
+    lengths = fitting_lengths(sizes)
+    return _CHAIN(name, about, fitting_labels(sizes), ask=_chain, family="chain", scorer=scorer, lengths=lengths)
+
+
+_CHAIN = partial(Task, depths=no_depths, version=1)
 TASKS = (
-    _task("chain", "every name that a value has through others", tuple(f"{each}_all" for each in _SHAPES), "set_f1"),
-    _task(
-        "chain_last",
-        "the value of a name that is given through others",
-        tuple(f"{each}_last" for each in _LAST_SHAPES),
-        "match",
-    ),
+    _task("chain", "every name that a value has through others", _SHAPES, "all", "set_f1"),
+    _task("chain_last", "the value of a name that is given through others", _LAST_SHAPES, "last", "match"),
 )
+_DEPTHS = fixed_labels(*(f"d{count}" for count in _FUNCTIONS))
 CODE_CHAIN_TASKS = (
-    Task(
-        "code_chain",
-        "what a chain of function calls returns",
-        fixed_labels(*(f"d{count}" for count in _FUNCTIONS)),
-        no_depths,
-        _code_chain,
-        scorer="number",
-        version=1,
-    ),
+    _CHAIN("code_chain", "what a chain of function calls returns", _DEPTHS, ask=_code_chain, scorer="number"),
 )

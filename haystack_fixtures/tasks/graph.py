@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from itertools import islice, pairwise
 from math import ceil
@@ -195,21 +196,11 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     )
 
 
-def _task(name: str, about: str, sizes: dict[str, int]) -> Task:
-    return Task(
-        name,
-        about,
-        fitting_labels(sizes),
-        no_depths,
-        _ask,
-        family="graph",
-        scorer="node_set",
-        absent=False,
-        lengths=fitting_lengths(sizes),
+_task = partial(Task, depths=no_depths, ask=_ask, family="graph", scorer="node_set", absent=False)
+TASKS = tuple(
+    _task(name, about, fitting_labels(sizes), lengths=fitting_lengths(sizes))
+    for name, about, sizes in (
+        ("graph_bfs", "the nodes that a breadth-first search first reaches at a step", _MOST_EDGES),
+        ("graph_parents", "the nodes with an edge to a node", _MOST_PARENT_EDGES),
     )
-
-
-TASKS = (
-    _task("graph_bfs", "the nodes that a breadth-first search first reaches at a step", _MOST_EDGES),
-    _task("graph_parents", "the nodes with an edge to a node", _MOST_PARENT_EDGES),
 )

@@ -293,10 +293,9 @@ def _longbench_task(name: str, about: str, book: Literal["open", "closed"]) -> T
     return replace(task, family="longbench_v2", scorer="longbench_v2", retrieves=book == "open")
 
 
+_ABOUT_CLOSED = "LongBench v2 without the document: what the model knew before"
 TASKS = (
     _GRAPHS.task("graphwalks", "GraphWalks: nodes at a distance, and parents, in a list of edges", _graphwalks),
     _longbench_task("longbench_v2", "LongBench v2: four choices on a whole document", "open"),
-    _longbench_task(
-        "longbench_v2_closed_book", "LongBench v2 without the document: what the model knew before", "closed"
-    ),
+    _longbench_task("longbench_v2_closed_book", _ABOUT_CLOSED, "closed"),
 )

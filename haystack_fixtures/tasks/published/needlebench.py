@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from math import comb
 from random import Random
@@ -171,27 +172,16 @@ def _atc(suite: Suite, cell: Cell, seed: int) -> Question:
     )
 
 
+_task = partial(Task, family="needlebench", scorer="needlebench_atc", version=1)
+_LABELS = fixed_labels(*(f"{count}needle" for count in _COUNTS))
+_ABOUT_ATC = "2 to 512 statements of kinship without a haystack, every one of them needed"
 TASKS = (
-    Task(
+    _task(
         "needlebench_reasoning",
         "two to five statements of kinship, one question over all",
-        fixed_labels(*(f"{count}needle" for count in _COUNTS)),
+        _LABELS,
         suite_depths,
         _reasoning,
-        family="needlebench",
-        scorer="needlebench_atc",
-        version=1,
     ),
-    Task(
-        "needlebench_atc",
-        "2 to 512 statements of kinship without a haystack, every one of them needed",
-        _atc_labels,
-        no_depths,
-        _atc,
-        family="needlebench",
-        scorer="needlebench_atc",
-        version=1,
-        absent=False,
-        lengths=_atc_lengths,
-    ),
+    _task("needlebench_atc", _ABOUT_ATC, _atc_labels, no_depths, _atc, absent=False, lengths=_atc_lengths),
 )
