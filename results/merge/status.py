@@ -1,8 +1,7 @@
-"""`needlework status`."""
+"""`needlework status`: the progress of a run and its shards, from the files that its processes are writing."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections.abc import Iterator, Sequence
@@ -23,22 +22,6 @@ from needlework.results.style import one_line
 
 def main(argv: Sequence[str]) -> int:
     """Run the command; returns 0, or 2 after one line about wrong input."""
-    options = _parser().parse_args(argv)
-    try:
-        parts = progress_of_run(options.run, time.time())
-    except InputError as error:
-        return refuse("status", error)
-    if options.json:
-        left = time_left(parts)
-        print(
-            json.dumps({"run": str(options.run), **_totals(parts), "left_s": left, "parts": list(map(asdict, parts))})
-        )
-    else:
-        print(*status_lines(parts), sep="\n")
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
     parser = OneLineParser(
         prog="needlework status",
         description="How far a run and each of its shards are, from the files in its folder: trials that are done,"
@@ -46,60 +29,21 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("run", type=Path, metavar="RUN", help="folder of the run")
     parser.add_argument("--json", action="store_true", help="one object; times in seconds")
-    return parser
-
-
-_HEAD = ("part", "done", "errors", "a minute", "left", "state")
-_SILENT_S = 300  # a process that is silent for longer works on a very long prompt, or is dead
-
-
-def status_lines(parts: Sequence[PartProgress]) -> Iterator[str]:
-    """A line for each part, and one for all of them together."""
-    rows = [_HEAD, *map(_row, parts)]
-    if len(parts) > 1:
-        total = _totals(parts)
-        speed = sum(part.per_minute for part in parts if part.per_minute is not None)
-        done = _share_done(total["done"], total["expected"])
-        rows.append(("all", done, str(total["errors"]), _speed(speed), clock(time_left(parts)), ""))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-
-
-def _totals(parts: Sequence[PartProgress]) -> dict[str, int]:
-    return {name: sum(getattr(part, name) for part in parts) for name in ("done", "expected", "errors")}
-
-
-def _row(part: PartProgress) -> tuple[str, ...]:
-    state: str = part.state
-    if state == "writing" and part.quiet_s is not None:
-        state = f"last answer {clock(part.quiet_s)} ago"
-        if part.quiet_s > _SILENT_S:
-            state += ": killed? the same command goes on"
-    left = "" if part.state == "ended" else clock(part.left_s)
-    done = _share_done(part.done, part.expected)
-    return one_line(part.name), done, str(part.errors), _speed(part.per_minute), left, state
-
-
-def _share_done(done: int, expected: int) -> str:
-    share = f" ({100 * done // expected} %)" if expected else ""
-    return f"{done:,} of {expected:,}{share}"
-
-
-def _speed(per_minute: float | None) -> str:
-    return f"{per_minute:,.1f}" if per_minute else ""
-
-
-def clock(seconds: float | None) -> str:
-    """Format a duration as `1:05:09` or `5:09`; an unknown one as an empty text."""
-    if seconds is None:
-        return ""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    options = parser.parse_args(argv)
+    try:
+        parts = progress_of_run(options.run, time.time())
+    except InputError as error:
+        return refuse("status", error)
+    if options.json:
+        content = {"run": str(options.run), **totals(parts), "left_s": time_left(parts)}
+        print(json.dumps(content | {"parts": list(map(asdict, parts))}))
+    else:
+        print(*status_lines(parts), sep="\n")
+    return 0
 
 
 State = Literal["ended", "interrupted", "writing", "not begun"]
+_SILENT_S = 300  # a process that is silent for longer works on a very long prompt, or is dead
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +60,49 @@ class PartProgress:
     quiet_s: float | None = None  # seconds since a file changed; `None` for a shard without a folder
 
 
+def status_lines(parts: Sequence[PartProgress]) -> Iterator[str]:
+    """A line for each part, and one for all of them together."""
+    rows = [("part", "done", "errors", "a minute", "left", "state")]
+    for part in parts:
+        state: str = part.state
+        if state == "writing" and part.quiet_s is not None:
+            silent = ": killed? the same command goes on" if part.quiet_s > _SILENT_S else ""
+            state = f"last answer {clock(part.quiet_s)} ago{silent}"
+        left = None if part.state == "ended" else part.left_s
+        rows.append(_row(one_line(part.name), part.done, part.expected, part.errors, part.per_minute, left, state))
+    if len(parts) > 1:
+        speed = sum(part.per_minute for part in parts if part.per_minute is not None)
+        rows.append(_row("all", **totals(parts), speed=speed, left=time_left(parts), state=""))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def totals(parts: Sequence[PartProgress]) -> dict[str, int]:
+    """The trials of all parts: `done`, `expected`, `errors`."""
+    return {name: sum(getattr(part, name) for part in parts) for name in ("done", "expected", "errors")}
+
+
+def _row(
+    name: str, done: int, expected: int, errors: int, speed: float | None, left: float | None, state: str
+) -> tuple[str, str, str, str, str, str]:
+    share = f" ({100 * done // expected} %)" if expected else ""
+    rate = f"{speed:,.1f}" if speed else ""
+    return name, f"{done:,} of {expected:,}{share}", str(errors), rate, clock(left), state
+
+
+def clock(seconds: float | None) -> str:
+    """Format a duration as `1:05:09` or `5:09`; an unknown one as an empty text."""
+    if seconds is None:
+        return ""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
 def progress_of_run(run: Path, now: float) -> list[PartProgress]:
     """Every part of a run, shards without a folder too. `now`: seconds since 1970. Raises `InputError`."""
-    parts = list(parts_of(run))
+    parts = parts_of(run)
     absent = [PartProgress(shard.part, "not begun", 0, shard.count, 0) for shard in absent_shards(parts)]
     return [*(_progress(part, now) for part in parts), *absent]
 
@@ -130,40 +114,36 @@ def time_left(parts: Sequence[PartProgress]) -> float | None:
 
 
 def _progress(part: RunPart, now: float) -> PartProgress:
-    records = latest_of_each(part.records)
-    planned = part.manifest.get("planned")
-    tests = {record.nodeid: record.length for record in records}
-    expected = len(tests) + max(0, planned - len(tests)) if isinstance(planned, int) else len(tests)
-    remaining: int | None = None
+    records, manifest = latest_of_each(part.records), part.manifest
+    lengths = {record.nodeid: record.length for record in records}
+    planned, remaining = manifest.get("planned"), None
     if part.planned is not None:
-        planned_tests = set(part.planned.tests)
-        tests = {nodeid: length for nodeid, length in tests.items() if nodeid in planned_tests}
-        expected = len(planned_tests)
-        remaining = sum(cell.length for nodeid in planned_tests - tests.keys() if (cell := parse_id(nodeid)))
+        planned = len(tests := set(part.planned.tests))
+        lengths = {nodeid: length for nodeid, length in lengths.items() if nodeid in tests}
+        remaining = sum(cell.length for nodeid in tests - lengths.keys() if (cell := parse_id(nodeid)))
+    expected = max(planned, len(lengths)) if isinstance(planned, int) else len(lengths)
+    ended = manifest.get("ended") is not None
     keys = {record.key for record in records}
-    ended = part.manifest.get("ended") is not None
     waiting = 0 if ended else sum(answer.key not in keys for answer in read_waiting(part.folder))
-    done = min(expected, len(tests) + waiting)
-    errors = sum(record.outcome in ("error", "invalid") for record in records if record.nodeid in tests)
-    state: State = "writing" if not ended else "ended" if done >= expected else "interrupted"
+    done = min(expected, len(lengths) + waiting)
+    errors = sum(record.outcome in ("error", "invalid") for record in records if record.nodeid in lengths)
     last = _last_change(part.folder)
+    quiet = None if last is None else max(0.0, now - last)
+    if ended:
+        whole = done >= expected
+        state: State = "ended" if whole else "interrupted"
+        return PartProgress(part.name, state, done, expected, errors, left_s=0.0 if whole else None, quiet_s=quiet)
     # A resumed run keeps the date at which it began; its speed is that of the session that writes.
-    started = part.manifest.get("session_started", part.manifest.get("started"))
-    seconds = _seconds_between(started, last) if state == "writing" else None
-    before = part.manifest.get("recorded")  # of a run that has not ended: what earlier sessions had done
-    since = done - (before if isinstance(before, int) else 0)
-    speed = since / seconds if seconds and since > 0 else None
-    left = None
-    if speed is not None and seconds:
-        left = (expected - done) / speed
-        if remaining is not None and not waiting and len(tests) == done:
-            # By tokens, which is what takes time: the long ones may be left.
-            asked = sum(tests.values()) * since / done
-            left = seconds * remaining / asked if asked else left
-    return PartProgress(
-        part.name, state, done, expected, errors, speed and 60 * speed, 0.0 if state == "ended" else left,
-        None if last is None else max(0.0, now - last),
-    )  # fmt: skip
+    seconds = _seconds_between(manifest.get("session_started", manifest.get("started")), last)
+    earlier = manifest.get("recorded")  # of a run that has not ended: of earlier sessions
+    since = done - (earlier if isinstance(earlier, int) else 0)
+    if not seconds or since <= 0:
+        return PartProgress(part.name, "writing", done, expected, errors, quiet_s=quiet)
+    left = (expected - done) * seconds / since
+    if remaining is not None and not waiting and len(lengths) == done:
+        # By tokens, which is what takes time: the long ones may be left.
+        left = seconds * remaining / (sum(lengths.values()) * since / done)
+    return PartProgress(part.name, "writing", done, expected, errors, 60 * since / seconds, left, quiet)
 
 
 def _last_change(folder: Path) -> float | None:
