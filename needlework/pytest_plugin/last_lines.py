@@ -15,6 +15,7 @@ import pytest
 from needlework.core.record import Record
 from needlework.core.settings import Settings
 from needlework.pytest_plugin.latency import benchmark_asked
+from needlework.results.files.read_run import manifest_at
 from needlework.results.gates.decide import gate_lines
 from needlework.results.gates.gate import State, Verdict
 from needlework.results.gates.gatekeeper import Gatekeeper
@@ -143,7 +144,7 @@ def verdict_lines(
         selection = selection_words(report.gates, len(report.records)) if report is not None else ""
         for line, state in gate_lines(verdicts, gatekeeper.spent, pace.trial_s if pace else None, selection):
             yield line, _STATES[state] if state else ""
-        for line in gatekeeper.differences(folder.path / MANIFEST):
+        for line in gatekeeper.differences(manifest_at(folder.path / MANIFEST)):
             yield line, ""
     if folder.warning:
         yield folder.warning, "yellow"

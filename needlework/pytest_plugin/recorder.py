@@ -180,7 +180,7 @@ class Recorder:
         records = self._selected.of(self.folder.whole(self._records), self._records)
         if self._gatekeeper is None or self._void(records):
             return None
-        cells = self._gatekeeper.further(records, windows_of(self.folder.facts))
+        cells = self._gatekeeper.further(records, self.folder.facts)
         return self._asked(cells, f"top-up: {len(cells)} further trials for gates that are not decided")
 
     def _asked(self, cells: list[Cell], line: str) -> list[Cell] | None:
@@ -221,7 +221,7 @@ class Recorder:
         planned, selected = self._selected.planned(records), self._selected.of(records, self._records)
         if self._gatekeeper is not None:
             early = interrupted(len(records), planned)
-            self._verdicts = self._gatekeeper.verdicts(selected, early, windows_of(self.folder.facts))
+            self._verdicts = self._gatekeeper.verdicts(selected, early, self.folder.facts)
         if not self._fault:
             try:
                 manifest = self.folder.manifest(self._records, records, ended=True)

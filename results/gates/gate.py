@@ -1,9 +1,10 @@
-"""Gates: expressions, scopes, verdicts, baselines."""
+"""Gates: expressions, the records in their scope, verdicts, and the baseline of a paired gate."""
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
@@ -17,7 +18,7 @@ from needlework.core.grid import Cell, depth_label, parse_tokens
 from needlework.core.record import SCORED, WAITING, OutcomeName, Record, record_of_cell
 from needlework.haystack_fixtures.tasks.arms import arms_of, split_label
 from needlework.haystack_fixtures.tasks.catalogue import Series, controls_of
-from needlework.results.records.samples import control_of, retriever_of
+from needlework.results.records.samples import control_of, grouped, retriever_of
 from needlework.results.statistics.comparison.comparison import Losses
 from needlework.results.statistics.comparison.joining import Identity, joined, prompts_match
 from needlework.results.statistics.panels import depth_order
@@ -28,19 +29,19 @@ from needlework.results.style import length_labels
 #
 # `score` is the mean score, `lower_bound` the low end of its interval, `drop` how much lower the mean score is than
 # that of a baseline run on the same trials. `not worse` passes unless the run is shown to be worse than its baseline,
-# or worse by more than so much. A grain (`per length`, `depth`, `cell`, `task`, `needle`, `model`) asks the condition
-# of every group. `verdicts` judges them.
-GATE_OPTION = "--gate"
+# or worse by more than a margin. A grain (`per length`, `depth`, `cell`, `task`, `needle`, `model`) judges every group.
+GATE, BASELINE = "--gate", "--baseline"
 COMPARE: dict[str, Callable[[float, float], bool]] = {
-    ">=": lambda a, b: a >= b,
-    ">": lambda a, b: a > b,
-    "<=": lambda a, b: a <= b,
-    "<": lambda a, b: a < b,
+    ">=": operator.ge,
+    ">": operator.gt,
+    "<=": operator.le,
+    "<": operator.lt,
+    "=": operator.eq,
 }
-_REST = r"\s*(?:\[(?P<scope>[^\]]*)\])?\s*(?:per\s+(?P<grain>\w+))?"
-_GATE = re.compile(r"(?P<metric>\w+)\s*(?P<compare>>=|<=|>|<)\s*(?P<limit>[\d.]+\s*%?)" + _REST)
-_NOT_WORSE = re.compile(r"(?P<metric>not[ _]worse)(?:\s+than\s+(?P<limit>[\d.]+\s*%?))?" + _REST)
-_TERM = re.compile(r"(?P<field>\w+)\s*(?P<compare>>=|<=|=|>|<)\s*(?P<value>[^,]+)")
+_SCOPE = r"\s*(?:\[(?P<scope>[^\]]*)\])?\s*(?:per\s+(?P<grain>\w+))?"
+_GATE = re.compile(r"(?P<metric>\w+)\s*(?P<compare>>=|<=|>|<)\s*(?P<limit>[\d.]+\s*%?)" + _SCOPE)
+_NOT_WORSE = re.compile(r"(?P<metric>not[ _]worse)(?:\s+than\s+(?P<limit>[\d.]+\s*%?))?" + _SCOPE)
+_TERM = re.compile(r"\s*(?P<field>\w+)\s*(?P<compare>>=|<=|=|>|<)\s*(?P<value>[^,]+)")
 _GRAINS: dict[str, Callable[[Record], str]] = {
     "length": lambda r: f"length {r.length}",
     "depth": lambda r: f"depth {depth_label(r.depth)}",
@@ -49,7 +50,7 @@ _GRAINS: dict[str, Callable[[Record], str]] = {
     "needle": lambda r: f"needle {r.needle}",
     "model": lambda r: f"model {r.model}",
 }
-_WORDS = ("task", "needle", "model", "language", "retriever")
+_NUMBERS, _NAMES = ("length", "depth"), ("task", "needle", "model", "language", "retriever")
 Metric = Literal["score", "lower_bound", "drop", "not worse"]
 Test = Callable[[Record], bool]
 
@@ -67,164 +68,160 @@ class Gate:
 
     @property
     def paired(self) -> bool:
-        """Whether it asks about the difference to a baseline."""
+        """Whether it judges the difference to a baseline."""
         return self.metric in ("drop", "not worse")
+
+    @property
+    def is_floor(self) -> bool:
+        """Whether a higher value passes."""
+        return self.compare in (">=", ">")
 
 
 def parse_gate(text: str) -> Gate:
-    """Read a gate. Raises `InputError` naming what is wrong."""
-    match = _NOT_WORSE.fullmatch(" ".join(text.split())) or _GATE.fullmatch(text.strip())
+    """Parse an expression. Raises `InputError` naming what is wrong."""
+    text = text.strip()
+    match = _NOT_WORSE.fullmatch(" ".join(text.split())) or _GATE.fullmatch(text)
     if match is None:
-        raise InputError(
-            GATE_OPTION, text, 'write "score >= 0.9 [length<=32k, depth=40..60] per length" or "not worse"'
-        )
-    metric = match["metric"].replace("_worse", " worse")
+        raise InputError(GATE, text, 'write "score >= 0.9 [length<=32k, depth=40..60] per length" or "not worse"')
+    metric, grain = match["metric"].replace("_worse", " worse"), match["grain"]
     if metric not in get_args(Metric):
-        raise InputError(GATE_OPTION, metric, 'use score, lower_bound, drop, or "not worse" without a number')
-    if match["grain"] is not None and match["grain"] not in _GRAINS:
-        raise InputError(GATE_OPTION, f"per {match['grain']}", f"use per {', '.join(_GRAINS)}")
-    compare, limit = (
-        ("<=", _limit(match["limit"] or "0")) if metric == "not worse" else (match["compare"], _limit(match["limit"]))
-    )
-    _check_provable(text.strip(), metric, compare, limit)
-    scope = tuple(_term(text, term) for term in (match["scope"] or "").split(",") if term.strip())
-    return Gate(text.strip(), cast(Metric, metric), compare, limit, scope, match["grain"])
+        raise InputError(GATE, metric, 'use score, lower_bound, drop, or "not worse" without a number')
+    if grain is not None and grain not in _GRAINS:
+        raise InputError(GATE, f"per {grain}", f"use per {', '.join(_GRAINS)}")
+    compare = "<=" if metric == "not worse" else match["compare"]
+    scope = tuple(_parse_term(term) for term in (match["scope"] or "").split(",") if term.strip())
+    gate = Gate(text, cast(Metric, metric), compare, _parse_limit(match["limit"] or "0"), scope, grain)
+    _check_provable(gate)
+    return gate
 
 
-def _limit(text: str) -> float:
-    """Read `0.9`, `90%` or `90 %`. Raises `InputError`."""
+def _parse_limit(text: str) -> float:
+    """Parse `0.9`, `90%` or `90 %`. Raises `InputError`."""
     number = text.replace(" ", "")
     try:
         limit = float(number.removesuffix("%")) / (100 if number.endswith("%") else 1)
     except ValueError:
         limit = -1.0
     if not 0 <= limit <= 1:
-        raise InputError(GATE_OPTION, text, "scores are 0..1, or percents with %")
+        raise InputError(GATE, text, "scores are 0..1, or percents with %")
     return limit
 
 
-def _check_provable(text: str, metric: str, compare: str, limit: float) -> None:
-    """Refuse what no run could ever show."""
-    floor = compare in (">=", ">")
-    if metric == "lower_bound" and not floor:
-        raise InputError(
-            GATE_OPTION, text, "a lower bound is a floor: lower_bound >= 0.9; for a ceiling use score <= 0.1"
-        )
-    if metric == "drop" and floor:
-        raise InputError(GATE_OPTION, text, "a drop has a ceiling: drop <= 0.02")
-    if metric in ("score", "lower_bound") and limit == (1 if floor else 0):
-        remedy = "score >= 0.99" if floor else "score <= 0.01"
-        raise InputError(GATE_OPTION, text, f"no number of trials shows a score of exactly {limit:g}; write {remedy}")
+def _check_provable(gate: Gate) -> None:
+    """Refuse what no run could ever show. Raises `InputError`."""
+    remedy = None
+    if gate.metric == "lower_bound" and not gate.is_floor:
+        remedy = "a lower bound is a floor: lower_bound >= 0.9; for a ceiling use score <= 0.1"
+    elif gate.metric == "drop" and gate.is_floor:
+        remedy = "a drop has a ceiling: drop <= 0.02"
+    elif not gate.paired and gate.limit == (1 if gate.is_floor else 0):
+        other = "score >= 0.99" if gate.is_floor else "score <= 0.01"
+        remedy = f"no number of trials shows a score of exactly {gate.limit:g}; write {other}"
+    if remedy:
+        raise InputError(GATE, gate.text, remedy)
 
 
-def _term(gate: str, text: str) -> Test:
-    match = _TERM.fullmatch(text.strip())
-    if match is None or match["field"] not in (*_WORDS, "length", "depth"):
-        raise InputError(
-            GATE_OPTION, text.strip(), f"a scope has terms like length<=32k, depth=40..60, {', '.join(_WORDS)}=NAME"
-        )
-    field, compare, value = match["field"], match["compare"], match["value"].strip()
-    if field in _WORDS:
-        if compare != "=":
-            raise InputError(GATE_OPTION, text.strip(), f"use {field}=NAME")
-        if field == "retriever":
-            return lambda record: retriever_of(record) == value
-        if field == "task":
-            return lambda record: value in (record.task, record.task_label)
-        return lambda record: getattr(record, field) == value
+def _parse_term(text: str) -> Test:
+    match = _TERM.fullmatch(text.rstrip())
+    if match is None or match["field"] not in (*_NAMES, *_NUMBERS):
+        remedy = f"a scope has terms like length<=32k, depth=40..60, {', '.join(_NAMES)}=NAME"
+        raise InputError(GATE, text.strip(), remedy)
+    name, compare, value = match.group("field", "compare", "value")
     low, dots, high = value.partition("..")
-    bounds = [_number(gate, field, part) for part in ((low, high) if dots else (low,))]
-    if dots and compare != "=":
-        raise InputError(GATE_OPTION, text.strip(), f"a range is written {field}={value}")
+    if compare != "=" and (name in _NAMES or dots):
+        remedy = f"use {name}=NAME" if name in _NAMES else f"a range is written {name}={value}"
+        raise InputError(GATE, text.strip(), remedy)
+    if name in _NAMES:
+        return lambda record: value == _field_of(record, name) or (name == "task" and value == record.task_label)
+    ends = ((">=", low), ("<=", high)) if dots else ((compare, value),)
+    bounds = [(COMPARE[sign], _parse_bound(name, end)) for sign, end in ends]
 
-    def test(record: Record) -> bool:
-        found = record.length if field == "length" else record.depth
-        if found is None:
-            return False
-        if dots:
-            return bounds[0] <= found <= bounds[1]
-        return found == bounds[0] if compare == "=" else COMPARE[compare](found, bounds[0])
+    def is_within(record: Record) -> bool:
+        number = _field_of(record, name)
+        return number is not None and all(holds(number, bound) for holds, bound in bounds)
 
-    return test
+    return is_within
 
 
-def _number(gate: str, field: str, text: str) -> float:
+def _field_of(record: Record, name: str) -> Any:
+    return retriever_of(record) if name == "retriever" else getattr(record, name)
+
+
+def _parse_bound(field: str, text: str) -> float:
     if field == "length":
-        return float(parse_tokens(GATE_OPTION, text))
+        return float(parse_tokens(GATE, text))
     try:
         return float(text.strip().removesuffix("%"))
     except ValueError:
-        raise InputError(GATE_OPTION, gate, f"{text!r} is not a percent") from None
+        raise InputError(GATE, text, "is not a percent") from None
 
 
-def groups_of(gate: Gate, records: Iterable[Record], each_model: bool = False) -> dict[str, list[Record]]:
-    """The records in the gate's scope, by the groups that it asks of, shortest first; `all` without a grain.
+def groups_of(gate: Gate, records: Iterable[Record], *, each_model: bool = False) -> dict[str, list[Record]]:
+    """The records in the gate's scope, by the groups that it judges, shortest first; `all` without a grain.
 
-    `each_model`: the models are asked one by one, whatever the grain.
-
-    Controls are in no scope but one that names their needle (`[needle=code_absent]`), and what was retrieved in none
-    but one that names the retriever (`[retriever=bm25]`). Tests that ask the same cells are groups of their own.
+    `each_model`: models are groups of their own, whatever the grain. Controls are in no scope but one that names their
+    needle (`[needle=code_absent]`), retrieved contexts in none but one that names the retriever (`[retriever=bm25]`).
+    Tests that share cells are groups of their own.
     """
     words = gate.text.replace(" ", "")
-    groups: dict[str, list[Record]] = {}
-    for record in sorted(records, key=lambda record: (record.length, depth_order(record.depth))):
+
+    def is_in_scope(record: Record) -> bool:
         measured = not control_of(record) or f"needle={record.needle}" in words
         measured = measured and (not retriever_of(record) or "retriever=" in words)
-        if measured and all(test(record) for test in gate.scope):
-            group = "all" if gate.grain is None else _GRAINS[gate.grain](record)
-            if each_model and gate.grain != "model":
-                group = f"{'' if gate.grain is None else f'{group} of '}model {record.model}"
-            if record.test and gate.grain not in ("task", "cell"):
-                group += f" of {record.test}"
-            groups.setdefault(group, []).append(record)
-    return groups
+        return measured and all(test(record) for test in gate.scope)
+
+    def group_of(record: Record) -> str:
+        group = "all" if gate.grain is None else _GRAINS[gate.grain](record)
+        if each_model and gate.grain != "model":
+            group = f"{'' if gate.grain is None else f'{group} of '}model {record.model}"
+        return f"{group} of {record.test}" if record.test and gate.grain not in ("task", "cell") else group
+
+    ordered = sorted(records, key=lambda record: (record.length, depth_order(record.depth)))
+    return grouped(filter(is_in_scope, ordered), group_of)
 
 
-_FIELD = re.compile(r"(\w+)\s*[<>=]")
-_SHOWN = 8
+_SHOWN = 8  # values that a message lists
 
 
 def check_scopes(gates: Sequence[Gate], grid: Sequence[Series], selected: Collection[str] | None = None) -> None:
-    """Refuse a gate that no trial of the command can be in the scope of. Raises `InputError`.
+    """Refuse a gate whose scope has no trial of the command. Raises `InputError`.
 
-    `grid`: of the whole command, whatever part of it this shard asks. `selected`: the ids of the cells that are asked,
-    where `-k` or a node id may leave some out; `None`: all.
+    `grid`: of the whole command, also in a shard. `selected`: ids of the cells that `-k` or node ids select.
     """
-    if not gates:
-        return
-    planned = [trial for series in grid for trial in _trials(series, selected)]
+    planned = [record for series in grid for record in _planned_records(series, selected)] if gates else []
     for gate in gates:
-        # Which tests ask the same cells, so that records name them (`niah@test_own`), is known at the end alone.
+        # Tests that share cells, so that records name them (`niah@test_own`), are known at the end of a run only.
         if "@" not in gate.text and not groups_of(gate, planned):
-            remedy = f"no cell of this run is in its scope; the run has {_has(gate, planned)}"
-            raise InputError(GATE_OPTION, gate.text, remedy)
+            names = dict.fromkeys(re.findall(r"(\w+)\s*[<>=]", gate.text.partition("[")[2])) or ["retriever"]
+            values = "; ".join(f"{name} {_values(name, planned)}" for name in names)
+            raise InputError(GATE, gate.text, f"no cell of this run is in its scope; the run has {values}")
 
 
-def _trials(series: Series, selected: Collection[str] | None) -> Iterator[Record]:
-    """What records of these cells will say that a scope can ask for."""
+def _planned_records(series: Series, selected: Collection[str] | None) -> list[Record]:
     arms, controls = arms_of(series.task, series.suite), controls_of(series.task, series.suite)
-    for cell in series.cells if selected is None else (cell for cell in series.cells if cell.id in selected):
-        label, retriever = split_label(cell.needle, arms)
-        control = "" if retriever else split_label(label, controls)[1]
-        yield planned_record(cell, series.model, language=series.suite.language, retriever=retriever, control=control)
+    records = []
+    for cell in series.cells:
+        if selected is None or cell.id in selected:
+            label, retriever = split_label(cell.needle, arms)
+            control = "" if retriever else split_label(label, controls)[1]
+            reference = {"retriever": retriever, "control": control}
+            records.append(_planned_record(cell, series.model, language=series.suite.language, reference=reference))
+    return records
 
 
-def _has(gate: Gate, planned: Sequence[Record]) -> str:
-    """The run's own values of what the gate's scope names."""
-    fields = dict.fromkeys(_FIELD.findall(gate.text.partition("[")[2])) or {"retriever": None}
-    return "; ".join(f"{field} {_values(field, planned)}" for field in fields)
+def _planned_record(
+    cell: Cell, model: str, seed: int = 0, language: str = "", reference: Mapping[str, Any] | None = None
+) -> Record:
+    return record_of_cell(cell, model, WAITING, language=language, seed=seed, reference=reference or {})
 
 
 def _values(field: str, planned: Sequence[Record]) -> str:
+    values = dict.fromkeys(_field_of(record, field) for record in planned)
+    names: Sequence[str] = [value for value in values if value]
     if field == "length":
-        names = length_labels(sorted({record.length for record in planned}))
+        names = length_labels(sorted(values))
     elif field == "depth":
-        depths = {record.depth for record in planned}
-        names = tuple(depth_label(depth) for depth in sorted(depth for depth in depths if depth is not None))
-    elif field == "retriever":
-        names = tuple({retriever_of(record): None for record in planned if retriever_of(record)})
-    else:
-        names = tuple(dict.fromkeys(getattr(record, field) for record in planned))
+        names = [depth_label(depth) for depth in sorted(depth for depth in values if depth is not None)]
     return ", ".join([*names[:_SHOWN], *(["..."] if len(names) > _SHOWN else [])]) or "none"
 
 
@@ -233,110 +230,88 @@ State = Literal["pass", "fail", "inconclusive"]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A gate's answer for one group.
-
-    `value`: what the gate asks about (mean score, low end, or drop); `None` where nothing was scored, which fails.
-    `low`, `high`: the interval of the mean (of the drop), at `level` percent; `None` where one sample has none. `n`:
-    trials with a score, or pairs of them; `against`: the trials without one that counted against the gate. `samples`:
-    of all these trials; `more`: the fewest further samples, like those seen, that would decide at the next look's
-    level; `None` where no number would, or the verdict is not inconclusive. `paired`: a trial needs its twin in the
-    baseline. `losses`: what this run could not answer: of trials that the baseline scored, or that did not fit its
-    window; counted as misses. `windows`: of the baseline and of this run in tokens, where known. `nothing`: of the `n`,
-    answers that are empty or a refusal. `sees`: the smallest drop (0..1) that so many samples show in 80 of 100 runs.
-    `several_depths`: a sample was asked at more than one depth of a length.
-    """
+    """A gate's result for one group."""
 
     gate: str
     group: str
     state: State
-    value: float | None = None
-    low: float | None = None
+    value: float | None = None  # mean score, low end, or drop; `None` where nothing was scored, which fails
+    low: float | None = None  # interval of the mean (of the drop); `None` where one sample has none
     high: float | None = None
-    level: float = 95.0
-    n: int = 0
-    against: Mapping[OutcomeName, int] = field(default_factory=dict)
-    samples: int = 0
-    more: int | None = None
+    level: float = 95.0  # of the interval, percent
+    n: int = 0  # trials with a score, or pairs of them
+    against: Mapping[OutcomeName, int] = field(default_factory=dict)  # trials without a score that count as misses
+    samples: int = 0  # of all these trials
+    more: int | None = None  # fewest further samples, like these, that decide at the next look; `None`: no number does
     note: str = ""
-    paired: bool = False
-    losses: Losses | None = None
-    windows: tuple[int | None, int | None] = (None, None)
-    nothing: Mapping[OutcomeName, int] = field(default_factory=dict)
-    sees: float | None = None
-    several_depths: bool = False
+    paired: bool = False  # a trial needs its twin in the baseline
+    losses: Losses | None = None  # trials without a score that the baseline scored, or that do not fit the window
+    windows: tuple[int | None, int | None] = (None, None)  # tokens, of the baseline and of this run
+    nothing: Mapping[OutcomeName, int] = field(default_factory=dict)  # of the `n`: empty answers and refusals
+    sees: float | None = None  # smallest drop (0..1) that so many samples show in 80 of 100 runs
+    several_depths: bool = False  # a sample has several depths of one length
 
     @property
     def certain(self) -> bool:
-        """Whether it failed for what no sampling decides: trials that do not fit the model's window."""
+        """Whether trials do not fit the model's window, so that it fails whatever the sampling."""
         return self.losses is not None and "skipped" in self.losses.outcomes
 
     @property
     def trials(self) -> int:
-        """All that were counted, with a score and without."""
+        """All trials that count, with a score and without."""
         return self.n + sum(self.against.values()) + (self.losses.lost if self.losses and not self.paired else 0)
 
     @property
     def more_trials(self) -> int | None:
-        """The trials of as many further samples, asked as often as those seen."""
+        """The trials of `more` samples, at as many trials a sample as those seen."""
         return None if self.more is None or not self.samples else ceil(self.more * self.trials / self.samples)
-
-
-OPTION = "--baseline"
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """A run's records, by what the trials of two runs are joined on.
-
-    `by_model`: each model is its own baseline; else every model of the run has the same one. `manifest`: what it was
-    made of, empty where nobody knows.
-    """
+    """A run's records, by the identity that trials of two runs are joined on."""
 
     path: Path
     records: Mapping[Identity, Record]
-    by_model: bool
-    manifest: Mapping[str, Any] = field(default_factory=dict)
+    by_model: bool  # each model is its own baseline; else every model of the run has the same one
+    manifest: Mapping[str, Any] = field(default_factory=dict)  # empty where there is none
 
     def twin_of(self, record: Record) -> Record | None:
         """The baseline's record of the same trial; `None` where it has none."""
-        return self.records.get(self._identity(record))
+        family = (record.model if self.by_model else "", record.task_label, record.needle)
+        return self.records.get((family, record.length, record.depth, record.repeat, record.seed))
 
     def score_of(self, record: Record) -> float | None:
         """The baseline's score on the same trial; `None` where it has none."""
-        found = self.twin_of(record)
-        return found.score if found is not None and found.outcome in SCORED else None
+        twin = self.twin_of(record)
+        return twin.score if twin is not None and twin.outcome in SCORED else None
 
     def check(self, record: Record) -> None:
-        """Refuse a baseline that was asked something else under the same name. Raises `InputError`."""
-        found = self.twin_of(record)
-        if found is not None and prompts_match(found, record) is False:
+        """Refuse a baseline that has another prompt under the same id. Raises `InputError`."""
+        twin = self.twin_of(record)
+        if twin is not None and prompts_match(twin, record) is False:
             raise InputError(
-                OPTION, self.path,
+                BASELINE, self.path,
                 f"its prompt of {record.id} is another one than this run's; needlework compare says which part"
                 " differs, and a baseline made with this run's options has the same",
             )  # fmt: skip
 
     def has(self, model: str, cell: Cell, seed: int) -> bool:
         """Whether the baseline scored this trial, in whichever test."""
-        named = model if self.by_model else ""
-        tasks = [cell.task, *(f"{cell.task}@{label}" for label in self.labels)]
-        at = cell.length, cell.depth, cell.repeat, seed
-        twins = [self.records.get(((named, task, cell.needle), *at)) for task in tasks]
-        return any(twin is not None and twin.outcome in SCORED for twin in twins)
+        return (model if self.by_model else "", replace(cell, model=""), seed) in self._scored
 
     @cached_property
-    def labels(self) -> tuple[str, ...]:
-        """The tests that its records' tasks name, where several asked the same."""
-        return tuple(sorted({record.test for record in self.records.values() if record.test}))
+    def _scored(self) -> set[tuple[str, Cell, int | None]]:
+        return {
+            (model, Cell(record.task, length, depth, needle, repeat), seed)
+            for ((model, _, needle), length, depth, repeat, seed), record in self.records.items()
+            if record.outcome in SCORED
+        }
 
     @property
     def repeats(self) -> int:
         """One more than its highest repeat."""
         return 1 + max(repeat for _, _, _, repeat, _ in self.records)
-
-    def _identity(self, record: Record) -> Identity:
-        family = (record.model if self.by_model else "", record.task_label, record.needle)
-        return family, record.length, record.depth, record.repeat, record.seed
 
 
 def load_baseline(path: Path, cells: Iterable[tuple[str, Cell]], seed: int) -> Baseline:
@@ -348,34 +323,24 @@ def load_baseline(path: Path, cells: Iterable[tuple[str, Cell]], seed: int) -> B
 
     file = path / "results.json" if path.is_dir() else path
     if not file.is_file():
-        raise InputError(OPTION, path, "has no results.json; give a finished run's folder or its results.json")
+        raise InputError(BASELINE, path, "has no results.json; give a finished run's folder or its results.json")
     try:
         run = read_run(file)
     except OSError as error:
-        raise InputError(OPTION, path, f"cannot be read ({error.strerror})") from None
+        raise InputError(BASELINE, path, f"cannot be read ({error.strerror})") from None
     except InputError as error:
-        raise InputError(OPTION, path, str(error)) from None
-    before = {record.model for record in run.records}
-    only = next(iter(before)) if len(before) == 1 else None
-    trials = {
-        (only or model, replace(cell, model="")): planned_record(cell, only or model, seed=seed)
-        for model, cell in cells
-    }
-    asked = list(trials.values())
-    tests = {record.test for record in run.records if record.test}
-    asked += [structs.replace(trial, test=test) for trial in asked for test in sorted(tests)]
+        raise InputError(BASELINE, path, str(error)) from None
+    models = {record.model for record in run.records}
+    only = models.pop() if len(models) == 1 else None
+    trials = dict.fromkeys((only or model, replace(cell, model="")) for model, cell in cells)
+    planned = [_planned_record(cell, model, seed) for model, cell in trials]
+    tests = sorted({record.test for record in run.records if record.test})
+    planned += [structs.replace(trial, test=test) for trial in planned for test in tests]
     try:
-        index, _, _ = joined(run.records, asked)
+        index, _, _ = joined(run.records, planned)
     except InputError as error:
-        raise InputError(OPTION, path, f"cannot be paired (A: the baseline, B: this run): {_remedy(error)}") from None
+        remedy = f"cannot be paired (A: the baseline, B: this run): {error}"
+        if "several models" in remedy:
+            remedy += "; a baseline of one model serves each model of a run"
+        raise InputError(BASELINE, path, remedy) from None
     return Baseline(path, index, by_model=any(model for (model, _, _), *_ in index), manifest=run.manifest)
-
-
-def planned_record(cell: Cell, model: str, *, seed: int = 0, language: str = "", **reference: str) -> Record:
-    """The record of a cell that nobody has asked yet."""
-    return record_of_cell(cell, model, WAITING, language=language, seed=seed, reference=reference)
-
-
-def _remedy(error: InputError) -> str:
-    several = "several models" in str(error)
-    return f"{error}{'; a baseline of one model serves each model of a run' if several else ''}"

@@ -6,16 +6,15 @@ import argparse
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.record import Record
 from needlework.core.settings import READ, READ_HELP, Places, Settings
-from needlework.results.gates.decide import gate_lines, gate_rows, judge_gate
-from needlework.results.gates.gate import OPTION, Baseline, Verdict, load_baseline, parse_gate
-from needlework.results.gates.gatekeeper import cell_of_record, check_gates
+from needlework.results.gates.decide import gate_lines, gate_rows
+from needlework.results.gates.gate import parse_gate
+from needlework.results.gates.gatekeeper import Gatekeeper, check_gates
 from needlework.results.merge.parts import (
     RunPart,
     check_agreement,
@@ -27,16 +26,16 @@ from needlework.results.merge.parts import (
     read_part,
     selected_of,
 )
-from needlework.results.merge.union import Conflict, Keep, merged_manifest, records_of_run, union, write_merged
+from needlework.results.merge.union import THE_RUN, Conflict, Keep, merged_manifest, union, write_merged
+from needlework.results.records.journal import read_journal
 from needlework.results.records.manifest import start_of
+from needlework.results.records.run_folder import JOURNAL
 from needlework.results.records.samples import latest_of_each, windows_of
 from needlework.results.run.finish import Finished, write_step_summary
 from needlework.results.run.open_folder import exit_status, is_void
-from needlework.results.statistics.comparison.provenance import check_dtypes, differing_parts
 from needlework.results.statistics.run_report import RunReport, interrupted
 from needlework.results.statistics.tasks import selection_words
-from needlework.results.style import folded, one_line, relative
-from needlework.results.tables.comparison import differing_lines
+from needlework.results.style import counted, folded, one_line, relative
 from needlework.results.tables.panels import shared_lines, unscored_lines
 from needlework.results.tables.summary import ending, next_line, run_lines
 
@@ -83,44 +82,45 @@ def _parser() -> argparse.ArgumentParser:
 def _merge(options: argparse.Namespace) -> int:
     into, parts = _target_folder(options), _read_parts(options.runs)
     check_agreement(parts)
-    for text in options.gate:
-        parse_gate(text)
+    gates = [parse_gate(text) for text in options.gate]
     settings = _settings(options, into, parts)
-    joined = union(_records_by_part(into, parts), options.conflicts or "first")
-    _check_prompts(joined.foreign)
-    missing = missing_of(parts, joined.records)
-    _print_errors(_conflict_lines(joined.conflicts, options.conflicts))
-    _print_errors(missing_lines(missing))
-    if joined.conflicts and options.conflicts is None:
+    joined, conflicts = union(_records_by_part(into, parts), options.conflicts or "first")
+    missing = missing_of(parts, joined)
+    _print_errors([*_conflict_lines(conflicts, options.conflicts), *missing_lines(missing)])
+    if conflicts and options.conflicts is None:
         return CONFLICT
     if missing and not options.partial:
         _print_errors(["nothing was written; --partial merges what is there"])
         return MISSING
-    if not joined.records:
+    if not joined:
         raise InputError("RUN", parts[0].name, "has no records yet")
-    records = latest_of_each(joined.records)
-    planned = len(records) + sum(each.count for each in missing)
+    records = latest_of_each(joined)
+    planned = len(records) + sum(shortfall.count for shortfall in missing)
     content = merged_manifest(settings, parts, planned=planned, recorded=len(records))
     early = interrupted(len(records), planned)
     selected = selected_of(parts, records)
-    judgement = _judge_gates(settings, selected, content, into, early)
-    finished = write_merged(into, joined.records, settings, content, gate_rows(judgement.verdicts, len(selected)))
+    gates = gates or [parse_gate(text) for text in settings.gate]
+    check_gates(settings, gates)
+    gatekeeper = Gatekeeper(settings, (), gates, into, selected, content)
+    for record in selected:
+        gatekeeper.check(record, content)
+    verdicts = gatekeeper.verdicts(selected, early, content)
+    finished = write_merged(into, joined, settings, content, gate_rows(verdicts, len(selected)))
     windows = windows_of(content)
-    _print_run(finished, judgement, settings, windows, into, parts, verbose=options.verbose)
-    write_step_summary(finished.report, judgement.verdicts)
-    return exit_status(
-        int(any(record.outcome == "error" for record in records)),
-        fault=False,
-        early=bool(early),
-        void=is_void(selected, windows, settings.max_errors),
-        verdicts=judgement.verdicts,
-    )
+    selection = selection_words(finished.report.gates, len(records))
+    below = [line for line, _ in gate_lines(verdicts, 0, selection=selection)]
+    below += [*([] if early else gatekeeper.differences(content)), *_part_lines(finished.report, into, parts)]
+    _print_run(finished, below, settings, windows, into, verbose=options.verbose)
+    write_step_summary(finished.report, verdicts)
+    failed = any(record.outcome == "error" for record in records)
+    void = is_void(selected, windows, settings.max_errors)
+    return exit_status(int(failed), fault=False, early=bool(early), void=void, verdicts=verdicts)
 
 
 def _target_folder(options: argparse.Namespace) -> Path:
     """The folder to write into: `--into`, else the run whose shards are merged. Raises `InputError`."""
-    if options.into is not None:
-        into: Path = options.into
+    into: Path | None = options.into
+    if into is not None:
         if is_shard(into):
             raise InputError("--into", into, "is a shard's folder; give a run's")
         if into.exists() and not into.is_dir():
@@ -134,11 +134,8 @@ def _target_folder(options: argparse.Namespace) -> Path:
 
 
 def _read_parts(runs: Sequence[Path]) -> list[RunPart]:
-    by_folder: dict[Path, RunPart] = {}
-    for run in runs:
-        for part in [read_part(run, f"{run.parent.name}/{run.name}")] if is_shard(run) else parts_of(run):
-            by_folder.setdefault(part.folder.resolve(), part)
-    parts = list(by_folder.values())
+    parts = [part for run in runs for part in ([read_part(run)] if is_shard(run) else parts_of(run))]
+    parts = list({part.folder.resolve(): part for part in reversed(parts)}.values())[::-1]
     if len({part.name for part in parts}) < len(parts):  # of several runs, each with shards
         parts = [replace(part, name=relative(part.folder)) for part in parts]
     return parts
@@ -153,26 +150,20 @@ def _settings(options: argparse.Namespace, into: Path, parts: Sequence[RunPart])
 
 
 def _records_by_part(into: Path, parts: Sequence[RunPart]) -> dict[str, Sequence[Record]]:
+    """The records of each part; under `""` those of the same recipe that a run in `into` wrote, and no merge."""
     recipe = next((part.recipe for part in parts if part.recipe is not None), None)
-    is_part = into.resolve() in {part.folder.resolve() for part in parts}
-    of_run: Sequence[Record] = [] if is_part else records_of_run(into, recipe)
+    journal = [] if into.resolve() in {part.folder.resolve() for part in parts} else read_journal(into / JOURNAL)
+    of_run = [record for record in journal if record.details.recipe == recipe and not record.timing.part]
     return {"": of_run, **{part.name: part.records for part in parts}}
 
 
-def _check_prompts(foreign: Sequence[Conflict]) -> None:
-    if foreign:
-        first = foreign[0]
-        remedy = f"asked another prompt for {first.records[1].id} than {first.parts[0] or 'the run itself'}"
-        raise InputError("RUN", first.parts[1], f"{remedy}: text, needles or tokenizer differ (nothing was written)")
-
-
 def _conflict_lines(conflicts: Sequence[Conflict], keep: Keep | None) -> Iterator[str]:
-    for conflict in conflicts[:_MAX_CONFLICTS]:
+    for parts, records in conflicts[:_MAX_CONFLICTS]:
         answers = [
-            f"{part or 'the run itself'}: {_describe_answer(record)}"
-            for part, record in zip(conflict.parts, conflict.records, strict=True)
+            f"{part or THE_RUN}: {record.outcome} {str(record.response.text)[:60]!r}"
+            for part, record in zip(parts, records, strict=True)
         ]
-        yield f"conflict: {conflict.records[0].id}: {', '.join(answers)}"
+        yield f"conflict: {records[0].id}: {', '.join(answers)}"
     if len(conflicts) > _MAX_CONFLICTS:
         yield f"and {len(conflicts) - _MAX_CONFLICTS} more"
     if conflicts and keep is None:
@@ -182,97 +173,41 @@ def _conflict_lines(conflicts: Sequence[Conflict], keep: Keep | None) -> Iterato
         )
 
 
-def _describe_answer(record: Record) -> str:
-    return one_line(f"{record.outcome} {str(record.response.text)[:60]!r}")
-
-
 def _print_errors(lines: Iterable[str]) -> None:
     for line in lines:
         print(one_line(line), file=sys.stderr)
 
 
-@dataclass(frozen=True, slots=True)
-class GateOutcome:
-    """The verdicts, and lines on what differs from the baseline besides the scores."""
-
-    verdicts: list[Verdict]
-    differences: list[str]
-
-
-def _judge_gates(
-    settings: Settings, records: Sequence[Record], manifest: Mapping[str, Any], into: Path, early: str
-) -> GateOutcome:
-    """Judge the run's gates; `early` says why the run is not whole, if it is not.
-
-    Raises `InputError` for a wrong gate, and for a baseline that cannot be compared with.
-    """
-    gates = [parse_gate(text) for text in settings.gate]
-    check_gates(settings, gates)
-    if not gates:
-        return GateOutcome([], [])
-    baseline = _load_baseline(settings, records, manifest, into)
-    if baseline is not None:
-        for record in records:
-            baseline.check(record)
-        if not settings.allow_different_dtypes:
-            check_dtypes(OPTION, baseline.path, baseline.manifest, manifest)
-    if early:
-        return GateOutcome([Verdict(gate.text, "all", "inconclusive", note=f"void: {early}") for gate in gates], [])
-    windows = windows_of(manifest)
-    verdicts = [verdict for gate in gates for verdict in judge_gate(gate, records, baseline, windows=windows)]
-    parts = differing_parts(baseline.manifest or None, manifest) if baseline else []
-    lines = differing_lines(parts, "the baseline and this run", "told by needlework compare") if parts else []
-    return GateOutcome(verdicts, lines)
-
-
-def _load_baseline(
-    settings: Settings, records: Sequence[Record], manifest: Mapping[str, Any], into: Path
-) -> Baseline | None:
-    if settings.baseline is None:
-        return None
-    path = Path(settings.baseline).expanduser()
-    if not path.exists():  # relative to the folder in which the shards ran
-        path = Path(str(manifest.get("folder", ""))) / path
-    if into.resolve() in (path.resolve(), path.resolve().parent):
-        raise InputError(OPTION, path, "is the folder that is merged into; give another --into")
-    return load_baseline(path, [(record.model, cell_of_record(record)) for record in records], settings.seed)
-
-
 def _print_run(
     finished: Finished,
-    judgement: GateOutcome,
+    below: Sequence[str],
     settings: Settings,
     windows: Mapping[str, int],
     into: Path,
-    parts: Sequence[RunPart],
     *,
     verbose: bool,
 ) -> None:
-    """Print the run in short, and its gates; `verbose`: all heatmaps, tables and files. `windows`: model -> tokens."""
-    report = finished.report
-    width = shutil.get_terminal_size().columns
+    """Print the run in short; `verbose`: all heatmaps, tables and files. `below`: lines on gates and parts."""
+    report, width = finished.report, shutil.get_terminal_size().columns
     color, encoding, colors = sys.stdout.isatty(), sys.stdout.encoding, settings.heatmap_colors
-    selection = selection_words(report.gates, len(report.records))
-    below = [line for line, _ in gate_lines(judgement.verdicts, 0, selection=selection)]
-    below += [*judgement.differences, *_part_lines(report, into, parts)]
     unscored = unscored_lines(report.records, windows)
     if verbose:
         lines = run_lines(report, color=color, encoding=encoding, width=width, colors=colors)
         print(*lines, *unscored, *shared_lines(report.records), *below, *map(relative, finished.files), sep="\n")
         print(next_line(report, relative(into)))
         return
+    folded_lines = [part for line in below for part in folded(line, width)]
     short = ending(
         report,
         skipped=[line for line in unscored if line.startswith("skipped")],
         folder=relative(into),
-        last=sum(len(folded(line, width)) for line in below),
+        last=len(folded_lines),
         width=width,
         encoding=encoding,
         color=color,
         colors=colors,
     )
-    print(*(line for line, _ in short), sep="\n")
-    print(*(part for line in below for part in folded(line, width)), sep="\n")
+    print(*(line for line, _ in short), *folded_lines, sep="\n")
 
 
 def _part_lines(report: RunReport, into: Path, parts: Sequence[RunPart]) -> Iterator[str]:
@@ -284,5 +219,7 @@ def _part_lines(report: RunReport, into: Path, parts: Sequence[RunPart]) -> Iter
     for part in parts:
         if part.other_records:
             yield f"{part.name} also holds {part.other_records} records of a run with other options: they are left out"
-    count = f"{len(parts)} {'part' if len(parts) == 1 else 'parts'}"
-    yield f"merged {count}, {len(report.records):,} of {report.planned:,} trials, into {relative(into)}"
+    yield (
+        f"merged {counted(len(parts), 'part')}, {len(report.records):,} of {report.planned:,} trials, into"
+        f" {relative(into)}"
+    )

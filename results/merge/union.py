@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from msgspec import structs
 
+from needlework.core.errors import InputError
 from needlework.core.files import drop_halves
 from needlework.core.record import FINAL, OutcomeName, Record
 from needlework.core.settings import Settings
@@ -26,58 +26,44 @@ from needlework.results.records.manifest import (
     write_manifest,
 )
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
-from needlework.results.records.samples import latest_by_identity, latest_of_each
+from needlework.results.records.samples import facts_of_models, latest_by_identity, latest_of_each
 from needlework.results.run.finish import Finished, finish
 from needlework.results.statistics.tasks import GateRow
 
-Identity = tuple[str, str, str]
 Keep = Literal["first", "last"]
-# Failures in ascending order of what they say: a prompt that does not fit stays too long, a server comes back.
+# Failures in ascending order of information: a prompt that does not fit stays too long, a server comes back.
 _FAILURES: tuple[OutcomeName, ...] = ("error", "invalid", "skipped")
+THE_RUN = "the run itself"
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
-    """Two different records of one trial, in the order of their parts."""
+class Conflict(NamedTuple):
+    """Two different answers to one prompt, in the order of their parts."""
 
     parts: tuple[str, str]
     records: tuple[Record, Record]
 
 
-@dataclass(frozen=True, slots=True)
-class Union:
-    """The records of all parts."""
-
-    records: tuple[Record, ...]  # one for each trial, with the name of its part in `timing`
-    conflicts: tuple[Conflict, ...]  # two different answers to one prompt
-    foreign: tuple[Conflict, ...]  # two prompts under one name
-
-
-def union(parts: Mapping[str, Sequence[Record]], keep: Keep = "first") -> Union:
+def union(parts: Mapping[str, Sequence[Record]], keep: Keep = "first") -> tuple[list[Record], list[Conflict]]:
     """Join the records of parts, by the parts' names; the name `""` is the folder that is merged into.
 
-    An answer beats any failure. Of two equal answers the first part's stays, of two different ones that of `keep`.
+    Returns one record for each trial, with the name of its part in `timing`. An answer beats any failure. Of two equal
+    answers the first part's stays, of two different ones that of `keep`. Raises `InputError` where two parts have
+    different prompts for one trial.
     """
-    chosen: dict[Identity, tuple[str, Record]] = {}
-    conflicts, foreign = [], []
+    chosen: dict[tuple[str, str, str], tuple[str, Record]] = {}
+    conflicts = []
     for part, records in parts.items():
         for trial, record in latest_by_identity(records).items():
-            if trial not in chosen:
-                chosen[trial] = part, record
-                continue
-            other_part, other = chosen[trial]
-            conflict = Conflict((other_part, part), (other, record))
+            other_part, other = chosen.setdefault(trial, (part, record))
             if "" not in (other.key, record.key) and other.key != record.key:
-                foreign.append(conflict)
-            elif {other.outcome, record.outcome} <= FINAL:
-                if _answer(other) != _answer(record):
-                    conflicts.append(conflict)
-                    if keep == "last":
-                        chosen[trial] = part, record
-            elif _rank(record) > _rank(other):
+                remedy = f"asked another prompt for {record.id} than {other_part or THE_RUN}"
+                raise InputError("RUN", part, f"{remedy}: text, needles or tokenizer differ (nothing was written)")
+            conflict = {other.outcome, record.outcome} <= FINAL and _answer(other) != _answer(record)
+            if conflict:
+                conflicts.append(Conflict((other_part, part), (other, record)))
+            if (conflict and keep == "last") or _rank(record) > _rank(other):
                 chosen[trial] = part, record
-    joined = tuple(_with_part(record, part) for part, record in chosen.values())
-    return Union(joined, tuple(conflicts), tuple(foreign))
+    return [_with_part(record, part) for part, record in chosen.values()], conflicts
 
 
 def _rank(record: Record) -> int:
@@ -90,12 +76,6 @@ def _answer(record: Record) -> tuple[object, ...]:
 
 def _with_part(record: Record, part: str) -> Record:
     return structs.replace(record, timing=structs.replace(record.timing, part=part)) if part else record
-
-
-def records_of_run(into: Path, recipe: str | None) -> list[Record]:
-    """Records of this recipe that a run in this very folder wrote, and no merge."""
-    records = read_journal(into / JOURNAL)
-    return [record for record in records if record.details.recipe == recipe and not record.timing.part]
 
 
 def merged_manifest(settings: Settings, parts: Sequence[RunPart], *, planned: int, recorded: int) -> dict[str, Any]:
@@ -122,9 +102,7 @@ def merged_manifest(settings: Settings, parts: Sequence[RunPart], *, planned: in
 
 def _part_summary(part: RunPart) -> dict[str, Any]:
     names = ("started", "ended", "planned", "recorded", "platform", "commit")
-    models = part.manifest.get("models")
-    facts = models.values() if isinstance(models, Mapping) else ()
-    servers = sorted({str(model["server"]) for model in facts if isinstance(model, Mapping) and model.get("server")})
+    servers = sorted({str(server) for server in facts_of_models(part.manifest, "server").values() if server})
     return {"name": part.name, **{name: part.manifest.get(name) for name in names}, "servers": servers}
 
 
@@ -146,14 +124,7 @@ def write_merged(
         if text != (into / JOURNAL).read_bytes():
             journal.replace(text)
         write_manifest(into / MANIFEST, {**content, "ended": None})
-        finished = finish(
-            into,
-            latest_of_each(records),
-            settings,
-            planned=int(content["planned"]),
-            gates=gates,
-            notes=notes_of(content),
-            manifest=content,
-        )
+        latest, planned, notes = latest_of_each(records), int(content["planned"]), notes_of(content)
+        finished = finish(into, latest, settings, planned=planned, gates=gates, notes=notes, manifest=content)
         write_manifest(into / MANIFEST, content)
     return finished

@@ -14,7 +14,7 @@ from needlework.results.adaptive.design import unit_of
 from needlework.results.adaptive.run import OPTION
 from needlework.results.files.read_run import manifest_at
 from needlework.results.gates.gate import Gate, parse_gate
-from needlework.results.gates.gatekeeper import check_gates, check_power
+from needlework.results.gates.gatekeeper import POWER, check_gates, parse_power
 from needlework.results.records.manifest import adaptive_design, settings_of
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.rescore import check_scorer
@@ -33,7 +33,9 @@ def check_run(settings: Settings, folder: Path) -> list[Gate]:
     _check_shard(settings)
     _check_base(settings)
     if settings.power is not None:
-        check_power(settings)
+        parse_power(settings.power)
+        if not settings.plan:
+            raise InputError(POWER, settings.power, "is told before a run: give --plan too")
     _check_scorers(settings)
     voting_embedder(settings)  # refused now, and not when every answer is there
     _check_adaptive(settings, folder)

@@ -44,7 +44,7 @@ def changed_parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[s
     """What is said otherwise of the same texts, prompts and models, as `part name: before / after`. What only one side
     knows is no change, and no more is another address."""
     lines: list[str] = []
-    for part in ("corpora", "tokenizers", "prompts", "models"):
+    for part in ("corpora", "tokenizers", "prompts", "embedders", "models"):
         a, b = _named(before, part), _named(after, part)
         for name in sorted(a.keys() & b.keys()):
             lines += _fields(f"{part} {name}", _known_in(b[name], a[name]), _known_in(a[name], b[name]))

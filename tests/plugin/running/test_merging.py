@@ -138,7 +138,7 @@ def test_a_shard_of_another_window_is_no_part(project, three, capsys):
         path.write_text(json.dumps(content))
 
     assert main(["results/runs/r"]) == 2
-    assert "window: 8192 / 4096" in capsys.readouterr().err
+    assert "window 8192 / 4096" in capsys.readouterr().err
 
 
 def test_the_gates_of_the_shards_are_judged_of_the_whole(project, three, capsys):

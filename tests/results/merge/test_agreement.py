@@ -29,9 +29,9 @@ def told(first: dict, second: dict) -> list[str]:
 @pytest.mark.parametrize(
     ("fact", "other", "said"),
     [
-        ("window", 4096, "models m: window: 8192 / 4096"),
-        ("server model_path", "q4.gguf", "models m: server model_path: m.gguf / q4.gguf"),
-        ("calibration chat user", "exact, +23 tokens", "calibration chat user: exact, +0 tokens / exact, +23 tokens"),
+        ("window", 4096, "models m: window 8192 / 4096"),
+        ("server model_path", "q4.gguf", "models m: server model_path m.gguf / q4.gguf"),
+        ("calibration chat user", "exact, +23 tokens", "calibration chat user exact, +0 tokens / exact, +23 tokens"),
     ],
 )
 def test_servers_that_say_that_they_differ_are_told(fact, other, said):
