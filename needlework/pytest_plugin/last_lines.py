@@ -15,17 +15,15 @@ import pytest
 from needlework.core.record import Record
 from needlework.core.settings import Settings
 from needlework.pytest_plugin.latency import benchmark_asked
-from needlework.results.files.read_run import manifest_at
 from needlework.results.gates.decide import gate_lines
 from needlework.results.gates.gate import State, Verdict
 from needlework.results.gates.gatekeeper import Gatekeeper
-from needlework.results.records.run_folder import MANIFEST
-from needlework.results.report.adaptive import kept_lines, left_lines, replayed_lines
 from needlework.results.report.section import section_lines
 from needlework.results.report.suites import latency_sections
 from needlework.results.report.tasks import panel_sections, twins_sections
 from needlework.results.run.finish import Finished
-from needlework.results.run.open_folder import OpenFolder, SessionPace
+from needlework.results.run.open_folder import OpenFolder
+from needlework.results.run.session import SessionPace, kept_lines, left_lines, replayed_lines
 from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.tasks import selection_words
 from needlework.results.style import ColorsName, can_encode, encodable, folded, relative
@@ -124,7 +122,7 @@ def _folder_lines(finished: Finished, now: Sequence[Record], folder: OpenFolder)
     records = finished.report.records
     yield from replayed_lines(folder.replayed(now), len(now), folder.written_at, len(records))
     if finished.report.interrupted:
-        yield from kept_lines(folder.kept(records))
+        yield from kept_lines(folder.waiting(records))
 
 
 def verdict_lines(
@@ -144,7 +142,7 @@ def verdict_lines(
         selection = selection_words(report.gates, len(report.records)) if report is not None else ""
         for line, state in gate_lines(verdicts, gatekeeper.spent, pace.trial_s if pace else None, selection):
             yield line, _STATES[state] if state else ""
-        for line in gatekeeper.differences(manifest_at(folder.path / MANIFEST)):
+        for line in gatekeeper.differences(folder.written_manifest):
             yield line, ""
     if folder.warning:
         yield folder.warning, "yellow"

@@ -17,7 +17,7 @@ from needlework.models.specs import parse_spec
 from needlework.pipeline.engine import Engine
 from needlework.pytest_plugin.run_state import SERVER, RunState, run_state
 from needlework.pytest_plugin.workers import cell_of, cells_to_come, has_workers, refuse
-from needlework.results.run.open_folder import time_lines
+from needlework.results.run.session import time_lines
 
 if TYPE_CHECKING:
     from needlework.models.engines.serve import Serving
@@ -80,13 +80,12 @@ def _lengths(engine: Engine, cells: Sequence[Cell]) -> list[int]:
 def _adaptive_lines(state: RunState, cells: Sequence[Cell]) -> Iterator[str]:
     from needlework.results.adaptive import survey as forecast
     from needlework.results.report.adaptive import plan_lines
-    from needlework.results.statistics.adaptive import axes_of, rules_of
 
-    rules, chosen = rules_of(state.settings), set(cells)
+    rules, chosen = forecast.rules_of(state.settings), set(cells)
     for series in state.grid:
         if chosen & set(series.cells):
-            lengths, depths = axes_of(series)
-            name = " · ".join((series.model, series.cells[0].task, series.cells[0].needle))
+            lengths, depths = forecast.axes_of(series)
+            name = " · ".join(forecast.name_of(series))
             costs, most = forecast.costs(rules, lengths, len(depths)), forecast.most(rules, lengths, len(depths))
             prices = state.settings.price
             dollars = partial(_dollars, prices, series.suite.answer_tokens) if prices else None

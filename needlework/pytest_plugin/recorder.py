@@ -22,7 +22,8 @@ from needlework.pytest_plugin.reports import gate_case, payload_of
 from needlework.pytest_plugin.run_state import run_state
 from needlework.pytest_plugin.workers import cell_of, cells_to_come, has_workers
 from needlework.results.records.samples import name_of_test, windows_of
-from needlework.results.run.open_folder import OpenFolder, Selected, exit_status, is_void
+from needlework.results.run.open_folder import OpenFolder
+from needlework.results.run.session import Selected, exit_status, is_void
 from needlework.results.style import counted, one_line, relative
 
 if TYPE_CHECKING:
@@ -128,10 +129,10 @@ class Recorder:
             self._keep(payload.record, payload.line)
             self._fault = self._fault or payload.fault
         elif report.failed and report.when != "teardown":
-            from needlework.results.adaptive.run import lost_cell
+            from needlework.results.run.record_builder import lost_record
 
             reason, grid = str(report.longrepr), run_state(self._config).grid
-            lost = lost_cell(report.nodeid, reason, grid, recipe=self.folder.recipe, seed=self._settings.seed)
+            lost = lost_record(report.nodeid, reason, grid, recipe=self.folder.recipe, seed=self._settings.seed)
             if lost is not None:
                 self._keep(lost)
 
@@ -212,7 +213,7 @@ class Recorder:
         self.folder.left_out(run_state(self._config).misfits)
         # What draws and writes is loaded when there is something to: collecting and workers need none of it.
         from needlework.results.gates.decide import gate_rows
-        from needlework.results.run.answer_vectors import write_answer_vectors
+        from needlework.results.records.answer_vectors import write_answer_vectors
         from needlework.results.run.finish import finish
         from needlework.results.statistics.run_report import interrupted
 

@@ -1,4 +1,4 @@
-"""The design of adaptive runs: lengths, bar, error rates."""
+"""The design of adaptive runs: looks at each length, bars, and the boundaries at which a look decides."""
 
 from __future__ import annotations
 
@@ -15,59 +15,38 @@ Mode = Literal["quick", "normal", "careful"]
 Decision = Literal["", "pass", "fail", "not measurable"]
 
 ALPHA = 0.025
-"""A pass may be wrong with this chance, all fails together with as much: the statement holds in 95 % of runs."""
-RHO = 0.7
+"""The chance of a wrong pass, and of all wrong fails together: the statement holds in 95 % of runs."""
+SHARE = 0.85  # NoLiMa's bar (A. Modarressi et al., "NoLiMa", ICML 2025, section 4)
+BASE_LOOK = 40  # looks' worth of trials at the length that gives a relative bar
+_SHARE_ALPHA = 0.02  # of a pass, and of all fails, where the base was measured, which itself takes 0.01 more
+_LEAST_BAR, _MOST_BAR = 0.01, 0.99
+_RHO = 0.7
 _FEWEST = 10  # trials of a look
 _LOOKS = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 25, 30, 35, 40, 50, 60, 70, 80)
 _CAPS: dict[Mode, int] = {"quick": 5, "normal": 10, "careful": 20}  # looks at the longest length
 _SHORT = 4  # a shorter length has up to so many times the cap, as long as it costs no more tokens than the longest
 MOST_LOOK = _LOOKS[-1]
-BASE_LOOK = 40  # of the length that gives a relative bar
 
 
 @dataclass(frozen=True, slots=True)
 class SearchDesign:
-    """One bar of one series of cells. `lengths`: those that are judged, in tokens, ascending; `unit`: trials of a look.
-
-    `pass_bar`, `fail_bar`: a length passes above the one and fails below the other; they differ where the bar itself
-    was measured. `alpha`: the chance of a wrong pass, and of wrong fails at all lengths together. Only the first length
-    that fails can make the lower end too high, so that passes need no correction for their number; fails do.
-    """
+    """One bar of one series of cells. Only the first length that fails can make the lower end too high, so that passes
+    need no correction for their number; fails do."""
 
     mode: Mode
-    lengths: tuple[int, ...]
-    unit: int
-    pass_bar: float
-    fail_bar: float
-    alpha: float = ALPHA
+    lengths: tuple[int, ...]  # those that are judged, in tokens, ascending
+    unit: int  # trials of a look
+    pass_bar: float  # a length passes above it
+    fail_bar: float  # and fails below this one; they differ where the bar itself was measured
+    alpha: float = ALPHA  # the chance of a wrong pass, and of wrong fails at all lengths together
 
     def looks(self, at: int) -> tuple[int, ...]:
-        """The numbers of trials at which the length with this number is looked at; the last one is its cap."""
+        """The numbers of trials at which the length with this index is looked at; the last one is its cap."""
         return looks_of(self.mode, self.unit, self.lengths[-1] / self.lengths[at])
 
     def cap(self, at: int) -> int:
-        """The most trials at the length with this number."""
+        """The most trials at the length with this index."""
         return self.looks(at)[-1]
-
-    @property
-    def passing(self) -> float:
-        """The chance that a length at the bar may pass with."""
-        return self.alpha
-
-    @property
-    def failing(self) -> float:
-        """The chance that a length at the bar may fail with."""
-        return self.alpha / len(self.lengths)
-
-
-def absolute(mode: Mode, lengths: tuple[int, ...], depths: int, bar: float) -> SearchDesign:
-    """The design for a bar that is a score, 0..1."""
-    return SearchDesign(mode, lengths, unit_of(depths), bar, bar)
-
-
-def unit_of(depths: int) -> int:
-    """The trials of a look: as many whole rounds of the depths as make ten or more."""
-    return depths * -(-_FEWEST // depths)
 
 
 def looks_of(mode: Mode, unit: int, cheaper: float = 1.0) -> tuple[int, ...]:
@@ -75,21 +54,22 @@ def looks_of(mode: Mode, unit: int, cheaper: float = 1.0) -> tuple[int, ...]:
     return tuple(unit * look for look in _LOOKS if look <= _CAPS[mode] * min(_SHORT, cheaper) + 1e-9)
 
 
-SHARE = 0.85  # NoLiMa's bar (A. Modarressi et al., "NoLiMa", ICML 2025, section 4)
-_ALPHA = 0.02  # of a pass, and of all fails; the base itself takes 0.01 more
-_Z99 = 2.5758293035489004
-_LEAST, _MOST = 0.01, 0.99
+def unit_of(depths: int) -> int:
+    """The trials of a look: as many whole rounds of the depths as make ten or more."""
+    return depths * -(-_FEWEST // depths)
+
+
+def absolute(mode: Mode, lengths: tuple[int, ...], depths: int, bar: float) -> SearchDesign:
+    """The design for a bar that is a score, 0..1."""
+    return SearchDesign(mode, lengths, unit_of(depths), bar, bar)
 
 
 @dataclass(frozen=True, slots=True)
 class BaseScore:
-    """The score that a relative bar is a share of, 0..1, with both ends of its 99 % interval.
+    """The score that a relative bar is a share of, 0..1, with both ends of its 99 % interval."""
 
-    `length`: where it was measured, 0 for a score that was given; `n`: on so many trials.
-    """
-
-    length: int
-    n: int
+    length: int  # where it was measured, tokens; 0 for a score of the options
+    n: int  # trials
     score: float
     low: float
     high: float
@@ -98,18 +78,18 @@ class BaseScore:
 def measured(length: int, scores: Sequence[float]) -> BaseScore:
     """The base as these scores have it."""
     mean = fsum(scores) / len(scores)
-    return BaseScore(length, len(scores), mean, *wilson(mean, len(scores), _Z99))
+    return BaseScore(length, len(scores), mean, *wilson(mean, len(scores), z=2.5758293035489004))
 
 
 def relative(mode: Mode, lengths: Sequence[int], depths: int, base: BaseScore) -> SearchDesign:
     """The design for 85 % of a base: a length passes above the share of its high end, and fails below that of its low
-    end. A base that was measured takes a part of what the statement may err."""
+    end."""
     judged = tuple(length for length in lengths if length > base.length)
-    bars = (min(_MOST, max(_LEAST, SHARE * end)) for end in (base.high, base.low))
-    return SearchDesign(mode, judged, unit_of(depths), *bars, *([_ALPHA] if base.length else []))
+    high, low = (min(_MOST_BAR, max(_LEAST_BAR, SHARE * end)) for end in (base.high, base.low))
+    return SearchDesign(mode, judged, unit_of(depths), high, low, _SHARE_ALPHA if base.length else ALPHA)
 
 
-def wilson(mean: float, n: int, z: float) -> tuple[float, float]:
+def wilson(mean: float, n: int, z: float = 1.959963984540054) -> tuple[float, float]:
     """Wilson's interval of a share, both ends (E. B. Wilson, JASA 1927); for scores between 0 and 1 it is wide."""
     middle, half = mean + z * z / (2 * n), z * sqrt(mean * (1 - mean) / n + z * z / (4 * n * n))
     return max(0.0, (middle - half) / (1 + z * z / n)), min(1.0, (middle + half) / (1 + z * z / n))
@@ -132,7 +112,7 @@ class Boundaries:
     fail_at_most: tuple[int, ...]
 
     def verdict(self, look: int, scores: Sequence[float]) -> Decision:
-        """`pass`, `fail` or nothing, by the sum of the scores (0..1) of a look's trials, given by its number.
+        """`pass`, `fail` or nothing, by the sum of the scores (0..1) of the trials of the look with this index.
 
         Shares of a hit count for what is safe: rounded down to pass, up to fail.
         """
@@ -144,9 +124,9 @@ class Boundaries:
 
 @lru_cache(maxsize=256)
 def boundaries(
-    bar: float, looks: tuple[int, ...], passing: float = ALPHA, failing: float = ALPHA, rho: float = RHO
+    bar: float, looks: tuple[int, ...], passing: float = ALPHA, failing: float = ALPHA, rho: float = _RHO
 ) -> Boundaries:
-    """Return the boundaries at `looks`, ascending numbers of trials, the last one the cap.
+    """The boundaries at `looks`, ascending numbers of trials, the last one the cap.
 
     `bar`: the mean score (0..1) at which a wrong pass has at most the chance `passing`, at any look, and a wrong fail
     at most `failing`. By look n a share (n / cap)^rho of each may be spent. The hits of n trials at the bar are
@@ -170,15 +150,13 @@ def boundaries(
     return Boundaries(looks, tuple(high), tuple(low))
 
 
-def boundaries_at(design: SearchDesign, at: int) -> Boundaries:
-    """The boundaries of the length with this number; see `SearchDesign`."""
-    looks = design.looks(at)
-    passing = boundaries(design.pass_bar, looks, design.passing, design.failing)
-    if design.pass_bar == design.fail_bar:
-        return passing
-    failing = boundaries(design.fail_bar, looks, design.passing, design.failing)
-    return Boundaries(looks, passing.pass_at_least, failing.fail_at_most)
-
-
 def _binomial(trials: int, chance: float) -> npt.NDArray[np.float64]:
     return np.array([comb(trials, hits) * chance**hits * (1 - chance) ** (trials - hits) for hits in range(trials + 1)])
+
+
+def boundaries_at(design: SearchDesign, at: int) -> Boundaries:
+    """The boundaries of the length with this index; see `SearchDesign`."""
+    looks, failing = design.looks(at), design.alpha / len(design.lengths)
+    above = boundaries(design.pass_bar, looks, design.alpha, failing)
+    below = boundaries(design.fail_bar, looks, design.alpha, failing)
+    return Boundaries(looks, above.pass_at_least, below.fail_at_most)

@@ -1,33 +1,34 @@
-"""An adaptive run's trials so far, and what may be claimed of them."""
+"""The survey of a series of cells: its trials so far, the search for each bar, the trials to send next, the price."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from needlework.core.grid import spread_depths
+from needlework.core.errors import InputError
+from needlework.core.grid import Cell, spread_depths
+from needlework.core.record import SCORED, Record
+from needlework.core.settings import Settings
+from needlework.haystack_fixtures.tasks.catalogue import Series
 from needlework.results.adaptive.design import (
     BASE_LOOK,
     MOST_LOOK,
-    SHARE,
     BaseScore,
-    Decision,
     Mode,
     SearchDesign,
     absolute,
     measured,
     relative,
     unit_of,
-    wilson,
 )
-from needlework.results.adaptive.walk import LengthState, See, Seen, Walk, asked_next, out_of_reach, walk
+from needlework.results.adaptive.walk import See, Seen, Walk, asked_next, walk
+from needlework.results.statistics.length_scores import RELATIVE_TO, parse_relative_to
 
-Place = tuple[int, float | None, int]
-"""Where a trial stands: length (tokens), depth (percent), repeat."""
-Outcomes = Mapping[Place, float | None]
-"""What came of a series' trials: a score (0..1), or none."""
+TrialKey = tuple[int, float | None, int]
+"""Length (tokens), depth (percent), repeat."""
+SeriesName = tuple[str, str, str]
+Outcomes = Mapping[TrialKey, float | None]
+"""The score (0..1) of each trial of a series, or none."""
 _LEAST_BASE = 0.05
 
 
@@ -39,8 +40,20 @@ class Rules:
     bars: tuple[float | None, ...]  # scores, 0..1; `None`: 85 % of the base
     seed: int
     max_errors: float  # percent of a look's trials that may have no score
-    base: float | None = None  # its score, if an option gives it
+    base: float | None = None  # its score, if an option sets it
     base_length: int | None = None
+
+
+def rules_of(settings: Settings) -> Rules:
+    """The rules of an adaptive run. Raises `InputError` where its base cannot be used."""
+    assert settings.adaptive is not None
+    bars = tuple(None if bar == "relative" else round(float(bar.rstrip("%")) / 100, 9) for bar in settings.adaptive_bar)
+    base = parse_relative_to(settings.relative_to)
+    if base is not None and len(base.lengths) > 1 and None in bars:
+        remedy = "--adaptive measures its base at one length, or takes a score"
+        raise InputError(RELATIVE_TO, settings.relative_to, remedy)
+    score, length = (base.score, next(iter(base.lengths), None)) if base else (None, None)
+    return Rules(settings.adaptive, bars, settings.seed, settings.max_errors, score, length)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,67 +67,74 @@ class BarSearch:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more is to be asked for this bar."""
+        """Whether the search is over."""
         return self.hopeless if self.walk is None else self.walk.ended
 
 
 class Survey:
-    """The state of a series: its scores so far, and the search for each bar.
+    """The state of a series. `outcomes`: of all trials that were sent."""
 
-    `lengths` (tokens) ascend; `depths` (percent) are those of the whole grid.
-    """
-
-    def __init__(
-        self, rules: Rules, lengths: tuple[int, ...], depths: tuple[float | None, ...], outcomes: Outcomes
-    ) -> None:
+    def __init__(self, rules: Rules, series: Series, outcomes: Outcomes) -> None:
         self.rules = rules
-        self.lengths = lengths
-        self.depths = depths
-        self.unit = unit_of(len(depths))
-        self._by_repeat: dict[int, dict[int, float | None]] = {length: {} for length in lengths}
-        for place, score in outcomes.items():
-            if place[0] in self._by_repeat and place == self.place(place[0], place[2]):
-                self._by_repeat[place[0]][place[2]] = score
-        self.searches = [self._search_score(bar) if bar is not None else self._search_share() for bar in rules.bars]
+        self.series = series
+        self.outcomes = outcomes
+        self.lengths, self.depths = axes_of(series)
+        self.unit = unit_of(len(self.depths))
+        self._by_repeat: dict[int, dict[int, float | None]] = {length: {} for length in self.lengths}
+        for trial, score in outcomes.items():
+            length, _, repeat = trial
+            if length in self._by_repeat and trial == self.trial(length, repeat):
+                self._by_repeat[length][repeat] = score
+        self.searches = [self._search(bar) for bar in rules.bars]
 
     @property
-    def ended(self) -> bool:
-        """Whether every bar has come to its end."""
-        return all(search.ended for search in self.searches)
+    def name(self) -> SeriesName:
+        """Model, task and needle."""
+        return name_of(self.series)
 
-    def ahead(self, width: int) -> list[Place]:
+    @property
+    def tokens(self) -> int:
+        """The tokens of its trials: the lengths of their prompts with the answers' budgets."""
+        return sum(length for length, _, _ in self.outcomes)
+
+    def ahead(self, width: int) -> list[TrialKey]:
         """The trials to send next: what every open bar needs, and up to `width` in all that may be needed."""
-        trials: dict[Place, None] = {}
+        trials: dict[TrialKey, None] = {}
         for search in self.searches:
             if search.walk is not None:
                 lengths = search.walk.design.lengths
                 needed = asked_next(search.walk, self._see(lengths), width)
-                trials |= dict.fromkeys(self.place(lengths[at], repeat) for at, repeat in needed)
+                trials |= dict.fromkeys(self.trial(lengths[at], repeat) for at, repeat in needed)
             elif not search.hopeless:
-                trials |= dict.fromkeys(self.place(self._base_length, repeat) for repeat in self._base_seen().missing)
+                trials |= dict.fromkeys(self.trial(self._base_length, repeat) for repeat in self._base_seen().missing)
         return list(trials)
 
-    def place(self, length: int, repeat: int) -> Place:
-        """Where a sample is asked at a length: at one of the depths, all of them equally often. A sample that replaces
-        another takes over its depth."""
-        trial = repeat % replacements_from(self.unit)
-        (depth,) = spread_depths(self.depths, self.rules.seed, length, trial)
+    def trial(self, length: int, repeat: int) -> TrialKey:
+        """A sample at a length: at one of the depths, all of them equally often. A sample that replaces another takes
+        over its depth."""
+        (depth,) = spread_depths(self.depths, self.rules.seed, length, repeat % replacements_from(self.unit))
         return length, depth, repeat
 
-    def _search_score(self, bar: float) -> BarSearch:
-        design = absolute(self.rules.mode, self.lengths, len(self.depths), bar)
-        return BarSearch(bar, None, walk(design, self._see(design.lengths)))
+    def cell(self, trial: TrialKey) -> Cell:
+        """The cell of a trial."""
+        first = self.series.cells[0]
+        length, depth, repeat = trial
+        return Cell(first.task, length, depth, first.needle, repeat, first.model)
 
-    def _search_share(self) -> BarSearch:
-        base, score = None, self.rules.base
-        if score is not None:
-            base = BaseScore(0, 0, score, score, score)
-        elif not self._base_seen().missing and not self._base_seen().hopeless:
-            base = measured(self._base_length, self._base_seen().scores)
-        if base is None or base.score < _LEAST_BASE:
-            return BarSearch(None, base, None, base is not None or self._base_seen().hopeless)
-        design = relative(self.rules.mode, self.lengths, len(self.depths), base)
-        return BarSearch(None, base, walk(design, self._see(design.lengths)))
+    def _search(self, bar: float | None) -> BarSearch:
+        base, depths = None, len(self.depths)
+        if bar is not None:
+            design = absolute(self.rules.mode, self.lengths, depths, bar)
+        else:
+            seen, score = self._base_seen(), self.rules.base
+            if score is not None:
+                base = BaseScore(0, 0, score, score, score)
+            elif not seen.missing and not seen.hopeless:
+                base = measured(self._base_length, seen.scores)
+            if base is None or base.score < _LEAST_BASE:
+                return BarSearch(None, base, None, base is not None or seen.hopeless)
+            design = relative(self.rules.mode, self.lengths, depths, base)
+        return BarSearch(bar, base, walk(design, self._see(design.lengths)))
 
     @property
     def _base_length(self) -> int:
@@ -130,155 +150,32 @@ class Survey:
         return seen(self._by_repeat[length], n, self.unit, self.rules.max_errors)
 
 
-_Z95 = 1.959963984540054
-_GRID_SAMPLES = 10  # of the full grid that a run is compared with
+def name_of(series: Series) -> SeriesName:
+    """Model, task and needle of a series."""
+    return series.model, series.cells[0].task, series.cells[0].needle
 
 
-Stopped = Literal["", "budget", "interrupted"]
+def axes_of(series: Series) -> tuple[tuple[int, ...], tuple[float | None, ...]]:
+    """The lengths (tokens), ascending, and the depths (percent) of a series."""
+    return tuple(sorted({cell.length for cell in series.cells})), tuple(dict.fromkeys(c.depth for c in series.cells))
 
 
-@dataclass(frozen=True, slots=True)
-class LengthFound:
-    """The result at one length.
-
-    A length that was decided early was so by luck too: its score lies on the side of the decision, and its interval
-    holds less often than 95 %.
-    """
-
-    length: int
-    n: int  # trials that its last look counted
-    total: float  # their sum of scores, 0..1 each
-    looks: int
-    decision: Decision
-    asked: int  # trials sent, those beyond the last look and without a score included
-    tokens: int  # of the trials sent
-    low: float | None  # both ends of the 95 % interval of the score as it stands
-    high: float | None
-    near: bool  # it seems to score so near to the bar that the trials which are left cannot decide it
-    per_depth: Mapping[float | None, int]  # trials sent, by depth (percent)
-
-
-@dataclass(frozen=True, slots=True)
-class TurnFound:
-    """Consecutive looks at one length: trials before and after."""
-
-    length: int
-    begun: int
-    ended: int
-
-
-@dataclass(frozen=True, slots=True)
-class LengthStatement:
-    """The longest length up to which every length scores at least `bar` lies between `low` and `high`, tokens.
-
-    Wrong in at most 5 % of runs, whatever the model.
-    """
-
-    model: str
-    task: str
-    needle: str
-    mode: str
-    rule: Literal["absolute", "relative"]
-    bar: float | None  # `None` while the base that it is a share of is unknown, and if that scores nothing
-    base: BaseScore | None
-    low: int | None  # `None`: no length was shown to hold the bar
-    high: int | None  # `None`: the shortest length fails
-    or_more: bool  # nothing failed: it may be longer than the grid is
-    stopped: Stopped  # why the run ended early; empty for a search that came to its end
-    lengths: tuple[LengthFound, ...]
-    turns: tuple[TurnFound, ...]
-    trials: int
-    tokens: int
-    grid_tokens: int  # of ten samples at every length and depth
-
-    def as_object(self) -> dict[str, Any]:
-        """For `results.json`."""
-        content = asdict(self)
-        for length in content["lengths"]:
-            length["per_depth"] = [{"depth": depth, "n": n} for depth, n in length["per_depth"].items()]
-        return content
-
-
-def statements_of(
-    survey: Survey, places: Sequence[Place], names: tuple[str, str, str], stopped: Stopped = "interrupted"
-) -> list[LengthStatement]:
-    """The statement of each bar of a series.
-
-    `places`: of every trial that was sent; `names`: model, task, needle; `stopped`: why a search has not ended.
-    """
-    statements = []
-    for search in survey.searches:
-        low, high, or_more = _ends(search)
-        turns = search.walk.turns if search.walk is not None else ()
-        statements.append(
-            LengthStatement(
-                *names,
-                mode=survey.rules.mode,
-                rule="relative" if search.bar is None else "absolute",
-                bar=_bar(search),
-                base=search.base,
-                low=low,
-                high=high,
-                or_more=or_more,
-                stopped="" if search.ended else stopped,
-                lengths=tuple(_length(length, search, places) for length in survey.lengths),
-                turns=tuple(TurnFound(_judged_lengths(search)[turn.at], turn.begun, turn.ended) for turn in turns),
-                trials=len(places),
-                tokens=sum(place[0] for place in places),
-                grid_tokens=_GRID_SAMPLES * len(survey.depths) * sum(survey.lengths),
-            )
-        )
-    return statements
-
-
-def _bar(search: BarSearch) -> float | None:
-    if search.bar is not None or search.walk is None or search.base is None:
-        return search.bar
-    return SHARE * search.base.score
-
-
-def _ends(search: BarSearch) -> tuple[int | None, int | None, bool]:
-    """The bracket in tokens. The length of a base holds its own bar."""
-    if search.walk is None:
-        return None, None, False
-    lengths = (search.base.length if search.base else 0, *_judged_lengths(search))
-    low, high = search.walk.bracket
-    return lengths[low] or None, lengths[high] or None, high == len(lengths) - 1
-
-
-def _judged_lengths(search: BarSearch) -> tuple[int, ...]:
-    return search.walk.design.lengths if search.walk is not None else ()
-
-
-def _length(length: int, search: BarSearch, places: Sequence[Place]) -> LengthFound:
-    depths = Counter(depth for at, depth, _ in places if at == length)
-    asked = depths.total()
-    column, near = LengthState(), False
-    if search.walk is not None and length in _judged_lengths(search):
-        index = _judged_lengths(search).index(length)
-        column = search.walk.columns[index]
-        near = out_of_reach(search.walk.design, search.walk.columns)[index]
-    if search.base is not None and length == search.base.length:
-        column = LengthState(search.base.n, search.base.score * search.base.n, 1)
-    low, high = wilson(column.total / column.n, column.n, _Z95) if column.n else (None, None)
-    return LengthFound(
-        length=length,
-        n=column.n,
-        total=column.total,
-        looks=column.looks,
-        decision=column.decision,
-        asked=asked,
-        tokens=length * asked,
-        low=low,
-        high=high,
-        near=near,
-        per_depth=dict(sorted(depths.items(), key=lambda item: -1.0 if item[0] is None else item[0])),
-    )
+def surveys_of(settings: Settings, series: Iterable[Series], records: Iterable[Record]) -> list[Survey]:
+    """The survey of each series by these records."""
+    rules = rules_of(settings)
+    by_series: dict[SeriesName, dict[TrialKey, float | None]] = {}
+    for record in records:
+        score = record.score if record.outcome in SCORED else None
+        if record.outcome == "censored" and settings.censored_is_wrong:
+            score = 0.0
+        trials = by_series.setdefault((record.model, record.task, record.needle), {})
+        trials[record.length, record.depth, record.repeat] = score
+    return [Survey(rules, one, by_series.get(name_of(one), {})) for one in series]
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a model costs that is right up to a length and wrong beyond it."""
+    """The price of a model that is right up to a length and wrong beyond it."""
 
     right_up_to: int  # tokens; 0: wrong everywhere
     trials: int
@@ -287,20 +184,27 @@ class Cost:
 
 def costs(rules: Rules, lengths: tuple[int, ...], depths: int) -> list[Cost]:
     """The cost of a model for each length that it may be right up to; several bars cost at most the sum of each."""
-    return [_cost(list(_designs(rules, lengths, depths)), lengths, right) for right in (0, *lengths)]
+    designs = list(_designs(rules, lengths, depths))
+    prices = []
+    for right in (0, *lengths):
+        sent = dict.fromkeys(lengths, 0)
+        for base, design in designs:
+            columns = walk(design, _model(design, right)).columns
+            _add_most(sent, design, base, [column.n for column in columns])
+        prices.append(_cost(right, sent))
+    return prices
 
 
 def most(rules: Rules, lengths: tuple[int, ...], depths: int) -> Cost:
     """The most that any model costs: every length up to the cap of each bar, bases included."""
     caps = dict.fromkeys(lengths, 0)
     for base, design in _designs(rules, lengths, depths):
-        caps |= {length: max(caps[length], design.cap(at)) for at, length in enumerate(design.lengths)}
-        caps |= {base: BASE_LOOK * design.unit} if base else {}
-    return Cost(lengths[-1], sum(caps.values()), sum(length * trials for length, trials in caps.items()))
+        _add_most(caps, design, base, [design.cap(at) for at in range(len(design.lengths))])
+    return _cost(lengths[-1], caps)
 
 
 def _designs(rules: Rules, lengths: tuple[int, ...], depths: int) -> Iterator[tuple[int, SearchDesign]]:
-    """The length of the base, 0 for none, and the design of each bar; a base that is measured is taken to be full."""
+    """The length of the base, 0 for none, and the design of each bar; a measured base is assumed to score 1."""
     for bar in rules.bars:
         if bar is not None:
             yield 0, absolute(rules.mode, lengths, depths, bar)
@@ -314,15 +218,14 @@ def _model(design: SearchDesign, right: int) -> See:
     return lambda at, n: Seen([float(design.lengths[at] <= right)] * n)
 
 
-def _cost(designs: list[tuple[int, SearchDesign]], lengths: tuple[int, ...], right: int) -> Cost:
-    sent = dict.fromkeys(lengths, 0)
-    for base, design in designs:
-        columns = walk(design, _model(design, right)).columns
-        for length, column in zip(design.lengths, columns, strict=True):
-            sent[length] = max(sent[length], column.n)
-        if base:
-            sent[base] = max(sent[base], BASE_LOOK * design.unit)
-    return Cost(right, sum(sent.values()), sum(length * trials for length, trials in sent.items()))
+def _add_most(trials: dict[int, int], design: SearchDesign, base: int, counts: Sequence[int]) -> None:
+    """Raise the trials of each length to these counts, and those of the base."""
+    needed = dict(zip(design.lengths, counts, strict=True)) | ({base: BASE_LOOK * design.unit} if base else {})
+    trials |= {length: max(trials[length], count) for length, count in needed.items()}
+
+
+def _cost(right: int, trials: Mapping[int, int]) -> Cost:
+    return Cost(right, sum(trials.values()), sum(length * count for length, count in trials.items()))
 
 
 _TRIES = 5
@@ -337,8 +240,8 @@ def replacements_from(unit: int) -> int:
 def seen(outcomes: Mapping[int, float | None], n: int, unit: int, max_errors: float) -> Seen:
     """The first `n` trials of a length. `outcomes`: by repeat, the score (0..1), `None` for a trial without one.
 
-    A trial without a score is replaced by the repeat of so many more than any look has, at the same depth: it is never
-    taken for a miss. More than `max_errors` percent of them, and more than one: the length cannot be measured.
+    A trial without a score is replaced by the repeat of so many more than any look has, at the same depth: it never
+    counts as a miss. More than `max_errors` percent of them, and more than one: the length cannot be measured.
     """
     step, scores, missing, lost, exhausted = replacements_from(unit), [], [], 0, False
     for trial in range(n):

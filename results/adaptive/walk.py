@@ -1,131 +1,28 @@
-"""The sequential design of an adaptive run: which length is asked next, and what is decided."""
+"""The sequential search of an adaptive run: looks that decide lengths, and the plan of which length comes next."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum, inf, log
+from typing import NamedTuple
 
 from needlework.results.adaptive.design import Decision, SearchDesign, boundaries_at
 
 
-# Looks are made one by one, so that what is decided does not depend on how many trials are in flight.
+# Looks are made one by one, so that decisions do not depend on how many trials are in flight.
 @dataclass(frozen=True, slots=True)
 class Seen:
     """The first n trials of a length."""
 
     scores: Sequence[float]
-    missing: tuple[int, ...] = ()  # repeats that are not asked yet; while there are any, the look cannot be made
+    missing: tuple[int, ...] = ()  # repeats without an answer yet; while there are any, the look cannot be made
     lost: int = 0  # trials without a score
     hopeless: bool = False  # too many trials have no score
 
 
 See = Callable[[int, int], Seen]
-"""The first n trials of the length with a number."""
-
-
-@dataclass(frozen=True, slots=True)
-class LookSchedule:
-    """Consecutive looks at one length."""
-
-    at: int  # the length's index
-    begun: int  # trials before
-    ended: int  # trials after
-
-
-@dataclass(frozen=True, slots=True)
-class Walk:
-    """The state of a search: what the answers so far decide."""
-
-    design: SearchDesign
-    columns: tuple[LengthState, ...]  # of each length
-    turns: tuple[LookSchedule, ...]
-    parts: tuple[Batch, ...]  # what the open plan asks, the look whose trials are missing first; empty at the end
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing more is to be asked."""
-        return not self.parts
-
-    @property
-    def bracket(self) -> tuple[int, int]:
-        """How many lengths hold the bar: at least, and at most."""
-        return bracket(self.columns)
-
-
-def walk(design: SearchDesign, see: See) -> Walk:
-    """Make every look that the answers allow."""
-    columns = [LengthState() for _ in design.lengths]
-    turns: list[LookSchedule] = []
-    while parts := next_parts(design, columns):
-        first = parts[0]
-        begun = columns[first.at].n
-        while not columns[first.at].decision and columns[first.at].n < begun + first.trials:
-            if columns[first.at].looks == len(design.looks(first.at)):
-                break
-            column = _looked(design, columns[first.at], first.at, see)
-            if column is None:
-                left = Batch(first.at, begun + first.trials - columns[first.at].n)
-                done = [LookSchedule(first.at, begun, columns[first.at].n)] * (columns[first.at].n > begun)
-                return Walk(design, tuple(columns), (*turns, *done), (left, *parts[1:]))
-            columns[first.at] = column
-        turns.append(LookSchedule(first.at, begun, columns[first.at].n))
-    return Walk(design, tuple(columns), tuple(turns), ())
-
-
-def asked_next(state: Walk, see: See, width: int) -> list[tuple[int, int]]:
-    """Return the (number of a length, repeat) to send next: what the look needs, and up to `width` that may be needed.
-
-    After the look: the rest of the turn, the other parts of its plan, and one more look at the same length; never a
-    length that was not asked yet.
-    """
-    trials: dict[tuple[int, int], None] = {}
-    for number, (at, n) in enumerate(_coming_looks(state)):
-        if number and len(trials) >= width:
-            break
-        for repeat in see(at, n).missing:
-            if number and len(trials) >= width:
-                break
-            trials[at, repeat] = None
-    return list(trials)
-
-
-def _coming_looks(state: Walk) -> Iterator[tuple[int, int]]:
-    design = state.design
-    for number, part in enumerate(state.parts):
-        column = state.columns[part.at]
-        if number and not column.n:
-            continue
-        yield from ((part.at, look) for look in _looks_of(design, column, part))
-    if state.parts:
-        first, column = state.parts[0], state.columns[state.parts[0].at]
-        after = column.looks + len(_looks_of(design, column, first))
-        yield from ((first.at, look) for look in design.looks(first.at)[after : after + 1])
-
-
-def _looks_of(design: SearchDesign, column: LengthState, part: Batch) -> list[int]:
-    """The looks of a part of a turn, to the first that has all of its trials."""
-    coming = design.looks(part.at)[column.looks :]
-    return [look for at, look in enumerate(coming) if not at or coming[at - 1] < column.n + part.trials]
-
-
-def _looked(design: SearchDesign, column: LengthState, at: int, see: See) -> LengthState | None:
-    """A length after its next look; `None` while trials are missing."""
-    n = design.looks(at)[column.looks]
-    seen = see(at, n)
-    if seen.hopeless:
-        return LengthState(column.n, column.total, column.looks, "not measurable")
-    if seen.missing:
-        return None
-    return LengthState(
-        n, fsum(seen.scores), column.looks + 1, boundaries_at(design, at).verdict(column.looks, seen.scores)
-    )
-
-
-# Planning decides what an answer costs and never what is said: an estimate that is wrong costs tokens.
-_TO_PASS, _TO_FAIL = 2.6, 4.0  # nats of evidence that a decision takes
-_FIRST, _ABOVE, _BELOW = 0.9, 0.97, 0.93  # a guess for what was not asked yet: from one length to the next
-_MOST = 6  # looks' worth of trials: the most of a turn, and what a length that was not asked yet is taken to need
+"""The first n trials of the length with an index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,35 +36,129 @@ class LengthState:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """At most so many further trials of one length."""
+class LengthTurn:
+    """Consecutive looks at one length (tokens): trials before and after."""
 
-    at: int  # the length's index
+    length: int
+    begun: int
+    ended: int
+
+
+class Batch(NamedTuple):
+    """At most so many further trials of the length with an index."""
+
+    at: int
     trials: int
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The state of a search: what the answers so far decide."""
+
+    design: SearchDesign
+    columns: tuple[LengthState, ...]  # of each length
+    turns: tuple[LengthTurn, ...]
+    parts: tuple[Batch, ...]  # the open plan, the look whose trials are missing first; empty at the end
+
+    @property
+    def ended(self) -> bool:
+        """Whether the search is over."""
+        return not self.parts
+
+    @property
+    def bracket(self) -> tuple[int, int]:
+        """How many lengths hold the bar: at least, and at most."""
+        return bracket(self.columns)
+
+
+def walk(design: SearchDesign, see: See) -> Walk:
+    """Make every look that the answers allow."""
+    columns = [LengthState() for _ in design.lengths]
+    turns: list[LengthTurn] = []
+    while parts := next_parts(design, columns):
+        at, trials = parts[0]
+        begun, missing = columns[at].n, False
+        while not missing and not columns[at].decision and columns[at].n < begun + trials:
+            if columns[at].looks == len(design.looks(at)):
+                break
+            n = design.looks(at)[columns[at].looks]
+            seen = see(at, n)
+            missing = bool(seen.missing) and not seen.hopeless
+            if seen.hopeless:
+                columns[at] = replace(columns[at], decision="not measurable")
+            elif not missing:
+                decision = boundaries_at(design, at).verdict(columns[at].looks, seen.scores)
+                columns[at] = LengthState(n, fsum(seen.scores), columns[at].looks + 1, decision)
+        if columns[at].n > begun or not missing:
+            turns.append(LengthTurn(design.lengths[at], begun, columns[at].n))
+        if missing:
+            parts[0] = Batch(at, begun + trials - columns[at].n)
+            break
+    return Walk(design, tuple(columns), tuple(turns), tuple(parts))
+
+
+def asked_next(state: Walk, see: See, width: int) -> list[tuple[int, int]]:
+    """The (index of a length, repeat) to send next: what the look needs, and up to `width` that may be needed.
+
+    After the look: the rest of the turn, the other parts of its plan, and one more look at the same length; never a
+    length without answers yet.
+    """
+    trials: dict[tuple[int, int], None] = {}
+    for number, (at, n) in enumerate(_coming_looks(state)):
+        if number and len(trials) >= width:
+            break
+        missing = [(at, repeat) for repeat in see(at, n).missing if (at, repeat) not in trials]
+        trials |= dict.fromkeys(missing if not number else missing[: width - len(trials)])
+    return list(trials)
+
+
+def _coming_looks(state: Walk) -> Iterator[tuple[int, int]]:
+    further: list[tuple[int, int]] = []
+    for number, (at, trials) in enumerate(state.parts):
+        column = state.columns[at]
+        if number and not column.n:
+            continue
+        looks = state.design.looks(at)[column.looks :]
+        # To the first look that has all trials of the part.
+        count = next((i for i, look in enumerate(looks, 1) if look >= column.n + trials), len(looks))
+        yield from ((at, look) for look in looks[:count])
+        if not number:
+            further = [(at, look) for look in looks[count : count + 1]]
+    yield from further
+
+
+# Planning decides what an answer costs and never what is said: an estimate that is wrong costs tokens.
+_TO_PASS, _TO_FAIL = 2.6, 4.0  # nats of evidence that a decision takes
+_FIRST, _ABOVE, _BELOW = 0.9, 0.97, 0.93  # guessed scores: of the first length, and from one length to the next
+_MOST = 6  # looks' worth of trials: the most of a turn, and the assumed need of a length without answers
 
 
 def bracket(columns: Sequence[LengthState]) -> tuple[int, int]:
     """How many of the lengths, from the shortest on, hold the bar: at least, and at most."""
-    decisions = [column.decision for column in columns]
-    low = next((i for i, decision in enumerate(decisions) if decision != "pass"), len(decisions))
-    return low, decisions.index("fail") if "fail" in decisions else len(decisions)
+    decisions = [*(column.decision for column in columns), "end"]
+    low = next(i for i, decision in enumerate(decisions) if decision != "pass")
+    return low, decisions.index("fail") if "fail" in decisions else len(columns)
 
 
 def next_parts(design: SearchDesign, columns: Sequence[LengthState]) -> list[Batch]:
-    """What to ask next, first what counts most; nothing when the bracket is as narrow as it will be."""
+    """The next batches, the most useful first; none when the bracket is as narrow as it will be."""
     low, high = bracket(columns)
     near = high <= _reach(design, low)
     if near and (low == high or high < len(columns)):
         return []
     # Nothing failed, and one step from the longest: whether that one passes is worth knowing.
     needs = _Needs(design, columns)
-    parts = [] if near else _cheapest(design, needs, low, high)
-    parts = parts or _one_step(design, needs, low, high)
-    return _first_looks(columns, parts)
+    needed = [] if near else _cheapest(design, needs, low, high)
+    needed = needed or _one_step(needs, low, high)
+    parts = [Batch(need.at, round(max(design.unit, min(need.trials / 2, _MOST * design.unit)))) for need in needed]
+    # Every shorter length has its first look before.
+    fresh = next((i for i, column in enumerate(columns) if not column.n and not column.decision), len(columns))
+    batches = [Batch(min(at, fresh), trials) for at, trials in parts]
+    return list({batch.at: batch for batch in reversed(batches)}.values())[::-1]
 
 
 def out_of_reach(design: SearchDesign, columns: Sequence[LengthState]) -> list[bool]:
-    """Of each length whether it seems to score so near to the bar that the cap leaves too few trials to decide it."""
+    """For each length whether its score seems so near to the bar that the cap leaves too few trials to decide it."""
     needs = _Needs(design, columns)
     return [
         bool(column.n) and not column.decision and min(needs.to_pass(at).trials, needs.to_fail(at).trials) == inf
@@ -175,8 +166,9 @@ def out_of_reach(design: SearchDesign, columns: Sequence[LengthState]) -> list[b
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Need:
+class _Need(NamedTuple):
+    """Further trials that would decide a length, as estimated."""
+
     at: int
     trials: float
     tokens: float
@@ -189,8 +181,8 @@ class _Needs:
         self._design = design
         self._columns = columns
         self._scores = estimates(columns, design.pass_bar)
-        decisions = [column.decision for column in columns]
-        self._reached = decisions.index("not measurable") if "not measurable" in decisions else len(decisions)
+        decisions = [*(column.decision for column in columns), "not measurable"]
+        self._reached = decisions.index("not measurable")
 
     def to_pass(self, at: int) -> _Need:
         if self._columns[at].decision == "pass":
@@ -242,35 +234,22 @@ def _reach(design: SearchDesign, low: int) -> int:
     return min(len(lengths), max([low + 1, *within]))
 
 
-def _cheapest(design: SearchDesign, needs: _Needs, low: int, high: int) -> list[Batch]:
+def _cheapest(design: SearchDesign, needs: _Needs, low: int, high: int) -> list[_Need]:
     """The undecided parts of the bracket that costs the fewest tokens, the cheapest part first."""
-    plans = [list(_bracket_at(design, needs, low, at, high)) for at in range(low, high)]
+    plans = []
+    for at in range(low, high):
+        plan = [needs.to_pass(i) for i in range(low, at)]
+        if (beyond := _reach(design, at)) < high:
+            plan.append(needs.to_fail(beyond))
+        plans.append(plan)
     best = min(plans, key=lambda plan: sum(need.tokens for need in plan))
     if sum(need.tokens for need in best) == inf:
         return []
-    return [_part(design, need) for need in sorted(best, key=lambda need: need.tokens) if need.trials]
+    return sorted((need for need in best if need.trials), key=lambda need: need.tokens)
 
 
-def _bracket_at(design: SearchDesign, needs: _Needs, low: int, at: int, high: int) -> Iterator[_Need]:
-    yield from (needs.to_pass(i) for i in range(low, at))
-    beyond = _reach(design, at)
-    if beyond < high:
-        yield needs.to_fail(beyond)
-
-
-def _one_step(design: SearchDesign, needs: _Needs, low: int, high: int) -> list[Batch]:
+def _one_step(needs: _Needs, low: int, high: int) -> list[_Need]:
     """The cheapest single decision that moves an end; nothing where none is in reach."""
     steps = [need for at in range(low, high) for need in (needs.to_fail(at), *([needs.to_pass(at)] * (at == low)))]
     best = min(steps, key=lambda need: need.tokens, default=None)
-    return [] if best is None or best.tokens == inf else [_part(design, best)]
-
-
-def _part(design: SearchDesign, need: _Need) -> Batch:
-    return Batch(need.at, round(max(design.unit, min(need.trials / 2, _MOST * design.unit))))
-
-
-def _first_looks(columns: Sequence[LengthState], parts: Sequence[Batch]) -> list[Batch]:
-    """No length is asked before every shorter one has had its first look."""
-    fresh = next((i for i, column in enumerate(columns) if not column.n and not column.decision), len(columns))
-    batches = [Batch(min(part.at, fresh), part.trials) for part in parts]
-    return list({batch.at: batch for batch in reversed(batches)}.values())[::-1]
+    return [] if best is None or best.tokens == inf else [best]

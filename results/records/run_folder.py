@@ -20,11 +20,8 @@ from needlework.core.grid import slug
 from needlework.core.settings import Settings
 
 JOURNAL, MANIFEST = "journal.jsonl", "manifest.json"
+PICTURES = ("asked-*", "tasks*", "models-*", "documents-*", "heatmap-*", "ruler*")
 _LONGEST_NAME = 200
-# What a run writes at its end.
-_WRITTEN = (
-    "heatmap-*", "asked-*", "tasks*", "models-*", "documents-*", "results.*", "summary.json", "cells.csv", "report.html"
-)  # fmt: skip
 
 
 def run_folder(settings: Settings) -> Path:
@@ -42,9 +39,10 @@ def run_folder(settings: Settings) -> Path:
 
 
 def drop_written(folder: Path) -> None:
-    """Remove what a run has written at its end. Raises `OSError`."""
-    for old in (file for pattern in _WRITTEN for file in folder.glob(pattern)):
-        old.unlink()
+    """Remove the files that a run writes at its end. Raises `OSError`."""
+    for pattern in (*PICTURES, "results.*", "summary.json", "cells.csv", "report.html"):
+        for file in folder.glob(pattern):
+            file.unlink()
 
 
 SHARDS, SHARD_FILE = "shards", "shard.json"
@@ -52,37 +50,29 @@ SHARDS, SHARD_FILE = "shards", "shard.json"
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What a shard is to run: the node ids of its cells' tests. `division`: see there."""
+    """The planned tests of a shard."""
 
     division: Division
-    tests: tuple[str, ...]
+    tests: tuple[str, ...]  # node ids of tests with a cell
 
 
 def write_shard_file(folder: Path, division: Division, tests: Sequence[str]) -> None:
     """Write it, whole or not at all; every worker of a shard writes the same."""
-    content = {
-        "schema": 1,
-        "shard": division.shard.number,
-        "of": division.shard.of,
-        "counts": division.counts,
-        "selection": division.selection,
-        "tests": tests,
-    }
+    shard = {"schema": 1, "shard": division.shard.number, "of": division.shard.of}
+    content = shard | {"counts": division.counts, "selection": division.selection, "tests": tests}
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / SHARD_FILE, f"{json.dumps(content, indent=0)}\n".encode())
 
 
 def read_shard_file(folder: Path) -> Planned | None:
-    """What was written there; `None` where there is none, or where it is damaged."""
+    """The content of that file; `None` where there is none, or where it is damaged."""
     try:
-        told = read_run_json(folder / SHARD_FILE)
-        number, of, counts = told["shard"], told["of"], tuple(told["counts"])
-        shard = Shard(number, of)
-        whole = all(type(each) is int for each in (number, of, *counts)) and 1 <= number <= of == len(counts)
-        tests = tuple(told["tests"])
+        content = read_run_json(folder / SHARD_FILE)
+        number, of, counts, tests = content["shard"], content["of"], tuple(content["counts"]), tuple(content["tests"])
+        whole = all(type(count) is int for count in (number, of, *counts)) and 1 <= number <= of == len(counts)
         if not whole or counts[number - 1] != len(tests) or not all(isinstance(test, str) for test in tests):
             return None
-        return Planned(Division(shard, counts, str(told["selection"])), tests)
+        return Planned(Division(Shard(number, of), counts, str(content["selection"])), tests)
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
         return None
 
@@ -91,9 +81,9 @@ _HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
 
 
 def claim(file: FileIO, path: Path, named: tuple[str, Path]) -> str:
-    """Lock the open `file` at `path` until it is closed. Returns what to tell where the file system has no locks.
+    """Lock the open `file` at `path` until it is closed. Returns a warning where the file system has no locks.
 
-    Raises `InputError` about `named` where another process has it.
+    Raises `InputError` about `named` where another process holds it.
     """
     try:
         import fcntl

@@ -1,25 +1,24 @@
-"""Tables of adaptive runs."""
+"""Sections and lines of adaptive runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
-from math import ceil, log
+from math import log
+from operator import attrgetter
 
 from needlework.core.grid import depth_label
-from needlework.core.record import FINAL, Record
 from needlework.results.adaptive.design import SHARE
-from needlework.results.adaptive.survey import Cost, LengthFound, LengthStatement
-from needlework.results.records.samples import identity
+from needlework.results.adaptive.statement import LengthResult, LengthStatement
+from needlework.results.adaptive.survey import Cost
 from needlework.results.report.chart import ColorScale, Heatmap, HeatmapCell, chart_name
 from needlework.results.report.section import Section, Table
-from needlework.results.statistics.comparison.provenance import differing_facts
 from needlework.results.statistics.panels import depth_order
 from needlework.results.statistics.wording import adaptive_clause
-from needlework.results.style import COUNTS, NONE, counted, fit, length_label, length_labels, one_line, percent1
+from needlework.results.style import COUNTS, NONE, length_label, length_labels, one_line, percent1
 
 _UNKNOWN = "unknown"
-_PLAIN = str.maketrans({"·": "|"})
+_ACROSS = 4  # lengths on a line
 MEANINGS = (
     "Effective length: the longest length up to which every length holds the bar.",
     "In at most 5 of 100 runs it lies outside of what is said here, whatever the model.",
@@ -31,86 +30,86 @@ MEANINGS = (
 def adaptive_lines(
     statements: Sequence[LengthStatement], *, lengths: bool = True, ascii_only: bool = False
 ) -> list[str]:
-    """A block for each series and bar: the statement, how each of the `lengths` came out, what stands in the way."""
+    """A block for each series and bar: the statement, the result of each of the `lengths`, why it is not narrower."""
     lines: list[str] = []
-    for at, found in enumerate(statements):
-        before = statements[at - 1] if at else None
-        if before is None or series_name(before) != series_name(found):
-            turns = sum(len(each.turns) for each in statements if series_name(each) == series_name(found))
-            lines.append(f"{one_line(series_name(found))}: {cost_words(found, turns)}")
-        lines += [f"  {line}" for line in _block(found, lengths)]
-    return [line.translate(_PLAIN) for line in lines] if ascii_only else lines
+    for name, members in groupby(statements, key=attrgetter("series")):
+        of_series = list(members)
+        lines.append(f"{one_line(name)}: {_cost_words(of_series)}")
+        for statement in of_series:
+            sure = ", 95 % sure" if answer(statement) != _UNKNOWN else ""
+            lines.append(f"  effective length ({_bar_words(statement)}): {answer(statement)}{sure}")
+            lines += [f"    {line}" for line in (*(_length_lines(statement) if lengths else ()), *_remarks(statement))]
+    return [line.replace("·", "|") for line in lines] if ascii_only else lines
 
 
 def adaptive_sections(statements: Sequence[LengthStatement]) -> list[Section]:
-    """A section for each series: how often each length was asked, and how it came out."""
-    return [
-        _adaptive_section(number, name, list(found))
-        for number, (name, found) in enumerate(groupby(statements, key=series_name))
-    ]
+    """A section for each series: the trials at each length and depth, and the result."""
+    sections = []
+    for number, (name, members) in enumerate(groupby(statements, key=attrgetter("series"))):
+        of_series = list(members)
+        head = ("trials at depth", *length_labels([result.length for result in of_series[0].lengths]))
+        sections.append(
+            Section(
+                f"Effective length: {name}",
+                charts=(_trials_heatmap(name, of_series),),
+                tables=(Table("", head, tuple(tuple(row) for row in _table_rows(of_series))),),
+                notes=(*adaptive_lines(of_series, lengths=False), *MEANINGS),
+                name=f"adaptive-{number}",
+            )
+        )
+    return sections
 
 
-def _adaptive_section(number: int, name: str, found: Sequence[LengthStatement]) -> Section:
-    head = ("trials at depth", *length_labels([each.length for each in found[0].lengths]))
-    return Section(
-        f"Effective length: {name}",
-        charts=(_asked_heatmap(name, found),),
-        tables=(Table("", head, tuple(tuple(row) for row in _table_rows(found))),),
-        notes=(*adaptive_lines(found, lengths=False), *MEANINGS),
-        name=f"adaptive-{number}",
-    )
+def _depths(results: Sequence[LengthResult]) -> list[float | None]:
+    return sorted({depth for result in results for depth in result.per_depth}, key=depth_order)
 
 
-def _table_rows(found: Sequence[LengthStatement]) -> Iterator[list[str]]:
-    first = found[0]
-    depths = sorted({depth for each in first.lengths for depth in each.per_depth}, key=depth_order)
-    for depth in depths:
+def _table_rows(statements: Sequence[LengthStatement]) -> Iterator[list[str]]:
+    results = statements[0].lengths
+    for depth in _depths(results):
         label = "all" if depth is None else f"{depth_label(depth)} %"
-        yield [label, *(str(each.per_depth.get(depth, 0)) for each in first.lengths)]
-    yield ["trials", *(str(each.asked) for each in first.lengths)]
-    for statement in found:
-        base = statement.base.length if statement.base else None
-        yield [bar_words(statement), *(length_words(each, base) for each in statement.lengths)]
-        yield ["score % (95 % interval as stopped)", *(_score_words(each) for each in statement.lengths)]
+        yield [label, *(str(result.per_depth.get(depth, 0)) for result in results)]
+    yield ["trials", *(str(result.asked) for result in results)]
+    for statement in statements:
+        yield [_bar_words(statement), *(_length_words(result, statement) for result in statement.lengths)]
+        yield ["score % (95 % interval as stopped)", *(_score_words(result) or NONE for result in statement.lengths)]
 
 
-def _score_words(each: LengthFound) -> str:
-    if not each.n or each.low is None or each.high is None:
-        return NONE
-    return f"{percent1(each.total / each.n)} ({percent1(each.low)}–{percent1(each.high)})"
+def _score_words(result: LengthResult) -> str:
+    if not result.n or result.low is None or result.high is None:
+        return ""
+    return f"{percent1(result.total / result.n)} ({percent1(result.low)}–{percent1(result.high)})"
 
 
-def _asked_heatmap(name: str, found: Sequence[LengthStatement]) -> Heatmap:
-    """How often each cell of a series was asked, and above it what was decided at each length."""
-    first, turns = found[0], sum(len(each.turns) for each in found)
-    ends = {end for each in found for end in (each.low, each.high)}
-    asked = [at for each in found for at, of in enumerate(each.lengths) if of.asked or of.length in ends]
-    shown = max(asked, default=0) + 1
-    beyond = length_labels([each.length for each in first.lengths[shown:]])
+def _trials_heatmap(name: str, statements: Sequence[LengthStatement]) -> Heatmap:
+    """The number of trials in each cell of a series, and above it the decision at each length."""
+    first = statements[0]
+    ends = {end for statement in statements for end in (statement.low, statement.high)}
+    reached = [at for each in statements for at, of in enumerate(each.lengths) if of.asked or of.length in ends]
+    shown = max(reached, default=0) + 1
+    results, beyond = first.lengths[:shown], length_labels([result.length for result in first.lengths[shown:]])
     unasked = f" · not asked: {' to '.join(dict.fromkeys((beyond[0], beyond[-1])))}" if beyond else ""
-    lengths = first.lengths[:shown]
-    depths = sorted({depth for each in lengths for depth in each.per_depth}, key=depth_order)
-    most = max((n for each in lengths for n in each.per_depth.values()), default=1)
-    counts = [[each.per_depth.get(depth, 0) for each in lengths] for depth in depths]
-    decided = []
-    for statement in found:
-        base = statement.base.length if statement.base else None
-        words = [length_words(each, base) if each.asked else "" for each in statement.lengths[:shown]]
-        decided.append((bar_words(statement), tuple(HeatmapCell(text=text) for text in words)))
+    depths = _depths(results)
+    most = max((n for result in results for n in result.per_depth.values()), default=1)
+
+    def cell(n: int) -> HeatmapCell | None:
+        return HeatmapCell(log(n) / log(most) if most > 1 else 0.0, str(n)) if n else None
+
+    def decisions(statement: LengthStatement) -> Iterator[HeatmapCell]:
+        for result in statement.lengths[:shown]:
+            yield HeatmapCell(text=_length_words(result, statement) if result.asked else "")
+
     clause = adaptive_clause(first)
-    about = " · ".join(f"{bar_words(each)}: {answer(each)}" for each in found)
+    answers = " · ".join(f"{_bar_words(statement)}: {answer(statement)}" for statement in statements)
     series = name.removeprefix(first.model).strip(" ·")
     return Heatmap(
         name=chart_name("asked", first.task, first.needle, first.model),
         title=one_line(f"{first.model} {clause}" if clause else name),
-        subtitle=one_line(f"{series}: {cost_words(first, turns)} · {about}{unasked}"),
-        lengths=length_labels([each.length for each in lengths]),
+        subtitle=one_line(f"{series}: {_cost_words(statements)} · {answers}{unasked}"),
+        lengths=length_labels([result.length for result in results]),
         depths=tuple(map(depth_label, depths)),
-        rows=tuple(
-            tuple(HeatmapCell(log(n) / log(most) if most > 1 else 0.0, str(n)) if n else None for n in row)
-            for row in counts
-        ),
-        summaries=tuple(decided),
+        rows=tuple(tuple(cell(result.per_depth.get(depth, 0)) for result in results) for depth in depths),
+        summaries=tuple((_bar_words(statement), tuple(decisions(statement))) for statement in statements),
         scale=ColorScale(COUNTS),
     )
 
@@ -123,57 +122,61 @@ def plan_lines(name: str, mode: str, costs: Sequence[Cost], most: Cost, dollars:
 
     `dollars`: the most that a cost may be, if prices are known.
     """
-    lines = [f"--adaptive {mode}, {name}: what it costs a model that is"]
-    for cost in costs:
-        model = (
-            f"right up to {length_label(cost.right_up_to)}, wrong beyond" if cost.right_up_to else "wrong everywhere"
-        )
-        if cost is costs[-1]:
-            model = "right everywhere"
-        lines.append(f"  {model:32} {_cost(cost, dollars)}")
-    return [*lines, f"  {'never more than':32} {_cost(most, dollars)}, for a model near the bar everywhere"]
+
+    def line(model: str, cost: Cost) -> str:
+        price = f", at most {dollars(cost):,.2f} dollars" if dollars else ""
+        return f"  {model:32} {cost.trials:>6,} trials, {short_number(cost.tokens):>6} tokens{price}"
+
+    middle = [line(f"right up to {length_label(cost.right_up_to)}, wrong beyond", cost) for cost in costs[1:-1]]
+    return [
+        f"--adaptive {mode}, {name}: what it costs a model that is",
+        line("wrong everywhere", costs[0]),
+        *middle,
+        line("right everywhere", costs[-1]),
+        f"{line('never more than', most)}, for a model near the bar everywhere",
+    ]
 
 
-def answer(found: LengthStatement) -> str:
+def answer(statement: LengthStatement) -> str:
     """`32k to 64k`, `>= 1M (longest length)`, `none`, `up to 8k`, `unknown`."""
-    if found.bar is None or (found.low is None and found.or_more):
+    if statement.bar is None or (statement.low is None and statement.or_more):
         return _UNKNOWN
-    low, high = length_label(found.low), length_label(found.high)
-    if found.high is None:
+    low, high = length_label(statement.low), length_label(statement.high)
+    if statement.high is None:
         return "none"
-    if found.low == found.high:
-        return f">= {high} (longest length)" if found.or_more else high
-    high += " or more" if found.or_more else ""
-    return f"{low} to {high}" if found.low is not None else f"up to {high}"
+    if statement.low == statement.high:
+        return f">= {high} (longest length)" if statement.or_more else high
+    high += " or more" if statement.or_more else ""
+    return f"{low} to {high}" if statement.low is not None else f"up to {high}"
 
 
-def bar_words(found: LengthStatement) -> str:
+def _bar_words(statement: LengthStatement) -> str:
     """`score >= 85.6 %`; of a relative bar also what it is a share of."""
-    if found.rule == "absolute":
-        return f"score >= {percent1(found.bar or 0.0)} %"
-    if found.bar is None or found.base is None:
+    if statement.rule == "absolute":
+        return f"score >= {percent1(statement.bar or 0.0)} %"
+    if statement.bar is None or statement.base is None:
         return f"score >= {100 * SHARE:.0f} % of the base"
-    of = f"the base at {length_label(found.base.length)}" if found.base.length else "the base as given"
-    return f"score >= {percent1(found.bar)} %, {100 * SHARE:.0f} % of {of}"
+    base = f"the base at {length_label(statement.base.length)}" if statement.base.length else "the base as given"
+    return f"score >= {percent1(statement.bar)} %, {100 * SHARE:.0f} % of {base}"
 
 
-def cost_words(found: LengthStatement, turns: int) -> str:
-    """`30.8M tokens, 627 trials in 19 turns (full grid of ten samples: 230M)`."""
-    grid = f"full grid of ten samples: {short_number(found.grid_tokens)}"
-    asked = f"{found.trials:,} trials in {turns} {'turn' if turns == 1 else 'turns'}"
-    return f"{short_number(found.tokens)} tokens, {asked} ({grid})"
+def _cost_words(statements: Sequence[LengthStatement]) -> str:
+    """`30.8M tokens, 627 trials in 19 turns (full grid of ten samples: 230M)`, for the bars of one series."""
+    first, turns = statements[0], sum(len(statement.turns) for statement in statements)
+    count = f"{first.trials:,} trials in {turns} {'turn' if turns == 1 else 'turns'}"
+    return f"{short_number(first.tokens)} tokens, {count} (full grid of ten samples: {short_number(first.grid_tokens)})"
 
 
-def length_words(found: LengthFound, base: int | None = None) -> str:
+def _length_words(result: LengthResult, statement: LengthStatement) -> str:
     """`pass 33/33`, `undecided 187/220`, `not measurable`, `not asked`."""
-    hits = f"{found.total:.1f}".removesuffix(".0") + f"/{found.n}"
-    if found.length == base:
+    hits = f"{result.total:.1f}".removesuffix(".0") + f"/{result.n}"
+    if statement.base is not None and result.length == statement.base.length:
         return f"base {hits}"
-    if found.decision == "not measurable":
-        return f"not measurable ({found.asked} asked)"
-    if not found.n:
-        return "not looked at" if found.asked else "not asked"
-    return f"{ {'pass': 'pass', 'fail': 'fails'}.get(found.decision, 'undecided') } {hits}"
+    if result.decision == "not measurable":
+        return f"not measurable ({result.asked} asked)"
+    if not result.n:
+        return "not looked at" if result.asked else "not asked"
+    return f"{ {'pass': 'pass', 'fail': 'fails'}.get(result.decision, 'undecided') } {hits}"
 
 
 def short_number(tokens: int) -> str:
@@ -184,115 +187,33 @@ def short_number(tokens: int) -> str:
     return str(tokens)
 
 
-def remarks(found: LengthStatement) -> list[str]:
-    """What else is to be said of a statement: why it is not narrower."""
-    told = []
-    if found.bar is None:
-        told.append(_no_bar(found))
-    near = [each for each in found.lengths if each.near and (found.low or 0) < each.length <= (found.high or 0)]
-    if near and not found.stopped:
-        labels = "; ".join(f"{length_label(each.length)}, {_interval(each)}" for each in near)
-        told.append(f"given up, as the score seems too near to the bar (as stopped): {labels}")
-    if any(each.decision == "not measurable" for each in found.lengths):
-        told.append("not measurable: too many trials had no score; nothing longer was asked, and errors are no misses")
-    if found.stopped == "budget":
-        told.append("--adaptive-tokens is spent: with more, the same command goes on")
-    elif found.stopped:
-        told.append("not at its end: the same command with the same --run-name goes on")
-    return told
-
-
-def _cost(cost: Cost, dollars: Dollars | None) -> str:
-    price = f", at most {dollars(cost):,.2f} dollars" if dollars else ""
-    return f"{cost.trials:>6,} trials, {short_number(cost.tokens):>6} tokens{price}"
-
-
-def _block(found: LengthStatement, lengths: bool) -> list[str]:
-    sure = ", 95 % sure" if answer(found) != _UNKNOWN else ""
-    lines = [f"effective length ({bar_words(found)}): {answer(found)}{sure}"]
-    return [*lines, *(_length_rows(found) if lengths else ()), *(f"  {line}" for line in remarks(found))]
-
-
-def _length_rows(found: LengthStatement) -> list[str]:
-    base = found.base.length if found.base else None
-    parts = [f"{length_label(each.length)} {length_words(each, base)}" for each in found.lengths if each.asked]
-    unasked = [each.length for each in found.lengths if not each.asked]
+def _length_lines(statement: LengthStatement) -> Iterator[str]:
+    parts = [
+        f"{length_label(result.length)} {_length_words(result, statement)}"
+        for result in statement.lengths
+        if result.asked
+    ]
+    unasked = [length_label(result.length) for result in statement.lengths if not result.asked]
     if unasked:
-        ends = list(dict.fromkeys((length_label(unasked[0]), length_label(unasked[-1]))))
-        parts.append(f"{' to '.join(ends)} not asked")
-    across = 4
-    rows = [parts[at * across : (at + 1) * across] for at in range(ceil(len(parts) / across))]
-    return [f"  {'   '.join(row)}" for row in rows]
+        parts.append(f"{' to '.join(dict.fromkeys((unasked[0], unasked[-1])))} not asked")
+    for at in range(0, len(parts), _ACROSS):
+        yield "   ".join(parts[at : at + _ACROSS])
 
 
-def _no_bar(found: LengthStatement) -> str:
-    if found.base is None:
-        return "the base that the bar is a share of was not measured"
-    return f"the base scores {percent1(found.base.score)} %: there is nothing to keep a share of"
-
-
-def _interval(each: LengthFound) -> str:
-    ends = f"[{percent1(each.low or 0.0)} to {percent1(each.high or 0.0)}]"
-    return f"{percent1(each.total / each.n)} % {ends}"
-
-
-def series_name(found: LengthStatement) -> str:
-    """`model · task · needle`."""
-    return " · ".join((found.model, found.task, found.needle))
-
-
-_LONGEST = 200  # columns of what has changed
-
-
-def replayed_lines(replayed: int, records: int, written: str, in_all: int) -> Iterator[str]:
-    """One line where answers of this session's `records` were `replayed`: they may be of a server that is gone.
-
-    `written`: when the journal was written last, as text; `in_all`: the run's trials, of earlier sessions too.
-    """
-    if replayed:
-        asked = records - replayed
-        now = f"{asked} were asked now" if asked else "none was asked now (--fresh asks all again)"
-        more = f"; the run has {in_all} in all" if in_all > records else ""
-        yield f"{replayed} of {records} answers are from this run's journal, written {written}; {now}{more}"
-
-
-def kept_lines(answers: int) -> Iterator[str]:
-    """One line where so many answers have come that the run was ended too early to score."""
-    if answers:
-        yield f"{counted(answers, 'more answer')} came before the end and {'is' if answers == 1 else 'are'} kept"
-
-
-def left_lines(
-    run: str, earlier: Sequence[Record], records: Sequence[Record], recipe: str, changed: Sequence[str]
-) -> Iterator[str]:
-    """A line for records of other options that the journal has and the run has not, and one for answers to other
-    prompts of the run's cells.
-
-    `earlier`: what the journal held before this session; `records`: those of the run, which may have taken over answers
-    to the same prompts from other options; `recipe`: of the run. `changed`: what this session has learnt otherwise than
-    earlier ones.
-    """
-    taken = {record.key for record in records}
-    left = [record for record in earlier if record.key not in taken]
-    others = sum(record.details.recipe != recipe for record in left)
-    if others:
-        yield _left_line(run, f"{others} records of a run with other options")
-    replaced = {record.key: record for record in left if record.details.recipe == recipe and record.outcome in FINAL}
-    if replaced:
-        differ = "; ".join(changed or _differences(list(replaced.values()), records))
-        told = f" (before / now: {fit(one_line(differ), _LONGEST, '…')})" if differ else ""
-        yield _left_line(run, f"{counted(len(replaced), 'answer')} to other prompts of these cells{told}")
-
-
-def _differences(replaced: Sequence[Record], records: Sequence[Record]) -> list[str]:
-    """What differs between the first of these and the record that is there in its place."""
-    there = {identity(record): record for record in records}
-    for record in replaced:
-        if identity(record) in there:
-            return differing_facts(record, there[identity(record)])
-    return []
-
-
-def _left_line(run: str, what: str) -> str:
-    line = f"{run} also holds {what}: they stay in the journal and out of these files"
-    return f"{line}; use another --run-name, or --fresh to drop them"
+def _remarks(statement: LengthStatement) -> Iterator[str]:
+    """Why a statement is not narrower."""
+    if statement.bar is None and statement.base is None:
+        yield "the base that the bar is a share of was not measured"
+    elif statement.bar is None and statement.base is not None:
+        yield f"the base scores {percent1(statement.base.score)} %: there is nothing to keep a share of"
+    low, high = statement.low or 0, statement.high or 0
+    near = [result for result in statement.lengths if result.near and low < result.length <= high]
+    if near and not statement.stopped:
+        words = [f"{length_label(result.length)}, {_score_words(result)}" for result in near]
+        yield f"given up, as the score % seems too near to the bar (interval as stopped): {'; '.join(words)}"
+    if any(result.decision == "not measurable" for result in statement.lengths):
+        yield "not measurable: too many trials had no score; nothing longer was asked, and errors are no misses"
+    if statement.stopped == "budget":
+        yield "--adaptive-tokens is spent: with more, the same command goes on"
+    elif statement.stopped:
+        yield "not at its end: the same command with the same --run-name goes on"

@@ -12,14 +12,14 @@ from needlework.haystack_fixtures.tasks.catalogue import TASKS
 from needlework.pipeline.model_pool import named_judges
 from needlework.results.adaptive.design import unit_of
 from needlework.results.adaptive.run import OPTION
+from needlework.results.adaptive.survey import rules_of
 from needlework.results.files.read_run import manifest_at
 from needlework.results.gates.gate import Gate, parse_gate
 from needlework.results.gates.gatekeeper import POWER, check_gates, parse_power
+from needlework.results.records.answer_vectors import voting_embedder
 from needlework.results.records.manifest import adaptive_design, settings_of
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.rescore import check_scorer
-from needlework.results.run.answer_vectors import voting_embedder
-from needlework.results.statistics.adaptive import rules_of
 from needlework.results.statistics.length_scores import RELATIVE_TO, parse_relative_to
 from needlework.scoring.judges.judges import JUDGE, OWN, check_prompt
 

@@ -13,15 +13,17 @@ from needlework.core.record import Record
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series
 from needlework.haystack_fixtures.tasks.own_documents import votes_by_embeddings, votes_of
+from needlework.results.adaptive.statement import adaptive_statements
 from needlework.results.files.csv_files import write_cells, write_csv
 from needlework.results.files.json_files import SUMMARY, write_json, write_summary
 from needlework.results.gates.decide import markdown_rows
 from needlework.results.gates.gate import Verdict
 from needlework.results.html.report import write_html
 from needlework.results.pictures.files import write_charts
-from needlework.results.records.journal import read_vectors
+from needlework.results.records.answer_vectors import read_vectors
+from needlework.results.records.run_folder import PICTURES
+from needlework.results.records.samples import facts_of_models
 from needlework.results.report.sections import run_charts
-from needlework.results.statistics.adaptive import adaptive_statements
 from needlework.results.statistics.length_scores import parse_relative_to
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import RunReport, run_report
@@ -32,7 +34,7 @@ from needlework.results.style import ColorsName
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """What a run's records say, and the files that say it."""
+    """A run's report, and its files."""
 
     report: RunReport
     files: tuple[Path, ...]
@@ -49,8 +51,8 @@ def finish(
     notes: Sequence[str] = (),
     manifest: Mapping[str, Any] | None = None,
 ) -> Finished:
-    """Write every file of the run whose `records` these are, of `planned` trials, into `folder`; `series`: those that
-    an adaptive run asked. `notes`: what else is to be said of the run, a sentence each; `manifest`: how it was made.
+    """Write every file of the run with these `records`, of `planned` trials, into `folder`. `series`: those of an
+    adaptive run's tests; `notes`: sentences on the run; `manifest`: how it was made.
 
     Raises `OSError` or `InputError` where they cannot be written.
     """
@@ -71,7 +73,6 @@ def finish(
     return Finished(report, files)
 
 
-PICTURES = ("asked-*", "tasks*", "models-*", "documents-*", "heatmap-*", "ruler*")
 FILES = ("report.html", "results.json", SUMMARY, "results.csv", "cells.csv")
 
 
@@ -96,22 +97,20 @@ def write_files(
 
 
 _HERE = ("smollm2", "hf", "gguf")
-_SLOTS = "server total_slots"
 
 
 def sending_notes(settings: Settings, manifest: Mapping[str, Any] | None) -> Iterator[str]:
     """A sentence for models on this machine, and one for servers that were asked several requests at once.
 
-    A server that tells its slots (llama.cpp) is asked no more than that; others queue what is too much for them.
+    A server that states its slots (llama.cpp) gets no more than that at once; others queue the rest.
     """
     kinds = {spec.partition(":")[0] for spec in settings.model}
     if kinds & set(_HERE):
         yield "a model on this machine works on prompts together: a time is one prompt's share of that of all"
     if not kinds - {*_HERE, "mock"} or settings.concurrency < 2:
         return
-    models = (manifest or {}).get("models")
-    facts = [each for each in models.values() if isinstance(each, Mapping)] if isinstance(models, Mapping) else []
-    slots = min((int(each[_SLOTS]) for each in facts if str(each.get(_SLOTS, "")).isdecimal()), default=0)
+    counts = facts_of_models(manifest or {}, "server total_slots").values()
+    slots = min((int(str(count)) for count in counts if str(count).isdecimal()), default=0)
     if 0 < slots < settings.concurrency:
         yield f"the server works on {slots} at once and was asked no more (--concurrency {settings.concurrency})"
     else:

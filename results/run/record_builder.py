@@ -1,54 +1,55 @@
-"""Builds the record of a trial."""
+"""Builds the record of a trial from its exchange and score."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from needlework.core.grid import Cell
+from msgspec import structs
+
+from needlework.core.grid import parse_id
 from needlework.core.record import (
     SCORED,
     WAITING,
     Details,
+    NeedleFacts,
     OutcomeName,
+    PromptFacts,
     Record,
     RecordedError,
     RepeatedAnswer,
+    ResponseFacts,
+    RetrievalFacts,
+    Timing,
     record_of_cell,
 )
+from needlework.haystack_fixtures.tasks.catalogue import Series
+from needlework.haystack_fixtures.trials.builder import Trial
 from needlework.pipeline.exchange import Exchange
-from needlework.results.run.answer_facts import facts_of, reference_of, response_facts, timing_facts
+from needlework.scoring.content_words import content_words
 
 if TYPE_CHECKING:
     from needlework.scoring.recording import ScoringResult
-    from needlework.scoring.scores import Score
 
 
 def make_record(exchange: Exchange, scored: ScoringResult, *, nodeid: str, worker: str, recipe: str) -> Record:
     """The record of one trial. Where `scored` has no score, its error is a judge's, or the test's own."""
-    from needlework.scoring.scores import outcome_of
-
     response, score = exchange.response, scored.score
-    error = None if score is not None else (scored.error_kind or "harness", scored.message)
-    if response.error is not None:
-        error = (response.error.kind, response.error.message)
-    outcome: OutcomeName
-    outcome, value = outcome_of(
-        error_kind=error[0] if error else None,
-        finish_reason=response.finish_reason,
-        invalid=exchange.invalid,
-        score=score,
-        answer_text=response.text,
-    )
+    outcome, value, error = _outcome_of(exchange, scored, "harness")
     if exchange.skipped:
         outcome, value = "skipped", None
-    record = _record(exchange, outcome, value, nodeid=nodeid, worker=worker, recipe=recipe)
+    record = _unjudged_record(exchange, outcome, value, nodeid=nodeid, worker=worker, recipe=recipe)
     record.scorer, record.scorer_version = scored.scorer, scored.version
-    record.why = _why(exchange, score, error, outcome)
-    record.expected = _expected(record.reference, score)
+    record.why = _why(exchange, scored, error, outcome)
+    # What a right answer holds, or what the score compares with, where that is something else.
+    compared = score.details.get("compared_with") if score is not None else None
+    answers = record.reference.get("answers") or record.reference.get("parts") or ()
+    record.expected = [str(compared)] if compared else list(answers)
     record.answer = response.text
     record.read_as = score.answer if score is not None and outcome in SCORED else ""
-    record.error = RecordedError(kind=error[0], message=error[1]) if error else None
+    record.error = error
     if score is not None:
         record.details.score = dict(score.details)
     if exchange.again:
@@ -57,10 +58,10 @@ def make_record(exchange: Exchange, scored: ScoringResult, *, nodeid: str, worke
 
 
 def unscored_record(exchange: Exchange, *, worker: str, recipe: str) -> Record | None:
-    """The record of an answer before its test scores it; `None` for what will be asked for again."""
+    """The record of an answer before its test scores it; `None` for what a resumed run sends again."""
     if exchange.response.error is not None or exchange.invalid or exchange.skipped:
         return None
-    return _record(exchange, WAITING, None, nodeid="", worker=worker, recipe=recipe)
+    return _unjudged_record(exchange, WAITING, None, nodeid="", worker=worker, recipe=recipe)
 
 
 def ruled_record(exchange: Exchange, scored: ScoringResult, *, worker: str, recipe: str) -> Record | None:
@@ -74,75 +75,179 @@ def ruled_record(exchange: Exchange, scored: ScoringResult, *, worker: str, reci
     return None if record.score is None else record
 
 
-def _record(
-    exchange: Exchange, outcome: OutcomeName, score: float | None, *, nodeid: str, worker: str, recipe: str
-) -> Record:
-    """What a record has of the cell and the answer."""
-    language, seed = exchange.suite.language, exchange.seed
-    reference = reference_of(exchange)
-    record = record_of_cell(
-        exchange.cell, exchange.model, outcome, score, language=language, seed=seed, reference=reference
-    )
-    record.key, record.nodeid, record.question = exchange.key, nodeid, exchange.question
-    record.prompt, record.response = facts_of(exchange), response_facts(exchange)
-    record.details = Details(flags=list(exchange.flags), recipe=recipe, invalid=list(exchange.invalid))
-    record.timing = timing_facts(exchange, worker)
-    return record
-
-
-def lost_record(cell: Cell, *, model: str, nodeid: str, recipe: str, message: str, language: str, seed: int) -> Record:
-    """The record of a cell whose process died: an error that says so, so that the cell does not vanish."""
+def lost_record(nodeid: str, reason: str, grid: Iterable[Series], *, recipe: str, seed: int) -> Record | None:
+    """The record of a cell whose test died, an error that says so; `None` where the test has no cell."""
+    cell = parse_id(nodeid)
+    if cell is None:
+        return None
+    names, model, language = (cell.task, cell.needle, cell.model), cell.model, ""
+    for series in grid:
+        first = series.cells[0]
+        if (first.task, first.needle, first.model) == names:
+            model, language, repeat = series.model, series.suite.language, cell.repeat
+            # An id has the depth in three decimals only.
+            same = (known for each in series.cells if (known := replace(each, repeat=repeat)).id == cell.id)
+            cell = next(same, cell)
+            break
     record = record_of_cell(cell, model, "error", language=language, seed=seed)
-    record.nodeid, record.why = nodeid, message
+    record.nodeid, record.why = nodeid, (reason.strip().splitlines()[-1:] or ["the process died"])[0][:300]
     record.details = Details(recipe=recipe)
-    record.error = RecordedError(kind="harness", message=message)
+    record.error = RecordedError("harness", record.why)
     return record
 
 
-def _expected(reference: Mapping[str, Any], score: Score | None) -> list[str]:
-    """What a right answer holds, or what the score compares with, where that is something else."""
-    compared = score.details.get("compared_with") if score is not None else None
-    return [str(compared)] if compared else list(reference.get("answers") or reference.get("parts") or ())
+def repeated_answers(exchange: Exchange, scores: Sequence[ScoringResult]) -> list[RepeatedAnswer]:
+    """The further answers of a stability probe: how each was sent, its text, outcome and score; `[]` without one."""
+    answers = []
+    for again, repeat, scored in zip(exchange.again, exchange.asked_again, scores, strict=False):
+        outcome, value, error = _outcome_of(repeat, scored)
+        response = repeat.response
+        error = error if response.error is not None else None
+        answers.append(RepeatedAnswer(again.how, response.text, response.finish_reason, outcome, value, error))
+    return answers
 
 
-def _why(exchange: Exchange, score: Score | None, error: tuple[str, str] | None, outcome: str) -> str:
+def _outcome_of(
+    exchange: Exchange, scored: ScoringResult, unscored: str = ""
+) -> tuple[OutcomeName, float | None, RecordedError | None]:
+    """Outcome, score and error; a request's error goes before a judge's. `unscored`: the kind of any other error."""
+    from needlework.scoring.scores import outcome_of
+
+    response, error = exchange.response, None
+    if response.error is not None:
+        error = RecordedError(response.error.kind, response.error.message)
+    elif scored.score is None and (kind := scored.error_kind or unscored):
+        error = RecordedError(kind, scored.message)
+    outcome, value = outcome_of(
+        error_kind=error.kind if error else None,
+        finish_reason=response.finish_reason,
+        invalid=exchange.invalid,
+        score=scored.score,
+        answer_text=response.text,
+    )
+    return outcome, value, error
+
+
+def _why(exchange: Exchange, scored: ScoringResult, error: RecordedError | None, outcome: str) -> str:
     if exchange.skipped:
         return exchange.skipped
     if error is not None:
-        return error[1]
+        return error.message
     if exchange.invalid:
         return f"{', '.join(exchange.invalid)}: {exchange.invalid_why or 'no answer to the prompt that was built'}"
     if outcome == "censored":
         if exchange.response.finish_reason == "unfinished":
             return "it ended with reasoning alone, without an answer"
         return "cut off by the token limit before an answer"
-    return score.why if score is not None else ""
+    return scored.score.why if scored.score is not None else ""
 
 
-def repeated_answers(exchange: Exchange, scores: Sequence[ScoringResult]) -> list[RepeatedAnswer]:
-    """One for each further answer: how it was asked, its text, outcome and score; `[]` without a probe."""
-    return [
-        _repeated(again.how, repeat, scored)
-        for again, repeat, scored in zip(exchange.again, exchange.asked_again, scores, strict=False)
-    ]
-
-
-def _repeated(how: str, exchange: Exchange, scored: ScoringResult) -> RepeatedAnswer:
-    from needlework.scoring.scores import outcome_of
-
+def _unjudged_record(
+    exchange: Exchange, outcome: OutcomeName, score: float | None, *, nodeid: str, worker: str, recipe: str
+) -> Record:
+    """The record of a cell and its answer."""
+    fields = (exchange.reference or {}).items()
+    reference = {name: list(value) if isinstance(value, tuple) else value for name, value in fields}
+    language, seed = exchange.suite.language, exchange.seed
+    record = record_of_cell(
+        exchange.cell, exchange.model, outcome, score, language=language, seed=seed, reference=reference
+    )
+    record.key, record.nodeid, record.question = exchange.key, nodeid, exchange.question
+    if exchange.stored_prompt is not None:
+        record.prompt = exchange.stored_prompt
+    elif exchange.trial is not None:
+        record.prompt = prompt_facts(exchange.trial)
     response = exchange.response
-    outcome, value = outcome_of(
-        error_kind=response.error.kind if response.error else scored.error_kind,
-        finish_reason=response.finish_reason,
-        invalid=exchange.invalid,
-        score=scored.score,
-        answer_text=response.text,
+    record.response = ResponseFacts(**{name: getattr(response, name) for name in ResponseFacts.__struct_fields__})
+    record.details = Details(flags=list(exchange.flags), recipe=recipe, invalid=list(exchange.invalid))
+    record.timing = Timing(
+        latency_s=_rounded(response.latency_s),
+        ttft_s=_rounded(response.ttft_s),
+        tokens_per_s=_tokens_per_s(exchange),
+        build_s=_rounded(exchange.build_s),
+        cached_tokens=response.cached_tokens,
+        attempts=response.attempts,
+        worker=worker,
+        replayed=exchange.replayed,
     )
-    return RepeatedAnswer(
-        how=how,
-        text=response.text,
-        finish_reason=response.finish_reason,
-        outcome=outcome,
-        score=value,
-        error=RecordedError(kind=response.error.kind, message=response.error.message) if response.error else None,
+    return record
+
+
+def _tokens_per_s(exchange: Exchange) -> float | None:
+    """Answer tokens per second after the first token."""
+    response = exchange.response
+    if response.latency_s is None or response.ttft_s is None or (response.completion_tokens or 0) < 2:
+        return None
+    seconds = response.latency_s - response.ttft_s
+    return round(((response.completion_tokens or 0) - 1) / seconds, 2) if seconds > 0 else None
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 6)
+
+
+_AROUND = 160  # characters on either side of a needle that a record has, for people to look at
+_LONGEST = 1000  # of a needle itself: of one that is a whole document both ends
+
+
+def prompt_facts(trial: Trial) -> PromptFacts:
+    """The facts of a prompt that was built; where its context was retrieved, with the share of the answer in it."""
+    prompt = trial.prompt
+    question_needles = {needle.name for needle in trial.asked.needles}
+    return PromptFacts(
+        tokens=prompt.tokens,
+        context_tokens=prompt.context_tokens,
+        length_means="context" if trial.suite.length_means == "context" else "",
+        slack=prompt.slack,
+        tokens_error=round(prompt.error, 4),
+        template=trial.suite.template,
+        sha256=prompt.text_sha256,
+        filler_sha256=prompt.filler_sha256,
+        # Noise is one passage over and over, which is no lack of text.
+        corpus_passes=0.0 if trial.suite.corpus == "noise" else round(prompt.corpus_passes, 4),
+        flags=list(prompt.flags),
+        truncated=round(prompt.truncated, 4) if "truncated" in prompt.flags else None,
+        needles=[
+            NeedleFacts(
+                name=needle.name,
+                start=needle.start,
+                end=needle.end,
+                tokens_before=needle.tokens_before,
+                tokens=needle.tokens,
+                requested=round(needle.requested, 3),
+                depth=round(needle.depth, 3),
+                **(_around(prompt.text, needle.start, needle.end) if needle.name in question_needles else {}),
+            )
+            for needle in prompt.placed
+        ],
+        retrieval=_retrieval(trial),
     )
+
+
+def _around(text: str, start: int, end: int) -> dict[str, str]:
+    """A needle in the prompt, and the characters on either side."""
+    before, after = text[max(0, start - _AROUND) : start], text[end : end + _AROUND]
+    shown, half = text[start:end], _LONGEST // 2
+    shown = shown if len(shown) <= _LONGEST else f"{shown[:half]} [...] {shown[-half:]}"
+    return {"before": before, "text": shown, "after": after}
+
+
+def _retrieval(trial: Trial) -> RetrievalFacts | None:
+    if trial.retrieved is None:
+        return None
+    search, prompt = trial.retrieved.search, trial.prompt
+    recall = answer_recall(search.answer, [text for _, text in search.texts], prompt.text[slice(*prompt.context)])
+    return structs.replace(trial.retrieved.facts, answer_recall=recall)
+
+
+def answer_recall(answer: str, searched: list[str], context: str) -> float | None:
+    """The share (0..1) of the answer's content words in the context, of those that the searched texts have; `None`
+    where they have none."""
+    words = content_words(answer)
+    known = {word for text in searched for word in words & _words(text)}
+    return round(len(known & content_words(context)) / len(known), 4) if known else None
+
+
+@lru_cache(maxsize=512)  # all questions of a document have the same one
+def _words(text: str) -> frozenset[str]:
+    return content_words(text)

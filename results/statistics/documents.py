@@ -11,7 +11,7 @@ from msgspec import structs
 
 from needlework.core.labels import OWN_DOCUMENTS
 from needlework.core.record import SCORED, OutcomeName, Record, RetrievalFacts
-from needlework.results.records.journal import AnswerVectors
+from needlework.results.records.answer_vectors import AnswerVectors
 from needlework.results.records.samples import control_of, grouped, retriever_of
 from needlework.results.statistics.absent import AbsentTwins, abstains, is_absent, twins_of
 from needlework.results.statistics.agreement import Agreement, agreement

@@ -9,8 +9,8 @@ from statistics import median
 from typing import Any
 
 from needlework.core.record import Record
-from needlework.results.adaptive.survey import LengthStatement
-from needlework.results.records.journal import AnswerVectors
+from needlework.results.adaptive.statement import LengthStatement
+from needlework.results.records.answer_vectors import AnswerVectors
 from needlework.results.records.samples import grouped
 from needlework.results.statistics.absent import AbsentTwins
 from needlework.results.statistics.agreement import judge_notes

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from needlework.core.record import SCORED, Record
-from needlework.results.records.journal import AnswerVectors
+from needlework.results.records.answer_vectors import AnswerVectors
 from needlework.results.records.samples import grouped
 from needlework.results.statistics.paired import Difference, mean_difference
 from needlework.results.statistics.panels import Rate, rate_of

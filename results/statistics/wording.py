@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from needlework.core.record import UNDECIDED, OutcomeName
 from needlework.results.adaptive.design import SHARE
-from needlework.results.adaptive.survey import LengthStatement
+from needlework.results.adaptive.statement import LengthStatement
 from needlework.results.statistics.depth import DepthEffect
 from needlework.results.statistics.depth_tables import place_words
 from needlework.results.statistics.effective_length import RELATIVE, RULER_THRESHOLD, EffectiveLength

@@ -1,11 +1,13 @@
 """What is asked next, and where the walk ends."""
 
 import random
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.core.grid import Cell
 from needlework.results.adaptive.design import absolute
 from needlework.results.adaptive.survey import Rules, Survey, replacements_from, seen
 from needlework.results.adaptive.walk import LengthState, Seen, asked_next, estimates, next_parts, walk
@@ -144,10 +146,10 @@ class TestTrialsWithoutAScore:
 
 
 def test_a_replacement_is_asked_at_the_depth_of_the_trial_it_replaces():
-    depths = tuple(float(depth) for depth in range(0, 101, 10))
-    survey = Survey(Rules("normal", (0.856,), 0, 5.0), LENGTHS, depths, {})
+    cells = tuple(Cell("niah", 4_000, float(depth), "code") for depth in range(0, 101, 10))
+    survey = Survey(Rules("normal", (0.856,), 0, 5.0), SimpleNamespace(model="m", cells=cells), {})
     first = replacements_from(UNIT)
 
-    assert [survey.place(4_000, first + trial)[1] for trial in range(44)] == [
-        survey.place(4_000, trial)[1] for trial in range(44)
+    assert [survey.trial(4_000, first + trial)[1] for trial in range(44)] == [
+        survey.trial(4_000, trial)[1] for trial in range(44)
     ]

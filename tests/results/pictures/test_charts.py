@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from needlework.core.grid import Cell
 from needlework.core.record import Record
-from needlework.results.adaptive.survey import LengthStatement, Rules, Survey, statements_of
+from needlework.results.adaptive.statement import statements_of
+from needlework.results.adaptive.survey import Rules, Survey, TrialKey
 from needlework.results.report.adaptive import adaptive_sections
 from needlework.results.report.chart import ChartLine, ChartPoint, Heatmap, LineChart
 from needlework.results.report.charts import (
@@ -34,13 +38,13 @@ MakeRecord = Callable[..., Record]
 
 def asked_heatmap(right_up_to: int) -> Heatmap:
     lengths, depths = (4_000, 8_000, 16_000, 32_000), (0.0, 50.0, 100.0)
+    cells = tuple(Cell("niah", length, depth, "code") for length in lengths for depth in depths)
+    series = cast(Any, SimpleNamespace(model="mock", cells=cells))
     rules = Rules("quick", (0.856,), 0, 5.0)
-    outcomes: dict[object, float] = {}
-    while places := Survey(rules, lengths, depths, outcomes).ahead(1):  # type: ignore[arg-type]  # keys are places
-        outcomes |= {place: float(place[0] <= right_up_to) for place in places}
-    survey = Survey(rules, lengths, depths, outcomes)  # type: ignore[arg-type]
-    found: tuple[LengthStatement, ...] = tuple(statements_of(survey, list(outcomes), ("mock", "niah", "code")))  # type: ignore[arg-type]
-    (section,) = adaptive_sections(found)
+    outcomes: dict[TrialKey, float | None] = {}
+    while trials := Survey(rules, series, outcomes).ahead(1):
+        outcomes |= {trial: float(trial[0] <= right_up_to) for trial in trials}
+    (section,) = adaptive_sections(statements_of(Survey(rules, series, outcomes)))
     (chart,) = section.charts
     assert isinstance(chart, Heatmap)
     return chart

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from needlework.core.record import PromptFacts, Record, Timing
-from needlework.results.run.open_folder import SessionPace, pace_of
+from needlework.results.run.session import SessionPace, pace_of
 from needlework.results.style import duration
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.record import Record
-from needlework.results.records.journal import AnswerVectors, read_vectors, write_vectors
+from needlework.results.records.answer_vectors import AnswerVectors, read_vectors, write_vectors
 from needlework.results.report.documents import document_sections
 from needlework.results.report.section import section_lines
 from needlework.results.statistics.documents import document_statistics

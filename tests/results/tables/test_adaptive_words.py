@@ -3,16 +3,15 @@
 import pytest
 
 from needlework.results.adaptive.design import BaseScore
-from needlework.results.adaptive.survey import LengthFound, LengthStatement, Rules, costs, most
-from needlework.results.report.adaptive import adaptive_lines, answer, bar_words, plan_lines, short_number
+from needlework.results.adaptive.statement import LengthResult, LengthStatement
+from needlework.results.adaptive.survey import Rules, costs, most
+from needlework.results.report.adaptive import adaptive_lines, answer, plan_lines, short_number
 
 LENGTHS = (4_000, 8_000, 16_000)
 
 
 def statement(low, high, or_more=False, **more):
-    lengths = tuple(
-        LengthFound(length, 33, 33.0, 3, "pass", 33, 33 * length, 0.89, 1.0, False, {0.0: 33}) for length in LENGTHS[:1]
-    )
+    lengths = (LengthResult(4_000, 33, 33.0, 3, "pass", 33, 132_000, 0.89, 1.0, False, {0.0: 33}),)
     fields = {
         "model": "mock", "task": "niah", "needle": "code", "mode": "normal", "rule": "absolute", "bar": 0.856,
         "base": None, "low": low, "high": high, "or_more": or_more, "stopped": "", "lengths": lengths, "turns": (),
@@ -40,7 +39,7 @@ def test_the_bracket_in_words(low, high, or_more, words):
 def test_a_base_that_scores_nothing_leaves_nothing_to_keep_a_share_of():
     found = statement(None, None, bar=None, rule="relative", base=BaseScore(4_000, 440, 0.02, 0.0, 0.05))
     assert answer(found) == "unknown"
-    assert bar_words(found) == "score >= 85 % of the base"
+    assert adaptive_lines([found])[1] == "  effective length (score >= 85 % of the base): unknown"
     assert "  the base scores 2.0 %: there is nothing to keep a share of" in "\n".join(adaptive_lines([found]))
 
 

@@ -1,6 +1,6 @@
 """What is said of a journal's records that were not asked for now."""
 
-from needlework.results.report.adaptive import kept_lines, left_lines, replayed_lines
+from needlework.results.run.session import kept_lines, left_lines, replayed_lines
 
 
 def test_answers_from_the_journal_are_counted():

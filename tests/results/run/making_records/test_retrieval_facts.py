@@ -2,7 +2,7 @@
 
 import pytest
 
-from needlework.results.run.answer_facts import answer_recall
+from needlework.results.run.record_builder import answer_recall
 
 DOCUMENT = "The ferry ran on Thursdays only. The pear tree stood behind the mill."
 

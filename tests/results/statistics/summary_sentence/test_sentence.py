@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from needlework.core.record import Record
-from needlework.results.adaptive.survey import LengthFound, LengthStatement
+from needlework.results.adaptive.statement import LengthResult, LengthStatement
 from needlework.results.statistics.run_followup import NextRun
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.summary_sentence import Headline, headline_of
@@ -221,7 +221,7 @@ def test_a_run_that_was_interrupted_or_has_nothing_says_so(make_record: Make) ->
 def test_adaptive_runs_say_their_bracket(
     make_record: Make, low: int | None, high: int | None, or_more: bool, words: str
 ) -> None:
-    length = LengthFound(1000, 5, 5.0, 1, "pass", 5, 5000, 0.5, 1.0, False, {50.0: 5})
+    length = LengthResult(1000, 5, 5.0, 1, "pass", 5, 5000, 0.5, 1.0, False, {50.0: 5})
     statement = LengthStatement(
         "mock", "niah", "code", "fast", "absolute", 0.856, None, low, high, or_more, "", (length,), (), 5, 5000, 9000
     )  # fmt: skip
