@@ -1,4 +1,4 @@
-"""Following a launch: starts shards, restarts dead ones, shows how far the run is."""
+"""Following a launch: starts shards, restarts dead ones, shows the progress of the run."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from shutil import get_terminal_size
+from typing import Protocol, TextIO
 
 from needlework.cluster.plan import Plan, error_line
 from needlework.core.errors import InputError
+
+_LOG_INTERVAL_S = 30.0
 
 
 class ShardEngine(Protocol):
@@ -21,16 +24,14 @@ class ShardEngine(Protocol):
         """Start or queue these shards; return a message, or an empty text."""
 
     def poll(self) -> Mapping[int, str] | None:
-        """Return `running` or `waiting` for each shard that has not ended; `None` if the scheduler does not answer."""
+        """Return `running`, `waiting` or `waiting (REASON)` for each shard that has not ended; `None` if the scheduler
+        does not answer."""
 
     def death_of(self, shard: int) -> tuple[str, bool]:
         """Return why a shard ended without an ending file, and whether it must not be started again."""
 
-    def waiting_reason(self) -> str:
-        """Return why shards wait, if that is known."""
-
     def leave(self) -> str:
-        """Stop what cannot go on without the launcher; return a message."""
+        """Stop shards that cannot go on without the launcher; return a message."""
 
 
 def follow(
@@ -67,42 +68,46 @@ def follow(
             reason, is_final = engine.death_of(number)
             if is_final or starts[number] > plan.retries:
                 given_up.add(number)
-                message(f"shard {number} ended without a word ({reason}), given up; its log: {plan.log(number)}")
+                end = f"given up; its log: {plan.log(number)}"
             else:
                 restart.append(number)
-                message(f"shard {number} ended without a word ({reason}), tried again")
+                end = "tried again"
+            message(f"shard {number} ended without a word ({reason}), {end}")
         if restart:
             starts.update(restart)
             message(engine.start(restart))
             continue
-        show(_status(plan, active, engine.waiting_reason()))
+        running = sum(state == "running" for state in active.values())
+        waiting = [state for state in active.values() if state != "running"]
+        ended = sum(number not in active and plan.ending(number) is not None for number in plan.numbers)
+        queue = f", {len(waiting)} {max(waiting, key=len)}" if waiting else ""
+        show(f"{ended} of {plan.shards} shards ended, {running} running{queue}")
         time.sleep(pause_s)
 
 
 def shards_to_start(plan: Plan, active: Mapping[int, str], message: Callable[[str], None]) -> list[int]:
     """Return the shards to start now: those that neither run nor ended without an error with these options."""
     endings = {number: plan.ending(number) for number in plan.numbers if number not in active}
-    done = [n for n, ending in endings.items() if ending and ending.exit == 0 and ending.digest == plan.digest]
-    start = [number for number in endings if number not in done]
+    start = [n for n, ending in endings.items() if not ending or ending.exit or ending.digest != plan.digest]
     plan.remove_endings(start)
+    done = len(endings) - len(start)
     if done or active:
         counts = f"{len(active)} are queued or running, {len(start)} are started"
-        message(f"{len(done)} of {plan.shards} shards are done, {counts}")
+        message(f"{done} of {plan.shards} shards are done, {counts}")
     return start
 
 
 def trials_status(run: Path) -> str:
     """Describe how many trials of a run are done: `14 of 36 trials, 0:40 left`; empty while it has no files."""
-    from needlework.results.merge.status import clock, progress_of_run, time_left  # reads runs: loaded when needed
+    from needlework.results.merge.status import clock, progress_of_run, time_left, totals  # loaded when needed
 
     try:
         parts = progress_of_run(run, time.time())
     except InputError:
         return ""
-    done, expected, errors = (sum(getattr(part, name) for part in parts) for name in ("done", "expected", "errors"))
-    errors_text = f", {errors:,} errors" if errors else ""
-    left = time_left(parts)
-    return f"{done:,} of {expected:,} trials{errors_text}{f', {clock(left)} left' if left else ''}"
+    sums, left = totals(parts), time_left(parts)
+    errors = f", {sums['errors']:,} errors" if sums["errors"] else ""
+    return f"{sums['done']:,} of {sums['expected']:,} trials{errors}{f', {clock(left)} left' if left else ''}"
 
 
 def _report_failures(plan: Plan, message: Callable[[str], None]) -> None:
@@ -111,18 +116,13 @@ def _report_failures(plan: Plan, message: Callable[[str], None]) -> None:
     for number in plan.numbers:
         ending = plan.ending(number)
         if ending and not ending.done:
-            error = ending.why or error_line(_read_log(plan.log(number))) or f"pytest ended with {ending.exit}"
+            log = plan.log(number)
+            output = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
+            error = ending.why or error_line(output) or f"pytest ended with {ending.exit}"
             shards_by_error.setdefault(error, []).append(number)
     for error, numbers in shards_by_error.items():
         label = f"shard {numbers[0]}" if len(numbers) == 1 else f"shards {', '.join(map(str, numbers))}"
         message(f"{label} failed: {error}; its log: {plan.log(numbers[0])}")
-
-
-def _read_log(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
 
 
 def _settled(dead: Sequence[int], dead_since: dict[int, float], starts: Counter[int], settle_s: float) -> list[int]:
@@ -138,8 +138,29 @@ def _settled(dead: Sequence[int], dead_since: dict[int, float], starts: Counter[
     return settled
 
 
-def _status(plan: Plan, active: Mapping[int, str], reason: str) -> str:
-    counts = Counter(active.values())
-    ended = sum(number not in active and plan.ending(number) is not None for number in plan.numbers)
-    waiting = f", {counts['waiting']} waiting{f' ({reason})' if reason and reason != 'None' else ''}"
-    return f"{ended} of {plan.shards} shards ended, {counts['running']} running{waiting if counts['waiting'] else ''}"
+class StatusLine:
+    """Prints messages and a status to `out`: one overwritten line on a terminal, a line each 30 s in a log."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._is_terminal = out.isatty()
+        self._last_status = ""
+        self._printed_at = float("-inf")
+
+    def message(self, text: str) -> None:
+        """Print a line of its own; an empty text prints nothing."""
+        if text:
+            self._write(f"\r\x1b[K{text}\n" if self._is_terminal else f"{text}\n")
+
+    def update(self, status: str) -> None:
+        """Show the current status; a log gets it only if it has changed."""
+        if self._is_terminal:
+            self._write(f"\r\x1b[K{status[: get_terminal_size().columns - 1]}")
+        elif time.monotonic() - self._printed_at >= _LOG_INTERVAL_S:
+            if status != self._last_status:
+                self._write(f"{status}\n")
+            self._last_status, self._printed_at = status, time.monotonic()
+
+    def _write(self, text: str) -> None:
+        self._out.write(text)
+        self._out.flush()

@@ -7,23 +7,27 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from needlework import main as run_command
-from needlework.cluster.follow import ShardEngine, follow, shards_to_start, trials_status
-from needlework.cluster.kubernetes import Pods, indexed_job
+from needlework.cluster import slurm
+from needlework.cluster.follow import ShardEngine, StatusLine, follow, shards_to_start, trials_status
+from needlework.cluster.kubernetes import indexed_job
 from needlework.cluster.local import LocalProcesses, process_environments
 from needlework.cluster.plan import Plan, check_option_names, check_run, launched_shards, split_pytest_words
 from needlework.cluster.ray_tasks import RayTasks
-from needlework.cluster.slurm import SlurmArray, SlurmRequest, script
-from needlework.cluster.status_line import StatusLine
 from needlework.core.devices import gpus
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.settings import READ
 from needlework.results.records.run_folder import SHARDS
 
-ENGINES = ("local", "slurm", "ray", "kubernetes")
+ENGINES = {
+    "local": "processes of this machine, one for each card or core",
+    "slurm": "an array of jobs",
+    "ray": "tasks of a Ray cluster",
+    "kubernetes": "an Indexed Job, written as YAML",
+}
 INTERRUPTED, MISSING = 2, 3
 _PAUSE_S = 2.0
 
@@ -50,16 +54,22 @@ def _launch(options: argparse.Namespace, folder: Path, words: tuple[str, ...], c
         raise InputError("--shards", "", "say in how many parts the run is divided")
     plan = Plan(folder, shards, words, cwd, options.retries)
     if options.engine == "kubernetes":
-        return _print_kubernetes_job(options, plan)
+        if not options.dry_run:
+            remedy = "give --dry-run: it prints a Job, and `kubectl apply -f -` starts it"
+            raise InputError("launch kubernetes", "", remedy)
+        check_option_names(plan)
+        print(indexed_job(plan, options), end="")
+        return 0
     check_run(plan)
     if options.dry_run:
-        print(script(plan, _slurm_request(options)) if options.engine == "slurm" else _commands(plan), end="")
+        commands = "\n".join(shlex.join(plan.command(f"{number}/{shards}")) for number in plan.numbers)
+        print(slurm.script(plan, options) if options.engine == "slurm" else f"{commands}\n", end="")
         return 0
     engine: ShardEngine
     if options.engine == "slurm":
-        engine = SlurmArray(plan, _slurm_request(options))
+        engine = slurm.SlurmArray(plan, options)
     elif options.engine == "ray":
-        engine = RayTasks(plan, options.address, options.gpus_per_job, options.cpus_per_job)
+        engine = RayTasks(plan, options)
     else:
         engine = LocalProcesses(plan, environments)
     if plan.had_other_words() and engine.poll():
@@ -86,7 +96,7 @@ def _follow_and_merge(plan: Plan, engine: ShardEngine) -> int:
         line.message("no shard has written anything")
         return MISSING
     line.message(f"needlework merge {plan.folder}")
-    # The shards ran with this user's own words: what these name may be read.
+    # The shards ran with this user's own words: the files that these name may be read.
     return run_command(["merge", str(plan.folder), READ, plan.cwd.anchor])
 
 
@@ -105,42 +115,6 @@ def _environments(options: argparse.Namespace) -> list[dict[str, str]]:
     if not environments:
         raise InputError("--gpus-per-job", options.gpus_per_job, f"this machine has {len(gpus().names)} cards")
     return environments
-
-
-def _slurm_request(options: argparse.Namespace) -> SlurmRequest:
-    return SlurmRequest(
-        partition=options.partition,
-        qos=options.qos,
-        account=options.account,
-        time=options.time,
-        gpus=options.gpus_per_job,
-        cpus=options.cpus_per_job,
-        memory=options.mem,
-        max_jobs=options.max_jobs,
-        sbatch_options=tuple(options.sbatch),
-    )
-
-
-def _commands(plan: Plan) -> str:
-    return "".join(f"{shlex.join(plan.command(f'{number}/{plan.shards}'))}\n" for number in plan.numbers)
-
-
-def _print_kubernetes_job(options: argparse.Namespace, plan: Plan) -> int:
-    if not options.dry_run:
-        raise InputError("launch kubernetes", "", "give --dry-run: it prints a Job, and `kubectl apply -f -` starts it")
-    check_option_names(plan)
-    pods = Pods(
-        image=options.image,
-        claim=options.claim,
-        mount=options.mount,
-        secret=options.secret,
-        gpus=options.gpus_per_job,
-        cpus=options.cpus_per_job,
-        memory=options.mem,
-        max_pods=options.max_jobs,
-    )
-    print(indexed_job(plan, pods), end="")
-    return 0
 
 
 def parse_arguments(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
@@ -165,61 +139,47 @@ def _parser() -> argparse.ArgumentParser:
         epilog="needlework launch ENGINE --help tells the options of each; after `--` stand those of pytest.",
     )
     engines = parser.add_subparsers(dest="engine", required=True, metavar="ENGINE", parser_class=OneLineParser)
-
-    def engine(name: str, about: str) -> argparse.ArgumentParser:
+    for name, about in ENGINES.items():
         usage = f"needlework launch {name} [options] -- PYTEST OPTIONS"
-        sub: argparse.ArgumentParser = engines.add_parser(
-            name, help=about, description=about, usage=usage, allow_abbrev=False
-        )
-        sub.add_argument("--shards", type=_positive, metavar="N", help="parts that the run is divided into")
+        add = engines.add_parser(name, help=about, description=about, usage=usage, allow_abbrev=False).add_argument
+        add("--shards", type=_positive, metavar="N", help="parts that the run is divided into")
         retries = "how often a shard that died is started again [2]"
-        sub.add_argument("--retries", "--retry", type=_whole, default=2, metavar="R", help=retries)
-        sub.add_argument("--dry-run", action="store_true", help="print what would be started, and start nothing")
-        return sub
-
-    _add_local(engine("local", "processes of this machine, one for each card or core").add_argument)
-    _add_slurm(engine("slurm", "an array of jobs").add_argument)
-    _add_ray(engine("ray", "tasks of a Ray cluster").add_argument)
-    _add_kubernetes(engine("kubernetes", "an Indexed Job, written as YAML").add_argument)
+        add("--retries", "--retry", type=_whole, default=2, metavar="R", help=retries)
+        add("--dry-run", action="store_true", help="print what would be started, and start nothing")
+        if name == "local":
+            add("--jobs", type=_positive, metavar="N", help="processes at once [cards, or cores where there are none]")
+            add("--gpus-per-job", type=_whole, default=1, metavar="K", help="cards of each process [1]")
+        elif name == "slurm":
+            add("-p", "--partition", metavar="NAME")
+            add("-q", "--qos", metavar="NAME")
+            add("-A", "--account", metavar="NAME")
+            add("-t", "--time", metavar="TIME", help="time limit of a job, as sbatch takes it; then queued again")
+            add("--gpus-per-job", metavar="K", help="cards of each job: 2, or a100:2")
+            add("-c", "--cpus-per-job", type=_positive, metavar="K", help="cores of each job")
+            add("--mem", metavar="SIZE", help="memory of each job, as sbatch takes it: 64G")
+            add("--max-jobs", "--max-num-workers", type=_positive, metavar="M", help="most jobs at once")
+            add(
+                "--sbatch",
+                action="append",
+                default=[],
+                metavar="OPTION",
+                help="another option: --sbatch constraint=a100",
+            )
+            add("--no-wait", action="store_true", help="submit, print the commands that follow it, and end")
+        elif name == "ray":
+            add("--address", metavar="auto|HOST:PORT", help="a running cluster [one of our own, on 127.0.0.1]")
+            add("--gpus-per-job", type=_fraction, default=0, metavar="K", help="cards of each shard: 1, or 0.5 [0]")
+            add("--cpus-per-job", type=_fraction, default=1, metavar="K", help="cores of each shard [1]")
+        else:
+            add("--image", required=True, metavar="IMAGE", help="has needlework, and what the model needs")
+            add("--claim", required=True, metavar="PVC", help="claim of the volume that all pods write runs to")
+            add("--mount", default="/runs", metavar="DIR", help="where it is mounted, and pytest starts [/runs]")
+            add("--secret", metavar="NAME", help="Secret whose entries become environment variables: keys")
+            add("--gpus-per-job", type=_whole, default=0, metavar="K", help="cards of each pod (nvidia.com/gpu) [0]")
+            add("--cpus-per-job", metavar="K", help="cores of each pod: 4, or 500m")
+            add("--mem", metavar="SIZE", help="memory of each pod: 64Gi")
+            add("--max-jobs", type=_positive, metavar="M", help="most pods at once")
     return parser
-
-
-_Add = Callable[..., argparse.Action]
-
-
-def _add_local(add: _Add) -> None:
-    add("--jobs", type=_positive, metavar="N", help="processes at once [cards, or cores where there are none]")
-    add("--gpus-per-job", type=_whole, default=1, metavar="K", help="cards of each process [1]")
-
-
-def _add_slurm(add: _Add) -> None:
-    add("-p", "--partition", metavar="NAME")
-    add("-q", "--qos", metavar="NAME")
-    add("-A", "--account", metavar="NAME")
-    add("-t", "--time", metavar="TIME", help="time limit of a job, as sbatch takes it; then queued again")
-    add("--gpus-per-job", metavar="K", help="cards of each job: 2, or a100:2")
-    add("-c", "--cpus-per-job", type=_positive, metavar="K", help="cores of each job")
-    add("--mem", metavar="SIZE", help="memory of each job, as sbatch takes it: 64G")
-    add("--max-jobs", "--max-num-workers", type=_positive, metavar="M", help="most jobs at once")
-    add("--sbatch", action="append", default=[], metavar="OPTION", help="another option: --sbatch constraint=a100")
-    add("--no-wait", action="store_true", help="submit, print the commands that follow it, and end")
-
-
-def _add_ray(add: _Add) -> None:
-    add("--address", metavar="auto|HOST:PORT", help="a running cluster [one of our own, on 127.0.0.1]")
-    add("--gpus-per-job", type=_fraction, default=0, metavar="K", help="cards of each shard: 1, or 0.5 [0]")
-    add("--cpus-per-job", type=_fraction, default=1, metavar="K", help="cores of each shard [1]")
-
-
-def _add_kubernetes(add: _Add) -> None:
-    add("--image", required=True, metavar="IMAGE", help="has needlework, and what the model needs")
-    add("--claim", required=True, metavar="PVC", help="claim of the volume that all pods write runs to")
-    add("--mount", default="/runs", metavar="DIR", help="where it is mounted, and pytest starts [/runs]")
-    add("--secret", metavar="NAME", help="Secret whose entries become environment variables: keys")
-    add("--gpus-per-job", type=_whole, default=0, metavar="K", help="cards of each pod (nvidia.com/gpu) [0]")
-    add("--cpus-per-job", metavar="K", help="cores of each pod: 4, or 500m")
-    add("--mem", metavar="SIZE", help="memory of each pod: 64Gi")
-    add("--max-jobs", type=_positive, metavar="M", help="most pods at once")
 
 
 def _whole(text: str) -> int:

@@ -59,9 +59,6 @@ class LocalProcesses:
         code = self._exit_codes.get(shard, 0)
         return (f"signal {-code}" if code < 0 else f"exit code {code}"), False
 
-    def waiting_reason(self) -> str:
-        return ""
-
     def leave(self) -> str:
         """Stop the processes; each writes its files first."""
         self._queue.clear()

@@ -15,10 +15,9 @@ from functools import partial
 from itertools import takewhile
 from pathlib import Path
 
-from needlework.cluster.follow import trials_status
+from needlework.cluster.follow import StatusLine, trials_status
 from needlework.cluster.matrix_file import Configuration, Matrix, read_matrix
 from needlework.cluster.plan import benchmark_words
-from needlework.cluster.status_line import StatusLine
 from needlework.core.errors import InputError, OneLineParser, printable, refuse
 from needlework.models.engines.keeper import die_with_parent
 from needlework.models.engines.serve import last_lines
@@ -48,7 +47,10 @@ def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
     try:
         matrix = read_matrix(options.file)
-        chosen = _select(matrix, options.only)
+        labels = [configuration.label for configuration in matrix.configurations]
+        if unknown := next((label for label in options.only if label not in labels), None):
+            raise InputError("--only", unknown, f"the file has {', '.join(labels)}")
+        chosen = [run for run in matrix.configurations if not options.only or run.label in options.only]
         if options.plan:
             return _plan(matrix, chosen)
         return _run_all(matrix, chosen, fail_if_worse=options.fail_if == "worse")
@@ -72,20 +74,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _select(matrix: Matrix, labels: Sequence[str]) -> tuple[Configuration, ...]:
-    known = [configuration.label for configuration in matrix.configurations]
-    for label in labels:
-        if label not in known:
-            raise InputError("--only", label, f"the file has {', '.join(known)}")
-    return tuple(each for each in matrix.configurations if not labels or each.label in labels)
-
-
 def _plan(matrix: Matrix, chosen: Sequence[Configuration]) -> int:
     """Print each configuration's command, and pytest's plan of it."""
     code = 0
     for configuration in chosen:
         print(f"{configuration.label}: {shlex.join(command(matrix, configuration, Path.cwd()))}")
-        ended = _run(matrix, configuration, Path.cwd(), lambda _: None, "--plan", "-q", "-p", "no:cacheprovider")
+        ended = _run(matrix, configuration, lambda _: None, "--plan", "-q", "-p", "no:cacheprovider")
         output = matrix.log(configuration).read_text(encoding="utf-8", errors="replace").splitlines()
         plan = [line for line in takewhile(lambda line: not line.startswith("="), output) if line.strip()]
         lines = [ended.error] if ended.error else [line for line in plan if not line.startswith("no tests ran")]
@@ -101,9 +95,12 @@ def _run_all(matrix: Matrix, chosen: Sequence[Configuration], *, fail_if_worse: 
         signal.signal(end_signal, signal.default_int_handler)
     for number, configuration in enumerate(chosen, start=1):
         label = f"{number}/{len(chosen)} {configuration.label}"
-        show = partial(_show, line, label)
+
+        def show(status: str, label: str = label) -> None:
+            line.update(f"{label}: {status}")
+
         try:
-            run = ended[configuration.label] = _run(matrix, configuration, Path.cwd(), show)
+            run = ended[configuration.label] = _run(matrix, configuration, show)
         except KeyboardInterrupt:
             line.message(f"{label}: interrupted; the same command goes on from here")
             return INTERRUPTED
@@ -113,10 +110,6 @@ def _run_all(matrix: Matrix, chosen: Sequence[Configuration], *, fail_if_worse: 
     for path in _write(matrix, comparison, ended):
         print(relative(path))
     return exit_code(comparison, ended, fail_if_worse=fail_if_worse)
-
-
-def _show(line: StatusLine, label: str, status: str) -> None:
-    line.update(f"{label}: {status}")
 
 
 def _describe_end(matrix: Matrix, configuration: Configuration, run: EndedRun) -> str:
@@ -151,19 +144,14 @@ def _without_earlier_lengths(run: Run) -> Run:
 
 def _write(matrix: Matrix, comparison: RunsComparison, ended: Mapping[str, EndedRun]) -> list[Path]:
     """Write the comparison's files into the matrix's folder; return their paths."""
-    links = {
-        configuration.label: f"../{configuration.folder}/report.html"
-        for configuration in matrix.configurations
-        if (matrix.run_folder(configuration) / "report.html").is_file()
-    }
+    links: dict[str, str] = {}
     facts: dict[str, dict[str, object]] = {}
     for configuration in matrix.configurations:
-        run = ended.get(configuration.label)
-        facts[configuration.label] = {
-            "run": configuration.folder,
-            "exit_code": run.code if run else None,
-            "seconds": round(run.seconds, 1) if run else None,
-        }
+        label, folder, run = configuration.label, configuration.folder, ended.get(configuration.label)
+        if (matrix.run_folder(configuration) / "report.html").is_file():
+            links[label] = f"../{folder}/report.html"
+        outcome = {"exit_code": run.code, "seconds": round(run.seconds, 1)} if run else {}
+        facts[label] = {"run": folder, "exit_code": None, "seconds": None, **outcome}
     return write_comparison(comparison, matrix.folder / "comparison", title=matrix.name, links=links, facts=facts)
 
 
@@ -184,11 +172,9 @@ def command(matrix: Matrix, configuration: Configuration, cwd: Path) -> list[str
     return [sys.executable, "-m", "pytest", "-p", "needlework.plugin", *words, *run]
 
 
-def _run(
-    matrix: Matrix, configuration: Configuration, cwd: Path, show: Callable[[str], None], *further: str
-) -> EndedRun:
+def _run(matrix: Matrix, configuration: Configuration, show: Callable[[str], None], *further: str) -> EndedRun:
     """Run pytest to its end. Ctrl-C stops it, and `KeyboardInterrupt` is raised when it has written its files."""
-    log = matrix.log(configuration)
+    log, cwd = matrix.log(configuration), Path.cwd()
     log.parent.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     with log.open("wb") as out:
@@ -214,22 +200,18 @@ def _run(
 
 
 def _wait(process: subprocess.Popen[bytes], run_folder: Path, log: Path, show: Callable[[str], None]) -> int:
+    """Show `14 of 36 trials, 0:40 left`, or pytest's last line while there is no trial yet."""
     read_at, status = float("-inf"), ""
     while (code := process.poll()) is None:
         if time.monotonic() - read_at >= _STATUS_S:
-            read_at = time.monotonic()
-            status = _status(run_folder, log)
+            read_at, status = time.monotonic(), ""
+            with suppress(OSError):
+                status = trials_status(run_folder)
+            if not status or status.startswith("0 "):
+                status = next(iter(last_lines(log, 1)), "")
         show(status)
         time.sleep(_POLL_S)
     return code
-
-
-def _status(run_folder: Path, log: Path) -> str:
-    """`14 of 36 trials, 0:40 left`, or the last line that pytest printed while there is no trial yet."""
-    status = ""
-    with suppress(OSError):
-        status = trials_status(run_folder)
-    return next(iter(last_lines(log, 1)), "") if not status or status.startswith("0 ") else status
 
 
 def _error_line(log: Path) -> str:

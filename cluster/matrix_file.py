@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -85,7 +85,14 @@ def _configuration(path: Path, number: int, entry: Mapping[str, Any], shared: Ma
         parse_args(serve_args)
     elif serve_args:
         raise InputError(source, "serve_arg", 'there is no serve that takes it: write serve = "ENGINE"')
-    return Configuration(label, tuple(word for key, values in options.items() for word in _words(key, values)))
+    words: list[str] = []
+    for key, values in options.items():
+        option = BY_KEY[key]
+        if not option.flag:
+            words += [f"--{option.name}={value}" for value in values]
+        elif option.parse(f"--{option.name}", values[-1]):
+            words.append(f"--{option.name}")
+    return Configuration(label, tuple(words))
 
 
 def _options(source: str, table: Mapping[str, Any]) -> dict[str, Words]:
@@ -104,14 +111,6 @@ def _options(source: str, table: Mapping[str, Any]) -> dict[str, Words]:
         for text in options[key]:
             option.parse(f"{source}: {name}", text)
     return options
-
-
-def _words(key: str, values: Words) -> Iterator[str]:
-    option = BY_KEY[key]
-    if not option.flag:
-        yield from (f"--{option.name}={value}" for value in values)
-    elif option.parse(f"--{option.name}", values[-1]):
-        yield f"--{option.name}"
 
 
 def _check_labels(path: Path, configurations: tuple[Configuration, ...]) -> None:

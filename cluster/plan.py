@@ -85,6 +85,11 @@ class Plan:
         options = ["--folder", str(self.folder), "--retries", str(tries), "--shard", shard]
         return [python, "-m", JOB_MODULE, *options, "--", *self.words]
 
+    def shell_command(self, number: str, *, python: str = sys.executable, retries: int | None = None) -> str:
+        """The same for a shell that expands `number`."""
+        start, _, end = shlex.join(self.command("NUMBER/", python=python, retries=retries)).partition("NUMBER/")
+        return f"exec {start}{number}/{self.shards}{end}"
+
     def had_other_words(self) -> bool:
         """Whether an earlier launch of this run had other words for pytest."""
         return bool(_launch_json(self.folder).get("words", list(self.words)) != list(self.words))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import socket
 from collections.abc import Mapping, Sequence
@@ -19,12 +20,22 @@ class RayTasks:
 
     settle_s = 5.0
 
-    def __init__(self, plan: Plan, address: str | None, gpus: float, cpus: float) -> None:
+    def __init__(self, plan: Plan, options: argparse.Namespace) -> None:
+        address, gpus, cpus = options.address, options.gpus_per_job, options.cpus_per_job
+        settings: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
         if address is None:  # else Ray takes this machine's address in its network for 127.0.0.1, and listens there
             os.environ[_OTHER_MACHINES] = "0"
+            settings |= {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+        else:
+            settings["address"] = address
         self._ray = import_ray()
         self._plan = plan
-        self._connect(address)
+        if address not in (None, "auto"):
+            _check_address(address)
+        try:
+            self._ray.init(**settings)
+        except (ConnectionError, RuntimeError, ValueError, TimeoutError, self._ray.exceptions.RayError) as error:
+            raise InputError("--address", address, f"Ray cannot be reached ({str(error).splitlines()[0]})") from None
         self._options: dict[str, Any] = {"num_cpus": cpus, "num_gpus": gpus, "max_retries": plan.retries}
         # A task that no node can hold would wait for ever.
         nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
@@ -34,19 +45,6 @@ class RayTasks:
         self._tasks: dict[int, Any] = {}
         self._deaths: dict[int, str] = {}
         self._log_sizes: dict[int, int] = {}  # bytes of each shard's log at its start: a longer log is a running shard
-
-    def _connect(self, address: str | None) -> None:
-        if address not in (None, "auto"):
-            _check_address(address)
-        options: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
-        if address is None:
-            options |= {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
-        else:
-            options["address"] = address
-        try:
-            self._ray.init(**options)
-        except (ConnectionError, RuntimeError, ValueError, TimeoutError, self._ray.exceptions.RayError) as error:
-            raise InputError("--address", address, f"Ray cannot be reached ({str(error).splitlines()[0]})") from None
 
     def start(self, shards: Sequence[int]) -> str:
         task = self._ray.remote(**self._options)(_shard_function())
@@ -60,7 +58,10 @@ class RayTasks:
         if self._tasks:
             ended, _ = self._ray.wait(list(self._tasks.values()), num_returns=len(self._tasks), timeout=0)
             for number in [number for number, task in self._tasks.items() if task in ended]:
-                self._deaths[number] = self._end_of(self._tasks.pop(number))
+                try:
+                    self._deaths[number] = f"exit code {self._ray.get(self._tasks.pop(number))}"
+                except self._ray.exceptions.RayError as error:
+                    self._deaths[number] = str(error).strip().splitlines()[0][:200]
         return {
             number: "waiting" if self._log_size(number) == self._log_sizes[number] else "running"
             for number in self._tasks
@@ -70,17 +71,8 @@ class RayTasks:
         log = self._plan.log(number)
         return log.stat().st_size if log.exists() else 0
 
-    def _end_of(self, task: Any) -> str:
-        try:
-            return f"exit code {self._ray.get(task)}"
-        except self._ray.exceptions.RayError as error:
-            return str(error).strip().splitlines()[0][:200]
-
     def death_of(self, shard: int) -> tuple[str, bool]:
         return self._deaths.get(shard, ""), False
-
-    def waiting_reason(self) -> str:
-        return ""
 
     def leave(self) -> str:
         """Cancel the tasks; each shard writes its files first."""

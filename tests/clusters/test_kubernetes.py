@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from needlework.cluster.kubernetes import Pods, indexed_job
+from needlework.cluster.kubernetes import indexed_job
+from needlework.cluster.launch import parse_arguments
 from needlework.cluster.plan import Plan
 
 yaml = pytest.importorskip("yaml")
@@ -14,11 +15,10 @@ validate = pytest.importorskip("kubernetes_validate", reason="pip install kubern
 PLAN = Plan(Path("/runs/results/runs/Big run"), 8, ("--gate", "score >= 0.9"), Path("/runs"), 2)
 
 
-@pytest.mark.parametrize(
-    "pods", [Pods("registry/needle:1", "runs", "/runs", "keys", 2, "8", "64Gi", 4), Pods("i", "c", "/w")]
-)
-def test_the_published_schema_has_every_field(pods):
-    job = yaml.safe_load(indexed_job(PLAN, pods))
+@pytest.mark.parametrize("more", ["", "--secret keys --gpus-per-job 2 --cpus-per-job 8 --mem 64Gi --max-jobs 4"])
+def test_the_published_schema_has_every_field(more):
+    options, _ = parse_arguments(["kubernetes", "--image=registry/needle:1", "--claim=runs", *more.split(), "--"])
+    job = yaml.safe_load(indexed_job(PLAN, options))
     latest = validate.latest_version()
 
     validate.validate(job, latest, strict=True)

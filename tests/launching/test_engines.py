@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -9,19 +10,26 @@ from pathlib import Path
 import pytest
 import yaml
 
-from needlework.cluster.kubernetes import Pods, indexed_job, kubernetes_name
+from needlework.cluster.kubernetes import indexed_job, kubernetes_name
+from needlework.cluster.launch import parse_arguments
 from needlework.cluster.local import process_environments
 from needlework.cluster.plan import Plan
-from needlework.cluster.slurm import ArrayTask, SlurmRequest, array_spec, job_name, latest_tasks, read_tasks, script
+from needlework.cluster.slurm import ArrayTask, SlurmArray, job_name, latest_tasks, read_tasks, script
 from needlework.core.devices import Gpus
 from needlework.core.errors import InputError
 
 PLAN = Plan(Path("/runs/results/Big run"), 8, ("--model", "m", "--gate", "score >= 0.9"), Path("/runs"), 2)
 
 
+def options(*words):
+    return parse_arguments([*words, "--"])[0]
+
+
 def test_every_option_is_a_line_of_slurms_script():
-    request = SlurmRequest("gpu", "high", "lab", "4:00:00", "a100:2", 8, "64G", 4, ("constraint=a100", "--exclusive"))
-    lines = script(PLAN, request).splitlines()
+    words = (
+        "-p gpu -q high -A lab -t 4:00:00 --gpus-per-job a100:2 -c 8 --mem 64G --max-jobs 4 --sbatch constraint=a100"
+    )
+    lines = script(PLAN, options("slurm", *words.split(), "--sbatch=--exclusive")).splitlines()
 
     assert lines[0] == "#!/bin/bash"
     assert [line.removeprefix("#SBATCH ") for line in lines[2:-1]] == [
@@ -46,18 +54,26 @@ def test_every_option_is_a_line_of_slurms_script():
 
 
 def test_the_shell_reads_the_words_of_the_script_as_they_were():
-    start = script(PLAN, SlurmRequest()).splitlines()[-1].removeprefix("exec ")
+    start = script(PLAN, options("slurm")).splitlines()[-1].removeprefix("exec ")
     bash = ["bash", "-c", f"SLURM_ARRAY_TASK_ID=3; printf '%s\\n' {start}"]
 
     assert subprocess.run(bash, capture_output=True, text=True).stdout.splitlines() == PLAN.command("3/8")
 
 
 @pytest.mark.parametrize(
-    ("shards", "max_jobs", "text"),
-    [([1, 2, 3], 2, "1-3%2"), ([2, 5], None, "2,5"), ([4], None, "4-4"), ([4], 9, "4-4%9")],
+    ("shards", "words", "text"),
+    [([1, 2, 3], ["--max-jobs=2"], "1-3%2"), ([2, 5], [], "2,5"), ([4], [], "4-4"), ([4], ["--max-jobs=9"], "4-4%9")],
 )
-def test_array_spec(shards, max_jobs, text):
-    assert array_spec(shards, max_jobs) == text
+def test_an_array_has_the_shards_that_are_started(shards, words, text, tmp_path, monkeypatch):
+    """By a stand-in for `sbatch` that repeats its words as an error."""
+    (tmp_path / "sbatch").write_text('#!/bin/sh\necho "sbatch: error: $@" >&2; exit 1\n')
+    (tmp_path / "sbatch").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    plan = Plan(tmp_path / "run", 8, (), tmp_path, 2)
+    plan.launch_folder.mkdir(parents=True)
+
+    with pytest.raises(InputError, match=f"^launch slurm: 'sbatch': --parsable --array={text} /"):
+        SlurmArray(plan, options("slurm", *words)).start(shards)
 
 
 def test_a_run_of_the_same_name_in_another_folder_has_other_jobs():
@@ -69,15 +85,18 @@ def test_the_queue_is_read_and_a_running_task_counts_before_an_ended_one():
     listing = f"12|1|RUNNING|None\n12|2|PENDING|Resources\n{ended}nonsense\n7|N/A|RUNNING|\n"
 
     assert latest_tasks(read_tasks(listing)) == {
-        1: ArrayTask(12, 1, "running", "None"),
-        2: ArrayTask(12, 2, "waiting", "Resources"),
-        3: ArrayTask(12, 3, "COMPLETED", "None"),
+        1: ArrayTask(12, 1, "running"),
+        2: ArrayTask(12, 2, "waiting (Resources)"),
+        3: ArrayTask(12, 3, "COMPLETED"),
     }
     assert latest_tasks([ArrayTask(9, 1, "running"), ArrayTask(12, 1, "FAILED")])[1].job == 9
 
 
 def test_a_kubernetes_job_has_the_plan_and_the_pods():
-    text = indexed_job(PLAN, Pods("registry/needle:1", "runs", "/runs", "keys", 2, "8", "64Gi", 4))
+    words = (
+        "--image registry/needle:1 --claim runs --secret keys --gpus-per-job 2 --cpus-per-job 8 --mem 64Gi --max-jobs 4"
+    )
+    text = indexed_job(PLAN, options("kubernetes", *words.split()))
     job = yaml.safe_load(text)
     container = job["spec"]["template"]["spec"]["containers"][0]
 
@@ -100,7 +119,7 @@ def test_names_are_those_of_kubernetes(name):
 
 def test_the_mount_is_a_folder_of_the_pod():
     with pytest.raises(InputError, match="--mount"):
-        indexed_job(PLAN, Pods("i", "c", "work"))
+        indexed_job(PLAN, options("kubernetes", "--image=i", "--claim=c", "--mount=work"))
 
 
 @pytest.mark.parametrize(

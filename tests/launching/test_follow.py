@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.cluster import follow as follow_module
-from needlework.cluster import status_line
-from needlework.cluster.follow import follow
+from needlework.cluster.follow import StatusLine, follow
 from needlework.cluster.plan import Ending, Plan, write_ending
-from needlework.cluster.status_line import StatusLine
 
 
 class FakeEngine:
@@ -43,9 +41,6 @@ class FakeEngine:
 
     def death_of(self, shard):
         return "NODE_FAIL", shard in self.cancelled
-
-    def waiting_reason(self):
-        return ""
 
     def leave(self):
         return ""
@@ -144,7 +139,7 @@ def test_a_failure_is_reported_with_pytests_error_and_its_log(tmp_path):
 
 def test_a_log_gets_a_changed_status_every_half_minute(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(status_line.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(follow_module.time, "monotonic", lambda: now[0])
     out = io.StringIO()
     line = StatusLine(out)
     for step, status in enumerate(["a", "a", "b", "b", "b", "c", "c"]):
