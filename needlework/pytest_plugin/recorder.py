@@ -27,7 +27,7 @@ from needlework.results.run.session import Selected, exit_status, is_void
 from needlework.results.style import counted, one_line, relative
 
 if TYPE_CHECKING:
-    from needlework.results.adaptive.run import AdaptiveRun
+    from needlework.results.adaptive.survey import AdaptiveRun
     from needlework.results.gates.gate import Gate, Verdict
     from needlework.results.gates.gatekeeper import Gatekeeper
     from needlework.results.run.finish import Finished
@@ -65,7 +65,7 @@ class Recorder:
         """Under workers: a folder that cannot take the results is found before they start."""
         self._session = session
         if self._settings.adaptive and cells_to_come(self._config):
-            from needlework.results.adaptive.run import AdaptiveRun
+            from needlework.results.adaptive.survey import AdaptiveRun
 
             alone = not run_state(self._config).in_flight
             self._adaptive = AdaptiveRun(self._settings, run_state(self._config).grid, alone=alone)
@@ -174,7 +174,7 @@ class Recorder:
         if self._session is None or self._fault:
             return None
         if self._adaptive is not None:
-            from needlework.results.adaptive.run import turn_line
+            from needlework.results.adaptive.survey import turn_line
 
             cells = self._adaptive.further(self._records)
             return self._asked(cells, turn_line(cells))

@@ -174,7 +174,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     try:
         state.shared_cells = shared_cells(tests)
         if state.settings.adaptive and not config.option.collectonly:
-            from needlework.results.adaptive.run import check_selected
+            from needlework.results.adaptive.survey import check_selected
 
             check_selected([cell for _, cell in tests], state.grid)
     except InputError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -109,8 +110,10 @@ class Gatekeeper:
 
     def differences(self, manifest: Mapping[str, Any]) -> list[str]:
         """Lines on what differs from the baseline besides the scores: model, weights, server, prompts, versions."""
-        baseline = self._baseline
-        parts = differing_parts(baseline.manifest or None, manifest or None) if baseline else []
+        if self._baseline is None:
+            return []
+        written = json.loads(json.dumps(manifest, default=str))  # a baseline has lists for tuples
+        parts = differing_parts(self._baseline.manifest or None, written or None)
         return differing_lines(parts, "the baseline and this run", "told by needlework compare") if parts else []
 
     def verdicts(self, records: Sequence[Record], interrupted: str, facts: Mapping[str, Any]) -> list[Verdict]:

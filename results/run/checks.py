@@ -11,8 +11,7 @@ from needlework.core.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS
 from needlework.pipeline.model_pool import named_judges
 from needlework.results.adaptive.design import unit_of
-from needlework.results.adaptive.run import OPTION
-from needlework.results.adaptive.survey import rules_of
+from needlework.results.adaptive.survey import OPTION, rules_of
 from needlework.results.files.read_run import manifest_at
 from needlework.results.gates.gate import Gate, parse_gate
 from needlework.results.gates.gatekeeper import POWER, check_gates, parse_power

@@ -1,0 +1,138 @@
+"""Gates: which expressions there are, and which records they judge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from needlework.core.errors import InputError
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.haystack_fixtures.tasks.catalogue import grid
+from needlework.results.gates.gate import check_scopes, groups_of, parse_gate
+from tests.results.gates.gate_records import record
+
+
+def groups(scope, records):
+    found = groups_of(parse_gate(f"score >= 0.9 {scope}"), records)
+    return {group: [(each.length, each.depth) for each in members] for group, members in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "metric", "compare", "limit", "terms", "grain"),
+    [
+        (" lower_bound >= 85 % [task=niah, length<=32k] per depth ", "lower_bound", ">=", 0.85, 2, "depth"),
+        ("drop<=0.02", "drop", "<=", 0.02, 0, None),
+        ("score > 90%", "score", ">", 0.9, 0, None),
+        ("not worse", "not worse", "<=", 0.0, 0, None),
+        (" not   worse ", "not worse", "<=", 0.0, 0, None),
+        ("not_worse than 0 %", "not worse", "<=", 0.0, 0, None),
+        ("not worse than 2% [length<=4k, task=niah] per length", "not worse", "<=", 0.02, 2, "length"),
+    ],
+)
+def test_a_gate_has_a_metric_a_limit_a_scope_and_a_grain(text, metric, compare, limit, terms, grain):
+    gate = parse_gate(text)
+
+    assert (gate.metric, gate.compare, gate.limit, len(gate.scope), gate.grain) == (
+        metric, compare, limit, terms, grain,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "score", "score = 0.9", "accuracy >= 0.9", "score >= 90", "score >= -1", "score >= 1.2.3",
+     "score >= 0.9 per planet", "score >= 0.9 [size<=3]", "score >= 0.9 [task<=niah]", "score >= 0.9 [length<=many]",
+     "score >= 0.9 [depth=a..b]", "score >= 0.9 [length<=1k..2k]", "score >= 0.9 per length per depth",
+     "lower_bound <= 0.9", "drop >= 0.02", "not worse than", "not worse than much", "not worse <= 0.1", "worse"],
+)  # fmt: skip
+def test_a_wrong_gate_is_one_line_that_names_the_option(text):
+    with pytest.raises(InputError, match=r"^--gate[^\n]+$"):
+        parse_gate(text)
+
+
+@pytest.mark.parametrize("text", ["score >= 1", "score > 100%", "lower_bound >= 1.0", "score <= 0", "score < 0%"])
+def test_a_limit_that_no_run_can_show_is_refused_with_one_that_it_can(text):
+    with pytest.raises(InputError, match=r"no number of trials shows a score of exactly [01]; write score [<>]= 0\."):
+        parse_gate(text)
+
+
+@given(st.text())
+def test_no_text_makes_the_parser_stumble(text):
+    try:
+        parse_gate(text)
+    except InputError as error:
+        assert "\n" not in str(error)  # noqa: PT017 - either outcome is right, a traceback is not
+
+
+@pytest.mark.parametrize(
+    ("scope", "kept"),
+    [
+        ("depth=40..60", [40, 50, 60]), ("depth>=40", [40, 50, 60, 60.001]), ("depth>40", [50, 60, 60.001]),
+        ("depth<=60", [39.999, 40, 50, 60]), ("depth<60", [39.999, 40, 50]), ("depth=60", [60]),
+        ("depth=50..50", [50]), ("depth=50, task=niah, needle=code, language=en, model=m", [50]), ("task=copy", []),
+    ],
+)  # fmt: skip
+def test_a_scope_chooses_records_with_both_ends_of_a_range(scope, kept):
+    records = [record(depth=depth) for depth in (None, 39.999, 40.0, 50.0, 60.0, 60.001)]
+
+    assert [depth for _, depth in groups(f"[{scope}]", records).get("all", [])] == kept
+
+
+@pytest.mark.parametrize(
+    ("scope", "kept"), [("length=1k..2k", [1000, 2000]), ("length<=1k", [999, 1000]), ("length>2k", [2001])]
+)
+def test_lengths_are_read_as_tokens(scope, kept):
+    records = [record(length=length) for length in (999, 1000, 2000, 2001)]
+
+    assert [length for length, _ in groups(f"[{scope}]", records)["all"]] == kept
+
+
+def test_a_grain_makes_groups_shortest_first():
+    records = [record(length=2000, depth=0.0), record(length=1000), record(length=2000)]
+
+    assert list(groups("per length", records)) == ["length 1000", "length 2000"]
+    assert list(groups("[length=2k] per depth", records)) == ["depth 0", "depth 50"]
+    assert len(groups("per cell", records)) == 3
+
+
+def check(scope, selected=None, **options):
+    settings = resolve_settings(
+        {"lengths": "400,16k", "depths": "0,50", "model": ["mock:perfect"], **options}, {}, Path()
+    )
+    check_scopes([parse_gate(f"score >= 0.9 {scope}")], grid(settings), selected)
+
+
+@pytest.mark.parametrize(
+    ("scope", "values"),
+    [
+        ("[length<=100]", "the run has length 400, 16k"),
+        ("[depth=60..100]", "the run has depth 0, 50"),
+        ("[task=niah, length=64k]", "the run has task niah; length 400, 16k"),
+        ("[retriever=bm25]", "the run has retriever none"),
+        ("[model=gpt]", "the run has model mock:perfect"),
+        ("[language=zh]", "the run has language en"),
+        ("[needle=code_absent]", "the run has needle code"),
+    ],
+)
+def test_a_scope_that_fits_no_cell_is_refused_with_the_values_of_the_run(scope, values):
+    with pytest.raises(InputError, match=f"no cell of this run is in its scope; {values}$"):
+        check(scope)
+
+
+@pytest.mark.parametrize(
+    ("scope", "selected", "options"),
+    [
+        ("", None, {}), ("[task=niah, depth=40..60]", None, {}), ("[model=mock:perfect, language=en]", None, {}),
+        ("[task=niah@test_own]", None, {}), ("[length=400]", {"niah-len400-depth0-code-r0"}, {}),
+        ("[needle=code_absent]", None, {"controls": "absent", "needle_set": "codes"}),
+    ],
+)  # fmt: skip
+def test_a_scope_that_fits_is_taken(scope, selected, options):
+    check(scope, selected, **options)
+
+
+def test_cells_that_k_leaves_out_are_in_no_scope():
+    with pytest.raises(InputError, match=r"the run has length 400$"):
+        check("[length=16k]", {"niah-len400-depth0-code-r0"})
