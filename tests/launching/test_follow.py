@@ -1,4 +1,4 @@
-"""Following shards to their end: which are started, started again, given up, and what is printed."""
+"""Following shards to their end: starts, restarts, messages."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class FakeEngine:
 
     def start(self, shards):
         self.started += shards
-        self.active |= dict.fromkeys(shards, "waiting")
+        self.active |= dict.fromkeys(shards, "waiting (Resources)")
         return f"started {list(shards)}"
 
     def poll(self):
         now = dict(self.active)
         for number, state in now.items():
-            if state == "waiting":
+            if state != "running":
                 self.active[number] = "running"
                 continue
             del self.active[number]
@@ -42,9 +42,6 @@ class FakeEngine:
     def death_of(self, shard):
         return "NODE_FAIL", shard in self.cancelled
 
-    def leave(self):
-        return ""
-
 
 def end(plan, number, code):
     write_ending(plan.launch_folder, f"{number}-of-{plan.shards}", Ending(code, plan.digest, 1, "host"))
@@ -54,10 +51,10 @@ def make_plan(folder, shards, retries=2, words=("--model", "mock:perfect")):
     return Plan(folder / "run", shards, words, folder, retries)
 
 
-def run_follow(plan, endings, **options):
-    engine, messages = FakeEngine(plan, endings, **options), []
-    follow(plan, engine, messages.append, lambda _: None, 0.0)
-    return engine.started, messages
+def run_follow(engine):
+    messages, shown = [], []
+    follow(engine.plan, engine, messages.append, shown.append, 0.0)
+    return messages, shown
 
 
 @pytest.mark.parametrize(
@@ -72,50 +69,45 @@ def run_follow(plan, endings, **options):
     ids=["dies and is started again", "always dies", "cancelled by hand", "wrong use", "same failure, one line"],
 )
 def test_a_shard_is_started_again_only_if_it_died(tmp_path, endings, retries, cancelled, started, message):
-    shards, messages = run_follow(make_plan(tmp_path, len(endings), retries), endings, cancelled=cancelled)
+    engine = FakeEngine(make_plan(tmp_path, len(endings), retries), endings, cancelled)
+    messages, shown = run_follow(engine)
 
-    assert shards == started
+    assert engine.started == started
     assert any(line.startswith(message) for line in messages)
+    assert shown[0] == f"0 of {len(endings)} shards ended, 0 running, {len(endings)} waiting (Resources)"
 
 
 def test_a_later_launcher_starts_the_shards_that_are_not_done(tmp_path):
-    plan = make_plan(tmp_path, 4)
+    plan = make_plan(tmp_path, 5)
     end(plan, 1, 0)  # done
     end(plan, 2, 1)  # done, with errors: they are asked again
     end(plan, 3, 4)  # wrong options, mended since
-    engine, messages = FakeEngine(plan, {2: [0], 3: [0], 4: [0]}), []
+    end(make_plan(tmp_path, 5, words=("--model", "mock:middle")), 5, 0)  # done, with other words
+    engine = FakeEngine(plan, {2: [0], 3: [0], 4: [0], 5: [0]})
     engine.active = {4: "running"}
-    follow(plan, engine, messages.append, lambda _: None, 0.0)
+    messages, _ = run_follow(engine)
 
-    assert engine.started == [2, 3]
-    assert messages[0] == "1 of 4 shards are done, 1 are queued or running, 2 are started"
-
-
-def test_a_shard_with_other_words_is_started(tmp_path):
-    end(make_plan(tmp_path, 1, words=("--model", "mock:middle")), 1, 0)
-
-    assert run_follow(make_plan(tmp_path, 1), {1: [0]})[0] == [1]
+    assert engine.started == [2, 3, 5]
+    assert messages[0] == "1 of 5 shards are done, 1 are queued or running, 3 are started"
 
 
 def test_a_scheduler_that_does_not_answer_is_polled_again(tmp_path, monkeypatch):
-    plan = make_plan(tmp_path, 1)
-    engine, shown = FakeEngine(plan, {1: [0]}), []
-    poll = engine.poll
-    monkeypatch.setattr(engine, "poll", lambda: poll() if shown[1:] else None)
-    follow(plan, engine, lambda _: None, shown.append, 0.0)
+    engine = FakeEngine(make_plan(tmp_path, 1), {1: [0]})
+    answers, poll = iter([None, None]), engine.poll
+    monkeypatch.setattr(engine, "poll", lambda: next(answers, poll) and poll())
+    _, shown = run_follow(engine)
 
     assert shown[:2] == ["the scheduler does not answer"] * 2
     assert engine.started == [1]
 
 
 def test_an_ending_that_is_visible_late_is_waited_for(tmp_path, monkeypatch):
-    plan = make_plan(tmp_path, 1)
-    engine = FakeEngine(plan, {1: [None]})
+    engine = FakeEngine(make_plan(tmp_path, 1), {1: [None]})
     engine.settle_s = 10.0
     clock, pauses = iter(range(1000)), iter(range(1000))
     monkeypatch.setattr(follow_module.time, "monotonic", lambda: float(next(clock)))
-    monkeypatch.setattr(follow_module.time, "sleep", lambda _: end(plan, 1, 0) if next(pauses) == 5 else None)
-    follow(plan, engine, lambda _: None, lambda _: None, 0.0)
+    monkeypatch.setattr(follow_module.time, "sleep", lambda _: end(engine.plan, 1, 0) if next(pauses) == 5 else None)
+    run_follow(engine)
 
     assert engine.started == [1]
 
@@ -123,40 +115,34 @@ def test_an_ending_that_is_visible_late_is_waited_for(tmp_path, monkeypatch):
 @given(st.lists(st.lists(st.sampled_from([None, 0, 1, 3, 4]), max_size=4), min_size=1, max_size=5), st.integers(0, 3))
 def test_following_ends_and_starts_no_shard_too_often(tmp_path_factory, endings, retries):
     plan = make_plan(tmp_path_factory.mktemp("run"), len(endings), retries)
-    started, _ = run_follow(plan, {n: [*codes, *[None] * 9] for n, codes in enumerate(endings, 1)})
+    engine = FakeEngine(plan, {n: [*codes, *[None] * 9] for n, codes in enumerate(endings, 1)})
+    run_follow(engine)
 
-    assert all(1 <= started.count(number) <= retries + 1 for number in plan.numbers)
+    assert all(1 <= engine.started.count(number) <= retries + 1 for number in plan.numbers)
 
 
 def test_a_failure_is_reported_with_pytests_error_and_its_log(tmp_path):
     plan = make_plan(tmp_path, 2)
     plan.launch_folder.mkdir(parents=True)
     plan.log(1).write_text("collected\nERROR: --model x: no such model\n\nneedlework: pytest ended with 4\n")
-    _, messages = run_follow(plan, {1: [4], 2: [0]})
+    messages, _ = run_follow(FakeEngine(plan, {1: [4], 2: [0]}))
 
     assert messages[-1] == f"shard 1 failed: ERROR: --model x: no such model; its log: {plan.log(1)}"
 
 
-def test_a_log_gets_a_changed_status_every_half_minute(monkeypatch):
-    now = [100.0]
+def test_a_log_gets_a_changed_status_every_half_minute_and_a_terminal_one_line(monkeypatch):
+    now, out, terminal = [100.0], io.StringIO(), io.StringIO()
     monkeypatch.setattr(follow_module.time, "monotonic", lambda: now[0])
-    out = io.StringIO()
-    line = StatusLine(out)
+    terminal.isatty = lambda: True
+    log, line = StatusLine(out), StatusLine(terminal)
     for step, status in enumerate(["a", "a", "b", "b", "b", "c", "c"]):
         now[0] = 100.0 + 10 * step
+        log.update(status)
+    for status in ("a", "b" * 500):
         line.update(status)
+    line.message("something happened")
+    first, second, third = terminal.getvalue().removeprefix("\r\x1b[K").split("\r\x1b[K")
 
     assert out.getvalue() == "a\nb\nc\n"
-
-
-def test_a_terminal_has_one_line_that_is_overwritten():
-    out = io.StringIO()
-    out.isatty = lambda: True
-    line = StatusLine(out)
-    line.update("a")
-    line.update("b" * 500)
-    line.message("something happened")
-    first, second, third = out.getvalue().removeprefix("\r\x1b[K").split("\r\x1b[K")
-
     assert (first, third) == ("a", "something happened\n")
     assert len(second) < 500
