@@ -1,4 +1,4 @@
-"""What each engine is given: Slurm's script and queue, Kubernetes' Job, the environment of local processes."""
+"""What each engine gets: Slurm's script and queue, Kubernetes' Job, the environment of local processes."""
 
 from __future__ import annotations
 
@@ -21,36 +21,21 @@ from needlework.core.errors import InputError
 PLAN = Plan(Path("/runs/results/Big run"), 8, ("--model", "m", "--gate", "score >= 0.9"), Path("/runs"), 2)
 
 
-def options(*words):
-    return parse_arguments([*words, "--"])[0]
+def options(words):
+    return parse_arguments([*words.split(), "--"])[0]
 
 
 def test_every_option_is_a_line_of_slurms_script():
-    words = (
-        "-p gpu -q high -A lab -t 4:00:00 --gpus-per-job a100:2 -c 8 --mem 64G --max-jobs 4 --sbatch constraint=a100"
-    )
-    lines = script(PLAN, options("slurm", *words.split(), "--sbatch=--exclusive")).splitlines()
+    words = "slurm -p gpu -q high -A lab -t 4:00:00 --gpus-per-job a100:2 -c 8 --mem 64G --max-jobs 4"
+    lines = script(PLAN, options(f"{words} --sbatch constraint=a100 --sbatch=--exclusive")).splitlines()
 
     assert lines[0] == "#!/bin/bash"
-    assert [line.removeprefix("#SBATCH ") for line in lines[2:-1]] == [
-        "--array=1-8%4",
-        "--partition=gpu",
-        "--qos=high",
-        "--account=lab",
-        "--time=4:00:00",
-        "--nodes=1",
-        "--ntasks=1",
-        "--gres=gpu:a100:2",
-        "--cpus-per-task=8",
-        "--mem=64G",
-        "--chdir=/runs",
-        "--output='/runs/results/Big run/launch/shard-%a-of-8.log'",
-        "--open-mode=append",
-        "--signal=B:USR1@60",
-        "--requeue",
-        "--constraint=a100",
-        "--exclusive",
-    ]
+    assert " ".join(line.removeprefix("#SBATCH ") for line in lines[2:-1]) == (
+        "--array=1-8%4 --partition=gpu --qos=high --account=lab --time=4:00:00 --nodes=1 --ntasks=1"
+        " --gres=gpu:a100:2 --cpus-per-task=8 --mem=64G --chdir=/runs"
+        " --output='/runs/results/Big run/launch/shard-%a-of-8.log' --open-mode=append --signal=B:USR1@60 --requeue"
+        " --constraint=a100 --exclusive"
+    )
 
 
 def test_the_shell_reads_the_words_of_the_script_as_they_were():
@@ -62,7 +47,7 @@ def test_the_shell_reads_the_words_of_the_script_as_they_were():
 
 @pytest.mark.parametrize(
     ("shards", "words", "text"),
-    [([1, 2, 3], ["--max-jobs=2"], "1-3%2"), ([2, 5], [], "2,5"), ([4], [], "4-4"), ([4], ["--max-jobs=9"], "4-4%9")],
+    [([1, 2, 3], "--max-jobs=2", "1-3%2"), ([2, 5], "", "2,5"), ([4], "", "4-4"), ([4], "--max-jobs=9", "4-4%9")],
 )
 def test_an_array_has_the_shards_that_are_started(shards, words, text, tmp_path, monkeypatch):
     """By a stand-in for `sbatch` that repeats its words as an error."""
@@ -73,7 +58,7 @@ def test_an_array_has_the_shards_that_are_started(shards, words, text, tmp_path,
     plan.launch_folder.mkdir(parents=True)
 
     with pytest.raises(InputError, match=f"^launch slurm: 'sbatch': --parsable --array={text} /"):
-        SlurmArray(plan, options("slurm", *words)).start(shards)
+        SlurmArray(plan, options(f"slurm {words}")).start(shards)
 
 
 def test_a_run_of_the_same_name_in_another_folder_has_other_jobs():
@@ -81,22 +66,23 @@ def test_a_run_of_the_same_name_in_another_folder_has_other_jobs():
 
 
 def test_the_queue_is_read_and_a_running_task_counts_before_an_ended_one():
-    ended = "12|3|COMPLETED|None\n9|3|FAILED|NonZeroExitCode\n"
-    listing = f"12|1|RUNNING|None\n12|2|PENDING|Resources\n{ended}nonsense\n7|N/A|RUNNING|\n"
+    listing = (
+        "12|1|RUNNING|None\n12|2|PENDING|Resources\n12|3|COMPLETED|None\n9|3|FAILED|NonZeroExitCode\n12|4|PENDING|None\n"
+        "9|4|RUNNING|None\n12|5|FAILED|None\n9|5|RUNNING|None\nnonsense\n7|N/A|RUNNING|\n"
+    )
 
-    assert latest_tasks(read_tasks(listing)) == {
-        1: ArrayTask(12, 1, "running"),
-        2: ArrayTask(12, 2, "waiting (Resources)"),
-        3: ArrayTask(12, 3, "COMPLETED"),
-    }
-    assert latest_tasks([ArrayTask(9, 1, "running"), ArrayTask(12, 1, "FAILED")])[1].job == 9
+    assert sorted(latest_tasks(read_tasks(listing)).values(), key=lambda task: task.number) == [
+        ArrayTask(12, 1, "running"),
+        ArrayTask(12, 2, "waiting (Resources)"),
+        ArrayTask(12, 3, "COMPLETED"),
+        ArrayTask(12, 4, "waiting"),
+        ArrayTask(9, 5, "running"),
+    ]
 
 
 def test_a_kubernetes_job_has_the_plan_and_the_pods():
-    words = (
-        "--image registry/needle:1 --claim runs --secret keys --gpus-per-job 2 --cpus-per-job 8 --mem 64Gi --max-jobs 4"
-    )
-    text = indexed_job(PLAN, options("kubernetes", *words.split()))
+    words = "--image registry/needle:1 --claim runs --secret keys --gpus-per-job 2 --cpus-per-job 8 --mem 64Gi"
+    text = indexed_job(PLAN, options(f"kubernetes {words} --max-jobs 4"))
     job = yaml.safe_load(text)
     container = job["spec"]["template"]["spec"]["containers"][0]
 
@@ -107,19 +93,15 @@ def test_a_kubernetes_job_has_the_plan_and_the_pods():
         "--folder '/runs/results/Big run' --retries 0 --shard \"$((JOB_COMPLETION_INDEX + 1))\"/8"
         " -- --model m --gate 'score >= 0.9'"
     )
-    assert "#   kubectl apply -f job.yaml" in text
-    assert '"needlework", "merge", "/runs/results/Big run"' in text
+    for comment in ("#   kubectl apply -f job.yaml", '"needlework", "merge", "/runs/results/Big run"'):
+        assert comment in text
+    with pytest.raises(InputError, match="--mount"):
+        indexed_job(PLAN, options("kubernetes --image=i --claim=c --mount=work"))
 
 
 @pytest.mark.parametrize("name", ["Big run", "a_b.c", "x" * 200, "é", "-"])
 def test_names_are_those_of_kubernetes(name):
-    assert re.fullmatch(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", kubernetes_name(name))
-    assert len(kubernetes_name(name)) <= 50
-
-
-def test_the_mount_is_a_folder_of_the_pod():
-    with pytest.raises(InputError, match="--mount"):
-        indexed_job(PLAN, options("kubernetes", "--image=i", "--claim=c", "--mount=work"))
+    assert re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,48}[a-z0-9])?", kubernetes_name(name))
 
 
 @pytest.mark.parametrize(

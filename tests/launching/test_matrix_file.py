@@ -1,4 +1,4 @@
-"""The file of a matrix: what all configurations share, what each has of its own, and every mistake in one line."""
+"""The file of a matrix: shared options, each configuration's own, and every mistake in one line."""
 
 import pytest
 
@@ -6,81 +6,64 @@ from needlework.cluster.matrix import command
 from needlework.cluster.matrix_file import read_matrix
 from needlework.core.errors import InputError
 
-
-def written(tmp_path, text):
-    path = tmp_path / "kv.toml"
-    path.write_text(text, encoding="utf-8")
-    return path
+ONE = '[[configuration]]\nlabel = "a"\n'
 
 
-def test_a_configuration_adds_to_what_all_share_or_replaces_it(tmp_path):
-    matrix = read_matrix(
-        written(
-            tmp_path,
-            'model = "a.gguf"\nserve = "llama.cpp"\nserve_arg = ["window=4k"]\nlengths = [500, 1000]\ncanary = true\n'
-            '[[configuration]]\nlabel = "KV f16"\n'
-            '[[configuration]]\nlabel = "q8"\nserve_arg = ["kv-dtype=q8_0"]\nmodel = "b.gguf"\nlengths = "1k"\n',
-        )
+@pytest.fixture
+def read(tmp_path):
+    def matrix(text):
+        path = tmp_path / "kv.toml"
+        path.write_text(text, encoding="utf-8")
+        return read_matrix(path)
+
+    return matrix
+
+
+def test_a_configuration_adds_to_the_shared_options_or_replaces_them(read):
+    matrix = read(
+        'model = "a.gguf"\nserve = "llama.cpp"\nserve_arg = ["window=4k"]\nlengths = [500, 1000]\ncanary = true\n'
+        '[[configuration]]\nlabel = "KV f16"\n'
+        '[[configuration]]\nlabel = "q8"\nserve_arg = ["kv-dtype=q8_0"]\nmodel = "b.gguf"\nlengths = "1k"\n'
     )
-    first, second = matrix.configurations
+    shared = {"--serve=llama.cpp", "--serve-arg=window=4k", "--canary"}
+    own = [{"--model=a.gguf", "--lengths=500,1000"}, {"--model=b.gguf", "--serve-arg=kv-dtype=q8_0", "--lengths=1k"}]
 
-    assert (matrix.name, first.label, first.folder, second.folder) == ("kv", "KV f16", "KV_f16", "q8")
-    assert set(first.words) == {
-        "--model=a.gguf", "--serve=llama.cpp", "--serve-arg=window=4k", "--lengths=500,1000", "--canary"
-    }  # fmt: skip
-    assert set(second.words) == {
-        "--model=b.gguf", "--serve=llama.cpp", "--serve-arg=window=4k", "--serve-arg=kv-dtype=q8_0", "--lengths=1k",
-        "--canary",
-    }  # fmt: skip
+    assert matrix.name == "kv"
+    assert [(each.label, each.folder) for each in matrix.configurations] == [("KV f16", "KV_f16"), ("q8", "q8")]
+    assert [set(each.words) for each in matrix.configurations] == [shared | words for words in own]
 
 
-def test_order_and_labels_are_as_given(tmp_path):
-    labels = ["step10000", "step500", "step1000"]
-    text = "".join(f'[[configuration]]\nlabel = "{label}"\nmodel = "hf:{label}"\n' for label in labels)
+def test_the_command_names_the_runs_folder_and_benchmarks(read, tmp_path):
+    serve = 'serve = "my-server --port {port}"\nmodel = "openai:own"\n'
+    ours = read(f'name = "series"\nresults_dir = "out"\npytest = ["-n", "2"]\n{serve}{ONE}')
+    theirs = read(f'pytest = ["test_mine.py"]\n{ONE}')
+    words = command(ours, ours.configurations[0], tmp_path)
 
-    assert [each.label for each in read_matrix(written(tmp_path, text)).configurations] == labels
-
-
-def test_the_command_names_the_runs_folder_and_our_benchmarks(tmp_path):
-    text = 'name = "series"\nresults_dir = "out"\npytest = ["-n", "2"]\n[[configuration]]\nlabel = "a"\n'
-    matrix = read_matrix(written(tmp_path, text))
-    words = command(matrix, matrix.configurations[0], tmp_path)
-
+    assert "--pyargs needlework.benchmarks -n 2 " in " ".join(words)
     assert words[-2:] == [f"--results-dir={tmp_path / 'out' / 'series'}", "--run-name=a"]
-    assert " ".join(words).endswith(f"--pyargs needlework.benchmarks -n 2 {words[-2]} --run-name=a")
-
-
-def test_benchmarks_of_the_users_own_are_run_in_place_of_ours(tmp_path):
-    matrix = read_matrix(written(tmp_path, 'pytest = ["test_mine.py"]\n[[configuration]]\nlabel = "a"\n'))
-
-    assert "--pyargs" not in command(matrix, matrix.configurations[0], tmp_path)
-
-
-def test_a_server_of_ones_own_is_a_command(tmp_path):
-    text = 'serve = "my-server --port {port}"\nmodel = "openai:own"\n[[configuration]]\nlabel = "a"\n'
-
-    assert "--serve=my-server --port {port}" in read_matrix(written(tmp_path, text)).configurations[0].words
+    assert "--serve=my-server --port {port}" in words
+    assert "--pyargs" not in command(theirs, theirs.configurations[0], tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", r"has no \[\[configuration\]\]"),
         ("configuration = 3", r"has no \[\[configuration\]\]"),
         ("[[configuration]]\nmodel = 'smollm2'", "label of configuration 1"),
-        ("[[configuration]]\nlabel = 'a'\n[[configuration]]\nlabel = 'a'", "is there twice"),
+        (ONE + ONE, "is there twice"),
         ("[[configuration]]\nlabel = 'comparison'", "folder of the matrix itself"),
-        ("[[configuration]]\nlabel = 'a'\nlenghts = '1k'", "a: 'lenghts': did you mean lengths"),
-        ("[[configuration]]\nlabel = 'a'\nrepeats = 0", "repeats.*1 or more"),
-        ("[[configuration]]\nlabel = 'a'\nrun_name = 'b'", "run_name.*is not for a matrix"),
-        ("[[configuration]]\nlabel = 'a'\nserve = 'vlm'", "did you mean vllm"),
-        ("[[configuration]]\nlabel = 'a'\nserve_arg = ['window=4k']", "there is no serve"),
-        ("pytest = '-n2'\n[[configuration]]\nlabel = 'a'", "is a list of words"),
-        ("name = 'a/b'\n[[configuration]]\nlabel = 'a'", "the name of a folder, without slashes"),
+        (f"{ONE}lenghts = '1k'", "a: 'lenghts': did you mean lengths"),
+        (f"{ONE}repeats = 0", "repeats.*1 or more"),
+        (f"{ONE}run_name = 'b'", "run_name.*is not for a matrix"),
+        (f"{ONE}serve = 'vlm'", "did you mean vllm"),
+        (f"{ONE}serve_arg = ['window=4k']", "there is no serve"),
+        (f"pytest = '-n2'\n{ONE}", "is a list of words"),
+        (f"name = 'a/b'\n{ONE}", "the name of a folder, without slashes"),
         ("[[configuration]\n", "is not valid TOML"),
     ],
 )
-def test_a_mistake_is_one_line_that_names_the_place(tmp_path, text, told):
-    with pytest.raises(InputError, match=told) as error:
-        read_matrix(written(tmp_path, text))
+def test_a_mistake_is_one_line_that_names_its_place(read, text, message):
+    with pytest.raises(InputError, match=message) as error:
+        read(text)
     assert "\n" not in str(error.value)
