@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import floor, inf
 from pathlib import Path
+from textwrap import wrap
 from typing import Literal
 
 from needlework.core.record import OutcomeName
@@ -284,6 +285,15 @@ def folded(text: str, width: int, indent: str = "  ") -> list[str]:
             lines[-1] += f" {word}"
         else:
             lines.append(f"{indent if lines else ''}{word}")
+    return lines
+
+
+def broken(text: str, width: int) -> list[str]:
+    """Break at ` · ` into lines of at most `width` columns, and at spaces where that is not enough."""
+    lines: list[str] = []
+    for part in text.split(" · ") if text else ():
+        joined = f"{lines[-1]} · {part}" if lines else part
+        lines[-1:] = [joined] if lines and display_width(joined) <= width else [*lines[-1:], *wrap(part, width)]
     return lines
 
 

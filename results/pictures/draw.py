@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from needlework.results.report.chart import BarChart, BarRow, Chart, ChartLine, Heatmap, HeatmapCell, LineChart
-from needlework.results.style import between, dark, display_width, fit
+from needlework.results.style import between, broken, dark, display_width, fit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,12 +49,7 @@ def draw_chart(figure: Figure | SubFigure, chart: Chart) -> None:
             head.text(_MARGIN / width, 1 - y / _head_height(chart, width), line, va="top", **style)
             y += size * _LINE / 72
     if isinstance(chart, Heatmap):
-        axes = body.subplots()
-        mesh = _draw_heatmap(axes, chart)
-        if chart.scale.label:
-            _draw_scale(body, mesh, axes, chart)
-        if handles := _heatmap_handles(chart):
-            _legend(body, handles, 2)
+        _draw_heatmap(body, chart)
     elif isinstance(chart, LineChart):
         _draw_lines(body, chart)
     else:
@@ -64,12 +59,7 @@ def draw_chart(figure: Figure | SubFigure, chart: Chart) -> None:
 def _head_lines(chart: Chart, width: float) -> tuple[list[str], list[str]]:
     room = (width - 2 * _MARGIN) * 72
     title = wrap(chart.title, int(room / (_TITLE * 0.64)), max_lines=_TITLE_LINES, placeholder="…")
-    lines: list[str] = []
-    columns = int(room / (_SUBTITLE * 0.56))
-    for part in chart.subtitle.split(" · ") if chart.subtitle else ():
-        joined = f"{lines[-1]} · {part}" if lines else part
-        lines[-1:] = [joined] if display_width(joined) <= columns else [*lines[-1:], *wrap(part, columns)]
-    return title, lines
+    return title, broken(chart.subtitle, int(room / (_SUBTITLE * 0.56)))
 
 
 def _head_height(chart: Chart, width: float) -> float:
@@ -119,57 +109,55 @@ def draw_combined(figure: Figure, charts: Sequence[Heatmap], heading: str) -> No
         draw_chart(part, chart)
 
 
-def _draw_scale(figure: Figure | SubFigure, mesh: Any, axes: Any, chart: Heatmap) -> None:
-    height = _cell_size(chart)[1] * len(chart.rows)
-    bar = figure.colorbar(mesh, ax=axes, pad=0.02, aspect=max(8, 6 * height), fraction=0.05)
-    bar.ax.tick_params(labelsize=8, length=2.5, width=0.6, color=FRAME, labelcolor=INK)
-    bar.set_label(chart.scale.label, fontsize=8.5, color=INK)
-    bar.outline.set(edgecolor=FRAME, linewidth=0.6)
-
-
-def _draw_heatmap(axes: Axes, chart: Heatmap) -> Any:
+def _draw_heatmap(figure: SubFigure, chart: Heatmap) -> None:
     """Length across, depth down, colour = score, and hatching where there is no score."""
+    axes = figure.subplots()
     across, down = _cell_size(chart)
     band = _summary_height(chart) / down  # in cells
     top = -band * len(chart.summaries) - 0.12 / down
-    mesh = _draw_cells(axes, chart.rows, chart, 0, 1.0)
-    if chart.numbers:
-        _write_numbers(axes, chart.rows, chart, (across, down), 0, 1.0)
+    mesh = _draw_cells(axes, chart.rows, chart, 0, 1.0, numbers=chart.numbers)
     for at, (_, cells) in enumerate(chart.summaries):
-        _draw_cells(axes, [cells], chart, top + band * at, band)
-        _write_numbers(axes, [cells], chart, (across, band * down), top + band * at, band)
+        _draw_cells(axes, [cells], chart, top + band * at, band, numbers=True)
     axes.set_xlim(0, len(chart.lengths))
     axes.set_ylim(len(chart.rows), top)  # depth 0 is the beginning of the document: at the top
     size = min(9.5, max(6.5, across * 20))
-    xs = _spread(chart.lengths, across * 72 / (size * _LETTER))
+    # Every k-th length, and the last, where a label has room.
+    step, last = max(1, -(-(_widest(chart.lengths) + 1) // (across * 72 / (size * _LETTER)))), len(chart.lengths) - 1
+    xs = [at for at in range(last + 1) if (last - at) % step == 0]
     axes.set_xticks([at + 0.5 for at in xs], [chart.lengths[at] for at in xs], fontsize=size)
-    ys = [at for at in range(len(chart.depths)) if at % -(-9.0 // (down * 72)) == 0]
-    labels = [(top + band * (at + 0.5), label) for at, (label, _) in enumerate(chart.summaries)]
-    labels += [(at + 0.5, chart.depths[at]) for at in ys]
-    axes.set_yticks(
-        [y for y, _ in labels],
-        [label.replace(", ", ",\n") for _, label in labels],
-        fontsize=min(9.0, max(6.5, down * 36)),
-    )
+    labels = [(top + band * (at + 0.5), label.replace(", ", ",\n")) for at, (label, _) in enumerate(chart.summaries)]
+    labels += [(at + 0.5, label) for at, label in enumerate(chart.depths) if at % -(-9.0 // (down * 72)) == 0]
+    axes.set_yticks([y for y, _ in labels], [label for _, label in labels], fontsize=min(9.0, max(6.5, down * 36)))
     axes.set_xlabel(chart.across, fontsize=9, color=INK)
-    axes.set_ylabel(
-        "depth (%)" if down * len(chart.rows) < 2.2 else "text before the answer (%)", fontsize=9, color=INK
-    )
+    is_low = down * len(chart.rows) < 2.2
+    axes.set_ylabel("depth (%)" if is_low else "text before the answer (%)", fontsize=9, color=INK)
     axes.tick_params(length=2.5, width=0.6, pad=2.5, color=FRAME, labelcolor=INK)
     axes.spines[:].set_visible(False)
-    return mesh
+    if chart.scale.label:
+        bar = figure.colorbar(mesh, ax=axes, pad=0.02, aspect=max(8, 6 * down * len(chart.rows)), fraction=0.05)
+        bar.ax.tick_params(labelsize=8, length=2.5, width=0.6, color=FRAME, labelcolor=INK)
+        bar.set_label(chart.scale.label, fontsize=8.5, color=INK)
+        bar.outline.set(edgecolor=FRAME, linewidth=0.6)
+    if handles := _heatmap_handles(chart):
+        _legend(figure, handles, 2)
 
 
 def _draw_cells(
-    axes: Axes, rows: Sequence[Sequence[HeatmapCell | None]], chart: Heatmap, top: float, height: float
+    axes: Axes,
+    rows: Sequence[Sequence[HeatmapCell | None]],
+    chart: Heatmap,
+    top: float,
+    height: float,
+    *,
+    numbers: bool,
 ) -> Any:
+    """Draw rows of cells from `top` down, `height` the unit of one row; hatched paper where there is no score."""
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import LinearSegmentedColormap
 
-    scale, many = chart.scale, len(rows) * len(rows[0]) > _MANY
+    scale, many, (width, down) = chart.scale, len(rows) * len(rows[0]) > _MANY, _cell_size(chart)
     values = [[np.nan if cell is None or cell.value is None else cell.value for cell in row] for row in rows]
-    smallest = min(_cell_size(chart))
-    line = 0.9 if smallest > 0.3 else 0.4 if smallest > 0.12 else 0.0
+    line = 0.9 if min(width, down) > 0.3 else 0.4 if min(width, down) > 0.12 else 0.0
     mesh = axes.pcolormesh(
         np.arange(len(rows[0]) + 1),
         top + height * np.arange(len(rows) + 1),
@@ -181,43 +169,34 @@ def _draw_cells(
         linewidth=line,
         rasterized=many,
     )
-    papers: dict[str, list[Any]] = {}
+    papers: dict[str | None, list[Any]] = {}
     corners = []
-    side = min(0.13, 0.4 * smallest)
-    across, down = side / _cell_size(chart)[0], side / _cell_size(chart)[1]
+    side = min(0.13, 0.4 * min(width, down))
     for row, cells in enumerate(rows):
         for left, cell in enumerate(cells):
             y = top + height * row
             if cell is not None and cell.value is None:
                 square = [(left, y), (left + 1, y), (left + 1, y + height), (left, y + height)]
-                papers.setdefault(cell.mark.hatch if cell.mark else "", []).append(square)
+                papers.setdefault(cell.mark.hatch if cell.mark else None, []).append(square)
             elif cell is not None and cell.is_partial and height == 1.0:
-                corners.append([(left + 1 - across, y), (left + 1, y), (left + 1, y + down)])
+                corners.append([(left + 1 - side / width, y), (left + 1, y), (left + 1, y + side / down)])
     for hatch, squares in papers.items():
-        look: dict[str, Any] = {
-            "facecolor": PAPER,
-            "edgecolor": SOFT,
-            "linewidth": 0.3,
-            "hatch": hatch or None,
-            "rasterized": many,
-        }
-        axes.add_collection(PolyCollection(squares, **look))
+        look: dict[str, Any] = {"facecolor": PAPER, "edgecolor": SOFT, "linewidth": 0.3}
+        axes.add_collection(PolyCollection(squares, hatch=hatch, rasterized=many, **look))
     if corners:
         axes.add_collection(PolyCollection(corners, facecolor="white", edgecolor=INK, linewidth=0.5))
+    if numbers:
+        _write_numbers(axes, rows, chart, top, height)
     return mesh
 
 
 def _write_numbers(
-    axes: Axes,
-    rows: Sequence[Sequence[HeatmapCell | None]],
-    chart: Heatmap,
-    size: tuple[float, float],
-    top: float,
-    height: float,
+    axes: Axes, rows: Sequence[Sequence[HeatmapCell | None]], chart: Heatmap, top: float, height: float
 ) -> None:
-    """Write the number of each cell, and the notes below it where all of them can be read; `size` of a cell: inches."""
+    """Write the number of each cell, and the notes below it, where all of them can be read."""
     cells = [cell for row in rows for cell in row if cell is not None]
-    width, room = size[0] * 72, size[1] * 72 * 0.94
+    across, down = _cell_size(chart)
+    width, room = across * 72, down * height * 72 * 0.94  # points
     number = min(10.0, width / (_LETTER * (0.6 + _widest(cell.text for cell in cells))), room / _LINE)
     lines = max((len(cell.notes) for cell in cells), default=0)
     note = min(0.68 * number, width / (_LETTER * (1 + _widest(line for cell in cells for line in cell.notes))))
@@ -225,14 +204,15 @@ def _write_numbers(
         note = 0.0
     if number < _SMALLEST:
         return
+    step = 1.28 * height / (down * height * 72)
     for at, row in enumerate(rows):
         for left, cell in enumerate(row):
             if cell is None or not cell.text:
                 continue
-            share = cell.value
-            ink = INK if share is None else "white" if dark(between(chart.scale.colors, share)) else "black"
+            ink = INK
+            if cell.value is not None:
+                ink = "white" if dark(between(chart.scale.colors, cell.value)) else "black"
             below = [text for text in cell.notes if text and note]
-            step = 1.28 * height / (size[1] * 72)
             y = top + height * (at + 0.5) - step * note * len(below) / 2
             style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "color": ink}
             axes.text(left + 0.5, y, cell.text, size=number, **style)
@@ -240,15 +220,8 @@ def _write_numbers(
                 axes.text(left + 0.5, y + step * (number / 2 + note * (line + 0.5)), text, size=note, **style)
 
 
-def _widest(texts: Any) -> int:
+def _widest(texts: Iterable[str]) -> int:
     return max(map(display_width, texts), default=1)
-
-
-def _spread(labels: Sequence[str], room: float) -> list[int]:
-    """Every k-th label, and the last, where a label has `room` characters."""
-    step = max(1, -(-(_widest(labels) + 1) // room))
-    last = len(labels) - 1
-    return [at for at in range(len(labels)) if (last - at) % step == 0]
 
 
 def _heatmap_handles(chart: Heatmap) -> list[Any]:

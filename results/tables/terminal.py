@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 
 from needlework.core.grid import depth_label
 from needlework.results.report.panels import headline, scored_of
@@ -16,6 +15,7 @@ from needlework.results.style import (
     NONE,
     NOT_RUN,
     ColorsName,
+    broken,
     can_encode,
     color_of,
     dark,
@@ -51,7 +51,7 @@ def terminal_heatmaps(
     lines: list[str] = []
     for panel in panels:
         lines += [""] * bool(lines) + _grid(panel, style, width, below=("high", "low", "n"))
-        lines += [*_broken(headline(panel), width), *_broken(_legend(panel), width)]
+        lines += [*broken(headline(panel), width), *broken(_legend(panel), width)]
     return [fit(encodable(line, encoding), width) if "\x1b" not in line else line for line in lines]
 
 
@@ -63,7 +63,7 @@ def terminal_grid(
     The others as for `terminal_heatmaps`.
     """
     style = _StreamStyle(color, can_encode(encoding), colors)
-    lines = [*_grid(panel, style, width, below=("n",)), *_broken(_legend(panel), width)]
+    lines = [*_grid(panel, style, width, below=("n",)), *broken(_legend(panel), width)]
     if len(lines) > room:
         lines = _grid(panel, style, width, depths=False, below=("n",))
     return [encodable(line, encoding) for line in lines] if len(lines) <= room else []
@@ -139,17 +139,6 @@ def _legend(panel: Panel) -> str:
     parts = [f"{mark.letter} {mark.outcome}" for mark in MARKS if mark in marks]
     parts += [f"{_PARTLY} some trials without a score"] if panel.partly else []
     return " · ".join([*parts, *([f"{NOT_RUN} not run"] if panel.blank else [])])
-
-
-def _broken(text: str, width: int) -> list[str]:
-    """Break at ` · ` into lines of at most `width` columns, and at spaces where that is not enough."""
-    lines: list[str] = []
-    for part in text.split(" · ") if text else ():
-        if lines and display_width(f"{lines[-1]} · {part}") <= width:
-            lines[-1] += f" · {part}"
-        else:
-            lines += wrap(part, width)
-    return lines
 
 
 def aligned(rows: Sequence[Sequence[str]], names: int) -> Iterator[str]:
