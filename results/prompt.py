@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.record import Record, record_of
 from needlework.core.settings import READ, READ_HELP, Places
 from needlework.pipeline.reconstruct import Rebuilder, RebuiltPrompt, StoredRun, rebuild, sent_as_messages
@@ -31,27 +31,27 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("cell", metavar="CELL", help="its id, such as niah-len4000-depth50-code-r0")
     parser.add_argument(READ, action="append", default=[], metavar="PATH", help=READ_HELP)
     options = parser.parse_args(argv)
-    try:
-        record = _record(options.run, options.cell)
-        trial = rebuild(stored_run(options.run, options.read), record.id, record.prompt.retrieval)
-    except InputError as error:
-        return refuse("prompt", error)
+    return run_command("prompt", lambda: _print_prompt(options.run, options.cell, options.read))
+
+
+def _print_prompt(run: Path, cell: str, named: Sequence[str]) -> int:
+    record = _record(run, cell)
+    trial = rebuild(stored_run(run, named), record.id, record.prompt.retrieval)
     made, recorded = trial.prompt.text_sha256, record.prompt.sha256
+    note = ""
     if recorded and recorded != made:
-        print(
-            f"needlework prompt: what can be made now is not the prompt that was sent: sha256 {made[:16]}, recorded "
-            f"{str(recorded)[:16]}; the corpus, needles, tokenizer or version differs (see manifest.json)",
-            file=sys.stderr,
-        )
-        return 1
-    sys.stdout.buffer.write(trial.prompt.text.encode("utf-8", "surrogatepass"))
-    sys.stdout.flush()
-    if not recorded:
-        print("needlework prompt: unchecked: the trial ended before its hash was recorded", file=sys.stderr)
-    elif sent_as_messages(record.model, record.prompt.template):
-        marked = MARKED if "\ufdd0<|" in trial.prompt.text else ""
-        print(f"needlework prompt: {MESSAGES}{marked}", file=sys.stderr)
-    return 0 if recorded else 1
+        note = f"what can be made now is not the prompt that was sent: sha256 {made[:16]}, recorded {recorded[:16]}; "
+        note += "the corpus, needles, tokenizer or version differs (see manifest.json)"
+    else:
+        sys.stdout.buffer.write(trial.prompt.text.encode("utf-8", "surrogatepass"))
+        sys.stdout.flush()
+        if not recorded:
+            note = "unchecked: the trial ended before its hash was recorded"
+        elif sent_as_messages(record.model, record.prompt.template):
+            note = MESSAGES + (MARKED if "\ufdd0<|" in trial.prompt.text else "")
+    if note:
+        print(f"needlework prompt: {note}", file=sys.stderr)
+    return 0 if recorded == made else 1
 
 
 class PromptsOfRuns:
@@ -84,17 +84,17 @@ def stored_of(manifest: Mapping[str, Any], run: Path, named: Sequence[str] = ())
 
 def _record(run: Path, cell_id: str) -> Record:
     file = run / "results.json"
-    content, wanted = _json(file).get("records"), cell_id.partition("[")[2].rstrip("]") or cell_id
+    content, name = _json(file).get("records"), cell_id.partition("[")[2].rstrip("]") or cell_id
     rows = content if isinstance(content, list) else []
     records = {str(row.get("id")): row for row in rows if isinstance(row, dict)}
-    if wanted not in records:
-        near = get_close_matches(wanted, records, n=1) or list(records)[:1]
+    if name not in records:
+        near = get_close_matches(name, records, n=1) or list(records)[:1]
         has = f"it has {near[0]}, ..." if near else "it has none"
         raise InputError("CELL", cell_id, f"{file} has no such cell; {has}")
     try:
-        return record_of(records[wanted])
+        return record_of(records[name])
     except ValueError as error:
-        raise InputError("RUN", file, f"the record of {wanted} is none: {error}") from None
+        raise InputError("RUN", file, f"the record of {name} is none: {error}") from None
 
 
 def _json(path: Path) -> dict[str, Any]:

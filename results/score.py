@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 from zlib import crc32
 
-from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.files import write_whole
 from needlework.core.record import OutcomeName
 from needlework.haystack_fixtures.documents.data_set import DataSet, RowSummary, open_data
@@ -62,11 +62,12 @@ def main(argv: Sequence[str]) -> int:
         add("--data", help="your copy of the data, if the files do not have questions and right answers")
         add("--out", type=Path, help="JSON file to write, with the scores of every answer")
     options = parser.parse_args(argv)
-    try:
+
+    def score() -> int:
         leval.run(options) if options.benchmark == "leval" else _score_files(options)
-    except InputError as error:
-        return refuse("score", error)
-    return 0
+        return 0
+
+    return run_command("score", score)
 
 
 def _score_files(options: argparse.Namespace) -> None:
@@ -78,7 +79,10 @@ def _score_files(options: argparse.Namespace) -> None:
         data = open_data(options.data, benchmark.layout) if options.data else None
         scored = score_answers(answers, benchmark, data, path.name)
         if not scored:
-            raise InputError(ARGUMENT, path, _nothing_scored(benchmark, options.data))
+            names = ", ".join(benchmark.layout.columns)
+            columns = f"tells no right answers ({names}): give --data PATH, and rows with its ids or numbers"
+            rows = f"has no row of {options.data}: give rows with its ids, or its rows' numbers from 0"
+            raise InputError(ARGUMENT, path, rows if options.data else columns)
         notes = [*_notes(scored, len(answers), data), *_published_notes(benchmark, scored)]
         table = field_table(path.name, benchmark.task, [answer.row for answer in scored], notes)
         tables.append(table)
@@ -87,14 +91,9 @@ def _score_files(options: argparse.Namespace) -> None:
     for line in section_lines(data_set_sections(tables)):
         print(line)
     if options.out is not None:
-        _write(options.out, {"schema": SCHEMA, "answers": objects})
-
-
-def _nothing_scored(benchmark: Benchmark, data: str | None) -> str:
-    if data:
-        return f"has no row of {data}: give rows with its ids, or its rows' numbers from 0"
-    columns = ", ".join(benchmark.layout.columns)
-    return f"tells no right answers ({columns}): give --data PATH, and rows with its ids or numbers"
+        content = {"schema": SCHEMA, "answers": objects}
+        write_whole(options.out, f"{json.dumps(content, indent=1, allow_nan=False)}\n".encode())
+        print(f"written to {options.out}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,11 +216,3 @@ def _item(answer: ScoredAnswer) -> dict[str, Any]:
         "details": dict(score.details) if score else {},
         "others": dict(answer.row.others),
     }
-
-
-def _write(path: Path, content: dict[str, Any]) -> None:
-    try:
-        write_whole(path, f"{json.dumps(content, indent=1, allow_nan=False)}\n".encode())
-    except OSError as error:
-        raise InputError("--out", path, f"cannot be written ({error.strerror or error})") from None
-    print(f"written to {path}")

@@ -168,7 +168,7 @@ def summary_object(report: RunReport) -> dict[str, Any]:
     statistics = {(each.model, each.task, each.needle): each for each in report.statistics}
     panels = []
     for panel in report.panels:
-        found = statistics.get((panel.model, panel.task, panel.needle))
+        row = statistics.get((panel.model, panel.task, panel.needle))
         panels.append(
             {
                 "model": panel.model,
@@ -178,7 +178,7 @@ def summary_object(report: RunReport) -> dict[str, Any]:
                 "lengths": [{"length": at, **score_object(column)} for at, column in _columns(panel)],
                 "depths": [{"depth": at, **score_object(row)} for at, row in _rows(panel)],
                 "effective_length": [
-                    length_object(rule) for rule in (found and found.absolute, found and found.relative) if rule
+                    length_object(rule) for rule in (row and row.absolute, row and row.relative) if rule
                 ],
             }
         )

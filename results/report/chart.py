@@ -86,12 +86,12 @@ class LineChart:
         """Position and label of each tick that fits on an axis `columns` characters wide; always the last one."""
         labels = {point.x: point.label for line in self.lines for point in line.points}
         shares = self.shares(list(labels))
-        kept: list[tuple[float, str]] = []
+        ticks: list[tuple[float, str]] = []
         for share, label in sorted(zip(shares, labels.values(), strict=True), reverse=True):
-            room = (display_width(label) + display_width(kept[-1][1])) / 2 + 1 if kept else 0
-            if not kept or (kept[-1][0] - share) * columns >= room:
-                kept.append((share, label))
-        return kept[::-1]
+            room = (display_width(label) + display_width(ticks[-1][1])) / 2 + 1 if ticks else 0
+            if not ticks or (ticks[-1][0] - share) * columns >= room:
+                ticks.append((share, label))
+        return ticks[::-1]
 
 
 def _is_geometric(xs: Sequence[float]) -> bool:

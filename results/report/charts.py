@@ -224,9 +224,8 @@ def panel_charts(panels: Sequence[Panel]) -> list[LineChart]:
         points = []
         for depth, row in zip(panel.depths, panel.rows, strict=True):
             if depth is not None:
-                place = PanelCell(panel.model, panel.task, panel.needle, panel.lengths[0], depth)
-                cell = place if len(panel.lengths) == 1 else None
-                points.append(tally_point(depth, depth_label(depth), row, cell))
+                cell = PanelCell(panel.model, panel.task, panel.needle, panel.lengths[0], depth)
+                points.append(tally_point(depth, depth_label(depth), row, cell if len(panel.lengths) == 1 else None))
         by_depth.append(ChartLine(name, tuple(points)))
     title, across = "Score by where in the text the answer stands", "text before the answer (percent)"
     charts = (
