@@ -14,7 +14,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.files import read_text
 from needlework.core.labels import OWN_DOCUMENTS
 from needlework.results.files.read_run import read_run
@@ -51,14 +51,12 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("file", type=Path, metavar="FILE", help="labels and verdicts, a run, or labelled answers")
     parser.add_argument("--labels", type=Path, metavar="FILE", help="with a run: rows with item (a record's id), human")
     options = parser.parse_args(argv)
-    try:
-        lines = list(audit_lines(_read(options.file, options.labels)))
-    except InputError as error:
-        return refuse("judge-audit", error)
-    except OSError as error:  # a name that no file can have
-        return refuse("judge-audit", InputError("FILE", options.file, f"cannot be read ({error.strerror})"))
-    print("\n".join(lines))
-    return 0
+
+    def run() -> int:
+        print("\n".join(list(audit_lines(_read(options.file, options.labels)))))
+        return 0
+
+    return run_command("judge-audit", run)
 
 
 def audit_lines(answers: Sequence[AuditedAnswer]) -> Iterator[str]:

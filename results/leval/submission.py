@@ -19,7 +19,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.files import write_whole
 from needlework.core.record import SCORED, UNDECIDED, Record
 from needlework.haystack_fixtures.tasks.published.leval import own_rule
@@ -89,17 +89,11 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="folder to write [RUN/leval]")
     for option, (judge, _) in _JUDGES.items():
         parser.add_argument(option, type=Path, metavar="FILE", help=f"what `needlework judge --out` wrote of {judge}")
-    try:
-        _run(parser.parse_args(argv))
-    except InputError as error:
-        return refuse("leval-export", error)
-    except OSError as error:
-        refusal = InputError("--out", error.filename or "folder", f"cannot be written ({error.strerror or error})")
-        return refuse("leval-export", refusal)
-    return 0
+    options = parser.parse_args(argv)
+    return run_command("leval-export", lambda: _run(options))
 
 
-def _run(options: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> int:
     runs = [read_run(path) for path in options.runs]
     records = [record for run in runs for record in run.records]
     if options.name is not None and not re.fullmatch(r"\w[\w.-]*", options.name):
@@ -120,6 +114,7 @@ def _run(options: argparse.Namespace) -> None:
     for entry in entries:
         for line in _write_entry(out / entry.name, entry, manifests, judged):
             print(line)
+    return 0
 
 
 def _write_entry(
