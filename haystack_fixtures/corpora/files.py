@@ -153,16 +153,15 @@ def _field(line: str, text_field: str, where: str) -> str:
         problem = error.msg if isinstance(error, json.JSONDecodeError) else "too deeply nested or too large a number"
         raise InputError("--corpus", where, f"not JSON ({problem}): correct or delete the line") from None
     if not isinstance(row, dict):
-        raise InputError("--corpus", where, f"not a JSON object but {type(row).__name__}: give it a {text_field!r}")
-    if text_field not in row:
+        problem = f"not a JSON object but {type(row).__name__}: give it a {text_field!r}"
+    elif text_field not in row:
         fields = ", ".join(sorted(row)) or "none"
-        remedy = f"no field {text_field!r}: name one of its fields with --text-field ({fields})"
-        raise InputError("--corpus", where, remedy)
-    text = row[text_field]
-    if not isinstance(text, str):
-        remedy = f"field {text_field!r} is {type(text).__name__}, not text: name another with --text-field"
-        raise InputError("--corpus", where, remedy)
-    return clean_text(text, where)
+        problem = f"no field {text_field!r}: name one of its fields with --text-field ({fields})"
+    elif isinstance(text := row[text_field], str):
+        return clean_text(text, where)
+    else:
+        problem = f"field {text_field!r} is {type(text).__name__}, not text: name another with --text-field"
+    raise InputError("--corpus", where, problem)
 
 
 def _folder(spec: str) -> Path | None:

@@ -56,43 +56,28 @@ Context = Prose | Listing | Document | OtherDocuments | Chunks | GrowingConversa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What one trial asks.
+    """What one trial asks."""
 
-    `needles`: go into the haystack at `depths` (percent of the needle-free haystack, one each).
-    `answer`: a right answer as a person would give it.
-    `reference`: fields of `scoring.scores.Reference`; its `question` and `language` may be left out where they are this
-    question and the suite's language. `chance` and `floor`: the scores (0..1) to expect from guessing among the
-    answers that the question allows, and from the best answer that is the same for every question.
-    `needed`: numbers of the needles that the answer rests on; `None`: all of them.
-    `distractors`: further statements, spread evenly.
-    `context`: the kind of text that the question is about.
-    `abstains`: the question says already what to answer where the text does not have it.
-    `follow_up`: a second question, whose answer the scored one has too.
-    `introduction`: stands before the context, its line ends included.
-    `answer_prefix`: how the answer begins, for suites that start it for the model.
-    `material`: hash of what the trial is drawn from beside corpus and needles.
-    `avoid`: texts that may not stand in the haystack, beside the needles' keys and answers.
-    `verbatim`: the answer budget has to hold the answer as it is.
-    `search`: the texts that a retriever may find the context in.
-    """
-
-    needles: tuple[Needle, ...] = ()
-    depths: tuple[float, ...] = ()
+    needles: tuple[Needle, ...] = ()  # go into the haystack
+    depths: tuple[float, ...] = ()  # of the needles, in percent of the needle-free haystack
     question: str
-    answer: str
+    answer: str  # a right answer as a person would give it
+    # Fields of `scoring.scores.Reference`; `question` and `language` default to this question and the suite's language.
+    # `chance` and `floor`: scores (0..1) of guessing among the answers that the question allows, and of the best answer
+    # that is the same for every question.
     reference: dict[str, Any]
     joint: bool = False
-    needed: tuple[int, ...] | None = None
-    distractors: tuple[str, ...] = ()
-    context: Context = Prose()
-    abstains: bool = False
-    follow_up: FollowUp | None = None
-    introduction: str = ""
-    answer_prefix: str = ""
-    material: str = ""
-    avoid: tuple[str, ...] = ()
-    verbatim: bool = False
-    search: Search | None = None
+    needed: tuple[int, ...] | None = None  # numbers of the needles that the answer rests on; `None`: all of them
+    distractors: tuple[str, ...] = ()  # further statements, spread evenly
+    context: Context = Prose()  # the kind of text that the question is about
+    abstains: bool = False  # the question says already what to answer where the text does not have it
+    follow_up: FollowUp | None = None  # a second question, whose answer the scored one has too
+    introduction: str = ""  # stands before the context, its line ends included
+    answer_prefix: str = ""  # how the answer begins, for suites that start it for the model
+    material: str = ""  # hash of what the trial is drawn from beside corpus and needles
+    avoid: tuple[str, ...] = ()  # texts that may not stand in the haystack, beside the needles' keys and answers
+    verbatim: bool = False  # the answer budget has to hold the answer as it is
+    search: Search | None = None  # the texts that a retriever may find the context in
 
     @property
     def rests_on(self) -> tuple[int, ...]:
@@ -112,50 +97,32 @@ def bare(question: Question) -> Question:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A family of cells, or one task of a `family` that has several.
-
-    `labels(suite)`: needle labels, one series of cells each. `depths(suite)`: depths of its cells in percent.
-    `ask(suite, cell, seed)`: the trial; depends on nothing else, and not on the cell's depth or length but for
-    `depths`.
-    `scorer`: judges where the suite names none. `version`: raise it when the same seed gives another trial.
-    `absent`: whether a trial without what it asks for makes sense; `focused`: whether one with nothing else does.
-    `one_haystack`: its needles have the same text around them, whichever they are.
-    `lengths(suite, label)`: those of the suite's lengths that a label is asked at.
-    `corpus(suite)`: the texts that take the place of the suite's corpus.
-    `check(suites)`: raises `InputError` where suites of its family, all that a run has, cannot be asked.
-    `retrieves`: its context may be retrieved; it says what to search (`Question.search`).
-    `facts(suite)`: what a manifest has of the user's files beside their texts.
-    `suite`: how it is asked where no preset says: keys and values as in a preset's file.
-    `rows`: its labels are rows of a data set, too many to build a prompt of each before the run.
-    `questions`: its labels are questions, and `--depths spread` gives each a depth of its own.
-    `notes(suite, every)`: what a user should see about files of theirs; `every`: with all that could be listed.
-    `reach(suite, counts)`: tokens of the longest context that its own texts fill whatever is asked, from the tokens of
-    each text.
-    `share`: percent of a length of the suite that its shortest cells have.
-    """
+    """A family of cells, or one task of a `family` that has several."""
 
     name: str
     about: str
-    labels: Callable[[Suite], tuple[str, ...]]
-    depths: Callable[[Suite], tuple[float | None, ...]]
+    labels: Callable[[Suite], tuple[str, ...]]  # of needles, one series of cells each
+    depths: Callable[[Suite], tuple[float | None, ...]]  # of the cells, in percent
+    # The trial of suite, cell and seed; depends on nothing else, and on the cell's depth and length by `depths` alone.
     ask: Callable[[Suite, Cell, int], Question]
     family: str = ""
-    scorer: str = "match"
-    version: int = 0
-    absent: bool = True
-    focused: bool = True
-    one_haystack: bool = False
-    lengths: Callable[[Suite, str], tuple[int, ...]] = lambda suite, _label: suite.lengths
-    corpus: Callable[[Suite], Corpus] | None = None
-    check: Callable[[Sequence[Suite]], None] | None = None
-    retrieves: bool = False
-    facts: Callable[[Suite], dict[str, dict[str, Any]]] | None = None
-    suite: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    rows: bool = False
-    questions: bool = False
-    notes: Callable[[Suite, bool], Sequence[str]] | None = None
+    scorer: str = "match"  # judges where the suite names none
+    version: int = 0  # raise it when the same seed gives another trial
+    absent: bool = True  # a trial without what it asks for makes sense
+    focused: bool = True  # one with nothing else makes sense
+    one_haystack: bool = False  # its needles have the same text around them, whichever they are
+    lengths: Callable[[Suite, str], tuple[int, ...]] = lambda suite, _label: suite.lengths  # of those, a label's
+    corpus: Callable[[Suite], Corpus] | None = None  # the texts that take the place of the suite's corpus
+    check: Callable[[Sequence[Suite]], None] | None = None  # raises `InputError` for suites that cannot be asked
+    retrieves: bool = False  # its context may be retrieved; it says what to search (`Question.search`)
+    facts: Callable[[Suite], dict[str, dict[str, Any]]] | None = None  # of the user's files, for the manifest
+    suite: Mapping[str, Any] = field(default_factory=dict, hash=False)  # keys as in a preset, where none has the task
+    rows: bool = False  # its labels are rows of a data set, too many to build a prompt of each before the run
+    questions: bool = False  # its labels are questions, and `--depths spread` gives each a depth of its own
+    notes: Callable[[Suite, bool], Sequence[str]] | None = None  # lines about the user's files; `True`: all there are
+    # Tokens of the longest context that its texts fill whatever is asked, from the tokens of each text.
     reach: Callable[[Suite, Sequence[int]], int] | None = None
-    share: int = 100
+    share: int = 100  # percent of a length of the suite that its shortest cells have
 
 
 def no_depths(_suite: Suite) -> tuple[None]:
