@@ -31,34 +31,28 @@ class Each:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionWords:
-    """What `options.toml` says of an option: words for people, and how the command line takes it.
-
-    `default`: shown in place of the field's. `bare`: the value of an option that is given without one. `aliases`:
-    further names on the command line. `once`: a second one there is refused; of other options that take one value the
-    last one counts. `of_run`: of a family's option that is one of the run, not of what is asked.
-    """
+    """What `options.toml` says of an option: words for people, and how the command line takes it."""
 
     group: str
     help: str
     metavar: str = ""
-    default: str = ""
-    bare: str = ""
-    once: bool = False
-    aliases: tuple[str, ...] = ()
-    of_run: bool = False
+    default: str = ""  # shown in place of the field's
+    bare: str = ""  # the value of an option that is given without one
+    once: bool = False  # a second one is refused; of other options that take one value the last one counts
+    aliases: tuple[str, ...] = ()  # further names on the command line
+    of_run: bool = False  # of a family's option that is one of the run, not of what is asked
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option: the field `key` of a Struct. `default`: as it would be written. `suite`: it describes what is asked
-    (a preset's suite may set it), not how the run is made. A `flag` of a suite has `--no-NAME` beside it."""
+    """One option: the field `key` of a Struct."""
 
     key: str
     parse: Parser
-    default: str | None
+    default: str | None  # as it would be written
     repeatable: bool
-    flag: bool
-    suite: bool
+    flag: bool  # one of a suite has `--no-NAME` beside it
+    suite: bool  # it describes what is asked (a preset's suite may set it), not how the run is made
     words: OptionWords = field(repr=False)
 
     @property

@@ -58,46 +58,33 @@ class RenderedForms:
 
 @dataclass(frozen=True, slots=True)
 class PlacedNeedle:
-    """Where a needle came to stand.
-
-    `start`, `end`: character span in the prompt text; the text there equals the needle. `tokens_before`: haystack
-    tokens that stand before it (other needles not counted). `tokens`: its own. `requested`, `depth`: percent.
-    """
+    """Where a needle came to stand."""
 
     name: str
-    start: int
-    end: int
-    tokens_before: int
-    tokens: int
-    requested: float
-    depth: float
+    start: int  # character in the prompt text
+    end: int  # the text from `start` on equals the needle
+    tokens_before: int  # haystack tokens that stand before it (other needles not counted)
+    tokens: int  # its own
+    requested: float  # percent
+    depth: float  # percent
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A built prompt.
-
-    Of its `forms`, `text` is the whole rendered request (template, system prompt, context, question); `ids` int32
-    [tokens] its canonical tokens, a BOS included once. `context` is the character span of the document in `text`.
-    `slack`: tokens by which the prompt is shorter than its budget. `corpus_passes`: how much of the corpus was used,
-    1.0 = all of it once, 2.5 = text repeats, 0 where the context is no corpus's text. `text_sha256`, `filler_sha256`:
-    of the text, and of the context without needles. `truncated`: share of a document's tokens that was left out, 0..1.
-    `conversation`: the context is turns, each a message. `error`: the share by which counts of tokens may be off, 0
-    where the model's own tokenizer counts.
-    """
+    """A built prompt."""
 
     forms: Forms = field(repr=False)
-    context: tuple[int, int]
+    context: tuple[int, int]  # characters of the document in `text`
     context_tokens: int
     placed: tuple[PlacedNeedle, ...]
-    slack: int
-    corpus_passes: float
+    slack: int  # tokens by which it is shorter than its budget
+    corpus_passes: float  # 1.0: all of the corpus once, 2.5: text repeats, 0: no text of a corpus
     text_sha256: str
-    filler_sha256: str
+    filler_sha256: str  # of the context without needles
     flags: tuple[str, ...] = ()
-    truncated: float = 0.0
-    error: float = 0.0
-    conversation: bool = False
+    truncated: float = 0.0  # share of a document's tokens that was left out, 0..1
+    error: float = 0.0  # share by which counts may be off, 0 where the model's own tokenizer counts
+    conversation: bool = False  # the context is turns, each a message
 
     @property
     def text(self) -> str:
@@ -303,40 +290,29 @@ def raw_text(messages: tuple[Message, ...], end: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Needle:
-    """A statement for the haystack, with its question and reference answer.
-
-    `key` and `answer` must occur nowhere else in the context. `keyword` is what keyword scorers look for (the answer
-    when empty). `accepted` are other spellings of the right answer; `distractors` are whole statements that go into
-    the haystack too, and `distractor_answers` their (wrong) values. `reply` is a right answer in the form that the
-    question asks for, where a score compares with more than the value; a mock model gives it. `ask`: in a conversation,
-    what the user says before; the statement is the assistant's reply.
-    """
+    """A statement for the haystack, with its question and reference answer."""
 
     name: str
     text: str
     question: str
-    answer: str
-    keyword: str = ""
+    answer: str  # `key` and `answer` must occur nowhere else in the context
+    keyword: str = ""  # what keyword scorers look for; the answer when empty
     key: str = ""
-    accepted: tuple[str, ...] = ()
-    distractors: tuple[str, ...] = ()
-    distractor_answers: tuple[str, ...] = ()
-    reply: str = ""
-    ask: str = ""
+    accepted: tuple[str, ...] = ()  # other spellings of the right answer
+    distractors: tuple[str, ...] = ()  # whole statements that go into the haystack too
+    distractor_answers: tuple[str, ...] = ()  # their (wrong) values
+    reply: str = ""  # a right answer in the form that the question asks for, given by mocks
+    ask: str = ""  # in a conversation, what the user says before the statement, which is the assistant's reply
 
 
 @dataclass(frozen=True, slots=True)
 class JointQuestion:
-    """One question over all needles of a set (multi-needle tasks).
-
-    `diff` is the gap between needles in percent of the haystack (OpenCompass's parameter); `None` spaces them evenly
-    over what lies below the first.
-    """
+    """One question over all needles of a set (multi-needle tasks)."""
 
     question: str
     answer: str
     keyword: str = ""
-    diff: float | None = None
+    diff: float | None = None  # percent of the haystack between needles; `None`: evenly over what lies below the first
 
 
 @dataclass(frozen=True, slots=True)

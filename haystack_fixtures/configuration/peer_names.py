@@ -17,18 +17,14 @@ LLMTEST = "LLMTest"
 
 @dataclass(frozen=True, slots=True)
 class PeerName:
-    """A parameter as the published systems `peers` call it.
-
-    `ours`: our key that it becomes in a TOML file; empty where none takes it over, and `here` says what to do. `same`:
-    it means here what it means there; `about` says the difference, or how its value is read.
-    """
+    """A parameter as the published systems `peers` call it."""
 
     name: str
     peers: tuple[str, ...]
-    ours: str = ""
-    same: bool = True
-    about: str = ""
-    here: str = ""
+    ours: str = ""  # our key in a TOML file; empty where none takes it over
+    same: bool = True  # it means here what it means there
+    about: str = ""  # the difference, or how its value is read
+    here: str = ""  # what to do where no key of ours takes it over
 
     @property
     def remedy(self) -> str:

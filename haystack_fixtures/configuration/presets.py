@@ -29,16 +29,13 @@ _LARGEST, _DEEPEST = 50_000, 50  # characters of a file in another format than T
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A preset: each suite maps option keys to values as written, every value a string. `run`: options of the run.
-
-    `notes`: a line for each thing of a published configuration that is not taken over.
-    """
+    """A preset: each suite maps option keys to values as written, every value a string."""
 
     name: str
     about: str
     suites: tuple[Mapping[str, str], ...]
-    run: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    run: Mapping[str, str | Sequence[str]] = field(default_factory=dict)  # options of the run
+    notes: tuple[str, ...] = ()  # a line for each thing of a published configuration that is not taken over
 
 
 def load_preset(name: str) -> Preset:

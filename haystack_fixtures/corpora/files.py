@@ -14,18 +14,14 @@ from needlework.core.errors import InputError
 
 @dataclass(frozen=True)
 class Corpus:
-    """Named source text.
-
-    `documents` are in a fixed order of their own (sorted by file name, or as published); a haystack's seed shuffles
-    them. `sha256` identifies the text (`documents_sha256`) or, for generated text, the recipe that makes it.
-    """
+    """Named source text; a haystack's seed shuffles its documents."""
 
     name: str
     language: str
     licence: str
     source: str
-    documents: tuple[str, ...] = field(repr=False)
-    sha256: str
+    documents: tuple[str, ...] = field(repr=False)  # sorted by file name, or as published
+    sha256: str  # of the text, or of the recipe that makes generated text
 
     @property
     def chars(self) -> int:

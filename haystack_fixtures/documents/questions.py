@@ -25,16 +25,14 @@ Rows = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class DocumentQuestion:
-    """One question. `key`: as in the file. `answers`: the reference first, then its aliases. `document`: the name of
-    the one that has the answer. `supporting`: others that have it too, or a part of it. `extra`: the row's other keys.
-    """
+    """One question."""
 
-    key: str
+    key: str  # as in the file
     question: str
-    answers: tuple[str, ...]
-    document: str
-    supporting: tuple[str, ...] = ()
-    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    answers: tuple[str, ...]  # the reference first, then its aliases
+    document: str  # the name of the one that has the answer
+    supporting: tuple[str, ...] = ()  # others that have it too, or a part of it
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)  # the row's other keys
 
 
 @dataclass(frozen=True)

@@ -28,14 +28,10 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class GrowingConversation:
-    """A conversation by its number of rounds.
+    """A conversation by its number of rounds; needles are rounds among them."""
 
-    `rounds(n)`: its first n. `closing`: the round whose reply is lengthened so that the prompt has its exact length;
-    without it a prompt is as long as it is. `fewest`, `most`: bounds of n. Needles are rounds among them.
-    """
-
-    rounds: Callable[[int], Sequence[Round]]
-    closing: Round | None
+    rounds: Callable[[int], Sequence[Round]]  # the first n
+    closing: Round | None  # its reply is lengthened to the exact length; without it a prompt is as long as it is
     fewest: int = 1
     most: int | None = None
 
@@ -122,15 +118,11 @@ def _narrowed(placed: PlacedNeedle, turns: Round, joints: Joints) -> PlacedNeedl
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """The turns of a conversation, in any order of roles; the question that follows is none of them.
-
-    `wanted`: which turn the question asks for; its place and depth are recorded. `by_window`: the model's window alone
-    decides whether it is too long; else its cell's length does.
-    """
+    """The turns of a conversation, in any order of roles; the question that follows is none of them."""
 
     turns: tuple[Turn, ...]
-    wanted: int | None = None
-    by_window: bool = False
+    wanted: int | None = None  # the turn that the question asks for; its place and depth are recorded
+    by_window: bool = False  # the model's window alone decides whether it is too long; else its cell's length does
 
 
 def build_given(tokenizer: Tokenizer, conversation: Conversation, around: AroundTurns, *, budget: int) -> Prompt:
@@ -190,20 +182,15 @@ _PROBED = (4, 7)  # rounds of the conversations of marks
 
 @dataclass(frozen=True, slots=True)
 class AroundTurns:
-    """What stands around turns.
-
-    `before`, `after`: messages; the last has the question. `opening` begins the first turn. `render`: the text that the
-    model sees for messages, up to where its answer begins. `prefix`: how the answer begins. `merged`: neighbours of one
-    role are one message.
-    """
+    """What stands around turns."""
 
     before: tuple[Message, ...]
-    opening: str
-    after: tuple[Message, ...]
+    opening: str  # begins the first turn
+    after: tuple[Message, ...]  # the last has the question
     bos: tuple[int, ...]
-    render: Callable[[Sequence[Message]], str]
-    prefix: str = ""
-    merged: bool = False
+    render: Callable[[Sequence[Message]], str]  # the text up to where the answer begins
+    prefix: str = ""  # how the answer begins
+    merged: bool = False  # neighbours of one role are one message
 
     def rendered(self, turns: Sequence[Turn]) -> tuple[tuple[Message, ...], str]:
         """The messages with these turns, and their text. Raises `InputError` where the chat template refuses them."""

@@ -28,20 +28,13 @@ _WORDS_A_STEP = 250
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text that is the whole context.
-
-    `keep`: the part that stays where it is cut; `ends`: both, half of the tokens each. `truncation`: `exact`: as many
-    tokens stay as the prompt has room for; `compat`: L-Eval's steps of words (`compat_span`), which leave no room for
-    template and question; `none`: all of it, and a prompt that is longer than its cell is not asked; `never`: all of
-    it, and the model's window alone decides. `most`: tokens of the message that it stands in; the middle of a longer
-    one goes first of all (`middle_cut`), 0 for any number. `cut`: the share of tokens that went so, 0..1.
-    """
+    """A text that is the whole context."""
 
     text: str
-    keep: Keep = "start"
+    keep: Keep = "start"  # the part that stays where it is cut; `ends`: half of the tokens each
     truncation: Truncation = "exact"
-    most: int = 0
-    cut: float = 0.0
+    most: int = 0  # tokens of its message, whose middle goes first of all (`middle_cut`); 0 for any number
+    cut: float = 0.0  # the share of tokens that went so, 0..1
 
 
 def build_document(around: Surroundings, document: Document, encoded: Encoded) -> Prompt:
@@ -172,24 +165,21 @@ _MARGIN = 512
 
 @dataclass(frozen=True, slots=True)
 class OtherDocuments:
-    """The documents around a trial's needles. `order`: their numbers in the task's corpus, as they follow one another.
+    """The documents around a trial's needles."""
 
-    `names`: of all documents of the corpus. `separator`: stands after every document. `about`: what is asked, in words.
-    """
-
-    order: tuple[int, ...]
-    names: tuple[str, ...]
-    separator: str
-    about: str
+    order: tuple[int, ...]  # numbers in the task's corpus, as they follow one another
+    names: tuple[str, ...]  # of all documents of the corpus
+    separator: str  # stands after every document
+    about: str  # what is asked, in words
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentSource:
-    """A source of whole documents. `numbers`: which of the corpus, in order. `complete`: there are no more."""
+    """A source of whole documents."""
 
     haystack: HaystackSource
-    numbers: tuple[int, ...]
-    complete: bool
+    numbers: tuple[int, ...]  # which of the corpus, in order
+    complete: bool  # there are no more
 
     @property
     def tokens(self) -> int:
@@ -199,11 +189,11 @@ class DocumentSource:
 
 @dataclass(frozen=True, slots=True)
 class ShownDocument:
-    """A document as it stands in a prompt. `cut`: it was shortened."""
+    """A document as it stands in a prompt."""
 
     name: str
     text: str
-    cut: bool = False
+    cut: bool = False  # it was shortened
 
 
 def separator_for(texts: Iterable[str]) -> str:

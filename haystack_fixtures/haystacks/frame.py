@@ -17,49 +17,41 @@ from needlework.haystack_fixtures.haystacks.splice import Encode, Piece, Range, 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """A prompt but for its context: the same for every kind of context.
+    """A prompt but for its context: the same for every kind of context."""
 
-    `before`, `after`: the rendered text around it. `messages` makes the messages around a context, which they hold as
-    it is. `budget`: tokens of the whole prompt; where there are `edges`, of the context with so many characters of
-    `before` and of `after`. `reserved`: what an error adds to a number of tokens to make a length of it.
-    """
-
-    before: str
-    after: str
+    before: str  # the rendered text before the context
+    after: str  # and behind it
     bos: tuple[int, ...]
-    messages: Callable[[str], tuple[Message, ...]]
-    budget: int
+    messages: Callable[[str], tuple[Message, ...]]  # makes the messages around a context, which they hold as it is
+    budget: int  # tokens of the whole prompt; with `edges` of the context and those characters
     encode: Encode
-    reserved: int = 0
-    edges: tuple[int, int] | None = None
+    reserved: int = 0  # what an error adds to a number of tokens to make a length of it
+    edges: tuple[int, int] | None = None  # characters of `before` and of `after` that the budget is for too
 
 
 @dataclass(frozen=True, slots=True)
 class PromptFrame:
-    """Everything but the cut of the source. `joined`: needles stand beside the haystack without a gap."""
+    """Everything but the cut of the source."""
 
     around: Surroundings
     source: HaystackSource
     needles: Sequence[tuple[str, str]]
     depths: Sequence[float]
-    joined: bool = False
+    joined: bool = False  # needles stand beside the haystack without a gap
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A whole prompt for one cut, as pieces. `places`: characters of the haystack before which the needles stand.
-
-    `spans`: each needle's characters, `counted`: with the gaps beside it. `count`: tokens that the budget is for.
-    """
+    """A whole prompt for one cut, as pieces."""
 
     cut: Cut
-    places: tuple[int, ...]
+    places: tuple[int, ...]  # characters of the haystack before which the needles stand
     pieces: tuple[Piece, ...]
-    spans: tuple[tuple[int, int], ...]
-    counted: tuple[tuple[int, int], ...]
+    spans: tuple[tuple[int, int], ...]  # each needle's characters
+    counted: tuple[tuple[int, int], ...]  # the same with the gaps beside it
     context: tuple[int, int]
     spliced: Spliced
-    count: int
+    count: int  # tokens that the budget is for
 
 
 def draft_of(frame: PromptFrame, cut: Cut) -> Draft:

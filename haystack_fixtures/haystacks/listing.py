@@ -34,28 +34,21 @@ _WORD = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]|[^\s\p{Han}\p{Hiragana
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A list by its number of units.
+    """A list by its number of units."""
 
-    `units(n)`: its n units, each a text that ends as units do (a newline). `growing`: the list of n + 1 units is that
-    of n with one more. `steady`: it has more tokens, so that the one number of units that fits can be found in any way.
-    `resolve(n)`: the answer of the list of n units, and what its reference has beside what is the same for every n;
-    `None` where everything is. `opening`, `closing` stand around the list. `fewest`, `most`: bounds of n. `fill`:
-    whether prose takes what the list leaves free; without it a prompt is as long as it is. `without(n)`: n units that
-    lack what the answer rests on, where such a list can be made. `joined`: nothing stands between a needle and the
-    units beside it.
-    """
-
-    units: Callable[[int], Sequence[str]]
+    units: Callable[[int], Sequence[str]]  # its n units, each a text that ends as units do (a newline)
+    # The answer of n units, and what its reference has of its own; `None`: the same for every n.
     resolve: Callable[[int], tuple[str, Mapping[str, Any]]] | None = None
-    growing: bool = True
-    steady: bool = True
-    opening: str = ""
-    closing: str = ""
-    fewest: int = 1
-    most: int | None = None
-    fill: bool = True
+    growing: bool = True  # the list of n + 1 units is that of n with one more
+    steady: bool = True  # it has more tokens then, so that the one number of units that fits can be found in any way
+    opening: str = ""  # stands before the list
+    closing: str = ""  # stands behind it
+    fewest: int = 1  # units
+    most: int | None = None  # units
+    fill: bool = True  # prose takes what the list leaves free; without it a prompt is as long as it is
+    # Of n units: those that lack what the answer rests on, where such a list can be made.
     without: Callable[[int], Sequence[str]] | None = None
-    joined: bool = False
+    joined: bool = False  # nothing stands between a needle and the units beside it
 
 
 class ListSources:

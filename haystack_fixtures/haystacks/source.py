@@ -39,31 +39,23 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """What stands after every unit of a source of whole documents, after each needle, and after the one that is cut.
-
-    `tokens`: its own. `shortest`: characters of the shortest haystack, a beginning of the first document.
-    """
+    """What stands after every document of a source, after each needle, and after the document that is cut."""
 
     text: str
-    tokens: int
-    shortest: int
+    tokens: int  # its own
+    shortest: int  # characters of the shortest haystack, a beginning of the first document
 
 
 @dataclass(frozen=True, eq=False)
 class HaystackSource:
-    """Text that haystacks are cut from, always from its start.
-
-    `ends`: int64 [sentences], character offsets of sentence ends; `ends_tokens`: int64 [sentences], tokens before each.
-    `corpus_chars`: length of one pass over the whole corpus; text repeats after it. `closing`: the units that end at
-    `ends` are documents, not sentences; each has it at its end.
-    """
+    """Text that haystacks are cut from, always from its start."""
 
     text: str = field(repr=False)
     encoded: Encoded = field(repr=False)
-    ends: NDArray[np.int64] = field(repr=False)
-    ends_tokens: NDArray[np.int64] = field(repr=False)
-    corpus_chars: int
-    closing: Closing | None = None
+    ends: NDArray[np.int64] = field(repr=False)  # [sentences], character offsets of sentence ends
+    ends_tokens: NDArray[np.int64] = field(repr=False)  # [sentences], tokens before each
+    corpus_chars: int  # length of one pass over the whole corpus; text repeats after it
+    closing: Closing | None = None  # the units that end at `ends` are documents, not sentences
     _made: OrderedDict[Hashable, Any] = field(default_factory=OrderedDict, init=False, repr=False)
 
     @property

@@ -37,16 +37,12 @@ ChunkScores = Callable[[str], NDArray[np.float64]]
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What a trial's context is retrieved from: texts with their names.
+    """What a trial's context is retrieved from."""
 
-    `query`: the question as it is searched for. `gold`: the name of the text that has the answer, where that is known.
-    `answer`: the reference in words, where words of it can be looked for in the texts; empty for a letter or a number.
-    """
-
-    texts: Texts
-    query: str
-    gold: str | None = None
-    answer: str = ""
+    texts: Texts  # with their names
+    query: str  # the question as it is searched for
+    gold: str | None = None  # the name of the text that has the answer
+    answer: str = ""  # the reference in words; empty for a letter or a number
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,30 +32,24 @@ _MEANT = re.compile(r"_(absent|near|focused|bm25|dense|none|zh)\Z")
 
 @dataclass(frozen=True, slots=True)
 class QuestionInSet:
-    """A question with the numbers of its documents. `gold`: the one that answers it, then the supporting ones.
-
-    `barred`: those that are never beside them: twins of a gold document, and whatever has one's text in it.
-    """
+    """A question with the numbers of its documents."""
 
     question: DocumentQuestion
-    gold: tuple[int, ...]
-    barred: frozenset[int]
+    gold: tuple[int, ...]  # the one that answers it, then the supporting ones
+    barred: frozenset[int]  # never beside them: twins, and whatever has one's text in it
 
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """Documents and questions of a run. `names`, `texts`: of the documents, by number, blank ends taken off.
-
-    `asked`: by label. `separator`: stands after each document. `twins`: groups of names.
-    """
+    """Documents and questions of a run."""
 
     documents: DocumentSet
     questions: QuestionSet
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of the documents, by number
     texts: tuple[str, ...] = field(repr=False)
     labels: Mapping[str, DocumentQuestion]
-    separator: str
-    twins: Sequence[Sequence[str]]
+    separator: str  # stands after each document
+    twins: Sequence[Sequence[str]]  # groups of names
     _orders: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict, init=False, repr=False)
 
     def asked(self, label: str) -> QuestionInSet:

@@ -41,17 +41,14 @@ Edge = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """What an answer rests on. `answer`: nodes. `edges`: in no order. `open`: nodes that further edges may leave.
-
-    `closed`: the nodes that none may lead to. `kinds`: what wrong nodes are, by node.
-    """
+    """What an answer rests on."""
 
     start: str
-    answer: tuple[str, ...]
-    edges: tuple[Edge, ...]
-    open: tuple[str, ...]
-    closed: frozenset[str]
-    kinds: dict[str, str]
+    answer: tuple[str, ...]  # nodes
+    edges: tuple[Edge, ...]  # in no order
+    open: tuple[str, ...]  # nodes that further edges may leave
+    closed: frozenset[str]  # nodes that none may lead to
+    kinds: dict[str, str]  # what wrong nodes are, by node
 
 
 class NodeNames:

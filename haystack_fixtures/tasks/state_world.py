@@ -40,19 +40,15 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class WorldStory:
-    """Facts in their order, and what is asked of them. `labels`: every answer that the question allows.
-
-    `needed`: numbers of the facts that the answer rests on. `floor`: the score of the best constant answer. `given`:
-    labels that the question names.
-    """
+    """Facts in their order, and what is asked of them."""
 
     facts: tuple[Fact, ...]
     asked: dict[str, str]
     answer: str
-    labels: tuple[str, ...]
-    needed: tuple[int, ...]
-    floor: float
-    given: tuple[str, ...] = ()
+    labels: tuple[str, ...]  # every answer that the question allows
+    needed: tuple[int, ...]  # numbers of the facts that the answer rests on
+    floor: float  # the score of the best constant answer
+    given: tuple[str, ...] = ()  # labels that the question names
 
 
 class World:

@@ -31,16 +31,12 @@ from needlework.haystack_fixtures.tasks.task import Question, Task, no_depths
 
 @dataclass(frozen=True)
 class DataSetRows:
-    """The rows of a data set as trials, each with a label of its own.
-
-    `label`: a row's, made of letters, digits and `_`. `group`: rows of one group share `--data-limit`. `size`: about
-    how many tokens prompt and answer have, of rows that are asked as they are, at the shortest length that holds them;
-    rows without sizes are cut to each length.
-    """
+    """The rows of a data set as trials, each with a label of its own."""
 
     layout: DataSetLayout
-    label: Callable[[RowSummary], str]
-    group: Callable[[RowSummary], object]
+    label: Callable[[RowSummary], str]  # a row's, of letters, digits and `_`
+    group: Callable[[RowSummary], object]  # rows of one group share `--data-limit`
+    # About how many tokens prompt and answer have, of rows that are asked as they are; others are cut to each length.
     size: Callable[[RowSummary], float] | None = None
 
     def data(self, suite: Suite) -> DataSet:
