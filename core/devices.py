@@ -148,14 +148,11 @@ def shared_out(cells: Iterable[Cell], of: int) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """What a shard takes of the tests that were selected. `counts`: tests of each shard's cells, by its number - 1.
-
-    `selection`: a hash of everything that was selected, which is the same in every shard of one run.
-    """
+    """What a shard takes of the tests that were selected."""
 
     shard: Shard
-    counts: tuple[int, ...]
-    selection: str
+    counts: tuple[int, ...]  # tests of each shard's cells, by its number - 1
+    selection: str  # a hash of all that was selected, the same in every shard of a run
 
 
 def divided(shard: Shard, tests: Mapping[Item, Cell | None], names: Sequence[str]) -> tuple[frozenset[Item], Division]:

@@ -274,17 +274,13 @@ _EVEN = 100
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """A length in tokens that a task cannot be asked at; `least`: one that would do, `None` where it is not known.
+    """A length in tokens that a task cannot be asked at."""
 
-    `of`: the task, and the needle where others of the task may fit. `share`: percent of `--lengths` that the shortest
-    length of its task is. `question`: the one that is left out for its document, in words; empty for a length.
-    """
-
-    of: str
+    of: str  # the task, and the needle where others of the task may fit
     length: int
-    least: int | None
-    share: int = 100
-    question: str = ""
+    least: int | None  # a length that would do, `None` where it is not known
+    share: int = 100  # percent of `--lengths` that the shortest length of its task is
+    question: str = ""  # the one that is left out for its document, in words; empty for a length
 
     @property
     def least_option(self) -> int | None:

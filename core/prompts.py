@@ -182,18 +182,14 @@ _FORMAT_MARK = {"en": "Please answer in the format", "zh": "请按照"}
 
 @dataclass(frozen=True, slots=True)
 class PromptShape:
-    """A prompt shape in one language. All messages together hold `{context}` once and `{question}` once.
-
-    `question` wraps the question where it stands after the context, `both` where it is announced before it.
-    `raw_end` closes a raw (template-free) prompt, so that a base model goes on with the answer.
-    """
+    """A prompt template of one language."""
 
     name: str
     messages: tuple[Message, ...]
     system: str
-    question: str
-    both: str
-    raw_end: str
+    question: str  # where it stands after the context
+    both: str  # where it is announced before it
+    raw_end: str  # closes a raw (template-free) prompt, so that a base model goes on with the answer
     sha256: str
 
 

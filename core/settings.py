@@ -225,14 +225,11 @@ _PATTERN = re.compile(r"[*?\[]")
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where files may be read: the folder of the run, and what the user `named` on this command line, as written.
+    """Where files may be read."""
 
-    `start`: the folder that the run was started in; relative paths of its options begin there.
-    """
-
-    run: Path
-    start: Path | None = None
-    named: tuple[str, ...] = ()
+    run: Path  # the folder of the run
+    start: Path | None = None  # the folder that the run was started in; relative paths of its options begin there
+    named: tuple[str, ...] = ()  # what the user named on this command line, as written
 
     def path(self, option: str, path: str) -> Path:
         """The absolute path that an option names. Raises `InputError` where it lies elsewhere."""

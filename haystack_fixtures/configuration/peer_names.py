@@ -56,12 +56,11 @@ _LANGUAGES = {"english": "en", "chinese": "zh"}
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """`values`: by our keys, of TOML's types. `became`: our key by the name in the table, where there is one.
-    `left`: names that no key of ours takes over; `NAMES[name].here` says what does."""
+    """A table by our keys."""
 
-    values: Mapping[str, Any]
-    became: Mapping[str, str]
-    left: tuple[str, ...]
+    values: Mapping[str, Any]  # of TOML's types
+    became: Mapping[str, str]  # our key by the name in the table, where there is one
+    left: tuple[str, ...]  # names that no key of ours takes over
 
 
 def translated(where: str, table: Mapping[str, Any], *, peer: str = "") -> Translated:

@@ -289,12 +289,11 @@ _WITHOUT_ANSWER = "needle_words"
 
 @dataclass(frozen=True, slots=True)
 class InlineNeedles:
-    """`spec`: stands for the needle set's name. `count`: how many needles. `scorer`: what scores answers where they can
-    be compared with the needles alone; empty where the suite's scorer does."""
+    """Needles that the options have as text."""
 
-    spec: str
-    count: int
-    scorer: str = ""
+    spec: str  # stands for the needle set's name
+    count: int  # how many needles
+    scorer: str = ""  # where answers can be compared with the needles alone; else the suite's
 
 
 def inline_needles(levels: Sequence[Written]) -> InlineNeedles | None:

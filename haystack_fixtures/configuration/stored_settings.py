@@ -33,12 +33,11 @@ _OF_OPTIONS = BY_KEY | {"tokenizer_model": BY_KEY["tokenizer"]}
 
 @dataclass(frozen=True, slots=True)
 class FileIn:
-    """The file or folder that an option's value names. `prefix`: the part of the value before it, such as `gguf:`.
-    `or_name`: where there is no such path, the value is a name, such as one of the hub's."""
+    """The file or folder that an option's value names."""
 
     path: str
-    prefix: str = ""
-    or_name: bool = False
+    prefix: str = ""  # the part of the value before it, such as `gguf:`
+    or_name: bool = False  # where there is no such path, the value is a name, such as one of the hub
 
 
 def _tokenizer_file(value: str) -> FileIn | None:

@@ -37,11 +37,11 @@ class DocumentQuestion:
 
 @dataclass(frozen=True)
 class QuestionSet:
-    """The questions of a file that may be asked. `sha256`: of the file. `reviewed`: a person decided on every one."""
+    """The questions of a file that may be asked."""
 
     questions: tuple[DocumentQuestion, ...]
-    sha256: str
-    reviewed: bool
+    sha256: str  # of the file
+    reviewed: bool  # a person decided on every one
 
 
 def read_question_set(path: str, option: str = OPTION) -> QuestionSet:

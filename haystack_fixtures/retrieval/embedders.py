@@ -38,21 +38,19 @@ _LARGEST = 256 * 2**20  # bytes of a reply; 64 vectors of 4,096 numbers have abo
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EmbeddedText:
-    """A text's vector; `cut`: the embedder took the beginning of the text only."""
+    """A text's vector."""
 
     vector: NDArray[np.float32]
-    cut: bool = False
+    cut: bool = False  # the embedder took the beginning of the text only
 
 
 @dataclass(frozen=True, slots=True)
 class Embedder:
-    """What turns texts into vectors. `name`: as it was asked for. `identity`: everything that can change a vector.
+    """What turns texts into vectors."""
 
-    `embed(texts, is_query)`: embeds texts to be searched, or questions; some models want them told apart.
-    """
-
-    name: str
-    identity: str
+    name: str  # as it was asked for
+    identity: str  # everything that can change a vector
+    # Of texts to be searched, or of questions (`True`); some models want them told apart.
     embed: Callable[[Sequence[str], bool], list[EmbeddedText]]
 
 

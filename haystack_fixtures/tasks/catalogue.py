@@ -80,13 +80,13 @@ _OPEN = {"chance": 0.0, "floor": 0.0}
 
 @dataclass(frozen=True)
 class Series:
-    """The cells of one needle label of one suite, and one model. `number`: of the label, from 0."""
+    """The cells of one needle label of one suite, and one model."""
 
     suite: Suite
     task: Task
     model: str
     cells: tuple[Cell, ...]
-    number: int = 0
+    number: int = 0  # of the label, from 0
 
     @property
     def retriever(self) -> str:

@@ -37,10 +37,10 @@ Recipe = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True)
 class PieceFormat:
-    """A kind of text. `ask`: its name as the user writes it, with its article (Chinese: its measure word)."""
+    """A kind of text."""
 
     name: str
-    ask: str
+    ask: str  # its name as the user writes it, with its article (Chinese: its measure word)
     head: tuple[str, ...]
     line: str = "{sentence}"
     join: str = " "
@@ -49,9 +49,9 @@ class PieceFormat:
 
 @dataclass(frozen=True, slots=True)
 class PieceGrammar:
-    """What the pieces of a language are made of. `chars`: characters that a piece has at least."""
+    """What the pieces of a language are made of."""
 
-    chars: int
+    chars: int  # that a piece has at least
     formats: tuple[PieceFormat, ...]
     topics: tuple[str, ...]
     sentences: tuple[str, ...]

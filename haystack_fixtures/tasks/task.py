@@ -23,14 +23,11 @@ from needlework.haystack_fixtures.retrieval.search import Search
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """A question that is asked after the first was answered, by itself: without document and first answer.
-
-    `answer`: the right one. `joined`: the answer that is scored, with places for `{first}` and `{second}`.
-    """
+    """A question that is asked after the first was answered, by itself: without document and first answer."""
 
     question: str
-    answer: str
-    joined: str
+    answer: str  # the right one
+    joined: str  # the answer that is scored, with places for `{first}` and `{second}`
 
 
 @dataclass(frozen=True, slots=True)

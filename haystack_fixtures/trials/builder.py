@@ -234,17 +234,14 @@ class TrialBuilder:
 
 @dataclass(frozen=True)
 class Trial:
-    """A cell made concrete: what is asked, and the prompt that asks it.
-
-    `skipped`: why it is not to be asked. `retrieved`: where its context comes from, if a retriever found it.
-    """
+    """A cell made concrete: what is asked, and the prompt that asks it."""
 
     cell: Cell
     suite: Suite
     asked: Question
     prompt: Prompt
-    skipped: str = ""
-    retrieved: Retrieved | None = None
+    skipped: str = ""  # why it is not to be asked
+    retrieved: Retrieved | None = None  # where its context comes from, if a retriever found it
 
 
 RECIPE_VERSION = 1

@@ -36,10 +36,10 @@ _SIDES = "\n\nAssistant:"
 
 @dataclass(frozen=True, slots=True)
 class MrcrPieces:
-    """The pieces written for one ask, in the order of the conversation; `wanted`: number of the wanted one, from 0."""
+    """The pieces written for one ask, in the order of the conversation."""
 
     texts: tuple[str, ...]
-    wanted: int
+    wanted: int  # number of the wanted one, from 0
 
 
 def pieces_of(rounds: Sequence[tuple[str, str]], piece: str, at: int | None = None) -> MrcrPieces:

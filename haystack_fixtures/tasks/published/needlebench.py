@@ -36,12 +36,11 @@ _TOKENS_AROUND = {"en": 300, "zh": 500}
 
 @dataclass(frozen=True, slots=True)
 class KinshipChain:
-    """`people`: from the youngest to the eldest. `statements[i]` says what `people[i + 1]` is to `people[i]`, and
-    `generations[i]` how far back that is. Nothing follows from them but this one line of descent."""
+    """One line of descent; nothing else follows from its statements."""
 
-    people: tuple[str, ...]
-    statements: tuple[str, ...]
-    generations: tuple[int, ...]
+    people: tuple[str, ...]  # from the youngest to the eldest
+    statements: tuple[str, ...]  # what `people[i + 1]` is to `people[i]`
+    generations: tuple[int, ...]  # how far back that is
 
 
 def draw_chain(rng: Random, language: str, links: int) -> KinshipChain:

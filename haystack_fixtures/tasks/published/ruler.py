@@ -34,10 +34,7 @@ Made = Literal["words", "numbers", "uuids"]
 
 @dataclass(frozen=True, slots=True)
 class RetrievalKind:
-    """One retrieval task's parameters, by their names in RULER.
-
-    `among`: the haystack is made of needles that are not asked for.
-    """
+    """One retrieval task's parameters, by their names in RULER."""
 
     name: str
     about: str
@@ -46,7 +43,7 @@ class RetrievalKind:
     num_needle_k: int = 1
     num_needle_v: int = 1
     num_needle_q: int = 1
-    among: bool = False
+    among: bool = False  # the haystack is made of needles that are not asked for
 
     @property
     def several(self) -> bool:

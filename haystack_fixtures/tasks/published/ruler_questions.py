@@ -36,13 +36,12 @@ _LAYOUTS = "the JSON file of SQuAD (a table with data) or of HotpotQA (a list of
 
 @dataclass(frozen=True, slots=True)
 class FileQuestion:
-    """A question with its accepted answers. `gold`, `near`: numbers of the documents that answer it, and that are of
-    the same article or were retrieved with them."""
+    """A question with its accepted answers."""
 
     text: str
     answers: tuple[str, ...]
-    gold: tuple[int, ...]
-    near: tuple[int, ...]
+    gold: tuple[int, ...]  # numbers of the documents that answer it
+    near: tuple[int, ...]  # of those of the same article, or retrieved with them
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +55,12 @@ class QuestionFile:
 
 @dataclass(frozen=True, slots=True)
 class _DrawnQuestion:
-    """A question with the documents that answer it. `others(count)`: so many of the others, in drawn order."""
+    """A question with the documents that answer it."""
 
     text: str
     answers: tuple[str, ...]
     gold: tuple[str, ...]
-    others: Callable[[int], Sequence[str]]
+    others: Callable[[int], Sequence[str]]  # so many of the other documents, in drawn order
     most: int | None = None
     material: str = ""
 
