@@ -309,30 +309,6 @@ def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-_OTHER_FILES = 100  # that a process has open beside its connections
-
-
-def allow_open_files(connections: int) -> None:
-    """Raise the limit of open files where so many connections need it. Raises `InputError` where that is not allowed.
-
-    Without descriptors pytest itself fails, in the middle of a run.
-    """
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = connections + _OTHER_FILES
-    if soft == resource.RLIM_INFINITY or soft >= needed:
-        return
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
-    except (ValueError, OSError):
-        most = max(1, soft - _OTHER_FILES)
-        remedy = f"this process may open {soft} files: raise that (ulimit -n {needed}), or give --concurrency {most}"
-        raise InputError("--concurrency", connections, remedy) from None
-
-
 _ANY_HEADER = 32 + zlib.MAX_WBITS  # gzip's or zlib's, whichever comes
 
 

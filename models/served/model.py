@@ -15,9 +15,15 @@ from needlework.core.files import folder_of_run
 from needlework.models.event_loop import event_loop
 from needlework.models.model import Model, ModelError, Request, Response
 from needlework.models.served.batch import BatchTransport
-from needlework.models.served.connection import ServerOptions, address, check_for_batch, served_options
+from needlework.models.served.connection import (
+    ServerOptions,
+    address,
+    allow_open_files,
+    check_for_batch,
+    served_options,
+)
 from needlework.models.served.errors import AttemptFault, AttemptResult, crowded
-from needlework.models.served.http_client import Allowed, allow_open_files
+from needlework.models.served.http_client import Allowed
 from needlework.models.served.limiter import Passage, Retries, Turnstile, farewell, news_line
 from needlework.models.served.openai_sdk import OpenAISdkTransport
 from needlework.models.served.providers import AnthropicTransport, GoogleTransport

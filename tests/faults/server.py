@@ -4,7 +4,7 @@
     python -m tests.faults.server --fault truncates_head --port 8000
 
 It answers at `/v1` with the fault it was started with, and at `/FAULT/v1` and `/FAULT/SESSION/v1` with any other; a
-session is a client with a memory of its own. `/FAULT/SESSION/log` tells what was done to which prompt.
+session is a client with a memory of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -54,7 +54,7 @@ class Desk:
         """(fault, session, what is asked) of a path such as `/FAULT/SESSION/v1/models`."""
         parts = path.partition("?")[0].strip("/").split("/")
         fault = parts.pop(0) if parts[0] in CATALOGUE else self.default
-        known = ("v1", "props", "api", "log", "health", "tokenize", "")
+        known = ("v1", "props", "api", "health", "tokenize", "")
         session = parts.pop(0) if parts and parts[0] not in known else "default"
         return fault, session, "/".join(parts)
 
@@ -67,12 +67,9 @@ class Handler(BaseHTTPRequestHandler):
     _used = False
 
     def do_GET(self) -> None:
-        fault, session, asked = self.desk.find(self.path)
+        fault, _, asked = self.desk.find(self.path)
         behaviour = CATALOGUE[fault].behaviour
-        if asked == "log":
-            seen = {sha: asdict(each) for sha, each in self.desk.session(fault, session).seen.items()}
-            self._send(wire.as_json(seen))
-        elif behaviour.everywhere is not None:
+        if behaviour.everywhere is not None:
             self._send(behaviour.everywhere)
         elif asked in ("v1/models", f"v1/models/{wire.MODEL}"):
             row: dict[str, Any] = {"id": wire.MODEL, "object": "model", "owned_by": "tests"}

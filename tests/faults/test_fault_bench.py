@@ -65,17 +65,11 @@ def test_the_docs_have_a_row_for_every_fault() -> None:
     assert [fault.name for fault in CATALOGUE.values() if f"| `{fault.name}` | {fault.met} |" not in table] == []
 
 
-@pytest.mark.parametrize(("name", "share"), [("honest", 1.0), ("longer_number", 1.0), ("refuses", 0.0)])
-def test_the_naive_harness_scores_what_it_is_told(name: str, share: float, desk: Desk) -> None:
-    told = naive(CATALOGUE[name], desk)
-
-    assert told.hits == share * told.cells > -1
-
-
-def test_the_naive_harness_sees_nothing_wrong_with_a_truncated_prompt(desk: Desk) -> None:
-    told = naive(CATALOGUE["truncates_head"], desk)
-
-    assert 0 < told.hits < told.cells
+def test_the_naive_harness_scores_what_it_is_told_and_sees_nothing_wrong_with_a_truncated_prompt(desk: Desk) -> None:
+    shares = {name: naive(CATALOGUE[name], desk) for name in ("honest", "longer_number", "refuses", "truncates_head")}
+    assert {name: told.words for name, told in shares.items()} == {
+        "honest": "100 %", "longer_number": "100 %", "refuses": "0 %", "truncates_head": "83 %",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

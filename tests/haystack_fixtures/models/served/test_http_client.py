@@ -17,8 +17,9 @@ import pytest
 from needlework.core.errors import InputError
 from needlework.models.event_loop import event_loop
 from needlework.models.served import http_client
+from needlework.models.served.connection import allow_open_files
 from needlework.models.served.errors import HangUpError, TooSlowError, UnreachableError, UnreadableError
-from needlework.models.served.http_client import Allowed, HttpClient, allow_open_files, proxy_for
+from needlework.models.served.http_client import Allowed, HttpClient, proxy_for
 from tests.haystack_fixtures.models.served.scripted import ENCRYPT, HELLO, SOON, Script, Scripted, abort_in_flight
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
