@@ -128,8 +128,8 @@ def command(
     for word in WORDS:
         if word in args:
             words += _translated(recipe, word, args[word])
-    own = dict(recipe.defaults) | {key: value for key, value in args.items() if key not in (*WORDS, "name")}
-    for option, value in own.items():
+    options = dict(recipe.defaults) | {key: value for key, value in args.items() if key not in (*WORDS, "name")}
+    for option, value in options.items():
         words += [_option(option)] if value is None else [_option(option), value]
     return (*words, *recipe.reports)
 

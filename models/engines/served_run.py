@@ -22,7 +22,7 @@ from needlework.models.specs import installed_gguf, prepare
 _EMBEDDED = "smollm2"
 _ADDRESS = "NEEDLEWORK_BASE_URL"
 _PENALTIES = ("repetition_penalty", "presence_penalty", "frequency_penalty", "no_repeat_ngram_size")
-_WANTED = {
+_REMEDY_FOR = {
     "gguf": "give a GGUF file, --model FILE.gguf",
     "folder": "give --model FOLDER, or a name of the hub",
     "any": "give --model FOLDER, FILE.gguf, or a name of the hub",
@@ -128,7 +128,7 @@ def _model(recipe: Recipe, spec: str) -> tuple[str, str | None, str]:
     kind, _, rest = spec.partition(":")
     if not any("{model}" in word for word in recipe.command):  # it knows its model
         return (_EMBEDDED, _EMBEDDED, "") if spec == _EMBEDDED else (rest or spec, None, "")
-    remedy = f"for --serve {recipe.engine} {_WANTED[recipe.serves]}"
+    remedy = f"for --serve {recipe.engine} {_REMEDY_FOR[recipe.serves]}"
     if kind in ("openai", "mock"):
         raise InputError("--model", spec, f"is no model that can be served: {remedy}")
     if spec == _EMBEDDED:

@@ -276,12 +276,12 @@ _OVER = re.compile(r"exceed|too (long|large|many)|longer|larger|greater|more tha
 _BODY_TOO_LARGE, _INTERNAL = 413, 500
 
 
-def says_too_long(status: int, words: str, own: re.Pattern[str] | None = None) -> bool:
+def says_too_long(status: int, words: str, pattern: re.Pattern[str] | None = None) -> bool:
     """Whether an error with this HTTP status and these words (lower case) is about the length of the prompt.
 
-    `own`: `--too-long-pattern`, for a server whose words are not known here.
+    `pattern`: `--too-long-pattern`, for a server whose words are not known here.
     """
-    if own is not None and own.search(words):
+    if pattern is not None and pattern.search(words):
         return True
     if status not in (400, 413, 422, 500) or _OF_RATE.search(words):
         return False

@@ -22,7 +22,7 @@ _STEPS = 16  # rounds from the lowest limit to the highest
 
 FIRST_DELAY_S, LONGEST_DELAY_S = 1.0, 30.0  # of a pause before the next try; it doubles
 ROW = 10  # attempts in a row of all requests together: now it is the server, not a request
-TOLD = 3  # attempts in a row: the user is told
+REPORTED = 3  # attempts in a row: the user is told
 REFUSED_S = 600.0  # for which a request is refused before it is given up
 UNANSWERED_S = 120.0  # the same, where nothing was ever answered and the server does not say how long it takes
 PATIENCE_S = 120.0  # for a silent server that has answered before: long enough for most to start again
@@ -36,7 +36,7 @@ _STATE: Mapping[Sign, News] = {
     "slow": "silent", "down": "silent", "gone": "silent", "busy": "refuses", "broken": "failing", "late": "failing",
 }  # fmt: skip
 # Seconds for which that must last until the user is told. A storm of faults has answers in between.
-_TOLD_S = {"silent": 1.0, "refuses": 5.0, "failing": 5.0}
+_REPORTED_S = {"silent": 1.0, "refuses": 5.0, "failing": 5.0}
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class RequestLimiter:
     _since: float = field(default=0.0, init=False)
     _alive_at: float = field(default=-math.inf, init=False)
     _last: Sign = field(default="answered", init=False)
-    _told: News | None = field(default=None, init=False)
+    _reported: News | None = field(default=None, init=False)
     _ended: int = field(default=0, init=False)
     _turned_away: int = field(default=0, init=False)
 
@@ -156,19 +156,19 @@ class RequestLimiter:
         `took_s`: as for `given_up`.
         """
         if self._state is None:
-            is_back, self._told = self._told is not None, None
+            is_back, self._reported = self._reported is not None, None
             return ("back", 0.0) if is_back else None
         lasted_s = now - self._since + took_s
         if self._state == "silent":
             lasted_s = min(lasted_s, now - self._alive_at)
         elif self._state == "refuses" and not self.has_answered:  # it may say itself how long it goes on
             lasted_s = max(now, self.paused_until) - self._since
-        if self._told == self._state or self._row < TOLD or lasted_s < _TOLD_S[self._state]:
+        if self._reported == self._state or self._row < REPORTED or lasted_s < _REPORTED_S[self._state]:
             return None
         left_s = self._left_s(now, took_s)
         if not self.heard and left_s <= NEVER_HEARD_S:
             return None  # a wrong address is given up so soon that nobody has to be told before
-        self._told = self._state
+        self._reported = self._state
         return self._state, max(1.0, left_s)
 
     def _left_s(self, now: float, took_s: float) -> float:

@@ -43,8 +43,8 @@ class ProviderTransport(HttpTransport):
         reply = self.http.send("POST", self.url(path), json.dumps(body).encode(), Allowed(_COUNT_S, _COUNT_S))
         tokens = count(table_of(json.loads(reply.body)).get(field)) if reply.status == 200 else None
         if tokens is None:
-            said = self.redactor.clean(reply.body[:200].decode("utf-8", "replace"))
-            raise UnreadableError(f"HTTP {reply.status}: {said}")
+            words = self.redactor.clean(reply.body[:200].decode("utf-8", "replace"))
+            raise UnreadableError(f"HTTP {reply.status}: {words}")
         return tokens
 
 
@@ -165,11 +165,11 @@ class GoogleTransport(ProviderTransport):
         return f"{self._model_path()}:streamGenerateContent?alt=sse", sent | extra
 
     def _translate(self, data: dict[str, Any]) -> dict[str, Any]:
-        said: dict[bool, list[str]] = {True: [], False: []}
+        texts: dict[bool, list[str]] = {True: [], False: []}
         candidates = data.get("candidates") or [{}]
         candidate = table_of(candidates[0])
         for part in table_of(candidate.get("content")).get("parts") or ():
-            said[bool(part.get("thought"))].append(str(part.get("text") or ""))
+            texts[bool(part.get("thought"))].append(str(part.get("text") or ""))
         finish = candidate.get("finishReason")
         if table_of(data.get("promptFeedback")).get("blockReason"):
             finish = finish or "prohibited_content"
@@ -182,7 +182,7 @@ class GoogleTransport(ProviderTransport):
         written, thought = usage.get("candidatesTokenCount"), usage.get("thoughtsTokenCount")
         if written is not None or thought is not None:  # thoughts count against `maxOutputTokens`, and stand apart
             counts["completion_tokens"] = (written or 0) + (thought or 0)
-        piece = {"content": "".join(said[False]), "reasoning_content": "".join(said[True])}
+        piece = {"content": "".join(texts[False]), "reasoning_content": "".join(texts[True])}
         return {
             "id": data.get("responseId"),
             "model": data.get("modelVersion"),

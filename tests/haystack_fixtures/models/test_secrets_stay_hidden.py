@@ -1,4 +1,4 @@
-"""Keys, headers and passwords reach the server and nothing else."""
+"""Which keys are needed, and what is hidden; `tests/plugin/servers/test_secrets_in_run.py` has whole runs."""
 
 from __future__ import annotations
 
@@ -12,54 +12,7 @@ from needlework.models.model import Request
 from needlework.models.served.connection import ServerOptions, address, served_options
 from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.tokenizers.tokenizer import Tokenizer
-from tests.haystack_fixtures.models.served.planted_http import Answer, PlantedServer, good
-
-KEY = "sk-live-0123456789abcdef"
-
-
-def test_a_key_is_sent_and_never_shown(
-    planted: PlantedServer,
-    mock_tokenizer: Tokenizer,
-    chat: Callable[..., Request],
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    monkeypatch.setenv("MY_KEY", KEY)
-    monkeypatch.setenv("MY_HEADER", "top-secret-header")
-    echo = f"Incorrect API key provided: {KEY}, header top-secret-header, also sk-live-****cdef, Bearer {KEY}"
-    planted.plant(
-        Answer(401, {"error": {"message": echo}}),
-        Answer(400, f"<p>{echo}</p>", kind="text/html"),
-        Answer(body=f"hi {echo}"),
-    )
-    connection = ServerOptions(planted.url, "MY_KEY", retries=0)
-    args = {"header.X-Auth": "ENV:MY_HEADER"}
-    options = served_options(args)
-    model = ServedModel(transport_of("openai", "m", args, connection), mock_tokenizer, connection)
-    responses = [model.respond(chat(mock_tokenizer, "Hello?")) for _ in range(3)]
-    assert planted.headers[0]["x-auth"] == "top-secret-header"
-    assert KEY in planted.headers[0]["authorization"]
-    assert responses[0].error is not None
-    assert responses[0].error.fatal
-    where = address(connection, options)
-    shown = (
-        " ".join(map(repr, (responses, model, model.identity, connection, options, where, redactor([KEY]))))
-        + caplog.text
-    )
-    for secret in (KEY, "top-secret", "cdef", "0123456789"):
-        assert secret not in shown
-
-
-def test_a_password_in_the_address_is_used_and_never_shown(
-    planted: PlantedServer, mock_tokenizer: Tokenizer, chat: Callable[..., Request]
-) -> None:
-    planted.plant(Answer(403, {"error": {"message": "user and passw0rd are wrong"}}))
-    connection = ServerOptions(planted.url.replace("://", "://user:passw0rd@"), "NO_SUCH_KEY")
-    model = ServedModel(transport_of("openai", "m", {}, connection), mock_tokenizer, connection)
-    response = model.respond(chat(mock_tokenizer, "Hello?"))
-    assert planted.headers[0]["authorization"].startswith("Basic ")
-    assert model.identity["server"] == planted.url
-    assert "passw0rd" not in repr((response, connection, model.identity))
+from tests.haystack_fixtures.models.served.planted_http import PlantedServer, good
 
 
 def test_a_missing_key_is_refused_except_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
