@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 
 from needlework.core.record import OutcomeName, Record
 from needlework.results.gates.gate import groups_of, parse_gate
-from needlework.results.pictures.files import write_charts
-from needlework.results.report.charts import task_charts
 from needlework.results.report.section import section_lines
 from needlework.results.report.tasks import task_sections
 from needlework.results.statistics.panels import asked_of, summarise
@@ -106,14 +104,3 @@ def test_relative_scores_lie_in_their_interval(make_record, outcomes):
 
     assert row.relative.value == pytest.approx(row.overall.mean)
     assert row.relative.low <= row.relative.value <= row.relative.high
-
-
-def test_the_chart_is_the_same_file_for_the_same_scores(trials, tmp_path):
-    rows = task_scores(asked_of(trials("niah", ["found", "wrong"]) + trials("ruler_vt", ["found"], chance=0.25)))
-    first, again = (
-        [path.read_bytes() for path in write_charts(task_charts(rows, macros(rows)), tmp_path)] for _ in range(2)
-    )
-
-    assert first == again
-    assert [path.name for path in sorted(tmp_path.iterdir())] == ["tasks-mock.png", "tasks-mock.svg"]
-    assert "what guessing scores" in (tmp_path / "tasks-mock.svg").read_text()

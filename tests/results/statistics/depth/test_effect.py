@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.statistics.depth import depth_effect, depth_effects
+from needlework.results.statistics.depth import Extremes, depth_effect, depth_effects
 from needlework.results.statistics.depth_tables import DepthColumn, depth_table, templates
 from needlework.results.statistics.panels import ScoredTrial, panels_of
 
 TrialsOf = Callable[..., list[ScoredTrial]]
 TENTHS = tuple(range(0, 101, 10))
+THIRDS = (0.0, 50.0, 100.0)
 
 
 def curve(trials_of: TrialsOf, scores: list[float], samples: int = 40, seed: int = 0) -> list[ScoredTrial]:
     """0/1 trials at eleven depths with these chances, from 0 % to 100 %."""
-    rng = np.random.default_rng(seed)
-    hits = rng.random((samples, 11)) < np.array(scores)
+    hits = np.random.default_rng(seed).random((samples, 11)) < np.array(scores)
     return trials_of((4000, depth, i, float(hits[i, at])) for i in range(samples) for at, depth in enumerate(TENTHS))
 
 
-def columns(*depths: float) -> tuple[DepthColumn, ...]:
+def extremes_of(trials: list[ScoredTrial]) -> Extremes:
+    ends = depth_effect(trials).extremes
+    assert ends is not None
+    return ends
+
+
+def columns(depths: Sequence[float]) -> tuple[DepthColumn, ...]:
     return tuple(DepthColumn(depth, depth, depth) for depth in depths)
 
 
@@ -35,29 +41,34 @@ def columns(*depths: float) -> tuple[DepthColumn, ...]:
         ("ceiling", [1.0] * 11),
         ("floor", [0.0] * 11),
         ("lost in the middle", [1.0, 0.95, 0.8, 0.6, 0.4, 0.3, 0.4, 0.6, 0.8, 0.95, 1.0]),
-        ("primacy", [0.98, 0.98, 0.98, 0.4, 0.4, 0.4, 0.4, 0.4, 0.4, 0.4, 0.4]),
-        ("recency", [0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.9, 1.0]),
+        ("primacy", [0.98] * 3 + [0.4] * 8),
+        ("recency", [0.2] * 9 + [0.9, 1.0]),
         ("lost in the middle", [1.0] * 3 + [0.3] * 5 + [0.7] * 3),
         ("uneven", [0.6] * 3 + [0.4] * 6 + [1.0] * 2),
         ("falling", [1.0, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1]),
         ("rising", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0]),
         ("hole at 100 %", [0.98] * 10 + [0.4]),
         ("hole at 0..30 %", [0.5] * 4 + [0.95] * 7),
-        ("hole at 10..30 %", [0.95, 0.4, 0.4, 0.4] + [0.95] * 7),
+        ("hole at 10..30 %", [0.95] + [0.4] * 3 + [0.95] * 7),
         ("uneven, best at 40..60 %", [0.4] * 4 + [1.0] * 3 + [0.4] * 4),
     ],
 )
 def test_shapes_are_named(trials_of: TrialsOf, label: str, scores: list[float]) -> None:
-    assert depth_effect(curve(trials_of, scores)).label == label
+    trials = curve(trials_of, scores)
+    effect = depth_effect(trials)
+
+    assert effect.label == label
+    assert depth_effect(trials[::-1]) == effect, "the order does not matter"
+    assert depth_effect([trial._replace(sample=trial.sample + 7) for trial in trials]) == effect, "nor do names"
 
 
-def test_there_are_as_many_shapes_as_the_specification_counts() -> None:
-    for depths, count in ((TENTHS, 113), ((0.0, 25.0, 50.0, 75.0, 100.0), 23)):
-        named, scanned = templates(columns(*depths))
-        assert len(scanned) == count
-        assert [each.shape for each in named] == [
-            "primacy", "recency", "lost in the middle", "lost in the middle", "rising", "falling",
-        ]  # fmt: skip
+@pytest.mark.parametrize(("depths", "count"), [(TENTHS, 113), ((0.0, 25.0, 50.0, 75.0, 100.0), 23)])
+def test_there_are_as_many_shapes_as_the_specification_counts(depths: Sequence[float], count: int) -> None:
+    named, scanned = templates(columns(depths))
+
+    assert len(scanned) == count
+    names = ["primacy", "recency", "lost in the middle", "lost in the middle", "rising", "falling"]
+    assert [each.shape for each in named] == names
 
 
 @pytest.mark.parametrize(
@@ -69,65 +80,63 @@ def test_there_are_as_many_shapes_as_the_specification_counts() -> None:
     ],
 )  # fmt: skip
 def test_a_window_is_named_by_where_it_is(low: tuple[float, float], shape: str) -> None:
-    _, scanned = templates(columns(*TENTHS))
-    (found,) = [each for each in scanned if each.place == low and min(each.weights) == each.weights[int(low[0] // 10)]]
-    assert found.shape == shape
+    _, scanned = templates(columns(TENTHS))
+    windows = [each for each in scanned if each.place == low and min(each.weights) == each.weights[int(low[0] // 10)]]
+
+    assert [each.shape for each in windows] == [shape]
 
 
 def test_a_perfect_run_shows_what_is_not_ruled_out(trials_of: TrialsOf) -> None:
     """A tenth of all samples may still miss at one depth: that is no flat curve, and no failure either."""
-    found = depth_effect(curve(trials_of, [1.0] * 11, samples=10))
+    effect = depth_effect(curve(trials_of, [1.0] * 11, samples=10))
 
-    assert (found.label, found.p, found.extremes) == ("ceiling", None, None)
-    assert found.bound is not None
-    assert 0.05 < found.bound < 0.3
+    assert (effect.label, effect.p, effect.extremes) == ("ceiling", None, None)
+    assert effect.bound is not None
+    assert 0.05 < effect.bound < 0.3
 
 
 def test_few_samples_have_a_p_and_no_name(trials_of: TrialsOf) -> None:
-    few = [(1000, d, i, float(d != 50)) for i in range(4) for d in (0.0, 25.0, 50.0, 75.0, 100.0)]
-    found = depth_effect(trials_of(few))
+    few = trials_of((1000, d, i, float(d != 50)) for i in range(4) for d in (0.0, 25.0, 50.0, 75.0, 100.0))
+    effect = depth_effect(few)
 
-    assert (found.label, found.samples) == ("undetermined", 4)
-    assert found.p is not None
-    assert found.p < 0.05
-    assert depth_effect(trials_of(few[:5])).label == "undetermined (one sample)"
-
-
-def test_too_little_is_undetermined(trials_of: TrialsOf) -> None:
-    one_depth = [(1000, 50.0, i, float(i % 2)) for i in range(30)]
-    no_depth = [(1000, None, i, 1.0) for i in range(30)]
-    wide = [(1000, d, i, float((i + at) % 3 == 0)) for i in range(12) for at, d in enumerate((0.0, 50.0, 100.0))]
-
-    for rows in (one_depth, no_depth, wide, []):
-        assert depth_effect(trials_of(rows)).label == "undetermined"
+    assert (effect.label, effect.samples) == ("undetermined", 4)
+    assert effect.p is not None
+    assert effect.p < 0.05
 
 
-def test_lengths_of_a_repeat_are_one_sample(trials_of: TrialsOf) -> None:
-    """Four lengths that fail alike at one depth are no four samples: luck of a needle at a depth is no effect."""
-    rows = [(length, d, 0, float(d != 30)) for length in (1000, 2000, 4000, 8000) for d in TENTHS]
-    assert depth_effect(trials_of(rows)).label == "undetermined (one sample)"
+@pytest.mark.parametrize(
+    ("rows", "label"),
+    [
+        ([(1000, 50.0, i, float(i % 2)) for i in range(30)], "undetermined"),  # one depth
+        ([(1000, None, i, 1.0) for i in range(30)], "undetermined"),  # no depth
+        ([(1000, d, i, float((i + at) % 3 == 0)) for i in range(12) for at, d in enumerate(THIRDS)], "undetermined"),
+        ([], "undetermined"),
+        # Four lengths that fail alike at one depth are no four samples: luck of a needle at a depth is no effect.
+        ([(n, d, 0, float(d != 30)) for n in (1000, 2000, 4000, 8000) for d in TENTHS], "undetermined (one sample)"),
+    ],
+)
+def test_too_little_is_undetermined(trials_of: TrialsOf, rows: list[tuple[object, ...]], label: str) -> None:
+    assert depth_effect(trials_of(rows)).label == label
 
 
 def test_a_missing_score_leaves_its_row_in_at_its_own_level(trials_of: TrialsOf) -> None:
     """At 2000 all is wrong and one depth has no score: that depth is not better for it."""
-    rows = [(1000, d, i, 1.0) for i in range(20) for d in (0.0, 50.0, 100.0)]
-    hard = [(2000, d, i, None if d == 50 else 0.0) for i in range(20) for d in (0.0, 50.0, 100.0)]
-    found = depth_effect(trials_of([*rows, *hard]))
+    rows = [(1000, d, i, 1.0) for i in range(20) for d in THIRDS]
+    hard = [(2000, d, i, None if d == 50 else 0.0) for i in range(20) for d in THIRDS]
+    effect = depth_effect(trials_of([*rows, *hard]))
 
-    assert (found.samples, found.extremes, found.shape) == (20, None, "undetermined")
+    assert (effect.samples, effect.extremes, effect.shape) == (20, None, "undetermined")
 
 
 def test_best_against_worst_pays_for_having_been_picked(trials_of: TrialsOf) -> None:
-    rows = [(1000, d, i, float(d != 50 or i >= 12)) for i in range(20) for d in (0.0, 50.0, 100.0)]
-    found = depth_effect(trials_of(rows)).extremes
+    trials = trials_of((1000, d, i, float(d != 50 or i >= 12)) for i in range(20) for d in THIRDS)
+    ends = extremes_of(trials)
 
-    assert found is not None
-    assert (found.best, found.worst) == ((0.0, 0.0), (50.0, 50.0))
-    assert (found.best_score, found.worst_score) == pytest.approx((1.0, 0.4))
-    assert found.p == pytest.approx(1 / 2001, abs=0.003)
-
-    two = [effect.extremes for effect in depth_effects([trials_of(rows), trials_of(rows)])]
-    assert [each.p_adjusted for each in two if each is not None] == pytest.approx([2 * found.p] * 2)
+    assert (ends.best, ends.worst) == ((0.0, 0.0), (50.0, 50.0))
+    assert (ends.best_score, ends.worst_score) == pytest.approx((1.0, 0.4))
+    assert ends.p == pytest.approx(1 / 2001, abs=0.003)
+    two = [effect.extremes for effect in depth_effects([trials, trials])]
+    assert [each.p_adjusted for each in two if each is not None] == pytest.approx([2 * ends.p] * 2)
 
 
 def test_several_panels_share_the_error(trials_of: TrialsOf) -> None:
@@ -144,10 +153,9 @@ def test_random_depths_are_binned(trials_of: TrialsOf) -> None:
     rng = np.random.default_rng(5)
     depths = rng.uniform(0, 100, size=200).round(3)
     hits = rng.random(200) < np.where((depths > 20) & (depths <= 40), 0.4, 0.95)
-    rows = [(1000, float(depths[i]), i, float(hits[i])) for i in range(200)]
-    found = depth_effect(trials_of(rows))
+    effect = depth_effect(trials_of((1000, float(depths[i]), i, float(hits[i])) for i in range(200)))
 
-    assert (found.binned, found.samples, found.label) == (True, 200, "hole at 20..40 %")
+    assert (effect.binned, effect.samples, effect.label) == (True, 200, "hole at 20..40 %")
     table = depth_table(trials_of((1000, float(d), i, 1.0) for i, d in enumerate(depths[:40])))
     assert [column.depth for column in table.columns] == [10, 30, 50, 70, 90]
 
@@ -157,22 +165,13 @@ def test_one_depth_each_of_a_grid_keeps_its_depths(trials_of: TrialsOf) -> None:
     rows = [(length, 25.0 * ((i + at) % 5), i, 1.0) for at, length in enumerate((1000, 2000)) for i in range(20)]
     table = depth_table(trials_of(rows))
 
-    assert not table.paired
+    assert (table.paired, table.samples) == (False, 20)
     assert [column.depth for column in table.columns] == [0, 25, 50, 75, 100]
-    assert table.samples == 20
-
-
-def test_neither_order_nor_names_of_samples_matter(trials_of: TrialsOf) -> None:
-    trials = curve(trials_of, [0.9, 0.8, 0.7, 0.6, 0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.9])
-
-    assert depth_effect(trials[::-1]) == depth_effect(trials)
-    assert depth_effect([trial._replace(sample=trial.sample + 7) for trial in trials]) == depth_effect(trials)
 
 
 @given(
     scores=st.lists(
-        st.tuples(st.sampled_from((500, 1000)), st.sampled_from((0.0, 50.0, 100.0)), st.booleans(), st.booleans()),
-        max_size=40,
+        st.tuples(st.sampled_from((500, 1000)), st.sampled_from(THIRDS), st.booleans(), st.booleans()), max_size=40
     ),
     spread=st.booleans(),
 )
@@ -186,10 +185,12 @@ def test_best_and_worst_are_told_with_the_means_of_the_table(
     ]
     trials = trials_of(rows)
     ends = depth_effect(trials).extremes
-    told = {depth: row.mean for panel in panels_of(trials) for depth, row in zip(panel.depths, panel.rows, strict=True)}
+    means = {
+        depth: row.mean for panel in panels_of(trials) for depth, row in zip(panel.depths, panel.rows, strict=True)
+    }
 
     if ends is not None:
-        assert (told[ends.best[0]], told[ends.worst[0]]) == pytest.approx((ends.best_score, ends.worst_score))
+        assert (means[ends.best[0]], means[ends.worst[0]]) == pytest.approx((ends.best_score, ends.worst_score))
         assert ends.best_score >= ends.worst_score
 
 
@@ -197,9 +198,8 @@ def test_a_depth_that_was_asked_more_often_at_a_hard_length_is_not_shown_to_be_w
     """All of 500 is right and all but one of 1000 is wrong: the depth asked at 1000 alone is lowest, by the lengths."""
     easy = [(500, depth, at, 1.0) for at, depth in enumerate([0.0] * 20 + [50.0] * 10)]
     hard = [(1000, depth, 100 + at, float(at == 0)) for at, depth in enumerate([50.0] * 10 + [100.0] * 20)]
-    ends = depth_effect(trials_of([*easy, *hard])).extremes
+    ends = extremes_of(trials_of([*easy, *hard]))
 
-    assert ends is not None
     assert (ends.worst, ends.worst_score) == ((100.0, 100.0), 0.0)
     assert ends.p > 0.05
 
@@ -212,9 +212,7 @@ def test_needles_with_the_same_depth_at_every_length_count_once(trials_of: Trial
         depths = rng.permutation(np.arange(20) % 5) * 25
         chances = 1 / (1 + np.exp(-1 - 4 * rng.standard_normal(20)))
         hits = rng.random((6, 20)) < chances
-        trials = trials_of(
-            (1000 * (length + 1), float(depths[i]), i, float(hits[length, i])) for length in range(6) for i in range(20)
-        )
-        shown += depth_effect(trials).shape not in ("undetermined", "flat", "ceiling", "floor")
+        rows = ((1000 * (at + 1), float(depths[i]), i, float(hits[at, i])) for at in range(6) for i in range(20))
+        shown += depth_effect(trials_of(rows)).shape not in ("undetermined", "flat", "ceiling", "floor")
 
     assert shown <= 9  # of 60 at 5 %: more in 1 of 1,000 tries

@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betaincinv
 
-from needlework.results.statistics.intervals import Counts, counts_of, exact_ends, score_interval
+from needlework.results.statistics.intervals import (
+    Counts,
+    cluster_sums,
+    counts_of,
+    exact_ends,
+    resampled_means,
+    score_interval,
+)
 
 
 def counts(hits: list[float], *sizes: int) -> Counts:
@@ -115,3 +122,14 @@ def test_few_or_equal_partial_scores_do_not_claim_certainty(scores: list[float])
     assert interval is not None
     assert interval.low < 0.45
     assert interval.high > 0.55
+
+
+def test_columns_are_drawn_together_and_gaps_are_left_out() -> None:
+    """Two equal columns stay equal in every draw; a column without values has no mean."""
+    table = [[float(i), float(i), np.nan] for i in range(12)]
+    sums, sizes = cluster_sums(table, [(i,) for i in range(12)])
+    means = resampled_means(sums, sizes)
+
+    assert np.array_equal(means[:, 0], means[:, 1])
+    assert np.isnan(means[:, 2]).all()
+    assert means[:, 0].mean() == pytest.approx(5.5, abs=0.1)
