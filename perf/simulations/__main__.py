@@ -40,20 +40,6 @@ def _gates(times: int) -> Iterator[Row]:
         yield f"{first} samples", len(gates), _pct(np.mean(both)), _pct(max(both)), *map(_pct, most)
 
 
-def _paired(times: int) -> Iterator[Row]:
-    head = ("samples", "settings", "mean held %", "worst held %", "false verdict, most %", "p < 5 %, most")
-    yield *head, "width", "worst"
-    for samples, of in ((5, 1), (8, 1), (10, 1), (20, 1), (40, 1), (10, 4), (40, 4)):
-        runs = [(pair[0], coverage.compared(samples, *pair, times, of=of)) for pair in coverage.PAIRS]
-        equal = [each for scores, each in runs if scores[0] == scores[1]]
-        worst = min((each for _, each in runs), key=lambda each: each.held)
-        yield (
-            f"{samples}{' (quarters)' if of > 1 else ''}", len(runs), _pct(np.mean([each.held for _, each in runs])),
-            _pct(worst.held), _pct(max(each.verdicts for each in equal)), _pct(max(each.significant for each in equal)),
-            f"{np.mean([each.width for _, each in runs]):.2f}", worst.words,
-        )  # fmt: skip
-
-
 def _flat(times: int) -> Iterator[Row]:
     yield "flat at, samples", "5 depths: named %", "11 depths: named %"
     for mean, samples in product((0.5, 0.6, 0.8, 0.9, 0.95, 0.98), (5, 10, 20, 40)):
@@ -125,7 +111,7 @@ def _pct(share: float) -> str:
 
 
 TABLES: dict[str, tuple[Callable[[int], Iterator[Row]], float]] = {
-    "means": (_means, 1.0), "gates": (_gates, 1.0), "paired": (_paired, 1.0), "labels": (_labels, 0.5),
+    "means": (_means, 1.0), "gates": (_gates, 1.0), "labels": (_labels, 0.5),
     "flat": (_flat, 2.5), "history": (_history, 1.0), "adaptive": (_adaptive, 2.0),
     "adaptive-modes": (_adaptive_modes, 0.05),
 }  # fmt: skip

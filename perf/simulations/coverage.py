@@ -133,42 +133,28 @@ def macro(tasks: int, samples: int, depths: int, icc: float, times: int, *, shar
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Of pairs of runs: shares of intervals with the true difference, of verdicts, of p < 5 %, and the mean width."""
+    """Of pairs of runs: shares of intervals with the true difference, of verdicts, and of p < 5 %."""
 
-    words: str
     held: float
     verdicts: float
-    width: float
     significant: float
 
 
-PAIRS = [
-    (scores, spread, shared, depths)
-    for scores in ((0.8, 0.8), (0.95, 0.95), (0.99, 0.99), (0.9, 0.7), (0.98, 0.9), (1.0, 0.95))
-    for spread in (0.0, 1.5, 4.0)
-    for shared in ("shared", "own")
-    for depths in (1, 5, 11)
-    if spread or shared == "shared"
-]
-"""Scores of A and B, spread of the needles' difficulty in logits, whether both share it, depths."""
-
-
 def compared(
-    samples: int, scores: tuple[float, float], spread: float, shared: str, depths: int, times: int, of: int = 1
+    samples: int, scores: tuple[float, float], spread: float, shared: str, depths: int, times: int
 ) -> Compared:
-    """Simulate pairs of runs; `of`: parts of a score, 1 for hits and misses."""
+    """Simulate pairs of runs of these scores; `spread`: of needles' difficulty in logits, `shared` by both or `own`."""
     rng = np.random.default_rng([samples, round(100 * scores[0]), round(100 * scores[1]), round(10 * spread), depths])
     middles = [_middle(score, spread) for score in scores]
     true = _mean(middles[1], spread) - _mean(middles[0], spread)
     names = np.repeat(np.arange(samples), depths).tolist()
     rows = []
     for _ in range(times):
-        a, b = _runs(rng, samples, middles, spread, shared, depths, of)
+        a, b = _runs(rng, samples, middles, spread, shared, depths)
         pairs = pairs_of((b - a).ravel().tolist(), names)
         (low, high), p = difference_ends(pairs), sign_flip_p(pairs)
-        rows.append((low <= true <= high, low > 0 or high < 0, high - low, p is not None and p < 0.05))
-    words = f"{samples} x {depths}, {scores[0]:g} and {scores[1]:g}, sd {spread:g} {shared}"
-    return Compared(words, *np.mean(np.array(rows, dtype=float), axis=0).tolist())
+        rows.append((low <= true <= high, low > 0 or high < 0, p is not None and p < 0.05))
+    return Compared(*np.mean(np.array(rows, dtype=float), axis=0).tolist())
 
 
 def relative(samples: int, share: float, spread: float, depths: int, times: int) -> float:
@@ -179,20 +165,20 @@ def relative(samples: int, share: float, spread: float, depths: int, times: int)
     names = np.repeat(np.arange(samples), depths).tolist()
     wrong = 0
     for _ in range(times):
-        a, b = _runs(rng, samples, middles, spread, "own", depths, 1)
+        a, b = _runs(rng, samples, middles, spread, "own", depths)
         margins = b - share * a.mean(axis=1, keepdims=True)
         wrong += difference_ends(pairs_of(margins.ravel().tolist(), names))[0] >= 0
     return wrong / times
 
 
 def _runs(
-    rng: np.random.Generator, samples: int, middles: list[float], spread: float, shared: str, depths: int, of: int
+    rng: np.random.Generator, samples: int, middles: list[float], spread: float, shared: str, depths: int
 ) -> tuple[Data, Data]:
     luck = rng.standard_normal((2, samples, 1))
     if shared == "shared":
         luck[1] = luck[0]
     a, b = (
-        parts(rng, np.broadcast_to(special.expit(middle + spread * of_run), (samples, depths)), of)
+        hits(rng, np.broadcast_to(special.expit(middle + spread * of_run), (samples, depths)))
         for middle, of_run in zip(middles, luck, strict=True)
     )
     return a, b

@@ -26,8 +26,6 @@ from needlework.results.statistics.paired import Difference
 from needlework.results.statistics.panels import Panel, Tally
 from needlework.results.statistics.run_facts import RunFacts
 from needlework.results.statistics.run_report import RunReport
-from needlework.results.statistics.suites.needlebench import needlebench_object
-from needlework.results.statistics.suites.ruler import ruler_object
 from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.tasks import statistics_object, tasks_object
 
@@ -76,8 +74,8 @@ def _results(report: RunReport) -> bytes:
         "tasks": tasks_object(report.tasks),
         "macro": report.macros,
         "retrieval": retrieval_object(report.retrieval),
-        "ruler": ruler_object(report.ruler),
-        "needlebench": needlebench_object(report.suites),
+        "ruler": report.ruler,
+        "needlebench": report.suites,
         "documents": report.documents,
         "field": report.field,
         "leval": report.leval,

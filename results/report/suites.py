@@ -139,29 +139,29 @@ def needlebench_sections(summaries: Sequence[NeedleBench]) -> list[Section]:
 
 
 def _needlebench_title(summary: NeedleBench) -> str:
-    changed = f" (not as published: {', '.join(summary.design.changed)})" if summary.design.changed else ""
-    return f"{summary.model} · {summary.design.preset}{changed}"
+    changed = f" (not as published: {', '.join(summary.changed)})" if summary.changed else ""
+    return f"{summary.model} · {summary.preset}{changed}"
 
 
 def _needlebench_findings(summary: NeedleBench) -> Iterator[Finding]:
-    weights = {"v1": "0.4, 0.3 and 0.3", "v2": "a third each"}[summary.design.version]
+    weights = "a third each" if len(set(summary.weights.values())) == 1 else "0.4, 0.3 and 0.3"
     for row in summary.rows:
         whole = row.name in ("Overall", "S-RT", "M-RT", "M-RS")  # the others are part of one, and indented
         name = "ATC" if row.name.startswith("ATC-") and row.name.count("-") == 1 else row.name
         name = "by needles" if row.name.endswith(" by needles") else name
         meaning = _MEANINGS.get(name, "").format(weights=weights)
         yield Finding(row.name if whole else f"  {row.name}", _row_words(row), meaning)
-    for reach in summary.reaches:
+    for reach in summary.max_needles:
         yield Finding(reach.name, _reach_words(reach), _MEANINGS["max needles"])
 
 
 def _row_words(row: NeedleBenchRow) -> str:
     if row.missing:
         return f"no score, missing: {_first(row.missing, separator='; ')}"
-    if row.score.value is None:
+    if row.value is None:
         return "no score, n = 0"
     unscored = f", {unscored_words(row.unscored)}" if row.unscored else ""
-    scored = f"{rate_words(row.score, row.n, 'no interval')}{unscored}"
+    scored = f"{rate_words(row, row.n, 'no interval')}{unscored}"
     if row.range is None:
         return scored
     return f"{range_words(row.range)} % (undecided answers all missed to all hit), of the scored {scored}"

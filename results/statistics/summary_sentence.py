@@ -208,15 +208,15 @@ def _needlebench_clauses(table: NeedleBench) -> list[str]:
         parts = [f"{name} {score}" for name in ("S-RT", "M-RT", "M-RS")
                  if name in rows and (score := _row_score(rows[name], ends=False))]  # fmt: skip
         clauses = [f"scores {overall} as NeedleBench's overall score ({_version(table)})", ", ".join(parts)]
-    if clauses and table.design.changed:
-        clauses.append(f"not as published: {', '.join(name.replace('_', ' ') for name in table.design.changed)}")
+    if clauses and table.changed:
+        clauses.append(f"not as published: {', '.join(name.replace('_', ' ') for name in table.changed)}")
     return clauses
 
 
 def _chain_clauses(table: NeedleBench) -> list[str]:
     """How long a chain the model follows, by language."""
     reached = []
-    for reach in table.reaches:
+    for reach in table.max_needles:
         if reach.needles is not None:
             words = f"of up to {reach.needles} statements" if reach.needles else "of no length"
             words = f"of {reach.needles} statements or more" if reach.needles and reach.dropped is None else words
@@ -237,7 +237,7 @@ def _missing_overall(report: RunReport, model: str) -> Iterator[str]:
 
 
 def _version(table: NeedleBench) -> str:
-    return table.design.preset.removeprefix("needlebench-")
+    return table.preset.removeprefix("needlebench-")
 
 
 def _language(name: str) -> str:
@@ -245,7 +245,7 @@ def _language(name: str) -> str:
 
 
 def _row_score(row: NeedleBenchRow, *, ends: bool = True) -> str:
-    return "" if row.missing else share_words(row.score, row.range, ends=ends)
+    return "" if row.missing else share_words(row, row.range, ends=ends)
 
 
 def _ruler_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) -> list[str]:

@@ -11,9 +11,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from needlework.core.record import OutcomeName, Record
 from needlework.core.settings import Settings, Suite
@@ -21,7 +20,7 @@ from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.arms import split_label
 from needlework.haystack_fixtures.tasks.catalogue import grid, task_named
 from needlework.results.records.samples import by_test, grouped
-from needlework.results.statistics.panels import Range, Share, tally, trial_of
+from needlework.results.statistics.panels import Range, Rate, Share, tally, trial_of
 from needlework.results.statistics.tasks import weighted_mean, weighted_range
 
 # The share of each part in the overall score.
@@ -62,13 +61,11 @@ class NeedleBenchDesign:
 
 
 @dataclass(frozen=True, slots=True)
-class NeedleBenchRow:
-    """One row of the summary."""
+class NeedleBenchRow(Rate):
+    """The score of one row of the summary."""
 
-    name: str
-    score: Share
-    n: int  # scored trials
-    unscored: Mapping[OutcomeName, int]  # the others
+    name: str = ""
+    unscored: Mapping[OutcomeName, int] = field(default_factory=dict)
     missing: tuple[str, ...] = ()  # why there is no score
     range: Range | None = None  # of the score; `None` where no answer is undecided
 
@@ -85,12 +82,14 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class NeedleBench:
-    """The summary of one model."""
+    """The summary of one model, as `results.json` has it."""
 
     model: str
-    design: NeedleBenchDesign
+    preset: str
+    changed: tuple[str, ...]  # keys of the run's suites that are not the preset's
+    weights: Mapping[str, float]
     rows: tuple[NeedleBenchRow, ...]
-    reaches: tuple[Reach, ...]
+    max_needles: tuple[Reach, ...]
 
 
 def design_of(settings: Settings) -> NeedleBenchDesign | None:
@@ -131,23 +130,10 @@ def needlebench(records: Iterable[Record], design: NeedleBenchDesign | None) -> 
     for model in sorted(models):
         by_part = grouped(models[model], lambda record: (record.task, record.needle))
         rows = {part: _part_row(part, by_part.get((part.task, part.needle), [])) for part in design.parts}
-        summaries.append(NeedleBench(model, design, tuple(_rows(rows, WEIGHTS[design.version])), tuple(_reaches(rows))))
+        weights = WEIGHTS[design.version]
+        summary = tuple(_rows(rows, weights)), tuple(_reaches(rows))
+        summaries.append(NeedleBench(model, design.preset, design.changed, weights, *summary))
     return tuple(summaries)
-
-
-def needlebench_object(summaries: Sequence[NeedleBench]) -> list[dict[str, Any]]:
-    """Return the summaries as JSON objects, scores 0..1."""
-    return [
-        {
-            "model": each.model,
-            "preset": each.design.preset,
-            "changed": each.design.changed,
-            "weights": WEIGHTS[each.design.version],
-            "rows": [(fields := asdict(row)).pop("score") | fields for row in each.rows],
-            "max_needles": [asdict(reach) for reach in each.reaches],
-        }
-        for each in summaries
-    ]
 
 
 def _changed(suites: Sequence[Suite], published: Sequence[Suite]) -> tuple[str, ...]:
@@ -162,7 +148,13 @@ def _part_row(part: NeedleBenchPart, records: Sequence[Record]) -> NeedleBenchRo
     scores = tally(map(trial_of, records))
     missing = tuple(_missing(part, records))
     share, limits = (Share(None), None) if missing else (scores.share, scores.range)
-    return NeedleBenchRow(part.name, share, scores.n, scores.unscored, missing, limits)
+    return _row(part.name, share, scores.n, scores.unscored, missing, limits)
+
+
+def _row(
+    name: str, share: Share, n: int, unscored: Mapping[OutcomeName, int], missing: tuple[str, ...], limits: Range | None
+) -> NeedleBenchRow:
+    return NeedleBenchRow(share.value, share.low, share.high, n, name, unscored, missing, limits)
 
 
 def _missing(part: NeedleBenchPart, records: Sequence[Record]) -> Iterable[str]:
@@ -213,9 +205,9 @@ def _combined(name: str, shares: Sequence[tuple[NeedleBenchRow, float]]) -> Need
     for row, _ in shares:
         unscored.update(row.unscored)
     missing = tuple(reason for row, _ in shares for reason in row.missing)
-    score = weighted_mean([row.score for row, _ in shares], [weight for _, weight in shares])
-    limits = None if missing else weighted_range([(row.range, row.score.value, weight) for row, weight in shares])
-    return NeedleBenchRow(name, score, sum(row.n for row, _ in shares), dict(unscored), missing, limits)
+    share = weighted_mean([row for row, _ in shares], [weight for _, weight in shares])
+    limits = None if missing else weighted_range([(row.range, row.value, weight) for row, weight in shares])
+    return _row(name, share, sum(row.n for row, _ in shares), dict(unscored), missing, limits)
 
 
 def _reaches(parts: Mapping[NeedleBenchPart, NeedleBenchRow]) -> Iterable[Reach]:
@@ -223,10 +215,10 @@ def _reaches(parts: Mapping[NeedleBenchPart, NeedleBenchRow]) -> Iterable[Reach]
     for language, rows in grouped(chains, lambda chain: chain[0].language).items():
         name, longest = f"ATC-{language} max needles", 0
         for part, row in sorted(rows, key=lambda chain: chain[0].needles):
-            if row.score.value is None:
+            if row.value is None:
                 yield Reach(name, None, None, row.missing)
                 break
-            if row.score.value < HELD:
+            if row.value < HELD:
                 yield Reach(name, longest, part.needles)
                 break
             longest = part.needles

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import fsum
 from statistics import fmean
-from typing import Any
 
 from needlework.core.record import Record
 from needlework.results.records.samples import by_test, grouped, without_controls
@@ -49,6 +48,7 @@ class RulerTable:
     increasing: float | None  # wAvg(inc): mean over the lengths that have one, weights growing by 1; `None` below two
     decreasing: float | None  # wAvg(dec): weights falling by 1
     effective: EffectiveLength
+    effective_length: str  # in words
     scorers: tuple[str, ...]  # those that are not RULER's
 
 
@@ -63,11 +63,6 @@ def ruler_tables(records: Iterable[Record]) -> tuple[RulerTable, ...]:
     return tuple(_table(*key, groups[key]) for key in sorted(groups))
 
 
-def ruler_object(tables: Sequence[RulerTable]) -> list[dict[str, Any]]:
-    """The tables for `results.json`."""
-    return [asdict(table) | {"effective_length": table.effective.answer} for table in tables]
-
-
 def weighted(scores: Sequence[float], *, increasing: bool) -> float:
     """The mean of scores by ascending length with weights 1, 2, 3, ..., or the same weights from the other end."""
     weights = range(1, len(scores) + 1) if increasing else range(len(scores), 0, -1)
@@ -79,6 +74,7 @@ def _table(model: str, language: str, records: Sequence[Record]) -> RulerTable:
     lengths = tuple(_length(length, by_length[length]) for length in sorted(by_length))
     means = [each.mean for each in lengths if each.mean is not None]
     complete = [LengthScore(each.length, each.mean, each.low, each.high) for each in lengths if not each.partial]
+    effective = absolute_length(complete)
     scorers = {record.scorer for record in records if record.score is not None} - set(_SCORERS)
     return RulerTable(
         model=model,
@@ -86,7 +82,8 @@ def _table(model: str, language: str, records: Sequence[Record]) -> RulerTable:
         lengths=lengths,
         increasing=weighted(means, increasing=True) if len(means) > 1 else None,
         decreasing=weighted(means, increasing=False) if len(means) > 1 else None,
-        effective=absolute_length(complete),
+        effective=effective,
+        effective_length=effective.answer,
         scorers=tuple(sorted(scorers)),
     )
 

@@ -69,8 +69,8 @@ def test_weights_and_the_published_order_of_rows(run, preset, overall):
         *kinds,
         *(f"{n}-Needle-{language}" for language in ("EN", "ZH") for n in (2, 3, 4, 5)),
     ]
-    assert rows["Overall"].score.value == pytest.approx(overall)
-    assert [rows[name].score.value for name in kinds] == [1] * 3 + [0] * 3 + [0.5] * 3
+    assert rows["Overall"].value == pytest.approx(overall)
+    assert [rows[name].value for name in kinds] == [1] * 3 + [0] * 3 + [0.5] * 3
     assert rows["Overall"].n == len(records)
 
 
@@ -79,7 +79,7 @@ def test_languages_and_numbers_of_needles_count_alike(run):
     rows = rows_of(*run(lambda _, needle: scores.get(needle, 0.0)))
 
     names = ("M-RS-EN", "M-RS-ZH", "M-RS", "3-Needle-EN")
-    assert [rows[name].score.value for name in names] == [0.5, 0.25, 0.375, 0.5]
+    assert [rows[name].value for name in names] == [0.5, 0.25, 0.375, 0.5]
 
 
 def test_intervals_are_those_of_the_parts_put_together(run):
@@ -87,20 +87,20 @@ def test_intervals_are_those_of_the_parts_put_together(run):
     low, one = exact_ends(Counts((4.0, 4.0), (4, 4)))  # two samples, each in four cells
     zero, high = 1 - one, 1 - low
 
-    assert (rows["S-RT-EN"].score.low, rows["S-RT-EN"].score.high) == pytest.approx((low, one))
-    assert rows["S-RT"].score.value == 0.5
-    assert rows["S-RT"].score.low == pytest.approx(0.5 - sqrt((1 - low) ** 2 + zero**2) / 2)
-    assert rows["S-RT"].score.high == pytest.approx(0.5 + high / 2)
+    assert (rows["S-RT-EN"].low, rows["S-RT-EN"].high) == pytest.approx((low, one))
+    assert rows["S-RT"].value == 0.5
+    assert rows["S-RT"].low == pytest.approx(0.5 - sqrt((1 - low) ** 2 + zero**2) / 2)
+    assert rows["S-RT"].high == pytest.approx(0.5 + high / 2)
 
 
 def test_a_part_that_was_not_asked_is_missing_from_what_it_belongs_to(run):
     records, design = run(language="en", task="niah,needlebench_reasoning")
     rows = rows_of(records, design)
 
-    assert rows["S-RT-EN"].score.value == rows["M-RS-EN"].score.value == 1
-    assert (rows["S-RT"].score.value, rows["S-RT"].missing) == (None, ("S-RT-ZH",))
+    assert rows["S-RT-EN"].value == rows["M-RS-EN"].value == 1
+    assert (rows["S-RT"].value, rows["S-RT"].missing) == (None, ("S-RT-ZH",))
     assert rows["M-RT"].missing == ("M-RT-EN", "M-RT-ZH")
-    assert rows["Overall"].score.value is None
+    assert rows["Overall"].value is None
     assert {"S-RT-ZH", "M-RT-EN", "M-RT-ZH", "5-Needle-ZH"} <= set(rows["Overall"].missing)
     assert "missing: S-RT-ZH" in "\n".join(section_lines(needlebench_sections(needlebench(records, design))))
 
@@ -109,17 +109,17 @@ def test_trials_that_did_not_run_or_have_no_score_are_named(run):
     records, design = run()
     stopped = rows_of([r for r in records if (r.needle, r.repeat) != ("code", 1)], design)
     assert stopped["S-RT-EN"].missing == ("S-RT-EN: 4 of 8 trials not run",)
-    assert (stopped["S-RT-ZH"].score.value, stopped["Overall"].score.value) == (1, None)
+    assert (stopped["S-RT-ZH"].value, stopped["Overall"].value) == (1, None)
 
     def censored(*repeats: int) -> Mapping[str, NeedleBenchRow]:
         lost = [r for r in records if (r.needle, r.length, r.depth) == ("code", 2000, 50.0) and r.repeat in repeats]
         return rows_of([changed(r, outcome="censored", score=None) if r in lost else r for r in records], design)
 
     some, blank = censored(0), censored(0, 1)
-    assert (some["S-RT-EN"].score.value, some["S-RT-EN"].n, some["S-RT-EN"].unscored) == (1, 7, {"censored": 1})
+    assert (some["S-RT-EN"].value, some["S-RT-EN"].n, some["S-RT-EN"].unscored) == (1, 7, {"censored": 1})
     assert some["Overall"].unscored == {"censored": 1}
     assert blank["S-RT-EN"].missing == ("S-RT-EN: 1 of 4 cells without a score (at lengths 2000)",)
-    assert blank["Overall"].score.value is None
+    assert blank["Overall"].value is None
 
 
 def test_controls_are_no_part_of_it(run):
@@ -128,7 +128,7 @@ def test_controls_are_no_part_of_it(run):
     wrong = {"outcome": "wrong", "score": 0.0, "reference": {"control": "absent"}}
     overall = rows_of([r if r in plain else changed(r, **wrong) for r in records], design)["Overall"]
 
-    assert (overall.score.value, overall.n) == (1, len(plain))
+    assert (overall.value, overall.n) == (1, len(plain))
     assert len(plain) < len(records)
 
 
@@ -137,7 +137,7 @@ def test_models_have_their_own_rows_the_order_of_records_does_not_matter_and_oth
     both = [*records, *(changed(record, model="other", outcome="wrong", score=0.0) for record in records)]
     summaries = needlebench(both, design)
 
-    assert [(each.model, each.rows[0].score.value) for each in summaries] == [("mock", 1), ("other", 0)]
+    assert [(each.model, each.rows[0].value) for each in summaries] == [("mock", 1), ("other", 0)]
     assert needlebench(both[::-1], design) == summaries
     assert design_of(resolve_settings({}, {}, tmp_path)) is None
     assert needlebench_sections(needlebench(records, None)) == []
@@ -175,7 +175,7 @@ def traced(run, scores: Mapping[int, float], without: tuple[int, ...] = ()) -> N
     ],
 )
 def test_the_longest_chain_ends_at_the_first_drop(run, scores, needles, dropped):
-    english = next(reach for reach in traced(run, scores).reaches if "EN" in reach.name)
+    english = next(reach for reach in traced(run, scores).max_needles if "EN" in reach.name)
 
     assert (english.needles, english.dropped) == (needles, dropped)
 
@@ -187,13 +187,13 @@ def test_trace_rows_by_hand_and_a_chain_is_undetermined_only_where_what_is_missi
     texts = {row.term.strip(): row.text for row in needlebench_sections([summary])[0].findings}
 
     assert "Overall" not in rows
-    assert rows["ATC-EN"].score.value == pytest.approx(4 / 9)
-    assert rows["ATC-EN by needles"].score.value == pytest.approx((2 + 4 + 8 + 16) / 1022)
-    assert rows["ATC-16-EN"].score.value == 1
+    assert rows["ATC-EN"].value == pytest.approx(4 / 9)
+    assert rows["ATC-EN by needles"].value == pytest.approx((2 + 4 + 8 + 16) / 1022)
+    assert rows["ATC-16-EN"].value == 1
     assert texts["ATC-EN max needles"] == "16 (below 60 % at 32)"
     assert texts["ATC-ZH max needles"] == "undetermined, missing: ATC-2-ZH"
-    assert traced(run, scores, without=(64,)).reaches[0].needles == 16
-    before = traced(run, scores, without=(8,)).reaches[0]
+    assert traced(run, scores, without=(64,)).max_needles[0].needles == 16
+    before = traced(run, scores, without=(8,)).max_needles[0]
     assert (before.needles, before.missing) == (None, ("ATC-8-EN: 4 of 4 trials not run",))
 
 
@@ -207,6 +207,6 @@ def test_more_score_never_shortens_the_longest_chain(make_record, scores):
     def longest(gain: float) -> int:
         cell = {"task": "needlebench_atc", "length": 32_000, "depth": None, "outcome": "partial"}
         records = [make_record(needle=f"n{n}", score=min(1.0, scores.get(n, 1.0) + gain), **cell) for n in CHAINS]
-        return needlebench(records, design)[0].reaches[0].needles or 0
+        return needlebench(records, design)[0].max_needles[0].needles or 0
 
     assert longest(0.0) <= longest(0.2)
