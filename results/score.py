@@ -32,11 +32,9 @@ from needlework.results.statistics.suites.data_sets import (
     DataSetAnswer,
     authors_notes,
     bins_note,
+    data_set_answer,
     field_table,
     judged,
-    noise_of,
-    others_of,
-    unread,
 )
 from needlework.scoring.recording import as_reference
 from needlework.scoring.registry import scorer_named
@@ -162,16 +160,15 @@ def _score(
         outcome=cast("OutcomeName", score.verdict) if score else "error",
         score=score.value if score else None,
     )
-    return score, DataSetAnswer(
-        trial=trial,
-        groups=benchmark.groups(columns),
-        others=others_of(details),
-        unread=score is not None and unread(benchmark.task, details),
-        another=str(details.get("given", "")).startswith("#"),
+    row = data_set_answer(
+        benchmark.task,
+        trial,
+        benchmark.groups(columns),
+        details,
+        chance=reference.get("chance"),
         empty=not answer.text.strip(),
-        chance=float(reference.get("chance", 0.0)),
-        noise=noise_of(details),
     )
+    return score, row
 
 
 def _notes(scored: Sequence[ScoredAnswer], answers: int, data: DataSet | None) -> Iterator[str]:

@@ -186,7 +186,6 @@ SEED = 20_231_108
 FEWEST_CLUSTERS = 10
 
 _CHUNK = 4_000_000  # counts held at once while bootstrapping: 32 MB
-_KEPT = 250  # clusters; the counts of as many or fewer are drawn once (4 MB) and serve every table of that many
 
 
 def cluster_sums(values: Sequence[Sequence[float]] | Floats, clusters: Sequence[Hashable]) -> tuple[Floats, Floats]:
@@ -207,15 +206,18 @@ def resampled_means(sums: Floats, sizes: Floats) -> Floats:
 
     Every column is drawn together, so that columns of one draw may be compared.
     """
-    clusters = len(sums)
-    if clusters <= _KEPT:
-        return _resampling_means(_kept_counts(clusters), sums, sizes)
-    rng = np.random.default_rng(SEED)
+    rng, clusters = np.random.default_rng(SEED), len(sums)
     step = max(1, _CHUNK // clusters)
-    parts = [
-        _resampling_means(_counts(rng, clusters, min(step, DRAWS - start)), sums, sizes)
-        for start in range(0, DRAWS, step)
-    ]
+    parts = []
+    for start in range(0, DRAWS, step):
+        rows = min(step, DRAWS - start)
+        drawn = rng.integers(0, clusters, size=(rows, clusters)) + clusters * np.arange(rows)[:, None]
+        # How often each resample has each cluster, (rows, clusters).
+        counts = np.bincount(drawn.ravel(), minlength=rows * clusters).reshape(rows, clusters).astype(np.float64)
+        totals = counts @ sizes
+        means = np.full(totals.shape, np.nan)
+        np.divide(counts @ sums, totals, out=means, where=totals > 0)
+        parts.append(means)
     return np.concatenate(parts)
 
 
@@ -231,24 +233,6 @@ def expanded_interval(means: Floats, clusters: int) -> tuple[float, float]:
     tail = float(ndtr(-t_quantile(clusters) * sqrt(clusters / (clusters - 1))))
     low, high = np.nanquantile(means, [tail, 1 - tail])
     return float(low), float(high)
-
-
-@lru_cache(maxsize=4)
-def _kept_counts(clusters: int) -> Floats:
-    return _counts(np.random.default_rng(SEED), clusters, DRAWS)
-
-
-def _counts(rng: np.random.Generator, clusters: int, rows: int) -> Floats:
-    """How often each resample has each cluster, (rows, clusters)."""
-    drawn = rng.integers(0, clusters, size=(rows, clusters)) + clusters * np.arange(rows)[:, None]
-    return np.bincount(drawn.ravel(), minlength=rows * clusters).reshape(rows, clusters).astype(np.float64)
-
-
-def _resampling_means(counts: Floats, sums: Floats, sizes: Floats) -> Floats:
-    totals = counts @ sizes
-    means = np.full(totals.shape, np.nan)
-    np.divide(counts @ sums, totals, out=means, where=totals > 0)
-    return means
 
 
 # A sample here is one needle in one text at one depth, for a drop asked of both runs: such samples are independent.

@@ -108,26 +108,37 @@ def longbench_groups(row: Mapping[str, Any], *, cut: bool | None = None) -> tupl
     return (*names, *([] if cut is None else ["text cut" if cut else "whole text"]))
 
 
-def unread(task: str, details: Mapping[str, Any]) -> bool:
-    """Whether the sound scorer found nothing to read, by its details."""
-    if task in MRCR:
-        return bool(details.get("string", "first") != "first")
-    return "precision" not in details if task == GRAPHWALKS else not details.get("letter")
-
-
-def others_of(details: Mapping[str, Any]) -> dict[str, float]:
-    """The published rules' scores in a score's details, by who scores so."""
-    return {
+def data_set_answer(
+    task: str,
+    trial: ScoredTrial,
+    groups: tuple[str, ...],
+    details: Mapping[str, Any],
+    *,
+    chance: object,
+    empty: bool,
+    is_ours: bool = True,
+) -> DataSetAnswer:
+    """An answer by the `details` of its score; `is_ours`: the score is of the data set's own scorer here."""
+    scored, noise = trial.outcome in SCORED, details.get("noise")
+    others = {
         name.removeprefix(AS): float(value)
         for name, value in details.items()
         if name.startswith(AS) and isinstance(value, (int, float))
     }
-
-
-def noise_of(details: Mapping[str, Any]) -> float | None:
-    """The noise in a score's details, 0..1; `None` where it has none."""
-    noise = details.get("noise")
-    return float(noise) if isinstance(noise, (int, float)) else None
+    if task in MRCR:
+        unread = details.get("string", "first") != "first"
+    else:
+        unread = "precision" not in details if task == GRAPHWALKS else not details.get("letter")
+    return DataSetAnswer(
+        trial=trial,
+        groups=groups,
+        others=others if scored else {},
+        unread=scored and is_ours and unread,
+        another=str(details.get("given", "")).startswith("#"),
+        empty=empty,
+        chance=float(chance) if isinstance(chance, (int, float)) else 0.0,
+        noise=float(noise) if isinstance(noise, (int, float)) else None,
+    )
 
 
 def _table_of_records(model: str, task: str, records: Sequence[Record]) -> FieldTable:
@@ -163,18 +174,14 @@ def _tokens(record: Record) -> int | None:
 
 
 def _row(task: str, record: Record) -> DataSetAnswer:
-    details = record.details.score
-    scored, by_field = record.outcome in SCORED, record.scorer.startswith(task.removesuffix("_closed_book"))
-    chance = record.reference.get("chance")
-    return DataSetAnswer(
-        trial=trial_of(record),
-        groups=_groups(task, record),
-        others=others_of(details) if scored else {},
-        unread=scored and by_field and unread(task, details),
-        another=str(details.get("given", "")).startswith("#"),
+    return data_set_answer(
+        task,
+        trial_of(record),
+        _groups(task, record),
+        record.details.score,
+        chance=record.reference.get("chance"),
         empty=record.outcome == "empty",
-        chance=float(chance) if isinstance(chance, (int, float)) else 0.0,
-        noise=noise_of(details),
+        is_ours=record.scorer.startswith(task.removesuffix("_closed_book")),
     )
 
 
