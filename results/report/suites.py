@@ -133,14 +133,12 @@ _MEANINGS = {
 
 def needlebench_sections(summaries: Sequence[NeedleBench]) -> list[Section]:
     """A section for each model: what each row of the published summary tells; none for a run of another preset."""
-    return [
-        Section(_needlebench_title(each), findings=tuple(_needlebench_findings(each)), brief=True) for each in summaries
-    ]
-
-
-def _needlebench_title(summary: NeedleBench) -> str:
-    changed = f" (not as published: {', '.join(summary.changed)})" if summary.changed else ""
-    return f"{summary.model} · {summary.preset}{changed}"
+    sections = []
+    for each in summaries:
+        changed = f" (not as published: {', '.join(each.changed)})" if each.changed else ""
+        title = f"{each.model} · {each.preset}{changed}"
+        sections.append(Section(title, findings=tuple(_needlebench_findings(each)), brief=True))
+    return sections
 
 
 def _needlebench_findings(summary: NeedleBench) -> Iterator[Finding]:

@@ -204,7 +204,11 @@ def judge_notes(records: Sequence[Record]) -> Iterator[str]:
     if len(names) < 2:
         return
     samples = [record.item or record.id for record, _ in marks]
-    labels = [{name: _label(mark) for name, mark in by_judge.items()} for _, by_judge in marks]
+    words = {None: None, True: "right", False: "wrong"}
+    labels = [
+        {name: words[None if mark is None else mark >= _RIGHT] for name, mark in by_judge.items()}
+        for _, by_judge in marks
+    ]
     read = [
         (set(row.values()), sample) for row, sample in zip(labels, samples, strict=True) if None not in row.values()
     ]
@@ -234,7 +238,3 @@ def _marks(record: Record) -> dict[str, float | None]:
     """What each of several judges made of an answer, 0..1, by its name; `None` where its reply could not be read."""
     details = record.details.score
     return {key.removeprefix(JUDGE_SAID): value for key, value in details.items() if key.startswith(JUDGE_SAID)}
-
-
-def _label(mark: float | None) -> str | None:
-    return None if mark is None else "right" if mark >= _RIGHT else "wrong"

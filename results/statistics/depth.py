@@ -154,8 +154,12 @@ def _contrasts_hold(shape: Shape, table: DepthTable, test: _DepthTest) -> bool:
     middle, early, late = (depths >= MIDDLE[0]) & (depths <= MIDDLE[1]), depths <= EARLY, depths >= LATE
 
     def above_middle(band: Mask) -> bool:
-        if table.paired:
-            return _t_above(_by_block(table, band, middle))
+        if table.paired:  # Student's t, paired, one-sided
+            differences = _by_block(table, band, middle)
+            if len(differences) < 2:
+                return False
+            error = float(differences.std(ddof=1)) / sqrt(len(differences))
+            return float(differences.mean()) > max(1e-12, t_quantile(len(differences), _ONE_SIDED) * error)
         counts = np.bincount(table.column_of, minlength=len(depths))
         if not counts[band].sum() or not counts[middle].sum():
             return False
@@ -194,14 +198,6 @@ def _by_block(table: DepthTable, above: Mask, below: Mask) -> Floats:
         means.append(np.where(sizes > 0, sums / np.maximum(sizes, 1), np.nan))
     differences = means[0] - means[1]
     return np.asarray(differences[~np.isnan(differences)])
-
-
-def _t_above(differences: Floats) -> bool:
-    """Student's t, paired, one-sided."""
-    if len(differences) < 2:
-        return False
-    error = float(differences.std(ddof=1)) / sqrt(len(differences))
-    return float(differences.mean()) > max(1e-12, t_quantile(len(differences), _ONE_SIDED) * error)
 
 
 def _paired_end(table: DepthTable, fifth: Mask) -> float:

@@ -64,8 +64,12 @@ def document_statistics(
 ) -> tuple[DocumentScores, ...]:
     """Return the statistics of each model that was asked about documents, sorted. `vote`: as `--vote`, 0 for none;
     `vectors`: of the answers that vote."""
-    groups = grouped((record for record in records if record.task_label in OWN_DOCUMENTS), lambda record: record.model)
-    return tuple(_of_model(model, sorted(groups[model], key=_order), vote, vectors) for model in sorted(groups))
+    own = sorted(
+        (record for record in records if record.task_label in OWN_DOCUMENTS),
+        key=lambda each: (each.task, each.needle, each.length, -1.0 if each.depth is None else each.depth, each.repeat),
+    )
+    groups = grouped(own, lambda record: record.model)
+    return tuple(_of_model(model, groups[model], vote, vectors) for model in sorted(groups))
 
 
 def arm_of(record: Record) -> str:
@@ -151,9 +155,13 @@ def _loss(records: Sequence[Record]) -> Difference | None:
 def _absent_arms(records: Sequence[Record]) -> dict[str, AbsentTwins]:
     """Both arms of each kind of absence. Twins share question, length and order of documents, in whatever task."""
     unsearched = [record for record in records if arm_of(record) == WHOLE]
-    arms = grouped(filter(is_absent, unsearched), lambda record: "near" if _is_near(record) else "absent")
+    names = [(record, {record.reference.get("arm"), *record.arm.split("_")}) for record in unsearched]
+    arms = grouped(
+        (each for each in names if is_absent(each[0])), lambda each: "near" if "near" in each[1] else "absent"
+    )
     twins = {}
-    for arm, absent in sorted(arms.items()):
+    for arm, of_arm in sorted(arms.items()):
+        absent = [record for record, _ in of_arm]
         lengths = {record.length for record in absent}
         beside = [record for record in unsearched if not is_absent(record) and record.length in lengths]
         task = _POSITION if any(record.task == _POSITION for record in beside) else _SIZE
@@ -161,10 +169,6 @@ def _absent_arms(records: Sequence[Record]) -> dict[str, AbsentTwins]:
         named = [structs.replace(each, reference={**each.reference, "twin": each.item}) for each in both]
         twins[arm] = twins_of(absent[0].model, arm, named)
     return twins
-
-
-def _is_near(record: Record) -> bool:
-    return record.reference.get("arm") == "near" or "near" in record.arm.split("_")
 
 
 def _judge_and_rule(records: Sequence[Record]) -> Agreement | None:
@@ -193,11 +197,6 @@ def _score(record: Record) -> float:
 
 def _mean(values: Sequence[float]) -> float:
     return fsum(values) / len(values)
-
-
-def _order(record: Record) -> tuple[Any, ...]:
-    depth = record.depth
-    return record.task, record.needle, record.length, -1.0 if depth is None else depth, record.repeat
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
@@ -164,11 +164,8 @@ def token_of(record: Record) -> float | None:
 
 
 def _positive(record: Record, value: float | None) -> float | None:
-    return float(value) if record.outcome in _ANSWERED and _is_measured(value) else None
-
-
-def _is_measured(value: object) -> TypeGuard[float]:
-    return isinstance(value, (int, float)) and isfinite(value) and value > 0
+    measured = record.outcome in _ANSWERED and value is not None and isfinite(value) and value > 0
+    return value if measured else None
 
 
 def _row(model: str, length: int, records: Sequence[Record]) -> LatencyRow:

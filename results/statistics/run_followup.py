@@ -106,7 +106,7 @@ def next_run(report: RunReport) -> NextRun | None:
         records = [each.record for each in report.asked if not each.control and not each.retriever
                    and (each.trial.model, each.trial.task) == (row.model, row.task)]  # fmt: skip
         repeats = _repeats_of_command(report, row.task)
-        more = next_run_of_task(records, length, row.overall, repeats)
+        more = _next_run_of_task(records, length, row.overall, repeats)
         # What the command has asked already is not lacking: other cells, which another command asked, are.
         if more is not None and not 0 < more.repeats <= (repeats or 0):
             runs.append(more)
@@ -127,13 +127,12 @@ def asks_again(records: Sequence[Record], name: str = "") -> str:
     return f"{_same_command(name)} asks the {counted(count, 'failed trial')} again" if count else ""
 
 
-def next_run_of_task(
-    records: Sequence[Record], length: EffectiveLength | None, overall: Tally, repeats: int | None = None
+def _next_run_of_task(
+    records: Sequence[Record], length: EffectiveLength | None, overall: Tally, repeats: int | None
 ) -> NextRun | None:
-    """Return the run that narrows the answer of one task; `None` where it is sure, or repeats would not help.
+    """The run that narrows the answer of one task; `None` where it is sure, or repeats would not help.
 
-    `records`: those of the task, of which earlier sessions may have asked more; `length`: its effective length;
-    `overall`: all of its trials; `repeats`: those of the command, `None` where unknown.
+    `records`: of the task; earlier sessions may have asked more. `repeats`: of the command, `None` where unknown.
     """
     if not records or not overall.n:
         return _room(records)

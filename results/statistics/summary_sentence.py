@@ -92,7 +92,10 @@ def _model_clauses(report: RunReport, model: str) -> list[str]:
     """The clauses about one model; the first has its name."""
     rows = [row for row in report.tasks if row.model == model]
     others = [row for row in rows if task_of(row.task) not in OWN_DOCUMENTS]
-    published = _published_clauses(report, model, others) if others else []
+    tables = [each for each in report.suites if each.model == model] if others else []
+    published = _needlebench_clauses(tables[0]) if len(tables) == 1 else []
+    if others and not published:
+        published = _ruler_clauses(report, model, others) or _data_set_clauses(report, model, others)
     adaptive = [clause for each in report.adaptive if each.model == model and (clause := adaptive_clause(each))]
     clauses = adaptive[:3] or published or _task_clauses(report, others)
     if not clauses and not others:
@@ -190,12 +193,6 @@ def _leval_clauses(report: RunReport, model: str) -> list[str]:
 
 
 # Runs of a published benchmark
-
-
-def _published_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) -> list[str]:
-    tables = [each for each in report.suites if each.model == model]
-    clauses = _needlebench_clauses(tables[0]) if len(tables) == 1 else []
-    return clauses or _ruler_clauses(report, model, rows) or _data_set_clauses(report, model, rows)
 
 
 def _needlebench_clauses(table: NeedleBench) -> list[str]:

@@ -151,11 +151,10 @@ def _vote(
         single=rate_of([score for marks in scores for score in marks], [each for each in questions for _ in range(of)]),
         gain=mean_difference([best - fsum(marks) / of for best, marks in zip(elected, scores, strict=True)], questions),
         requests=of * len(complete),
-        tokens=sum(_tokens(record) for group in complete for record in group),
+        tokens=sum(
+            (record.response.prompt_tokens or record.prompt.tokens) + (record.response.completion_tokens or 0)
+            for group in complete
+            for record in group
+        ),
         by=vectors.embedder if vectors is not None else WORDS,
     )
-
-
-def _tokens(record: Record) -> int:
-    response = record.response
-    return (response.prompt_tokens or record.prompt.tokens) + (response.completion_tokens or 0)

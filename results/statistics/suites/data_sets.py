@@ -93,13 +93,10 @@ def mrcr_groups(needles: object, tokens: int | None) -> tuple[str, ...]:
     if tokens is None:
         return (name,)
     number = card_bin(tokens)
-    return name, f"{name} {'in no bin' if number is None else bin_name(number)}"
-
-
-def bin_name(number: int) -> str:
-    """`4,096-8,192`, `8,193-16,384`: tokens of the card's bin."""
+    if number is None:
+        return name, f"{name} in no bin"
     low, high = BINS[number]
-    return f"{low + bool(number):,}-{high:,}"
+    return name, f"{name} {low + bool(number):,}-{high:,}"
 
 
 def longbench_groups(row: Mapping[str, Any], *, cut: bool | None = None) -> tuple[str, ...]:
