@@ -12,7 +12,6 @@ from needlework.results.statistics.intervals import ERROR
 from needlework.results.statistics.length_scores import (
     LengthScore,
     ReferenceScore,
-    base_score,
     length_scores,
     margin_ends,
 )
@@ -274,19 +273,17 @@ class Trend:
     half_life: int | None  # tokens: the first length below half of the base (the italics of NoLiMa's table 3)
 
 
-def trend(scores: Sequence[LengthScore], base: float | None = None) -> Trend:
-    """Return the trend of `scores`, which ascend by length. Lengths without a score are left out.
+def trend(scores: Sequence[LengthScore], base: float | None) -> Trend:
+    """Return the trend of `scores`, which ascend by length; those without a score are left out.
 
-    `base`: what the drop and the half-life are a share of, 0..1; without one as of `base_score`.
+    `base`: what the drop and the half-life are a share of, 0..1; `None` where nothing was scored.
     """
     scored = [(each.length, each.score) for each in scores if each.score is not None]
-    base = base_score(scores) if base is None else base
-    if base is None or not scored:
-        return Trend(None, None, None, None)
-    area = drop = None
+    area = drop = half_life = None
     if len(scored) > 1:
         octaves = np.log2([length for length, _ in scored])
         area = float(np.trapezoid([score for _, score in scored], octaves) / (octaves[-1] - octaves[0]))
-        drop = 1 - scored[-1][1] / base if base > 0 else None
-    half_life = next((length for length, score in scored if score < base / 2 - _ROUNDING), None)
+        drop = 1 - scored[-1][1] / base if base else None
+    if base is not None:
+        half_life = next((length for length, score in scored if score < base / 2 - _ROUNDING), None)
     return Trend(base, area, drop, half_life)

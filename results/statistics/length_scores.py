@@ -80,13 +80,6 @@ def base_lengths(scores: Sequence[LengthScore]) -> tuple[int, ...]:
     return short if 0 < len(short) < len(tested) else tested[:1]
 
 
-def base_score(scores: Sequence[LengthScore]) -> float | None:
-    """Return the mean of the scores at the base lengths, each length weighing the same; `None` without scores."""
-    base = base_lengths(scores)
-    values = [each.score for each in scores if each.length in base and each.score is not None]
-    return fmean(values) if values else None
-
-
 RELATIVE_TO = "--relative-to"
 
 

@@ -313,7 +313,7 @@ def test_a_base_of_undecided_answers_makes_no_bar() -> None:
     ],
 )
 def test_trend_by_hand(scores: list[tuple[int, float | None]], expected: Trend) -> None:
-    found = trend(exact_scores(scores))
+    found = trend(exact_scores(scores), scores[0][1])
 
     for name in ("base", "area", "drop", "half_life"):
         assert getattr(found, name) == (None if (value := getattr(expected, name)) is None else pytest.approx(value)), (
