@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from needlework.core.record import SCORED, UNDECIDED, Record, RepeatedAnswer
+from needlework.core.record import SCORED, UNDECIDED, Record
 from needlework.results.records.samples import grouped
 from needlework.results.style import fit, one_line
 
@@ -203,14 +204,6 @@ class Flips:
     scores: int = 0
     unanswered: int = 0  # errors, which say nothing about stability and are not among `asked`
 
-    def __add__(self, other: Flips) -> Flips:
-        return Flips(
-            self.asked + other.asked,
-            self.texts + other.texts,
-            self.scores + other.scores,
-            self.unanswered + other.unanswered,
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Stability:
@@ -224,25 +217,23 @@ class Stability:
 
 def stability_of(records: Iterable[Record]) -> Stability | None:
     """Sum up the probe; `None` when no cell was asked again."""
-    cells, by_how, flipped = 0, dict[str, Flips](), list[str]()
-    for record in records:
-        flips = [(again.how, _flips(record, again)) for again in record.details.stability]
-        for how, each in flips:
-            by_how[how] = by_how.get(how, Flips()) + each
-        cells += bool(flips)
-        if any(each.texts for _, each in flips):
-            flipped.append(record.id)
-    return Stability(cells, sum(by_how.values(), Flips()), by_how, tuple(flipped)) if cells else None
-
-
-def _flips(record: Record, again: RepeatedAnswer) -> Flips:
-    if again.outcome == "error":
-        return Flips(unanswered=1)
-    return Flips(
-        1,
-        texts=int(again.text != record.response.text),
-        scores=int((again.outcome, again.score) != (record.outcome, record.score)),
-    )
+    by_how: dict[str, Counter[str]] = {}
+    probed = [record for record in records if record.details.stability]
+    flipped = dict[str, None]()
+    for record, again in [(each, again) for each in probed for again in each.details.stability]:
+        counts = by_how.setdefault(again.how, Counter())
+        if again.outcome == "error":
+            counts["unanswered"] += 1
+            continue
+        text_differs = again.text != record.response.text
+        score_differs = (again.outcome, again.score) != (record.outcome, record.score)
+        counts.update(asked=1, texts=int(text_differs), scores=int(score_differs))
+        if text_differs:
+            flipped[record.id] = None
+    if not probed:
+        return None
+    flips = {how: Flips(**counts) for how, counts in by_how.items()}
+    return Stability(len(probed), Flips(**sum(by_how.values(), Counter())), flips, tuple(flipped))
 
 
 def stability_line(stability: Stability) -> str:
