@@ -21,10 +21,12 @@ from needlework.cluster.plan import benchmark_words
 from needlework.core.errors import InputError, OneLineParser, printable, refuse
 from needlework.models.engines.keeper import die_with_parent
 from needlework.models.engines.serve import last_lines
-from needlework.results.compare.command import RunsComparison, compare_named, write_comparison
+from needlework.results.compare.command import compare_named, write_comparison
 from needlework.results.files.read_run import Run, read_run
 from needlework.results.merge.status import clock
 from needlework.results.records.manifest import settings_of
+from needlework.results.report.comparison import comparison_lines
+from needlework.results.statistics.comparison.comparison import ComparedRun
 from needlework.results.style import relative
 
 INTERRUPTED, MISSING = 2, 3
@@ -105,11 +107,11 @@ def _run_all(matrix: Matrix, chosen: Sequence[Configuration], *, fail_if_worse: 
             line.message(f"{label}: interrupted; the same command goes on from here")
             return INTERRUPTED
         line.message(f"{label}: {_describe_end(matrix, configuration, run)}")
-    comparison = _compare(matrix, ended)
-    print("", *comparison.lines, "", sep="\n")
-    for path in _write(matrix, comparison, ended):
+    rows = _compare(matrix, ended)
+    print("", *comparison_lines(rows), "", sep="\n")
+    for path in _write(matrix, rows, ended):
         print(relative(path))
-    return exit_code(comparison, ended, fail_if_worse=fail_if_worse)
+    return exit_code(rows, ended, fail_if_worse=fail_if_worse)
 
 
 def _describe_end(matrix: Matrix, configuration: Configuration, run: EndedRun) -> str:
@@ -120,7 +122,7 @@ def _describe_end(matrix: Matrix, configuration: Configuration, run: EndedRun) -
     return f"done in {duration}{gates.get(run.code, '')}"
 
 
-def _compare(matrix: Matrix, ended: Mapping[str, EndedRun]) -> RunsComparison:
+def _compare(matrix: Matrix, ended: Mapping[str, EndedRun]) -> tuple[ComparedRun, ...]:
     """Compare the runs from the files that they have written."""
     runs: dict[str, Run | None] = {}
     for configuration in matrix.configurations:
@@ -142,7 +144,7 @@ def _without_earlier_lengths(run: Run) -> Run:
     return replace(run, records=records, planned=run.planned - len(run.records) + len(records)) if records else run
 
 
-def _write(matrix: Matrix, comparison: RunsComparison, ended: Mapping[str, EndedRun]) -> list[Path]:
+def _write(matrix: Matrix, rows: Sequence[ComparedRun], ended: Mapping[str, EndedRun]) -> list[Path]:
     """Write the comparison's files into the matrix's folder; return their paths."""
     links: dict[str, str] = {}
     facts: dict[str, dict[str, object]] = {}
@@ -152,15 +154,15 @@ def _write(matrix: Matrix, comparison: RunsComparison, ended: Mapping[str, Ended
             links[label] = f"../{folder}/report.html"
         outcome = {"exit_code": run.code, "seconds": round(run.seconds, 1)} if run else {}
         facts[label] = {"run": folder, "exit_code": None, "seconds": None, **outcome}
-    return write_comparison(comparison, matrix.folder / "comparison", title=matrix.name, links=links, facts=facts)
+    return write_comparison(rows, matrix.folder / "comparison", title=matrix.name, links=links, facts=facts)
 
 
-def exit_code(comparison: RunsComparison, ended: Mapping[str, EndedRun], *, fail_if_worse: bool) -> int:
+def exit_code(rows: Sequence[ComparedRun], ended: Mapping[str, EndedRun], *, fail_if_worse: bool) -> int:
     """1 if a gate failed, or a configuration is shown worse and that was asked; 11, 10 as its gates are; 3 if a
     configuration has not run to its end; else 0.
     """
     codes = {run.code if run.code in (0, 1, 10, 11) else MISSING for run in ended.values()}
-    if fail_if_worse and comparison.is_one_worse:
+    if fail_if_worse and any(row.is_worse for row in rows):
         codes.add(1)
     return next((code for code in _EXIT_CODES if code in codes), 0)
 

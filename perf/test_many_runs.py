@@ -7,7 +7,7 @@ import time
 import pytest
 from msgspec import structs
 
-from needlework.results.compare.collect import candidates_of, collect
+from needlework.results.compare.collect import collect_models
 from needlework.results.files.json_files import write_json
 from needlework.results.statistics.leaderboard.boards import boards_of
 from needlework.results.statistics.run_report import run_report
@@ -31,7 +31,7 @@ def folder(tmp_path_factory):
 
 def test_board_of_many_runs(benchmark, folder, perf_row):
     def boards():
-        return boards_of(candidates_of(collect([folder]).runs, folder, newest=False)[0])
+        return boards_of(collect_models([folder], folder, every_run=True)[0])
 
     (board,) = benchmark.pedantic(boards, rounds=1)
     assert len(board.rows) == RUNS

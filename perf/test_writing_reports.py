@@ -12,7 +12,7 @@ from needlework.core.grid import Cell
 from needlework.core.record import record_of
 from needlework.results.html.comparison import comparison_html
 from needlework.results.run.finish import write_files
-from needlework.results.statistics.comparison.many_runs import compare_runs
+from needlework.results.statistics.comparison.comparison import compare_runs
 from needlework.results.statistics.run_report import run_report
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time, min_rounds=1, max_time=1)

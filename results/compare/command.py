@@ -5,22 +5,29 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, get_args
 
 from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.files import write_whole
 from needlework.core.grid import slug
+from needlework.results.compare.collect import Order, collect_runs, models_of
 from needlework.results.files.json_files import COMPARISON, SCHEMA, comparison_object, escaped
-from needlework.results.files.read_run import Run, read_run
-from needlework.results.html.comparison import comparison_html, comparison_sentence
+from needlework.results.files.read_run import Run
+from needlework.results.html.comparison import comparison_html
 from needlework.results.pictures.files import BOTH, Format, parse_formats, write_charts
-from needlework.results.records.samples import began, common_window, step_of, windows_of
+from needlework.results.records.samples import common_window, windows_of
 from needlework.results.report.charts import difference_heatmap, score_lines
-from needlework.results.statistics.comparison.comparison import Comparison
-from needlework.results.statistics.comparison.many_runs import Base, ComparedRun, compare_runs
+from needlework.results.report.comparison import (
+    PARTS_SHOWN,
+    comparison_lines,
+    comparison_sentence,
+    task_name,
+    task_sentence,
+)
+from needlework.results.statistics.comparison.comparison import Base, ComparedRun, compare_runs
 from needlework.results.statistics.comparison.provenance import (
     check_dtypes,
     differing_facts,
@@ -29,17 +36,6 @@ from needlework.results.statistics.comparison.provenance import (
 )
 from needlework.results.statistics.run_report import interrupted
 from needlework.results.style import one_line
-from needlework.results.tables.comparison import (
-    PARTS_SHOWN,
-    comparison_lines,
-    differing_lines,
-    pair_lines,
-    task_name,
-    task_sentence,
-)
-
-Order = Literal["given", "name", "date", "step"]
-ORDERS: tuple[Order, ...] = ("given", "name", "date", "step")
 
 
 def main(argv: Sequence[str]) -> int:
@@ -50,60 +46,57 @@ def main(argv: Sequence[str]) -> int:
 
 def _compare(options: argparse.Namespace) -> int:
     """Print and write the comparison."""
-    runs = arranged((options.first, options.second, *options.more), options.order, options.labels)
-    comparison = compare_named(runs, base=options.base)
-    _check(comparison, prompts=not options.allow_different_prompts, dtypes=not options.allow_different_dtypes)
-    print(*comparison.lines, "", sep="\n")
+    runs = collect_runs((options.first, options.second, *options.more), options.order, options.labels)
+    rows = compare_named(runs, base=options.base)
+    _check(rows, prompts=not options.allow_different_prompts, dtypes=not options.allow_different_dtypes)
+    print(*comparison_lines(rows), "", sep="\n")
     title = options.title or ", ".join(runs)
     first, *_, last = runs
     folder = options.out or runs[last].folder / f"compared-with-{slug(first)}"
-    paths = write_comparison(comparison, folder, title=title)
-    paths += _write_heatmaps(comparison, folder, options.title, options.format)
+    paths = write_comparison(rows, folder, title=title)
+    paths += _write_heatmaps(rows, folder, options.title, options.format)
     if options.json is not None:
-        write_whole(options.json, comparison_text(comparison, title).encode())
+        write_whole(options.json, _json_text(rows, title).encode())
         paths.append(options.json)
     print(*paths, sep="\n")
-    return int(options.fail_if == "worse" and comparison.is_one_worse)
+    return int(options.fail_if == "worse" and any(row.is_worse for row in rows))
 
 
-def _check(comparison: RunsComparison, *, prompts: bool, dtypes: bool) -> None:
+def _check(rows: Sequence[ComparedRun], *, prompts: bool, dtypes: bool) -> None:
     """Refuse what cannot be compared, or would mislead. Raises `InputError`."""
-    if not any(row.pair for row in comparison.rows):
-        _, row, *_ = comparison.rows
-        raise InputError("runs", f"{row.base} and {row.name}", row.why)
-    for row in comparison.rows:
+    manifests = {row.name: row.manifest for row in rows}
+    if not any(row.pair for row in rows):
+        raise InputError("runs", f"{rows[1].base} and {rows[1].name}", rows[1].why)
+    for row in rows:
         if row.pair is None:
             continue
         names = f"{row.base} and {row.name}"
-        if prompts and row.pair.prompts_differ:
-            raise InputError("runs", names, _refusal(row.pair, comparison.parts[row.name]))
+        if prompts and (reworded := len(row.pair.reworded)):
+            parts = "; ".join(one_line(part) for part in row.parts[:PARTS_SHOWN]) or "in nothing that is recorded"
+            more = f"; and {len(row.parts) - PARTS_SHOWN} more" if len(row.parts) > PARTS_SHOWN else ""
+            trials = row.pair.whole.n + sum(row.pair.unscored)
+            why = f"the prompts of {reworded} of {trials} trials differ ({parts}{more})"
+            raise InputError("runs", names, f"{why}; --allow-different-prompts compares them all the same")
         if dtypes:
-            check_dtypes("runs", names, comparison.manifest(row.base), comparison.manifest(row.name))
-
-
-def _refusal(pair: Comparison, parts: Sequence[str]) -> str:
-    shown = "; ".join(one_line(part) for part in parts[:PARTS_SHOWN]) or "in nothing that manifests or records name"
-    more = f"; and {len(parts) - PARTS_SHOWN} more" if len(parts) > PARTS_SHOWN else ""
-    return (
-        f"the prompts of {pair.prompts_differ} of {pair.pairs + sum(pair.unscored)} trials differ ({shown}{more});"
-        " --allow-different-prompts compares them all the same"
-    )
+            check_dtypes("runs", names, manifests[row.base], row.manifest)
 
 
 def _write_heatmaps(
-    comparison: RunsComparison, folder: Path, title: str | None, formats: Sequence[Format]
+    rows: Sequence[ComparedRun], folder: Path, title: str | None, formats: Sequence[Format]
 ) -> list[Path]:
-    """Write a heatmap of B - A for each task of each pair; the title alone where there is one picture."""
-    pairs = [(row, row.pair) for row in comparison.rows if row.pair]
-    charts = []
-    for row, pair in pairs:
-        labels = f"A: {comparison.label(row.base)} · B: {comparison.label(row.name)}"
-        heading = title or f"{row.name} - {row.base}"
-        alone = title is not None and len(pairs) == len(pair.tasks) == 1
-        name = [row.name] if len(pairs) > 1 else []
-        for task in pair.tasks:
-            subject = heading if alone else f"{heading} · {task_name(task.family)}"
-            charts.append(difference_heatmap(task, name, subject, f"{labels} · {task_sentence(task)}"))
+    """Write a heatmap of B - A for each task of each pair."""
+    labels = {row.name: row.label for row in rows}
+    pairs = [(row, row.pair) for row in rows if row.pair]
+    charts = [
+        difference_heatmap(
+            task,
+            [row.name] if len(pairs) > 1 else [],
+            f"{title or f'{row.name} - {row.base}'} · {task_name(task.family)}",
+            f"A: {labels[row.base]} · B: {row.label} · {task_sentence(task)}",
+        )
+        for row, pair in pairs
+        for task in pair.tasks
+    ]
     return write_charts(charts, folder, formats)
 
 
@@ -117,17 +110,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("first", type=Path, metavar="A", help="run folder or results.json: the reference")
     parser.add_argument("second", type=Path, metavar="B", help="run folder or results.json: what is compared with it")
     parser.add_argument("more", type=Path, nargs="*", metavar="C", help="further runs, each compared with A")
-    parser.add_argument(
-        "--base", choices=("first", "previous"), default="first", help="what each is compared with [first]"
-    )
+    parser.add_argument("--base", choices=get_args(Base), default="first", help="what each is compared with [first]")
     parser.add_argument(
         "--order",
-        choices=ORDERS,
+        choices=get_args(Order),
         default="given",
         help="of the runs: as given, by name, by the date they began, by the step in their names [given]",
     )
     parser.add_argument(
-        "--labels", type=parse_labels, metavar="A,B,...", help="names to show, one for each run as given [folders]"
+        "--labels", type=_labels, metavar="A,B,...", help="names to show, one for each run as given [folders]"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write comparison.json to this file too")
     parser.add_argument(
@@ -147,78 +138,42 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-@dataclass(frozen=True)
-class RunsComparison:
-    """Runs by the names they are shown by, `None` where one has not run, and a row of the comparison for each."""
-
-    runs: Mapping[str, Run | None]
-    rows: tuple[ComparedRun, ...]
-
-    @property
-    def is_one_worse(self) -> bool:
-        """Whether any run, or a task of it, is shown worse than its base."""
-        return any(row.is_worse for row in self.rows)
-
-    @property
-    def windows(self) -> dict[str, int | None]:
-        """The window of each run in tokens, where it is known."""
-        return {
-            name: common_window(windows_of(run.manifest), run.records) if run and run.records else None
-            for name, run in self.runs.items()
-        }
-
-    @property
-    def parts(self) -> dict[str, list[str]]:
-        """What differs of each compared run from its base."""
-        parts = {}
-        for row in self.rows:
-            if row.pair is not None:
-                parts[row.name] = differing_parts(self.manifest(row.base), self.manifest(row.name))
-                parts[row.name] += differing_facts(*row.pair.reworded) if row.pair.reworded else []
-        return parts
-
-    @property
-    def same_weights(self) -> list[str]:
-        """Which runs have the same weights under different names, and the other way round."""
-        return weights_lines({name: run.manifest for name, run in self.runs.items() if run is not None})
-
-    @property
-    def lines(self) -> list[str]:
-        """What a terminal has of it: all runs in one table, and the details of a pair that is the only one."""
-        lines, parts = comparison_lines(self.rows, self.windows), self.parts
-        for row in self.rows:
-            if row.pair is not None and len(parts) == 1:
-                lines += ["", f"A: {self.label(row.base)}", f"B: {self.label(row.name)}", *pair_lines(row.pair)]
-                lines += differing_lines(parts[row.name] or ["nothing"], "the runs", "in report.html")
-        return [*lines, *self.same_weights]
-
-    def manifest(self, name: str) -> Mapping[str, Any] | None:
-        """The manifest of a run; `None` where it has none."""
-        run = self.runs[name]
-        return (run.manifest or None) if run else None
-
-    def label(self, name: str) -> str:
-        """`run (model)`, and whether it came to its end."""
-        run = self.runs[name]
-        if run is None:
-            return one_line(name)
-        early = interrupted(len(run.records), run.planned)
-        return one_line(f"{name} ({', '.join(models_of(run))}){f', {early}' if early else ''}")
+def _labels(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(","))
 
 
 def compare_named(
     runs: Mapping[str, Run | None], why: Mapping[str, str] | None = None, base: Base = "first"
-) -> RunsComparison:
-    """Compare runs with the first of them, or with the one before. `why`: of some that have not run, the reason."""
-    rows = compare_runs({name: run.records if run else () for name, run in runs.items()}, base)
-    reasons = why or {}
-    return RunsComparison(
-        runs, tuple(row if row.scores.trials else replace(row, why=reasons.get(row.name) or row.why) for row in rows)
-    )
+) -> tuple[ComparedRun, ...]:
+    """Compare runs, `None` where one has not run, with the first of them, or with the one before.
+
+    `why`: of some that have not run, the reason.
+    """
+    rows = []
+    for row in compare_runs({name: run.records if run else () for name, run in runs.items()}, base):
+        run, parts = runs[row.name], list[str]()
+        if run is None or not run.records:
+            rows.append(replace(row, why=(why or {}).get(row.name) or row.why, label=one_line(row.name)))
+            continue
+        if row.pair and (base_run := runs[row.base]):
+            parts = differing_parts(base_run.manifest, run.manifest)
+            parts += differing_facts(*row.pair.reworded[0]) if row.pair.reworded else []
+        early = interrupted(len(run.records), run.planned)
+        rows.append(
+            replace(
+                row,
+                models=tuple(models_of(run)),
+                label=one_line(f"{row.name} ({', '.join(models_of(run))}){f', {early}' if early else ''}"),
+                window=common_window(windows_of(run.manifest), run.records),
+                parts=tuple(parts),
+                manifest=run.manifest,
+            )
+        )
+    return tuple(rows)
 
 
 def write_comparison(
-    comparison: RunsComparison,
+    rows: Sequence[ComparedRun],
     folder: Path,
     *,
     title: str,
@@ -228,100 +183,30 @@ def write_comparison(
     """Write report.html, scores.png and .svg, and comparison.json; return their paths. `links`: to each run's report;
     `facts`: what else comparison.json says of each.
     """
-    sentence = comparison_sentence(comparison.rows).rstrip(".")
-    charts = score_lines(comparison.rows, "scores", sentence or title, title if sentence else "")
+    sentence = comparison_sentence(rows).rstrip(".")
+    charts = score_lines(rows, "scores", sentence or title, title if sentence else "")
     pictures = write_charts(charts, folder)
-    page = comparison_html(
-        comparison.rows,
-        title=title,
-        labels={name: comparison.label(name) for name in comparison.runs},
-        windows=comparison.windows,
-        parts=comparison.parts,
-        links=links,
-        picture=next((path.read_bytes() for path in pictures if path.suffix == ".png"), None),
-        notes=comparison.same_weights,
-    )
-    write_whole(folder / COMPARISON, comparison_text(comparison, title, facts).encode())
-    write_whole(folder / "report.html", page.encode())
+    write_whole(folder / COMPARISON, _json_text(rows, title, facts).encode())
+    write_whole(folder / "report.html", comparison_html(rows, title=title, links=links).encode())
     return [folder / "report.html", *pictures, folder / COMPARISON]
 
 
-def comparison_text(
-    comparison: RunsComparison, title: str, facts: Mapping[str, Mapping[str, Any]] | None = None
-) -> str:
-    """The text of comparison.json; `facts` as of `write_comparison`."""
-    windows, more = comparison.windows, facts or {}
+def _json_text(rows: Sequence[ComparedRun], title: str, facts: Mapping[str, Mapping[str, Any]] | None = None) -> str:
     known = {
-        name: {**_facts(run), "window": windows[name], **more.get(name, {})} for name, run in comparison.runs.items()
+        row.name: {
+            "model": list(row.models),
+            "started": row.manifest.get("started"),
+            "commit": row.manifest.get("commit"),
+            "window": row.window,
+            **(facts or {}).get(row.name, {}),
+        }
+        for row in rows
     }
     content = {
         "schema": SCHEMA,
         "name": title,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
-        "same_weights": comparison.same_weights,
-        "configurations": comparison_object(comparison.rows, known),
+        "same_weights": weights_lines({row.name: row.manifest for row in rows}),
+        "configurations": comparison_object(rows, known),
     }
     return escaped(json.dumps(content, ensure_ascii=False, indent=1)) + "\n"
-
-
-def _facts(run: Run | None) -> dict[str, Any]:
-    manifest = run.manifest if run else {}
-    return {
-        "model": models_of(run) if run else [],
-        "started": manifest.get("started"),
-        "commit": manifest.get("commit"),
-    }
-
-
-def arranged(paths: Sequence[Path], order: Order = "given", labels: Sequence[str] | None = None) -> dict[str, Run]:
-    """Read runs, and return them by name: the label given, else the folder's name, else the path. Raises `InputError`.
-
-    `labels`: one for each path, in the order of the paths.
-    """
-    runs = [_read(path) for path in paths]
-    names = list(labels) if labels else [run.name for run in runs]
-    if not labels and len(set(names)) < len(names):
-        names = [str(path) for path in paths]
-    if len(names) != len(runs):
-        raise InputError("--labels", ",".join(names), f"give one for each of the {len(runs)} runs")
-    if not labels and len(names) == 2 and names[0] == names[1]:
-        names[1] += " (again)"  # a run against itself differs in nothing: a check of the command
-    if len(set(names)) < len(names):
-        option, what = ("--labels", "one label") if labels else ("runs", "one of them")
-        raise InputError(option, ", ".join(names), f"{what} is given twice")
-    ranked = sorted(zip(names, runs, strict=True), key=lambda pair: _rank(order, *pair))
-    return dict(ranked)
-
-
-def parse_labels(text: str) -> tuple[str, ...]:
-    """`base,KV q8_0`: the labels, without space around them."""
-    return tuple(part.strip() for part in text.split(","))
-
-
-def models_of(run: Run) -> list[str]:
-    """The models that a run asked, sorted."""
-    return sorted({record.model for record in run.records})
-
-
-def _read(path: Path) -> Run:
-    run = read_run(path)
-    if not run.records:
-        raise InputError("run", path, "holds no trials; there is nothing to compare")
-    return run
-
-
-def _rank(order: Order, name: str, run: Run) -> tuple[float, str]:
-    """Sort key of a run; runs of equal keys stay as they were given."""
-    if order == "given":
-        return 0.0, ""
-    if order == "name":
-        return 0.0, name
-    if order == "date":
-        when = began(run.manifest)
-        if when is None:
-            raise InputError("--order", order, f"{name} has no manifest.json that says when it began; use step or name")
-        return when.timestamp(), ""
-    step = step_of([name, *models_of(run)])
-    if step is None:
-        raise InputError("--order", order, f"no number in {name!r} or in its model's name; use date or name")
-    return step, ""

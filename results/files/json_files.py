@@ -17,8 +17,7 @@ from needlework.core.grid import depth_label
 from needlework.core.record import SCHEMA as RECORD_SCHEMA
 from needlework.core.record import UNSCORED, Record, encode_record, record_of
 from needlework.results.records.run_folder import read_run_json
-from needlework.results.statistics.comparison.comparison import JudgedDifference, Losses
-from needlework.results.statistics.comparison.many_runs import ComparedRun
+from needlework.results.statistics.comparison.comparison import ComparedRun, GroupDifference, Losses
 from needlework.results.statistics.documents import retrieval_object
 from needlework.results.statistics.effective_length import EffectiveLength
 from needlework.results.statistics.intervals import METHOD
@@ -301,14 +300,14 @@ def comparison_object(
             "verdict": run.verdict,
             "worse_from": run.worse_from,
             "not_compared": run.why or None,
-            "different_prompts": run.pair.prompts_differ if run.pair else 0,
+            "different_prompts": len(run.pair.reworded) if run.pair else 0,
             "losses": [_losses(loss, run.base, run.name) for loss in (run.pair.whole.losses if run.pair else ())],
             "lengths": [
                 {"length": length, **_scores(scores), "difference": _difference(_at(run, length))}
                 for length, scores in run.lengths.items()
             ],
             "tasks": [
-                {"model": model or None, "task": task, "needle": needle, "difference": _difference(row)}
+                {"model": model or None, "task": task, "needle": needle, "difference": _difference(row.whole)}
                 for row in (run.pair.tasks if run.pair else ())
                 for model, task, needle in [row.family]
             ],
@@ -317,7 +316,7 @@ def comparison_object(
     ]
 
 
-def _at(run: ComparedRun, length: int) -> JudgedDifference | None:
+def _at(run: ComparedRun, length: int) -> GroupDifference | None:
     return run.pair.lengths.get(length) if run.pair else None
 
 
@@ -326,7 +325,7 @@ def _scores(scores: Tally) -> dict[str, Any]:
     return {"trials": scores.trials, "scored": scores.n, **share}
 
 
-def _difference(test: JudgedDifference | None) -> dict[str, Any] | None:
+def _difference(test: GroupDifference | None) -> dict[str, Any] | None:
     if test is None:
         return None
     return {

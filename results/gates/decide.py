@@ -11,6 +11,7 @@ from types import MappingProxyType
 from needlework.core.record import NOTHING_SAID, SCORED, UNDECIDED, UNSCORED, OutcomeName, Record
 from needlework.results.gates.gate import COMPARE, Baseline, Gate, State, Verdict, groups_of
 from needlework.results.records.samples import common_window, windows_of
+from needlework.results.report.comparison import loss_words, lost_words
 from needlework.results.statistics.comparison.comparison import losses_of
 from needlework.results.statistics.intervals import FEW, NEEDED, Ends, detectable_drop
 from needlework.results.statistics.paired import (
@@ -30,7 +31,6 @@ from needlework.results.statistics.paired import (
 from needlework.results.statistics.panels import trial_of
 from needlework.results.statistics.tasks import GateRow
 from needlework.results.style import duration, one_line
-from needlework.results.tables.comparison import loss_words, lost_words
 
 # A gate judges the model, and a run is a sample of it. So it passes when the whole interval of its mean is within the
 # limit, fails when the whole interval is beyond it, and is inconclusive while the limit lies inside. `lower_bound`

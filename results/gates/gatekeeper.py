@@ -22,9 +22,9 @@ from needlework.results.gates.decide import gate_groups, judge_gate, judge_group
 from needlework.results.gates.gate import BASELINE, GATE, Gate, Verdict, load_baseline
 from needlework.results.records.manifest import start_of
 from needlework.results.records.samples import grouped, windows_of
+from needlework.results.report.comparison import differing_lines
 from needlework.results.statistics.comparison.provenance import check_dtypes, differing_parts
 from needlework.results.statistics.intervals import BASE, detectable_drop, samples_needed, samples_to_show
-from needlework.results.tables.comparison import differing_lines
 
 
 def check_gates(settings: Settings, gates: Sequence[Gate]) -> None:

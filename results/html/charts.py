@@ -169,6 +169,6 @@ def table_view(table: Table, links: Sequence[str] = (), panels: Sequence[int] = 
         "rows": [[on_one_line(text) for text in row] for row in table.rows],
         "names": table.names,
         "bars": [bar and [percent_number(end) for end in bar] for bar in table.bars],
-        "links": links,
+        "links": links or table.links,
         "panels": panels,
     }

@@ -56,32 +56,66 @@ function sideView(trial, name) {
 // Facts of A and B as a table; rows that differ are marked.
 function factTable(sides) {
   const names = [...new Set(sides.flatMap((facts) => (facts ? facts.map(([name]) => name) : [])))];
-  const found = sides.map((facts) => new Map(facts || []));
-  const told = (value) => (value === null || value === undefined || value === "" ? ["–"] : textParts(value));
+  const known = sides.map((facts) => new Map(facts || []));
+  const parts = (value) => (value === null || value === undefined || value === "" ? ["–"] : textParts(value));
   const rows = names
-    .map((name) => [name, ...found.map((facts) => facts.get(name))])
+    .map((name) => [name, ...known.map((facts) => facts.get(name))])
     .filter(([, ...each]) => each.some((value) => value !== null && value !== undefined && value !== ""))
     .map(([name, ...each]) => {
       const differs = JSON.stringify(each[0] ?? null) !== JSON.stringify(each[1] ?? null);
-      return node("tr", { className: differs ? "differs" : "" }, node("th", { scope: "row" }, name), ...each.map((value) => node("td", {}, ...told(value))));
+      return node("tr", { className: differs ? "differs" : "" }, node("th", { scope: "row" }, name), ...each.map((value) => node("td", {}, ...parts(value))));
     });
   const head = node("tr", {}, node("td", {}), ...SIDES.map((side) => node("th", { scope: "col" }, side)));
   return node("table", { className: "both" }, node("thead", {}, head), node("tbody", {}, ...rows));
 }
 
-// A click on a cell in the lists opens it, as a click on it in the heatmap does.
-function startChanges() {
-  for (const button of document.querySelectorAll("button.change")) {
-    button.addEventListener("click", () => {
-      const { panel, column, row } = button.dataset;
-      const table = document.querySelector(`table.heat[data-panel="${panel}"]`);
-      openPane(table.tBodies[0].rows[Number(row)].cells[Number(column) + 1], button);
+// A link to a cell opens it, as a click on it in the heatmap does.
+function startCells() {
+  for (const link of document.querySelectorAll('a[href^="#cell-"]')) {
+    link.dataset.place = link.hash.slice("#cell-".length);
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      openPlace(link);
     });
   }
 }
 
-// The page of a comparison starts.
+// Tables sort by a column: the best first at the first click. Cells begin with their number, `2k` is 2000.
+const TIMES = { k: 1e3, M: 1e6 };
+const SMALLEST_FIRST = /^(rank|when|configuration|model|run|prompt tokens|answer tokens|seconds)/;
+
+function valueOf(text) {
+  if (text.startsWith("none")) return 0;
+  const number = text.replaceAll(",", "").match(/^[<+]?(-?\d+(?:\.\d+)?)([kM]?)/);
+  return number ? Number(number[1]) * (TIMES[number[2]] || 1) : null;
+}
+
+function sortBy(table, at) {
+  const heads = [...table.tHead.rows[0].cells];
+  const first = SMALLEST_FIRST.test(heads[at].textContent) ? "ascending" : "descending";
+  const order = heads[at].getAttribute("aria-sort") !== first ? first : first === "ascending" ? "descending" : "ascending";
+  for (const head of heads) head.removeAttribute("aria-sort");
+  heads[at].setAttribute("aria-sort", order);
+  const sign = order === "ascending" ? 1 : -1;
+  const text = (row) => row.cells[at].textContent.trim();
+  table.tBodies[0].append(...[...table.tBodies[0].rows].sort((a, b) => {
+    const [x, y] = [valueOf(text(a)), valueOf(text(b))];
+    if (x === null && y === null) return sign * text(a).localeCompare(text(b));
+    return x === null || y === null ? (x === null) - (y === null) : sign * (x - y);
+  }));
+}
+
+function startSorting(table) {
+  [...table.tHead.rows[0].cells].forEach((head, at) => {
+    const button = node("button", { type: "button", className: "sort", ariaLabel: `Sort by ${head.textContent}` }, "↕");
+    button.addEventListener("click", () => sortBy(table, at));
+    head.append("\u00a0", button);
+  });
+}
+
+// The page starts.
 document.querySelectorAll("table.heat").forEach(startHeatmap);
-startChanges();
+document.querySelectorAll(".sortable table").forEach(startSorting);
+startCells();
 startPane();
 startLinks();

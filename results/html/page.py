@@ -13,6 +13,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from needlework.core.grid import slug
 from needlework.results.html.text import on_one_line, script_json, trusted
+from needlework.results.report.boards import MEANINGS as BOARDS
 from needlework.results.report.documents import MEANINGS as RETRIEVAL
 from needlework.results.report.tasks import MEANINGS as TASKS
 from needlework.results.style import COLORS, DIFFERENCES, ColorsName, color_of, dark, difference_color
@@ -153,7 +154,7 @@ WORDS: dict[str, str] = {
     "p": "How often chance alone gives a difference as large, if there is none",
     "p (Holm)": "The same, corrected for the number of rows",
     "needle": "What the question is about: a hidden fact",
-    **{name: f"{meaning[0].upper()}{meaning[1:]}" for name, meaning in {**RETRIEVAL, **TASKS}.items()},
+    **{name: f"{meaning[0].upper()}{meaning[1:]}" for name, meaning in {**RETRIEVAL, **TASKS, **BOARDS}.items()},
 }
 
 

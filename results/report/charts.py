@@ -26,7 +26,7 @@ from needlework.results.report.chart import (
 from needlework.results.report.panels import headline, scored_of
 from needlework.results.statistics.comparison.comparison import GroupDifference, TaskDifference
 from needlework.results.statistics.documents import FOCUSED, ArmAtPlace, DocumentScores
-from needlework.results.statistics.leaderboard.boards import BoardSeries, has_misses
+from needlework.results.statistics.leaderboard.boards import BoardSeries
 from needlework.results.statistics.panels import Panel, Rate, Share, Tally
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.suites.ruler import RulerTable
@@ -372,10 +372,9 @@ def _bar_name(model: str, added: str) -> str:
 def history_chart(series: BoardSeries, name: str, title: str, subtitle: str) -> LineChart:
     """Return the scores of run after run, and the changes that are shown."""
     scores, counted = [], []
-    for at, (point, label) in enumerate(zip(series.points, map(one_line, series.names), strict=True)):
-        entry = point.entry
+    for at, (entry, label) in enumerate(zip(series.entries, map(one_line, series.names), strict=True)):
         scores.append(tally_point(at, label, entry.overall))
-        if has_misses(entry):
+        if entry.has_misses:
             counted.append(ChartPoint(at, label, 100 * entry.counted, None, None, entry.overall.trials))
     lines = [ChartLine("score", tuple(scores))]
     lines += [ChartLine("misses counted", tuple(counted), is_joined=False)] if counted else []

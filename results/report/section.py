@@ -19,7 +19,8 @@ IntervalBar = tuple[float, float, float]
 class Table:
     """A table of texts; the first `names` columns are names, the others numbers.
 
-    For the page: `bars`, the interval of each row; `panels`, the model and task of the heatmap that a row links to.
+    For the page: `bars`, the interval of each row; `panels`, the model and task of the heatmap that a row links to;
+    `links`, the address that a row links to.
     """
 
     caption: str
@@ -28,6 +29,7 @@ class Table:
     names: int = 1
     bars: tuple[IntervalBar | None, ...] = ()
     panels: tuple[tuple[str, str] | None, ...] = ()
+    links: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

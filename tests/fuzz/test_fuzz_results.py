@@ -29,7 +29,6 @@ from needlework.results.run.finish import write_files
 from needlework.results.statistics.comparison.comparison import compare as paired
 from needlework.results.statistics.panels import summarise
 from needlework.results.statistics.run_report import run_report
-from needlework.results.tables.comparison import pair_lines
 from tests.fuzz.junk import ODD_WORDS, ROUNDS, SEED, bounded, check_line, complaint, damaged, swapped
 
 ROOT = Path(__file__).parent.parent.parent
@@ -69,8 +68,8 @@ def every_report(path: Path, whole: list[Any]) -> None:
     write_files(path.parent, run_report(records))
     csv_text([rescored(record, "match") for record in records])
     if records:
-        pair_lines(paired(whole, records))
-        pair_lines(paired(records, whole))
+        paired(whole, records)
+        paired(records, whole)
 
 
 def resume_from(path: Path) -> None:

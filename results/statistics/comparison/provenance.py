@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from needlework.core.errors import InputError
@@ -12,39 +13,40 @@ from needlework.results.style import one_line
 
 # Axes of the grid do not make a prompt differ: trials are joined on them.
 _AXES = frozenset({"lengths", "depths", "repeats"})
-_PARTS = ("corpora", "tokenizers", "prompts", "models", "versions")
+_TEXTS = ("corpora", "tokenizers", "prompts", "models")
 _OPTIONS = ("seed", "tokenizer", "cache_policy", "canary", "model_arg", "base_url", "server_id", "judge")
 _SHOWN = 40  # characters of a value
-_FIELDS = 6  # of one object
+_FIELDS = 8  # of one object
 
 
 def differing_parts(first: Mapping[str, Any] | None, second: Mapping[str, Any] | None) -> list[str]:
-    """Compare two manifests: suites field by field, options, corpora, tokenizers, prompts, models, package versions.
+    """Compare two manifests: suites, options, corpora, tokenizers, prompts, models, package versions.
 
     Each line reads `part: A / B`. A run without a manifest is named in the one line there is.
     """
-    if first is None or second is None:
-        sides = [side for side, content in (("A", first), ("B", second)) if content is None]
+    if not first or not second:
+        sides = [side for side, content in (("A", first), ("B", second)) if not content]
         return [f"{' and '.join(sides)} without a readable manifest.json, which would say which part differs"]
-    lines = list(_suites(_list(first.get("suites")), _list(second.get("suites"))))
+    lines = list(_differences("suite", _suites(first), _suites(second)))
     a, b = ({name: _object(content.get("options")).get(name) for name in _OPTIONS} for content in (first, second))
-    alike = a["server_id"] is not None and a["server_id"] == b["server_id"]
-    lines += [
-        _line(name, a[name], b[name]) for name in _OPTIONS if a[name] != b[name] and not (alike and name == "base_url")
-    ]
-    for part in _PARTS:
+    if a["server_id"] is not None and a["server_id"] == b["server_id"]:
+        b["base_url"] = a["base_url"]
+    lines += [_line(name, a[name], b[name]) for name in _OPTIONS if a[name] != b[name]]
+    for part in (*_TEXTS, "versions"):
         x, y = _named(first, part), _named(second, part)
-        if part == "tokenizers" and set(map(str, x.values())) == set(map(str, y.values())):
-            continue  # by what they hold; the name is the folder's
-        lines += _entries(part, x, y)
+        # Tokenizers are the same by what they hold; the name is the folder's.
+        if part != "tokenizers" or set(map(str, x.values())) != set(map(str, y.values())):
+            lines += _differences(part, x, y)
     return lines
 
 
 def changed_parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """What is said otherwise of the same texts, prompts and models, as `part name: before / after`. What only one side
-    knows is no change, and no more is another address."""
+    """Return what two sessions of a run know otherwise of the same texts and models, as `part name: before / after`.
+
+    What only one side knows is no change, and no more is another address.
+    """
     lines: list[str] = []
-    for part in ("corpora", "tokenizers", "prompts", "embedders", "models"):
+    for part in (*_TEXTS, "embedders"):
         a, b = _named(before, part), _named(after, part)
         for name in sorted(a.keys() & b.keys()):
             lines += _fields(f"{part} {name}", _known_in(b[name], a[name]), _known_in(a[name], b[name]))
@@ -59,38 +61,20 @@ def _known_in(other: object, entry: object) -> object:
     return {key: of for key, of in entry.items() if key != "server" and of is not None and known.get(key) is not None}
 
 
-def _named(manifest: Mapping[str, Any], part: str) -> Mapping[str, Any]:
-    """The named things of a manifest's part; the command of a server that the run started says what `server_id` says,
-    and where programs lie.
-    """
-    found = _object(manifest.get(part))
-    if part != "models":
-        return found
-    return {
-        name: {key: of for key, of in model.items() if key != "command"} if isinstance(model, Mapping) else model
-        for name, model in found.items()
-    }
-
-
-def differing_dtypes(first: Mapping[str, Any] | None, second: Mapping[str, Any] | None) -> list[str]:
-    """Return `MODEL: float32 / bfloat16` for each model that both manifests have, under one name or with the same
-    weights, but not with the same kind of numbers: that alone changes some answers."""
-    a, b = (_object(_object(manifest).get("models")) for manifest in (first, second))
-    lines = []
-    for name, model in a.items():
-        for other_name, other in b.items():
-            one, two = _object(model), _object(other)
-            weights = one.get("weights_sha256"), two.get("weights_sha256")
-            same = name == other_name or (weights[0] is not None and weights[0] == weights[1])
-            dtypes = one.get("dtype"), two.get("dtype")
-            if same and None not in dtypes and dtypes[0] != dtypes[1]:
-                lines.append(_line(name, *dtypes))
-    return lines
-
-
 def check_dtypes(option: str, value: object, first: Mapping[str, Any] | None, second: Mapping[str, Any] | None) -> None:
-    """Refuse to compare one model in two kinds of numbers, of two manifests. Raises `InputError`."""
-    dtypes = differing_dtypes(first, second)
+    """Refuse to compare one model, by its name or weights, in two kinds of numbers: that alone changes some answers.
+
+    `first`, `second`: manifests. Raises `InputError`.
+    """
+    a, b = (_object(_object(manifest).get("models")) for manifest in (first, second))
+    pairs = [(name, _object(x), name == other, _object(y)) for name, x in a.items() for other, y in b.items()]
+    dtypes = [
+        _line(name, x["dtype"], y["dtype"])
+        for name, x, same_name, y in pairs
+        if (same_name or (x.get("weights_sha256") or "") == y.get("weights_sha256"))
+        and None not in (x.get("dtype"), y.get("dtype"))
+        and x["dtype"] != y["dtype"]
+    ]
     if dtypes:
         remedy = f"one model in two kinds of numbers ({'; '.join(dtypes)}); --allow-different-dtypes compares them"
         raise InputError(option, value, remedy)
@@ -98,53 +82,52 @@ def check_dtypes(option: str, value: object, first: Mapping[str, Any] | None, se
 
 def differing_facts(first: Record, second: Record) -> list[str]:
     """Say what differs between the prompts of one trial, from its two records."""
-    prompts = [record.prompt for record in (first, second)]
-    facts = [
+    a, b = (
         {
             "question": record.question,
             "expected answer": record.expected,
-            "filler": prompt.filler_sha256 or None,
-            "needles": [needle.name for needle in prompt.needles],
-            "template": prompt.template or None,
-            "tokens": prompt.tokens or None,
+            "filler": record.prompt.filler_sha256 or None,
+            "needles": [needle.name for needle in record.prompt.needles],
+            "template": record.prompt.template or None,
+            "tokens": record.prompt.tokens or None,
         }
-        for record, prompt in zip((first, second), prompts, strict=True)
-    ]
-    return [_line(name, facts[0][name], facts[1][name]) for name in facts[0] if facts[0][name] != facts[1][name]]
+        for record in (first, second)
+    )
+    return [_line(name, a[name], b[name]) for name in a if a[name] != b[name]]
 
 
-def _suites(first: Sequence[Any], second: Sequence[Any]) -> Iterable[str]:
-    """Pair the suites of the same task, language and needle set; the fields that differ, and the suites left over."""
-    sides = [{_suite_name(suite): _object(suite) for suite in suites} for suites in (first, second)]
-    if not sides[0].keys() & sides[1].keys() and len(first) == len(second) == 1:
-        sides = [{"": _object(first[0])}, {"": _object(second[0])}]
-    for name in sorted(sides[0].keys() | sides[1].keys()):
-        a, b = sides[0].get(name), sides[1].get(name)
-        if a is None or b is None:
-            yield f"suite {name}: only in {'A' if b is None else 'B'}"
-            continue
-        for field in sorted((a.keys() | b.keys()) - _AXES):
-            if a.get(field) != b.get(field):
-                yield _line(f"suite {name} {field}".replace("  ", " "), a.get(field), b.get(field))
+def _suites(manifest: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    suites = manifest.get("suites")
+    named: dict[str, Mapping[str, Any]] = {}
+    for suite in map(_object, suites if isinstance(suites, (list, tuple)) else ()):
+        name = " ".join(str(suite.get(field, "")) for field in ("task", "needle_set", "language"))
+        named[" ".join(name.split())] = {field: value for field, value in suite.items() if field not in _AXES}
+    return named
 
 
-def _suite_name(suite: object) -> str:
-    fields = _object(suite)
-    return " ".join(str(fields.get(name, "")) for name in ("task", "needle_set", "language"))
+def _named(manifest: Mapping[str, Any], part: str) -> Mapping[str, Any]:
+    """The named things of a manifest's part; without the command of a server, which says what `server_id` says."""
+    things = _object(manifest.get(part))
+    if part != "models":
+        return things
+    return {
+        name: {key: of for key, of in model.items() if key != "command"} if isinstance(model, Mapping) else model
+        for name, model in things.items()
+    }
 
 
-def _entries(part: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterable[str]:
+def _differences(part: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterable[str]:
     """Compare objects of named things, and within a thing the fields that differ."""
     if not first.keys() & second.keys() and first and second:
         yield _line(part, ", ".join(sorted(first)), ", ".join(sorted(second)))
-        if part == "models" and len(first) == len(second) == 1:
-            a, b = (dict(_object(*side.values())) | {"spec": None} for side in (first, second))  # told already
+        if part in ("models", "suite") and len(first) == len(second) == 1:
+            a, b = (dict(_object(*side.values())) | {"spec": None} for side in (first, second))  # the line above
             yield from _fields(part, a, b)
         return
     for name in sorted(first.keys() | second.keys()):
         if name not in first or name not in second:
             yield f"{part} {name}: only in {'A' if name in first else 'B'}"
-        elif first[name] != second[name]:
+        else:
             yield from _fields(f"{part} {name}", first[name], second[name])
 
 
@@ -153,7 +136,7 @@ def _fields(name: str, first: object, second: object) -> Iterable[str]:
     a, b = _object(first), _object(second)
     fields = [field for field in sorted(a.keys() | b.keys()) if a.get(field) != b.get(field)]
     if fields:
-        yield f"{name}: " + ", ".join(_line(each, a.get(each), b.get(each), " ") for each in fields[:_FIELDS])
+        yield f"{name}: " + ", ".join(_line(field, a.get(field), b.get(field), " ") for field in fields[:_FIELDS])
     elif first != second:
         yield _line(name, first, second)
 
@@ -171,36 +154,25 @@ def _object(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _list(value: object) -> Sequence[Any]:
-    return value if isinstance(value, (list, tuple)) else ()
-
-
-def weights_of(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Return model -> hash of its weights, of those that a manifest has one for."""
-    hashes = facts_of_models(manifest, "weights_sha256")
-    return {name: sha256 for name, sha256 in hashes.items() if isinstance(sha256, str)}
-
-
 def weights_lines(manifests: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Say which runs have the same weights under different names, and different weights under one name.
 
     `manifests`: by the run's name. `step1000 and step2000 are the same weights (sha256 b179c9523d0e)`.
     """
-    by_hash: dict[str, dict[str, str]] = {}
-    by_name: dict[str, dict[str, str]] = {}
+    by_hash, by_name = defaultdict[str, dict[str, str]](dict), defaultdict[str, dict[str, str]](dict)
     for run, manifest in manifests.items():
-        for model, sha256 in weights_of(manifest).items():
-            by_hash.setdefault(sha256, {})[run] = model
-            by_name.setdefault(model, {})[run] = sha256
-    lines = [
-        f"{_listed(own)} are the same weights (sha256 {sha256[:12]})"
-        for sha256, own in by_hash.items()
-        if len(set(own.values())) > 1
+        for model, sha256 in facts_of_models(manifest, "weights_sha256").items():
+            if isinstance(sha256, str):
+                by_hash[sha256][run] = model
+                by_name[model][run] = sha256
+    return [
+        f"{_listed(runs)} are {what}"
+        for runs, what in (
+            *((runs, f"the same weights (sha256 {sha256[:12]})") for sha256, runs in by_hash.items()),
+            *((runs, f"different weights under one name, {one_line(model)}") for model, runs in by_name.items()),
+        )
+        if len(set(runs.values())) > 1
     ]
-    for model, own in by_name.items():
-        if len(set(own.values())) > 1:
-            lines.append(f"{_listed(own)} are different weights under one name, {one_line(model)}")
-    return lines
 
 
 def _listed(runs: Mapping[str, str]) -> str:

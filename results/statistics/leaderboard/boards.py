@@ -4,48 +4,45 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TypeVar
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from needlework.results.records.samples import grouped
 from needlework.results.statistics.intervals import Floats
 from needlework.results.statistics.leaderboard.entries import ALL, BoardEntry
-from needlework.results.statistics.paired import FEWEST_FOR_P, LEVEL, flip_tail, holm
+from needlework.results.statistics.paired import FEWEST_FOR_P, LEVEL, flip_tail, holm, samples_for_p
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ModelRun:
-    """One model of one run. `name`: on a board; `run`: of the run's folder; `link`: to its report; `entries`: by task,
-    that of all tasks first; `why`: why it is not ranked, empty where it is.
+    """One model of one run. `name`: on a board; `entries`: by task, that of all tasks first; `why`: why it is not
+    ranked, empty where it is; `link`: to its report; `when`: its date or step in a series.
     """
 
     name: str
     run: str
     model: str
-    link: str
     entries: Mapping[str, BoardEntry]
     why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class BoardRow:
-    """One line of a board."""
-
-    model_run: ModelRun
-    ranks: Ranks
-    entry: BoardEntry
+    folder: Path = Path()
+    manifest: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    link: str = ""
+    when: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Models that were asked the same cells of one task, the best score first. `trials`, `samples`: of each model;
-    `differences`: by name, which settings of a model differ from those of most.
+    """Models that were asked the same cells of one task, the best score first, each with the places it may have.
+
+    `trials`, `samples`: of each model; `differences`: by name, which settings of a model differ from those of most.
     """
 
     task: str
-    rows: tuple[BoardRow, ...]
+    rows: tuple[tuple[ModelRun, Ranks], ...]
     lengths: tuple[int, ...]
     trials: int
     samples: int
@@ -55,50 +52,43 @@ class Board:
     @property
     def has_misses(self) -> bool:
         """Whether a model has no score of some trial."""
-        return any(has_misses(row.entry) for row in self.rows)
-
-
-def has_misses(entry: BoardEntry) -> bool:
-    """Whether a trial has no score, and counts as a miss."""
-    return entry.overall.n < entry.overall.trials
+        return any(run.entries[self.task].has_misses for run, _ in self.rows)
 
 
 def boards_of(runs: Sequence[ModelRun]) -> tuple[Board, ...]:
-    """Return a board for each task and each way in which it was asked, those of most models first; before them the
-    board of all tasks, where several models were asked several of them alike.
+    """Return a board for each task and each set of cells, those of most models first.
+
+    Before them the board of all tasks, where several models were asked several of them alike.
     """
-    groups = groups_of([run for run in runs if not run.why], lambda run, task: run.entries[task].cells)
-    shown = [(task, group) for task, group in groups if task != ALL or len(group) > 1]
-    return tuple(_board(task, group) for task, group in shown)
+    groups = _groups([run for run in runs if not run.why], lambda run, task: run.entries[task].cells)
+    return tuple(_board(task, group) for task, group in groups if task != ALL or len(group) > 1)
 
 
-Key = Callable[[ModelRun, str], str]
-
-
-def groups_of(runs: Sequence[ModelRun], key: Key) -> list[tuple[str, list[ModelRun]]]:
+def _groups(runs: Sequence[ModelRun], key: Callable[[ModelRun, str], str]) -> list[tuple[str, list[ModelRun]]]:
     """The runs of each task that can be compared, all tasks first, of one task those of most runs."""
-    groups: dict[tuple[str, str], list[ModelRun]] = {}
-    for run in runs:
-        for task in run.entries:
-            groups.setdefault((task, key(run, task)), []).append(run)
+    groups = grouped(
+        ((task, run) for run in runs for task in run.entries), lambda pair: (pair[0], key(pair[1], pair[0]))
+    )
     parts = [
         (task, part)
         for (task, _), group in sorted(groups.items())
-        for part in comparable_groups(group, lambda run, task=task: run.entries[task])  # type: ignore[misc]
+        for part in comparable_groups([r for _, r in group], task)
     ]
     return sorted(parts, key=lambda part: (part[0] != ALL, part[0], -len(part[1])))
 
 
-T = TypeVar("T")
+def comparable_groups(runs: Sequence[ModelRun], task: str | None = None) -> list[list[ModelRun]]:
+    """Return runs that were asked the same cells of a task (`None`: of all) in groups of one scorer and questions.
 
-
-def comparable_groups(runs: Sequence[T], entry_of: Callable[[T], BoardEntry]) -> list[list[T]]:
-    """Return runs that were asked the same cells in groups with the same questions and scorers, as far as both are
-    known: trials that failed tell neither, and a run that fits several groups is in the largest one.
+    As far as both are known: trials that failed tell neither, and a run that fits several groups is in the largest.
     """
-    groups: list[list[T]] = []
-    for run in sorted(runs, key=lambda run: -len(entry_of(run).scorers)):
-        fitting = [group for group in groups if all(_fit(entry_of(run), entry_of(other)) for other in group)]
+
+    def entry(run: ModelRun) -> BoardEntry:
+        return run.entries[task] if task else next(iter(run.entries.values()))
+
+    groups: list[list[ModelRun]] = []
+    for run in sorted(runs, key=lambda run: -len(entry(run).scorers)):
+        fitting = [group for group in groups if all(_fit(entry(run), entry(other)) for other in group)]
         if fitting:
             max(fitting, key=len).append(run)
         else:
@@ -112,17 +102,18 @@ def _fit(one: BoardEntry, other: BoardEntry) -> bool:
 
 
 def _board(task: str, runs: Sequence[ModelRun]) -> Board:
-    entries = [run.entries[task] for run in runs]
-    ranks = rank_ranges(np.array([entry.sums for entry in entries]))
-    rows = [BoardRow(*row) for row in zip(runs, ranks, entries, strict=True)]
+    entries = {run.name: run.entries[task] for run in runs}
+    ranks = rank_ranges(np.array([run.entries[task].sums for run in runs]))
+    first = runs[0].entries[task]
+    rows = sorted(zip(runs, ranks, strict=True), key=lambda row: (-row[0].entries[task].counted, row[1], row[0].name))
     return Board(
         task=task,
-        rows=tuple(sorted(rows, key=lambda row: (-row.entry.counted, row.ranks, row.model_run.name))),
-        lengths=tuple(entries[0].by_length),
-        trials=entries[0].overall.trials,
-        samples=len(entries[0].sums),
-        scorer=", ".join(sorted(frozenset().union(*(entry.scorers for entry in entries)))),
-        differences=_settings_differences({run.name: run.entries[task].options for run in runs}),
+        rows=tuple(rows),
+        lengths=tuple(first.by_length),
+        trials=first.overall.trials,
+        samples=len(first.sums),
+        scorer=", ".join(sorted(frozenset().union(*(entry.scorers for entry in entries.values())))),
+        differences=_settings_differences({name: entry.options for name, entry in entries.items()}),
     )
 
 
@@ -168,11 +159,6 @@ def rank_ranges(sums: Floats) -> list[Ranks]:
             best[loser] += 1
             worst[winner] -= 1
     return list(zip(best, worst, strict=True))
-
-
-def needed_samples(count: int) -> int:
-    """The fewest samples that can tell one of so many models from another: a p of n samples is 1 / 2^n at least."""
-    return next(n for n in range(FEWEST_FOR_P, 64) if count * (count - 1) * 0.5**n <= LEVEL)
 
 
 def _pairs_shown(sums: Floats) -> list[tuple[int, int]]:
@@ -229,17 +215,17 @@ def changes(sums: Floats, trials: float) -> tuple[ScoreChange, ...]:
         for (at, width), p, size in zip(windows, adjusted, sizes, strict=True)
         if p is not None and p <= LEVEL
     )
-    kept: list[tuple[int, int, float]] = []
+    separate: list[tuple[int, int, float]] = []
     for width, p, _, at in shown:
         # Neighbours share a run and no border: both may hold a change of their own.
-        if all(at + width - 1 <= other - wide or other + wide - 1 <= at - width for other, wide, _ in kept):
-            kept.append((at, width, p))
-    kept.sort()
-    borders = [0, *(at for at, _, _ in kept), runs]
+        if all(at + width - 1 <= other - wide or other + wide - 1 <= at - width for other, wide, _ in separate):
+            separate.append((at, width, p))
+    separate.sort()
+    borders = [0, *(at for at, _, _ in separate), runs]
     means = [float(sums[first:last].sum(axis=1).mean() / trials) for first, last in pairwise(borders)]
     return tuple(
         ScoreChange(at - width, at + width - 1, at, means[number], means[number + 1], p)
-        for number, (at, width, p) in enumerate(kept)
+        for number, (at, width, p) in enumerate(separate)
     )
 
 
@@ -249,52 +235,47 @@ def _windows(runs: int) -> list[tuple[int, int]]:
     return [(at, width) for width in widths for at in range(width, runs - width + 1)]
 
 
-def changes_needed_samples(runs: int) -> int:
-    """The fewest samples that can show a change in so many runs: a p of n samples is 2 / 2^n at least."""
-    tests = len(_windows(runs))
-    return next(n for n in range(FEWEST_FOR_P, 64) if tests * 2.0 ** (1 - n) <= LEVEL)
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesPoint:
-    """One run of a series, and its place by name: a date, a step."""
-
-    place: str
-    model_run: ModelRun
-    entry: BoardEntry
-
-
 @dataclass(frozen=True, slots=True)
 class BoardSeries:
-    """Runs that asked the same cells of a task, in order."""
+    """Runs that asked the same cells of a task, in order; `model`: empty where these are checkpoints of a training.
+
+    `needed`: the fewest samples that can show a change in so many runs.
+    """
 
     task: str
     model: str
-    points: tuple[SeriesPoint, ...]
+    runs: tuple[ModelRun, ...]
     samples: int
     changes: tuple[ScoreChange, ...]
+    needed: int
+
+    @property
+    def entries(self) -> list[BoardEntry]:
+        """The runs' entries of the task."""
+        return [run.entries[self.task] for run in self.runs]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What tells its runs apart: their places; where two have the same one, as in one minute, the runs' names."""
-        places = tuple(point.place for point in self.points)
-        return places if len(set(places)) == len(places) else tuple(point.model_run.run for point in self.points)
+        """What tells its runs apart: date or step; where two have the same one, as in one minute, the runs' names."""
+        times = tuple(run.when for run in self.runs)
+        return times if len(set(times)) == len(times) else tuple(run.run for run in self.runs)
 
 
-def series_of(ordered: Sequence[tuple[str, ModelRun]], *, by_model: bool) -> tuple[BoardSeries, ...]:
-    """Return the series of runs that are in order, that of all tasks first. `ordered`: each run with its place by name;
-    `by_model`: each model by itself, else all are checkpoints of one training. What was asked once is no series.
+def series_of(runs: Sequence[ModelRun], *, by_model: bool) -> tuple[BoardSeries, ...]:
+    """Return the series of runs that are in order, that of all tasks first; what was asked once is none.
+
+    `by_model`: each model by itself, else all are checkpoints of one training.
     """
-    places = {id(run): place for place, run in ordered}
 
     def key(run: ModelRun, task: str) -> str:
         return f"{run.model if by_model else ''} {run.entries[task].cells}"
 
-    found = []
-    for task, runs in groups_of([run for _, run in ordered], key):
-        if len(runs) > 1:
-            points = tuple(SeriesPoint(places[id(run)], run, run.entries[task]) for run in runs)
-            sums = np.array([point.entry.sums for point in points])
-            changed = changes(sums, float(points[0].entry.weights.sum()))
-            found.append(BoardSeries(task, runs[0].model if by_model else "", points, sums.shape[1], changed))
-    return tuple(found)
+    series = []
+    for task, part in _groups(runs, key):
+        if len(part) > 1:
+            sums = np.array([run.entries[task].sums for run in part])
+            changed = changes(sums, float(part[0].entries[task].weights.sum()))
+            needed = samples_for_p(LEVEL / len(_windows(len(part))))
+            model = part[0].model if by_model else ""
+            series.append(BoardSeries(task, model, tuple(part), sums.shape[1], changed, needed))
+    return tuple(series)

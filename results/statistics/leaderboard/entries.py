@@ -66,6 +66,11 @@ class BoardEntry:
         return float(self.scores @ self.weights / self.weights.sum())
 
     @property
+    def has_misses(self) -> bool:
+        """Whether a trial has no score, and counts as a miss."""
+        return self.overall.n < self.overall.trials
+
+    @property
     def sums(self) -> Floats:
         """The sum of each sample's scores, as they weigh."""
         return np.bincount(self.samples, self.scores * self.weights).astype(np.float64)

@@ -326,7 +326,7 @@ def test_not_worse_fails_exactly_where_compare_says_worse(pairs):
     before, now = ([record(float(pair[at]), repeat=i) for i, pair in enumerate(pairs)] for at in (0, 1))
     (family,) = compare(before, now).tasks
 
-    assert (judged("not worse", now, before).state == "fail") == (family.verdict == "worse")
+    assert (judged("not worse", now, before).state == "fail") == (family.whole.verdict == "worse")
 
 
 @pytest.mark.parametrize(("limit", "first"), [(0.9, 1), (0.9, 25), (0.8, 5), (0.5, 5)])

@@ -1,4 +1,4 @@
-"""The page of a comparison in a real browser."""
+"""The pages of a comparison and of a leaderboard in a real browser."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ import base64
 import pytest
 
 from needlework.core.record import Record
-from needlework.results.html.comparison import comparison_html
-from needlework.results.statistics.comparison.many_runs import compare_runs
+from needlework.results.html.comparison import comparison_html, sections_html
+from needlework.results.report.boards import board_sections
+from needlework.results.statistics.comparison.comparison import compare_runs
+from needlework.results.statistics.leaderboard.boards import ModelRun, boards_of
+from needlework.results.statistics.leaderboard.entries import entries_of
+from needlework.results.statistics.panels import asked_of
 from tests.results.html.browser import Browser
 from tests.results.html.pages import MakeRecord
 
 PLANTED = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"
 CELLS = "table.heat tbody td"
+CHANGED = 'a[href^="#cell-"]'
+MODELS = {"zeta/a-very-long-name-of-a-model-and-its-quantisation-q4_k_m": 0.25, "beta": 1.0, "alpha<script>": 0.5}
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +42,7 @@ def text(make_record: MakeRecord) -> str:
             for i in range(2)
         ]
 
-    return comparison_html(
-        compare_runs({"old": run(False), "new": run(True)}), title="B − A", parts={"new": ["seed: 0 / 1"]}
-    )
+    return comparison_html(compare_runs({"old": run(False), "new": run(True)}), title="B − A")
 
 
 def test_it_loads_silently_and_alone(browser: Browser, text: str) -> None:
@@ -64,7 +68,7 @@ def test_the_tooltip_has_the_difference_and_its_interval(browser: Browser, text:
 
 def test_a_click_in_the_list_shows_both_answers_side_by_side(browser: Browser, text: str) -> None:
     browser.show(text)
-    browser.click("button.change")
+    browser.click(CHANGED)
 
     assert "length 8,000 · depth 50 %" in browser.texts("#pane-title")[0]
     assert browser.texts("#pane article:first-child .sides pre") == ["It is 4711.", "4711", PLANTED, "4711"]
@@ -80,7 +84,7 @@ def test_a_click_in_the_list_shows_both_answers_side_by_side(browser: Browser, t
     assert browser.driver.title == "B − A"
     browser.press("\ue00c")
     assert browser.ask("return document.querySelector('#pane').hidden")
-    assert browser.ask("return document.activeElement.className") == "change"
+    assert browser.ask("return document.activeElement.hash") == "#cell-0,1,1"
 
 
 def test_the_heatmap_works_from_the_keyboard(browser: Browser, text: str) -> None:
@@ -100,8 +104,42 @@ def test_dark_light_narrow_and_print(browser: Browser, text: str, dark: bool, wi
     assert browser.color("body") == ("rgb(20, 22, 26)" if dark else "rgb(255, 255, 255)")
     assert browser.color("td.by-100") == "rgb(103, 0, 31)"
     assert browser.ask(overflow) == 0
-    browser.click("button.change")
+    browser.click(CHANGED)
     assert browser.ask(overflow) == 0
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     printed = browser.driver.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"]
     assert base64.b64decode(printed).startswith(b"%PDF")
+
+
+@pytest.fixture(scope="module")
+def board(make_record: MakeRecord) -> str:
+    """Three models at six lengths."""
+    runs = []
+    for name, right in MODELS.items():
+        records = [
+            make_record(length=1000 * 2**power, repeat=repeat, outcome="found" if repeat < 16 * right else "wrong")
+            for power in range(6)
+            for repeat in range(16)
+        ]
+        entries = {entry.task: entry for entry in entries_of(asked_of(records), {})}
+        runs.append(ModelRun(name, name, name, entries, link="../x/report.html"))
+    return sections_html(board_sections(boards_of(runs)), title="Leaderboard", lead="", notes=["one run is left out"])
+
+
+def test_a_click_sorts_a_leaderboard_and_a_second_one_turns_the_order(browser: Browser, board: str) -> None:
+    browser.show(board)
+    first, second, third = MODELS
+    names = ".sortable tbody th a"
+
+    assert browser.texts(names) == [second, third, first]
+    for column, order in ((1, [third, second, first]), (1, [first, second, third]), (2, [second, third, first])):
+        browser.click("button.sort", column)
+        assert browser.texts(names) == order
+    assert browser.ask("return document.querySelector('th[aria-sort]').cellIndex") == 2
+    assert browser.driver.get_log("browser") == []
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_phone_does_not_scroll_a_leaderboard_sideways(browser: Browser, board: str, dark: bool) -> None:
+    browser.show(board, width=400, dark=dark)
+    assert browser.ask("return document.documentElement.scrollWidth") <= 400

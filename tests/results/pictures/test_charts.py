@@ -217,7 +217,7 @@ def test_a_history_has_misses_beside_scores_and_the_names_of_its_runs(make_recor
     for at, name in enumerate(("before", "after", "later")):
         records = [make_record(repeat=each, outcome="found" if at or each else "error") for each in range(4)]
         entries = {entry.task: entry for entry in entries_of(asked_of(records), {})}
-        runs.append((f"2026-01-0{at + 1} 12:00", ModelRun(name, name, "mock", "", entries)))
+        runs.append(ModelRun(name, name, "mock", entries, when=f"2026-01-0{at + 1} 12:00"))
     (series,) = series_of(runs, by_model=True)
     chart = history_chart(series, "history", "t", "b")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -11,20 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.record import Record
-from needlework.results.statistics.comparison.many_runs import compare_runs
-from needlework.results.statistics.leaderboard.boards import (
-    ModelRun,
-    boards_of,
-    changes,
-    changes_needed_samples,
-    needed_samples,
-    rank_ranges,
-    series_of,
-)
+from needlework.results.report.boards import board_sections, series_sections
+from needlework.results.statistics.comparison.comparison import compare_runs
+from needlework.results.statistics.leaderboard.boards import ModelRun, boards_of, changes, rank_ranges, series_of
 from needlework.results.statistics.leaderboard.entries import entries_of
 from needlework.results.statistics.panels import asked_of
 from needlework.results.statistics.run_report import run_report
-from needlework.results.tables.leaderboard import board_head, board_notes, board_row, board_title
 from perf.simulations.history import told
 
 Make = Callable[..., Record]
@@ -59,38 +51,49 @@ def records(make_record: Make) -> Callable[..., list[Record]]:
 def run_of(records: Callable[..., list[Record]]) -> Callable[..., ModelRun]:
     def build(name: str, outcome: Outcome = _found, *, why: str = "", suite: Any = None, **fields: Any) -> ModelRun:
         manifest = {"suites": [{"task": "niah", **suite}]} if suite else {}
-        entries = entries_of(asked_of(reversed(records(outcome, model=name, **fields))), manifest)
-        return ModelRun(name, f"run-{name}", name, "", {entry.task: entry for entry in entries}, why)
+        return model_run(name, reversed(records(outcome, model=name, **fields)), why=why, manifest=manifest)
 
     return build
 
 
+def model_run(name: str, records: Iterable[Record], **fields: Any) -> ModelRun:
+    entries = {entry.task: entry for entry in entries_of(asked_of(records), fields.get("manifest", {}))}
+    return ModelRun(name, f"run-{name}", name, entries, **fields)
+
+
 def ranks(runs: list[ModelRun]) -> list[dict[str, tuple[int, int]]]:
-    return [{row.model_run.name: row.ranks for row in board.rows} for board in boards_of(runs)]
+    return [{run.name: ranks for run, ranks in board.rows} for board in boards_of(runs)]
+
+
+def row(runs: list[ModelRun], at: int, board: int = 0) -> dict[str, str]:
+    """A row of a board by its columns."""
+    (table,) = board_sections(boards_of(runs))[board].tables
+    return dict(zip(table.head, table.rows[at], strict=True))
 
 
 def test_the_better_model_stands_first_and_equal_ones_are_tied(run_of: Callable[..., ModelRun]) -> None:
     fair = run_of("fair", lambda _, repeat: "found" if repeat else "wrong")
-    (board,) = boards_of([run_of("poor", lambda *_: "wrong"), run_of("good"), fair])
+    runs = [run_of("poor", lambda *_: "wrong"), run_of("good"), fair]
 
-    assert [row.model_run.name for row in board.rows] == ["good", "fair", "poor"]
-    assert ranks([run_of("poor", lambda *_: "wrong"), run_of("good"), fair]) == [
-        {"good": (1, 2), "fair": (1, 2), "poor": (3, 3)}
-    ]
-    assert board_title(board) == "niah: 24 trials of 12 samples, 1k to 4k tokens, scored by match@1"
-    assert board_notes(board) == []
-    assert [*zip(board_head(board), board_row(board, board.rows[0]), strict=True)] == [
-        ("rank", "1–2"),
-        ("model", "good"),
-        ("score % (95 %)", "100 (73.5–100)"),
-        ("1k", "100"),
-        ("4k", "100"),
-        ("effective length (95 %)", "none to 4k or more"),
-        ("prompt tokens", "980"),
-        ("answer tokens", "5"),
-        ("seconds an answer", "0.25"),
-        ("seconds, slowest 5 %", "0.25"),
-    ]
+    assert [[*each.items()] for each in ranks(runs)] == [[("good", (1, 2)), ("fair", (1, 2)), ("poor", (3, 3))]]
+    (section,) = board_sections(boards_of(runs))
+    assert (section.title, section.notes) == ("niah: 24 trials of 12 samples, 1k to 4k tokens, scored by match@1", ())
+    assert row(runs, 0) == {
+        "rank": "1–2",
+        "model": "good",
+        "score % (95 %)": "100 (73.5–100)",
+        "1k": "100",
+        "4k": "100",
+        "effective length (95 %)": "none to 4k or more",
+        "prompt tokens": "980",
+        "answer tokens": "5",
+        "seconds an answer": "0.25",
+        "seconds, slowest 5 %": "0.25",
+    }
+    (few,) = board_sections(boards_of([run_of(name, repeat=0) for name in "ab"]))
+    assert few.notes == (
+        "no difference between these 2 is shown: all are tied; 6 samples are the fewest that could show any",
+    )
 
 
 @pytest.mark.parametrize("outcome", ["censored", "unclear", "error", "skipped"])
@@ -99,11 +102,9 @@ def test_what_has_no_score_is_a_miss_for_boards_series_and_comparisons_alike(
 ) -> None:
     whole, lost = run_of("whole"), run_of("lost", lambda length, _: "found" if length < 4000 else outcome)
 
-    (board,) = boards_of([lost, whole])
     assert ranks([lost, whole]) == [{"whole": (1, 1), "lost": (2, 2)}]
-    assert [row.entry.counted for row in board.rows] == [1.0, 0.5]
-    assert dict(zip(board_head(board), board_row(board, board.rows[1]), strict=True))["misses counted"] == "50.0"
-    (series,) = series_of([("1", whole), ("2", lost)], by_model=False)
+    assert [row([lost, whole], at)["misses counted"] for at in (0, 1)] == ["100", "50.0"]
+    (series,) = series_of([whole, lost], by_model=False)
     assert [change.is_fall for change in series.changes] == [True]
     runs = {"a": records(_found), "b": records(lambda length, _: "found" if length < 4000 else outcome)}
     assert compare_runs(runs)[1].verdict == "worse"
@@ -137,30 +138,19 @@ def test_one_overall_score_of_several_tasks_everywhere(
 def test_a_fall_over_all_tasks_is_seen_where_no_task_alone_shows_it(
     run_of: Callable[..., ModelRun], make_record: Make
 ) -> None:
-    def night(number: int, lost: int) -> tuple[str, ModelRun]:
+    def night(lost: int) -> ModelRun:
         asked = [
             make_record(task=f"task{task}", repeat=repeat, outcome="wrong" if repeat < lost else "found")
             for task in range(15)
             for repeat in range(4)
         ]
-        entries = {entry.task: entry for entry in entries_of(asked_of(asked), {})}
-        return str(number), ModelRun("m", f"n{number}", "m", "", entries)
+        return model_run("m", asked)
 
-    whole, *tasks = series_of([night(1, 0), night(2, 0), night(3, 0), night(4, 1)], by_model=True)
+    whole, *tasks = series_of([night(0), night(0), night(0), night(1)], by_model=True)
     assert whole.task == "all tasks"
     assert [(change.at, change.is_fall) for change in whole.changes] == [(3, True)]
     assert whole.changes[0].after == pytest.approx(0.75)
     assert [series.changes for series in tasks] == [()] * 15
-
-
-def test_a_run_with_failed_trials_stands_in_the_same_table_and_its_row_says_so(run_of: Callable[..., ModelRun]) -> None:
-    tasks = ("chain", "niah")
-    failed = run_of("failed", lambda _, repeat: "found" if repeat else "error", tasks=tasks)
-    boards = boards_of([failed, run_of("whole", tasks=tasks)])
-
-    names = [[board_row(board, row)[1] for row in board.rows] for board in boards]
-    assert names == [["whole", f"failed ({count} errors)"] for count in (4, 2, 2)]
-    assert board_title(boards[1]) == "chain: 24 trials of 12 samples, 1k to 4k tokens, scored by match@1"
 
 
 @pytest.mark.parametrize(
@@ -181,38 +171,42 @@ def test_other_cells_are_ranked_apart(run_of: Callable[..., ModelRun], other: di
 
 def test_another_models_texts_and_times_are_the_same_cells(run_of: Callable[..., ModelRun]) -> None:
     other = {"prompt": {"tokens": 990}, "answer": "1", "timing": {}, "response": {}}
-    (board,) = boards_of([run_of("a"), run_of("b", **other)])
 
-    assert len(board.rows) == 2
-    assert board_row(board, board.rows[1])[-4:] == ("–",) * 4
+    assert [*row([run_of("a"), run_of("b", **other)], 1).values()][-4:] == ["–"] * 4
 
 
 def test_what_was_addressed_in_another_way_is_marked_with_what_differs(run_of: Callable[..., ModelRun]) -> None:
     usual = {"template": "chat", "system_prompt": None}
-    (board,) = boards_of(
-        [run_of("a", suite=usual), run_of("b", suite={**usual, "system_prompt": "Be terse."}), run_of("c", suite=usual)]
-    )
-    assert [board_row(board, row)[1] for row in board.rows] == ["a", "b *", "c"]
-    assert board_notes(board)[-1].endswith('which may be what differs: b (system prompt "Be terse.", others none)')
-
-
-def test_all_tasks_stand_before_each_and_a_run_that_was_interrupted_nowhere(run_of: Callable[..., ModelRun]) -> None:
-    tasks = ("chain", "niah")
     runs = [
-        run_of("a", tasks=tasks),
-        run_of("b", lambda *_: "wrong", tasks=tasks),
-        run_of("c"),
-        run_of("d", tasks=tasks, why="interrupted after 2 of 40 trials"),
+        run_of("a", suite=usual),
+        run_of("b", suite={**usual, "system_prompt": "Be terse."}),
+        run_of("c", suite=usual),
     ]
+
+    assert [row(runs, at)["model"] for at in range(3)] == ["a", "b *", "c"]
+    (section,) = board_sections(boards_of(runs))
+    assert section.notes[-1].endswith('which may be what differs: b (system prompt "Be terse.", others none)')
+
+
+def test_all_tasks_stand_before_each_an_interrupted_run_nowhere_and_failed_trials_in_its_row(
+    run_of: Callable[..., ModelRun],
+) -> None:
+    tasks = ("chain", "niah")
+    failed = run_of("b", lambda _, repeat: "found" if repeat > 8 else "error", tasks=tasks)
+    early = run_of("d", tasks=tasks, why="interrupted after 2 of 40 trials")
+    runs = [run_of("a", tasks=tasks), failed, run_of("c"), early]
+
     boards = boards_of(runs)
-    assert [board.task for board in boards] == ["all tasks", "chain", "niah"]
+    assert [(board.task, board.samples) for board in boards] == [("all tasks", 24), ("chain", 12), ("niah", 12)]
     assert ranks(runs) == [
         {"a": (1, 1), "b": (2, 2)},
         {"a": (1, 1), "b": (2, 2)},
         {"a": (1, 2), "c": (1, 2), "b": (3, 3)},
     ]
-    assert boards[0].samples == 24
-    assert board_row(boards[0], boards[0].rows[0])[:3] == ("1", "a", "100 (81.3–100)")
+    assert [*row(runs, 0).values()][:3] == ["1", "a", "100 (81.3–100)"]
+    assert [row(runs, at, board)["model"] for board, at in enumerate((1, 1, 2))] == [
+        "b (36 errors)", "b (18 errors)", "b (18 errors)"
+    ]  # fmt: skip
 
 
 def test_a_place_of_its_own_takes_a_shown_difference_and_enough_samples() -> None:
@@ -221,7 +215,6 @@ def test_a_place_of_its_own_takes_a_shown_difference_and_enough_samples() -> Non
     assert rank_ranges(np.array([fair, poor, good])) == [(1, 2), (3, 3), (1, 2)]
     assert rank_ranges(np.array([np.full(5, 5.0), np.zeros(5)])) == [(1, 2), (1, 2)]
     assert rank_ranges(np.array([np.full(6, 5.0), np.zeros(6)])) == [(1, 1), (2, 2)]
-    assert [needed_samples(count) for count in (2, 5, 10, 50)] == [6, 9, 11, 16]
 
 
 @pytest.mark.slow
@@ -273,7 +266,13 @@ def test_runs_that_are_alike_have_no_change(runs: int, samples: int, level: floa
 def test_few_samples_show_no_change() -> None:
     assert changes(runs_at(5, 0, samples=5), 25) == ()
     assert len(changes(runs_at(5, 0, samples=6), 30)) == 1
-    assert [changes_needed_samples(runs) for runs in (2, 4, 10, 30)] == [6, 8, 10, 12]
+
+
+def test_a_series_says_how_many_samples_could_show_a_change(run_of: Callable[..., ModelRun]) -> None:
+    few = [run_of(name, lambda _, repeat: "found" if repeat else "wrong", repeat=0) for name in "abcd"]
+    (series,) = series_of(few, by_model=False)
+
+    assert series_sections([series])[0].notes == ("no change is shown; 8 samples are the fewest that could show one",)
 
 
 @pytest.mark.slow

@@ -102,7 +102,7 @@ def test_gates_and_comparisons_see_what_was_retrieved_only_where_nothing_else_wa
 
     assert counts == [2, 2]
     assert {record.needle for record in groups_of(parse_gate("score >= 0.9"), both)["all"]} == {"doc0_q0", "doc1_q0"}
-    assert [compare(*pair).pairs for pair in ((both, both), (both, alone), (alone, alone))] == [2, 2, 2]
+    assert [compare(*pair).whole.n for pair in ((both, both), (both, alone), (alone, alone))] == [2, 2, 2]
 
 
 def test_the_table_says_what_its_words_mean(ask):

@@ -1,4 +1,4 @@
-"""Comparing two runs: the join, what is counted apart, what must not matter, which part differs."""
+"""Comparing runs: the join, what is counted apart, corrections, verdicts, and what the tables say."""
 
 from __future__ import annotations
 
@@ -12,15 +12,19 @@ from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
 from needlework.core.record import Record, record_of
-from needlework.results.statistics.comparison.comparison import compare
-from needlework.results.statistics.comparison.provenance import (
-    changed_parts,
-    differing_dtypes,
-    differing_facts,
-    differing_parts,
+from needlework.results.files.json_files import comparison_object
+from needlework.results.html.comparison import comparison_html
+from needlework.results.report.comparison import (
+    comparison_lines,
+    comparison_sentence,
+    loss_words,
+    pair_sections,
+    task_sentence,
 )
+from needlework.results.report.section import section_lines
+from needlework.results.statistics.comparison.comparison import Comparison, compare, compare_runs
 from needlework.results.statistics.wording import points, points1
-from needlework.results.tables.comparison import loss_words, pair_lines, task_sentence
+from tests.results.changed import changed
 
 
 def record(score: float | None = 1.0, **fields: Any) -> Record:
@@ -50,139 +54,140 @@ def grid(score: Callable[[int, float, int], float | None], repeats: int = 12, **
     ]
 
 
+ALL = grid(lambda *_: 1.0)
+NONE_AT_4K = grid(lambda length, *_: float(length < 4000))
+SKIPPED_AT_4K = [changed(each, outcome="skipped", score=None) if each.length == 4000 else each for each in ALL]
+
+
+def pair_of(first: list[Record], second: list[Record]) -> Comparison:
+    return compare_runs({"A": first, "B": second})[1].pair
+
+
+def lines_of(first: list[Record], second: list[Record]) -> list[str]:
+    """What a terminal says of the pair."""
+    runs = compare_runs({"A": first, "B": second})
+    return [line.strip() for line in section_lines(pair_sections(runs[1], runs))]
+
+
 def test_a_drop_at_one_depth_by_hand() -> None:
     """Each of twelve repeats fails at 50 % of both lengths: 24 of 72 pairs, all one way."""
-    found = compare(grid(lambda *_: 1.0), grid(lambda length, depth, repeat: float(depth != 50)))
-    (family,) = found.tasks
+    (pair) = pair_of(ALL, grid(lambda length, depth, repeat: float(depth != 50)))
+    (task,) = pair.tasks
+    whole = task.whole
 
-    assert (family.n, *family.means, family.verdict) == (72, 1.0, pytest.approx(2 / 3), "worse")
-    assert family.difference is not None
-    assert family.difference.mean == pytest.approx(-1 / 3)
-    assert family.difference.clusters == 12
-    assert family.p == pytest.approx(2 / 2**12)
-    assert found.changed(1) == []
-    assert [(place, cell.difference.mean) for _, place, cell in found.changed(-1)] == [
+    assert (whole.n, *whole.means, whole.verdict) == (72, 1.0, pytest.approx(2 / 3), "worse")
+    assert (whole.difference.mean, whole.difference.clusters) == (pytest.approx(-1 / 3), 12)
+    assert whole.p == pytest.approx(2 / 2**12)
+    assert pair.changed(1) == []
+    assert [(at, cell.difference.mean) for _, at, cell in pair.changed(-1)] == [
         ((1000, 50.0), -1.0),
         ((4000, 50.0), -1.0),
     ]
-    assert [(length, group.difference.mean, group.n) for length, group in family.columns.items()] == [
-        (1000, pytest.approx(-1 / 3), 36),
-        (4000, pytest.approx(-1 / 3), 36),
-    ]
-    assert [(depth, group.difference.mean) for depth, group in family.rows.items()] == [
-        (0.0, 0.0),
-        (50.0, -1.0),
-        (100.0, 0.0),
-    ]
+    columns = [(length, group.difference.mean, group.n) for length, group in task.columns.items()]
+    assert columns == [(length, pytest.approx(-1 / 3), 36) for length in (1000, 4000)]
+    rows = [(depth, group.difference.mean) for depth, group in task.rows.items()]
+    assert rows == [(0.0, 0.0), (50.0, -1.0), (100.0, 0.0)]
+    assert "means of cells as seen: 2 cells regressed, 0 improved" in lines_of(
+        ALL, grid(lambda length, depth, repeat: float(depth != 50))
+    )
 
 
 def test_every_mean_and_difference_has_its_interval() -> None:
     first = grid(lambda length, depth, repeat: float(repeat % 4 > 0))
     second = grid(lambda length, depth, repeat: float(repeat % 4 > 0 and not (depth == 50 and repeat % 2)))
-    (family,) = compare(first, second).tasks
-    cell = family.cells[4000, 50.0]
+    (task,) = pair_of(first, second).tasks
+    cell = task.cells[4000, 50.0]
 
-    for group in (family, cell, *family.columns.values(), *family.rows.values()):
+    for group in (task.whole, cell, *task.columns.values(), *task.rows.values()):
         for mean, interval in zip(group.means, group.intervals, strict=True):
             assert interval.low < mean < interval.high
         assert group.difference.low <= group.difference.mean <= group.difference.high
     assert (cell.n, *cell.means, cell.difference.mean) == (12, 0.75, 0.25, -0.5)
-    text = "\n".join(pair_lines(compare(first, second)))
-    assert "means of cells as seen: 2 cells regressed, 0 improved" in text
 
 
 def test_what_is_not_scored_on_both_sides_is_counted_once_and_apart() -> None:
-    first = [record(1.0, repeat=0), record(None, repeat=1), record(1.0, repeat=2), record(None, repeat=3),
-             record(1.0, repeat=4)]  # fmt: skip
-    second = [record(0.0, repeat=0), record(1.0, repeat=1), record(None, repeat=2), record(None, repeat=3),
-              record(1.0, repeat=5), record(1.0, repeat=6)]  # fmt: skip
-    found = compare(first, second)
+    first = [record(score, repeat=at) for at, score in enumerate((1.0, None, 1.0, None, 1.0))]
+    second = [record(score, repeat=at) for at, score in ((0, 0.0), (1, 1.0), (2, None), (3, None), (5, 1.0), (6, 1.0))]
+    pair = pair_of(first, second)
 
-    assert (found.pairs, *found.unscored, *found.only) == (1, 1, 1, 1, 1, 2)
-    ((place, cell),) = found.tasks[0].cells.items()
-    assert (found.tasks[0].family, place) == (("", "niah", "code"), (1000, 50.0))
+    assert (pair.whole.n, *pair.unscored, *pair.only) == (1, 1, 1, 1, 1, 2)
+    ((at, cell),) = pair.tasks[0].cells.items()
+    assert (pair.tasks[0].family, at) == (("", "niah", "code"), (1000, 50.0))
     assert (cell.n, *cell.means, cell.unscored) == (1, 1.0, 0.0, 6)
-    assert found.tasks[0].outcomes[0]["error"] == 2
-    lines = pair_lines(found)
-    assert [loss_words(loss) for loss in found.whole.losses] == [
+    assert [loss_words(loss, (None, None), ("A", "B")) for loss in pair.whole.losses] == [
         "A cannot answer 1 of 2 trials that B scored: 1 of 2 at 1k (1 error)",
         "B cannot answer 1 of 2 trials that A scored: 1 of 2 at 1k (1 error)",
     ]
-    assert "A: 5 trials, 3 scored, 2 error" in lines
-    assert "B: 6 trials, 4 scored, 2 error" in lines
-    assert "pairs: 1, 1 unscored in A only, 1 unscored in B only, 1 unscored in both, 1 only in A, 2 only in B" in (
-        lines
-    )
+    assert {
+        "A: A: 5 trials, 3 scored, 2 error",
+        "B: B: 6 trials, 4 scored, 2 error",
+        "pairs: 1, 1 unscored in A only, 1 unscored in B only, 1 unscored in both, 1 only in A, 2 only in B",
+        "caution: niah · code: one sample, on which the runs differ by -100.0",
+    } <= set(lines_of(first, second))
 
 
 def test_another_model_is_compared_and_several_go_by_name() -> None:
-    assert compare([record(model="small")], [record(model="large")]).pairs == 1
+    assert compare([record(model="small")], [record(model="large")]).whole.n == 1
 
     both = [record(model=model, repeat=repeat) for model in ("a", "b") for repeat in range(3)]
-    assert [task.family for task in compare(both, both).tasks] == [
-        ("a", "niah", "code"),
-        ("b", "niah", "code"),
-    ]
+    assert [task.family for task in compare(both, both).tasks] == [("a", "niah", "code"), ("b", "niah", "code")]
     with pytest.raises(InputError, match="several models"):
         compare(both, [record(model="a")])
 
 
+def _broken() -> Record:
+    made = record()
+    made.score = None
+    return made
+
+
 @pytest.mark.parametrize(
-    ("fields", "words"),
+    ("first", "second", "words"),
     [
-        ({"seed": 7}, "seed 0 / 7"),
-        ({"length": 2000}, "length 1000 / 2000"),
-        ({"needle": "city"}, "niah code / niah city"),
+        ([record()], [record(seed=7)], "seed 0 / 7"),
+        ([record()], [record(length=2000)], "length 1000 / 2000"),
+        ([record()], [record(needle="city")], "niah code / niah city"),
+        ([record(), record()], [record()], "twice"),
+        ([_broken()], [record()], r"not 0\.\.1"),
     ],
-    ids=["seed", "length", "needle"],
+    ids=["seed", "length", "needle", "twice", "no score"],
 )
-def test_runs_without_a_common_trial_say_why(fields: dict[str, Any], words: str) -> None:
+def test_runs_without_a_common_trial_and_damaged_ones_say_why(
+    first: list[Record], second: list[Record], words: str
+) -> None:
     with pytest.raises(InputError, match=words):
-        compare([record()], [record(**fields)])
-
-
-def test_damaged_runs_are_refused() -> None:
-    with pytest.raises(InputError, match="twice"):
-        compare([record(), record()], [record()])
-    broken = record()
-    broken.score = None
-    with pytest.raises(InputError, match=r"not 0\.\.1"):
-        compare([broken], [record()])
+        compare(first, second)
 
 
 def test_prompts_and_scorers_that_differ_or_are_unknown_are_counted() -> None:
-    changed, unknown = record(repeat=0, prompt={"sha256": "other"}), record(repeat=1, prompt={})
-    second = [changed, unknown, record(repeat=2, scorer="exact")]
-    first = [record(repeat=repeat) for repeat in range(3)]
-    found = compare(first, second)
+    other, unknown = record(repeat=0, prompt={"sha256": "other"}), record(repeat=1, prompt={})
+    first, second = [record(repeat=repeat) for repeat in range(3)], [other, unknown, record(repeat=2, scorer="exact")]
+    pair = compare(first, second)
 
-    assert (found.prompts_differ, found.prompts_unknown, found.scorers_differ) == (1, 1, 1)
-    assert found.reworded == (first[0], changed)
-    text = "\n".join(pair_lines(found))
-    assert "different scorers" in text
-    assert "without a prompt hash" in text
+    assert (pair.reworded, pair.prompts_unknown, pair.scorers_differ) == (((first[0], other),), 1, 1)
+    lines = lines_of(first, second)
+    assert "caution: 1 pairs were judged by different scorers" in lines
+    assert "1 trial without a prompt hash on one side, not checked" in lines
 
 
-def test_holm_runs_over_the_families() -> None:
-    """One family of the same p among two: twice the p."""
+def test_holm_runs_over_the_tasks_of_all_pairs_and_over_the_runs() -> None:
+    """One task of the same p among two: twice the p; six samples have no p below 2 / 2^6."""
     worse = [0.0] * 7 + [1.0] * 5
     first = [record(1.0, needle=needle, repeat=i) for needle in ("x", "y") for i in range(12)]
-    second = [record(worse[i], needle="x", repeat=i) for i in range(12)] + first[12:]
-    x, y = compare(first, second).tasks
+    x, y = pair_of(first, [record(worse[i], needle="x", repeat=i) for i in range(12)] + first[12:]).tasks
+    assert x.whole.p_adjusted == pytest.approx(2 * x.whole.p)
+    assert (x.whole.verdict, y.whole.verdict, y.whole.p_adjusted) == ("worse", "no difference shown", 1.0)
 
-    assert x.p == pytest.approx(2 / 2**7, abs=0.006)  # of seeded flips
-    assert x.p_adjusted == pytest.approx(2 * x.p)
-    assert (x.verdict, y.verdict, y.p_adjusted) == ("worse", "no difference shown", 1.0)
+    right, wrong = (grid(lambda *_, score=score: score, 6, needle="x") for score in (1.0, 0.0))
+    others = grid(lambda *_: 1.0, 6, needle="y")
+    assert [task.whole.verdict for task in pair_of([*right, *others], [*wrong, *others]).tasks] == ["undetermined"] * 2
 
-
-def test_samples_too_few_for_any_p_with_so_many_families_are_undetermined() -> None:
-    """Six samples have no p below 2 / 2^6, and twice that is above 5 %."""
-    first = [*grid(lambda *_: 1.0, 6, needle="x"), *grid(lambda *_: 1.0, 6, needle="y")]
-    second = [*grid(lambda *_: 0.0, 6, needle="x"), *grid(lambda *_: 1.0, 6, needle="y")]
-    x, y = compare(first, second).tasks
-
-    assert x.p == pytest.approx(2 / 64)
-    assert (x.verdict, y.verdict) == ("undetermined", "undetermined")
+    (task,) = compare(ALL, NONE_AT_4K).tasks
+    _, alone = compare_runs({"base": ALL, "worse": NONE_AT_4K})
+    _, one, other = compare_runs({"base": ALL, "worse": NONE_AT_4K, "same": ALL})
+    assert (alone.pair.whole.p_adjusted, alone.pair.whole.difference) == (task.whole.p, task.whole.difference)
+    assert one.pair.whole.p_adjusted == one.pair.tasks[0].whole.p_adjusted == 2 * task.whole.p
+    assert other.pair.whole.p_adjusted == 1.0
 
 
 @given(
@@ -197,162 +202,174 @@ def test_order_does_not_matter_and_swapping_flips_the_sign(
     sides = [
         [record(pair[side], repeat=i // 4, depth=25.0 * (i % 4)) for i, pair in enumerate(scores)] for side in (0, 1)
     ]
-    found = compare(*sides)
-    shuffled = [shuffler.sample(side, len(side)) for side in sides]
-    swapped = compare(sides[1], sides[0])
+    forth, back = compare(*sides), compare(sides[1], sides[0])
 
-    assert compare(*shuffled) == found
-    assert (swapped.pairs, swapped.unscored[0]) == (found.pairs, found.unscored[1])
-    a, b = found.tasks[0], swapped.tasks[0]
+    assert compare(*(shuffler.sample(side, len(side)) for side in sides)) == forth
+    assert (back.whole.n, back.unscored[0]) == (forth.whole.n, forth.unscored[1])
+    a, b = forth.tasks[0], back.tasks[0]
     assert [cell.means for cell in a.cells.values()] == [cell.means[::-1] for cell in b.cells.values()]
-    assert a.p == (None if b.p is None else pytest.approx(b.p))
-    if a.difference is not None and b.difference is not None:
-        assert a.difference.mean == pytest.approx(-b.difference.mean)
-        assert a.difference.sign == -b.difference.sign
-    assert {"better": "worse", "worse": "better"}.get(b.verdict, b.verdict) == a.verdict
+    assert a.whole.p == (None if b.whole.p is None else pytest.approx(b.whole.p))
+    if a.whole.difference is not None and b.whole.difference is not None:
+        assert a.whole.difference.mean == pytest.approx(-b.whole.difference.mean)
+        assert a.whole.difference.sign == -b.whole.difference.sign
+    assert {"better": "worse", "worse": "better"}.get(b.whole.verdict, b.whole.verdict) == a.whole.verdict
 
 
 def test_a_run_is_no_different_from_itself() -> None:
     records = grid(lambda length, depth, repeat: float((repeat + depth) % 3 == 0))
-    (family,) = compare(records, records).tasks
+    pair = compare(records, records)
 
-    assert (family.p, family.verdict) == (1.0, "no difference shown")
-    assert compare(records, records).changed(1) == []
+    assert (pair.tasks[0].whole.p, pair.tasks[0].whole.verdict, pair.changed(1)) == (1.0, "no difference shown", [])
 
 
 def test_differences_in_words() -> None:
     assert [points(x) for x in (0.0, 0.004, -0.004, 0.05, -1.0)] == ["0", "+0", "-0", "+5", "-100"]
     assert [points1(x) for x in (0.0, -0.0001, 0.0533, -0.5)] == ["0.0", "0.0", "+5.3", "-50.0"]
-    (family,) = compare([record(1.0), record(None, repeat=1)], [record(0.0), record(1.0, repeat=1)]).tasks
-    assert task_sentence(family) == (
-        "B - A = -100.0 points (too few samples for an interval), n = 1 pair · undetermined · 1 trial without a pair"
-        " · losses as misses: 0.0"
+    (task,) = compare([record(1.0), record(None, repeat=1)], [record(0.0), record(1.0, repeat=1)]).tasks
+    assert task_sentence(task) == "B - A = -100.0 points (no interval: few samples), n = 1 pair · undetermined"
+    (task,) = compare([record(None)], [record(None)]).tasks
+    assert task_sentence(task) == "no pair of scores"
+
+
+def test_what_does_not_fit_one_window_is_worse_for_certain_and_stands_first() -> None:
+    base, small = compare_runs({"base": ALL, "small": SKIPPED_AT_4K})
+    whole = small.pair.tasks[0].whole
+
+    assert loss_words(small.pair.whole.losses[0], (8192, 1024), ("base", "small")) == (
+        "small cannot answer 36 of 72 trials that base scored: all 36 at 4k (36 skipped); window 1024, base had 8192"
     )
-
-
-def test_many_rows_are_cut_and_counted() -> None:
-    first = [record(0.0, needle=f"n{i}") for i in range(25)]
-    second = [record(1.0, needle=f"n{i}") for i in range(25)]
-    lines = pair_lines(compare(first, second))
-
-    assert sum("+100.0" in line and "caution" not in line for line in lines) == 20
-    assert "and 5 more" in lines
-
-
-def lost(outcome: str, lengths: tuple[int, ...], **fields: Any) -> tuple[list[Record], list[Record]]:
-    """Two runs of 3 lengths x 12 samples, all found but those of B at `lengths`."""
-    first = [record(1.0, length=length, repeat=i, **fields) for length in (500, 1000, 2000) for i in range(12)]
-    second = [
-        record(None, length=r.length, repeat=r.repeat, outcome=outcome) if r.length in lengths else r for r in first
-    ]
-    return first, second
-
-
-def test_what_does_not_fit_one_window_is_worse_for_certain_and_said_first() -> None:
-    first, second = lost("skipped", (2000,))
-    found, back = compare(first, second), compare(second, first)
-    (family,) = found.tasks
-
-    assert loss_words(found.whole.losses[0], (8192, 1024)) == (
-        "B cannot answer 12 of 36 trials that A scored: all 12 at 2k (12 skipped); window 1024, A had 8192"
-    )
-    assert (family.difference and family.difference.mean, family.counted and family.counted.mean) == (0.0, -1 / 3)
-    assert (family.verdict, back.tasks[0].verdict) == ("worse", "better")
-    assert loss_words(back.whole.losses[0]).startswith("A cannot answer 12 of 36 trials that B scored")
-
-
-def test_two_lost_trials_of_one_sample_are_certain_too() -> None:
-    first = [record(1.0, length=length) for length in (500, 2000)]
-    second = [record(1.0, length=500), record(None, length=2000, outcome="skipped")]
-
-    assert compare(first, second).tasks[0].verdict == "worse"
+    assert (whole.difference.mean, whole.counted.mean, whole.verdict) == (0.0, -0.5, "worse")
+    assert (small.verdict, small.worse_from) == ("worse", 4000)
+    assert pair_of(SKIPPED_AT_4K, ALL).tasks[0].whole.verdict == "better"
+    lines = comparison_lines((base, small))
+    assert lines[1].startswith("  small cannot answer 36 of 72 trials that base scored: all 36 at 4k (36 skipped)")
+    assert "losses as misses" in lines[4]
+    assert lines[6].split()[:4] == ["small", "36", "of", "72"]
+    two = [record(1.0, length=length) for length in (500, 2000)]  # of one sample
+    lost = [two[0], record(None, length=2000, outcome="skipped")]
+    assert compare(two, lost).tasks[0].whole.verdict == "worse"
 
 
 @pytest.mark.parametrize("outcome", ["censored", "error", "invalid"])
 def test_other_losses_count_as_misses_in_p_and_verdict(outcome: str) -> None:
-    (family,) = compare(*lost(outcome, (1000, 2000))).tasks
+    (task,) = pair_of(ALL, [changed(each, outcome=outcome, score=None) if each.depth else each for each in ALL]).tasks
 
-    assert family.p is not None
-    assert family.p < 0.05
-    assert family.verdict == "worse"
-    (few,) = compare(*lost(outcome, ())).tasks
-    assert (few.losses, few.counted, few.verdict) == ((), few.difference, "no difference shown")
+    assert (task.whole.p < 0.05, task.whole.verdict) == (True, "worse")
 
 
 def test_trials_that_neither_run_could_answer_are_no_loss() -> None:
     records = [record(1.0, repeat=0), record(None, repeat=1, outcome="skipped")]
+    whole = compare(records, records).whole
 
-    assert compare(records, records).whole.losses == ()
+    assert (whole.losses, whole.counted) == ((), whole.difference)
 
 
 def test_answers_of_nothing_are_counted_beside_the_score() -> None:
     second = [record(0.0, repeat=i, outcome="empty") for i in range(2)] + [record(0.0, repeat=2, outcome="refused")]
-    lines = pair_lines(compare([record(1.0, repeat=i) for i in range(3)], second))
 
-    assert "B: 3 trials, 3 scored (1 refused, 2 empty)" in lines
+    assert "B: B: 3 trials, 3 scored (1 refused, 2 empty)" in lines_of(
+        [record(1.0, repeat=i) for i in range(3)], second
+    )
 
 
-def test_manifests_say_which_part_differs() -> None:
-    suite = {"task": "niah", "needle_set": "codes", "language": "en", "answer_budget": 48, "lengths": [1000]}
-    first: dict[str, Any] = {
-        "suites": [suite],
-        "options": {"seed": 0},
-        "corpora": {"essays/en": {"sha256": "1", "documents": 3}},
-        "tokenizers": {"llama": "a"},
-        "prompts": {"own/en": "p"},
-        "models": {"m": {"revision": "1"}},
-    }
-    second = first | {
-        "suites": [suite | {"answer_budget": 64, "lengths": [2000]}],
-        "options": {"seed": 3},
-        "corpora": {"essays/en": {"sha256": "2", "documents": 3}},
-        "tokenizers": {"qwen": "b"},
-        "prompts": {"own/en": "p", "own/zh": "q"},
-    }
+def test_each_run_is_compared_with_its_base_in_the_order_given() -> None:
+    runs = compare_runs({"base": ALL, "worse": NONE_AT_4K, "same": ALL})
 
-    assert differing_parts(first, first) == []
-    assert differing_parts(first, second) == [
-        "suite niah codes en answer_budget: 48 / 64",
-        "seed: 0 / 3",
-        "corpora essays/en: sha256 1 / 2",
-        "tokenizers: llama / qwen",
-        "prompts own/zh: only in B",
+    assert [(each.name, each.verdict, each.worse_from) for each in runs] == [
+        ("base", None, None),
+        ("worse", "worse", 4000),
+        ("same", "no difference shown", None),
     ]
-    assert differing_parts(None, second) == ["A without a readable manifest.json, which would say which part differs"]
-    other_task = first | {"suites": [suite | {"task": "multi"}, suite]}
-    assert differing_parts(first, other_task) == ["suite multi codes en: only in B"]
-
-
-def test_one_model_in_two_kinds_of_numbers_is_noticed() -> None:
-    fp32, bf16 = {"dtype": "float32", "weights_sha256": "w"}, {"dtype": "bfloat16", "weights_sha256": "w"}
-
-    assert differing_dtypes({"models": {"m": fp32}}, {"models": {"m": bf16}}) == ["m: float32 / bfloat16"]
-    assert differing_dtypes({"models": {"here": fp32}}, {"models": {"there": bf16}}) == ["here: float32 / bfloat16"]
-    assert differing_dtypes({"models": {"m": fp32}}, {"models": {"m": fp32}}) == []
-    other = {"models": {"n": bf16 | {"weights_sha256": "v"}}}
-    assert differing_dtypes({"models": {"m": fp32}}, other) == []
-    assert differing_parts({"models": {"m": fp32}}, other) == [
-        "models: m / n",
-        "models: dtype float32 / bfloat16, weights_sha256 w / v",
+    assert {length: scores.mean for length, scores in runs[1].lengths.items()} == {1000: 1.0, 4000: 0.0}
+    assert [each.verdict for each in compare_runs({"a": ALL, "b": NONE_AT_4K, "c": ALL}, "previous")] == [
+        None,
+        "worse",
+        "better",
     ]
-    assert differing_dtypes(None, {"models": {"m": {"window": 7}}}) == []
 
 
-def test_manifests_of_any_shape_are_survived() -> None:
-    assert differing_parts({"suites": 3, "corpora": [1]}, {"suites": [None], "options": "x"}) == ["suite   : only in B"]
+def test_a_run_that_is_worse_in_one_task_alone_is_worse_and_says_where() -> None:
+    both = [*ALL, *grid(lambda *at: float(at[1] != 50), task="chain")]
+    base, run = compare_runs({"base": both, "mixed": [*NONE_AT_4K, *grid(lambda *_: 1.0, task="chain")]})
+
+    assert [task.whole.verdict for task in run.pair.tasks] == ["better", "worse"]
+    assert run.pair.whole.difference.clusters == 24  # samples of several tasks are samples of their own
+    assert (base.is_worse, run.is_worse, run.verdict) == (False, True, "no difference shown")
+    assert "  mixed is worse in niah · code" in comparison_lines((base, run))
+    assert "worse in some tasks: mixed; no difference shown: mixed" in comparison_sentence((base, run))
 
 
-def test_what_two_sessions_of_a_run_say_otherwise_is_a_change_and_what_one_does_not_know_is_none():
-    before = {"corpora": {"c/en": {"sha256": "a"}, "d/en": {}}, "models": {"m": {"window": None, "dtype": "fp32"}}}
-    now = {"corpora": {"c/en": {"sha256": "b"}}, "models": {"m": {"window": 8, "dtype": "fp32", "server": "y"}}}
+@pytest.mark.parametrize(
+    ("right", "worse_from"),
+    [(lambda _: False, 1000), (lambda length: length > 1000, None)],
+    ids=["everywhere", "at short lengths alone"],
+)
+def test_worse_from_takes_all_longer_lengths_too(right: Callable[[int], bool], worse_from: int | None) -> None:
+    run = compare_runs({"base": ALL, "broken": grid(lambda length, *_: float(right(length)))})[1]
+    assert (run.verdict, run.worse_from) == ("worse", worse_from)
 
-    assert changed_parts(before, now) == ["corpora c/en: sha256 a / b"]
-    assert changed_parts(now, {"models": {"m": {"window": 4, "server": "z"}}}) == ["models m: window 8 / 4"]
-    assert changed_parts({"tokenizers": {"t": "1"}}, {"tokenizers": {"t": "2"}}) == ["tokenizers t: 1 / 2"]
-    assert changed_parts({}, now) == changed_parts({"models": 3, "corpora": {"c/en": 3}}, {"models": [1]}) == []
+
+def test_samples_too_few_for_any_p_with_so_many_runs_are_undetermined_and_say_so() -> None:
+    """Seven samples have no p below 2 / 2^7; times four that is above 5 %."""
+    seven, wrong = grid(lambda *_: 1.0, repeats=7), grid(lambda *_: 0.0, repeats=7)
+    runs = compare_runs({"base": seven, "a": wrong, "b": seven, "c": seven, "d": seven})
+
+    assert [each.verdict for each in runs[1:]] == ["undetermined"] * 4
+    few = "  undetermined: too few samples for a verdict (a, b, c, d); give --repeats 8 or more"
+    assert few in comparison_lines(runs)
+    assert compare_runs({"base": seven, "a": wrong})[1].verdict == "worse"
 
 
-def test_records_say_which_fact_of_a_prompt_differs() -> None:
-    other = record(prompt={"sha256": "x", "filler_sha256": "g", "tokens": 901, "needles": []})
+@pytest.mark.parametrize("runs", [{"base": []}, {"base": [], "other": ALL}, {"base": ALL, "other": []}])
+def test_runs_that_are_not_there_spoil_nothing(runs: dict[str, list[Record]]) -> None:
+    rows = compare_runs(runs)
 
-    assert differing_facts(record(), other) == ["filler: f / g", "tokens: 900 / 901"]
+    comparison_lines(rows)
+    comparison_object(rows, {})
+    comparison_html(rows, title="t")
+    assert all(each.verdict is None for each in rows)
+
+
+def test_other_cells_are_not_compared_and_other_prompts_are_told() -> None:
+    reworded = [changed(each, prompt={"sha256": "other"}) for each in ALL]
+    lines = comparison_lines(compare_runs({"base": ALL, "away": [record(length=77)], "reworded": reworded}))
+
+    assert any("away is not compared" in line and "no trial in common" in line for line in lines)
+    assert "  caution: reworded was asked other prompts in 72 trials (another tokenizer?)" in lines
+
+
+def test_the_json_is_small_and_has_what_a_dashboard_shows() -> None:
+    censored = [changed(each, outcome="censored", score=None) if each.repeat % 2 else each for each in ALL]
+    runs = compare_runs({"base": ALL, "small": SKIPPED_AT_4K, "half": censored})
+    base, small, half = comparison_object(runs, {"small": {"window": 1024}})
+
+    assert (base["score"], base["difference"], base["verdict"], base["range"]) == (1.0, None, None, None)
+    assert (small["window"], small["verdict"], small["worse_from"], small["scored"]) == (1024, "worse", 4000, 36)
+    assert small["losses"] == [
+        {
+            "configuration": "small", "lost": 36, "of": 72, "outcomes": {"skipped": 36},
+            "lengths": {"4000": {"lost": 36, "of": 36}},
+        }
+    ]  # fmt: skip
+    assert small["difference"]["losses_as_misses"]["mean"] == -0.5
+    assert [each["length"] for each in small["lengths"]] == [1000, 4000]
+    assert half["range"] == [0.5, 1.0]
+    assert any("50.0–100, scored 100 (" in line for line in comparison_lines(runs))
+
+
+def test_one_sentence_says_which_is_which() -> None:
+    right = [record(repeat=at) for at in range(12)]
+    wrong = [record(0.0, repeat=at) for at in range(12)]
+
+    def sentence(base: Any = "first", **runs: list[Record]) -> str:
+        return comparison_sentence(compare_runs({"a": right, **runs}, base))
+
+    assert (
+        sentence(b=wrong, c=right, d=wrong)
+        == "Compared with a, worse: b (-100.0 points, 95 % sure: -100.0..-47.1), d (-100.0 points, 95 % sure:"
+        " -100.0..-47.1); no difference shown: c."
+    )
+    assert sentence("previous", b=wrong, c=right).startswith("Compared with the run before it, worse: b (")
+    assert sentence(**dict.fromkeys("bcdef", wrong)).endswith(", and 2 more.")
+    assert sentence(b=wrong[:2], c=[]) == "Compared with a, undetermined: b; not compared: c."
+    assert comparison_sentence(compare_runs({"a": right})) == ""

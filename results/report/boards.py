@@ -1,0 +1,200 @@
+"""Leaderboards and histories: their sections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from needlework.core.record import UNDECIDED
+from needlework.results.report.chart import Chart, chart_name
+from needlework.results.report.charts import history_chart, score_lines
+from needlework.results.report.comparison import score_cell
+from needlework.results.report.section import Section, Table, filled_table
+from needlework.results.statistics.comparison.comparison import ComparedRun
+from needlework.results.statistics.leaderboard.boards import Board, BoardSeries, ModelRun, ScoreChange
+from needlework.results.statistics.leaderboard.entries import BoardEntry
+from needlework.results.statistics.paired import LEVEL, samples_for_p
+from needlework.results.statistics.panels import Tally
+from needlework.results.statistics.wording import p_words, points1, range_words
+from needlework.results.style import NONE, counted, length_labels, one_line, percent1
+
+MEANINGS = {
+    "rank": "the places that a model may have, 95 % sure for all models together: 2–5 says that nothing shows which",
+    "score % (95 %)": "mean over the trials that have a score, with its 95 % interval; a range where answers were cut"
+    " off or are unclear: all of them missed to all hit",
+    "misses counted": "the score if undecided answers, and what this model could not answer and another could, are"
+    " misses",
+    "effective length (95 %)": "the longest length up to which the score stays at or above 85.6 %: where it lies, 95 %"
+    " sure",
+    "prompt tokens": "tokens of a prompt, on average",
+    "answer tokens": "tokens of an answer, on average",
+    "seconds an answer": "seconds from request to whole answer, in the median",
+    "seconds, slowest 5 %": "of 100 answers 95 came within so many seconds",
+    "when": "the date and time at which the run began, or its step of the training",
+    "run": "the run's folder; in brackets trials that failed; leads to its report",
+}
+_DRAWN = 7  # lines that a picture can hold apart
+_NAMED = 5  # models of which settings differ
+
+
+def board_sections(boards: Sequence[Board]) -> list[Section]:
+    """Return a section for each board: its table, the score over length, notes."""
+    tasks = [board.task for board in boards]
+    sections = []
+    for number, board in enumerate(boards, start=1):
+        rows = [
+            (
+                str(best) if best == worst else f"{best}–{worst}",
+                f"{run.name} *" if run.name in board.differences else run.name,
+                run,
+            )
+            for run, (best, worst) in board.rows
+        ]
+        table = _runs_table(("rank", "model"), board.task, rows)
+        charts = _board_charts(board, str(number) if tasks.count(board.task) > 1 else "")
+        sections.append(Section(_board_title(board), (table,), notes=tuple(_board_notes(board)), charts=charts))
+    return sections
+
+
+def _board_title(board: Board) -> str:
+    """`niah: 12 trials of 6 samples, 300 to 600 tokens, scored by match@4`."""
+    parts = [f"{counted(board.trials, 'trial')} of {counted(board.samples, 'sample')}"]
+    if board.lengths:
+        first, last = length_labels([board.lengths[0], board.lengths[-1]])
+        parts.append(f"{first} tokens" if first == last else f"{first} to {last} tokens")
+    if board.scorer:
+        parts.append(f"scored by {board.scorer}")
+    return f"{board.task}: {', '.join(parts)}"
+
+
+def _runs_table(head: tuple[str, str], task: str, rows: Sequence[tuple[str, str, ModelRun]]) -> Table:
+    """A row for each run: its rank or date, its name, and what it did in the task; all were asked the same lengths."""
+    entries = [run.entries[task] for _, _, run in rows]
+    names = ("effective length (95 %)", "prompt tokens", "answer tokens", "seconds an answer", "seconds, slowest 5 %")
+    columns = ("score % (95 %)", "misses counted", *length_labels(list(entries[0].by_length)), *names)
+    has_misses = any(entry.has_misses for entry in entries)
+    cells = [
+        (
+            first,
+            _with_failed(name, entry),
+            score_cell(entry.overall),
+            percent1(entry.counted) if has_misses else NONE,
+            *map(_length_cell, entry.by_length.values()),
+            entry.effective.between if entry.effective else NONE,
+            *(NONE if value is None else f"{value:,.0f}" for value in (entry.prompt_tokens, entry.answer_tokens)),
+            *map(_seconds, entry.latency or (None, None)),
+        )
+        for (first, name, _), entry in zip(rows, entries, strict=True)
+    ]
+    links = tuple(run.link for _, _, run in rows)
+    return replace(filled_table("", (*head, *columns), cells, 2, range(3)), links=links)
+
+
+def _board_notes(board: Board) -> list[str]:
+    """What its ranks rest on, and which models were asked with other settings."""
+    count, notes = len(board.rows), []
+    if count > 1 and all(ranks == (1, count) for _, ranks in board.rows):
+        needed = samples_for_p(2 * LEVEL / (count * (count - 1)))
+        few = f"; {needed} samples are the fewest that could show any" if board.samples < needed else ""
+        notes.append(f"no difference between these {count} is shown: all are tied{few}")
+    if board.differences:
+        models = [f"{name} ({board.differences[name]})" for name in sorted(board.differences)]
+        more = [f"and {len(models) - _NAMED} more"] * (len(models) > _NAMED)
+        listed = "; ".join([*models[:_NAMED], *more])
+        notes.append(f"* asked in another way than the others here, which may be what differs: {listed}")
+    return notes
+
+
+def _board_charts(board: Board, number: str) -> tuple[Chart, ...]:
+    """Score over length of the first models; none where there is one length, or no model to compare."""
+    if len(board.lengths) < 2 or len(board.rows) < 2:
+        return ()
+    entries = [(run.name, run.entries[board.task]) for run, _ in board.rows[:_DRAWN]]
+    lines = [ComparedRun(one_line(name), entry.overall, entry.by_length) for name, entry in entries]
+    below = "of the answers with a score" if board.has_misses else ""
+    more = f", the first {_DRAWN} of {len(board.rows)}" if len(board.rows) > _DRAWN else ""
+    title = f"{board.task}: score over length{more}"
+    return tuple(score_lines(lines, chart_name("scores", board.task, number), title, below))
+
+
+def _with_failed(name: str, entry: BoardEntry) -> str:
+    failed = failed_words([entry])
+    return f"{name} ({failed})" if failed else name
+
+
+def failed_words(entries: Iterable[BoardEntry]) -> str:
+    """`8 errors, 2 invalid`; empty where no trial failed."""
+    counts = [entry.overall.counts for entry in entries]
+    errors, invalid = sum(count["error"] for count in counts), sum(count["invalid"] for count in counts)
+    return ", ".join([*[counted(errors, "error")] * (errors > 0), *[f"{invalid:,} invalid"] * (invalid > 0)])
+
+
+def _length_cell(scores: Tally) -> str:
+    """A mean; a range where answers are undecided."""
+    if scores.range is not None:
+        return range_words(scores.range)
+    return NONE if scores.mean is None else percent1(scores.mean)
+
+
+def _seconds(seconds: float | None) -> str:
+    """`2.31`; less than a thousandth, as of answers that no model computed, is `<0.001`."""
+    return NONE if seconds is None else f"{seconds:.3g}" if seconds >= 0.001 else "<0.001"
+
+
+def series_sections(series: Sequence[BoardSeries]) -> list[Section]:
+    """Return a section for each series: its table, the score over time, the changes."""
+    sections = []
+    for number, each in enumerate(series, start=1):
+        name = chart_name("history", each.task, str(number) if len(series) > 1 else "")
+        chart = history_chart(each, name, _series_sentence(each), _size(each))
+        table = _runs_table(("when", "run"), each.task, [(run.when, run.run, run) for run in each.runs])
+        title = f"{_series_name(each)}: {_size(each)}"
+        sections.append(Section(title, (table,), notes=tuple(_series_notes(each)), charts=(chart,)))
+    return sections
+
+
+def _series_notes(series: BoardSeries) -> list[str]:
+    undecided = sum(entry.overall.counts[name] for entry in series.entries for name in UNDECIDED)
+    as_misses = [f"{counted(undecided, 'undecided answer')}, cut off or unclear, counted as misses"] * (undecided > 0)
+    failed = failed_words(series.entries)
+    as_misses += [f"{failed}: counted as misses"] * bool(failed)
+    if series.changes:
+        return [*(change_words(series, change) for change in series.changes), *as_misses]
+    few = f"; {series.needed} samples are the fewest that could show one" if series.samples < series.needed else ""
+    return [f"no change is shown{few}", *as_misses]
+
+
+def change_words(series: BoardSeries, change: ScoreChange) -> str:
+    """`fell between step 2000 and step 3000, from 92.6 to 55.6 % (-37.0 points; p 0.002, Holm)`."""
+    likely = "" if change.last - change.first == 1 else f", most likely at {series.names[change.at]}"
+    scores = f"from {percent1(change.before)} to {percent1(change.after)} %"
+    points = points1(change.after - change.before)
+    return (
+        f"{' '.join(_verb_and_runs(series, change))}{likely}, {scores} ({points} points; p {p_words(change.p)}, Holm)"
+    )
+
+
+def _verb_and_runs(series: BoardSeries, change: ScoreChange) -> tuple[str, str]:
+    first, last = (series.names[at] for at in (change.first, change.last))
+    return "fell" if change.is_fall else "rose", f"between {first} and {last}"
+
+
+def _series_sentence(series: BoardSeries) -> str:
+    """The title of its picture: `smollm2 · niah fell by 37.0 points between step 2000 and step 3000`."""
+    if not series.changes:
+        return f"{_series_name(series)}: no change is shown"
+    if len(series.changes) > 1:
+        return f"{_series_name(series)} changed {len(series.changes)} times"
+    (change,) = series.changes
+    verb, runs = _verb_and_runs(series, change)
+    return f"{_series_name(series)} {verb} by {points1(abs(change.after - change.before)).lstrip('+')} points {runs}"
+
+
+def _series_name(series: BoardSeries) -> str:
+    return " · ".join(part for part in (series.model, series.task) if part)
+
+
+def _size(series: BoardSeries) -> str:
+    """`4 runs of 36 trials of 12 samples`."""
+    trials, samples = counted(series.entries[0].overall.trials, "trial"), counted(series.samples, "sample")
+    return f"{counted(len(series.runs), 'run')} of {trials} of {samples}"

@@ -1,0 +1,50 @@
+"""Runs on disk for the tests of commands that compare them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import needlework
+from needlework.core.record import Record
+from needlework.results.files.json_files import write_json
+from needlework.results.statistics.run_report import run_report
+
+
+def write_run(folder: Path, records: Sequence[Record], *, planned: int | None = None, manifest: Any = None) -> Path:
+    write_json(folder / "results.json", run_report(list(records), planned=planned))
+    if manifest is not None:
+        (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return folder
+
+
+def run_of(
+    make_record: Callable[..., Record], folder: Path, right: int = 12, *, failed: int = 0, day: int = 0, **options: Any
+) -> Path:
+    """Write a run of 12 samples at 1000 and 4000 tokens: the first `right` are right, the first `failed` trials errors.
+
+    `day`: on which it began; `planned`, `manifest` as of `write_run`, other options are fields of the records.
+    """
+    error = {"outcome": "error", "scorer": "", "scorer_version": 0}
+    manifest = options.pop("manifest", {"started": f"2026-01-{day:02}T00:00:00+00:00"} if day else None)
+    planned = options.pop("planned", None)
+    cells = [(length, repeat) for length in (1000, 4000) for repeat in range(12)]
+    records = [
+        make_record(
+            **{"length": length, "repeat": repeat, "outcome": "found" if repeat < right else "wrong"}
+            | (error if at < failed else {})
+            | options
+        )
+        for at, (length, repeat) in enumerate(cells)
+    ]
+    return write_run(folder, records, planned=planned, manifest=manifest)
+
+
+def exit_code(*words: str | Path) -> int:
+    """What a command ends with, complaints of its options too."""
+    try:
+        return needlework.main([str(word) for word in words])
+    except SystemExit as ended:
+        return int(str(ended.code))
