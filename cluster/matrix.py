@@ -111,7 +111,7 @@ def _run_all(matrix: Matrix, chosen: Sequence[Configuration], *, fail_if_worse: 
     print("", *comparison_lines(rows), "", sep="\n")
     for path in _write(matrix, rows, ended):
         print(relative(path))
-    return exit_code(rows, ended, fail_if_worse=fail_if_worse)
+    return exit_code(ended, is_worse=fail_if_worse and any(row.is_worse for row in rows))
 
 
 def _describe_end(matrix: Matrix, configuration: Configuration, run: EndedRun) -> str:
@@ -157,12 +157,10 @@ def _write(matrix: Matrix, rows: Sequence[ComparedRun], ended: Mapping[str, Ende
     return write_comparison(rows, matrix.folder / "comparison", title=matrix.name, links=links, facts=facts)
 
 
-def exit_code(rows: Sequence[ComparedRun], ended: Mapping[str, EndedRun], *, fail_if_worse: bool) -> int:
-    """1 if a gate failed, or a configuration is shown worse and that was asked; 11, 10 as its gates are; 3 if a
-    configuration has not run to its end; else 0.
-    """
+def exit_code(ended: Mapping[str, EndedRun], *, is_worse: bool) -> int:
+    """Return 1 if a gate failed or, if wanted, one is worse; 11, 10 as gates are; 3 if one did not end; else 0."""
     codes = {run.code if run.code in (0, 1, 10, 11) else MISSING for run in ended.values()}
-    if fail_if_worse and any(row.is_worse for row in rows):
+    if is_worse:
         codes.add(1)
     return next((code for code in _EXIT_CODES if code in codes), 0)
 
