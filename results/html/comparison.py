@@ -116,7 +116,7 @@ def _pair_view(pair: Comparison, sections: Sequence[Section], offset: int) -> di
         "sections": list(map(_section_view, (first, *rest))),
         "tasks": [_task_view(task) for task in pair.tasks],
         "offset": offset,
-        "changes": _section_view(_changes_section(pair, offset)),
+        "changes": _section_view(_changes_section(pair, first.title, offset)),
     }
 
 
@@ -132,7 +132,7 @@ def _task_view(task: TaskDifference) -> dict[str, Any]:
     }
 
 
-def _changes_section(pair: Comparison, offset: int) -> Section:
+def _changes_section(pair: Comparison, title: str, offset: int) -> Section:
     """The cells that improved and regressed, the largest change first; a click on one shows its trials."""
     numbers = {task.family: number for number, task in enumerate(pair.tasks, start=offset)}
     signs: tuple[tuple[str, Literal[-1, 1]], ...] = (("Improved", 1), ("Regressed", -1))
@@ -149,7 +149,7 @@ def _changes_section(pair: Comparison, offset: int) -> Section:
         head = ("cell", "A %", "B %", "B - A", "95 %", "n")
         tables.append(Table(f"{word}: {counted(len(rows), 'cell')}", head, tuple(rows), links=tuple(links)))
     notes = ("Means as they were seen. One cell by itself shows little.",)
-    return Section("Cells that changed", tuple(tables), notes=notes)
+    return Section(f"Cells that changed: {title}", tuple(tables), notes=notes)
 
 
 def _details(pair: Comparison, offset: int) -> list[TrialDetails]:
