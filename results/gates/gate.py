@@ -337,7 +337,7 @@ def load_baseline(path: Path, cells: Iterable[tuple[str, Cell]], seed: int) -> B
     tests = sorted({record.test for record in run.records if record.test})
     planned += [structs.replace(trial, test=test) for trial in planned for test in tests]
     try:
-        index, _, _ = joined(run.records, planned)
+        index, _ = joined(run.records, planned)
     except InputError as error:
         remedy = f"cannot be paired (A: the baseline, B: this run): {error}"
         if "several models" in remedy:

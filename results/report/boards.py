@@ -144,12 +144,12 @@ def _seconds(seconds: float | None) -> str:
 def series_sections(series: Sequence[BoardSeries]) -> list[Section]:
     """Return a section for each series: its table, the score over time, the changes."""
     sections = []
-    for number, each in enumerate(series, start=1):
-        name = chart_name("history", each.task, str(number) if len(series) > 1 else "")
-        chart = history_chart(each, name, _series_sentence(each), _size(each))
-        table = _runs_table(("when", "run"), each.task, [(run.when, run.run, run) for run in each.runs])
-        title = f"{_series_name(each)}: {_size(each)}"
-        sections.append(Section(title, (table,), notes=tuple(_series_notes(each)), charts=(chart,)))
+    for number, part in enumerate(series, start=1):
+        name = chart_name("history", part.task, str(number) if len(series) > 1 else "")
+        chart = history_chart(part, name, _series_sentence(part), _size(part))
+        table = _runs_table(("when", "run"), part.task, [(run.when, run.run, run) for run in part.runs])
+        title = f"{_series_name(part)}: {_size(part)}"
+        sections.append(Section(title, (table,), notes=tuple(_series_notes(part)), charts=(chart,)))
     return sections
 
 

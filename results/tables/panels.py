@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from needlework.core.record import Record
-from needlework.results.records.samples import refused_below_window
-from needlework.results.style import one_line
+from needlework.results.records.samples import grouped, refused_below_window
+from needlework.results.style import counted, one_line
 
 _SHOWN = 300  # characters of an example
 
@@ -18,14 +18,11 @@ def unscored_lines(records: Sequence[Record], windows: Mapping[str, int] = Mappi
     Errors are told by pytest itself, censored and unclear trials by their answers. `windows`: model -> tokens; what a
     server refused below them is told too.
     """
-    found: dict[tuple[str, str], list[Record]] = {}
-    for record in records:
-        if record.outcome in ("invalid", "skipped"):
-            reasons = ", ".join(record.details.invalid)
-            found.setdefault((record.outcome, reasons), []).append(record)
+    unscored = (record for record in records if record.outcome in ("invalid", "skipped"))
+    groups = grouped(unscored, lambda record: (record.outcome, ", ".join(record.details.invalid)))
     lines = [
-        f"{outcome}: {len(those)} {'trial' if len(those) == 1 else 'trials'}: {one_line(those[0].why)[:_SHOWN]}"
-        for (outcome, _), those in sorted(found.items())
+        f"{outcome}: {counted(len(group), 'trial')}: {one_line(group[0].why)[:_SHOWN]}"
+        for (outcome, _), group in sorted(groups.items())
     ]
     below = [record for record in records if refused_below_window(record, windows)]
     if below:
@@ -39,10 +36,9 @@ def unscored_lines(records: Sequence[Record], windows: Mapping[str, int] = Mappi
 
 def shared_lines(records: Sequence[Record]) -> Iterator[str]:
     """One line for each model whose answers tell that tokens were shared, when they were asked for."""
-    for model in dict.fromkeys(record.model for record in records):
-        own = [each for each in records if each.model == model]
-        tokens = sum(each.prompt.tokens or 0 for each in own)
-        shared = sum(each.timing.cached_tokens or 0 for each in own)
+    for model, group in grouped(records, lambda record: record.model).items():
+        tokens = sum(record.prompt.tokens or 0 for record in group)
+        shared = sum(record.timing.cached_tokens or 0 for record in group)
         if 0 < shared < tokens:
             yield one_line(
                 f"{model}: {tokens:,} prompt tokens, {tokens - shared:,} computed and {shared:,} shared with other "

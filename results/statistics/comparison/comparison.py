@@ -261,7 +261,7 @@ def compare(first: Sequence[Record], second: Sequence[Record]) -> Comparison:
     Runs of one model each are compared whatever the models are; runs of several models must have the same ones, and
     each is compared with itself. No p is adjusted. Raises `InputError` where the runs cannot be joined.
     """
-    a, b, _ = joined(*_comparable(first, second))
+    a, b = joined(*_comparable(first, second))
     order = sorted(a.keys() | b.keys(), key=lambda at: (_panel_of(at[0]), *identity_order(at)[1:], at[0]))
     trials = tuple(_paired(at, a.get(at), b.get(at)) for at in order)
     both = [(x, y, trial.scores) for trial in trials for x, y in [trial.records] if x is not None and y is not None]

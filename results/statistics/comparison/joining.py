@@ -15,26 +15,23 @@ Identity = tuple[Family, int, float | None, int, int | None]
 """Family, length, depth, repeat, seed."""
 
 
-def joined(
-    first: Sequence[Record], second: Sequence[Record]
-) -> tuple[dict[Identity, Record], dict[Identity, Record], list[Identity]]:
-    """Return the records of both runs by identity, and the identities that both have, in order.
+def joined(first: Sequence[Record], second: Sequence[Record]) -> tuple[dict[Identity, Record], dict[Identity, Record]]:
+    """Return the records of both runs by identity.
 
     Runs of one model each are joined whatever the models are; runs of several models must have the same ones, and each
     is joined with itself. Raises `InputError` where the runs have no trial in common, or one of them a trial twice.
     """
     by_model = _several_models(first, second)
     a, b = _indexed(first, "A", by_model), _indexed(second, "B", by_model)
-    both = sorted(a.keys() & b.keys(), key=identity_order)
-    if not both:
+    if not a.keys() & b.keys():
         raise InputError("runs", "A and B", f"have no trial in common: {_why_disjoint(a, b)}")
-    return a, b, both
+    return a, b
 
 
 def prompts_match(first: Record, second: Record) -> bool | None:
     """Whether two records were asked the same prompt, by its hash; `None` where one of them has none."""
-    hashes = _prompt_hash(first), _prompt_hash(second)
-    return None if None in hashes else hashes[0] == hashes[1]
+    hashes = first.prompt.sha256, second.prompt.sha256
+    return hashes[0] == hashes[1] if all(hashes) else None
 
 
 def identity_order(at: Identity) -> tuple[Family, int, tuple[bool, float], int, int]:
@@ -76,7 +73,3 @@ def _why_disjoint(a: Mapping[Identity, Record], b: Mapping[Identity, Record]) ->
 
 def _words(value: object) -> str:
     return " ".join(filter(None, cast(Family, value))) if isinstance(value, tuple) else str(value)
-
-
-def _prompt_hash(record: Record) -> str | None:
-    return record.prompt.sha256 or None

@@ -34,31 +34,23 @@ _AROUND = ("canary", "cache_policy")  # options of a run that put something besi
 
 @dataclass(frozen=True, slots=True)
 class BoardEntry:
-    """One model on one task in one run, or on all of its tasks. Scores are 0..1, lengths tokens, times seconds.
-
-    `task`: with the retriever, where there is one. `cells`: a hash of needle, length, depth, repeat and seed of each
-    trial, and of how the run asked the task beyond them; `questions`: one of what was asked there and is right, empty
-    where it is not known of a trial. `scorers`: those of the answers. `effective`: by the absolute rule; `None` where
-    one length was asked. `prompt_tokens`, `answer_tokens`: of a trial, on average; `latency`: median and 95th
-    percentile. `options`: those that address the model, which two runs may differ in. `scores`, `samples`, `weights`:
-    of each trial, in the order of `cells`: a score, 0 where it is missing; a sample's number; its weight in the score.
-    """
+    """One model on one task in one run, or on all of its tasks. Scores are 0..1, lengths tokens, times seconds."""
 
     model: str
-    task: str
-    scorers: frozenset[str]
-    cells: str
-    questions: str
+    task: str  # with the retriever, where there is one
+    scorers: frozenset[str]  # of the answers
+    cells: str  # a hash of needle, length, depth, repeat and seed of each trial, and of how the run asked beyond them
+    questions: str  # a hash of what was asked there and is right; empty where it is not known of a trial
     overall: Tally
-    by_length: Mapping[int, Tally]
-    effective: EffectiveLength | None
-    prompt_tokens: float | None
-    answer_tokens: float | None
-    latency: tuple[float, float] | None
-    options: Mapping[str, object]
-    scores: Floats = field(repr=False)
-    samples: NDArray[np.int32] = field(repr=False)
-    weights: Floats = field(repr=False)
+    options: Mapping[str, object]  # those that address the model, which two runs may differ in
+    scores: Floats = field(repr=False)  # of each trial, in the order of `cells`; 0 where one is missing
+    samples: NDArray[np.int32] = field(repr=False)  # of each trial the number of its sample
+    weights: Floats = field(repr=False)  # of each trial its weight in the score
+    by_length: Mapping[int, Tally] = field(default_factory=dict)
+    effective: EffectiveLength | None = None  # by the absolute rule; `None` where one length was asked
+    prompt_tokens: float | None = None  # of a trial, on average
+    answer_tokens: float | None = None
+    latency: tuple[float, float] | None = None  # median and 95th percentile
 
     @property
     def counted(self) -> float:
@@ -76,28 +68,27 @@ class BoardEntry:
         return np.bincount(self.samples, self.scores * self.weights).astype(np.float64)
 
 
-def entries_of(asked: Iterable[RecordInPanel], manifest: Mapping[str, Any]) -> tuple[BoardEntry, ...]:
+def entries_of(items: Iterable[RecordInPanel], manifest: Mapping[str, Any]) -> tuple[BoardEntry, ...]:
     """Return the entries of a run, sorted by model and task; that of all tasks first where a model was asked several.
 
     Controls are left out, and of all tasks what was retrieved.
     """
-    groups: dict[tuple[str, str], list[RecordInPanel]] = {}
-    for each in asked:
-        if not each.control:
-            task = f"{each.trial.task} ({each.retriever})" if each.retriever else each.trial.task
-            groups.setdefault((each.trial.model, task), []).append(each)
-    entries = [_entry(*key, groups[key], manifest) for key in sorted(groups)]
-    found = list[BoardEntry]()
-    for model in dict.fromkeys(entry.model for entry in entries):
-        own = [entry for entry in entries if entry.model == model]
-        whole = [entry for entry in own if not groups[model, entry.task][0].retriever]
-        found += [*([_of_all(whole)] if len(whole) > 1 else []), *own]
-    return tuple(found)
+    groups = grouped((item for item in items if not item.control), _model_and_task)
+    entries: list[BoardEntry] = []
+    for model, names in grouped(sorted(groups), lambda name: name[0]).items():
+        tasks = [_entry(model, task, groups[model, task], manifest) for _, task in names]
+        whole = [entry for entry in tasks if not groups[model, entry.task][0].retriever]
+        entries += [*([_of_all(whole)] if len(whole) > 1 else []), *tasks]
+    return tuple(entries)
 
 
-def _entry(model: str, task: str, asked: Sequence[RecordInPanel], manifest: Mapping[str, Any]) -> BoardEntry:
-    ordered = sorted(((_place(each.record), each) for each in asked), key=lambda placed: placed[0])
-    records, trials = [each.record for _, each in ordered], [each.trial for _, each in ordered]
+def _model_and_task(item: RecordInPanel) -> tuple[str, str]:
+    return item.trial.model, f"{item.trial.task} ({item.retriever})" if item.retriever else item.trial.task
+
+
+def _entry(model: str, task: str, items: Sequence[RecordInPanel], manifest: Mapping[str, Any]) -> BoardEntry:
+    ordered = sorted(((_sort_key(item.record), item) for item in items), key=lambda pair: pair[0])
+    records, trials = [item.record for _, item in ordered], [item.trial for _, item in ordered]
     names = [(trial.needle, trial.sample) for trial in trials]
     codes = {name: at for at, name in enumerate(sorted(set(names)))}
     columns = grouped(trials, lambda trial: trial.length)
@@ -107,7 +98,7 @@ def _entry(model: str, task: str, asked: Sequence[RecordInPanel], manifest: Mapp
         model=model,
         task=task,
         scorers=frozenset(scorers),
-        cells=_hash([*(place[:-1] for place, _ in ordered), *_setting(manifest, task)]),
+        cells=_hash([*(key[:-1] for key, _ in ordered), *_setting(manifest, task)]),
         questions=_questions(records),
         overall=tally(trials),
         by_length={length: tally(columns[length]) for length in sorted(columns)},
@@ -135,11 +126,6 @@ def _of_all(entries: Sequence[BoardEntry]) -> BoardEntry:
         cells=_hash([(entry.task, entry.cells) for entry in entries]),
         questions=_hash([entry.questions for entry in entries]) if all(entry.questions for entry in entries) else "",
         overall=overall_score(tallies),
-        by_length={},
-        effective=None,
-        prompt_tokens=None,
-        answer_tokens=None,
-        latency=None,
         options={name: value for entry in reversed(entries) for name, value in entry.options.items()},
         scores=np.concatenate([entry.scores for entry in entries]),
         samples=np.concatenate([entry.samples + start for entry, start in zip(entries, starts, strict=False)]),
@@ -147,7 +133,7 @@ def _of_all(entries: Sequence[BoardEntry]) -> BoardEntry:
     )
 
 
-def _place(record: Record) -> tuple[object, ...]:
+def _sort_key(record: Record) -> tuple[object, ...]:
     at = (record.needle, record.length, depth_order(record.depth), record.repeat)
     return (*at, -1 if record.seed is None else record.seed, record.question)
 
@@ -176,11 +162,15 @@ def _mean(values: Iterable[int | None]) -> float | None:
 
 def _setting(manifest: Mapping[str, Any], task: str) -> list[object]:
     """How a run asked a task, beyond its cells: corpus, prompt and so on. Runs with another one are ranked apart."""
-    asked = [{name: value for name, value in suite.items() if name not in _APART} for suite in _suites(manifest, task)]
+    suites = [{name: value for name, value in suite.items() if name not in _APART} for suite in _suites(manifest, task)]
     corpora, prompts = _object(manifest.get("corpora")), _object(manifest.get("prompts"))
-    names = sorted({f"{suite.get('corpus')}/{suite.get('language')}" for suite in asked})
+    names = sorted({f"{suite.get('corpus')}/{suite.get('language')}" for suite in suites})
     texts = [_object(corpora.get(name)).get("sha256") for name in names]
-    return [asked, texts, sorted({str(prompts.get(f"{each.get('prompt')}/{each.get('language')}")) for each in asked})]
+    return [
+        suites,
+        texts,
+        sorted({str(prompts.get(f"{each.get('prompt')}/{each.get('language')}")) for each in suites}),
+    ]
 
 
 def _address(manifest: Mapping[str, Any], task: str) -> dict[str, object]:
