@@ -31,7 +31,6 @@ from needlework.results.records.journal import read_journal
 from needlework.results.records.manifest import start_of
 from needlework.results.records.run_folder import JOURNAL
 from needlework.results.records.samples import latest_of_each, windows_of
-from needlework.results.report.comparison import differing_lines
 from needlework.results.run.finish import Finished, write_step_summary
 from needlework.results.run.session import exit_status, is_void
 from needlework.results.statistics.run_report import RunReport, interrupted
