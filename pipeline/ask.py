@@ -1,105 +1,99 @@
-"""Asks a trial: request, answer, stability."""
+"""Asks a trial: request, checked answer, stability probe."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
+from itertools import chain
 from typing import Any
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.haystack_fixtures.needles.needle_sets import Canaries
 from needlework.haystack_fixtures.trials.builder import Trial
-from needlework.models.event_loop import in_thread
+from needlework.models.event_loop import event_loop, in_thread
 from needlework.models.model import BatchModel, DistantModel, Model, ModelError, Request, Response
 from needlework.pipeline.engine import Engine
 from needlework.pipeline.exchange import NOT_ASKED, Again, Check, Exchange, check_answer, check_canaries
 
+SendRequest = Callable[[], Coroutine[Any, Any, Response]]
+
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A trial whose prompt is built and fits, and the model to ask. `exchange`: with no answer yet.
-
-    What is asked after its question: `second`, a second question, or `marks`, what stands at both ends of its context.
-    """
+    """A trial whose prompt is built and fits, and the model to ask."""
 
     trial: Trial
     model: Model
     exchange: Exchange
+    """Still without an answer."""
     second: Trial | None = None
-    marks: tuple[Canaries, Trial] | None = None
+    """Asks the follow-up question."""
+    canaries: tuple[Canaries, Trial] | None = None
+    """Asks for the marks at both ends of the context; only where there is no follow-up."""
 
     @property
     def requests(self) -> list[Request]:
-        """What is asked, in this order, as long as there are answers."""
-        after = self.second or (self.marks[1] if self.marks else None)
+        """The requests of this trial, in order; one without an answer is the last."""
+        after = self.second or (self.canaries[1] if self.canaries else None)
         return [request_of(trial) for trial in (self.trial, after) if trial is not None]
 
 
 def ask(engine: Engine, cell: Cell) -> Exchange:
-    """Ask one cell, and wait. Does not raise for a fault of model or server: that is the exchange's error."""
-    ready = make_ready(engine, cell)
-    if isinstance(ready, Exchange):
-        return ready
-    return _answered(ready, ready.model.respond)
-
-
-def begin(engine: Engine, cell: Cell) -> Callable[[], Coroutine[Any, Any, Exchange]]:
-    """Make one cell ready, and return what asks it in the event loop. Neither raises for a fault of model or server, as
-    `ask`.
-    """
-    ready = make_ready(engine, cell)
-    if isinstance(ready, Exchange):
-        return lambda: known(ready)
-    if isinstance(ready.model, DistantModel):
-        asking = [ready.model.begin(request) for request in ready.requests]
-        return lambda: _asked(ready, asking)
-    return lambda: in_thread(lambda: _answered(ready, ready.model.respond))
+    """Ask one cell, and wait. Faults of model or server are the exchange's error."""
+    return ask_many(engine, [cell])[0]
 
 
 def ask_many(engine: Engine, cells: Sequence[Cell]) -> list[Exchange]:
-    """Ask cells of one model, all at once where it takes batches; the exchanges in the order of the cells."""
-    found = [make_ready(engine, cell) for cell in cells]
-    waiting = [ready for ready in found if isinstance(ready, Ready)]
-    requests = [request_of(ready.trial) for ready in waiting]
-    if waiting and isinstance(model := waiting[0].model, BatchModel):
-        responses = iter(model.respond_many(requests))
+    """Ask cells of one model, together where it takes batches; the exchanges are in the order of the cells."""
+    made = [make_ready(engine, cell) for cell in cells]
+    ready = [item for item in made if isinstance(item, Ready)]
+    requests = [item.requests for item in ready]
+    first = [own_requests[0] for own_requests in requests]
+    if ready and isinstance(model := ready[0].model, BatchModel):
+        responses: Iterable[Response] = model.respond_many(first)
     else:
-        responses = (ready.model.respond(request) for ready, request in zip(waiting, requests, strict=True))
-    return [
-        each if isinstance(each, Exchange) else _answered(each, each.model.respond, next(responses)) for each in found
-    ]
+        responses = (item.model.respond(request) for item, request in zip(ready, first, strict=True))
+    exchanges = (
+        _finished(item, chain([response], map(item.model.respond, own_requests[1:])))
+        for item, own_requests, response in zip(ready, requests, responses, strict=True)
+    )
+    return [item if isinstance(item, Exchange) else next(exchanges) for item in made]
 
 
-async def known(exchange: Exchange) -> Exchange:
-    """The exchange, where nothing more is asked."""
+def start_asking(engine: Engine, cell: Cell) -> Callable[[], Coroutine[Any, Any, Exchange]]:
+    """Make one cell ready; what is returned asks it on the event loop. Neither raises for faults of model or server."""
+    ready = make_ready(engine, cell)
+    if isinstance(ready, Exchange):
+        return partial(unchanged, ready)
+    return partial(_asked, ready, [_sender(ready.model, request) for request in ready.requests])
+
+
+async def unchanged(exchange: Exchange) -> Exchange:
+    """The exchange, where nothing is left to ask."""
     return exchange
 
 
-async def _asked(ready: Ready, asking: Sequence[Callable[[], Coroutine[Any, Any, Response]]]) -> Exchange:
+async def _asked(ready: Ready, senders: Sequence[SendRequest]) -> Exchange:
     responses = list[Response]()
-    for each in asking:
-        responses.append(await each())
+    for send in senders:
+        responses.append(await send())
         if responses[-1].error is not None:
             break
-    return _finished(ready, responses)
+    return _finished(ready, iter(responses))
 
 
-def _answered(ready: Ready, respond: Callable[[Request], Response], first: Response | None = None) -> Exchange:
-    """The exchange of what is asked of a model, one after the other; the `first` response may be there already."""
-    responses = list[Response]()
-    for request in ready.requests:
-        responses.append(first if first is not None and not responses else respond(request))
-        if responses[-1].error is not None:
-            break
-    return _finished(ready, responses)
+def _sender(model: Model, request: Request) -> SendRequest:
+    if isinstance(model, DistantModel):
+        return model.begin(request)
+    return partial(in_thread, partial(model.respond, request))
 
 
 def make_ready(engine: Engine, cell: Cell) -> Ready | Exchange:
-    """Build a cell's prompt and load its model; the exchange, where it ends there: an error, or a trial to skip."""
+    """Build a cell's prompt and load its model; an exchange where that fails, or where the trial is skipped."""
     begun = time.perf_counter()
     try:
         trial = engine.trial(cell)
@@ -120,20 +114,28 @@ def make_ready(engine: Engine, cell: Cell) -> Ready | Exchange:
         trial=trial,
         flags=trial.prompt.flags,
         build_s=build_s,
+        skipped=trial.skipped or _why_too_long(engine, trial, model.window),
     )
-    # Documents that are cut as upstream cuts them leave no room for what stands around them. Rows of a data set have a
-    # length of their own, and that of their cell is a class.
-    suite, rows = trial.suite, engine.series_of(cell).task.rows
-    needed = trial.prompt.tokens + suite.answer_tokens + (suite.length_buffer if suite.length_means == "total" else 0)
-    length = needed if rows or suite.length_means == "context" else max(cell.length, needed)
-    window = model.window
-    too_long = window is not None and length > window
-    told = f"length {length} is" if suite.length_means == "total" else f"prompt and answer, {length} tokens, are"
-    skipped = trial.skipped or (f"{told} over the model's window of {window} tokens" if too_long else "")
-    if skipped:
-        return replace(exchange, skipped=skipped)
+    if exchange.skipped:
+        return exchange
     second = engine.follow_up(trial) if trial.asked.follow_up is not None else None
     return Ready(trial, model, exchange, second, engine.canary_trial(cell) if second is None else None)
+
+
+def _why_too_long(engine: Engine, trial: Trial, window: int | None) -> str:
+    """Why a trial does not fit the model's window; empty where it does.
+
+    Documents that are cut as upstream cuts them leave no room for template and question. Rows of a data set have a
+    length of their own; that of their cell is a class.
+    """
+    suite, is_total = trial.suite, trial.suite.length_means == "total"
+    length = trial.prompt.tokens + suite.answer_tokens + (suite.length_buffer if is_total else 0)
+    if is_total and not engine.series_of(trial.cell).task.rows:
+        length = max(trial.cell.length, length)
+    if window is None or length <= window:
+        return ""
+    subject = f"length {length} is" if is_total else f"prompt and answer, {length} tokens, are"
+    return f"{subject} over the model's window of {window} tokens"
 
 
 def exchange_of(engine: Engine, cell: Cell, response: Response, **facts: Any) -> Exchange:
@@ -152,9 +154,9 @@ def exchange_of(engine: Engine, cell: Cell, response: Response, **facts: Any) ->
     )
 
 
-def _finished(ready: Ready, responses: Sequence[Response]) -> Exchange:
-    """The exchange of the responses, checked; there are fewer than requests where the last one is an error."""
-    trial, response = ready.trial, responses[0]
+def _finished(ready: Ready, responses: Iterator[Response]) -> Exchange:
+    """The exchange of the responses, checked; the second is read only where the first has no error."""
+    trial, response = ready.trial, next(responses)
     error = response.error
     if error is not None and error.too_long:
         return replace(ready.exchange, response=replace(response, error=None), skipped=error.message)
@@ -164,15 +166,15 @@ def _finished(ready: Ready, responses: Sequence[Response]) -> Exchange:
     answers = [needle.answer for needle in trial.asked.needles if needle.answer] or [trial.asked.answer]
     exchange = with_check(exchange, check_answer(trial.prompt.tokens, answers, response))
     if ready.second is not None:
-        return with_follow_up(exchange, ready.second, responses[1])
-    if ready.marks is None:
+        return with_follow_up(exchange, ready.second, next(responses))
+    if ready.canaries is None:
         return exchange
-    counted = response.prompt_tokens is not None
-    return with_check(exchange, check_canaries(ready.marks[0], responses[1], counted=counted))
+    is_counted = response.prompt_tokens is not None
+    return with_check(exchange, check_canaries(ready.canaries[0], next(responses), counted=is_counted))
 
 
 def with_check(exchange: Exchange, check: Check) -> Exchange:
-    """The exchange with what a further check has found; the first reason for being invalid is the one in words."""
+    """The exchange with the result of a further check; the first reason for being invalid is the one in words."""
     if not (check.invalid or check.flags or check.why):
         return exchange
     return replace(
@@ -184,9 +186,10 @@ def with_check(exchange: Exchange, check: Check) -> Exchange:
 
 
 def with_follow_up(exchange: Exchange, second: Trial, response: Response) -> Exchange:
-    """The exchange with the answer to its second question, which `second` asked: both together are what is scored.
+    """The exchange with the answer to its follow-up question, asked by `second`: both answers are scored together.
 
-    Times and token counts stay those of the first, which has the document; a fault of either is one of the exchange.
+    Times and token counts stay those of the first request, which has the document; a fault of either is one of the
+    exchange.
     """
     assert exchange.trial is not None
     assert exchange.trial.asked.follow_up is not None
@@ -204,7 +207,7 @@ def with_follow_up(exchange: Exchange, second: Trial, response: Response) -> Exc
 
 
 def request_of(trial: Trial) -> Request:
-    """What a model is asked for a trial."""
+    """The request of a trial."""
     return Request(
         prompt=trial.prompt,
         template=trial.suite.template,
@@ -216,7 +219,7 @@ def request_of(trial: Trial) -> Request:
     )
 
 
-# Answers of one prompt differ with what else is computed at the time: the batch that it is part of, the cached prefix
+# Answers to one prompt differ with what else is computed at the time: the batch that it is part of, the cached prefix
 # that it starts from (Thinking Machines, "Defeating Nondeterminism in LLM Inference", 2025).
 _TOGETHER = 4  # requests of one probe that are in flight, or in one batch, at once
 
@@ -229,18 +232,21 @@ def probed_cells(cells: Iterable[Cell], count: int, seed: int) -> frozenset[Cell
 def probe(engine: Engine, exchange: Exchange, probed: Iterable[Cell]) -> Exchange:
     """The exchange with the answers to its prompt, asked again; other `probed` cells are its batch mates."""
     trial, cell = exchange.trial, exchange.cell
-    # The answer that is scored is one to two questions: asking the first again says little about it.
+    # An answer to two questions says little when the first of them is asked again.
     if trial is None or trial.asked.follow_up or exchange.response.error is not None or exchange.skipped:
         return exchange
     model = engine.model(cell)
-    others = sorted((each for each in probed if each.model == cell.model and each != cell), key=lambda c: c.length)
-    batched = isinstance(model, BatchModel)
-    batch_mates = [request_of(engine.trial(each)) for each in others[: _TOGETHER - 1]] if batched else []
-    return replace(exchange, again=tuple(_ask_again(model, request_of(trial), batch_mates)))
+    mates: list[Request] = []
+    if isinstance(model, BatchModel):
+        others = sorted(
+            (other for other in probed if other.model == cell.model and other != cell), key=lambda other: other.length
+        )
+        mates = [request_of(engine.trial(other)) for other in others[: _TOGETHER - 1]]
+    return replace(exchange, again=tuple(_ask_again(model, request_of(trial), mates)))
 
 
 def _ask_again(model: Model, request: Request, batch_mates: Sequence[Request]) -> Iterator[Again]:
-    """The same request once more: warm (just asked), cold (nothing kept; local models only), and in a batch.
+    """The same request once more: warm (just asked), cold (no cached prefix; local models only), and in a batch.
 
     A batch is one with `batch_mates` for a local model, and copies of the request in flight together for a server.
     """
@@ -251,9 +257,12 @@ def _ask_again(model: Model, request: Request, batch_mates: Sequence[Request]) -
         if batch_mates and model.batch_size > 1:
             yield Again("batch", model.respond_many([request, *batch_mates[: model.batch_size - 1]])[0])
         return
-    pool = ThreadPoolExecutor(_TOGETHER, thread_name_prefix="needlework-stability")
-    try:
-        for response in pool.map(model.respond, [request] * _TOGETHER):
-            yield Again("batch", response)
-    finally:
-        pool.shutdown(wait=False)  # who ends the run does not wait for the server; no `with`, which would
+    senders = [_sender(model, request) for _ in range(_TOGETHER)]
+
+    async def send_together() -> list[Response]:
+        import asyncio
+
+        return await asyncio.gather(*(send() for send in senders))
+
+    for response in event_loop().wait(send_together()):
+        yield Again("batch", response)

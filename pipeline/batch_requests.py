@@ -55,7 +55,6 @@ def write_requests(engine: Engine, cells: Iterable[Cell]) -> WrittenBatch:
             for line in transport.lines(request):
                 written.requests += 1
                 files.write(line, engine.series_of(cell).model)
-        engine.forget_key(cell)
     files.close()
     return written
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from needlework.core.devices import device_kind, free_cores
 from needlework.core.errors import InputError
@@ -39,11 +40,7 @@ _NOT_YET = "http://127.0.0.1:1/v1"  # in place of the address of a server that i
 
 
 class ModelPool:
-    """Loads models on first use. Not thread-safe: callers that share it take turns.
-
-    `workers`: processes that share this machine's cores. `serving`: the server that the run starts for its model.
-    `tell`: is given a line for who waits.
-    """
+    """Loads the models and judges of a run on first use. For one thread, but for `ask_judge`."""
 
     def __init__(
         self,
@@ -53,35 +50,37 @@ class ModelPool:
         serving: Serving | None = None,
         tell: Callable[[str], object] | None = None,
     ) -> None:
-        self._serving = serving
-        self._tell = tell
-        self._settings = settings
-        self._cache_dir = cache_dir
-        self._workers = workers
+        """`workers`: processes that share this machine's cores. `serving`: the server that the run starts for its
+        model. `tell`: shows a status line.
+        """
+        self._settings, self._cache_dir, self._workers = settings, cache_dir, workers
+        self._serving, self._tell = serving, tell
+        self._args = {name: value for name, _, value in (word.partition("=") for word in settings.model_arg)}
         self._models: dict[str, Model] = {}
         self._judges: dict[str, Model] = {}
+        self._opening = threading.Lock()  # of judges
         self._weights: dict[str, str | None] = {}
 
     def tokenizer(self, spec: str, named: str | None) -> Tokenizer:
-        """What counts tokens for a model, or the tokenizer that was named instead."""
+        """The tokenizer of a model, or the one that is named in place of it."""
         if named == "server":
             from needlework.pipeline.token_counter import served_tokenizer
 
-            return served_tokenizer(spec, self._args(), self._to_model(), self._cache_dir)
-        return resolve_tokenizer(spec, self._args(), named, self._cache_dir)
+            return served_tokenizer(spec, self._args, self._to_model(), self._cache_dir)
+        return resolve_tokenizer(spec, self._args, named, self._cache_dir)
 
     def described(self, spec: str) -> Described:
         """What can be known of a model before it is loaded."""
         from needlework.models.local.memory import described
 
-        return described(spec, self._args(), self._settings.tokenizer, self._cache_dir)
+        return described(spec, self._args, self._settings.tokenizer, self._cache_dir)
 
     def check(self, spec: str) -> None:
         """Refuse before the first cell what could not be loaded. Raises `InputError`."""
         to_model = self._connection(_NOT_YET) if self._serving else self._to_model()
-        check_model_args(spec, self._args(), to_model)
+        check_model_args(spec, self._args, to_model)
         if not self._settings.plan:
-            check_weights(spec, self._args(), self._cache_dir)
+            check_weights(spec, self._args, self._cache_dir)
 
     def check_judges(self) -> None:
         """The same of the judges: every answer would be asked for, and paid, before one is found missing."""
@@ -100,7 +99,7 @@ class ModelPool:
                     self._models.pop(other).close()
             self._models[spec] = load_model(
                 spec,
-                model_args=self._args(),
+                model_args=self._args,
                 tokenizer=tokenizer,
                 connection=self._to_model(),
                 cache_dir=self._cache_dir,
@@ -118,42 +117,38 @@ class ModelPool:
         model = self._models.get(spec)
         if model is None:
             return {}
-        found = dict(model.identity) | {"window": model.window}
+        facts = dict(model.identity) | {"window": model.window}
         if self._serving is not None:
-            found |= self._serving.served.facts | {"weights_sha256": self._weights_of(spec)}
-        return found
+            facts |= self._serving.served.facts | {"weights_sha256": self._weights_of(spec)}
+        return facts
 
     def identity(self, spec: str) -> dict[str, Any]:
-        """What can change a model's answers, as far as it is known without loading weights or reaching a server.
-
-        Resuming a finished run needs neither.
-        """
+        """What can change a model's answers, as far as it is known without loading weights or reaching a server."""
         return {
             "spec": spec,
             "weights": self._weights_of(spec),
-            "device": device_kind(self._args().get("device")) if runs_here(spec) else None,
+            "device": device_kind(self._args.get("device")) if runs_here(spec) else None,
             "args": sorted(word for word in self._settings.model_arg if not word.startswith("header.")),
             "base_url": self._settings.server,
         }
 
     def _weights_of(self, spec: str) -> str | None:
         if spec not in self._weights:
-            known, args = (self._serving.served.weights, {}) if self._serving else (spec, self._args())
-            self._weights[spec] = weights_fingerprint(known, args, self._cache_dir) if known else None
+            weights, args = (self._serving.served.weights, dict[str, str]()) if self._serving else (spec, self._args)
+            self._weights[spec] = weights_fingerprint(weights, args, self._cache_dir) if weights else None
         return self._weights[spec]
 
-    def judge(self, named: Named) -> Callable[[str, str], str]:
-        """A judge, asked with a system text and a user text. Raises `InputError` when it cannot be opened."""
+    def ask_judge(self, judge: NamedJudge, system: str, user: str) -> str:
+        """Ask a judge; from any thread. Raises `InputError` when it cannot be opened."""
         from needlework.models.judge import ask, open_judge
 
-        if named.name not in self._judges:
-            connection = self._connection(named.base_url)
-            self._judges[named.name] = open_judge(named.spec, connection, self._named_tokenizer(), self._cache_dir)
-        judge = self._judges[named.name]
-        return lambda system, user: ask(judge, system, user)
-
-    def _args(self) -> dict[str, str]:
-        return dict(cast("tuple[str, str]", tuple(word.split("=", 1))) for word in self._settings.model_arg)
+        with self._opening:
+            if judge.name not in self._judges:
+                # A tokenizer that the server under test counts with is not the judge's.
+                tokenizer = None if self._settings.tokenizer == "server" else self._settings.tokenizer
+                connection = self._connection(judge.base_url)
+                self._judges[judge.name] = open_judge(judge.spec, connection, tokenizer, self._cache_dir)
+        return ask(self._judges[judge.name], system, user)
 
     @cached_property
     def answers(self) -> AnswerFiles | None:
@@ -163,10 +158,6 @@ class ModelPool:
         from needlework.models.served.batch import AnswerFiles
 
         return AnswerFiles(self._settings.batch_in)
-
-    def _named_tokenizer(self) -> str | None:
-        """The tokenizer that is named by itself, and not as what the server under test counts."""
-        return None if self._settings.tokenizer == "server" else self._settings.tokenizer
 
     def _to_model(self) -> ServerOptions:
         """How the models under test are reached."""
@@ -209,38 +200,38 @@ def _longest(suite: Suite) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """One judge. `name`: its SPEC, and which one where two have the same. `base_url`: `None`: it is no server."""
+class NamedJudge:
+    """One judge. `name`: its spec, numbered where two have the same. `base_url`: of its server, if it has one."""
 
     name: str
     spec: str
     base_url: str | None
 
 
-def named_judges(settings: Settings) -> tuple[Named, ...]:
-    """The judges of a run. Raises `InputError` where it cannot be told which of them is at which address."""
+def named_judges(settings: Settings) -> tuple[NamedJudge, ...]:
+    """The judges of a run. Raises `InputError` where addresses do not fit the judges, or two judges are the same."""
     specs, urls = settings.judge, settings.judge_base_url
     if specs and len(urls) not in (0, 1, len(specs)):
         remedy = f"give one address, or one for each of the {len(specs)} judges"
         raise InputError("--judge-base-url", f"{len(urls)} addresses", remedy)
-    each = urls if len(urls) > 1 else (*(urls or (settings.base_url,)),) * len(specs)
-    both = list(zip(specs, each, strict=False))
-    if len(set(both)) < len(both):
+    addresses = urls if len(urls) > 1 else (*(urls or (settings.base_url,)),) * len(specs)
+    judges = list(zip(specs, addresses, strict=False))
+    if len(set(judges)) < len(judges):
         raise InputError("--judge", ", ".join(specs), "names one judge twice; a majority needs different ones")
     return tuple(
-        Named(spec if specs.count(spec) == 1 else f"{spec} ({specs[: at + 1].count(spec)})", spec, url)
-        for at, (spec, url) in enumerate(both)
+        NamedJudge(spec if specs.count(spec) == 1 else f"{spec} ({specs[: at + 1].count(spec)})", spec, url)
+        for at, (spec, url) in enumerate(judges)
     )
 
 
 def strategy_of(settings: Settings, suite: Suite) -> str:
-    """When the judges of a run are asked of a suite's answers; without judges it says what would be if there were."""
+    """When a suite's answers are judged: `--judge-strategy`, with `auto` resolved."""
     by_default = suite.judge_by_default or settings.judge_prompt is not None
     return "llm" if settings.judge_strategy == "auto" and by_default else settings.judge_strategy
 
 
 def judged_at_once(settings: Settings, workers: int) -> int:
-    """How many answers one of `workers` processes may give to the judges at once; 0 where there are none.
+    """How many answers one of `workers` processes may give to the judges at once; 0 without judges.
 
     A judge that is computed here is asked one question at a time.
     """
@@ -251,12 +242,12 @@ def judged_at_once(settings: Settings, workers: int) -> int:
 
 def judging_identity(settings: Settings) -> str:
     """A hash of whatever can change the judges' rulings, as far as it is known without reaching them."""
-    known = [(each.spec, each.base_url) for each in named_judges(settings)]
-    return sha256(json.dumps([known, settings.judge_prompt_sha256]).encode()).hexdigest()
+    judges = [(judge.spec, judge.base_url) for judge in named_judges(settings)]
+    return sha256(json.dumps([judges, settings.judge_prompt_sha256]).encode()).hexdigest()
 
 
 def judging_notes(settings: Settings) -> Sequence[str]:
-    """What has to be told of a run's judges before it begins."""
+    """What a user should know of a run's judges before it begins."""
     notes = []
     by_default = [suite for suite in settings.suites if suite.judge_by_default]
     if by_default and not settings.judge and settings.judge_strategy == "auto":
@@ -265,10 +256,8 @@ def judging_notes(settings: Settings) -> Sequence[str]:
             f"preset {settings.preset}: as published, a language model judges (a mark of 0 to 10);"
             f" here {scorer} does, unless --judge names one"
         )
-    own = "is the model under test: it judges itself, and judges favour their own answers"
-    return notes + [f"the judge {judge.spec} {own}" for judge in named_judges(settings) if _is_judged(judge, settings)]
-
-
-def _is_judged(judge: Named, settings: Settings) -> bool:
-    """Whether a judge is a model under test."""
-    return judge.spec in settings.model and (judge.base_url == settings.base_url or not is_served(judge.spec))
+    for judge in named_judges(settings):
+        if judge.spec in settings.model and (judge.base_url == settings.base_url or not is_served(judge.spec)):
+            same = "is the model under test: it judges itself, and judges favour their own answers"
+            notes.append(f"the judge {judge.spec} {same}")
+    return notes

@@ -36,7 +36,7 @@ def plan_lines(engine: Engine, cells: Sequence[Cell], *, whole: bool) -> Iterato
         depths = sorted({cell.depth for cell in group}, key=lambda depth: -1 if depth is None else depth)
         repeats = len({cell.repeat for cell in group})
         corpus = engine.builder(first).corpus(suite)
-        model = engine.described(series.model)
+        model = engine.models.described(series.model)
         beside = _beside(engine, suite, group)
         fit = [cell for cell in group if model.window is None or cell.length + beside <= model.window]
         answer_tokens = len(fit) * suite.answer_tokens

@@ -15,6 +15,7 @@ from needlework.core.settings import Suite
 from needlework.haystack_fixtures.tasks.arms import split_label
 from needlework.haystack_fixtures.tasks.catalogue import controls_of, deepest_first, longest_first, tasks_marked
 from needlework.models.specs import runs_here
+from needlework.pipeline.preparation import prepare
 from needlework.pytest_plugin.run_state import run_state
 from needlework.pytest_plugin.workers import cell_of, cells_to_come, is_worker, refuse
 from needlework.results.records.run_folder import write_shard_file
@@ -96,7 +97,7 @@ def _leave_out_too_short(session: pytest.Session, items: list[pytest.Item]) -> N
     if not cells or config.option.collectonly:
         return
     try:
-        misfits = run_state(config).engine.prepare(list(cells.values()))
+        misfits = prepare(run_state(config).engine, list(cells.values()))
     except InputError as error:
         items.clear()  # pytest finishes collecting all the same: nothing may begin with what is refused
         refuse(session, error)

@@ -41,8 +41,8 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         if state.settings.batch_out:
             _write_requests(session, cells)
             return True
-        if state.settings.batch_in and cells and state.engine.answers is not None:
-            _leave_out_unanswered(session, state.engine.answers)
+        if state.settings.batch_in and cells and state.engine.models.answers is not None:
+            _leave_out_unanswered(session, state.engine.models.answers)
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
     return None
@@ -73,7 +73,7 @@ def _show_plan(state: RunState, cells: Sequence[Cell], verbose: int) -> None:
 
 def _lengths(engine: Engine, cells: Sequence[Cell]) -> list[int]:
     """Of the cells that their model's window holds, as far as it is known: tokens."""
-    windows = {cell.model: engine.described(engine.series_of(cell).model).window for cell in cells}
+    windows = {cell.model: engine.models.described(engine.spec(cell)).window for cell in cells}
     return [cell.length for cell in cells if (window := windows[cell.model]) is None or cell.length <= window]
 
 

@@ -19,6 +19,7 @@ from needlework.haystack_fixtures.tasks.own_documents import votes_by_embeddings
 from needlework.models.judge import judge_for_command
 from needlework.models.specs import runs_here
 from needlework.pipeline.model_pool import judging_notes
+from needlework.pipeline.preparation import prepare
 from needlework.pytest_plugin import devices
 from needlework.pytest_plugin.collection import in_order
 from needlework.pytest_plugin.further_cells import Further
@@ -163,7 +164,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
             for line in make_questions(state.settings, state.folder, open_model):
                 state.write_line(printable(line))
         if has_workers(config) and not config.option.collectonly and cells_to_come(config):
-            state.misfits = state.engine.prepare([cell for series in state.grid for cell in series.cells])
+            state.misfits = prepare(state.engine, [cell for series in state.grid for cell in series.cells])
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
 
@@ -227,4 +228,4 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if state.journal_of_process is not None:
         state.journal_of_process.close()
     if state.has_engine:
-        state.engine.close()
+        state.engine.models.close()

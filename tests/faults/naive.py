@@ -57,7 +57,7 @@ def questions(args: Sequence[str]) -> list[Question]:
             messages = tuple((each.role, each.content) for each in trial.prompt.messages) if chat else ()
             budget = trial.suite.answer_budget + trial.suite.thinking_budget
             found.append(Question(messages, trial.prompt.text, trial.asked.answer, budget))
-    engine.close()
+    engine.models.close()
     return found
 
 

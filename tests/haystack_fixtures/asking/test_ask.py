@@ -11,10 +11,11 @@ import pytest
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.task import FollowUp
 from needlework.models.model import ModelError, Request, Response
-from needlework.pipeline.ask import Ready, ask, ask_many, make_ready, with_check, with_follow_up
+from needlework.pipeline.ask import ask, ask_many, with_check, with_follow_up
 from needlework.pipeline.engine import Engine
-from needlework.pipeline.exchange import Check, Exchange
+from needlework.pipeline.exchange import Check, Exchange, StoredAnswer
 from needlework.pipeline.queue import Queue
+from needlework.results.run.record_builder import unscored_record
 
 GRID = {"task": "niah", "corpus": "pydoc", "lengths": "400", "depths": "0,50,100"}
 
@@ -60,14 +61,18 @@ def asked_twice(tmp_path: Path) -> Exchange:
     return replace(exchange, trial=replace(exchange.trial, asked=replace(exchange.trial.asked, follow_up=then)))
 
 
-def test_a_second_answer_is_scored_with_the_first(tmp_path):
+def test_a_second_answer_is_scored_with_the_first_and_a_fault_of_it_is_one_of_the_exchange(tmp_path):
     exchange = asked_twice(tmp_path)
     tokens = exchange.trial.prompt.tokens
     both = with_follow_up(exchange, exchange.trial, Response("Yes.", prompt_tokens=tokens, finish_reason="length"))
+    assert (both.answer, both.finish_reason, both.invalid) == (f"{exchange.answer} - Yes.", "length", ())
 
-    assert both.answer == f"{exchange.answer} - Yes."
-    assert both.finish_reason == "length"
-    assert not both.invalid
+    cut = with_follow_up(exchange, exchange.trial, Response("Yes.", prompt_tokens=tokens - 50))
+    assert cut.invalid == ("server_truncated",)
+    assert f"counted {tokens - 50} tokens" in cut.invalid_why
+
+    failed = with_follow_up(exchange, exchange.trial, Response(error=ModelError("timeout", "no answer")))
+    assert failed.error_kind == "timeout"
 
 
 @pytest.mark.parametrize(
@@ -79,22 +84,6 @@ def test_two_answers_are_cut_off_where_one_is(tmp_path, first, second, both):
     response = Response("Yes.", prompt_tokens=exchange.trial.prompt.tokens, finish_reason=second)
 
     assert with_follow_up(exchange, exchange.trial, response).finish_reason == both
-
-
-def test_a_second_prompt_that_was_cut_makes_the_exchange_invalid(tmp_path):
-    exchange = asked_twice(tmp_path)
-    tokens = exchange.trial.prompt.tokens
-    both = with_follow_up(exchange, exchange.trial, Response("Yes.", prompt_tokens=tokens - 50))
-
-    assert both.invalid == ("server_truncated",)
-    assert f"counted {tokens - 50} tokens" in both.invalid_why
-
-
-def test_a_second_question_without_an_answer_is_an_error(tmp_path):
-    exchange = asked_twice(tmp_path)
-    error = ModelError("timeout", "no answer")
-
-    assert with_follow_up(exchange, exchange.trial, Response(error=error)).error_kind == "timeout"
 
 
 def test_the_first_reason_is_the_one_in_words(tmp_path):
@@ -147,11 +136,20 @@ def test_a_probe_asks_alone_then_cold_then_in_a_batch_with_other_probed_cells(tm
     assert set(batch[1:]) < {each.id for each in others}
 
 
-def test_what_is_ready_has_its_prompt_and_its_model(tmp_path):
-    engine = engine_of(tmp_path)
-    cell = cells(engine)[0]
-    ready = make_ready(engine, cell)
+@pytest.mark.parametrize("announced", [range(6), range(1, 6), ()])
+def test_cells_of_a_local_model_are_asked_once_with_those_that_come_next(tmp_path, monkeypatch, announced):
+    monkeypatch.setattr("needlework.pipeline.queue.runs_here", lambda _spec: True)
+    engine = engine_of(tmp_path, depths="0,20,40,60,80,100")
+    every = cells(engine)
+    earlier = unscored_record(ask(engine, every[2]), worker="main", recipe="")
+    model = InBatches(engine.builder(every[0]).tokenizer)
+    model.batch_size = 3
+    monkeypatch.setattr(engine, "model", lambda _cell: model)
+    stored = {engine.key(every[2]): StoredAnswer(earlier, None, replayed=False)}
+    queue = Queue(engine, stored=stored.get)
+    queue.announce([every[number] for number in announced])
 
-    assert isinstance(ready, Ready)
-    assert ready.trial.prompt.text == engine.trial(cell).prompt.text
-    assert ready.model is engine.model(cell)
+    assert [queue.exchange(cell).answer for cell in every] == ["x", "x", earlier.response.text, "x", "x", "x"]
+    sizes = {6: [3, 2], 5: [3, 2], 0: [1] * 5}
+    assert [len(batch) for batch in model.batches] == sizes[len(announced)]
+    assert [name for batch in model.batches for name in batch] == [c.id for n, c in enumerate(every) if n != 2]

@@ -18,6 +18,7 @@ from needlework.haystack_fixtures.tasks.catalogue import TASKS, deepest_first, g
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.pipeline.engine import Engine
+from needlework.pipeline.preparation import prepare
 from tests.haystack_fixtures.tasks.built import context, mock_says, mock_value
 
 RULE = "\n\n-----\n\n"
@@ -278,7 +279,7 @@ def test_what_cannot_be_asked_is_told_in_one_line(folder, options, words):
 def test_the_length_that_a_small_folder_is_told_then_works_for_all_questions_depths_and_orders(folder):
     settings, engine = asked_of(folder, lengths="90k")
     with pytest.raises(InputError, match="the fewest of all questions") as caught:
-        engine.prepare([cell for series in grid(settings) for cell in series.cells])
+        prepare(engine, [cell for series in grid(settings) for cell in series.cells])
     told = re.search(r"use at most (\d+), or add some", str(caught.value))
     assert told
     for task, depths in (("doc_position", "0,35,100"), ("doc_absent", "50")):

@@ -1,0 +1,150 @@
+"""Checks before the first cell: what would spoil every cell of a run, and lengths that are too short for a task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from needlework.core.errors import NoRoomError, TooLongError, TooShortError
+from needlework.core.grid import Cell, Misfit, not_filled, nothing_fits
+from needlework.haystack_fixtures.tasks.arms import split_label
+from needlework.haystack_fixtures.tasks.catalogue import ask, grid_misfits
+from needlework.haystack_fixtures.tasks.document_material import question_label
+from needlework.pipeline.engine import Engine
+
+SeriesName = tuple[str, str, str]
+"""Task, needle and model of a series of cells."""
+
+
+def prepare(engine: Engine, cells: Sequence[Cell]) -> tuple[Misfit, ...]:
+    """Check texts, needles, tokenizers, models and lengths; returns the lengths that are too short for their needle.
+
+    Raises `InputError`, also where no length of the run is long enough. Makes what workers would otherwise make at the
+    same time (converted models).
+    """
+    settings = engine.settings
+    by_series = _first_cells(engine, cells)
+    misfits = list(grid_misfits(settings, engine.tasks))
+    check_answer_room(engine, cells)
+    errors = list[TooLongError]()
+    for by_length in by_series.values():
+        try:
+            misfits += _too_short(engine, [by_length[length] for length in sorted(by_length)])
+        except TooLongError as error:
+            errors.append(error)
+    if errors:
+        raise not_filled(errors)
+    equal = _with_equal_questions(engine, by_series, misfits)
+    replaced = {(misfit.of, misfit.length) for misfit in equal}
+    misfits = [misfit for misfit in misfits if (misfit.of, misfit.length) not in replaced] + equal
+    left_out = {(misfit.of, misfit.length) for misfit in misfits}
+    is_alone = len({misfit.of for misfit in misfits}) == len(by_series) == 1
+    fits = any((_words(name), length) not in left_out for name, lengths in by_series.items() for length in lengths)
+    if misfits and (is_alone or not fits):
+        tasks = {misfit.task for misfit in misfits}
+        suites = [suite for suite in settings.suites if suite.task in tasks]
+        reserve = max(suite.kept_free for suite in suites)
+        raise nothing_fits(misfits, (length for suite in suites for length in suite.lengths), reserve)
+    for spec in dict.fromkeys(engine.spec(next(iter(by_length.values()))) for by_length in by_series.values()):
+        engine.models.check(spec)
+    engine.models.check_judges()
+    return tuple(misfits)
+
+
+def check_answer_room(engine: Engine, cells: Sequence[Cell]) -> None:
+    """Raise `NoRoomError` where a budget is too small for an answer, with one that is large enough for all of them.
+
+    The answer of a repeat is the same at every depth. Rows of a data set that do not fit are skipped in their turn.
+    """
+    without_text, needed = set[SeriesName](), dict[tuple[object, ...], tuple[int, str, Cell]]()
+    for cell in cells:
+        name = _series_name(cell)
+        at = (*name, cell.length, cell.repeat)
+        if name in without_text or at in needed:
+            continue
+        series = engine.series_of(cell)
+        tokens = 0 if series.task.rows else engine.builder(cell).answer_tokens(series.suite, cell)
+        if tokens:
+            needed[at] = tokens, cell.id, cell
+        else:
+            without_text.add(name)
+    over = [need for need in needed.values() if need[0] > engine.series_of(need[2]).suite.answer_budget]
+    if over:
+        tokens, _id, cell = max(over)
+        raise NoRoomError(engine.series_of(cell).suite.answer_budget, f"{cell.task} {cell.needle}", tokens)
+
+
+def _first_cells(engine: Engine, cells: Sequence[Cell]) -> dict[SeriesName, dict[int, Cell]]:
+    """The first cell of each length of each series; of the rows of a data set one series is enough."""
+    by_series: dict[SeriesName, dict[int, Cell]] = {}
+    first_row: dict[tuple[str, str], str] = {}
+    for cell in cells:
+        is_row = engine.series_of(cell).task.rows
+        if not is_row or first_row.setdefault((cell.task, cell.model), cell.needle) == cell.needle:
+            by_series.setdefault(_series_name(cell), {}).setdefault(cell.length, cell)
+    return by_series
+
+
+def _too_short(engine: Engine, cells: Sequence[Cell]) -> Iterator[Misfit]:
+    """Those of a series' cells, from the shortest on, whose prompt cannot be built; the first that can ends it."""
+    for cell in cells:
+        series, builder = engine.series_of(cell), engine.builder(cell)
+        builder.corpus(series.suite)
+        builder.shape(series.suite)
+        engine.key(cell)
+        try:
+            if not (engine.settings.plan and series.retriever):  # a plan asks no embedder
+                builder.build(series.suite, cell)
+        except TooShortError as error:
+            yield Misfit(f"{cell.task} {cell.needle}", cell.length, error.least, series.task.share)
+        else:
+            return
+
+
+def _with_equal_questions(
+    engine: Engine, by_series: Mapping[SeriesName, Mapping[int, Cell]], misfits: Sequence[Misfit]
+) -> list[Misfit]:
+    """Misfits so that each length and arm is asked the same questions; they replace `misfits` of the same cells.
+
+    A question whose document does not fit is asked nowhere, one whose near miss does not fit lacks that alone. Of a
+    task that asks shares of its lengths the longest decides; a shorter one that a question does not fit is asked of
+    none, but what has nothing around it stays.
+    """
+    least = {(misfit.of, misfit.length): misfit.least for misfit in misfits}
+    series = {name: engine.series_of(next(iter(cells.values()))) for name, cells in by_series.items()}
+    series = {name: known for name, known in series.items() if known.task.questions}
+    whole = {name for name in series if not split_label(name[1], ("focused",))[1]}
+    without_room = [(name, size) for name in series for size in by_series[name] if (_words(name), size) in least]
+    without_room = [(name, size) for name, size in without_room if name in whole]
+    questions: dict[str, str] = {}
+    near_misses: dict[str, str] = {}
+    for name, size in without_room:
+        label, task = question_label(name[1]), series[name].task
+        reference = ask(task, series[name].suite, by_series[name][size], engine.settings.seed).reference
+        if "near_document" in reference:
+            near_misses[_words(name)] = f"{label} with {reference['near_document']!r} in its place"
+        elif task.share == 100 or size == max(by_series[name]):
+            questions[label] = f"{label} about {reference['document']!r}"
+    shares = {
+        (name[0], size): least[_words(name), size]
+        for name, size in without_room
+        if series[name].task.share < 100 and question_label(name[1]) not in questions
+    }
+    equal = []
+    for name, known in series.items():
+        of, share = _words(name), known.task.share
+        question = questions.get(question_label(name[1])) or near_misses.get(of, "")
+        for size in by_series[name]:
+            if question:
+                equal.append(Misfit(of, size, least.get((of, size)), share, question))
+            elif name in whole and (name[0], size) in shares:
+                equal.append(Misfit(of, size, shares[name[0], size], share))
+    return equal
+
+
+def _series_name(cell: Cell) -> SeriesName:
+    return cell.task, cell.needle, cell.model
+
+
+def _words(name: SeriesName) -> str:
+    """A series as a misfit names it: its task and its needle."""
+    return f"{name[0]} {name[1]}"
