@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 from msgspec import structs
 
 from needlework.core.grid import Cell
-from needlework.core.record import PromptFacts, Record, RepeatedAnswer
+from needlework.core.record import PromptFacts, Record
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.uniqueness import occurs
 from needlework.haystack_fixtures.needles.needle_sets import Canaries
@@ -18,15 +18,15 @@ from needlework.models.model import Calibration, ErrorKind, ModelError, Response
 from needlework.models.served.calibration import tokens_read
 
 OTHER_SERVER = "server_changed"
-"""Flag of an answer that was asked for again: the stored one is of another server at this address."""
+"""Flag of an answer that was asked for again: another server at this address gave the stored one."""
 
 NOT_ASKED = Response()
-"""In place of a response where the trial was skipped."""
+"""Stands for the response of a skipped trial."""
 
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """What came of asking the same prompt once more. `how`: `warm`, `cold`, or in a `batch`."""
+    """An answer to the same prompt, asked once more. `how`: `warm`, `cold`, or in a `batch`."""
 
     how: str
     response: Response
@@ -34,31 +34,33 @@ class Again:
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """`asks`: each judge's `ask(system, user) -> reply`, by name. `strategy`: when they are asked (`--judge-strategy`).
-    `prompt`: the text of one's own. `identity`: a hash of who they are and of that text. `at_once`: threads that
-    may ask them.
-    """
+    """The judges of a run, as one suite uses them."""
 
     asks: Mapping[str, Callable[[str, str], str]]
+    """Each judge's `ask(system, user) -> reply`, by name."""
     strategy: str
+    """When they are asked (`--judge-strategy`)."""
     prompt: str | None
+    """The text of `--judge-prompt`."""
     identity: str
+    """A hash of judges and prompt."""
     at_once: int = 1
+    """Threads that may ask them."""
 
 
 class StoredAnswer(NamedTuple):
-    """An answer that was given before this session, or before its test's turn; it is scored in place of a new one."""
+    """An answer of an earlier session, or given before its test's turn; it is scored in place of a new one."""
 
     record: Record
     """The answer as it was recorded."""
     scored: Record | None
-    """The record that has its score; `None` where nobody scored it."""
+    """The record that has its score, if it has one."""
     replayed: bool
     """Whether a test has scored it, and not only judges before their test's turn."""
 
 
 def recorded_response(record: Record) -> Response:
-    """The response that a record tells of."""
+    """The response that a record was made from."""
     timing = record.timing
     return Response(
         **structs.asdict(record.response),
@@ -70,46 +72,50 @@ def recorded_response(record: Record) -> Response:
 
 
 def recorded_repeats(record: Record) -> tuple[Again, ...]:
-    """The further answers of the stability probe that a record tells of."""
-    return tuple(map(_repeat, record.details.stability))
-
-
-def _repeat(answer: RepeatedAnswer) -> Again:
-    error = ModelError(cast("ErrorKind", answer.error.kind), answer.error.message) if answer.error else None
-    return Again(answer.how, Response(text=answer.text, finish_reason=answer.finish_reason, error=error))
+    """The further answers of the stability probe in a record."""
+    repeats = []
+    for answer in record.details.stability:
+        error = ModelError(cast("ErrorKind", answer.error.kind), answer.error.message) if answer.error else None
+        repeats.append(Again(answer.how, Response(answer.text, finish_reason=answer.finish_reason, error=error)))
+    return tuple(repeats)
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """A trial with its response. `trial` is missing when the prompt could not be built or the answer was stored.
-
-    `invalid`: reasons why this is no answer to the prompt that we built, `invalid_why` in words. `skipped`: why it was
-    not asked at all. `scorer`: the one that the suite names, else the task's.
-    `key` identifies the trial for resuming. `build_s`: seconds to build the prompt. `stored_prompt`: what was recorded
-    of the prompt, where the answer was stored. `replayed`: a stored answer that has been scored before.
-    `judging`: the run's judges, if it has any. `scored_before`: the record with the score of a stored answer.
-    """
+    """A trial with its response, as `generate` gives it to a test."""
 
     cell: Cell
     suite: Suite
     model: str
     key: str
+    """Identifies the trial for resuming."""
     response: Response
     scorer: str = ""
+    """The one that the suite names, else the task's."""
     question: str = ""
     reference: Mapping[str, Any] | None = None
     trial: Trial | None = None
+    """`None` where the prompt could not be built, or the answer was stored."""
     stored_prompt: PromptFacts | None = None
+    """The record of the prompt, where the answer was stored."""
     invalid: tuple[str, ...] = ()
+    """Reasons why this is no answer to the prompt that was built."""
     invalid_why: str = ""
+    """The first of these reasons, in words."""
     flags: tuple[str, ...] = ()
     skipped: str = ""
+    """Why the trial was not asked; empty where it was."""
     build_s: float | None = None
+    """Seconds to build the prompt."""
     seed: int = 0
     replayed: bool = False
+    """Whether a test has scored this stored answer before."""
     again: tuple[Again, ...] = ()
+    """Answers of the stability probe."""
     judging: Judging | None = None
+    """The run's judges, if it has any."""
     scored_before: Record | None = None
+    """The record with the score of a stored answer."""
 
     @property
     def answer(self) -> str:
@@ -123,16 +129,20 @@ class Exchange:
 
     @property
     def asked_again(self) -> tuple[Exchange, ...]:
-        """The exchanges of the stability probe, to be scored as this one is."""
-        return tuple(
-            replace(self, response=each.response, again=(), scored_before=self._scored_like(each.response))
-            for each in self.again
-        )
+        """The exchanges of the stability probe; one with the very same answer has the same score as before."""
 
-    def _scored_like(self, response: Response) -> Record | None:
-        """The score that this answer had, where another is the same to the letter."""
-        mine = (self.response.text, self.response.finish_reason)
-        return self.scored_before if mine == (response.text, response.finish_reason) else None
+        def same(response: Response) -> bool:
+            return (response.text, response.finish_reason) == (self.response.text, self.response.finish_reason)
+
+        return tuple(
+            replace(
+                self,
+                response=repeat.response,
+                again=(),
+                scored_before=self.scored_before if same(repeat.response) else None,
+            )
+            for repeat in self.again
+        )
 
     @property
     def error_kind(self) -> str | None:
@@ -143,7 +153,7 @@ class Exchange:
 # Tokens. Two renderings may join a message's ends to the template in two ways; a server that cuts a prompt takes more
 # than that away. Not a share of the length: 0.05 % of 128k tokens could be a needle.
 TOLERANCE = 2
-_ABOUT = 16  # tokens by which approximate counts of short prompts may differ without being flagged
+_APPROXIMATE_TOLERANCE = 16  # tokens by which approximate counts of short prompts may differ without being flagged
 
 
 @dataclass(frozen=True)
@@ -156,12 +166,12 @@ class Check:
 
 
 def check_answer(prompt_tokens: int, answers: Sequence[str], response: Response) -> Check:
-    """Whether an answer is one to our prompt, all of it, by the server's own count and by whose answer it is.
+    """Check that the server read the complete prompt and that the response belongs to it.
 
-    The count must be ours plus the constant that calibration found (none: 0), within `TOLERANCE` tokens; a token more
-    or less is flagged. Where the calibration failed, more tokens may be the server's template: `uncalibrated`. A model
-    that gives no count is believed, with the flag `no_usage`. `answers`: the right values;
-    one that stands in the reasoning alone is flagged.
+    The server's count must be ours plus the constant of the calibration (none: 0), within `TOLERANCE` tokens; a token
+    more or less is flagged. Where the calibration failed, more tokens may be the server's template: `uncalibrated`. A
+    model that gives no count is believed, with the flag `no_usage`. `answers`: the right values; one that stands in the
+    reasoning alone is flagged.
 
     Where our count is approximate, a prompt was cut if the server counts no more tokens of it than of a shorter one
     (`response.cut`), or less than half of ours; `length_off` flags one that is off by more than three times what the
@@ -171,54 +181,57 @@ def check_answer(prompt_tokens: int, answers: Sequence[str], response: Response)
     served, flags = response.prompt_tokens, list(response.flags)
     if any(occurs(answer, response.reasoning) and not occurs(answer, response.text) for answer in answers):
         flags.append("answer_in_reasoning")
-    if response.stale or response.other_model:
-        reason = "stale_answer" if response.stale else "other_model"
-        return Check((reason,), tuple(flags), response.stale or response.other_model)
+
+    if response.stale:
+        return Check(("stale_answer",), tuple(flags), response.stale)
+    if response.other_model:
+        return Check(("other_model",), tuple(flags), response.other_model)
     if served is None:
         return Check((), (*flags, "no_usage"))
-    counted = _in_words(prompt_tokens, served, calibration)
-    if calibration.status == "approximate":
-        return _check_about(prompt_tokens, response, calibration, (*flags, "approximate_length"), counted)
+    counted = f"the server counted {served} tokens of a prompt of {prompt_tokens}"
+    if calibration.template_tokens:
+        counted += f" (its template: {calibration.template_tokens:+d})"
+    counted += f"; {calibration.why}" if calibration.why else ""
+    check = _check_approximate if calibration.status == "approximate" else _check_exact
+    reason, why, more_flags = check(prompt_tokens, served, response, calibration)
+    if not reason:
+        return Check((), (*flags, *more_flags))
+    return Check((reason,), (*flags, *more_flags), why.replace("{counted}", counted))
+
+
+def _check_approximate(
+    ours: int, _served: int, response: Response, calibration: Calibration
+) -> tuple[str, str, list[str]]:
+    """Why an answer is invalid, in a word and in words, and its flags, where our count is approximate."""
+    flags = ["approximate_length"]
+    if response.cut:
+        return "server_truncated", response.cut, flags
+    read = tokens_read(ours, response) - calibration.template_tokens
+    if 2 * read < ours:
+        return "server_truncated", "{counted}: less than half", flags
+    is_off = abs(read - ours) > max(_APPROXIMATE_TOLERANCE, 3 * calibration.error * ours)
+    return "", "", flags + ["length_off"] * is_off
+
+
+def _check_exact(ours: int, served: int, response: Response, calibration: Calibration) -> tuple[str, str, list[str]]:
+    """The same where it is exact."""
     if calibration.status == "inconsistent":
-        return Check(("token_mismatch",), tuple(flags), counted)
-    off = served - prompt_tokens - calibration.template_tokens
+        return "token_mismatch", "{counted}", []
+    flags = list[str]()
+    off = served - ours - calibration.template_tokens
     if abs(off) > TOLERANCE and response.cached_tokens and abs(off + response.cached_tokens) <= TOLERANCE:
         off = 0
         flags.append("usage_without_cached")
     if off < -TOLERANCE:
-        return Check(("server_truncated",), tuple(flags), counted)
+        return "server_truncated", "{counted}", flags
     if off > TOLERANCE:
-        reason = "uncalibrated" if calibration.status == "failed" else "token_mismatch"
-        return Check((reason,), tuple(flags), counted)
-    if calibration.template_tokens:
-        flags.append("template_difference")
-    if off:
-        flags.append("token_difference")
-    return Check((), tuple(flags))
-
-
-def _in_words(ours: int, served: int, calibration: Calibration) -> str:
-    counted = f"the server counted {served} tokens of a prompt of {ours}"
-    if calibration.template_tokens:
-        counted += f" (its template: {calibration.template_tokens:+d})"
-    return f"{counted}; {calibration.why}" if calibration.why else counted
-
-
-def _check_about(
-    ours: int, response: Response, calibration: Calibration, flags: tuple[str, ...], counted: str
-) -> Check:
-    """The check where our count is approximate: a difference is no proof, but for one that no tokenizer explains."""
-    if response.cut:
-        return Check(("server_truncated",), flags, response.cut)
-    read = tokens_read(ours, response) - calibration.template_tokens
-    if 2 * read < ours:
-        return Check(("server_truncated",), flags, f"{counted}: less than half")
-    off = abs(read - ours) > max(_ABOUT, 3 * calibration.error * ours)
-    return Check((), (*flags, "length_off") if off else flags)
+        return "uncalibrated" if calibration.status == "failed" else "token_mismatch", "{counted}", flags
+    flags += ["template_difference"] * bool(calibration.template_tokens) + ["token_difference"] * bool(off)
+    return "", "", flags
 
 
 def check_canaries(canaries: Canaries, response: Response, *, counted: bool) -> Check:
-    """What the answer to the question for the marks at both ends of a context shows.
+    """Check the answer to the question for the marks at both ends of a context.
 
     A missing mark makes the answer invalid where nothing else proves that the prompt came whole. Where the server
     `counted` the prompt's tokens, and rightly, it is a flag: models that are too weak to repeat two marks are many, and

@@ -1,4 +1,4 @@
-"""`--plan`: what a run would ask, and how long it would take."""
+"""`--plan`: what a run would ask, and what it takes: tokens, requests, memory, dollars."""
 
 from __future__ import annotations
 
@@ -10,88 +10,101 @@ from needlework.core.grid import Cell, depth_label
 from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.retrieval.chunks import chunking
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
-from needlework.models.local.memory import Described
+from needlework.models.local.memory import Described, gib
 from needlework.pipeline.engine import Engine
 
-_MOST_WHOLE = 12  # series that are described in full
+_MOST_IN_FULL = 12  # series
 
 
-def plan_lines(engine: Engine, cells: Sequence[Cell], *, whole: bool) -> Iterator[str]:
-    """Lines that tell trials, lengths, depths, tokens and requests, for each series of cells that is selected. Of many
-    series a line each, unless `whole`.
+def plan_lines(engine: Engine, cells: Sequence[Cell], *, in_full: bool) -> Iterator[str]:
+    """Trials, lengths, depths, tokens and requests of each series of the selected cells, then of all.
+
+    Of many series a line each, unless `in_full`.
     """
-    chosen: dict[tuple[str, str, str], list[Cell]] = {}
-    for cell in cells:
-        # Questions on documents are many, and alike in everything that is told.
-        series = engine.series_of(cell)
-        label = cell.needle if series.task.corpus is None else series.retriever
-        chosen.setdefault((cell.task, label, cell.model), []).append(cell)
+    settings, groups = engine.settings, _groups(engine, cells)
+    in_full = in_full or len(groups) <= _MOST_IN_FULL
     total_in = total_out = 0
-    yield f"plan: preset {engine.settings.preset}, seed {engine.settings.seed}"
-    whole = whole or len(chosen) <= _MOST_WHOLE
-    for group in chosen.values():
-        series = engine.series_of(group[0])
-        suite, first = series.suite, group[0]
-        lengths = sorted({cell.length for cell in group})
-        depths = sorted({cell.depth for cell in group}, key=lambda depth: -1 if depth is None else depth)
-        repeats = len({cell.repeat for cell in group})
-        corpus = engine.builder(first).corpus(suite)
+    yield f"plan: preset {settings.preset}, seed {settings.seed}"
+    for group in groups:
+        series, first = engine.series_of(group[0]), group[0]
+        suite = series.suite
         model = engine.models.described(series.model)
-        beside = _beside(engine, suite, group)
-        fit = [cell for cell in group if model.window is None or cell.length + beside <= model.window]
-        answer_tokens = len(fit) * suite.answer_tokens
-        prompt_tokens = sum(cell.length + beside - _unused(suite) for cell in fit) - answer_tokens
+        extra = _extra_tokens(engine, suite, group)
+        lengths = [cell.length + extra for cell in group]
+        fitting = [length for length in lengths if model.window is None or length <= model.window]
+        answer_tokens = len(fitting) * suite.answer_tokens
+        buffer = suite.length_buffer if suite.length_means == "total" else 0  # neither prompt nor answer uses it
+        prompt_tokens = sum(fitting) - len(fitting) * buffer - answer_tokens
         if series.retriever:
-            prompt_tokens = min(prompt_tokens, len(fit) * _retrieved_tokens(engine, first))
+            prompt_tokens = min(prompt_tokens, len(fitting) * _retrieved_tokens(engine, first))
         total_in, total_out = total_in + prompt_tokens, total_out + answer_tokens
-        shown = [depth_label(depth) for depth in depths]
-        needles = list(dict.fromkeys(cell.needle for cell in group))
-        asked = f"needle {needles[0]}" if len(needles) == 1 else f"{len(needles)} questions"
-        if series.retriever:
-            own = family_options(suite, RetrievalOptions)
-            asked += f", {series.retriever} ({own.retrieve} chunks of {own.chunk_size})"
-        named = f"{first.task}, {asked}, {series.model}: {_counted(group)}"
-        lengths_asked = [cell.length + beside for cell in group]
-        if not whole:
-            yield f"{named}, {lengths[0]} to {lengths[-1]} tokens long: {prompt_tokens:,} prompt tokens"
+        title = f"{first.task}, {_needles(engine, group)}, {series.model}: {_counted(group)}"
+        if not in_full:
+            sizes = f"{min(group, key=_length).length} to {max(group, key=_length).length} tokens long"
+            yield f"{title}, {sizes}: {prompt_tokens:,} prompt tokens"
             continue
-        yield ""
-        yield named
-        yield f"  {len(lengths)} lengths ({_unit(suite)}):  {' '.join(map(str, lengths))}"
-        placed = "no depth axis: the task says where what it asks for stands"
-        yield "  " + (placed if depths == [None] else f"{len(shown)} depths (percent): {' '.join(shown)}")
-        yield f"  trials a cell: {repeats if engine.settings.adaptive is None else 'as many as it takes'}"
-        yield f"  corpus {corpus.name} ({corpus.language}, {corpus.licence}), sha256 {corpus.sha256[:12]}"
-        told = f"scorer {engine.scorer(first)}, tokenizer {engine.builder(first).tokenizer.name}"
-        yield f"  prompt {suite.prompt}, template {suite.template}, {told}"
+        yield from ("", title)
+        yield from (f"  {line}" for line in _grid_lines(engine, group))
         yield f"  {prompt_tokens:,} prompt tokens, at most {answer_tokens:,} answer tokens"
-        for line in size_lines(model, lengths_asked, engine.settings.gpu_memory):
-            yield f"  {line}"
-    yield "" if whole else "(-v tells depths, corpus, prompt and scorer of each)"
+        yield from (f"  {line}" for line in size_lines(model, lengths, settings.gpu_memory))
+    yield "" if in_full else "(-v tells depths, corpus, prompt and scorer of each)"
     total = f"{total_in:,} prompt tokens, at most {total_out:,} answer tokens"
-    if engine.settings.adaptive:
+    if settings.adaptive:
         yield f"these are the places of the grid: --adaptive asks as many samples there as it takes, {total} a round"
-        yield "nothing was run; leave out --plan to run it"
-        return
-    yield f"in all: {_counted(cells)} = {len(cells):,} {'request' if len(cells) == 1 else 'requests'}, {total}"
-    if engine.settings.price:
-        yield _cost(total_in, total_out, *map(float, engine.settings.price))
-    if engine.settings.top_up:
-        yield f"--top-up: at most {engine.settings.top_up:,} further requests while a gate is inconclusive"
+    else:
+        requests = f"{len(cells):,} {'request' if len(cells) == 1 else 'requests'}"
+        yield f"in all: {_counted(cells)} = {requests}, {total}"
+        if settings.price:
+            yield _cost(total_in, total_out, *map(float, settings.price))
+        if settings.top_up:
+            yield f"--top-up: at most {settings.top_up:,} further requests while a gate is inconclusive"
     yield "nothing was run; leave out --plan to run it"
 
 
-def _unit(suite: Suite) -> str:
-    """What lengths are counted in."""
-    if suite.length_means == "total":
-        return "tokens"
-    short = f" less {suite.length_buffer}" if suite.length_buffer else ""
-    return f"tokens of the context alone{short}; template, question and answer on top"
+def _groups(engine: Engine, cells: Sequence[Cell]) -> list[list[Cell]]:
+    """The cells by series; those of questions on documents by retriever, since they differ in nothing else."""
+    groups: dict[tuple[str, str, str], list[Cell]] = {}
+    for cell in cells:
+        series = engine.series_of(cell)
+        label = cell.needle if series.task.corpus is None else series.retriever
+        groups.setdefault((cell.task, label, cell.model), []).append(cell)
+    return list(groups.values())
 
 
-def _unused(suite: Suite) -> int:
-    """Tokens of what a cell needs of the window that neither prompt nor answer uses."""
-    return suite.length_buffer if suite.length_means == "total" else 0
+def _needles(engine: Engine, group: Sequence[Cell]) -> str:
+    series, needles = engine.series_of(group[0]), {cell.needle for cell in group}
+    words = f"needle {group[0].needle}" if len(needles) == 1 else f"{len(needles)} questions"
+    if not series.retriever:
+        return words
+    options = family_options(series.suite, RetrievalOptions)
+    return f"{words}, {series.retriever} ({options.retrieve} chunks of {options.chunk_size})"
+
+
+def _grid_lines(engine: Engine, group: Sequence[Cell]) -> Iterator[str]:
+    """Lengths, depths, trials, corpus, prompt and scorer of a series."""
+    first, suite = group[0], engine.series_of(group[0]).suite
+    builder = engine.builder(first)
+    corpus = builder.corpus(suite)
+    lengths = sorted({cell.length for cell in group})
+    depths = sorted({cell.depth for cell in group}, key=lambda depth: -1 if depth is None else depth)
+    unit = "tokens"
+    if suite.length_means != "total":
+        short = f" less {suite.length_buffer}" if suite.length_buffer else ""
+        unit = f"tokens of the context alone{short}; template, question and answer on top"
+    yield f"{len(lengths)} lengths ({unit}):  {' '.join(map(str, lengths))}"
+    if depths == [None]:
+        yield "no depth axis: the task says where what it asks for stands"
+    else:
+        yield f"{len(depths)} depths (percent): {' '.join(map(depth_label, depths))}"
+    repeats = len({cell.repeat for cell in group})
+    yield f"trials a cell: {repeats if engine.settings.adaptive is None else 'as many as it takes'}"
+    yield f"corpus {corpus.name} ({corpus.language}, {corpus.licence}), sha256 {corpus.sha256[:12]}"
+    scored = f"scorer {engine.scorer(first)}, tokenizer {builder.tokenizer.name}"
+    yield f"prompt {suite.prompt}, template {suite.template}, {scored}"
+
+
+def _length(cell: Cell) -> int:
+    return cell.length
 
 
 _AROUND_CHUNKS = 150  # tokens of template and question, about
@@ -109,11 +122,11 @@ def _retrieved_tokens(engine: Engine, cell: Cell) -> int:
     return options.retrieve * size + _AROUND_CHUNKS
 
 
-def _beside(engine: Engine, suite: Suite, group: Sequence[Cell]) -> int:
-    """Tokens of the window that a cell needs beyond its length: those around its context, and of its answer."""
+def _extra_tokens(engine: Engine, suite: Suite, group: Sequence[Cell]) -> int:
+    """Tokens of the window that a cell needs beyond its length: template, question and answer, where on top."""
     if suite.length_means == "total":
         return 0
-    shortest = min(group, key=lambda cell: cell.length)
+    shortest = min(group, key=_length)
     prompt = engine.trial(shortest).prompt
     return prompt.tokens + prompt.slack + suite.answer_tokens - shortest.length
 
@@ -121,8 +134,8 @@ def _beside(engine: Engine, suite: Suite, group: Sequence[Cell]) -> int:
 def _counted(trials: Sequence[Cell]) -> str:
     """How many trials of how many cells: a cell has a trial for each repeat."""
     cells = len({replace(trial, repeat=0) for trial in trials})
-    told = f"{len(trials):,} {'trial' if len(trials) == 1 else 'trials'}"
-    return told if cells == len(trials) else f"{told} in {cells:,} {'cell' if cells == 1 else 'cells'}"
+    words = f"{len(trials):,} {'trial' if len(trials) == 1 else 'trials'}"
+    return words if cells == len(trials) else f"{words} in {cells:,} {'cell' if cells == 1 else 'cells'}"
 
 
 def _cost(prompt_tokens: int, answer_tokens: int, prompt_price: float, answer_price: float) -> str:
@@ -136,36 +149,27 @@ def _cost(prompt_tokens: int, answer_tokens: int, prompt_price: float, answer_pr
 
 # vLLM and SGLang keep about a tenth of a card for activations and themselves.
 _SHARE_OF_A_CARD = 0.9
-_GIB = 2**30
 
 
 def size_lines(model: Described, lengths: Sequence[int], card_gib: float | None = None) -> Iterator[str]:
-    """Lines on trials of these `lengths` (tokens, one each): what the window does not hold, and the memory of one.
+    """Lines on trials of these `lengths` (tokens, one each): those over the window, and the memory of the longest.
 
     `card_gib`: memory of a card, in GiB.
     """
-    beyond = sorted(length for length in lengths if model.window is not None and length > model.window)
-    if model.window is not None and beyond:
-        told = " ".join(map(str, dict.fromkeys(beyond)))
-        over = f"{len(beyond):,} of {len(lengths):,} trials are over its window of {model.window:,} tokens"
-        yield f"{over} and would be skipped: length {told}"
+    over = sorted(length for length in lengths if model.window is not None and length > model.window)
+    if model.window is not None and over:
+        count = f"{len(over):,} of {len(lengths):,} trials are over its window of {model.window:,} tokens"
+        yield f"{count} and would be skipped: length {' '.join(map(str, dict.fromkeys(over)))}"
     if model.token_bytes is None:
         if card_gib is not None:
             yield "no memory can be told: give --tokenizer FOLDER, with the model's config.json in it"
         return
     longest = max(lengths)
-    kept = longest * model.token_bytes
-    told = f"keys and values of {longest:,} tokens: {_gib(kept)} in 16 bit, {_gib(kept / 2)} in 8 bit"
-    yield told + (f"; weights {_gib(model.weights_bytes)}" if model.weights_bytes else "")
+    cache = longest * model.token_bytes
+    words = f"keys and values of {longest:,} tokens: {gib(cache)} in 16 bit, {gib(cache // 2)} in 8 bit"
+    yield words + (f"; weights {gib(model.weights_bytes)}" if model.weights_bytes else "")
     if card_gib is not None:
-        cards = [_cards(model.weights_bytes or 0, bytes_kept, card_gib) for bytes_kept in (kept, kept / 2)]
+        usable = _SHARE_OF_A_CARD * card_gib * 2**30
+        cards = [max(1, ceil(((model.weights_bytes or 0) + size) / usable)) for size in (cache, cache / 2)]
         without = "" if model.weights_bytes else ", without the weights: they are not here"
         yield f"cards of {card_gib:g} GiB for one request: {cards[0]} in 16 bit, {cards[1]} in 8 bit{without}"
-
-
-def _cards(weights: float, kept: float, card_gib: float) -> int:
-    return max(1, ceil((weights + kept) / (_SHARE_OF_A_CARD * card_gib * _GIB)))
-
-
-def _gib(size: float) -> str:
-    return f"{size / _GIB:,.2f} GiB"

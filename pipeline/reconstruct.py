@@ -1,12 +1,11 @@
-"""Make the prompt of a trial again, byte for byte, from what its run kept: no connection, no environment variable, and
-no file but the run's and those that the user names."""
+"""Rebuilds the prompt of a stored trial, byte for byte: no connection, no environment variable, and no file but the
+run's and those that the user names."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from threading import Lock
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -26,29 +25,16 @@ from needlework.models.specs import is_plugin, is_served, resolve_tokenizer
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
 _NO_EMBEDDER = "openai:none"  # never asked: records tell which chunks were retrieved
-_RUNS_KEPT = 2  # people rate answers of several runs in turn
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run on disk. `settings`: as its manifest has them; `places`: where its files may lie; `calibrations`: what the
-    manifest tells of servers' tokenizers, by model."""
+    """A run on disk. `settings`: of its manifest; `places`: where its files may lie; `calibrations`: of servers'
+    tokenizers, by model, from the manifest."""
 
     settings: Settings
     places: Places
     calibrations: Mapping[str, Any] = field(default_factory=dict, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class RebuiltPrompt:
-    """A prompt's text.
-
-    `needles`: name, start and end in characters of the text. `context`: start and end of what stands around them.
-    """
-
-    text: str
-    context: tuple[int, int]
-    needles: tuple[tuple[str, int, int], ...]
 
 
 def sent_as_messages(model: str, template: str | None) -> bool:
@@ -56,49 +42,27 @@ def sent_as_messages(model: str, template: str | None) -> bool:
     return template == "chat" and is_served(model)
 
 
-class Rebuilder:
-    """Builds prompts of recorded trials one after another; what the trials of a run share is opened once.
-
-    Threads may share it: one builds at a time.
-    """
-
-    def __init__(self) -> None:
-        self._turn = Lock()
-        self._opened: OrderedDict[StoredRun, _ReadableRun] = OrderedDict()
-
-    def __call__(self, run: StoredRun, cell_id: str, retrieval: RetrievalFacts | None = None) -> RebuiltPrompt:
-        """Build the prompt of a cell of a run; `retrieval`: see `rebuild`. Raises `InputError`."""
-        with self._turn:
-            self._opened[run] = opened = self._opened.pop(run, None) or _ReadableRun(run)
-            if len(self._opened) > _RUNS_KEPT:
-                self._opened.popitem(last=False)
-            prompt = opened.trial(cell_id, retrieval).prompt
-        needles = tuple((needle.name, needle.start, needle.end) for needle in prompt.placed)
-        return RebuiltPrompt(prompt.text, prompt.context, needles)
-
-
 def rebuild(run: StoredRun, cell_id: str, retrieval: RetrievalFacts | None = None) -> Trial:
-    """Build the trial of a cell of a run. `retrieval`: what its record says of the chunks that it showed. Raises
-    `InputError`."""
-    return _ReadableRun(run).trial(cell_id, retrieval)
+    """Build the trial of a cell of a run, see `StoredTrials.build`. Raises `InputError`."""
+    return StoredTrials(run).build(cell_id, retrieval)
 
 
-class _ReadableRun:
-    """A stored run whose settings are safe to build prompts with."""
+class StoredTrials:
+    """Builds trials of a stored run one after another; what they share is opened once."""
 
     def __init__(self, run: StoredRun) -> None:
         self._run = run
         self._settings = confined(_of_prompts(without_servers(run.settings)), run.places)
-        given = dict.fromkeys(family_options(suite, LevalOptions).leval_data for suite in self._settings.suites)
-        self._tasks: Tasks = with_tasks([task for data in given for task in own_tasks(data)])
+        data = dict.fromkeys(family_options(suite, LevalOptions).leval_data for suite in self._settings.suites)
+        self._tasks: Tasks = with_tasks([task for path in data for task in own_tasks(path)])
         self._series = {
             (series.cells[0].task, series.cells[0].needle, series.cells[0].model): series
             for series in grid(self._settings, self._tasks)
         }
         self._builders: dict[tuple[str, str | None], TrialBuilder] = {}
 
-    def trial(self, cell_id: str, retrieval: RetrievalFacts | None) -> Trial:
-        """Build the trial of a cell. Raises `InputError`."""
+    def build(self, cell_id: str, retrieval: RetrievalFacts | None = None) -> Trial:
+        """Build the trial of a cell. `retrieval`: the chunks that its record names. Raises `InputError`."""
         cell = parse_id(cell_id)
         if cell is None:
             raise InputError("CELL", cell_id, "write it like niah-len4000-depth50-code-r0")
@@ -108,16 +72,16 @@ class _ReadableRun:
         return self._builder(series, retrieval).build(series.suite, cell)
 
     def _builder(self, series: Series, retrieval: RetrievalFacts | None) -> TrialBuilder:
-        at = (series.model, series.suite.tokenizer_model)
+        make = partial(TrialBuilder, self._settings, cache_dir=default_cache_dir(), tasks=self._tasks)
         if series.retriever == "dense" or retrieval is not None:
             from needlework.haystack_fixtures.retrieval.search import RecordedRetrieval
 
             tokenizer = self._tokenizer(series)
             recorded = RecordedRetrieval(self._settings, tokenizer, default_cache_dir(), retrieval)
-            return TrialBuilder(self._settings, tokenizer, default_cache_dir(), tasks=self._tasks, retrieval=recorded)
+            return make(tokenizer, retrieval=recorded)
+        at = (series.model, series.suite.tokenizer_model)
         if at not in self._builders:
-            tokenizer = self._tokenizer(series)
-            self._builders[at] = TrialBuilder(self._settings, tokenizer, default_cache_dir(), tasks=self._tasks)
+            self._builders[at] = make(self._tokenizer(series))
         return self._builders[at]
 
     def _tokenizer(self, series: Series) -> Tokenizer:

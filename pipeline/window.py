@@ -23,13 +23,13 @@ _EVEN = 100  # tokens: a length that documents set is rounded down to these, so 
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """The length that fills a model's window. `tokens`: of prompt and answer. `told`: why so many, in words."""
+    """The length that fills a model's window. `tokens`: of prompt and answer. `reason`: why so many, in words."""
 
     tokens: int
-    told: str
+    reason: str
 
     def __str__(self) -> str:
-        return f"{OPTION} {WORD}: {self.tokens:,} tokens, {self.told}"
+        return f"{OPTION} {WORD}: {self.tokens:,} tokens, {self.reason}"
 
 
 def asks_window(settings: Settings) -> bool:
@@ -49,13 +49,13 @@ def filled(settings: Settings, tasks: Tasks, cache_dir: Path) -> Filled:
     pool = ModelPool(known, cache_dir, 1, None)
     try:
         window, model, about = min(_windows(pool, known))
-        told = f"the window of {model}{about}"
+        words = f"the window of {model}{about}"
         reach = min(_reaches(pool, known, tasks, cache_dir), default=window)
     finally:
         pool.close()
     if reach < window:
-        return Filled(reach, f"what the documents fill; {told} has {window:,}")
-    return Filled(window, told)
+        return Filled(reach, f"what the documents fill; {words} has {window:,}")
+    return Filled(window, words)
 
 
 def with_length(settings: Settings, tokens: int) -> Settings:
@@ -84,9 +84,9 @@ def _windows(pool: ModelPool, settings: Settings) -> Iterator[tuple[int, str, st
 
 
 def _to_serve(settings: Settings) -> int | None:
-    """The window that `--serve` is told to give."""
-    said = dict(word.partition("=")[::2] for word in settings.serve_arg).get("window")
-    return parse_tokens("--serve-arg window", said) if said else None
+    """The window of `--serve-arg`."""
+    tokens = dict(word.partition("=")[::2] for word in settings.serve_arg).get("window")
+    return parse_tokens("--serve-arg window", tokens) if tokens else None
 
 
 def _remedy(spec: str, settings: Settings) -> str:

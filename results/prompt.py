@@ -9,17 +9,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from needlework.core.errors import InputError, OneLineParser, run_command
+from needlework.core.prompts import Prompt
 from needlework.core.record import Record, record_of
 from needlework.core.settings import READ, READ_HELP, Places
-from needlework.pipeline.reconstruct import Rebuilder, RebuiltPrompt, StoredRun, rebuild, sent_as_messages
+from needlework.pipeline.reconstruct import StoredRun, StoredTrials, rebuild, sent_as_messages
 from needlework.results.records.manifest import settings_of, start_of
 from needlework.results.records.run_folder import MANIFEST, read_run_json
 
 MESSAGES = "The server was sent its messages, and puts the marks of its own template around them"
+_MOST_OPEN = 2  # runs whose texts stay in memory: people rate answers of several runs in turn
 MARKED = "; U+FDD0 stands before each mark here, since a document may hold the words of one as text"
 
 
@@ -60,13 +64,16 @@ class PromptsOfRuns:
     def __init__(self, named: Sequence[str] = ()) -> None:
         """`named`: files and folders outside the runs that their options may name."""
         self._named = tuple(named)
-        self._rebuild = Rebuilder()
+        self._open = lru_cache(_MOST_OPEN)(StoredTrials)
+        self._turn = Lock()
 
-    def __call__(self, run: Path, cell_id: str) -> RebuiltPrompt:
+    def __call__(self, run: Path, cell_id: str) -> Prompt:
         """Build the prompt of a cell of the run in this folder. Raises `InputError`."""
         stored = stored_run(run, self._named)
         retrieves = any("retriever" in suite.family for suite in stored.settings.suites)
-        return self._rebuild(stored, cell_id, _record(run, cell_id).prompt.retrieval if retrieves else None)
+        retrieval = _record(run, cell_id).prompt.retrieval if retrieves else None
+        with self._turn:
+            return self._open(stored).build(cell_id, retrieval).prompt
 
 
 def stored_run(run: Path, named: Sequence[str] = ()) -> StoredRun:

@@ -96,7 +96,7 @@ def require(spec: str, needed: int, available: int, where: str) -> None:
 
 def gib(size: int) -> str:
     """Bytes in GiB, as people write them."""
-    return f"{size / 2**30:.2f} GiB"
+    return f"{size / 2**30:,.2f} GiB"
 
 
 def available_bytes(device: str, spread: bool) -> tuple[int, str]:

@@ -55,7 +55,7 @@ def _show_plan(state: RunState, cells: Sequence[Cell], verbose: int) -> None:
 
     if state.window is not None:
         state.write_line(str(state.window))
-    for line in plan_lines(state.engine, cells, whole=verbose > 0):
+    for line in plan_lines(state.engine, cells, in_full=verbose > 0):
         state.write_line(line)
     if not cells:
         return

@@ -29,7 +29,7 @@ from needlework.results.web.guard import Guard
 from needlework.results.web.store import NotWrittenError, StaleError
 
 if TYPE_CHECKING:
-    from needlework.pipeline.reconstruct import RebuiltPrompt
+    from needlework.core.prompts import Prompt
 
 HOSTS = ("127.0.0.1", "localhost")
 # Each is a module with `open_pages(context) -> Sequence[Page]`, in the order of the start page. Raises `InputError`.
@@ -38,7 +38,7 @@ _NAME_COOKIE, _LONGEST_NAME = "needlework-name", 60
 _BLOCK = 4000  # characters of a document that are laid out together
 
 # Builds the prompt of a trial again: (run folder, record's id). Raises `InputError`.
-Rebuild = Callable[[Path, str], "RebuiltPrompt"]
+Rebuild = Callable[[Path, str], "Prompt"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,11 +133,11 @@ class _RatingPages:
         if item.trial is None:
             raise HTTPException(404, "there is no such document")
         prompt = self._context.rebuild(*item.trial)
-        documents = [each for each in prompt.needles if each[2] - each[1] >= _A_TEXT]
+        documents = [needle for needle in prompt.placed if needle.end - needle.start >= _A_TEXT]
         if not documents:
             return document_html(prompt.text[slice(*prompt.context)], "Context")
-        text = "\n\n".join(prompt.text[first:last] for _, first, last in documents)
-        return document_html(text, ", ".join(name for name, _, _ in documents))
+        text = "\n\n".join(prompt.text[needle.start : needle.end] for needle in documents)
+        return document_html(text, ", ".join(needle.name for needle in documents))
 
     def rate(self, request: Request, person: str, form: FormFields) -> str:
         """Write a rating, and all comments. `rate`: answer and level, as `2:5`; a level given before is taken back."""

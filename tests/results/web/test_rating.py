@@ -142,7 +142,8 @@ def test_a_broken_file_of_ratings_is_told_and_not_written_over(tmp_path: Path) -
 def test_the_document_of_a_trial_is_built_again(tmp_path: Path, make_record: Callable[..., Any]) -> None:
     write_json(tmp_path / "run" / "results.json", run_report([make_record(response={"text": "4711"})]))
     text = "Intro. " + "Story <b>. " * 90 + "End."
-    prompt = SimpleNamespace(text=text, context=(7, len(text) - 4), needles=(("tale.txt", 7, len(text) - 4),))
+    placed = SimpleNamespace(name="tale.txt", start=7, end=len(text) - 4)
+    prompt = SimpleNamespace(text=text, context=(7, len(text) - 4), placed=(placed,))
     with opened(tmp_path / "run", rebuild=lambda _run, _id: prompt) as ann:
         page = ann.page("/rating/0/document")
         assert "tale.txt" in page
