@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -41,28 +42,27 @@ def open_judge(
 
 def ask(judge: Model, system: str, user: str) -> str:
     """The judge's reply. Raises `RuntimeError` when there is none: an unreachable judge is an error, never a score."""
-    response = _response(judge, system, user, REPLY_BUDGET)
-    if response.error is not None:
-        raise RuntimeError(
-            f"the judge did not answer: {_named(f'{response.error.kind}: {response.error.message}', _OPTION)}"
-        )
+    error = (response := _response(judge, system, user, REPLY_BUDGET)).error
+    if error is not None:
+        raise RuntimeError(f"the judge did not answer: {_named(f'{error.kind}: {error.message}', _OPTION)}")
     return response.text
 
 
 @dataclass(frozen=True)
 class CommandJudge:
-    """A judge for a command of its own. `identity`: what can change its replies. `at_once`: threads that may ask it.
-
-    `reply_budget`: tokens that a reply may have. `option`: what named it. `tell`: is given a line for who waits.
-    """
+    """A judge, or another model, for a command of its own. `tell`: shows a status line."""
 
     spec: str
     identity: Mapping[str, str | int | float | None]
+    """What can change its replies."""
     at_once: int
+    """Threads that may ask it."""
     reply_budget: int
+    """Tokens of a reply."""
     model: Model
     tell: Callable[[str], object]
     option: str = _OPTION
+    """The option that named it."""
 
     def ask(self, system: str, user: str) -> str:
         """The judge's reply. Raises `RuntimeError` when there is none, `InputError` when there will never be one."""
@@ -83,12 +83,12 @@ class CommandJudge:
         window = self.model.window
         if window is None or len(f"{text}{around}".encode()) + self.reply_budget < _FILLED * window:
             return text  # a token is a byte or more
-        counted = self.model.tokenizer.encode
-        room = int(_FILLED * (window - self.reply_budget)) - len(counted(around).ids)
+        encode = self.model.tokenizer.encode
+        room = int(_FILLED * (window - self.reply_budget)) - encode(around).count
         if room < 1:
             raise InputError(self.option, self.spec, f"its window of {window} tokens has no room for a document")
-        encoded = counted(text)
-        return text if len(encoded.ids) <= room else text[: int(encoded.starts[room])]
+        encoded = encode(text)
+        return text if encoded.count <= room else text[: int(encoded.starts[room])]
 
     def close(self) -> None:
         """Let go of the model; questions in other threads end at once."""
@@ -104,10 +104,6 @@ def check_judge(spec: str, connection: ServerOptions) -> None:
         raise
 
 
-def _on_standard_error(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
-
 def judge_for_command(
     spec: str,
     *,
@@ -117,13 +113,14 @@ def judge_for_command(
     reply_budget: int,
     model_args: Sequence[str] = (),
     option: str = _OPTION,
-    tell: Callable[[str], object] = _on_standard_error,
+    tell: Callable[[str], object] | None = None,
 ) -> CommandJudge:
-    """Open the judge of `--judge`, or what another `option` names. `model_args`: `KEY=VALUE`. `tell`: is given a line
-    for who waits, at once, in threads.
+    """Open the judge of `--judge`, or the model of another `option`. `model_args`: `KEY=VALUE`.
 
-    Raises `InputError`; a server is not spoken to before its first question.
+    `tell`: shows a status line, in threads; by default on standard error. Raises `InputError`; a server is not asked
+    before its first question.
     """
+    tell = tell or partial(print, file=sys.stderr, flush=True)
     connection = ServerOptions(base_url=base_url, api_key_env=api_key_env, concurrency=concurrency, tell=tell)
     try:
         args = dict(key_value("--model-arg", word).partition("=")[::2] for word in model_args)
@@ -142,7 +139,7 @@ def _named(line: str, option: str) -> str:
     line = line.replace(" (see --timeout)", "")
     if option == "--model":
         return line
-    return _MODELS_OPTION.sub(lambda found: option if found[1] == "model" else f"{option}-base-url", line)
+    return _MODELS_OPTION.sub(lambda match: option if match[1] == "model" else f"{option}-base-url", line)
 
 
 def _response(judge: Model, system: str, user: str, budget: int) -> Response:

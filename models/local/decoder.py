@@ -19,40 +19,32 @@ Processors = Callable[[Any, Any], Any]
 Sharing = Literal["batched", "prefix", "none"]
 
 
-@dataclass(frozen=True, slots=True)
-class Generated:
-    """What one prompt gave. `ids` include the stop token, if one came; `cached`: prompt tokens not computed again.
-
-    `ttft_s`, `latency_s`: seconds to the first and the last token. Where answers are written together, each one's
-    share of the time: they add up to the time of all.
-    """
-
-    ids: tuple[int, ...]
-    stopped: bool
-    cached: int
-    ttft_s: float
-    latency_s: float
-
-
 @dataclass(slots=True)
-class _GrowingAnswer:
-    """An answer on its way. `seconds`: its share of the time so far."""
+class Generated:
+    """The answer to one prompt, while it grows and when it has ended.
+
+    Times are in seconds. Where answers are written together each has its share: they add up to the time of all.
+    """
 
     prompt: Ids
     budget: int
-    cached: int = 0
-    seconds: float = 0.0
-    ttft_s: float = 0.0
+    """The most tokens that it may have."""
     ids: list[int] = field(default_factory=list)
+    """With the stop token, if one came."""
+    stopped: bool = False
+    cached: int = 0
+    """Prompt tokens that were not computed again."""
+    ttft_s: float = 0.0
+    latency_s: float = 0.0
 
 
 class GreedyDecoder:
     """Continues prompts by the likeliest tokens, as transformers' `generate(do_sample=False)` does.
 
-    Keys and values of the prompts read last are kept: a prompt is computed from where it leaves the one that it shares
+    Keys and values of the last prompts stay in memory: a prompt is computed from where it leaves the one that it shares
     most with. `sharing`: `batched` writes answers together, `prefix` one at a time, `none` leaves every prompt to
-    `generate`, with `new_cache` for each where the cache is not the usual one. `store`: the device that keeps keys and
-    values, where that is not the model's.
+    `generate`, with `new_cache` for each where the cache is not the usual one. `store`: the device of keys and values,
+    where that is not the model's.
     """
 
     def __init__(
@@ -66,11 +58,8 @@ class GreedyDecoder:
         new_cache: Callable[[], Any] | None = None,
     ) -> None:
         self.model = model
-        self._stops = frozenset(stop_ids)
-        self._processors = processors
-        self._sharing = sharing
-        self._store = store
-        self._new_cache = new_cache
+        self._stops, self._processors = frozenset(stop_ids), processors
+        self._sharing, self._store, self._new_cache = sharing, store, new_cache
         self._accepted = inspect.signature(model.forward).parameters
         self._rows: PromptRows | None = None
 
@@ -79,35 +68,35 @@ class GreedyDecoder:
         import torch
 
         rows = limits.rows if self._sharing == "batched" else 1
-        order = sorted(range(len(prompts)), key=lambda number: prompts[number].astype(">u4").tobytes())
-        generated: dict[int, Generated] = {}
+        answers = [Generated(prompt, budget) for prompt, budget in zip(prompts, budgets, strict=True)]
+        order = sorted(answers, key=lambda answer: answer.prompt.astype(">u4").tobytes())
         try:
             with torch.inference_mode():
                 for first in range(0, len(order), rows):
-                    numbers = order[first : first + rows]
-                    answers = [_GrowingAnswer(prompts[number], budgets[number]) for number in numbers]
                     if self._sharing == "none":
-                        self._leave_to_generate(answers[0])
+                        self._leave_to_generate(order[first])
                     else:
-                        self._answer(answers, limits)
-                    generated.update(zip(numbers, map(self._generated, answers), strict=True))
+                        self._answer(order[first : first + rows], limits)
         except BaseException:
             self.forget()  # a row may be half filled
             raise
-        return [generated[number] for number in range(len(prompts))]
+        for answer in answers:
+            answer.stopped = answer.ids[-1] in self._stops
+        return answers
 
     def forget(self) -> None:
-        """Drop what is kept of earlier prompts."""
+        """Drop keys and values of earlier prompts."""
         self._rows = None
 
-    def _generated(self, answer: _GrowingAnswer) -> Generated:
-        stopped = answer.ids[-1] in self._stops
-        return Generated(tuple(answer.ids), stopped, answer.cached, answer.ttft_s, answer.seconds)
-
-    def _answer(self, answers: Sequence[_GrowingAnswer], limits: Limits) -> None:
+    def _answer(self, answers: list[Generated], limits: Limits) -> None:
         import torch
 
-        rows = self._rows_for(answers, limits)
+        prompts = [answer.prompt for answer in answers]
+        room = max(map(len, prompts)) + max(answer.budget for answer in answers)
+        if limits.rows > 1:
+            rows = PromptRows(prompts, room, self._store)
+        else:  # memory may not do for two: the one row there is becomes that of the next prompt
+            rows = PromptRows(prompts, max(room, limits.tokens), self._store, self._rows)
         logits = []
         for row, answer in enumerate(answers):
             begun = time.perf_counter()
@@ -117,20 +106,12 @@ class GreedyDecoder:
                 rows.open_row(row, start)
                 last = self._step(rows, ids[:, start : start + limits.chunk])
             logits.append(last)
-            answer.seconds = time.perf_counter() - begun
+            answer.latency_s = time.perf_counter() - begun
         self._rows = rows
-        self._write(list(answers), torch.cat(logits), rows)
-
-    def _rows_for(self, answers: Sequence[_GrowingAnswer], limits: Limits) -> PromptRows:
-        prompts = [answer.prompt for answer in answers]
-        room = max(map(len, prompts)) + max(answer.budget for answer in answers)
-        if limits.rows > 1:
-            return PromptRows(prompts, room, self._store)
-        # Memory may not do for two: the one row there is becomes that of the next prompt.
-        return PromptRows(prompts, max(room, limits.tokens), self._store, self._rows)
+        self._write(answers, torch.cat(logits), rows)
 
     def _copy_beginning(self, rows: PromptRows, row: int) -> int:
-        """Copy what a prompt shares with an earlier one to its row; gives the number of tokens."""
+        """Copy what a prompt shares with an earlier one to its row; returns the number of tokens."""
         prompt = rows.prompts[row]
         sources = [(rows, other) for other in range(row)]
         if self._rows is not None:
@@ -141,7 +122,7 @@ class GreedyDecoder:
             rows.copy_prefix(tokens, row, *sources[shared.index(max(shared))])
         return tokens
 
-    def _write(self, answers: list[_GrowingAnswer], logits: Any, rows: PromptRows) -> None:
+    def _write(self, answers: list[Generated], logits: Any, rows: PromptRows) -> None:
         """Write answers to their ends; `answers` and `logits` [answers, vocabulary] are in the order of the rows."""
         import torch
 
@@ -153,8 +134,8 @@ class GreedyDecoder:
             share = (time.perf_counter() - begun) / len(answers)
             begun = time.perf_counter()
             for row, answer in reversed(list(enumerate(answers))):
-                answer.seconds += share
-                answer.ttft_s = answer.ttft_s or answer.seconds
+                answer.latency_s += share
+                answer.ttft_s = answer.ttft_s or answer.latency_s
                 if answer.ids[-1] in self._stops or len(answer.ids) == answer.budget:
                     rows.swap(row, len(answers) - 1)
                     answers[row] = answers[-1]
@@ -165,7 +146,7 @@ class GreedyDecoder:
             new = torch.tensor([[answer.ids[-1]] for answer in answers], device=self.model.device)
             logits = self._step(rows, new, **self._padding(rows, answers, written))
 
-    def _padding(self, rows: PromptRows, answers: Sequence[_GrowingAnswer], written: int) -> dict[str, Any]:
+    def _padding(self, rows: PromptRows, answers: Sequence[Generated], written: int) -> dict[str, Any]:
         """What tells a model where the rows of a batch begin; one prompt alone needs nothing."""
         import torch
 
@@ -176,7 +157,7 @@ class GreedyDecoder:
         mask = (columns >= rows.longest - lengths).long()
         return {"attention_mask": mask, "position_ids": lengths + written - 1}
 
-    def _likeliest(self, answers: Sequence[_GrowingAnswer], logits: Any) -> list[int]:
+    def _likeliest(self, answers: Sequence[Generated], logits: Any) -> list[int]:
         import torch
 
         scores = logits.float()
@@ -191,11 +172,11 @@ class GreedyDecoder:
     def _step(self, rows: PromptRows, ids: Any, **padding: Any) -> Any:
         """Logits [rows, vocabulary] behind some tokens of the open rows."""
         # Full logits of a long prompt would take more memory than everything else together.
-        given = {"input_ids": ids, "past_key_values": rows.cache, "use_cache": True, "logits_to_keep": 1, **padding}
-        accepted = {name: value for name, value in given.items() if name in self._accepted}
+        inputs = {"input_ids": ids, "past_key_values": rows.cache, "use_cache": True, "logits_to_keep": 1, **padding}
+        accepted = {name: value for name, value in inputs.items() if name in self._accepted}
         return self.model(**accepted).logits[:, -1]
 
-    def _leave_to_generate(self, answer: _GrowingAnswer) -> None:
+    def _leave_to_generate(self, answer: Generated) -> None:
         import torch
 
         begun = time.perf_counter()
@@ -207,7 +188,7 @@ class GreedyDecoder:
         _reset_rope(self.model)
         prompt = torch.from_numpy(answer.prompt.astype(np.int64))[None].to(self.model.device)
         stops = sorted(self._stops)
-        given: dict[str, Any] = {
+        options: dict[str, Any] = {
             "attention_mask": torch.ones_like(prompt),
             "max_new_tokens": answer.budget,
             "do_sample": False,
@@ -221,11 +202,11 @@ class GreedyDecoder:
         }
         if self._processors is not None:  # they stand for the checkpoint's own settings, which are not applied twice
             neutral = {"repetition_penalty": 1.0, "no_repeat_ngram_size": 0, "suppress_tokens": None}
-            given |= {"logits_processor": self._processors, **neutral}
+            options |= {"logits_processor": self._processors, **neutral}
         if self._new_cache is not None:
-            given["past_key_values"] = self._new_cache()
-        answer.ids = self.model.generate(prompt, **given)[0, prompt.shape[1] :].tolist()
-        answer.seconds = time.perf_counter() - begun
+            options["past_key_values"] = self._new_cache()
+        answer.ids = self.model.generate(prompt, **options)[0, prompt.shape[1] :].tolist()
+        answer.latency_s = time.perf_counter() - begun
 
 
 def _reset_rope(model: Any) -> None:
@@ -291,8 +272,8 @@ def _why_not_shared(model: Any) -> str | None:
     if not kinds <= {"DynamicLayer", "DynamicSlidingWindowLayer"}:
         return f"its cache has layers of another kind ({', '.join(sorted(kinds))})"
     parameters = getattr(config, "rope_parameters", None) or {}
-    for each in (parameters, *parameters.values()):
-        kind = each.get("rope_type") if isinstance(each, dict) else None
+    for rope in (parameters, *parameters.values()):
+        kind = rope.get("rope_type") if isinstance(rope, dict) else None
         if kind in _ROPE_BY_LENGTH:
             return f"rope type {kind} depends on the prompt's length"
     return None

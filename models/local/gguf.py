@@ -27,23 +27,21 @@ from needlework.models.checkpoints import INSTALL, missing_packages, remembered_
 STAMP = "needlework.json"
 _HEAD = 64 * 2**20  # bytes; the largest vocabularies have some 30 million
 _TOKENIZER_S = 300
-_CONVERSION_S = 3600  # for which a conversion may take; a file that is made to take for ever ends there
+_CONVERSION_S = 3600  # the most that a conversion may take: a file may be made to take for ever
 _FORMAT = 2
 _LOG = logging.getLogger("needlework")
 
 
 def converted_folder(cache_dir: Path, name: str, sha256: str) -> Path:
-    """Where the conversion of the GGUF file with this sha256 is kept, whether it is there or not."""
+    """Where the conversion of the GGUF file with this sha256 is stored, whether it is there or not."""
     return cache_dir / "models" / f"{slug(name)}-{sha256[:16]}"
 
 
 def is_complete(folder: Path) -> bool:
     """Whether a conversion is there with all its files at their sizes."""
-    stamp = read_stamp(folder)
-    if stamp is None or stamp.get("format") != _FORMAT:
-        return False
+    stamp = read_stamp(folder) or {}
     files = stamp.get("files")
-    if not isinstance(files, dict):
+    if stamp.get("format") != _FORMAT or not isinstance(files, dict):
         return False
     try:
         return all((folder / name).stat().st_size == size for name, size in files.items())
@@ -52,7 +50,7 @@ def is_complete(folder: Path) -> bool:
 
 
 def read_stamp(folder: Path) -> dict[str, object] | None:
-    """What a conversion says about itself; `None` where there is none."""
+    """The source and the files of a conversion; `None` where there is none."""
     try:
         stamp = json.loads((folder / STAMP).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -60,31 +58,26 @@ def read_stamp(folder: Path) -> dict[str, object] | None:
     return stamp if isinstance(stamp, dict) else None
 
 
-def prepare_gguf(source: Path, cache_dir: Path) -> Path:
-    """The folder with the conversion of a GGUF file; converts it first where that was not done yet."""
-    source = source.expanduser().resolve()
-    if not source.is_file():
-        raise InputError("--model gguf", source, "there is no such file")
-    sha256 = remembered_sha256(source, cache_dir)
-    folder = converted_folder(cache_dir, source.stem, sha256)
-    return folder if is_complete(folder) else convert_once(source, sha256, folder)
+def prepare_gguf(source: Path, cache_dir: Path, *, weights: bool = True) -> Path:
+    """The folder with the conversion of a GGUF file, converted on first use; without `weights` its tokenizer alone.
 
-
-def prepare_gguf_tokenizer(source: Path, cache_dir: Path) -> Path:
-    """The folder with the tokenizer of a GGUF file alone: a server has the weights, which may be many gigabytes.
-
-    It is known by the file's head: the whole file is neither hashed nor read.
+    A server has the weights, which may be many gigabytes: a tokenizer is identified by the head of the file, and the
+    rest is not read.
     """
     source = source.expanduser().resolve()
     if not source.is_file():
-        raise InputError("--tokenizer gguf", source, "there is no such file")
-    sha256 = _head_sha256(source)
-    folder = cache_dir / "tokenizers" / f"{slug(source.stem)}-{sha256[:16]}"
-    return folder if is_complete(folder) else convert_once(source, sha256, folder, weights=False)
+        raise InputError("--model gguf" if weights else "--tokenizer gguf", source, "there is no such file")
+    if weights:
+        sha256 = remembered_sha256(source, cache_dir)
+        folder = converted_folder(cache_dir, source.stem, sha256)
+    else:
+        sha256 = _head_sha256(source)
+        folder = cache_dir / "tokenizers" / f"{slug(source.stem)}-{sha256[:16]}"
+    return folder if is_complete(folder) else convert_once(source, sha256, folder, weights=weights)
 
 
 def _head_sha256(source: Path) -> str:
-    """Of a GGUF file's size and first bytes: the tokenizer is in there, before the weights."""
+    """Hash of a GGUF file's size and first bytes: the tokenizer is in there, before the weights."""
     if find_spec("gguf") is None:
         raise InputError("GGUF file", source, "its tokenizer is read by gguf: pip install 'needlework[llama]'")
     with source.open("rb") as file:
@@ -93,20 +86,19 @@ def _head_sha256(source: Path) -> str:
 
 
 def convert_once(source: Path, sha256: str, folder: Path, *, weights: bool = True) -> Path:
-    """Convert `source` into `folder`, safely beside other processes that do the same.
-
-    One process converts, the others wait. The folder appears whole or not at all.
-    """
+    """Convert `source` into `folder`: one process does, the others wait. The folder appears whole or not at all."""
     with locked(folder.with_name(f"{folder.name}.lock")):
         if is_complete(folder):
             return folder
-        # Only the holder of the lock makes such folders: what is there was left by one that was killed.
+        # Only the holder of the lock makes such folders: what is there was left by a process that was killed.
         for left in folder.parent.glob(f".{folder.name}.*"):
             shutil.rmtree(left, ignore_errors=True)
         work = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
         try:
             _convert(source, work, weights)
-            _write_stamp(work, source, sha256)
+            files = {path.name: path.stat().st_size for path in sorted(work.iterdir())}
+            stamp = {"format": _FORMAT, "source": source.name, "source_sha256": sha256, "files": files}
+            (work / STAMP).write_text(json.dumps(stamp, indent=1), encoding="utf-8")
             _put(work, folder)
         finally:
             shutil.rmtree(work, ignore_errors=True)
@@ -116,13 +108,12 @@ def convert_once(source: Path, sha256: str, folder: Path, *, weights: bool = Tru
 def _convert(source: Path, target: Path, weights: bool) -> None:
     if weights:
         require_packages(source)
-    module, part = "needlework.models.local.gguf", "model" if weights else "tokenizer"
+    part = "model" if weights else "tokenizer"
     _LOG.info("converting the %s of %s (once, some seconds)", part, source)
-    paths = os.pathsep.join(filter(None, sys.path))  # as this process imports, so does that one
     try:
         done = subprocess.run(
-            [sys.executable, "-m", module, part, str(source), str(target)],
-            env={**os.environ, "PYTHONPATH": paths},
+            [sys.executable, "-m", "needlework.models.local.gguf", part, str(source), str(target)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},  # imports as this process does
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -130,22 +121,14 @@ def _convert(source: Path, target: Path, weights: bool) -> None:
             errors="replace",
             timeout=_CONVERSION_S if weights else _TOKENIZER_S,
         )
-    except subprocess.TimeoutExpired:
-        raise _unreadable(source, "its conversion does not end") from None
-    if done.returncode != 0:
         lines = done.stderr.strip().splitlines()
         why = lines[-1][:300] if lines else f"the reader ended with code {done.returncode}"
-        raise _unreadable(source, why)
-
-
-def _unreadable(source: Path, why: str) -> InputError:
-    return InputError("GGUF file", source, f"it cannot be read ({why}); fetch it again or use another file")
-
-
-def _write_stamp(work: Path, source: Path, sha256: str) -> None:
-    files = {path.name: path.stat().st_size for path in sorted(work.iterdir())}
-    stamp = {"format": _FORMAT, "source": source.name, "source_sha256": sha256, "files": files}
-    (work / STAMP).write_text(json.dumps(stamp, indent=1), encoding="utf-8")
+        failed = done.returncode != 0
+    except subprocess.TimeoutExpired:
+        why, failed = "its conversion does not end", True
+    if failed:
+        remedy = f"it cannot be read ({why}); fetch it again or use another file"
+        raise InputError("GGUF file", source, remedy)
 
 
 def _put(work: Path, folder: Path) -> None:
@@ -194,11 +177,12 @@ WORD_RULES: dict[str, dict[str, Any]] = {
 def apply_word_rule(source: Path, folder: Path) -> None:
     """Give the converted tokenizer in `folder` the rule of the GGUF file `source`.
 
-    A rule that is not known here leaves a file called `unknown_word_rule` with its name: a tokenizer that might count
-    otherwise than the model must not be used in silence.
+    An unknown rule leaves a file called `unknown_word_rule` with its name: a tokenizer that might count otherwise than
+    the model must not be used in silence.
     """
-    kind, rule = _named(source)
-    if kind != "gpt2" or rule is None:
+    fields = _tokenizer_fields(source)
+    rule = fields.get("ggml.pre")
+    if fields.get("ggml.model") != "gpt2" or rule is None:
         return
     if rule not in WORD_RULES:
         (folder / UNKNOWN).write_text(rule, encoding="utf-8")
@@ -209,12 +193,13 @@ def apply_word_rule(source: Path, folder: Path) -> None:
     path.write_text(json.dumps(tokenizer, ensure_ascii=False), encoding="utf-8")
 
 
-def _named(source: Path) -> tuple[str | None, str | None]:
+def _tokenizer_fields(source: Path) -> dict[str, Any]:
+    """The values under `tokenizer.` in a GGUF file."""
     from gguf import GGUFReader
 
-    fields = GGUFReader(source).fields
-    kind, rule = fields.get("tokenizer.ggml.model"), fields.get("tokenizer.ggml.pre")
-    return (None if kind is None else str(kind.contents())), (None if rule is None else str(rule.contents()))
+    fields = GGUFReader(source).fields.items()
+    prefix = "tokenizer."
+    return {name.removeprefix(prefix): field.contents() for name, field in fields if name.startswith(prefix)}
 
 
 def convert_model(source: Path, target: Path) -> None:
@@ -252,17 +237,11 @@ def convert_tokenizer(source: Path, target: Path) -> None:
 
 def _convert_plain_tokenizer(source: Path, target: Path) -> None:
     """The same by gguf and tokenizers alone, for byte-level vocabularies, which nearly all models have by now."""
-    from gguf import GGUFReader
-
-    fields = {name.removeprefix("tokenizer."): field for name, field in GGUFReader(source).fields.items()}
-
-    def value(name: str) -> Any:
-        return fields[name].contents() if name in fields else None
-
-    rule = value("ggml.pre")
-    if value("ggml.model") != "gpt2" or rule not in WORD_RULES:
+    fields = _tokenizer_fields(source)
+    rule = fields.get("ggml.pre")
+    if fields.get("ggml.model") != "gpt2" or rule not in WORD_RULES:
         raise ValueError(f"its tokenizer is of a kind that takes {', '.join(missing_packages())}: {INSTALL}")
-    tokens, kinds = value("ggml.tokens"), value("ggml.token_type")
+    tokens, kinds = fields["ggml.tokens"], fields["ggml.token_type"]
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     marks = [
         {"id": number, "content": token, **flags, "special": kind == _CONTROL}
@@ -277,14 +256,14 @@ def _convert_plain_tokenizer(source: Path, target: Path) -> None:
         "model": {
             "type": "BPE",
             "vocab": {token: number for number, token in enumerate(tokens)},
-            "merges": value("ggml.merges"),
+            "merges": fields.get("ggml.merges"),
             "ignore_merges": rule in _WHOLE_WORDS_FIRST,
         },
     }
     (target / "tokenizer.json").write_text(json.dumps(described, ensure_ascii=False), encoding="utf-8")
     named = {"bos_token": "ggml.bos_token_id", "eos_token": "ggml.eos_token_id", "unk_token": "ggml.unknown_token_id"}
-    config = {name: tokens[number] for name, field in named.items() if (number := value(field)) is not None}
-    config |= {"chat_template": value("chat_template"), "add_bos_token": bool(value("ggml.add_bos_token"))}
+    config = {name: tokens[fields[field]] for name, field in named.items() if field in fields}
+    config |= {"chat_template": fields.get("chat_template"), "add_bos_token": bool(fields.get("ggml.add_bos_token"))}
     (target / "tokenizer_config.json").write_text(json.dumps(config, ensure_ascii=False), encoding="utf-8")
 
 

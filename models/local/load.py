@@ -19,7 +19,6 @@ from needlework.models.local.memory import (
     rope_parameters,
     sliding_window,
     window_of,
-    window_source,
 )
 from needlework.models.local.model import LocalModel
 from needlework.models.tokenizers.tokenizer import Tokenizer
@@ -56,15 +55,17 @@ def load_folder(
 
     if threads is not None:
         torch.set_num_threads(threads)
-    placement = place(options)
+    placement = placement_of(options)
     check_cache(options, placement)
     config = _read_config(spec, folder, options)
     text_config = config.get_text_config(decoder=True)
     sizes = text_config.to_dict()
-    window = options.window or window_of(sizes, options.rope_scaling)
+    window, window_source = window_of(sizes, options.rope_scaling)
+    if options.window:
+        window, window_source = options.window, "--model-arg window"
     limits, room = _plan_memory(spec, folder, options, placement, sizes, longest or min(window or 1, _LONGEST_CHECKED))
     if options.rope_scaling is not None:
-        trained = window_of({"max_position_embeddings": getattr(text_config, "max_position_embeddings", None)})
+        trained, _ = window_of({"max_position_embeddings": getattr(text_config, "max_position_embeddings", None)})
         text_config.rope_parameters = rope_parameters(text_config.rope_parameters or {}, options.rope_scaling, trained)
     model = _load(spec, folder, options, placement, config)
     kernels = use_fast_linears(model, room) if options.kernels == "auto" else "plain"
@@ -84,7 +85,7 @@ def load_folder(
         "transformers": transformers.__version__,
         "kernels": kernels,
         "sharing": sharing,
-        "window_source": "--model-arg window" if options.window else window_source(sizes, options.rope_scaling),
+        "window_source": window_source,
         **({"sliding_window": local} if local else {}),
         "decoding": "greedy" if penalty == 1.0 else f"greedy, repetition_penalty={penalty:g}",
         **options.answer_changing(),
@@ -101,16 +102,15 @@ def load_folder(
     )
 
 
-def place(options: LocalOptions) -> Placement:
+def placement_of(options: LocalOptions) -> Placement:
     """The device asked for, else the best there is; fp32 on a CPU, the checkpoint's own numbers elsewhere."""
     import torch
 
-    cuda, mps = torch.cuda.is_available(), torch.backends.mps.is_available()
-    device = options.device or ("cuda" if cuda else "mps" if mps else "cpu")
+    available = ["cpu"] + ["mps"] * torch.backends.mps.is_available() + ["cuda"] * torch.cuda.is_available()
+    device = options.device or available[-1]
     kind = device.partition(":")[0]
-    if kind not in ("cpu", "cuda", "mps") or (kind == "cuda" and not cuda) or (kind == "mps" and not mps):
-        there = ", ".join(["cpu"] + ["cuda"] * cuda + ["mps"] * mps)
-        raise InputError("--model-arg device", device, f"not on this machine; use one of {there}")
+    if kind not in available:
+        raise InputError("--model-arg device", device, f"not on this machine; use one of {', '.join(available)}")
     return Placement(device, options.dtype or ("float32" if kind == "cpu" else "auto"))
 
 
@@ -143,8 +143,8 @@ def stop_ids(configs: Sequence[Any], tokenizer: Tokenizer) -> list[int]:
     """Ids that end an answer: those that a checkpoint's configurations name, and its tokenizer's ends of a turn."""
     ids: set[int] = set()
     for config in configs:
-        named = getattr(config, "eos_token_id", None)
-        ids.update(named if isinstance(named, list) else [] if named is None else [named])
+        ends = getattr(config, "eos_token_id", None)
+        ids.update(ends if isinstance(ends, list) else [] if ends is None else [ends])
     for text in _TURN_ENDS:
         encoded = tokenizer.encode(text).ids
         if len(encoded) == 1:  # a token of its own, not spelt out
@@ -161,17 +161,17 @@ def _plan_memory(
     weights = facts.elements * number_bytes if number_bytes else facts.stored_bytes
     number_bytes = number_bytes or (4 if facts.stored_bytes > 3 * facts.elements else 2)
     if options.quantization is not None:
-        weights = 0  # how many bits they come to is the quantizer's secret
+        weights = 0  # the quantizer does not tell how many bits it takes
     sizes = memory.dimensions(config)
     attention = options.attn_implementation or "sdpa"
-    kept = tokens * memory.token_bytes(sizes, 1 if options.cache == "quantized" else number_bytes)
+    cache = tokens * memory.token_bytes(sizes, 1 if options.cache == "quantized" else number_bytes)
     passing = memory.passing_bytes(sizes, number_bytes, tokens, options.prefill_chunk, attention)
     free, where = memory.available_bytes(placement.device, spread=options.device_map is not None)
-    memory.require(spec, weights + passing + (0 if options.cache == "offloaded" else kept), free, where)
-    room, kept_on = free - weights - passing, placement.device
-    if options.cache == "offloaded":
-        (room, _), kept_on = memory.available_bytes("cpu", spread=False), "cpu"
-    limits = memory.plan(kept // tokens, tokens, options.prefill_chunk, room, kept_on)
+    offloaded = options.cache == "offloaded"
+    memory.require(spec, weights + passing + (0 if offloaded else cache), free, where)
+    room = memory.available_bytes("cpu", spread=False)[0] if offloaded else free - weights - passing
+    cache_device = "cpu" if offloaded else placement.device
+    limits = memory.plan(cache // tokens, tokens, options.prefill_chunk, room, cache_device)
     return limits, max(0, free - weights) // 4
 
 
@@ -192,7 +192,7 @@ def _load(spec: str, folder: Path, options: LocalOptions, placement: Placement, 
 
     messages: Any = logging
     messages.disable_progress_bar()  # a bar for a second's work, in the middle of pytest's output
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "config": config,
         "dtype": "auto" if placement.dtype == "auto" else getattr(torch, placement.dtype),
         "trust_remote_code": options.trust_remote_code,
@@ -203,10 +203,10 @@ def _load(spec: str, folder: Path, options: LocalOptions, placement: Placement, 
         "device_map": options.device_map,
         "quantization_config": dict(options.quantization) if options.quantization else None,
     }
-    given = {name: value for name, value in given.items() if value is not None}
+    arguments = {name: value for name, value in arguments.items() if value is not None}
     loader: Any = AutoModelForCausalLM
     try:
-        model, info = loader.from_pretrained(folder, **given)
+        model, info = loader.from_pretrained(folder, **arguments)
         missing = sorted(info.get("missing_keys", ()))
         if missing:  # transformers would fill them with random numbers
             raise ValueError(f"the checkpoint lacks {len(missing)} weights, such as {missing[0]}")

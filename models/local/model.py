@@ -1,11 +1,10 @@
-"""Models on this machine: requests in, answers out, whatever computes them."""
+"""A model on this machine: requests to answers, whatever computes them."""
 
 from __future__ import annotations
 
 import gc
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from needlework.models.local.memory import BATCH_TOKENS, Limits
@@ -19,20 +18,8 @@ _RETRY_CHUNK = 8  # after memory ran out, chunks are this many times smaller
 _SMALLEST_CHUNK = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Counters:
-    """Tokens since the model was loaded, of requests that were answered: asked, computed, written."""
-
-    prompt_tokens: int = 0
-    prefilled_tokens: int = 0
-    answer_tokens: int = 0
-
-
 class LocalModel:
-    """A loaded model; answers several requests together, whoever asks.
-
-    `batch_size`: how many requests `respond_many` is best given at once, `batch_tokens`: with how many tokens together.
-    """
+    """A loaded model; answers several requests together. Threads may share it."""
 
     def __init__(
         self,
@@ -46,16 +33,12 @@ class LocalModel:
         batch_size: int = 1,
         batch_tokens: int = BATCH_TOKENS,
     ) -> None:
+        """`batch_size`: how many requests `respond_many` is best given, `batch_tokens`: with how many tokens in all."""
         self._decoder: GreedyDecoder | None = decoder
-        self._tokenizer = tokenizer
-        self._window = window
-        self._vocabulary = vocabulary
-        self._limits = limits
-        self._identity = dict(identity)
+        self._tokenizer, self._window, self._vocabulary = tokenizer, window, vocabulary
+        self._limits, self._identity = limits, dict(identity)
         self._lock = threading.Lock()
-        self.batch_size = batch_size
-        self.batch_tokens = batch_tokens
-        self.counters = Counters()
+        self.batch_size, self.batch_tokens = batch_size, batch_tokens
 
     @property
     def identity(self) -> Mapping[str, str | int | float | None]:
@@ -74,20 +57,20 @@ class LocalModel:
         return self.respond_many([request])[0]
 
     def respond_many(self, requests: Sequence[Request]) -> list[Response]:
-        """Answer requests, in the order given. What their prompts share is computed once, answers are written together.
+        """Answer requests, in the order given. Shared prefixes are computed once, answers are written together.
 
         `latency_s` and `ttft_s` are each request's share of the time of all.
         """
         refusals = [self._refusal(request) for request in requests]
-        asked = [request for request, refusal in zip(requests, refusals, strict=True) if refusal is None]
+        accepted = [request for request, refusal in zip(requests, refusals, strict=True) if refusal is None]
         with self._lock:
-            answered = iter(self._answer(asked))
+            answers = iter(self._answer(accepted))
         return [
-            next(answered) if refusal is None else Response(error=ModelError("client", refusal)) for refusal in refusals
+            next(answers) if refusal is None else Response(error=ModelError("client", refusal)) for refusal in refusals
         ]
 
     def forget(self) -> None:
-        """Drop what is kept of earlier prompts: the next request is computed from its first token on."""
+        """Drop keys and values of earlier prompts: the next request is computed from its first token on."""
         with self._lock:
             if self._decoder is not None:
                 self._decoder.forget()
@@ -116,21 +99,21 @@ class LocalModel:
         if len(requests) == 1 and generated.kind != "oom":
             return [Response(error=generated)]
         alone = Limits(max(_SMALLEST_CHUNK, self._limits.chunk // _RETRY_CHUNK), 1, 0)
-        answers = []
+        responses = []
         for request in requests:
             one = self._generate([request], alone)
             if isinstance(one, ModelError):
-                answers.append(Response(error=one, attempts=2))
+                responses.append(Response(error=one, attempts=2))
             else:
-                answers.append(self._response(request, one[0], attempts=2))
-        return answers
+                responses.append(self._response(request, one[0], attempts=2))
+        return responses
 
     def _generate(self, requests: Sequence[Request], limits: Limits) -> list[Generated] | ModelError:
         if self._decoder is None:
             return ModelError("client", "the model is closed")
         try:
             prompts = [request.prompt.ids for request in requests]
-            return self._decoder.run(prompts, [_budget(request) for request in requests], limits)
+            return self._decoder.run(prompts, list(map(_budget, requests)), limits)
         except (RuntimeError, MemoryError, ValueError, IndexError) as error:
             failure = ModelError(_kind(error), f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
         self._decoder.forget()
@@ -140,17 +123,11 @@ class LocalModel:
     def _response(self, request: Request, generated: Generated, attempts: int) -> Response:
         parted = part_reasoning(self._tokenizer.decode(generated.ids), request.prompt.text)
         unfinished = bool(parted.reasoning) and not parted.answer.strip()
-        tokens = request.prompt.tokens
-        self.counters = Counters(
-            self.counters.prompt_tokens + tokens,
-            self.counters.prefilled_tokens + tokens - generated.cached,
-            self.counters.answer_tokens + len(generated.ids),
-        )
         return Response(
             text=parted.answer,
             reasoning=parted.reasoning,
             finish_reason="length" if not generated.stopped else "unfinished" if unfinished else "stop",
-            prompt_tokens=tokens,
+            prompt_tokens=request.prompt.tokens,
             completion_tokens=len(generated.ids),
             cached_tokens=generated.cached,
             latency_s=generated.latency_s,
@@ -165,7 +142,7 @@ def _budget(request: Request) -> int:
 
 
 def _kind(error: Exception) -> ErrorKind:
-    """`oom`, or `server`: the model itself failed. Torch says out-of-memory in a different way on each device."""
+    """`oom`, or `server`: the model itself failed. Torch reports missing memory in another way on each device."""
     words = f"{type(error).__name__} {error}".lower()
     signs = ("outofmemory", "memoryerror", "out of memory", "can't allocate memory", "not enough memory")
     return "oom" if any(sign in words for sign in signs) else "server"

@@ -25,7 +25,6 @@ from needlework.models.local.memory import (
     sliding_window,
     token_bytes,
     window_of,
-    window_source,
 )
 from needlework.models.served.connection import ServerOptions, is_loopback, served_options
 from needlework.models.specs import ModelSpec, load_model, parse_spec, resolve_tokenizer
@@ -155,77 +154,37 @@ def test_wrong_served_arguments(args: dict[str, str]) -> None:
         served_options(args)
 
 
-@pytest.mark.parametrize(
-    ("config", "window"),
-    [
-        ({"max_position_embeddings": 8192, "rope_parameters": {"rope_type": "default"}}, 8192),
-        (
-            {
-                "max_position_embeddings": 32768,
-                "rope_scaling": {"factor": 4.0, "original_max_position_embeddings": 32768},
-            },
-            131072,
-        ),
-        (
-            {
-                "max_position_embeddings": 131072,
-                "rope_scaling": {"factor": 8.0, "original_max_position_embeddings": 8192},
-            },
-            131072,
-        ),
-        ({"max_position_embeddings": 131072, "rope_parameters": {"rope_type": "linear", "factor": 8.0}}, 131072),
-        ({"max_position_embeddings": 4096, "rope_parameters": {"full_attention": {"factor": 8.0}}}, 4096),
-        ({"n_positions": 1024}, 1024),
-        ({"max_seq_len": 2048}, 2048),
-        ({"seq_length": 32768}, 32768),
-        ({"max_position_embeddings": 4096, "max_sequence_length": 16384}, 16384),
-        (  # Phi-3: the long factors are part of the stated length
-            {"max_position_embeddings": 131072, "rope_parameters": {"rope_type": "longrope", "long_factor": [1.0]}},
-            131072,
-        ),
-        (  # DeepSeek-V3
-            {
-                "max_position_embeddings": 163840,
-                "rope_scaling": {"type": "yarn", "factor": 40, "original_max_position_embeddings": 4096},
-            },
-            163840,
-        ),
-        ({"max_position_embeddings": True}, None),
-        ({}, None),
-    ],
-)
-def test_windows(config: dict[str, Any], window: int | None) -> None:
-    assert window_of(config) == window
+YARN = {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}
+LENGTH = "max_position_embeddings"
 
 
 @pytest.mark.parametrize(
-    ("config", "given", "source"),
+    ("config", "asked", "window", "source"),
     [
-        ({"max_position_embeddings": 8192}, None, "config: max_position_embeddings"),
-        ({"n_positions": 1024}, None, "config: n_positions"),
+        ({LENGTH: 8192, "rope_parameters": {"rope_type": "default"}}, None, 8192, f"config: {LENGTH}"),
+        ({LENGTH: 32768, "rope_scaling": YARN}, None, 131072, f"config: {LENGTH} 32768, yarn scaling by 4"),
         (
-            {"max_position_embeddings": 8192},
-            {"type": "yarn", "factor": 2.0},
-            "config: max_position_embeddings 8192, yarn scaling by 2",
+            {LENGTH: 131072, "rope_parameters": {"rope_type": "linear", "factor": 8.0}}, None, 131072,
+            f"config: {LENGTH}; its linear scaling by 8 names no start and is taken as part of it",
         ),
-        (
-            {
-                "max_position_embeddings": 32768,
-                "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768},
-            },
-            None,
-            "config: max_position_embeddings 32768, yarn scaling by 4",
-        ),
-        (
-            {"max_position_embeddings": 16384, "rope_scaling": {"type": "linear", "factor": 4.0}},
-            None,
-            "config: max_position_embeddings; its linear scaling by 4 names no start and is taken as part of it",
-        ),
-        ({}, None, "the configuration does not tell"),
+        ({LENGTH: 4096, "rope_parameters": {"full_attention": {"factor": 8.0}}}, None, 4096, f"config: {LENGTH}"),
+        ({"n_positions": 1024}, None, 1024, "config: n_positions"),
+        ({"max_seq_len": 2048}, None, 2048, "config: max_seq_len"),
+        ({"seq_length": 32768}, None, 32768, "config: seq_length"),
+        ({LENGTH: 4096, "max_sequence_length": 16384}, None, 16384, f"config: {LENGTH}"),
+        # Phi-3: the long factors are part of the stated length
+        ({LENGTH: 131072, "rope_parameters": {"rope_type": "longrope"}}, None, 131072, f"config: {LENGTH}"),
+        # DeepSeek-V3
+        ({LENGTH: 163840, "rope_scaling": YARN | {"factor": 4}}, None, 163840, f"config: {LENGTH}"),
+        ({LENGTH: 8192}, {"type": "yarn", "factor": 2.0}, 16384, f"config: {LENGTH} 8192, yarn scaling by 2"),
+        ({LENGTH: True}, None, None, "the configuration does not tell"),
+        ({}, None, None, "the configuration does not tell"),
     ],
-)
-def test_where_a_window_comes_from(config: dict[str, Any], given: dict[str, Any] | None, source: str) -> None:
-    assert window_source(config, given) == source
+)  # fmt: skip
+def test_windows_and_where_they_come_from(
+    config: dict[str, Any], asked: dict[str, Any] | None, window: int | None, source: str
+) -> None:
+    assert window_of(config, asked) == (window, source)
 
 
 @pytest.mark.parametrize(
@@ -243,9 +202,8 @@ def test_sliding_windows_are_noted(config: dict[str, Any], size: int | None) -> 
     assert sliding_window(config) == size
 
 
-def test_rope_scaling_asked_for_widens_the_window() -> None:
+def test_rope_scaling_keeps_the_rest_of_the_checkpoints_rope() -> None:
     given = {"type": "yarn", "factor": 2.0}
-    assert window_of({"max_position_embeddings": 8192}, given) == 16384
     own = {"rope_type": "default", "rope_theta": 10000.0}
     assert rope_parameters(own, given, 8192) == {
         "rope_type": "yarn",

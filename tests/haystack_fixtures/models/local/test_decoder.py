@@ -83,7 +83,7 @@ def by_library(model: Any, prompts: Sequence[Ids], **options: Any) -> list[tuple
 
 
 def answers_of(decoder: GreedyDecoder, prompts: Sequence[Ids], limits: Limits = PLENTY) -> list[tuple[int, ...]]:
-    return [generated.ids for generated in decoder.run(prompts, [NEW] * len(prompts), limits)]
+    return [tuple(generated.ids) for generated in decoder.run(prompts, [NEW] * len(prompts), limits)]
 
 
 def count_layer_tokens(model: Any) -> Callable[[], int]:
@@ -216,7 +216,7 @@ def test_a_stop_token_ends_its_answer_only() -> None:
     decoder, _ = decoder_for(model, [stop], None)
     for _ in range(2):  # the second time with rows that changed places
         generated = decoder.run(prompts, [NEW] * len(prompts), PLENTY)
-        assert [each.ids for each in generated] == cut
+        assert [tuple(each.ids) for each in generated] == cut
         assert [each.stopped for each in generated] == [stop in each for each in expected]
 
 

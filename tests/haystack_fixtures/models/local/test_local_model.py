@@ -11,7 +11,7 @@ import pytest
 
 from needlework.core.errors import InputError
 from needlework.models.local.decoder import Generated, GreedyDecoder
-from needlework.models.local.load import place
+from needlework.models.local.load import placement_of
 from needlework.models.local.memory import Limits, local_options
 from needlework.models.local.model import LocalModel
 from needlework.models.model import Request
@@ -62,7 +62,7 @@ def test_answers_are_those_of_generate(
 ) -> None:
     prompts = [chat(smol_tokenizer, question).prompt.ids for question in QUESTIONS]
     generated = GreedyDecoder(library_model, [2]).run(prompts, [12] * len(prompts), limits)
-    assert [each.ids for each in generated] == expected
+    assert [tuple(each.ids) for each in generated] == expected
     assert [each.stopped for each in generated] == [ids[-1] == 2 for ids in expected]
 
 
@@ -86,7 +86,6 @@ def test_a_batch_is_answered_in_its_order_and_shares_its_beginnings(
 ) -> None:
     requests = [chat(smol_tokenizer, question, 12) for question in QUESTIONS]
     smol.forget()
-    before = smol.counters
     responses = smol.respond_many(requests)
     assert [response.text for response in responses] == [smol_tokenizer.decode(ids) for ids in expected]
     computed = sum(
@@ -94,9 +93,6 @@ def test_a_batch_is_answered_in_its_order_and_shares_its_beginnings(
         for request, response in zip(requests, responses, strict=True)
     )
     assert computed == tree_size([request.prompt.ids for request in requests])
-    assert smol.counters.prefilled_tokens - before.prefilled_tokens == computed
-    assert smol.counters.prompt_tokens - before.prompt_tokens == sum(request.prompt.tokens for request in requests)
-    assert smol.counters.answer_tokens - before.answer_tokens == sum(map(len, expected))
     assert smol.identity["sharing"] == "batched"
     assert 1 < smol.batch_size <= 16  # as memory allows
 
@@ -135,7 +131,7 @@ class _Failing:
             raise self.errors.pop(0)
         if any(len(prompt) == self.poisoned for prompt in prompts):
             raise ValueError("poisoned")
-        return [Generated((9531,), False, 0, 0.1, 0.1)] * len(prompts)
+        return [Generated(prompts[0], 1, ids=[9531])] * len(prompts)
 
     def forget(self) -> None: ...
 
@@ -195,9 +191,9 @@ def test_memory_is_checked_before_loading(
 
 def test_devices_that_are_not_there() -> None:
     with pytest.raises(InputError, match="not on this machine"):
-        place(local_options({"device": "tpu"}))
-    assert place(local_options({"device": "cpu"})).dtype == "float32"
-    assert place(local_options({"device": "cpu", "dtype": "bfloat16"})).dtype == "bfloat16"
+        placement_of(local_options({"device": "tpu"}))
+    assert placement_of(local_options({"device": "cpu"})).dtype == "float32"
+    assert placement_of(local_options({"device": "cpu", "dtype": "bfloat16"})).dtype == "bfloat16"
 
 
 def test_rope_scaling_reaches_the_model(cache_dir: Path, smol_tokenizer: Tokenizer) -> None:

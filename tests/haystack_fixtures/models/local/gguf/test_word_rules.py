@@ -18,7 +18,8 @@ def test_smollm2_counts_a_number_after_a_line_end_as_the_real_model_does(smol_to
 @pytest.fixture
 def converted(tmp_path, monkeypatch):
     def make(kind, rule):
-        monkeypatch.setattr(gguf_words, "_named", lambda _source: (kind, rule))
+        fields = {"ggml.model": kind, "ggml.pre": rule}
+        monkeypatch.setattr(gguf_words, "_tokenizer_fields", lambda _source: fields)
         (tmp_path / "tokenizer.json").write_text(json.dumps({"pre_tokenizer": None}))
         apply_word_rule(tmp_path / "x.gguf", tmp_path)
         return json.loads((tmp_path / "tokenizer.json").read_text())["pre_tokenizer"]
@@ -26,13 +27,10 @@ def converted(tmp_path, monkeypatch):
     return make
 
 
-def test_known_rules_are_written(converted):
+def test_known_rules_are_written_and_other_vocabularies_left_alone(converted):
     assert converted("gpt2", "smollm")["pretokenizers"][0] == {"type": "Digits", "individual_digits": True}
     assert converted("gpt2", "qwen2")["pretokenizers"][0]["type"] == "Split"
     assert converted("gpt2", "gpt-2")["type"] == "ByteLevel"
-
-
-def test_other_vocabularies_are_left_alone(converted):
     assert converted("llama", "default") is None
     assert converted("gpt2", None) is None
 
@@ -40,6 +38,6 @@ def test_other_vocabularies_are_left_alone(converted):
 def test_an_unknown_rule_is_refused_in_one_line(converted, tmp_path, monkeypatch):
     assert converted("gpt2", "martian") is None
     assert (tmp_path / UNKNOWN).read_text() == "martian"
-    monkeypatch.setattr("needlework.models.specs.prepare_gguf", lambda *_args: tmp_path)
+    monkeypatch.setattr("needlework.models.specs.prepare_gguf", lambda *_args, **_named: tmp_path)
     with pytest.raises(InputError, match=r"'martian' is not known here.*--tokenizer FOLDER"):
         resolve_tokenizer("gguf:x.gguf", {}, None, tmp_path)
