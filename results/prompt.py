@@ -23,7 +23,6 @@ from needlework.results.records.manifest import settings_of, start_of
 from needlework.results.records.run_folder import MANIFEST, read_run_json
 
 MESSAGES = "The server was sent its messages, and puts the marks of its own template around them"
-_MOST_OPEN = 2  # runs whose texts stay in memory: people rate answers of several runs in turn
 MARKED = "; U+FDD0 stands before each mark here, since a document may hold the words of one as text"
 
 
@@ -59,12 +58,11 @@ def _print_prompt(run: Path, cell: str, named: Sequence[str]) -> int:
 
 
 class PromptsOfRuns:
-    """Builds prompts of recorded trials, found by the folder of their run. Threads may share it."""
+    """Builds prompts of recorded trials. `named`: files outside the runs to read. Threads may share it."""
 
     def __init__(self, named: Sequence[str] = ()) -> None:
-        """`named`: files and folders outside the runs that their options may name."""
         self._named = tuple(named)
-        self._open = lru_cache(_MOST_OPEN)(StoredTrials)
+        self._open = lru_cache(2)(StoredTrials)  # people rate answers of several runs in turn
         self._turn = Lock()
 
     def __call__(self, run: Path, cell_id: str) -> Prompt:
@@ -77,8 +75,7 @@ class PromptsOfRuns:
 
 
 def stored_run(run: Path, named: Sequence[str] = ()) -> StoredRun:
-    """The run in a folder, as its manifest describes it. `named`: what the user gives with `--read`. Raises
-    `InputError`."""
+    """The run in a folder, as its manifest describes it. `named`: paths of `--read`. Raises `InputError`."""
     return stored_of(_json(run / MANIFEST), run, named)
 
 
@@ -107,10 +104,9 @@ def _record(run: Path, cell_id: str) -> Record:
 def _json(path: Path) -> dict[str, Any]:
     try:
         content = read_run_json(path)
-    except OSError as error:
-        raise InputError("RUN", path, f"cannot be read ({error.strerror})") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError("RUN", path, f"is not JSON ({error})") from None
+    except (OSError, ValueError, RecursionError) as error:
+        why = f"cannot be read ({error.strerror})" if isinstance(error, OSError) else f"is not JSON ({error})"
+        raise InputError("RUN", path, why) from None
     if not isinstance(content, dict):
         raise InputError("RUN", path, "is not a file of a run")
     return content

@@ -17,9 +17,8 @@ from needlework.core.grid import parse_id
 from needlework.core.record import Record
 from needlework.pytest_plugin.reports import payload_of
 
-# A live line is gone when pytest writes on: the cursor is saved before and put back after.
 PROGRESS = "needlework-progress"
-_SAVE, _RESTORE, _CLEAR = "\x1b7", "\x1b8", "\x1b[K"
+_SAVE, _RESTORE, _CLEAR = "\x1b7", "\x1b8", "\x1b[K"  # the cursor; the rest of its line
 _QUIET_S = 2.0  # a run that is over by then needs no line
 _NARROWEST = 24
 
@@ -32,75 +31,26 @@ def shortened(line: str, columns: int) -> str:
     return " · ".join(parts) if columns >= _NARROWEST else ""
 
 
-class LiveLine:
-    """One line on a terminal, which the next takes the place of."""
-
-    every_s = 0.5
-
-    def __init__(self, writer: Any, terminal: int) -> None:
-        """`writer`: pytest's, which knows the cursor's column; `terminal`: a file descriptor of our own."""
-        self._writer = writer
-        self._terminal = terminal
-        self._shown = False
-
-    def show(self, line: str) -> None:
-        text = shortened(line, self._writer.fullwidth - self._writer.width_of_current_line - 2)
-        if text:
-            _write(self._terminal, f"{_SAVE} {text}{_CLEAR}{_RESTORE}")
-            self._shown = True
-
-    def clear(self) -> None:
-        """Four times for every test: what is not there need not be cleared."""
-        if self._shown:
-            _write(self._terminal, _CLEAR)
-            self._shown = False
-
-    def close(self) -> None:
-        self.clear()
-        os.close(self._terminal)
-
-
-class LogLines:
-    """A line of its own each time, in the log of a CI job or a cluster. Arguments as for `LiveLine`."""
-
-    every_s = 30.0
-
-    def __init__(self, writer: Any, log: int) -> None:
-        self._writer = writer
-        self._log = log
-
-    def show(self, line: str) -> None:
-        plain = line.replace(" · ", " | ")  # a log may be of any encoding
-        _write(self._log, f"{chr(10) if self._writer.width_of_current_line else ''}{plain}\n")
-
-    def clear(self) -> None:
-        """What stands in a log stays."""
-
-    def close(self) -> None:
-        os.close(self._log)
-
-
-def _write(descriptor: int, text: str) -> None:
-    with suppress(OSError):
-        os.write(descriptor, text.encode())
-
-
 class ProgressLine:
-    """Shows the line from a thread, until the cells are done."""
+    """Shows from a thread how many cells are done: one line that each next one replaces, or lines of a log."""
 
-    def __init__(self, display: LiveLine | LogLines, *, all_named: bool) -> None:
-        """`all_named`: of the cells that are collected none runs, but those that `further` tells of."""
-        self._all_named = all_named
-        self._display = display
+    def __init__(self, writer: Any, output: int, *, live: bool, all_named: bool) -> None:
+        """`writer`: pytest's, which knows the cursor's column; `output`: a file descriptor of our own.
+
+        `live`: whether lines can be replaced, on a terminal. `all_named`: of the collected cells none runs, but those
+        that `further` names.
+        """
+        self._writer, self._output, self._live, self._all_named = writer, output, live, all_named
         self._pace = Pace(0, 0)
         self._begun_s = time.monotonic()
+        self._is_shown = False
         self._stop = threading.Event()
         self._writing = threading.Lock()
         self._thread: threading.Thread | None = None
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
-        """Under workers: the first one to have collected tells which cells there are."""
+        """Under workers: all have the same cells as the first one to have collected."""
         self._begin(ids)
 
     @pytest.hookimpl(trylast=True)
@@ -119,7 +69,7 @@ class ProgressLine:
         self._thread.start()
 
     def further(self, lengths: Sequence[int]) -> None:
-        """Trials of these lengths, in tokens, are to come."""
+        """Add trials of these lengths, in tokens, to those that are to come."""
         self._pace.expect(lengths)
 
     @pytest.hookimpl(wrapper=True)
@@ -128,44 +78,62 @@ class ProgressLine:
         with self._writing:  # nothing is shown while pytest writes
             if payload is not None and payload.record is not None:
                 self._pace.add(payload.record)
-            self._display.clear()
-            result = yield
-        return result
+            self._clear()
+            return (yield)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_logstart(self) -> Generator[None]:
         with self._writing:
-            self._display.clear()
-            result = yield
-        return result
+            self._clear()
+            return (yield)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
-        self._display.close()
+        self._clear()
+        os.close(self._output)
 
     def _show_often(self) -> None:
-        pause = max(_QUIET_S, self._display.every_s)
-        while not self._stop.wait(pause):
-            pause = self._display.every_s
+        every_s = 0.5 if self._live else 30.0
+        pause_s = max(_QUIET_S, every_s)
+        while not self._stop.wait(pause_s):
+            pause_s = every_s
             with self._writing:
                 if self._pace.cells_done < self._pace.cells:
-                    self._display.show(self._pace.line(time.monotonic() - self._begun_s))
+                    self._show(self._pace.line(time.monotonic() - self._begun_s))
+
+    def _show(self, line: str) -> None:
+        column = self._writer.width_of_current_line
+        if not self._live:
+            plain = line.replace(" · ", " | ")  # a log may be of any encoding
+            self._write(f"{chr(10) if column else ''}{plain}\n")
+        elif text := shortened(line, self._writer.fullwidth - column - 2):
+            self._write(f"{_SAVE} {text}{_CLEAR}{_RESTORE}")
+            self._is_shown = True
+
+    def _clear(self) -> None:
+        if self._is_shown:
+            self._write(_CLEAR)
+            self._is_shown = False
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError):
+            os.write(self._output, text.encode())
 
 
 def progress_of(config: pytest.Config, *, all_named: bool) -> ProgressLine | None:
-    """What shows the progress of a run; nothing with `-q`. `all_named`: as for `ProgressLine`."""
+    """The progress line of a run; `None` with `-q`. `all_named`: as for `ProgressLine`."""
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
     if not isinstance(reporter, pytest.TerminalReporter) or config.option.verbose < 0:
         return None
     output = output_of(config)
     if output is None:
         return None
-    live = reporter.hasmarkup and reporter.isatty and sys.platform != "win32"
+    live = bool(reporter.hasmarkup and reporter.isatty) and sys.platform != "win32"
     writer = reporter._tw  # noqa: SLF001 - the only object that knows the cursor's column
-    return ProgressLine((LiveLine if live else LogLines)(writer, output), all_named=all_named)
+    return ProgressLine(writer, output, live=live, all_named=all_named)
 
 
 _SILENT_S = 30.0  # and three times as long as any record has been waited for
@@ -173,18 +141,14 @@ _SILENT_S = 30.0  # and three times as long as any record has been waited for
 
 @dataclass(slots=True)
 class Pace:
-    """How many of the cells are done, and how fast they come.
-
-    `tokens`: the sum of the cells' lengths, for the time that is left. `prompt_tokens`: what models were sent; `shared`
-    ones of them were not computed again.
-    """
+    """How many of the cells are done, and how fast they come."""
 
     cells: int
-    tokens: int
+    tokens: int  # of the cells' lengths
     cells_done: int = 0
     tokens_done: int = 0
-    prompt_tokens: int = 0
-    shared: int = 0
+    prompt_tokens: int = 0  # sent to models
+    shared: int = 0  # of these, not computed again
     _shown: int = 0  # cells that were done at the last change of the line
     _changed_s: float = 0.0  # when that was
     _longest_s: float = 0.0  # between two changes
@@ -220,10 +184,7 @@ class Pace:
         return " · ".join(parts)
 
     def _silent_s(self, seconds: float) -> float:
-        """For how many seconds nothing has come, where that is unusual; else 0.
-
-        A server that does not answer has no pace, and nobody knows how long it will be away.
-        """
+        """For how many seconds nothing has come, where that is unusual; else 0."""
         waited = seconds - self._changed_s
         if self.cells_done > self._shown:
             self._shown, self._changed_s, self._longest_s = self.cells_done, seconds, max(self._longest_s, waited)

@@ -25,8 +25,8 @@ from needlework.haystack_fixtures.tasks.published.leval import own_tasks
 from needlework.models.engines.served_run import ServedRun, served_run, with_server
 from needlework.pipeline.engine import Engine
 from needlework.pipeline.exchange import Exchange, StoredAnswer
+from needlework.pipeline.preparation import Filled, asks_window, filled, with_length
 from needlework.pipeline.queue import Queue
-from needlework.pipeline.window import Filled, asks_window, filled, with_length
 from needlework.pytest_plugin.options import command_line_values, ini_values
 from needlework.pytest_plugin.workers import given_to_worker, is_worker, worker_count, worker_name
 from needlework.results.records.journal import WaitingAnswers, read_journal, read_rulings, read_waiting, stored_answers

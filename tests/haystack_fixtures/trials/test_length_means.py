@@ -17,7 +17,7 @@ from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
 from needlework.haystack_fixtures.trials.builder import Trial, TrialBuilder
 from needlework.models.tokenizers.tokenizer import load_tokenizer
-from needlework.pipeline.window import filled
+from needlework.pipeline.preparation import filled
 
 MODEL = {"spec": "mock:perfect", "args": [], "base_url": None}
 
