@@ -24,53 +24,40 @@ _INPUT = "needlework_gpu"
 
 def limit_workers(config: pytest.Config, settings: Settings) -> None:
     """Under `-n`: no more workers than devices for a local model's copies, or than requests to have in flight."""
-    if further := further_option(settings):
-        count = config.option.numprocesses
-        run_state(config).workers_note = f"one process, not -n {count}: {further} decides what is asked next"
-        use_one_process(config)
-        return
+    state, count = run_state(config), config.option.numprocesses
     local = [spec for spec in settings.model if runs_here(spec)]
-    if not local:
-        _limit_to_requests(config, settings)
-        return
-    args = dict(word.partition("=")[::2] for word in settings.model_arg)
-    cards, per_worker = gpus(), settings.gpus_per_worker
-    check_groups(args, cards, per_worker)
-    cards_of_workers = places(args, cards, per_worker)
-    count = config.option.numprocesses
-    if len(cards_of_workers) == 1:
-        use_one_process(config)
-        run_state(config).workers_note = (
-            f"one process, not -n {count}: a second copy of {local[0]} would only share its device; "
-            "cells with equal beginnings are computed together instead"
-        )
-        return
-    run_state(config).gpus = cards
-    run_state(config).free_gpus = [card for card in cards_of_workers if card is not None]
-    if not isinstance(count, int) or count > len(cards_of_workers):
-        config.option.numprocesses = len(cards_of_workers)
-        per = "GPU" if per_worker == 1 else f"{per_worker} GPUs"
-        run_state(config).workers_note = f"{len(cards_of_workers)} workers, not -n {count}: one for each {per}"
-
-
-def further_option(settings: Settings) -> str:
-    """The option that names cells beyond those that were collected; empty without one."""
-    return "--adaptive" if settings.adaptive else "--top-up" if settings.top_up else ""
-
-
-def _limit_to_requests(config: pytest.Config, settings: Settings) -> None:
-    """Each worker has a request in flight."""
-    workers, most = config.option.numprocesses, settings.concurrency
-    if not any(map(is_served, settings.model)) or not isinstance(workers, int) or workers <= most:
+    most, reason = 1, ""
+    if further := further_option(settings):
+        reason = f"{further} decides what is asked next"
+    elif local:
+        args = dict(word.partition("=")[::2] for word in settings.model_arg)
+        cards, per_worker = gpus(), settings.gpus_per_worker
+        check_groups(args, cards, per_worker)
+        groups = places(args, cards, per_worker)
+        most = len(groups)
+        if most > 1:
+            state.gpus, state.free_gpus = cards, [group for group in groups if group is not None]
+            reason = f"one for each {'GPU' if per_worker == 1 else f'{per_worker} GPUs'}"
+        else:
+            reason = (
+                f"a second copy of {local[0]} would only share its device; "
+                "cells with equal beginnings are computed together instead"
+            )
+    elif any(map(is_served, settings.model)) and isinstance(count, int) and count > settings.concurrency:
+        most = settings.concurrency  # a request in flight for each worker
+        reason = f"--concurrency {most} lets no more requests be in flight"
+    if not reason or (isinstance(count, int) and 1 < most >= count):
         return
     if most == 1:
         use_one_process(config)
     else:
         config.option.numprocesses = most
-    count = "one process" if most == 1 else f"{most} workers"
-    run_state(
-        config
-    ).workers_note = f"{count}, not -n {workers}: --concurrency {most} lets no more requests be in flight"
+    state.workers_note = f"{'one process' if most == 1 else f'{most} workers'}, not -n {count}: {reason}"
+
+
+def further_option(settings: Settings) -> str:
+    """The option that names cells beyond those that were collected; empty without one."""
+    return "--adaptive" if settings.adaptive else "--top-up" if settings.top_up else ""
 
 
 def check_groups(model_args: Mapping[str, str], cards: Gpus, per_worker: int) -> None:

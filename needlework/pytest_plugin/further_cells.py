@@ -58,30 +58,27 @@ class Further:
 
 def make_items(collected: Sequence[pytest.Item], cells: Sequence[Cell]) -> list[pytest.Item]:
     """Make the tests of these cells, as collecting would have made them, in the order of the cells."""
-    tests: dict[str, dict[tuple[pytest.Collector, str], None]] = {}
+    tests: dict[str, dict[tuple[Any, str], None]] = {}  # of each cell, whatever its repeat
     for item in collected:
         if (cell := cell_of(item)) is not None:
             test: Any = item
-            tests.setdefault(_any_repeat(cell), {})[test.parent, test.originalname] = None
-    cells_of: dict[tuple[pytest.Collector, str], list[Cell]] = {}
+            tests.setdefault(_first_repeat(cell), {})[test.parent, test.originalname] = None
+    cells_of: dict[tuple[Any, str], list[Cell]] = {}
     for cell in cells:
-        for test in tests.get(_any_repeat(cell), ()):
+        for test in tests.get(_first_repeat(cell), ()):
             cells_of.setdefault(test, []).append(cell)
-    made = [pair for (parent, name), each in cells_of.items() for pair in _make_items_of_test(parent, name, each)]
+    made: list[tuple[Cell, pytest.Item]] = []
+    for (parent, name), test_cells in cells_of.items():
+        state = run_state(parent.config)
+        state.cells_in_making = test_cells
+        try:
+            items = parent.ihook.pytest_pycollect_makeitem(collector=parent, name=name, obj=getattr(parent.obj, name))
+        finally:
+            state.cells_in_making = None
+        made += [(cell, item) for item in items or () if (cell := cell_of(item)) is not None]
     order = {cell: index for index, cell in enumerate(cells)}
     return [item for _, item in sorted(made, key=lambda pair: order[pair[0]])]
 
 
-def _any_repeat(cell: Cell) -> str:
-    """The id that all repeats of a cell share."""
+def _first_repeat(cell: Cell) -> str:
     return replace(cell, repeat=0).id
-
-
-def _make_items_of_test(parent: Any, name: str, cells: Sequence[Cell]) -> list[tuple[Cell, pytest.Item]]:
-    state = run_state(parent.config)
-    state.cells_in_making = cells
-    try:
-        made = parent.ihook.pytest_pycollect_makeitem(collector=parent, name=name, obj=getattr(parent.obj, name))
-    finally:
-        state.cells_in_making = None
-    return [(cell, item) for item in made or () if (cell := cell_of(item)) is not None]

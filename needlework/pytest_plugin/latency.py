@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -32,14 +31,11 @@ _MEASURES: Mapping[str, Callable[[Record], float | None]] = {
 
 @dataclass(frozen=True, slots=True)
 class LatencyGroup:
-    """Seconds of one measure of one (model, task, length), in the order of their trials; the fields are those that
-    pytest-benchmark reads of a benchmark fixture.
-
-    `param`: the same whatever the model, so that runs of two can be compared; with the model where a run has several.
-    """
+    """Seconds of one measure of one (model, task, length): what pytest-benchmark reads of a benchmark fixture."""
 
     group: str
     param: str
+    """With the model where a run has several only, so that runs of two models can be compared."""
     params: Mapping[str, Any]
     extra_info: Mapping[str, Any]
     seconds: tuple[float, ...]
@@ -57,33 +53,11 @@ class LatencyGroup:
 
 def benchmark_asked(config: pytest.Config) -> bool:
     """Whether an option of pytest-benchmark was given, and none that switches its measuring off."""
-    if config.getoption("benchmark_skip", False) and not config.getoption("benchmark_only", False):
-        return False
-    if config.getoption("benchmark_disable", False) and not config.getoption("benchmark_enable", False):
-        return False
+    for off, on in (("benchmark_skip", "benchmark_only"), ("benchmark_disable", "benchmark_enable")):
+        if config.getoption(off, False) and not config.getoption(on, False):
+            return False
     words = [*config.invocation_params.args, *shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))]
     return any(str(word).startswith(_OPTION) for word in [*words, *config.getini("addopts")])
-
-
-def check_benchmark(config: pytest.Config) -> None:
-    """Refuse, before anything is asked, what pytest-benchmark would fail over at the end. Raises `UsageError`."""
-    if config.getoption("benchmark_histogram", None) and not (find_spec("pygal") and find_spec("pygaljs")):
-        raise pytest.UsageError("--benchmark-histogram draws with pygal: pip install 'pytest-benchmark[histogram]'")
-
-
-@contextmanager
-def cells_as_benchmarks(config: pytest.Config, cells: Sequence[pytest.Item]) -> Iterator[None]:
-    """While pytest-benchmark looks at what was collected, cells are benchmarks to `--benchmark-only` and `-skip`."""
-    names = {id(item.fixturenames): item.fixturenames for item in cells if hasattr(item, "fixturenames")}
-    chosen = config.getoption("benchmark_only", False) or config.getoption("benchmark_skip", False)
-    lists = [each for each in names.values() if chosen and _FIXTURE not in each]
-    for each in lists:
-        each.append(_FIXTURE)
-    try:
-        yield
-    finally:
-        for each in lists:
-            each.remove(_FIXTURE)
 
 
 def latency_groups(records: Iterable[Record]) -> tuple[LatencyGroup, ...]:
@@ -132,8 +106,18 @@ def publish_latencies(config: pytest.Config, records: Iterable[Record]) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
-    cells = [item for item in items if cell_of(item) is not None]
-    if cells and not is_worker(config):
-        check_benchmark(config)
-    with cells_as_benchmarks(config, cells):
+    """While pytest-benchmark looks at what was collected, cells are benchmarks to `--benchmark-only` and `-skip`."""
+    cells: list[Any] = [item for item in items if cell_of(item) is not None]
+    drawn = cells and not is_worker(config) and config.getoption("benchmark_histogram", None)
+    if drawn and not (find_spec("pygal") and find_spec("pygaljs")):  # it would fail at the end
+        raise pytest.UsageError("--benchmark-histogram draws with pygal: pip install 'pytest-benchmark[histogram]'")
+    chosen = config.getoption("benchmark_only", False) or config.getoption("benchmark_skip", False)
+    names = {id(item.fixturenames): item.fixturenames for item in cells if hasattr(item, "fixturenames")}
+    marked = [fixtures for fixtures in names.values() if chosen and _FIXTURE not in fixtures]
+    for fixtures in marked:
+        fixtures.append(_FIXTURE)
+    try:
         return (yield)
+    finally:
+        for fixtures in marked:
+            fixtures.remove(_FIXTURE)

@@ -1,16 +1,25 @@
-"""`needlework run`: needlework's own benchmarks, without a checkout."""
+"""`needlework run` and `needlework.run()`: our own benchmarks, without a checkout and from Python."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 import pytest
 
-from needlework.haystack_fixtures.configuration.option_table import OPTIONS
+from needlework.core.errors import InputError, nearest
+from needlework.haystack_fixtures.configuration.option_table import BY_KEY, OPTIONS
+from needlework.haystack_fixtures.configuration.peer_names import NAMES, translated
 from needlework.pytest_plugin.options import add_option
+from needlework.results.files.read_run import Run, read_run
 
 BENCHMARKS = ("-p", "needlework.plugin", "--pyargs", "needlework.benchmarks")
+_FOLDER_FILE = "NEEDLEWORK_TELL_FOLDER"
 
 
 def main(argv: Sequence[str]) -> int:
@@ -45,9 +54,85 @@ def _help_parser() -> argparse.ArgumentParser:
         description="Run needlework's benchmarks, as `pytest --pyargs needlework.benchmarks` does. Options of"
         " pytest (-n, -k, -q, ...: `pytest --help`) may stand among these.",
     )
-    groups = {
-        title: parser.add_argument_group(title) for title in dict.fromkeys(option.words.group for option in OPTIONS)
-    }
+    groups: dict[str, argparse._ArgumentGroup] = {}
     for option in OPTIONS:
-        add_option(groups[option.words.group].add_argument, option)
+        title = option.words.group
+        group = groups[title] = groups.get(title) or parser.add_argument_group(title)
+        add_option(group.add_argument, option)
     return parser
+
+
+def run_session(options: Mapping[str, object]) -> Run | None:
+    """Run the benchmarks with `options`, print what pytest prints as it comes, and read what was written.
+
+    `options`: keys as in a TOML file (`answer_budget`, or a published system's `context_lengths`), values as there or
+    plain Python ones: numbers, booleans, lists. Returns `None` for a `plan`, which writes no run. Raises `InputError`
+    for an option that there is not, and `RuntimeError` with pytest's last line where no run was written. A process of
+    its own keeps a notebook's memory, imports and working folder out of the run.
+    """
+    translation = translated("option", options)
+    if translation.left:
+        raise InputError("option", translation.left[0], f"here: {NAMES[translation.left[0]].here}")
+    words = [word for key, value in translation.values.items() for word in _words(key, value)]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder_file = Path(temporary) / "folder"
+        lines, ended_well = _pytest(["-p", __name__, *BENCHMARKS, *words], {_FOLDER_FILE: str(folder_file)})
+        if folder_file.exists():
+            return read_run(folder_file.read_text(encoding="utf-8"))
+    if ended_well and translation.values.get("plan"):
+        return None
+    raise RuntimeError(next((line for line in reversed(lines) if line.startswith("ERROR")), lines[-1] if lines else ""))
+
+
+# This module is also a plugin of the session that it starts.
+@pytest.hookimpl(optionalhook=True)
+def pytest_needlework_report(folder: Path) -> None:
+    """Give the folder of the run to the process that started this one."""
+    if _FOLDER_FILE in os.environ:
+        Path(os.environ[_FOLDER_FILE]).write_text(str(folder.resolve()), encoding="utf-8")
+
+
+def _words(key: str, value: object) -> Iterator[str]:
+    """An option as pytest takes it; `None` and `False` are left out."""
+    if key not in BY_KEY:
+        near = nearest(key, BY_KEY, NAMES)
+        raise InputError("option", key, f"did you mean {near}?" if near else "needlework run --help lists the options")
+    option = BY_KEY[key]
+    if value is False and option.flag and option.suite and not option.name.startswith("no-"):
+        yield f"--no-{option.name}"
+    if value is None or value is False:
+        return
+    if option.flag:
+        yield f"--{option.name}"
+    elif isinstance(value, str) or not isinstance(value, Iterable):
+        yield f"--{option.name}={value}"
+    elif option.repeatable:
+        yield from (f"--{option.name}={each}" for each in value)
+    else:
+        yield f"--{option.name}={','.join(map(str, value))}"
+
+
+def _pytest(words: list[str], environment: Mapping[str, str]) -> tuple[list[str], bool]:
+    """Run pytest; returns the lines that it printed, and whether it ended with 0. At Ctrl-C it writes its files."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", *words],
+        env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+        encoding="utf-8", errors="replace",
+    )  # fmt: skip
+    assert process.stdout is not None
+    lines: list[str] = []
+    interrupt: KeyboardInterrupt | None = None
+    while True:
+        try:
+            for line in process.stdout:
+                lines.append(line.rstrip("\n"))
+                print(line, end="", flush=True)
+            break
+        except KeyboardInterrupt as error:
+            interrupt = error
+            process.terminate()
+    code = process.wait()
+    if interrupt is not None:
+        raise interrupt
+    return lines, code == 0

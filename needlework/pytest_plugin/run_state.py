@@ -56,41 +56,32 @@ def run_state(config: pytest.Config) -> RunState:
 
 
 class RunState:
-    """Everything that the parts of the plugin share. What costs time is made when it is first read.
-
-    `exchange`, `scored`: of the test that runs, what it asked last and what came of its last scoring; `None` before.
-    `misfits`: lengths too short for their task, set when the first process has looked. `window`: the length of
-    `--lengths window`. `division`: what a shard is a part of, once collected. `shared_cells`: cells of several tests.
-    `reported_series`: series whose facts the manifest has. `cells_in_making`: tests are made for these cells in place
-    of the grid's. `in_flight`: tests that workers should know, all together, so that their requests overlap.
-    `batch_files`: written by `--batch-out`. `terminal`: a descriptor of our own for status lines.
-    """
+    """Everything that the parts of the plugin share. What costs time is made when it is first read."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._served: ServedRun | None = None
         self.stand_ins: list[str] = []
-        self.window: Filled | None = None
-        self.misfits: tuple[Misfit, ...] = ()
+        self.window: Filled | None = None  # the length of `--lengths window`
+        self.misfits: tuple[Misfit, ...] = ()  # lengths too short for their task, once they were checked
         self.collection_error = ""
-        self.division: Division | None = None
+        self.division: Division | None = None  # what a shard is a part of, once collected
         self.cells_of_shard = 0
-        self.shared_cells: frozenset[Cell] = frozenset()
-        self.cells_in_making: Sequence[Cell] | None = None
-        self.exchange: Exchange | None = None
+        self.shared_cells: frozenset[Cell] = frozenset()  # cells of several tests
+        self.cells_in_making: Sequence[Cell] | None = None  # tests are made for these in place of the grid's
+        self.exchange: Exchange | None = None  # of the running test: its last answer and its last score
         self.scored: ScoringResult | None = None
         self.judging = BackgroundScoring(self.store_ruling, self.ask_while_judging)
         self.recorder: Recorder | None = None
         self.recipe = ""
         self.journal_of_process: WaitingAnswers | None = None
-        self.reported_series: set[tuple[str, str, str, bool]] = set()
-        self.batch_files: list[Path] = []
-        self.in_flight = 0
+        self.reported_series: set[tuple[str, str, str, bool]] = set()  # whose facts the manifest has
+        self.in_flight = 0  # tests that workers should know, all together, so that their requests overlap
         self.gpus: Gpus | None = None
         self.free_gpus: list[str] | None = None
         self.workers_note = ""
         self.signals: EndSignals | None = None
-        self.terminal: int | None = None
+        self.terminal: int | None = None  # a descriptor of our own for status lines
 
     @cached_property
     def tasks(self) -> Tasks:
@@ -158,11 +149,6 @@ class RunState:
         """This process's queue of cells."""
         stored = lambda key: self.stored_answers.get(key)  # noqa: E731 - read with the first question
         return Queue(self.engine, stored=stored, keep=self.store_answer, waits=self.judging.add)
-
-    def close_queue(self) -> None:
-        """Ask nothing more."""
-        if "queue" in vars(self):
-            self.queue.close()
 
     @cached_property
     def serving(self) -> Serving | None:

@@ -192,7 +192,9 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     try:
         return (yield)
     finally:
-        run_state(session.config).close_queue()
+        state = run_state(session.config)
+        if "queue" in vars(state):
+            state.queue.close()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -10,7 +10,7 @@ import pytest
 
 import needlework
 from needlework.core.errors import InputError
-from needlework.pytest_plugin.python_api import _words
+from needlework.pytest_plugin.run_command import _words
 from needlework.results.files.read_run import Run
 
 ROOT = Path(needlework.__path__[0]).parent
