@@ -43,15 +43,11 @@ def berths(page):
 
 
 @pytest.mark.usefixtures("berths")
-def test_a_task_of_ones_own_is_asked_scored_and_written(project):
+def test_a_task_of_ones_own_is_asked_scored_and_written_and_a_preset_names_it(project):
     assert project.run("test_berths.py", "-v").parseoutcomes() == {"scored": 6}
-    records = project.records()
-    assert {record["task"] for record in records} == {"berths"}
-    assert {(record["score"], record["outcome"]) for record in records} == {(1.0, "found")}
+    found = {(record["task"], record["score"], record["outcome"]) for record in project.records()}
+    assert found == {("berths", 1.0, "found")}
 
-
-@pytest.mark.usefixtures("berths")
-def test_a_preset_of_ones_own_names_it(project):
     (project.pytester.path / "harbour.toml").write_text(PRESET, encoding="utf-8")
     options = ("--preset=harbour.toml", "--model=mock:perfect", "--corpus=pydoc", "--run-name=h")
     assert project.pytester.runpytest("-p", "no:cacheprovider", *options).parseoutcomes() == {"scored": 1}
@@ -59,25 +55,25 @@ def test_a_preset_of_ones_own_names_it(project):
 
 @pytest.fixture
 def installed(project):
-    """Pretends that a package is installed whose entry point names a task: `installed("harbour:BERTHS")`."""
+    """Pretends that a package is installed: `installed("tasks", "berths = harbour:BERTHS")`."""
 
-    def install(named: str) -> None:
-        folder = project.pytester.mkdir("site")
-        (folder / "harbour-1.dist-info").mkdir()
-        (folder / "harbour-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: harbour\nVersion: 1\n")
-        points = f"[needlework.tasks]\nberths = {named}\n"
-        (folder / "harbour-1.dist-info" / "entry_points.txt").write_text(points)
-        code = (project.pytester.path / "conftest.py").read_text(encoding="utf-8")
-        (folder / "harbour.py").write_text(code.split("def pytest_needlework_tasks")[0], encoding="utf-8")
-        project.pytester.makeconftest('pytest_plugins = ("needlework.plugin",)')
-        project.pytester.syspathinsert(folder)
+    def install(group: str, point: str) -> None:
+        folder = project.pytester.mkdir("harbour-1.dist-info")
+        (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: harbour\nVersion: 1\n")
+        (folder / "entry_points.txt").write_text(f"[needlework.{group}]\n{point}\n")
+        conftest = project.pytester.path / "conftest.py"
+        if group == "tasks":  # the package has the page's example, the project nothing of it
+            code = conftest.read_text(encoding="utf-8").split("def pytest_needlework_tasks")[0]
+            (project.pytester.path / "harbour.py").write_text(code, encoding="utf-8")
+            project.pytester.makeconftest('pytest_plugins = ("needlework.plugin",)')
+        project.pytester.syspathinsert()
 
     return install
 
 
 @pytest.mark.usefixtures("berths")
 def test_a_package_brings_a_task_by_entry_point(project, installed):
-    installed("harbour:BERTHS")
+    installed("tasks", "berths = harbour:BERTHS")
     assert project.run("test_berths.py").parseoutcomes() == {"scored": 6}
     given = {"task": "berths", "lengths": "500", "depths": "50", "corpus": "pydoc", "model": ["mock:perfect"]}
     settings = resolve_settings(given, {}, project.runs, user_suites=[{"task": "berths"}])
@@ -89,7 +85,7 @@ def test_a_package_brings_a_task_by_entry_point(project, installed):
 
 @pytest.mark.usefixtures("berths")
 def test_an_entry_point_that_does_not_load_is_one_line(project, installed):
-    installed("harbour:DOCKS")
+    installed("tasks", "berths = harbour:DOCKS")
     said = "ERROR: task: 'berths': the entry point harbour:DOCKS cannot be loaded (AttributeError: *"
     project.run("test_berths.py").stderr.fnmatch_lines([said])
 
@@ -137,13 +133,8 @@ def test_what_is_no_good_task_is_one_line(project, given, said):
     project.run().stderr.fnmatch_lines([f"ERROR: *{said}"])
 
 
-@pytest.fixture
-def strict(page):
+def test_a_scorer_of_ones_own_judges_a_run_and_one_that_is_over(project, page):
     page("A scorer of your own")
-
-
-@pytest.mark.usefixtures("strict")
-def test_a_scorer_of_ones_own_judges_a_run_and_one_that_is_over(project):
     assert project.run("test_needles.py", "--scorer=strict:only_the_value").parseoutcomes() == {"scored": 6}
     told = {(record["scorer"], record["score"], record["why"][:8]) for record in project.records()}
     assert told == {("strict:only_the_value", 0.0, "expected")}  # the mock answers in a sentence
@@ -153,7 +144,6 @@ def test_a_scorer_of_ones_own_judges_a_run_and_one_that_is_over(project):
     assert {record["score"] for record in again["records"]} == {0.0}
 
 
-@pytest.mark.usefixtures("strict")
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -163,101 +153,62 @@ def test_a_scorer_of_ones_own_judges_a_run_and_one_that_is_over(project):
         ("mach", "use one of match*"),
     ],
 )
-def test_a_scorer_that_is_none_is_one_line_before_the_first_cell(project, name, said):
+def test_a_scorer_that_is_none_is_one_line_before_the_first_cell(project, page, name, said):
+    page("A scorer of your own")
     result = project.run("test_needles.py", f"--scorer={name}")
     result.stderr.fnmatch_lines([f"ERROR: --scorer: '{name}': {said}"])
     assert not (project.runs / "r" / "results.json").exists()
 
 
-def point(project, group: str, name: str, named: str) -> None:
-    """Pretends that a package is installed whose entry point this is."""
-    folder = project.pytester.path / "own-1.dist-info"
-    folder.mkdir()
-    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: own\nVersion: 1\n")
-    (folder / "entry_points.txt").write_text(f"[{group}]\n{name} = {named}\n")
-    project.pytester.syspathinsert()
-
-
-def test_a_model_of_ones_own_is_asked(project, page):
+def test_a_model_of_ones_own_is_asked(project, page, installed):
     page("A model of your own")
-    point(project, "needlework.models", "parrot", "parrot")
+    installed("models", "parrot = parrot")
     assert project.run("test_needles.py", model="parrot:grey").parseoutcomes() == {"scored": 6}
     assert {record["model"] for record in project.records()} == {"parrot:grey"}
     assert not [flag for record in project.records() for flag in record["details"]["flags"]]
 
 
-@pytest.fixture
-def report(page):
+def test_a_report_and_every_record_of_ones_own_and_a_run_read_without_heavy_libraries(project, page, monkeypatch):
     page("A report of your own")
-
-
-@pytest.mark.usefixtures("report")
-def test_a_report_of_ones_own_is_written_beside_the_others(project):
     project.run("test_needles.py", model="mock:middle")
     rows = project.file("scores.tsv").splitlines()
     assert rows == ["model\ttask\tscore\tn", "mock:middle\tniah\t0.667\t6"]
 
-
-@pytest.mark.usefixtures("report")
-def test_every_record_is_told_as_it_comes(project):
-    project.run("test_needles.py", model="mock:middle")
     told = (project.pytester.path / "missed.log").read_text(encoding="utf-8").splitlines()
-    missed = [f"{record['id']}: {record['why']}" for record in project.journal() if record["outcome"] != "found"]
-    assert told == missed
+    assert told == [f"{record['id']}: {record['why']}" for record in project.journal() if record["outcome"] != "found"]
     assert len(told) == 2
 
-
-@pytest.mark.usefixtures("report")
-def test_a_run_on_disk_is_read_without_heavy_libraries(project, monkeypatch):
-    project.run("test_needles.py", model="mock:middle")
     monkeypatch.setenv("PYTHONPATH", str(PAGE.parents[1]))
     code = (project.pytester.path / "read.py").read_text(encoding="utf-8")
     code += "\nimport sys\nassert not {'matplotlib', 'torch', 'transformers', 'pytest'} & set(sys.modules)\n"
-    read = project.pytester.makepyfile(read_lightly=code)
-    result = project.pytester.runpython(read)
+    result = project.pytester.runpython(project.pytester.makepyfile(read_lightly=code))
     assert result.outlines == ["mock:middle · niah · code 0.6666666666666666 6", "2 of 6"]
 
 
-# What the page's examples call of a tracker, noted in a file; whether the tracker has it is not tested here.
+# What the page's example calls of a tracker, noted in a file; whether the tracker has it is not tested here.
 TRACKER = """
 from contextlib import contextmanager
 
-def note(*given):
+def note(*values):
     with open("told.log", "a") as file:
-        file.write(f"{given}\\n")
-
-class Summary(dict):
-    def __setitem__(self, name, value):
-        note(name, value)
-
-class Started:
-    summary = Summary()
-    def log(self, given):
-        note(*given.items())
-    def save(self, path, base_path):
-        note("file", path)
+        file.write(f"{values}\\n")
 
 @contextmanager
 def start_run(run_name):
-    yield Started()
-
-@contextmanager
-def init(project, name, config):
-    yield Started()
+    yield
 
 def set_experiment(name): pass
-def log_params(given): pass
+def log_params(values): pass
 def log_metric(name, value, step=None): note(name, value, step)
 def log_artifact(path): note("file", path)
 """
 
 
-@pytest.mark.parametrize("tracker", ["mlflow", "wandb"])
-def test_a_trackers_hook_is_handed_every_score(project, tracker):
+def test_a_trackers_hook_is_handed_every_score(project):
     examples = re.findall(r"```python\n# conftest.py\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    (hook,) = (code for code in examples if f"import {tracker}" in code)
+    (hook,) = (code for code in examples if "import mlflow" in code)
     project.pytester.makeconftest(hook)
-    project.pytester.makepyfile(**{tracker: TRACKER})
+    project.pytester.makepyfile(mlflow=TRACKER)
     project.pytester.syspathinsert()
     result = project.run(model="mock:middle")
     assert "failed" not in result.stdout.str()
