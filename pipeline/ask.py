@@ -69,7 +69,7 @@ def start_asking(engine: Engine, cell: Cell) -> Callable[[], Coroutine[Any, Any,
     ready = make_ready(engine, cell)
     if isinstance(ready, Exchange):
         return partial(unchanged, ready)
-    return partial(_asked, ready, [_sender(ready.model, request) for request in ready.requests])
+    return partial(_send_all, ready, [_sender(ready.model, request) for request in ready.requests])
 
 
 async def unchanged(exchange: Exchange) -> Exchange:
@@ -77,7 +77,7 @@ async def unchanged(exchange: Exchange) -> Exchange:
     return exchange
 
 
-async def _asked(ready: Ready, senders: Sequence[SendRequest]) -> Exchange:
+async def _send_all(ready: Ready, senders: Sequence[SendRequest]) -> Exchange:
     responses = list[Response]()
     for send in senders:
         responses.append(await send())

@@ -108,10 +108,10 @@ class ByteBpe:
                 self._try(set(half))
 
     def _agrees(self, text: str) -> bool:
-        found = self._encode(text, text.encode("utf-8"))
-        if found is None or (self._composed and any(unicodedata.category(char) == "Cn" for char in text)):
+        encoded = self._encode(text, text.encode("utf-8"))
+        if encoded is None or (self._composed and any(unicodedata.category(char) == "Cn" for char in text)):
             return False
-        return bool(found.ids.tolist() == self._inner.encode(text, add_special_tokens=False).ids)
+        return bool(encoded.ids.tolist() == self._inner.encode(text, add_special_tokens=False).ids)
 
 
 def byte_bpe(described: Mapping[str, Any], inner: tokenizers.Tokenizer) -> ByteBpe | None:
@@ -159,13 +159,13 @@ def _pattern(pre_tokenizer: Mapping[str, Any]) -> str | None:
     last = steps[-1] if steps else {}
     if last.get("type") != "ByteLevel" or last.get("add_prefix_space") is not False:
         return None
-    own = last.get("use_regex", True)
+    uses_regex = last.get("use_regex", True)
     if len(steps) == 1:
-        return _GPT2 if own else None
+        return _GPT2 if uses_regex else None
     first = steps[0]
     if len(steps) != 2:
         return None
-    if own:
+    if uses_regex:
         return _GPT2_DIGITS if first.get("type") == "Digits" and first.get("individual_digits") is True else None
     regex = first.get("pattern", {}).get("Regex") if first.get("type") == "Split" else None
     return regex if first.get("behavior") == "Isolated" and first.get("invert") is False else None

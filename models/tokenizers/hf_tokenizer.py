@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -69,9 +70,9 @@ class FolderTokenizer:
         fast = self._twin.encode(text) if self._twin is not None else None
         if fast is not None:
             return fast
-        found = self._inner.encode(text, add_special_tokens=False)
-        ids = np.fromiter(found.ids, np.int32)
-        starts = np.fromiter((start for start, _ in found.offsets), np.int64)
+        encoding = self._inner.encode(text, add_special_tokens=False)
+        ids = np.fromiter(encoding.ids, np.int32)
+        starts = np.fromiter((start for start, _ in encoding.offsets), np.int64)
         # A normaliser may reorder characters; where a token begins never goes back.
         return Encoded(text, ids, np.maximum.accumulate(starts) if len(starts) else starts)
 
@@ -143,18 +144,18 @@ def _template_source(folder: Path, config: Mapping[str, Any]) -> str | None:
             return path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise InputError("tokenizer", path, f"cannot be read: {error}") from None
-    found = config.get("chat_template")
-    if isinstance(found, list):  # several named templates
-        found = {str(row.get("name")): row.get("template") for row in found if isinstance(row, dict)}.get("default")
-    if found is None:
-        found = _json(folder / "chat_template.json").get("chat_template")
-    return found if isinstance(found, str) else None
+    source = config.get("chat_template")
+    if isinstance(source, list):  # several named templates
+        source = {str(row.get("name")): row.get("template") for row in source if isinstance(row, dict)}.get("default")
+    if source is None:
+        source = _json(folder / "chat_template.json").get("chat_template")
+    return source if isinstance(source, str) else None
 
 
 def _special_tokens(*tables: Mapping[str, Any]) -> dict[str, str]:
     """Names and texts of special tokens as templates see them; later tables win."""
-    found = {name: _content(table.get(name)) for table in tables for name in _SPECIAL if table.get(name) is not None}
-    return {name: text for name, text in found.items() if text is not None}
+    texts = {name: _content(table.get(name)) for table in tables for name in _SPECIAL if table.get(name) is not None}
+    return {name: text for name, text in texts.items() if text is not None}
 
 
 def _content(token: object) -> str | None:
@@ -168,10 +169,10 @@ def _json(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise InputError("tokenizer", path, f"is not valid JSON: {error}") from None
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 class ChatTemplate:
@@ -189,24 +190,20 @@ class ChatTemplate:
 
     def render(self, messages: Sequence[Message]) -> str:
         """The prompt up to where the answer begins. Raises `InputError` when the template rejects the messages."""
-        rows = [{"role": message.role, "content": message.content} for message in messages]
         try:
-            return self._template.render(
-                messages=rows, tools=None, documents=None, add_generation_prompt=True, **self._special_tokens
-            )
+            return self._rendered(messages)
         except Exception as error:  # noqa: BLE001 - a template computes: it may divide by zero, index too far, recurse
             remedy = f"the model's chat template refuses these messages ({error})"
-            if any(message.role == "system" for message in messages) and self._accepts_without_system(rows):
-                remedy = f"the model's chat template takes no system role ({error}): run with --system-prompt ''"
+            others = [message for message in messages if message.role != "system"]
+            with suppress(Exception):
+                if len(others) < len(messages) and self._rendered(others):
+                    remedy = f"the model's chat template takes no system role ({error}): run with --system-prompt ''"
             raise InputError("--system-prompt", self._owner, remedy) from None
 
-    def _accepts_without_system(self, rows: Sequence[Mapping[str, str]]) -> bool:
-        others = [row for row in rows if row["role"] != "system"]
-        try:
-            self._template.render(messages=others, add_generation_prompt=True, **self._special_tokens)
-        except Exception:  # noqa: BLE001 - as above
-            return False
-        return True
+    def _rendered(self, messages: Sequence[Message]) -> str:
+        rows = [{"role": message.role, "content": message.content} for message in messages]
+        more: dict[str, Any] = {"tools": None, "documents": None, "add_generation_prompt": True}
+        return self._template.render(messages=rows, **more, **self._special_tokens)
 
 
 class _Generation(Extension):

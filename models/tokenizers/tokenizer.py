@@ -148,17 +148,17 @@ class TiktokenTokenizer:
 
     def render_chat(self, messages: Sequence[Message]) -> str:
         """ChatML, whose token count is that of OpenAI's cookbook."""
-        said = "".join(f"{_START}{message.role}{_SEP}{message.content}{_END}" for message in messages)
-        return f"{said}{_START}assistant{_SEP}"
+        turns = "".join(f"{_START}{message.role}{_SEP}{message.content}{_END}" for message in messages)
+        return f"{turns}{_START}assistant{_SEP}"
 
 
 @cache
 def _kinds(encoding: tiktoken.Encoding) -> NDArray[np.int64]:
-    found = np.zeros(encoding.max_token_value + 1, np.int64)
+    kinds = np.zeros(encoding.max_token_value + 1, np.int64)
     for token in encoding.token_byte_values():
-        number = encoding.encode_single_token(token)
-        found[number] = 2 if not token.isascii() else 1 if any(48 <= byte < 58 for byte in token) else 0
-    return found
+        kind = 2 if not token.isascii() else 1 if any(48 <= byte < 58 for byte in token) else 0
+        kinds[encoding.encode_single_token(token)] = kind
+    return kinds
 
 
 @cache  # 100,000 ranks take 0.3 s to read, and nothing in it changes
@@ -248,30 +248,29 @@ class ScaledTokenizer:
 
     def encode(self, text: str) -> Encoded:
         """See `Tokenizer.encode`."""
-        found = self._inner.encode(text)
-        if not len(found.ids):
-            return found
-        times = self._times[found.ids]
+        inner = self._inner.encode(text)
+        if not len(inner.ids):
+            return inner
+        times = self._times[inner.ids]
         times[0] = max(times[0], 1)
         heads = np.flatnonzero(times)
-        ids = found.ids[heads].copy()
-        lengths = np.diff(np.append(heads, len(found.ids)))
+        ids = inner.ids[heads].copy()
+        lengths = np.diff(np.append(heads, len(inner.ids)))
         for at in np.flatnonzero(lengths > 1):
-            ids[at] = self._join(tuple(found.ids[heads[at] : heads[at] + lengths[at]].tolist()))
+            ids[at] = self._join(tuple(inner.ids[heads[at] : heads[at] + lengths[at]].tolist()))
         repeats = times[heads]
         repeated = np.repeat(ids, repeats)
         first = np.zeros(len(repeated), bool)
         first[np.cumsum(repeats) - repeats] = True
         repeated[~first] |= _FURTHER
-        return Encoded(text, repeated.astype(np.int32), np.repeat(found.starts[heads], repeats))
+        return Encoded(text, repeated.astype(np.int32), np.repeat(inner.starts[heads], repeats))
 
     def decode(self, ids: Sequence[int]) -> str:
         """See `Tokenizer.decode`."""
         parts: list[int] = []
-        for each in map(int, ids):
-            if each & _FURTHER:
-                continue
-            parts += self._parts[each - _JOINED] if each >= _JOINED else [each]
+        for token in map(int, ids):
+            if not token & _FURTHER:
+                parts += self._parts[token - _JOINED] if token >= _JOINED else [token]
         return self._inner.decode(parts)
 
     def render_chat(self, messages: Sequence[Message]) -> str:
@@ -279,20 +278,17 @@ class ScaledTokenizer:
         return self._inner.render_chat(messages)
 
     def _join(self, parts: tuple[int, ...]) -> int:
-        known = self._joined.get(parts)
-        if known is None:
-            known = self._joined.setdefault(parts, _JOINED + len(self._parts))
+        if parts not in self._joined:
+            self._joined[parts] = _JOINED + len(self._parts)
             self._parts.append(parts)
-        return known
+        return self._joined[parts]
 
 
 def times_of(inner: TiktokenTokenizer, scale: Mapping[str, float]) -> NDArray[np.int64]:
     """How often each token of the vocabulary is counted: `floor(scale + u)`, `u` in [0, 1) by the token's id."""
     ids = np.arange(inner.size, dtype=np.int64)
     chance = (ids * _SPREAD % _WHOLE) / _WHOLE
-    kinds = inner.kinds()
-    wanted = np.array([scale[kind] for kind in KINDS])[kinds]
-    times = np.floor(wanted + chance).astype(np.int64)
+    times = np.floor(np.array([scale[kind] for kind in KINDS])[inner.kinds()] + chance).astype(np.int64)
     times[inner.marks()] = 1
     return times
 

@@ -115,7 +115,7 @@ def _limit(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not cells:
         return
     panels: dict[tuple[Suite, str], list[tuple[Cell, ...]]] = {}
-    twins: dict[Cell, tuple[object, ...]] = {}
+    twins: dict[Cell, tuple[object, ...]] = {}  # controls, each with the place of its question
     for series in state.grid:
         needle, control = split_label(series.cells[0].needle, controls_of(series.task, series.suite))
         if control:  # of a question that is counted once
@@ -127,8 +127,8 @@ def _limit(config: pytest.Config, items: list[pytest.Item]) -> None:
         rows = state.tasks[suite.task].rows
         first |= first_trials(of_panel, set(cells.values()), state.settings.limit, rows=rows)
     places = {(cell.task, cell.model, cell.needle, cell.length, cell.repeat) for cell in first}
-    kept = first | {cell for cell, place in twins.items() if place in places}
-    _leave_out(config, items, [item for item, cell in cells.items() if cell not in kept])
+    selected = first | {cell for cell, at in twins.items() if at in places}
+    _leave_out(config, items, [item for item, cell in cells.items() if cell not in selected])
 
 
 def _keep_shard(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -153,23 +153,17 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    _write_division(session)
-    cells = [cell for item in session.items if (cell := cell_of(item)) is not None]
-    config = session.config
-    if not cells or config.option.collectonly or is_worker(config):
+    """Write the shard's part of the run into its folder (under workers only these know the cells); announce cells."""
+    config, option, state = session.config, session.config.option, run_state(session.config)
+    cells = {item.nodeid: cell for item in session.items if (cell := cell_of(item)) is not None}
+    if not cells or option.collectonly:
         return
-    if run_state(config).settings.adaptive is None:
-        run_state(config).queue.announce(cells)
-
-
-def _write_division(session: pytest.Session) -> None:
-    """Write what this shard is a part of into the run's folder. Under workers only these know the cells."""
-    option, state = session.config.option, run_state(session.config)
-    tests = [item.nodeid for item in session.items if cell_of(item) is not None]
-    looks = option.collectonly or option.showfixtures or option.show_fixtures_per_test or state.settings.plan
-    if tests and state.division is not None and not looks:
+    looks = option.showfixtures or option.show_fixtures_per_test or state.settings.plan
+    if state.division is not None and not looks:
         with suppress(OSError):  # the journal tells of a full disk
-            write_shard_file(state.folder, state.division, tests)
+            write_shard_file(state.folder, state.division, list(cells))
+    if not is_worker(config) and state.settings.adaptive is None:
+        state.queue.announce(cells.values())
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -193,13 +187,11 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None]:
 
 
 def in_order(config: pytest.Config, cells: Sequence[Cell]) -> list[Cell]:
+    """Cells in the order in which they are asked: local models compute shared beginnings once."""
+    state = run_state(config)
     if is_worker(config):
         return longest_first(cells)
-    return (
-        deepest_first(cells, run_state(config).tasks)
-        if all(runs_here(spec) for spec in run_state(config).settings.model)
-        else list(cells)
-    )
+    return deepest_first(cells, state.tasks) if all(map(runs_here, state.settings.model)) else list(cells)
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:

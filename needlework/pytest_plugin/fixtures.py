@@ -75,8 +75,7 @@ def generate(pytestconfig: pytest.Config) -> Callable[[Cell], Exchange]:
         if not state.engine.has(cell):
             known = ", ".join(dict.fromkeys(f"{s.cells[0].task} {s.cells[0].needle}" for s in state.grid))
             pytest.fail(f"generate: {cell.id} is of no task and needle of this run: it has {known}", pytrace=False)
-        exchange = queue.exchange(cell)
-        state.exchange = exchange
+        state.exchange = exchange = queue.exchange(cell)
         if exchange.response.error is not None and exchange.response.error.fatal:
             session: Any = pytestconfig.pluginmanager.get_plugin("session")
             session.shouldstop = f"stopped: {exchange.response.error.message}"
@@ -109,9 +108,8 @@ def assert_scored(pytestconfig: pytest.Config) -> AssertScored:
 
         judging = getattr(exchange, "judging", None)
         several = judging is not None and judging.at_once > 1
-        scored = state.judging.score(exchange, scorer) if several else score_all(exchange, scorer)
-        state.scored = scored
-        return scored.for_asserting
+        state.scored = state.judging.score(exchange, scorer) if several else score_all(exchange, scorer)
+        return state.scored.for_asserting
 
     return record
 

@@ -37,16 +37,14 @@ _STATES: Mapping[State, Color] = {"pass": "green", "fail": "red", "inconclusive"
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """What is written to: columns, encoding, colours and their scale; `verbose` as pytest counts it. `timed`: whether
-    latencies were asked for.
-    """
+    """The terminal, or the file that stands for it."""
 
-    width: int
+    width: int  # columns
     encoding: str
     color: bool
     colors: ColorsName
-    verbose: int
-    timed: bool
+    verbose: int  # as pytest counts it
+    timed: bool  # whether latencies were asked for
 
     def shown(self, lines: Iterator[Line]) -> Iterator[Line]:
         """The lines, folded at its width, in its encoding. Escapes of cells count nothing: grids are narrow enough."""
@@ -56,7 +54,7 @@ class Screen:
 
 
 def screen_of(reporter: pytest.TerminalReporter, settings: Settings) -> Screen:
-    """The terminal, or the file that stands for it."""
+    """The screen that a reporter writes to."""
     return Screen(
         width=reporter.config.get_terminal_writer().fullwidth,
         encoding=getattr(sys.__stdout__, "encoding", None) or "utf-8",
@@ -108,9 +106,9 @@ def short_lines(
     )
 
 
-def latency_of(finished: Finished, screen: Screen) -> list[Line]:
+def latency_lines(finished: Finished | None, screen: Screen) -> list[Line]:
     """The table of latencies, where an option of pytest-benchmark asked for it."""
-    if not screen.timed:
+    if finished is None or not screen.timed:
         return []
     report = finished.report
     lines = section_lines(latency_sections(report.latency, report.sending), ascii_only=not can_encode(screen.encoding))

@@ -14,7 +14,6 @@ from needlework.core.grid import Cell
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.needles.needle_sets import EACH
 from needlework.models.specs import parse_spec
-from needlework.pipeline.engine import Engine
 from needlework.pytest_plugin.run_state import SERVER, RunState, run_state
 from needlework.pytest_plugin.workers import cell_of, cells_to_come, has_workers, refuse
 from needlework.results.run.session import time_lines
@@ -49,8 +48,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 
 def _show_plan(state: RunState, cells: Sequence[Cell], verbose: int) -> None:
-    """The requests and tokens, then the time that a run takes, the trials that a finding needs (`--power`), and what an
-    adaptive run may cost."""
+    """Show requests and tokens, then time (or the cost of an adaptive run), then the trials that `--power` asks for."""
     from needlework.pipeline.plan import plan_lines
 
     if state.window is not None:
@@ -59,8 +57,9 @@ def _show_plan(state: RunState, cells: Sequence[Cell], verbose: int) -> None:
         state.write_line(line)
     if not cells:
         return
-    settings = state.settings
-    lengths = _lengths(state.engine, cells)
+    settings, engine = state.settings, state.engine
+    windows = {cell.model: engine.models.described(engine.spec(cell)).window for cell in cells}
+    lengths = [cell.length for cell in cells if (window := windows[cell.model]) is None or cell.length <= window]
     for line in _adaptive_lines(state, cells) if settings.adaptive else time_lines(settings, lengths):
         state.write_line(line)
     if settings.power:
@@ -69,12 +68,6 @@ def _show_plan(state: RunState, cells: Sequence[Cell], verbose: int) -> None:
         needle_a_trial = {suite.task for suite in settings.suites if suite.needle_set == EACH}
         for line in power_lines(parse_power(settings.power), cells, needle_a_trial):
             state.write_line(line)
-
-
-def _lengths(engine: Engine, cells: Sequence[Cell]) -> list[int]:
-    """Of the cells that their model's window holds, as far as it is known: tokens."""
-    windows = {cell.model: engine.models.described(engine.spec(cell)).window for cell in cells}
-    return [cell.length for cell in cells if (window := windows[cell.model]) is None or cell.length <= window]
 
 
 def _adaptive_lines(state: RunState, cells: Sequence[Cell]) -> Iterator[str]:
@@ -94,9 +87,8 @@ def _adaptive_lines(state: RunState, cells: Sequence[Cell]) -> Iterator[str]:
 
 def _dollars(prices: Sequence[str], answer_tokens: int, cost: Cost) -> float:
     """The most that trials cost, at prices per million tokens of prompts and of answers."""
-    prompt_price, answer_price = map(float, prices)
     answers = cost.trials * answer_tokens
-    return ((cost.tokens - answers) * prompt_price + answers * answer_price) / 1e6
+    return ((cost.tokens - answers) * float(prices[0]) + answers * float(prices[1])) / 1e6
 
 
 def check_batch(settings: Settings) -> None:
@@ -109,12 +101,13 @@ def check_batch(settings: Settings) -> None:
     for spec in settings.model:
         if parse_spec(spec).kind != "openai":
             raise InputError("--model", spec, f"a batch service is asked as openai:NAME: leave {option} out")
-    if settings.stability:
-        raise InputError("--stability", settings.stability, f"no batch service asks again: leave it or {option} out")
-    if settings.shard:
-        raise InputError("--shard", settings.shard, f"--batch-limits parts a batch: leave it or {option} out")
-    if settings.top_up:
-        raise InputError("--top-up", settings.top_up, f"a batch is written at once: leave it or {option} out")
+    for name, value, why in (
+        ("--stability", settings.stability, "no batch service asks again"),
+        ("--shard", settings.shard, "--batch-limits parts a batch"),
+        ("--top-up", settings.top_up, "a batch is written at once"),
+    ):
+        if value:
+            raise InputError(name, value, f"{why}: leave it or {option} out")
 
 
 def _write_requests(session: pytest.Session, cells: Mapping[pytest.Item, Cell]) -> None:
@@ -135,16 +128,12 @@ def _leave_out_unanswered(session: pytest.Session, answers: AnswerFiles) -> None
     from needlework.models.served.batch import cell_id
 
     state = run_state(session.config)
-    known = {cell_id(cell) for series in state.grid for cell in series.cells}
-    unknown = answers.unknown(known)
-    answered: list[pytest.Item] = []
-    left = 0
-    for item in session.items:
-        cell = cell_of(item)
-        if cell is None or answers.has_cell(cell_id(cell)) or state.is_stored(cell):
-            answered.append(item)
-        else:
-            left += 1
+    unknown = answers.unknown({cell_id(cell) for series in state.grid for cell in series.cells})
+    cells = [(item, cell_of(item)) for item in session.items]
+    answered = [
+        item for item, cell in cells if cell is None or answers.has_cell(cell_id(cell)) or state.is_stored(cell)
+    ]
+    left = len(session.items) - len(answered)
     for line in _file_lines(answers, unknown):
         state.write_line(line, yellow=True)
     if not any(cell_of(item) is not None for item in answered):

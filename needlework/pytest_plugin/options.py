@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from argparse import SUPPRESS, ArgumentError
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 import pytest
@@ -56,23 +57,16 @@ class UnknownOptions:
     """A line of pytest's usage errors (`Parser.extra_info`), made when it is shown: by then every plugin is loaded."""
 
     def __init__(self, parser: pytest.Parser, words: Sequence[str]) -> None:
-        self._parser = parser
-        self._words = words
-        self._asked = False
+        self._parser, self._words, self._is_parsing = parser, words, False
 
     def __str__(self) -> str:
-        return "; ".join(hints(self._unknown())) or "needlework run --help lists its options"
-
-    def _unknown(self) -> list[str]:
-        if self._asked:  # what cannot be parsed for another reason complains again
-            return []
-        self._asked = True
-        try:
-            return self._parser.parse_known_and_unknown_args(self._words)[1]
-        except pytest.UsageError:
-            return []
-        finally:
-            self._asked = False
+        unknown: list[str] = []
+        if not self._is_parsing:  # what cannot be parsed for another reason asks for this line again
+            self._is_parsing = True
+            with suppress(pytest.UsageError):
+                unknown = self._parser.parse_known_and_unknown_args(self._words)[1]
+            self._is_parsing = False
+        return "; ".join(hints(unknown)) or "needlework run --help lists its options"
 
 
 def hints(unknown: Sequence[str]) -> Iterator[str]:

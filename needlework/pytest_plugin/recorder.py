@@ -37,8 +37,7 @@ class Recorder:
     """Takes every record as it comes. Inert until a cell is collected."""
 
     def __init__(self, config: pytest.Config, settings: Settings, folder: Path, gates: list[Gate]) -> None:
-        self._config = config
-        self._settings = settings
+        self._config, self._settings = config, settings
         self._gates = [] if settings.shard is not None else gates  # a part decides nothing: needlework merge judges
         self._scoped = gates
         self._gatekeeper: Gatekeeper | None = None
@@ -77,9 +76,9 @@ class Recorder:
         option = session.config.option
         only_looks = option.collectonly or option.showfixtures or option.show_fixtures_per_test
         cells = [item.nodeid for item in session.items if cell_of(item) is not None]
+        if self._settings.plan and cells:
+            self._check_scopes(cells)
         if only_looks or self._settings.plan:
-            if self._settings.plan and cells:
-                self._check_scopes(cells)
             return
         self._collected(cells)
         if cells and not self.folder.is_open:
@@ -104,16 +103,17 @@ class Recorder:
 
     def _check_scopes(self, tests: Iterable[str] | None = None) -> None:
         """`tests`: those that are selected, by node ids, once they are known."""
-        if self._scoped:
-            from needlework.results.gates.gate import check_scopes
+        if not self._scoped:
+            return
+        from needlework.results.gates.gate import check_scopes
 
-            # A shard asks a part of the cells that its command selects.
-            known = None if self._settings.shard is not None or tests is None else map(parse_id, tests)
-            selected = None if known is None else {cell.id for cell in known if cell is not None}
-            try:
-                check_scopes(self._scoped, run_state(self._config).grid, selected)
-            except InputError as error:
-                raise pytest.UsageError(str(error)) from None
+        selected = None
+        if self._settings.shard is None and tests is not None:  # a shard asks a part of what its command selects
+            selected = {cell.id for cell in map(parse_id, tests) if cell is not None}
+        try:
+            check_scopes(self._scoped, run_state(self._config).grid, selected)
+        except InputError as error:
+            raise pytest.UsageError(str(error)) from None
 
     def _open_or_refuse(self, tests: Iterable[str] | None = None) -> None:
         self._check_scopes(tests)
@@ -177,14 +177,14 @@ class Recorder:
             from needlework.results.adaptive.survey import turn_line
 
             cells = self._adaptive.further(self._records)
-            return self._asked(cells, turn_line(cells))
+            return self._announced(cells, turn_line(cells))
         records = self._selected.of(self.folder.whole(self._records), self._records)
         if self._gatekeeper is None or self._void(records):
             return None
         cells = self._gatekeeper.further(records, self.folder.facts)
-        return self._asked(cells, f"top-up: {len(cells)} further trials for gates that are not decided")
+        return self._announced(cells, f"top-up: {len(cells)} further trials for gates that are not decided")
 
-    def _asked(self, cells: list[Cell], line: str) -> list[Cell] | None:
+    def _announced(self, cells: list[Cell], line: str) -> list[Cell] | None:
         if not cells or self._session is None:
             return None
         self._session.testscollected += len(cells)
@@ -198,7 +198,7 @@ class Recorder:
         return cells
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        """Who pressed Ctrl-C, or sent a signal, sees at once that it was heard: the files take seconds."""
+        """Show a line at once after Ctrl-C or a signal: writing the files takes seconds."""
         if self._records and excinfo.type is KeyboardInterrupt:
             line = f"ended early: the files of {counted(len(self._records), 'trial')} are being written"
             run_state(self._config).show_status(line)
@@ -264,7 +264,7 @@ class Recorder:
         yield
 
     def _hand_on(self, hook: pluggy.HookCaller, **values: object) -> None:
-        """Call reports of the user's own; what the first of them raises is told at the end, in one line."""
+        """Call the user's own hooks; the first error is shown at the end, in one line."""
         try:
             hook(config=self._config, **values)
         except KeyboardInterrupt:
@@ -299,17 +299,15 @@ class Recorder:
             ),
             *((line, "red") for line in (self._fault, self._broken_report) if line),
         ]
-        timed = last_lines.latency_of(finished, screen) if finished is not None else []
-        below = list(screen.shown(iter([*timed, *after])))
+        below = list(screen.shown(iter([*last_lines.latency_lines(finished, screen), *after])))
+        lines: Iterable[last_lines.Line] = ()
         if finished is not None:
-            windows = windows_of(self.folder.facts)
+            about = (finished, self._records, self.folder, windows_of(self.folder.facts))
             if screen.verbose < 1:
-                lines = last_lines.short_lines(finished, self._records, self.folder, windows, len(below), screen)
+                lines = last_lines.short_lines(*about, len(below), screen)
             else:
-                lines = last_lines.long_lines(finished, self._records, self.folder, windows, screen)
-            for line, color in screen.shown(lines):
-                terminalreporter.write_line(line, **({color: True} if color else {}))
-        for line, color in below:
+                lines = last_lines.long_lines(*about, screen)
+        for line, color in (*screen.shown(iter(lines)), *below):
             terminalreporter.write_line(line, **({color: True} if color else {}))
         write_step_summary(finished.report if finished else None, self._verdicts)
 

@@ -34,18 +34,17 @@ def pytest_runtest_makereport(
     if report.failed or report.sections:
         _drop_surrogates(report)
     exchange, scored = state.exchange, state.scored
-    if exchange is None or call.when == "setup":
-        return report
     if call.when == "teardown":
         state.exchange = None
+    if exchange is None or call.when != "call":
         return report
     # Scorers are loaded with the first score: before the first answer is kept, others would wait for it.
     from needlework.results.run.record_builder import make_record
     from needlework.scoring.recording import ScoringResult
 
-    if scored is None and cell_of(item) is None:
-        return report  # what a plain test asks and does not score is its own business
     if scored is None:
+        if cell_of(item) is None:
+            return report  # a plain test need not score what it asks
         reason = "call assert_scored(exchange)" if report.passed else report.longreprtext.strip().splitlines()[-1]
         message = f"the test asked the model and scored nothing: {reason}"
         scored = ScoringResult(None, error_kind="harness", message=message)
@@ -64,8 +63,9 @@ def pytest_runtest_makereport(
         # The next test of this cell scores the same answer.
         stored = stored_answers([record], [])
         state.stored_answers.update({key: answer._replace(replayed=False) for key, answer in stored.items()})
-    payload = Payload(record, shown_as(record, report), _new_facts(item, asked=not exchange.replayed), fault)
-    attach(report, payload)
+    facts = json.dumps(_new_facts(item, is_asked=not exchange.replayed), default=str)
+    # As text: reports of workers are sent, and the record of a user's own test may hold what JSON changes.
+    cast("Any", report).needlework = (encode_record(record).decode(), shown_as(record, report), facts, fault)
     return report
 
 
@@ -77,11 +77,11 @@ def _drop_surrogates(report: pytest.TestReport) -> None:
     report.sections = [(name, text.encode("utf-8", "backslashreplace").decode()) for name, text in report.sections]
 
 
-def _new_facts(item: pytest.Item, *, asked: bool) -> dict[str, Any]:
-    """What this process can tell the manifest, once for each series of cells, and once more when its model is `asked`:
-    before that, answers may all be from the journal, and nothing is known of the model."""
+def _new_facts(item: pytest.Item, *, is_asked: bool) -> dict[str, Any]:
+    """Facts for the manifest, once for each series of cells and once more when its model was asked: before that,
+    answers may all be from the journal, and nothing is known of the model."""
     cell, state = cell_of(item), run_state(item.config)
-    if cell is None or (series := (cell.task, cell.needle, cell.model, asked)) in state.reported_series:
+    if cell is None or (series := (cell.task, cell.needle, cell.model, is_asked)) in state.reported_series:
         return {}
     state.reported_series.add(series)
     with suppress(InputError):
@@ -96,9 +96,8 @@ def _save_prompt(folder: Path, key: str, text: str) -> str:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", errors="surrogatepass", newline="")
     except OSError as error:
-        return str(
-            InputError("--save-prompts", path, f"cannot be written ({error.strerror}); free space and run again")
-        )
+        why = f"cannot be written ({error.strerror}); free space and run again"
+        return str(InputError("--save-prompts", path, why))
     return ""
 
 
@@ -173,25 +172,17 @@ Shown = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """`facts`: what the manifest is to tell, once for each series of cells. `fault`: why the run has to end, if it has.
-
-    `line`: the record as it came, for the journal; empty where it did not come as text. `record` is `None` once
-    everyone has seen it.
-    """
+    """The record of a cell, from the process that asked to the one that writes."""
 
     record: Record | None
+    """`None` once every hook has seen it."""
     shown: Shown
     facts: Mapping[str, Any]
+    """For the manifest, once for each series of cells."""
     fault: str = ""
+    """Why the run has to end."""
     line: str = ""
-
-
-def attach(report: object, payload: Payload) -> None:
-    """Put it on a report, as text: reports of workers are sent, and the record of somebody's own test may hold what
-    JSON turns into something else."""
-    record = payload.record and encode_record(payload.record).decode()
-    values = (record, payload.shown, json.dumps(payload.facts, default=str), payload.fault)
-    cast("Any", report).needlework = values
+    """The record as text, for the journal."""
 
 
 def payload_of(report: object) -> Payload | None:
@@ -205,6 +196,8 @@ def payload_of(report: object) -> Payload | None:
 
 
 GATE = "gate::"
+_OUTCOMES: Mapping[State, Literal["passed", "failed", "skipped"]]
+_OUTCOMES = {"pass": "passed", "fail": "failed", "inconclusive": "skipped"}
 
 
 def gate_case(verdict: Verdict) -> tuple[pytest.TestReport, pytest.TestReport]:
@@ -217,12 +210,7 @@ def gate_case(verdict: Verdict) -> tuple[pytest.TestReport, pytest.TestReport]:
 
     # Brackets would be read as a test's parameters.
     name = f"{verdict.gate} ({verdict.group})".replace("[", "(").replace("]", ")")
-    said = f"{WORD[verdict.state]} {verdict.gate}: {verdict_words(verdict)}"
-    outcomes: dict[State, Literal["passed", "failed", "skipped"]] = {
-        "pass": "passed",
-        "fail": "failed",
-        "inconclusive": "skipped",
-    }
+    words = f"{WORD[verdict.state]} {verdict.gate}: {verdict_words(verdict)}"
     facts = {
         "verdict": verdict.state, "value": verdict.value, "low": verdict.low, "high": verdict.high,
         "level": f"{verdict.level:g}", "n": verdict.n, "samples": verdict.samples or None,
@@ -231,10 +219,10 @@ def gate_case(verdict: Verdict) -> tuple[pytest.TestReport, pytest.TestReport]:
     }  # fmt: skip
     nodeid, location = f"{GATE}{name}", ("gate", 0, name)
     # pytest's short summary has the first line, as far as it fits: the numbers.
-    longrepr = {"pass": None, "fail": f"{_brief(verdict)}\n{said}", "inconclusive": ("gate", 0, said)}[verdict.state]
+    longrepr = {"pass": None, "fail": f"{_brief(verdict)}\n{words}", "inconclusive": ("gate", 0, words)}[verdict.state]
     properties = [(name, fact) for name, fact in facts.items() if fact is not None]
     return (
-        pytest.TestReport(nodeid, location, {}, outcomes[verdict.state], longrepr, "call"),
+        pytest.TestReport(nodeid, location, {}, _OUTCOMES[verdict.state], longrepr, "call"),
         pytest.TestReport(nodeid, location, {}, "passed", None, "teardown", user_properties=properties),
     )
 

@@ -14,12 +14,12 @@ from needlework.core.grid import parse_id
 class HaystackScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist is untyped
     """Units are haystacks; every test that is no cell is a unit of its own. Units hold the tests that are not done.
 
-    `ahead`: a worker that has no more tests than this gets another unit.
+    `buffer`: a worker that has no more tests than this gets another unit.
     """
 
-    def __init__(self, config: pytest.Config, log: Any, ahead: int) -> None:
+    def __init__(self, config: pytest.Config, log: Any, buffer: int) -> None:
         super().__init__(config, log)
-        self._ahead = ahead
+        self._buffer = buffer
         self.collection: list[str] | None = None
         self._index: dict[str, int] = {}
 
@@ -63,7 +63,7 @@ class HaystackScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist is
         """In turn, so that nobody has all when there are few."""
         ready = [node for node in self.nodes if not node.shutting_down and node in self.registered_collections]
         while self.workqueue and ready:
-            ready = [node for node in ready if self._pending_of(self.assigned_work[node]) <= self._ahead]
+            ready = [node for node in ready if self._pending_of(self.assigned_work[node]) <= self._buffer]
             for node in ready[: len(self.workqueue)]:
                 self._assign_work_unit(node)
         for node in self.nodes:
@@ -76,11 +76,10 @@ class HaystackScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist is
         node.send_runtest_some([self._index[nodeid] for nodeid in unit])
 
     def _reschedule(self, node: Any) -> None:
-        # A replacement that has not collected yet gets its work when it has.
         if node.shutting_down or node not in self.registered_collections:
-            return
+            return  # a replacement that has not collected yet gets its work when it has
         # One queued test and no word of more would leave the replacement of a dead worker waiting for ever.
-        while self.workqueue and self._pending_of(self.assigned_work[node]) <= self._ahead:
+        while self.workqueue and self._pending_of(self.assigned_work[node]) <= self._buffer:
             self._assign_work_unit(node)
         if not self.workqueue:
             node.shutdown()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,14 +106,10 @@ def _open_run(config: pytest.Config, state: RunState) -> None:
 
 def _check_run(settings: Settings, folder: Path) -> list[Gate]:
     """Check what options mean together; returns the gates. Raises `InputError` or `ValueError`."""
-    options = (
-        *(settings.gate, settings.baseline, settings.top_up, settings.shard, settings.relative_to, settings.power),
-        *(settings.judge, settings.judge_prompt, settings.judge_strategy.startswith("llm"), settings.adaptive),
-        *(suite.scorer for suite in settings.suites),
-        votes_by_embeddings(settings.suites),
-    )
-    if not any(options):  # every run waits for what is imported before its first question
-        return []
+    names = ("gate", "baseline", "top_up", "shard", "relative_to", "power", "judge", "judge_prompt", "adaptive")
+    needs_check = any(getattr(settings, name) for name in names) or settings.judge_strategy.startswith("llm")
+    if not (needs_check or any(suite.scorer for suite in settings.suites) or votes_by_embeddings(settings.suites)):
+        return []  # every run waits for what is imported before its first question
     from needlework.results.run.checks import check_run
 
     return check_run(settings, folder)
@@ -209,16 +205,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatu
     state = run_state(config)
     if not state.has_engine or exitstatus == pytest.ExitCode.USAGE_ERROR:
         return
-    for line in (*state.stand_ins, *_notes_of_tasks(state, every=config.option.verbose > 0)):
+    task_notes = {series.suite: series.task.notes for series in state.engine.series() if series.task.notes}
+    every = config.option.verbose > 0
+    about_files = dict.fromkeys(line for suite, lines in task_notes.items() for line in lines(suite, every))
+    for line in (*state.stand_ins, *about_files):
         terminalreporter.write_line(line, yellow=True)
     if state.window is not None and not config.option.plan:
         terminalreporter.write_line(str(state.window))
-
-
-def _notes_of_tasks(state: RunState, *, every: bool) -> Iterable[str]:
-    """What tasks say of the user's files, each line once."""
-    of_suites = {series.suite: series.task.notes for series in state.engine.series() if series.task.notes}
-    return dict.fromkeys(line for suite, notes in of_suites.items() for line in notes(suite, every))
 
 
 @pytest.hookimpl(trylast=True)

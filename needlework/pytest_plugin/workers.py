@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import find_spec
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 import pytest
 
@@ -21,9 +21,14 @@ def cell_of(item: pytest.Item) -> Cell | None:
     return cell if isinstance(cell, Cell) else None
 
 
+def _worker_input(config: pytest.Config) -> dict[str, Any] | None:
+    """The values that the controller gave this worker; `None` in a process that is no worker."""
+    return getattr(config, "workerinput", None)
+
+
 def is_worker(config: pytest.Config) -> bool:
     """Whether this process is an xdist worker."""
-    return hasattr(config, "workerinput")
+    return _worker_input(config) is not None
 
 
 def has_workers(config: pytest.Config) -> bool:
@@ -33,21 +38,22 @@ def has_workers(config: pytest.Config) -> bool:
 
 def worker_name(config: pytest.Config) -> str:
     """`gw0`, `gw1`, ...; `main` without xdist."""
-    return cast("dict[str, str]", config.workerinput)["workerid"] if hasattr(config, "workerinput") else "main"
+    return str((_worker_input(config) or {"workerid": "main"})["workerid"])
 
 
 def worker_count(config: pytest.Config) -> int:
     """How many processes share the run."""
-    return int(cast("dict[str, Any]", config.workerinput)["workercount"]) if hasattr(config, "workerinput") else 1
+    return int((_worker_input(config) or {"workercount": 1})["workercount"])
 
 
 def given_to_worker(config: pytest.Config, name: str) -> str | None:
-    """What the controller gave this worker under a name; `None` in a process that is no worker."""
-    return str(cast("dict[str, Any]", config.workerinput).get(name, "")) if hasattr(config, "workerinput") else None
+    """The value that the controller gave this worker; empty where it gave none, `None` in any other process."""
+    values = _worker_input(config)
+    return None if values is None else str(values.get(name, ""))
 
 
 def refuse(session: pytest.Session, error: InputError) -> NoReturn:
-    """End the run for what the user gave, with one line; from a worker too, whose controller then shows it."""
+    """End the run with one line for a user's mistake; from a worker its controller shows it."""
     if is_worker(session.config):
         session.shouldstop = str(error)  # what xdist tells the controller; without it, that takes the end for a crash
         pytest.exit(str(error), returncode=4)
@@ -67,16 +73,15 @@ def use_one_process(config: pytest.Config) -> None:
 
 
 def tests_of_worker(config: pytest.Config) -> Any:
-    """What xdist keeps this worker's tests in, for `upcoming`; `None` without workers."""
-    if not is_worker(config):
-        return None
-    return next((plugin for plugin in config.pluginmanager.get_plugins() if hasattr(plugin, "torun")), None)
+    """xdist's plugin with this worker's tests, for `upcoming`; `None` without workers."""
+    plugins = config.pluginmanager.get_plugins() if is_worker(config) else ()
+    return next((plugin for plugin in plugins if hasattr(plugin, "torun")), None)
 
 
 def call_when_left(config: pytest.Config, end: Callable[[], object]) -> None:
-    """Have this worker told, in a thread, when its controller lets go of it: at its end, however that came.
+    """Call `end` in a thread of this worker when its controller has ended, however that came.
 
-    pytest-xdist waits for the test that runs, for 5 s until it is interrupted, and for 10 s until it is killed.
+    pytest-xdist waits for the running test, for 5 s until it is interrupted, and for 10 s until it is killed.
     """
     interactor = tests_of_worker(config)
     if interactor is not None:

@@ -40,7 +40,7 @@ def config(workers):
 
 
 def started(tests, workers):
-    scheduling = HaystackScheduling(config(workers), None, ahead=2)
+    scheduling = HaystackScheduling(config(workers), None, buffer=2)
     nodes = [Worker(tests) for _ in range(workers)]
     for node in nodes:
         scheduling.add_node(node)

@@ -42,10 +42,14 @@ def test_k_selects_cells(project):
     assert "6 scored" in project.run("-m", "niah", "--run-name=c").stdout.str()
 
 
-def test_collect_only_lists_cells_and_writes_nothing(project):
+def test_what_asks_no_cell_writes_nothing(project):
     result = project.run("--collect-only", "-q")
-
     result.stdout.fnmatch_lines(["test_needles.py::test_niah[[]niah-len400-depth0-code-r0]", "6 tests collected*"])
+    project.run("--fixtures")
+    project.run("--model-arg=dtyp=1")
+    project.pytester.makepyfile(test_other="def test_x(): pass")
+    project.pytester.runpytest_inprocess("test_other.py", "-p", "no:cacheprovider").assert_outcomes(passed=1)
+
     assert not project.runs.exists()
 
 
@@ -69,14 +73,6 @@ def test_a_plan_of_many_series_has_a_line_for_each(project):
     assert whole > 5 * short
 
 
-def test_tests_without_cells_write_nothing(project):
-    project.pytester.makepyfile(test_other="def test_x(): pass")
-    result = project.pytester.runpytest_inprocess("test_other.py", "-p", "no:cacheprovider")
-
-    result.assert_outcomes(passed=1)
-    assert not project.runs.exists()
-
-
 def test_presets_are_listed(project):
     result = project.run("--preset=list")
 
@@ -84,40 +80,19 @@ def test_presets_are_listed(project):
     result.stdout.fnmatch_lines(["quick *", "evalscope *10 lengths x 10 depths*"])
 
 
-def test_several_models_in_one_run(project):
-    project.pytester.runpytest_inprocess(
-        "-p", "no:cacheprovider", "--lengths=400", "--depths=0", "--corpus=pydoc", "--run-name=r",
-        "--model=mock:perfect", "--model=mock:wrong",
-    )  # fmt: skip
+def test_several_models_in_one_run_and_their_outcomes(project):
+    outcomes = {
+        "perfect": {"found"}, "wrong": {"wrong"}, "refuse": {"refused"}, "empty": {"empty"}, "ramble": {"censored"},
+        "middle": {"found", "wrong"},
+    }  # fmt: skip
+    models = [f"--model=mock:{name}" for name in outcomes]
+    grid = ("--lengths=400", "--depths=0,50", "--corpus=pydoc", "--run-name=r")
+    project.pytester.runpytest_inprocess("-p", "no:cacheprovider", *grid, *models)
 
-    assert {(record["model"], record["outcome"]) for record in project.records()} == {
-        ("mock:perfect", "found"),
-        ("mock:wrong", "wrong"),
-    }
-
-
-@pytest.mark.parametrize(
-    ("model", "outcomes"),
-    [
-        ("mock:refuse", {"refused"}),
-        ("mock:empty", {"empty"}),
-        ("mock:ramble", {"censored"}),
-        ("mock:middle", {"found", "wrong"}),
-    ],
-)
-def test_outcomes_are_told_apart(project, model, outcomes):
-    project.run(model=model)
-
-    assert {record["outcome"] for record in project.records()} == outcomes
-
-
-def test_a_cell_that_cannot_be_built_says_which_length_fits(project):
-    result = project.run("--lengths=60,400")
-
-    assert result.ret == 4
-    assert "--lengths: '60'" in result.stderr.str()
-    assert "use at least" in result.stderr.str()
-    assert not project.runs.exists()
+    found = {}
+    for record in project.records():
+        found.setdefault(record["model"].removeprefix("mock:"), set()).add(record["outcome"])
+    assert found == outcomes
 
 
 def test_junit_carries_the_scores(project):
@@ -130,18 +105,19 @@ def test_junit_carries_the_scores(project):
 
 
 EVERYWHERE = [
-    (["--corpus=nowhere"], "nowhere"),
+    (["--corpus=nowhere"], "'nowhere'"),
     (["--needle-set=nowhere"], "--needle-set: 'nowhere'"),
     (["--model=nowhere"], "--model: 'nowhere'"),
     (["--model=mock:dance"], "dance"),
     (["--model-arg=dtyp=1"], "dtyp"),
     (["--prompt=nowhere"], "--prompt: 'nowhere'"),
+    (["--lengths=60,400"], "--lengths: '60': too short for niah: use at least"),
 ]
 BEFORE_WORKERS = [
     (["--lengths=4x"], "--lengths: '4x': give whole tokens"),
     (["--preset=nope"], "--preset: 'nope'"),
     (["--gate=score"], "--gate: 'score': write"),
-    (["--scorer=nowhere"], "nowhere"),
+    (["--scorer=nowhere"], "--scorer: 'nowhere'"),
     (["--run-name=a/b"], "--run-name: 'a/b'"),
     (["--config=nowhere.toml"], "--config"),
     (["--results-dir=/dev/null/x"], "--results-dir"),
@@ -152,26 +128,19 @@ def refused(project, result, said):
     everything = result.stdout.str() + result.stderr.str()
     assert result.ret == 4
     assert said in everything
+    assert result.stderr.str().count(said) <= 1, "once, and not for each file with cells"
+    assert "ERROR collecting" not in everything
     assert "Traceback" not in everything
     assert "INTERNALERROR" not in everything
     assert not list(project.runs.glob("*/results.json"))
 
 
-@pytest.mark.parametrize(("args", "said"), EVERYWHERE + BEFORE_WORKERS)
+WITH_WORKERS = [([*args, "-n1"], said) for args, said in EVERYWHERE[:3]]
+
+
+@pytest.mark.parametrize(("args", "said"), EVERYWHERE + BEFORE_WORKERS + WITH_WORKERS)
 def test_a_wrong_value_is_one_line_and_nothing_is_written(project, args, said):
     refused(project, project.run(*args), said)
-
-
-@pytest.mark.parametrize(("args", "said"), EVERYWHERE[:3])
-def test_a_wrong_value_is_one_line_under_workers_too(project, args, said):
-    refused(project, project.run(*args, "-n1"), said)
-
-
-def test_fixtures_and_refused_runs_leave_no_folder(project):
-    project.run("--fixtures")
-    project.run("--model-arg=dtyp=1")
-
-    assert not project.runs.exists()
 
 
 def test_distractors_of_several_needles_are_placed(project):
@@ -192,12 +161,3 @@ def test_an_option_that_nothing_looks_at_is_told_in_the_header(project):
     told = project.run("--data-limit=3", "-k", "depth50 and len400").stdout.str()
 
     assert "needlework: --data-limit is not used: no chosen task asks rows of a data set of yours" in told
-
-
-def test_a_grid_that_cannot_be_made_is_told_once(project):
-    """And not once for each file that has cells of it."""
-    result = project.run("--needle-set=nix.toml")
-
-    assert result.ret == 4
-    assert str(result.stderr).count("nix.toml") == 1
-    assert "ERROR collecting" not in result.stdout.str()

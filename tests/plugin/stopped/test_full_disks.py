@@ -115,64 +115,33 @@ def test_a_folder_that_is_read_only(project: Any) -> None:
     goes_on(project, project.runs, kept)
 
 
-def a_file(folder: Path) -> Path:
-    (folder / "runs").write_text("not a folder")
-    return folder / "runs"
+CANNOT = ("--results-dir", "cannot be written")
 
 
-def a_loop(folder: Path) -> Path:
-    (folder / "runs").symlink_to(folder / "runs")
-    return folder / "runs"
-
-
-def a_long_path(folder: Path) -> Path:
-    return folder / "/".join(["d" * 200] * 30)
-
-
-def a_long_name(folder: Path) -> Path:
-    return folder / ("d" * 300)
-
-
-def a_run_that_is_a_file(folder: Path) -> Path:
-    (folder / "r").write_text("not a folder")
-    return folder
-
-
-def a_journal_that_is_a_folder(folder: Path) -> Path:
-    (folder / "r" / "journal.jsonl").mkdir(parents=True)
-    return folder
-
-
-def a_journal_that_leads_nowhere(folder: Path) -> Path:
-    (folder / "r").mkdir()
-    (folder / "r" / "journal.jsonl").symlink_to("/nowhere/journal.jsonl")
-    return folder
-
-
-def a_manifest_that_is_a_folder(folder: Path) -> Path:
-    (folder / "r" / "manifest.json" / "x").mkdir(parents=True)
-    return folder
-
-
-def a_device(folder: Path) -> Path:
-    return Path("/dev/null")
+def linked(path: Path, target: str | Path) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.symlink_to(target)
 
 
 @pytest.mark.parametrize(
-    "make",
+    ("make", "runs", "words"),
     [
-        a_file, a_loop, a_long_path, a_long_name, a_run_that_is_a_file, a_journal_that_is_a_folder,
-        a_journal_that_leads_nowhere, a_manifest_that_is_a_folder, a_device,
+        (lambda folder: (folder / "runs").write_text("not a folder"), "runs", CANNOT),
+        (lambda folder: linked(folder / "runs", folder / "runs"), "runs", CANNOT),
+        (lambda folder: None, "/".join(["d" * 200] * 30), CANNOT),
+        (lambda folder: None, "d" * 300, CANNOT),
+        (lambda folder: None, "/dev/null", CANNOT),
+        (lambda folder: (folder / "r").write_text("not a folder"), "", CANNOT),
+        (lambda folder: (folder / "r" / "journal.jsonl").mkdir(parents=True), "", CANNOT),
+        (lambda folder: (folder / "r" / "manifest.json" / "x").mkdir(parents=True), "", CANNOT),
+        (lambda folder: linked(folder / "r" / "journal.jsonl", "/nowhere/x"), "", ("journal.jsonl", "is a link")),
     ],
-    ids=lambda make: make.__name__,
+    ids=["a file", "a loop", "a long path", "a long name", "a device", "a run that is a file",
+         "a journal that is a folder", "a manifest that is a folder", "a journal that leads nowhere"],
 )  # fmt: skip
-def test_an_odd_folder(make: Callable[[Path], Path], project: Any, tmp_path: Path) -> None:
-    words = (
-        ("journal.jsonl", "is a link")
-        if make is a_journal_that_leads_nowhere
-        else ("--results-dir", "cannot be written")
-    )
-    refused(ask(project, f"--results-dir={make(tmp_path)}"), *words)
+def test_an_odd_folder(make: Any, runs: str, words: tuple[str, ...], project: Any, tmp_path: Path) -> None:
+    make(tmp_path)
+    refused(ask(project, f"--results-dir={tmp_path / runs}"), *words)
 
 
 @pytest.mark.slow
@@ -193,13 +162,18 @@ def test_two_runs_into_one_folder(project: Any) -> None:
     assert len(set(journal(project.runs))) == len(journal(project.runs)) == CELLS
 
 
+def with_journal(folder: Path, change: Callable[[bytes], bytes]) -> None:
+    path = folder / "journal.jsonl"
+    path.write_bytes(change(path.read_bytes()))
+
+
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda folder: (folder / "journal.jsonl").write_bytes((folder / "journal.jsonl").read_bytes()[:-700]),
-        lambda folder: (folder / "journal.jsonl").write_bytes((folder / "journal.jsonl").read_bytes() + b"\0" * 5000),
-        lambda folder: (folder / "journal.jsonl").write_bytes(b""),
-        lambda folder: (folder / "journal.jsonl").write_bytes(b"\0" * 4096),
+        lambda folder: with_journal(folder, lambda content: content[:-700]),
+        lambda folder: with_journal(folder, lambda content: content + b"\0" * 5000),
+        lambda folder: with_journal(folder, lambda _content: b""),
+        lambda folder: with_journal(folder, lambda _content: b"\0" * 4096),
         lambda folder: (folder / "manifest.json").unlink(),
         lambda folder: [path.unlink() for path in folder.glob("re*")],
         lambda folder: (folder / "results.json").write_text("{"),

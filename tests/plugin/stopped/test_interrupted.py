@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
@@ -20,6 +21,38 @@ from tests.plugin.conftest import GRID, Project
 
 WORDS = "interrupted after 2 of 6 trials"
 FILES = {"report.html", "results.json", "results.csv", "cells.csv", "journal.jsonl", "manifest.json"}
+
+
+SLOW_TEST = """
+import time
+import pytest
+
+@pytest.mark.cells("niah")
+def test_needle(cell, generate, assert_scored):
+    assert_scored(generate(cell))
+    time.sleep({seconds})
+"""
+
+
+def started(project: Project, *options: str, stdout: int = subprocess.PIPE) -> subprocess.Popen[str]:
+    """A run of 48 cells, in a session of its own."""
+    words = ["-p", "no:cacheprovider", "-p", "no:hypothesispytest", *GRID, "--repeats=8", "--run-name=r", *options]
+    return subprocess.Popen(
+        [sys.executable, "-m", "pytest", *words],
+        cwd=project.pytester.path, env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
+        stdout=stdout, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def wait_until(is_so: Callable[[], object]) -> None:
+    until = time.monotonic() + 60
+    while time.monotonic() < until and not is_so():
+        time.sleep(0.02)
+
+
+def has_record(project: Project) -> bool:
+    journal = project.runs / "r" / "journal.jsonl"
+    return journal.exists() and journal.stat().st_size > 0
 
 
 @pytest.fixture
@@ -41,7 +74,7 @@ def stopped(project: Project) -> Project:
     return project
 
 
-def test_every_file_says_so(stopped: Project) -> None:
+def test_every_file_says_so_until_the_same_command_makes_it_whole(stopped: Project) -> None:
     result = stopped.run()
 
     assert result.ret == 2
@@ -52,6 +85,12 @@ def test_every_file_says_so(stopped: Project) -> None:
     assert f"It was {WORDS}" in stopped.file("report.html")
     assert not list((stopped.runs / "r").glob("heatmap-*.svg"))  # two equal boxes say nothing
     assert read_run(stopped.runs / "r").report.interrupted == WORDS
+
+    stopped.asks("niah")
+    again = stopped.run()
+    assert again.ret == 0
+    assert "interrupted" not in again.stdout.str()
+    assert json.loads(stopped.file("results.json"))["planned"] == 6
 
 
 def test_ctrl_c_before_the_first_answer_says_how_to_go_on(project: Project) -> None:
@@ -74,43 +113,15 @@ def test_ctrl_c_before_the_first_answer_says_how_to_go_on(project: Project) -> N
     assert len(project.records()) == 6
 
 
-def test_the_same_command_again_makes_it_whole(stopped: Project) -> None:
-    stopped.run()
-    stopped.asks("niah")
-    result = stopped.run()
-
-    assert result.ret == 0
-    assert "interrupted" not in result.stdout.str()
-    assert json.loads(stopped.file("results.json"))["planned"] == 6
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="sends signals")
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize(("name", "group"), [("SIGTERM", False), ("SIGTERM", True), ("SIGHUP", True), ("SIGINT", True)])
 def test_signals_end_a_run_as_ctrl_c_does(project: Project, name: str, group: bool, workers: int) -> None:
     """`group`: to the workers too, as Slurm and terminals do."""
-    project.pytester.makepyfile(
-        test_needles="""
-        import time
-        import pytest
-
-        @pytest.mark.cells("niah")
-        def test_needle(cell, generate, assert_scored):
-            assert_scored(generate(cell))
-            time.sleep(0.5)
-        """
-    )
-    arguments = [*GRID, "--repeats=8", "--model=mock:perfect", "--run-name=r", f"-n{workers}", "--gate=score >= 0.1"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *arguments],
-        cwd=project.pytester.path, env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
-    )  # fmt: skip
-    journal = project.runs / "r" / "journal.jsonl"
-    until = time.monotonic() + 60
-    while time.monotonic() < until and not (journal.exists() and journal.stat().st_size):
-        time.sleep(0.05)
+    project.pytester.makepyfile(test_needles=SLOW_TEST.format(seconds=0.5))
+    process = started(project, "--model=mock:perfect", f"-n{workers}", "--gate=score >= 0.1")
+    wait_until(lambda: has_record(project))
     (os.killpg if group else os.kill)(process.pid, getattr(signal, name))
     said, _ = process.communicate(timeout=60)
 
@@ -134,40 +145,27 @@ def test_answers_that_waited_for_their_test_are_not_asked_for_again(project: Pro
             held.wait(60)
         return honest(asked)
 
-    project.pytester.makepyfile(
-        test_needles="""
-        import pytest
-
-        @pytest.mark.cells("niah")
-        def test_needle(cell, generate, assert_scored):
-            assert_scored(generate(cell))
-        """
-    )
+    project.pytester.makepyfile(test_needles=SLOW_TEST.format(seconds=0))
 
     def kept() -> int:
         return sum(len(path.read_bytes().splitlines()) for path in (project.runs / "r").glob("answers-*"))
 
     with loopback(first_is_held) as server:
-        arguments = [*GRID, "--repeats=8", "--model=openai:gpt-4", f"--base-url={server.url}", "--run-name=r"]
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments, "--concurrency=4"]
-        environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])}
-        process = subprocess.Popen(
-            command, cwd=project.pytester.path, env=environment, stdout=subprocess.PIPE, text=True
-        )
-        until = time.monotonic() + 60
-        while time.monotonic() < until and kept() < 47:  # all but the one that is held
-            time.sleep(0.05)
+        options = ("--model=openai:gpt-4", f"--base-url={server.url}", "--concurrency=4")
+        process = started(project, *options)
+        wait_until(lambda: kept() == 47)  # all but the one that is held
         process.send_signal(signal.SIGINT)
         said, _ = process.communicate(timeout=60)
         held.set()
         before, there = server.asked.total(), kept()
         scored = len((project.runs / "r" / "journal.jsonl").read_bytes().splitlines())  # before the one that is held
-        again = subprocess.run(command, cwd=project.pytester.path, env=environment, capture_output=True, text=True)
+        again = started(project, *options)
+        said_again, _ = again.communicate(timeout=60)
 
-        assert again.returncode == 0, again.stdout
+        assert again.returncode == 0, said_again
         assert there == 47
         assert f"{47 - scored} more answers came before the end and are kept" in said
-        assert "47 of 48 answers are from this run's journal" in again.stdout
+        assert "47 of 48 answers are from this run's journal" in said_again
         assert server.asked.total() == before + 48 - there
     assert not list((project.runs / "r").glob("answers-*"))
 
@@ -197,21 +195,12 @@ def test_nothing_is_asked_once_a_run_has_been_told_to_end(project: Project, name
     )
     folder = project.pytester.path
     with loopback(all_but_six_are_held) as server:
-        arguments = [*GRID, "--repeats=8", "--model=openai:gpt-4", f"--base-url={server.url}", f"-n{workers}"]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *arguments,
-             "--concurrency=4", "--run-name=r"],
-            cwd=folder, env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])}, stdout=subprocess.DEVNULL,
-            start_new_session=True,
-        )  # fmt: skip
-        journal = project.runs / "r" / "journal.jsonl"
+        options = ("--model=openai:gpt-4", f"--base-url={server.url}", "--concurrency=4", f"-n{workers}")
+        process = started(project, *options, stdout=subprocess.DEVNULL)
         assert server.wait_for(10, 60)  # six that are answered, and four in flight
-        until = time.monotonic() + 60
-        while time.monotonic() < until and not (journal.exists() and journal.stat().st_size):
-            time.sleep(0.02)
+        wait_until(lambda: has_record(project))
         os.killpg(process.pid, getattr(signal, name))
-        while time.monotonic() < until and not (folder / "writing").exists():
-            time.sleep(0.02)
+        wait_until((folder / "writing").exists)
         held.set()
         asked_more = server.wait_for(11, 1)
         (folder / "go").touch()
