@@ -53,7 +53,8 @@ def test_asking(benchmark: Any, perf_row: Any, concurrency: int) -> None:
 
         def ask_all() -> list[Response]:
             keys = range(len(requests))
-            ahead = LookAhead(keys, lambda i: model.begin(requests[i]), concurrency, spare=concurrency, queue=True)
+            ahead = LookAhead(lambda i: model.begin(requests[i]), concurrency, queued=concurrency)
+            ahead.extend(keys)
             found = [ahead.take(i) for i in keys]
             ahead.close()
             return found

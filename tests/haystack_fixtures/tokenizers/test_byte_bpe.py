@@ -70,25 +70,9 @@ def assert_equal(pair: tuple[ByteBpe, FolderTokenizer], text: str) -> bool:
 
 
 WORDS = st.sampled_from(
-    [
-        *("the", " the", "  ", "\n", "\r\n", "\t", "7", "1987", "'s", "'S", "n't", "é", "İ", "ſ", "你好", "！", "…"),
-        *(
-            "👩‍🚀",
-            "²",
-            "Ⅷ",
-            "<|start|>",
-            "<|end|>",
-            "<|sta",
-            "|>",
-            "e\u0301",
-            "\u0d4d",
-            "\u00a0",
-            "\u3000",
-            "\x85",
-            "\x1c",
-        ),
-    ]
-)
+    ["the", " the", "  ", "\n", "\r\n", "\t", "7", "1987", "'s", "'S", "n't", "é", "İ", "ſ", "你好", "！", "…", "👩‍🚀",
+     "²", "Ⅷ", "<|start|>", "<|end|>", "<|sta", "|>", "e\u0301", "\u0d4d", "\u00a0", "\u3000", "\x85", "\x1c"]
+)  # fmt: skip
 
 
 @given(text=st.one_of(st.lists(WORDS, max_size=30).map("".join), st.text(max_size=60)))
@@ -131,23 +115,20 @@ def spoilt(change: dict[str, Any]) -> dict[str, Any]:
     return found | {"model": found["model"] | change.pop("model", {})} | change
 
 
-def test_a_token_that_two_merges_make_has_no_twin() -> None:
+@pytest.mark.parametrize(
+    ("tokens", "merges"),
+    [
+        (("ab", "bc", "cd", "abc", "bcd", "abcd"), [["ab", "c"], ["a", "bc"]]),  # two merges make "abc"
+        (("qx", "xz", "qxz"), [["q", "x"], ["x", "z"], ["q", "xz"]]),  # "qx" comes first: "xz" never follows "q"
+    ],
+)
+def test_a_token_that_is_made_twice_or_never_comes_out_has_no_twin(
+    tokens: tuple[str, ...], merges: list[list[str]]
+) -> None:
     found = described(trained("gpt2"))
-    first, second = "abc", "abcd"
-    vocabulary = found["model"]["vocab"]
-    for token in ("ab", "bc", "cd", first, "bcd", second):
-        vocabulary.setdefault(token, len(vocabulary))
-    found["model"]["merges"] += [["ab", "c"], ["a", "bc"]]
-    assert byte_bpe(found, Tokenizer.from_str(json.dumps(found))) is None
-
-
-def test_a_token_that_never_comes_out_has_no_twin() -> None:
-    found = described(trained("gpt2"))
-    vocabulary = found["model"]["vocab"]
-    # "qx" is merged first, so "xz" never stands beside "q".
-    for token in ("qx", "xz", "qxz"):
-        vocabulary[token] = len(vocabulary)
-    found["model"]["merges"] += [["q", "x"], ["x", "z"], ["q", "xz"]]
+    for token in tokens:
+        found["model"]["vocab"].setdefault(token, len(found["model"]["vocab"]))
+    found["model"]["merges"] += merges
     assert byte_bpe(found, Tokenizer.from_str(json.dumps(found))) is None
 
 

@@ -27,7 +27,7 @@ def test_one_prompt_at_a_time_is_alive(project):
 
 
 def test_where_there_is_room_for_no_more_requests_in_flight_keep_four_prompts_each(project):
-    no_room = "\nimport needlework.pipeline.queue as queue\n\nqueue._HELD = 0\n"
+    no_room = "\nimport needlework.pipeline.queue as queue\n\nqueue._MOST_UNREAD_TOKENS = 0\n"
     project.pytester.makeconftest(COUNTING + no_room)
     done = project.run("--depths=0:100:12", "--repeats=2", "--concurrency=2", model="mock:sleep=0.001", process=True)
 

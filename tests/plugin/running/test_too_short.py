@@ -27,16 +27,19 @@ def test_what_fits_is_run_and_the_rest_is_named_in_terminal_and_files(project, w
     assert "left out, too short: icl at 150" in project.file("report.html")
 
 
-def test_of_one_task_a_length_that_is_too_short_is_an_error_that_names_it(project):
-    result = project.run("--lengths=60,600")
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--lengths=60,600",), "'60': too short for niah: use at least *, or other tasks (--task)"),
+        (
+            ("--task=icl,copy", "--preset=families", "--lengths=100"),
+            "'100': too short for *icl*: use at least * (*icl at 100 (from *",
+        ),
+    ],
+)
+def test_where_nothing_fits_all_tasks_are_named_with_the_least_length_at_once(project, options, said):
+    project.asks("niah", "icl", "copy")
+    result = project.run(*options)
 
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["ERROR: --lengths: '60': too short for niah: use at least *, or other tasks (--task)"])
-
-
-def test_where_no_task_fits_all_are_named_with_the_least_length_at_once(project):
-    project.asks("icl", "copy")
-    result = project.run("--task=icl,copy", "--preset=families", "--lengths=100")
-
-    assert result.ret == 4
-    result.stderr.fnmatch_lines(["ERROR: --lengths: '100': too short for *icl*: use at least * (*icl at 100 (from *"])
+    result.stderr.fnmatch_lines([f"ERROR: --lengths: {said}"])

@@ -4,47 +4,35 @@ import json
 import os
 from datetime import UTC, datetime
 
+import pytest
 
-def test_a_named_run_goes_on_where_it_stopped(project):
+
+def test_a_named_run_goes_on_where_it_stopped_and_tries_errors_again(project):
     project.run("-k", "depth50")
     assert len(project.journal()) == 2
-
     project.run()
-    assert len(project.journal()) == 6, "the two answered cells are not asked again"
-    assert len(project.records()) == 6
+    assert len(project.journal()) == len(project.records()) == 6, "the two answered cells are not asked again"
 
-
-def test_errors_are_tried_again(project):
-    project.run(model="mock:perfect")
-    lines = project.journal()
     path = project.runs / "r" / "journal.jsonl"
     path.write_text(path.read_text().replace('"outcome":"found"', '"outcome":"error"', 2))
-    project.run(model="mock:perfect")
-
-    assert len(project.journal()) == len(lines) + 2
-
-
-def test_fresh_begins_anew(project):
     project.run()
-    project.run("--fresh", "-k", "depth50")
-
-    assert len(project.journal()) == len(project.records()) == 2
-
-
-def test_another_seed_is_another_trial(project):
-    project.run()
-    project.run("--seed=7", "-k", "depth50")
-
     assert len(project.journal()) == 8
-    assert {record["seed"] for record in project.records()} == {7}, "the files hold one recipe, the journal all"
 
 
-def test_a_new_scorer_scores_the_stored_answers(project):
+@pytest.mark.parametrize(
+    ("options", "lines", "field", "value"),
+    [
+        (("--fresh", "-k", "depth50"), 2, "depth", 50),
+        (("--seed=7", "-k", "depth50"), 8, "seed", 7),  # the files hold one recipe, the journal all
+        (("--scorer=exact_match",), 6, "scorer", "exact_match"),  # of the stored answers
+    ],
+)
+def test_other_options_do_not_mix_in(project, options, lines, field, value):
     project.run()
-    project.run("--scorer=exact_match")
+    project.run(*options)
 
-    assert len(project.journal()) == 6
-    assert {record["scorer"] for record in project.records()} == {"exact_match"}
+    assert len(project.journal()) == lines
+    assert {record[field] for record in project.records()} == {value}
 
 
 def test_the_time_that_is_told_is_of_the_last_session_that_asked(project):

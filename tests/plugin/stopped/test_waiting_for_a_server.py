@@ -56,19 +56,11 @@ def test_a_run_that_waits_ends_soon(
 ) -> None:
     """From the start: before the first trial, whose two short requests have no answer yet."""
     say = then if answered is None else after(answered, then)
-    arguments = [
-        *GRID,
-        "--concurrency=2",
-        "--run-name=r",
-        f"-n{workers}",
-        "--tokenizer=tiktoken:cl100k_base",
-        "--gate=score >= 0.1",
-        "-v",
-    ]
+    arguments = [*GRID, "--concurrency=2", "--run-name=r", f"-n{workers}", "--gate=score >= 0.1", "-v"]
     with loopback(say) as server:
         process = subprocess.Popen(
             [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *arguments,
-             "--model=openai:stub", f"--base-url={server.url}"],
+             "--tokenizer=tiktoken:cl100k_base", "--model=openai:stub", f"--base-url={server.url}"],
             cwd=project.pytester.path, env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
         )  # fmt: skip

