@@ -32,11 +32,10 @@ def open_judge(
     model_args: Mapping[str, str] = MappingProxyType({}),
 ) -> Model:
     """Load the judge. Its tokenizer only counts: a served judge of unknown tokenizer is counted with cl100k."""
-    if is_served(spec) and tokenizer is None:
-        tokenizer = "tiktoken:cl100k_base"
-    counted = resolve_tokenizer(spec, model_args, tokenizer, cache_dir)
+    named = tokenizer or ("tiktoken:cl100k_base" if is_served(spec) else None)
+    counter = resolve_tokenizer(spec, model_args, named, cache_dir)
     return load_model(
-        spec, model_args=model_args, tokenizer=counted, connection=connection, cache_dir=cache_dir, threads=None
+        spec, model_args=model_args, tokenizer=counter, connection=connection, cache_dir=cache_dir, threads=None
     )
 
 
@@ -135,7 +134,7 @@ def judge_for_command(
 
 
 def _named(line: str, option: str) -> str:
-    """The line with the options of what is asked in place of the model's; there is none for its time."""
+    """The line with the names of this option in place of the model's."""
     line = line.replace(" (see --timeout)", "")
     if option == "--model":
         return line
@@ -144,8 +143,8 @@ def _named(line: str, option: str) -> str:
 
 def _response(judge: Model, system: str, user: str, budget: int) -> Response:
     messages = (*((Message("system", system),) if system else ()), Message("user", user))
-    bare = f"{system}\n\n{user}\n" if system else f"{user}\n"
-    text = judge.tokenizer.render_chat(messages) if judge.tokenizer.has_chat_template else bare
-    ids = judge.tokenizer.encode(text).ids
-    prompt = bare_prompt(messages, text, ids)
+    text = "\n\n".join(message.content for message in messages) + "\n"
+    if judge.tokenizer.has_chat_template:
+        text = judge.tokenizer.render_chat(messages)
+    prompt = bare_prompt(messages, text, judge.tokenizer.encode(text).ids)
     return judge.respond(Request(prompt, "chat", answer_budget=budget))

@@ -166,10 +166,8 @@ class ServerOfRun:
     """
 
     def __init__(self, config: pytest.Config, serving: Serving) -> None:
-        self._config = config
-        self._serving = serving
-        self._last_shown = 0.0
-        self._end_shown = False
+        self._config, self._serving = config, serving
+        self._last_shown, self._end_shown = 0.0, False
         serving.tell = self._show
 
     @pytest.hookimpl(trylast=True)
@@ -177,15 +175,13 @@ class ServerOfRun:
         """Under workers: they find the server running. Comes after the run's folder was opened."""
         config = self._config
         if has_workers(config) and not config.option.collectonly and cells_to_come(config):
-            cells = [cell for series in run_state(config).grid for cell in series.cells]
-            self._start(session, cells)
+            self._start(session, [cell for series in run_state(config).grid for cell in series.cells])
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         option = self._config.option
-        if option.collectonly or option.showfixtures or option.show_fixtures_per_test:
-            return
-        self._start(session, [cell for item in session.items if (cell := cell_of(item)) is not None])
+        if not (option.collectonly or option.showfixtures or option.show_fixtures_per_test):
+            self._start(session, [cell for item in session.items if (cell := cell_of(item)) is not None])
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -200,18 +196,18 @@ class ServerOfRun:
         self._serving.stop()
 
     def _start(self, session: pytest.Session, cells: Iterable[Cell]) -> None:
-        if run_state(self._config).settings.plan:
+        state = run_state(self._config)
+        if state.settings.plan:
             return
         try:
             self._serving.check()
-            if not all(run_state(self._config).is_stored(cell) for cell in cells):
+            if not all(map(state.is_stored, cells)):
                 begun = time.monotonic()
                 self._serving.address()
                 self._write(f"{self._serving.name} is up after {time.monotonic() - begun:.0f} s", end=True)
         except InputError as error:
-            reporter = run_state(self._config).reporter
-            if reporter is not None and self._serving.ended():
-                self._show_end(reporter)
+            if state.reporter is not None and self._serving.ended():
+                self._show_end(state.reporter)
             refuse(session, error)
 
     def _show(self, seconds: float, line: str) -> None:
