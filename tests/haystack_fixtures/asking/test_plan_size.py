@@ -29,16 +29,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_local_model_is_described_by_its_configuration(folder: Path, tmp_path: Path) -> None:
-    found = described(f"hf:{folder}", {}, None, tmp_path)
-    assert found == Described(window=131_072, token_bytes=131_072, weights_bytes=16_060_000_000)
+def test_a_model_is_described_by_the_configuration_beside_it_or_its_tokenizer(folder: Path, tmp_path: Path) -> None:
+    whole = Described(window=131_072, token_bytes=131_072, weights_bytes=16_060_000_000)
     scaled = {"rope_scaling": '{"rope_type": "yarn", "factor": 2.0}'}
-    assert described(f"hf:{folder}", scaled, None, tmp_path).window == 262_144
-    assert described(f"hf:{folder}", {"window": "4096"}, None, tmp_path).window == 4096
-
-
-def test_a_served_model_by_the_one_beside_its_tokenizer_and_not_its_window(folder: Path, tmp_path: Path) -> None:
-    """The server may have been given less memory than the model was trained for."""
+    local = f"hf:{folder}"
+    assert described(local, {}, None, tmp_path) == whole
+    assert described(local, scaled, None, tmp_path).window == 262_144
+    assert described(local, {"window": "4096"}, None, tmp_path).window == 4096
+    # A server may have been given less memory than the model was trained for: its window is not known.
     assert described("openai:x", {}, str(folder), tmp_path) == Described(None, 131_072, 16_060_000_000)
     assert described("openai:x", {"window": "9000"}, "tiktoken:cl100k_base", tmp_path) == Described(window=9000)
 
@@ -49,22 +47,32 @@ def test_a_configuration_that_says_nothing_is_none(tmp_path: Path, config: str) 
     assert described("openai:x", {}, str(tmp_path), tmp_path) == Described()
 
 
-def test_what_the_window_does_not_hold_is_named() -> None:
-    (line,) = size_lines(Described(window=8192), [4000, 8192, 16_000, 16_000, 32_000])
-    assert line == "3 of 5 trials are over its window of 8,192 tokens and would be skipped: length 16000 32000"
-    assert not list(size_lines(Described(window=8192), [4000, 8192]))
-
-
-def test_memory_and_cards_of_a_million_tokens() -> None:
-    """The figures of an 8B model at a million tokens, by hand: 122.07 GiB and 14.96 GiB over cards of 72 usable."""
-    model = Described(token_bytes=131_072, weights_bytes=16_060_000_000)
-    assert list(size_lines(model, [1_000_000, 4000], 80)) == [
-        "keys and values of 1,000,000 tokens: 122.07 GiB in 16 bit, 61.04 GiB in 8 bit; weights 14.96 GiB",
-        "cards of 80 GiB for one request: 2 in 16 bit, 2 in 8 bit",
-    ]
-
-
-def test_cards_without_a_configuration_are_a_remedy() -> None:
-    assert list(size_lines(Described(), [4000], 80)) == [
-        "no memory can be told: give --tokenizer FOLDER, with the model's config.json in it"
-    ]
+@pytest.mark.parametrize(
+    ("model", "lengths", "card_gib", "lines"),
+    [
+        (
+            Described(window=8192),
+            [4000, 8192, 16_000, 16_000, 32_000],
+            None,
+            ["3 of 5 trials are over its window of 8,192 tokens and would be skipped: length 16000 32000"],
+        ),
+        (Described(window=8192), [4000, 8192], None, []),
+        (  # an 8B model at a million tokens, by hand: 122.07 GiB and 14.96 GiB over cards of 72 usable
+            Described(token_bytes=131_072, weights_bytes=16_060_000_000),
+            [1_000_000, 4000],
+            80,
+            [
+                "keys and values of 1,000,000 tokens: 122.07 GiB in 16 bit, 61.04 GiB in 8 bit; weights 14.96 GiB",
+                "cards of 80 GiB for one request: 2 in 16 bit, 2 in 8 bit",
+            ],
+        ),
+        (
+            Described(),
+            [4000],
+            80,
+            ["no memory can be told: give --tokenizer FOLDER, with the model's config.json in it"],
+        ),
+    ],
+)
+def test_window_memory_and_cards(model: Described, lengths: list[int], card_gib: float, lines: list[str]) -> None:
+    assert list(size_lines(model, lengths, card_gib)) == lines

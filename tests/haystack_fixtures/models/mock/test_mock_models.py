@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 
 import pytest
@@ -42,23 +41,16 @@ def say(mock_tokenizer: Tokenizer, raw: Ask) -> Callable[..., Response]:
 
 
 def test_perfect_answers_in_the_language_of_the_question(say: Callable[..., Response]) -> None:
-    assert say("perfect").text == "The answer is 48151."
+    response = say("perfect")
+    assert (response.text, response.finish_reason, response.error) == ("The answer is 48151.", "stop", None)
+    assert (response.prompt_tokens or 0) > 5
+    assert response.completion_tokens
     assert say("perfect", CHINESE).text == "答案是48151。"
     whole = Needle("sf", "x", "What is best?", "Eat a sandwich.")
     assert say("perfect", whole).text == "Eat a sandwich."
     others = (CODE, Needle("b", "x", "And the blue one?", "777"), Needle("c", "x", "And the green one?", "999"))
     assert say("perfect", *others).text == "The answers are 48151, 777 and 999."
     assert say("perfect", *others, answer="48151, 777, 999").text == "The answer is 48151, 777, 999."
-
-
-def test_counts_and_times_are_reported(say: Callable[..., Response]) -> None:
-    response = say("perfect")
-    assert response.prompt_tokens is not None
-    assert response.prompt_tokens > 5
-    assert response.completion_tokens
-    assert response.finish_reason == "stop"
-    assert response.error is None
-    assert response.latency_s is not None
 
 
 def test_middle_forgets_only_the_middle(say: Callable[..., Response]) -> None:
@@ -76,14 +68,22 @@ def test_wrong_answers_are_plausible_and_wrong(say: Callable[..., Response]) -> 
     assert "里斯本" not in wrong_answer("里斯本", (), "zh")
 
 
-def test_the_other_behaviours(say: Callable[..., Response]) -> None:
-    assert "sorry" in say("refuse").text
-    assert "抱歉" in say("refuse", CHINESE).text
-    assert say("empty").text == ""
-    assert say("empty").finish_reason == "stop"
-    assert say("echo").text == CODE.question
-    assert say("distractor", RIVAL).text == "The answer is 48152."
-    assert "48151" not in say("distractor", CODE).text
+@pytest.mark.parametrize(
+    ("behaviour", "needle", "text"),
+    [
+        ("refuse", CODE, "I'm sorry, but I can't help with that request."),
+        ("refuse", CHINESE, "抱歉，我无法回答这个问题。"),
+        ("empty", CODE, ""),
+        ("echo", CODE, CODE.question),
+        ("distractor", RIVAL, "The answer is 48152."),
+        ("sleep=0.05", CODE, "The answer is 48151."),
+    ],
+)
+def test_the_other_behaviours(say: Callable[..., Response], behaviour: str, needle: Needle, text: str) -> None:
+    response = say(behaviour, needle)
+    assert (response.text, response.finish_reason) == (text, "stop")
+    assert response.latency_s is not None
+    assert response.latency_s >= (0.05 if behaviour.startswith("sleep") else 0)
 
 
 def test_ramble_fills_the_budget_without_an_answer(say: Callable[..., Response]) -> None:
@@ -104,15 +104,11 @@ def test_shares(say: Callable[..., Response]) -> None:
     assert "48151" in say("rate=1").text
 
 
-def test_errors_and_sleep(say: Callable[..., Response]) -> None:
-    for kind in ("timeout", "rate_limit", "server", "client", "oom", "protocol"):
-        error = say(f"error={kind}").error
-        assert error is not None
-        assert error.kind == kind
-        assert not error.fatal
-    begun = time.perf_counter()
-    assert say("sleep=0.05").text == "The answer is 48151."
-    assert time.perf_counter() - begun >= 0.05
+@pytest.mark.parametrize("kind", ["timeout", "rate_limit", "server", "client", "oom", "protocol"])
+def test_errors(say: Callable[..., Response], kind: str) -> None:
+    error = say(f"error={kind}").error
+    assert error is not None
+    assert (error.kind, error.fatal) == (kind, False)
 
 
 def test_die_kills_the_process_at_its_depth_only(say: Callable[..., Response]) -> None:
