@@ -54,7 +54,11 @@ def failing(error: Exception) -> Any:
 
 
 @pytest.mark.usefixtures("always_faster")
-@pytest.mark.parametrize("product", [wrong, failing(RuntimeError("no such instruction")), failing(TypeError("5 args"))])
+@pytest.mark.parametrize(
+    "product",
+    [wrong, failing(RuntimeError("no such instruction")), failing(TypeError("5 arguments"))],
+    ids=["wrong", "missing", "other arguments"],
+)
 def test_a_kernel_that_fails_or_gives_wrong_numbers_is_not_used(product: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linears, "operators", lambda: (product, lambda weight, _rows: weight))
     assert left_alone(tiny("Llama"))
