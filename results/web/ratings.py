@@ -40,7 +40,8 @@ class Rater(msgspec.Struct, omit_defaults=True):
     def mark(self, item: RatedItem, same: Sequence[RatedAnswer]) -> RatingMark:
         """The newest mark of answers that say the same."""
         marks = self.marks.get(item.id, {})
-        return max((marks[answer.id] for answer in same if answer.id in marks), key=_time_of, default=RatingMark())
+        known = [marks[answer.id] for answer in same if answer.id in marks]
+        return max(known, key=lambda mark: mark.at, default=RatingMark())
 
     def saw_names(self, mark: RatingMark) -> bool:
         """Whether a mark was made after names were shown."""
@@ -50,10 +51,6 @@ class Rater(msgspec.Struct, omit_defaults=True):
         """How far an item is: `skipped`, `rated` (all its answers), `begun` or `open`."""
         rated = [self.mark(item, same).rating is not None for same in item.answers]
         return "skipped" if item.id in self.skipped else "rated" if all(rated) else "begun" if any(rated) else "open"
-
-
-def _time_of(mark: RatingMark) -> str:
-    return mark.at
 
 
 class RatingsContent(msgspec.Struct):
