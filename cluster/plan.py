@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from io import FileIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from needlework.core.errors import InputError
@@ -21,8 +21,6 @@ from needlework.core.files import write_whole
 from needlework.core.redact import Redactor, named_secrets
 from needlework.core.settings import check_tree
 from needlework.results.records.run_folder import claim, read_run_json
-
-JOB_MODULE = "needlework.cluster.job"
 
 # Exit codes of pytest.
 DONE = (0, 1)  # all cells answered; 1: some of them ended in errors
@@ -81,9 +79,9 @@ class Plan:
 
     def command(self, shard: str, *, python: str = sys.executable, retries: int | None = None) -> list[str]:
         """The command line that runs a shard, named `I/N`."""
-        tries = self.retries if retries is None else retries
-        options = ["--folder", str(self.folder), "--retries", str(tries), "--shard", shard]
-        return [python, "-m", JOB_MODULE, *options, "--", *self.words]
+        tries = str(self.retries if retries is None else retries)
+        options = ["--folder", str(self.folder), "--retries", tries, "--shard", shard]
+        return [python, "-m", "needlework.cluster.job", *options, "--", *self.words]
 
     def shell_command(self, number: str, *, python: str = sys.executable, retries: int | None = None) -> str:
         """The same for a shell that expands `number`."""
@@ -171,9 +169,8 @@ def split_pytest_words(words: Sequence[str], cwd: Path) -> tuple[Path, tuple[str
             raise InputError("after --", word, remedy)
         if contains_secret(word):
             shown = word.partition("=")[0] if "=" in word else "a word with a key or password"
-            remedy = "holds a secret, and scripts keep words"
-            remedy += ": name an environment variable (--api-key-env, header.X=ENV:Y)"
-            raise InputError("after --", shown, remedy)
+            variable = "name an environment variable (--api-key-env, header.X=ENV:Y)"
+            raise InputError("after --", shown, f"holds a secret, and scripts keep words: {variable}")
     folder = cwd / (_pop_option(rest, "--results-dir") or "results/runs") / name
     return folder, (*benchmark_words(rest, cwd), *rest)
 
@@ -235,7 +232,7 @@ def check_run(plan: Plan) -> None:
     run = ["--results-dir", str(plan.folder.parent), "--run-name", plan.folder.name, "--shard", "1/1"]
     code, output = run_pytest([*plan.words, *run, "--plan", "-q"], plan.cwd)
     if code:
-        raise _refused(plan, output, error_line(output) or "pytest finds no test in it")
+        _refuse(plan, output, error_line(output) or "pytest finds no test in it")
 
 
 def check_option_names(plan: Plan) -> None:
@@ -244,9 +241,9 @@ def check_option_names(plan: Plan) -> None:
     Raises `InputError`.
     """
     _, output = run_pytest([*plan.words, "--collect-only", "-q"], Path.cwd())
-    line = next((line for line in output.splitlines() if _UNKNOWN_OPTION in line), "")
-    if line:
-        raise _refused(plan, output, line)
+    for line in output.splitlines():
+        if _UNKNOWN_OPTION in line:
+            _refuse(plan, output, line)
 
 
 def run_pytest(words: list[str], cwd: Path) -> tuple[int, str]:
@@ -262,9 +259,9 @@ def error_line(output: str) -> str:
     return lines[-1] if lines else ""
 
 
-def _refused(plan: Plan, output: str, line: str) -> InputError:
-    """The error of pytest's `line`, with the option that was meant if pytest names one."""
+def _refuse(plan: Plan, output: str, line: str) -> NoReturn:
+    """Raise `InputError` with pytest's `line`, and the option that was meant if pytest names one."""
     remedy = re.sub(r"^.*?\b(ERROR|error): ", "", line)
     hint = next((line.strip().removeprefix(_HINT) for line in output.splitlines() if _HINT in line), "")
     suffix = f"; {hint}" if _UNKNOWN_OPTION in remedy and hint else ""
-    return InputError("after --", shlex.join(plan.words), f"{remedy}{suffix}")
+    raise InputError("after --", shlex.join(plan.words), f"{remedy}{suffix}")

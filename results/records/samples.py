@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -90,19 +91,14 @@ def latest_of_each(records: Iterable[Record]) -> list[Record]:
     Where several tests have asked the same cell, the records of its task say which, in `test` and id.
     """
     latest = latest_by_identity(records)
-    of_task: dict[tuple[str, str], set[str]] = {}
+    tests: dict[tuple[str, str], set[str]] = {}
     for (model, test, _), record in latest.items():
-        of_task.setdefault((model, record.task_label), set()).add(test)
-    if all(len(asked_by) == 1 for asked_by in of_task.values()):
+        tests.setdefault((model, record.task_label), set()).add(test)
+    if all(len(names) == 1 for names in tests.values()):
         return list(latest.values())
-    tests: dict[tuple[str, str], dict[str, set[str]]] = {}
-    for (model, test, cell_id), record in latest.items():
-        tests.setdefault((model, record.task_label), {}).setdefault(cell_id, set()).add(test)
-    labels = {
-        at: _labels(set().union(*cells.values()))
-        for at, cells in tests.items()
-        if any(len(asked_by) > 1 for asked_by in cells.values())
-    }
+    cells = Counter((model, record.task_label, cell_id) for (model, _, cell_id), record in latest.items())
+    shared = {(model, task) for (model, task, _), count in cells.items() if count > 1}
+    labels = {at: _labels(names) for at, names in tests.items() if at in shared}
     return [
         _labelled(record, labels[model, record.task_label][test]) if (model, record.task_label) in labels else record
         for (model, test, _), record in latest.items()

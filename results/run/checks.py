@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from needlework.core.errors import InputError
@@ -27,10 +26,16 @@ def check_run(settings: Settings, folder: Path) -> list[Gate]:
     """The gates of a run whose records go into `folder`. Raises `InputError` or `ValueError` where options of it are
     wrong or do not go together."""
     gates = [parse_gate(text) for text in settings.gate]
-    if gates or settings.baseline or settings.top_up:
-        check_gates(settings, gates)
-    _check_shard(settings)
-    _check_base(settings)
+    check_gates(settings, gates)
+    if settings.shard is not None and settings.top_up:
+        remedy = (
+            "asks for what a whole run leaves undecided: leave it out of a shard, or give it after needlework merge"
+        )
+        raise InputError("--top-up", settings.top_up, remedy)
+    base = parse_relative_to(settings.relative_to)
+    lengths = {length for suite in settings.suites for length in suite.lengths}
+    if base is not None and base.lengths and not lengths & set(base.lengths):
+        raise InputError(RELATIVE_TO, settings.relative_to, "names no length of this run; --lengths says which it has")
     if settings.power is not None:
         parse_power(settings.power)
         if not settings.plan:
@@ -41,24 +46,23 @@ def check_run(settings: Settings, folder: Path) -> list[Gate]:
     return gates
 
 
-def _check_base(settings: Settings) -> None:
-    base = parse_relative_to(settings.relative_to)
-    lengths = {length for suite in settings.suites for length in suite.lengths}
-    if base is not None and base.lengths and not lengths & set(base.lengths):
-        raise InputError(RELATIVE_TO, settings.relative_to, "names no length of this run; --lengths says which it has")
-
-
 def _check_scorers(settings: Settings) -> None:
     """Refuse scorers that there are not, and judges' that lack a judge or a prompt. Raises `InputError`."""
     names = tuple(dict.fromkeys(suite.scorer for suite in settings.suites if suite.scorer is not None))
-    if not settings.judge:
-        _need_no_judge(settings, names)
+    judging = {
+        "--scorer": next((name for name in names if name.startswith(JUDGE)), None),
+        "--judge-strategy": settings.judge_strategy if settings.judge_strategy.startswith("llm") else None,
+        "--judge-prompt": settings.judge_prompt,
+    }
+    for option, value in () if settings.judge else judging.items():
+        if value is not None:
+            raise InputError(option, value, "needs a judge: give --judge SPEC")
     named_judges(settings)
-    own = f"{JUDGE}{OWN}"
-    if settings.judge_prompt is None and own in names:
-        raise InputError("--scorer", own, "needs the prompt: give --judge-prompt FILE")
+    prompted = f"{JUDGE}{OWN}"
+    if settings.judge_prompt is None and prompted in names:
+        raise InputError("--scorer", prompted, "needs the prompt: give --judge-prompt FILE")
     if settings.judge_prompt is not None:
-        other = next((name for name in names if name.startswith(JUDGE) and name != own), None)
+        other = next((name for name in names if name.startswith(JUDGE) and name != prompted), None)
         if other is not None:
             raise InputError("--judge-prompt", settings.judge_prompt, f"{other} has a prompt of its own: leave one out")
         try:
@@ -67,25 +71,6 @@ def _check_scorers(settings: Settings) -> None:
             raise InputError("--judge-prompt", settings.judge_prompt, str(error)) from None
     for name in names:
         check_scorer(name)
-
-
-def _need_no_judge(settings: Settings, scorers: Sequence[str]) -> None:
-    judging = {
-        "--scorer": next((name for name in scorers if name.startswith(JUDGE)), None),
-        "--judge-strategy": settings.judge_strategy if settings.judge_strategy.startswith("llm") else None,
-        "--judge-prompt": settings.judge_prompt,
-    }
-    for option, value in judging.items():
-        if value is not None:
-            raise InputError(option, value, "needs a judge: give --judge SPEC")
-
-
-def _check_shard(settings: Settings) -> None:
-    if settings.shard is not None and settings.top_up:
-        remedy = (
-            "asks for what a whole run leaves undecided: leave it out of a shard, or give it after needlework merge"
-        )
-        raise InputError("--top-up", settings.top_up, remedy)
 
 
 def _check_adaptive(settings: Settings, folder: Path) -> None:
@@ -108,7 +93,8 @@ def _check_adaptive(settings: Settings, folder: Path) -> None:
             raise InputError(OPTION, settings.adaptive, f"does not go with {name}: leave one of them out")
     rules = rules_of(settings)
     for suite in settings.suites:
-        if _of_documents(suite.task) or suite.family.get("retriever", ("none",)) != ("none",):
+        of_documents = suite.task in TASKS and TASKS[suite.task].corpus is not None
+        if of_documents or suite.family.get("retriever", ("none",)) != ("none",):
             remedy = "its samples are questions on documents, not repeats: choose other tasks with --task"
             raise InputError(OPTION, suite.task, remedy)
         if None in rules.bars and rules.base is None:
@@ -123,10 +109,6 @@ def _check_adaptive(settings: Settings, folder: Path) -> None:
             remedy = f"a first look at {suite.task} takes {first:,}: give more"
             raise InputError("--adaptive-tokens", settings.adaptive_tokens, remedy)
     _check_same(settings, folder)
-
-
-def _of_documents(task: str) -> bool:
-    return task in TASKS and TASKS[task].corpus is not None
 
 
 def _check_same(settings: Settings, folder: Path) -> None:

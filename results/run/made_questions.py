@@ -22,8 +22,8 @@ OPTION, FILE = "--questions-model", "questions.json"
 
 
 def with_made_questions(settings: Settings, folder: Path, *, dry: bool) -> Settings:
-    """The settings with the run's own file of questions, which is there later. `dry`: nobody will be asked, so only if
-    it is there now. Raises `InputError`.
+    """The settings with the run's own file of questions, which is written later. `dry`: only if it exists now, as
+    nothing is asked. Raises `InputError`.
     """
     suites = _suites(settings)
     if not suites:
@@ -36,31 +36,23 @@ def with_made_questions(settings: Settings, folder: Path, *, dry: bool) -> Setti
     path = folder / FILE
     if dry and not path.exists():
         return settings
-    with_file = {
+    changed = {
         suite: replace(suite, family=without_defaults({**suite.family, "questions": str(path)})) for suite in suites
     }
-    return replace(settings, suites=tuple(with_file.get(suite, suite) for suite in settings.suites))
+    return replace(settings, suites=tuple(changed.get(suite, suite) for suite in settings.suites))
 
 
 def make_questions(settings: Settings, folder: Path, open_model: Callable[..., CommandJudge]) -> Iterator[str]:
-    """Make what the run's file of questions lacks, where a model is to; yields lines to be told as it goes.
-
-    Raises `InputError`.
-    """
+    """Have a model write the questions that the run's file lacks; yields lines of progress. Raises `InputError`."""
     suites = _suites(settings)
-    if (
-        suites and family_options(suites[0], DocumentOptions).documents is not None
-    ):  # else the grid refuses, in its words
+    if suites and family_options(suites[0], DocumentOptions).documents is not None:  # else the grid refuses
         yield from _made(settings, suites, folder / FILE, open_model)
 
 
 def _suites(settings: Settings) -> list[Suite]:
-    """Those that ask questions which the run has made."""
-    return [
-        suite
-        for suite in settings.suites
-        if suite.task.startswith("doc_") and family_options(suite, DocumentOptions).questions_model
-    ]
+    """The suites whose questions the run has a model write."""
+    documents = [suite for suite in settings.suites if suite.task.startswith("doc_")]
+    return [suite for suite in documents if family_options(suite, DocumentOptions).questions_model]
 
 
 def _made(settings: Settings, suites: list[Suite], out: Path, open_model: Callable[..., CommandJudge]) -> Iterator[str]:
@@ -71,11 +63,8 @@ def _made(settings: Settings, suites: list[Suite], out: Path, open_model: Callab
     from needlework.results.questions.make import choose, load_template, reply_budget, write_questions
 
     options = family_options(suites[0], DocumentOptions)
-    spec, documents, before = (
-        str(options.questions_model),
-        read_documents(str(options.documents)),
-        rows_before(out, OPTION),
-    )
+    spec, documents = str(options.questions_model), read_documents(str(options.documents))
+    before = rows_before(out, OPTION)
     chosen = choose(documents, before, MOST, settings.seed)
     if not chosen.documents:
         yield f"questions: {len(before)}, written by {spec} before: {relative(out)}"
@@ -93,9 +82,8 @@ def _made(settings: Settings, suites: list[Suite], out: Path, open_model: Callab
         reply_budget=reply_budget(1),
         option=OPTION,
     )
-    chinese = all(suite.language == "zh" for suite in suites)
     try:
-        template = load_template("factoid-zh" if chinese else "factoid")
+        template = load_template("factoid-zh" if all(suite.language == "zh" for suite in suites) else "factoid")
         written = write_questions(chosen, model, template, 1, replies_beside(out))
     finally:
         model.close()
