@@ -34,6 +34,7 @@ def pytest_that(monkeypatch, tmp_path):
     return made
 
 
+KILL = "os.kill(os.getpid(), signal.SIGKILL)"
 ONCE = "first = not Path('ran').exists(); Path('ran').touch()\n"
 
 
@@ -41,28 +42,24 @@ def run(folder, retries=2, stop=None):
     return run_shard(folder, "1/2", ["--model", "m"], retries, stop or StopRequest())
 
 
-def test_pytest_that_was_killed_is_started_again(pytest_that, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("end", "retries", "code", "tries"),
+    [
+        (f"{ONCE}if first: {KILL}\nsys.exit(1)", 2, 0, 2),  # 1: some cells ended in errors, the shard is done
+        (KILL, 1, 1, 2),
+        ("sys.exit(2)", 2, 2, 1),
+        ("sys.exit(4)", 2, 4, 1),
+        ("sys.exit(5)", 2, 5, 1),
+    ],
+    ids=["killed once", "always killed", "interrupted", "wrong option", "nothing selected"],
+)
+def test_pytest_is_started_again_if_it_was_killed(pytest_that, tmp_path, monkeypatch, end, retries, code, tries):
     monkeypatch.chdir(tmp_path)
-    folder = pytest_that(f"{ONCE}if first: os.kill(os.getpid(), signal.SIGKILL)\nsys.exit(1)")
+    folder = pytest_that(end)
 
-    assert run(folder) == 0, "1 says that some cells ended in errors: that shard is done"
+    assert run(folder, retries) == code
     ending = read_ending(folder / "launch", "1-of-2")
-    assert (ending.exit, ending.tries, ending.done) == (1, 2, True)
-
-
-def test_tries_are_counted(pytest_that):
-    folder = pytest_that("os.kill(os.getpid(), signal.SIGKILL)")
-
-    assert run(folder, retries=1) == 1
-    assert read_ending(folder / "launch", "1-of-2").tries == 2
-
-
-@pytest.mark.parametrize("code", [2, 4, 5])
-def test_wrong_use_is_not_tried_again(pytest_that, code):
-    folder = pytest_that(f"sys.exit({code})")
-
-    assert run(folder) == code
-    assert read_ending(folder / "launch", "1-of-2").tries == 1
+    assert (ending.tries, ending.done) == (tries, code == 0)
 
 
 def test_what_pytest_leaves_behind_is_ended(pytest_that, tmp_path, monkeypatch):

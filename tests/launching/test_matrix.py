@@ -75,15 +75,6 @@ def test_a_length_that_the_file_names_no_longer_is_not_compared(place, capsys):
 
 
 @pytest.mark.slow
-def test_a_plan_tells_the_commands_and_runs_nothing(place, capsys):
-    assert needlework.main([*written(place, configuration("a", "mock:perfect")), "--plan"]) == 0
-    out = capsys.readouterr().out
-    assert "--model=mock:perfect" in out
-    assert "in all: 2 trials" in out
-    assert not (place / "results" / "runs" / "m" / "a").exists()
-
-
-@pytest.mark.slow
 def test_an_interrupted_matrix_goes_on_from_there(place):
     argv = written(place, configuration("slow", "mock:sleep=0.5", "repeats = 9\n"), configuration("b", "mock:perfect"))
     words = [sys.executable, "-m", "needlework", *argv]
@@ -102,7 +93,15 @@ def test_an_interrupted_matrix_goes_on_from_there(place):
     assert journal.read_text().splitlines()[: len(before)] == before
 
 
-def test_a_wrong_file_or_label_is_one_line(place, capsys):
+@pytest.mark.slow
+def test_a_plan_has_the_commands_and_runs_nothing_and_a_wrong_file_or_label_is_one_line(place, capsys):
+    argv = written(place, configuration("a", "mock:perfect"))
+    assert needlework.main([*argv, "--plan"]) == 0
+    out = capsys.readouterr().out
+    assert "--model=mock:perfect" in out
+    assert "in all: 2 trials" in out
+    assert not (place / "results" / "runs" / "m" / "a").exists()
+
     assert needlework.main(["matrix", "nothing.toml"]) == 2
-    assert needlework.main([*written(place, configuration("a", "mock:perfect")), "--only", "b"]) == 2
+    assert needlework.main([*argv, "--only", "b"]) == 2
     assert "--only: 'b': the file has a" in capsys.readouterr().err

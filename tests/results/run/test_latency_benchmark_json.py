@@ -63,25 +63,18 @@ def entries_of(pytester: pytest.Pytester, name: str) -> list[dict[str, Any]]:
     return entries
 
 
-def test_groups_leave_out_what_was_not_answered(make_record: Callable[..., Record]) -> None:
-    records = [
-        make_record(repeat=1, timing={"latency_s": 2.0}),
-        make_record(repeat=0, timing={"latency_s": 1.0}),
-        make_record(repeat=2, outcome="error", timing={"latency_s": 60.0}),
-        make_record(repeat=3, outcome="skipped", timing={}),
-        make_record(repeat=4, outcome="censored", timing={"latency_s": None}),
-        make_record(repeat=5, timing={"latency_s": 0.0}),
-    ]
+def test_answers_make_groups_of_latency_first_token_and_further_tokens(
+    make_record: Callable[..., Record],
+) -> None:
+    timings = [("found", 2.0), ("found", 1.0), ("error", 60.0), ("skipped", None), ("censored", None), ("found", 0.0)]
+    records = [make_record(repeat=9 - i, outcome=name, timing={"latency_s": s}) for i, (name, s) in enumerate(timings)]
     (group,) = latency_groups(records)
+    streamed = make_record(timing={"latency_s": 2.0, "ttft_s": 0.5, "tokens_per_s": 50.0})
 
     assert (group.name, group.seconds) == ("latency[niah-len1000]", (1.0, 2.0))
-
-
-def test_first_token_and_further_tokens_are_groups_of_their_own(make_record: Callable[..., Record]) -> None:
-    record = make_record(timing={"latency_s": 2.0, "ttft_s": 0.5, "tokens_per_s": 50.0})
-    found = {group.group: group.seconds for group in latency_groups([record])}
-
-    assert found == {"latency": (2.0,), "first token": (0.5,), "time per token": (0.02,)}
+    assert {each.group: each.seconds for each in latency_groups([streamed])} == {
+        "latency": (2.0,), "first token": (0.5,), "time per token": (0.02,),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("options", [(), ("--benchmark-skip",), ("--benchmark-disable",)])
