@@ -27,7 +27,7 @@ from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.models.local.decoder import GreedyDecoder
-from needlework.models.local.linears import use_fast_linears
+from needlework.models.local.load import use_fast_linears
 from needlework.models.local.memory import Limits
 from needlework.models.specs import prepare, resolve_tokenizer
 

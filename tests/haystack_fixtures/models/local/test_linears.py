@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from needlework.models.local import linears
-from needlework.models.local.linears import use_fast_linears
+from needlework.models.local import load as linears
+from needlework.models.local.load import use_fast_linears
 from tests.haystack_fixtures.models.local.test_decoder import tiny
 
 PLENTY = 2**30
