@@ -129,7 +129,7 @@ def _unbroken(text: str) -> str:
 
 
 def _step(step: NextRun, report: RunReport) -> dict[str, str]:
-    """Return what to do for a surer answer: a command to type, why, and its time at the pace of this run."""
+    """Return what to run next for a narrower interval: a command to type, why, and its time at the pace of this run."""
     facts, records = report.facts, report.records
     if not step.repeats:
         return {"command": "", "why": step.what, "cost": ""}

@@ -173,7 +173,7 @@ def _fault_lines(headline: Headline, notes: Sequence[str], width: int) -> Iterat
 
 
 def _next_lines(report: RunReport, headline: Headline, folder: str, width: int, *, quiet: bool) -> Iterator[Line]:
-    """Give where the report is, what the model saw of a miss, and what would make the answer surer."""
+    """Give where the report is, what the model saw of a miss, and what to run next."""
     more = "" if quiet else "  (a click on a cell shows its answers; -v prints every table)"
     lines = folded(f"report: {folder}/report.html{more}", width, "")
     missed, step = first_miss(report), headline.next_run
@@ -182,5 +182,5 @@ def _next_lines(report: RunReport, headline: Headline, folder: str, width: int, 
         lines += [*(f"{line} \\" for line in first), end]
     if step is not None and not quiet:
         what = f"the same command with --repeats {step.repeats} ({step.what})" if step.repeats else fit(step.what, 200)
-        lines += folded(f"surer: {what}", width)
+        lines += folded(f"next: {what}", width)
     yield from ((line, "") for line in lines)
