@@ -25,7 +25,7 @@ test: $(VENV)/.ready-dev
 test-slow: $(VENV)/.ready-dev
 	$(BIN)/pytest -n 2 -m "slow or hypothesis" --hypothesis-profile=thorough --durations=20
 
-# Launches on a real Slurm (as root, with Debian's slurm-wlm and munge) and a real Ray (pip install ray), on 127.0.0.1.
+# Launches on a real Slurm (as root, with Debian's slurm-wlm and munge) and a real Ray (pip install ray kubernetes-validate), on 127.0.0.1.
 # What is not here is skipped, with a line.
 test-clusters: $(VENV)/.ready-dev
 	$(BIN)/pytest tests/clusters -m clusters -n0 -rs

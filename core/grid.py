@@ -21,7 +21,7 @@ _ON_DOCUMENT = re.compile(r"\A(doc\d+)_q\d+((?:_[a-z0-9]+)?)\Z")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One trial of one (task, needle, length, depth).
+    """Coordinates of one trial: task, needle, length, depth, repeat and model.
 
     `length` is in tokens: the window that prompt and answer budget need together.
     `depth` is in percent of the context's tokens; `None` where a task puts a needle at every depth.

@@ -91,9 +91,9 @@ class Queue:
             exchange = replace(exchange, flags=(*exchange.flags, OTHER_SERVER))
         return probe(self._engine, exchange, self._probed) if cell in self._probed else exchange
 
-    def go_on(self, unless: Callable[[], bool]) -> None:
-        """Ask further cells while a test waits for its judges, until `unless()`; who makes that true calls `wake`."""
-        self._look_ahead.fill_until(unless)
+    def go_on(self, is_done: Callable[[], bool]) -> None:
+        """Ask further cells while a test waits for its judges, until `is_done()`; what makes it true calls `wake`."""
+        self._look_ahead.fill_until(is_done)
 
     def wake(self) -> None:
         """Let `go_on` look again. From any thread."""
@@ -119,7 +119,7 @@ class Queue:
         return is_slow and settings.concurrency > 1 and not settings.batch_in
 
     def _start(self, cell: Cell) -> Callable[[], Coroutine[Any, Any, Exchange]]:
-        """Make a cell ready; what is returned runs on the event loop."""
+        """Prepare a cell; returns a coroutine function to run on the event loop."""
         if (stored := self._stored_answer(cell)) is not None:
             exchange = self._replayed(cell, stored)
             self._waits(exchange)
@@ -230,7 +230,7 @@ class LookAhead(Generic[Key, Value]):
         self._answers: dict[Key, Future[Value]] = {}
         self._changed = threading.Condition()  # its lock is for the counts
         self._running = self._unread_size = 0
-        self._is_done: Callable[[], bool] = lambda: True  # whether that has come which a test waits for
+        self._is_done: Callable[[], bool] = lambda: True  # whether the answer that a test waits for has arrived
         self._is_closed = False
 
     def extend(self, keys: Iterable[Key]) -> None:

@@ -28,7 +28,7 @@ _VERSION = 2
 _KEPT = 8  # indexes; all questions of a document use the same one
 _DIGITS = 6  # of a score: what stands behind them differs between machines, and must not decide
 _BETWEEN = "\n\n"
-# Lucene's usual values. S. Robertson, H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009).
+# The values of bm25s. S. Robertson, H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009).
 _K1, _B = 1.5, 0.75
 Texts = tuple[tuple[str, str], ...]
 ChunkScores = Callable[[str], NDArray[np.float64]]

@@ -123,7 +123,7 @@ class Task:
 
 
 def no_depths(_suite: Suite) -> tuple[None]:
-    """Of a task without a depth axis: nothing is placed, or places are drawn."""
+    """The depths of a task without a depth axis: nothing is inserted, or positions are random."""
     return (None,)
 
 

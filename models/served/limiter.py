@@ -93,7 +93,7 @@ class RequestLimiter:
         return self.cuts
 
     def end(self, begun: int, sign: Sign, now: float, retry_after_s: float | None = None) -> None:
-        """Count a request out, and learn from it. `retry_after_s`: the server wants to be left alone for so long."""
+        """Record that a request ended, and adjust the limit. `retry_after_s`: seconds that the server asks for."""
         self.in_flight -= 1
         if retry_after_s is not None:
             self.paused_until = max(self.paused_until, now + retry_after_s)
@@ -144,7 +144,7 @@ class RequestLimiter:
         return self.silent >= ROW
 
     def given_up(self, now: float, took_s: float) -> bool:
-        """Whether it has lasted too long that nothing comes. `took_s`: how long the last attempt took.
+        """Whether the server has been silent or failing for too long. `took_s`: seconds of the last attempt.
 
         A server that refuses is given up by the request that was refused for too long.
         """

@@ -64,7 +64,7 @@ class ServerFacts:
     def before(self, request: Request) -> Calibration | None:
         """Learn what is to be known before a trial is asked; `None` for what is no trial. May wait for the server.
 
-        Who judges need not say who it is.
+        Requests to a judge need no identity check.
         """
         calibration = None
         if request.cell is not None:

@@ -74,7 +74,7 @@ class RunState:
         self.judging = BackgroundScoring(self.store_ruling, self.ask_while_judging)
         self.recorder: Recorder | None = None
         self.recipe = ""
-        self.journal_of_process: WaitingAnswers | None = None
+        self.waiting_answers: WaitingAnswers | None = None
         self.reported_series: set[tuple[str, str, str, bool]] = set()  # whose facts the manifest has
         self.in_flight = 0  # tests that workers should know, all together, so that their requests overlap
         self.gpus: Gpus | None = None
@@ -195,13 +195,13 @@ class RunState:
         self._write_line(ruled_record(exchange, scored, worker=worker_name(self._config), recipe=self.recipe))
 
     def _write_line(self, line: Record | None) -> None:
-        if line is not None and self.journal_of_process is not None:
-            self.journal_of_process.append(line)
+        if line is not None and self.waiting_answers is not None:
+            self.waiting_answers.append(line)
 
     def ask_while_judging(self, ruling: Future[Any]) -> None:
         """Ask the cells to come while a test waits for its judges; returns when they have ruled, or before."""
         ruling.add_done_callback(lambda _ruling: self.queue.wake())
-        self.queue.go_on(unless=ruling.done)
+        self.queue.go_on(is_done=ruling.done)
 
     def show_status(self, line: str) -> None:
         """Tell who waits, at once, that a server has fallen silent or the like. Called in threads."""

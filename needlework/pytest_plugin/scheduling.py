@@ -60,7 +60,7 @@ class HaystackScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist is
             self.log("**Different tests collected, aborting run**")
 
     def _deal(self) -> None:
-        """In turn, so that nobody has all when there are few."""
+        """Assign units round-robin, so that one worker does not get all of a small set."""
         ready = [node for node in self.nodes if not node.shutting_down and node in self.registered_collections]
         while self.workqueue and ready:
             ready = [node for node in ready if self._pending_of(self.assigned_work[node]) <= self._buffer]

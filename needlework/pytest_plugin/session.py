@@ -101,7 +101,7 @@ def _open_run(config: pytest.Config, state: RunState) -> None:
         state.settings = settings = with_made_questions(settings, folder, dry=dry)
         state.recorder = Recorder(config, settings, folder, gates)
         config.pluginmanager.register(state.recorder, "needlework-recorder")
-    state.journal_of_process = WaitingAnswers(state.folder)
+    state.waiting_answers = WaitingAnswers(state.folder)
 
 
 def _check_run(settings: Settings, folder: Path) -> list[Gate]:
@@ -220,7 +220,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if state.terminal is not None:
         os.close(state.terminal)
         state.terminal = None
-    if state.journal_of_process is not None:
-        state.journal_of_process.close()
+    if state.waiting_answers is not None:
+        state.waiting_answers.close()
     if state.has_engine:
         state.engine.models.close()

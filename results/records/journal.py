@@ -81,7 +81,7 @@ class Journal:
             self._file.close()
 
     def replace(self, content: bytes) -> None:
-        """Put other lines in the place of all, whole or not at all. Raises `OSError`."""
+        """Replace the whole file atomically. Raises `OSError`."""
         write_whole(self._path, content)
         file = FileIO(self._path, "r+")
         claim(file, self._path, self._named)
@@ -128,6 +128,13 @@ def _records_in(data: bytes) -> Iterator[Record | None]:
                 yield read_record(line)
             except ValueError:
                 yield None
+
+
+def _open_for_append(path: Path) -> FileIO:
+    """Open a file of lines to append to, without half a line that a killed process left at its end."""
+    file = FileIO(path, "a+")
+    _cut_torn_tail(file)
+    return file
 
 
 def _cut_torn_tail(file: FileIO) -> None:
@@ -193,8 +200,10 @@ class WaitingAnswers:
         line = encode_record(answer) + b"\n"
         with self._turn, contextlib.suppress(OSError):
             if not self._closed:
-                self._file = self._file or FileIO(self._path, "a")
-                self._file.write(line)
+                self._file = self._file or _open_for_append(self._path)
+                # A line that a full disk cut is damaged; the newline keeps the next one apart from it.
+                if self._file.write(line) < len(line):
+                    self._file.write(b"\n")
 
     def close(self) -> None:
         """Write no more: requests may still end when the run has."""

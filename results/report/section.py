@@ -63,7 +63,7 @@ class Section:
 def filled_table(
     caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], names: int, always: Collection[int]
 ) -> Table:
-    """The table without the columns that nothing fills, but for those in `always`. `names` counts all columns."""
+    """The table without its empty columns; columns in `always` are kept even if empty. `names` counts all columns."""
     shown = [at for at in range(len(head)) if at in always or any(row[at] not in (NONE, "") for row in rows)]
     return Table(
         caption,

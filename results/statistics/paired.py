@@ -21,8 +21,8 @@ from needlework.results.statistics.intervals import (
     t_quantile,
 )
 
-# A pair is one trial in two runs. Flips of signs test what two runs differ by, which assume nothing; the interval
-# beside it is Student's t over the mean differences of samples, from ten samples on.
+# A pair is one trial in two runs. A sign-flip test is used for the difference of two runs: it assumes no distribution.
+# The interval beside it is Student's t over the mean differences of samples, from ten samples on.
 LEVEL = 0.05  # of a p value that shows a difference
 FEWEST_FOR_P = 6  # samples; with fewer no p value can be below 5 %
 FEWEST_FOR_T = 10  # samples; with fewer the spread of their differences is hardly known

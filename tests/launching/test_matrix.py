@@ -48,8 +48,8 @@ def test_worse_configurations_are_told_and_fail_and_one_that_cannot_start_stops_
     out = capsys.readouterr().out
     assert "2/4 gone: ERROR: --model hf: '/nothing': there is no such folder" in out
     assert "small cannot answer 8 of 16 trials that whole scored: all 8 at 400 (8 skipped)" in out
-    (line,) = [line for line in out.splitlines() if line.startswith("broken")]
-    assert line.split()[-2:] == ["300", "worse"]
+    (row, _) = [line.split() for line in out.splitlines() if line.split()[:1] == ["broken"]]
+    assert row[-2:] == ["300", "worse"]
     folder = place / "results" / "runs" / "m" / "comparison"
     assert {path.name for path in folder.iterdir()} == {"report.html", "scores.png", "scores.svg", "comparison.json"}
     summary = json.loads((folder / "comparison.json").read_text())

@@ -71,12 +71,12 @@ class GroupDifference:
 
     @property
     def p(self) -> float | None:
-        """As of `sign_flip_p`."""
+        """The two-sided p value from `sign_flip_p`, not adjusted."""
         return self.counted.p if self.counted else None
 
     @property
     def verdict(self) -> Verdict:
-        """Of B; `better` and `worse` take an adjusted p below 5 %, `undetermined` is where p cannot get there.
+        """Of B: `better` and `worse` need an adjusted p below 5 %; `undetermined`: too few samples for any p below it.
 
         What did not fit one run's window alone is a fact and no sample: that run is worse, unless shown better.
         """

@@ -42,6 +42,17 @@ def test_an_answer_is_found_by_its_key(tmp_path):
     assert (stored.record.prompt, stored.replayed) == (PromptFacts(tokens=9), False)
 
 
+@pytest.mark.parametrize("tail", ["", "{", '{"key": "half'])
+def test_half_a_line_of_a_killed_process_takes_no_further_answer_with_it(tmp_path, tail):
+    """A process of the same number may have been killed while it wrote."""
+    write(tmp_path, unscored_record(exchange("a"), **NAMES))
+    (path,) = tmp_path.iterdir()
+    path.write_text(path.read_text() + tail)
+    write(tmp_path, unscored_record(exchange("b"), **NAMES))
+
+    assert [record.key for record in read_waiting(tmp_path)] == ["a", "b"]
+
+
 @pytest.mark.parametrize(
     "fields",
     [{"response": Response(error=ModelError("timeout", "none"))}, {"invalid": ("server_truncated",)},
