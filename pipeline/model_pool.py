@@ -55,7 +55,7 @@ class ModelPool:
         """
         self._settings, self._cache_dir, self._workers = settings, cache_dir, workers
         self._serving, self._tell = serving, tell
-        self._args = {name: value for name, _, value in (word.partition("=") for word in settings.model_arg)}
+        self._args = dict(word.partition("=")[::2] for word in settings.model_arg)
         self._models: dict[str, Model] = {}
         self._judges: dict[str, Model] = {}
         self._opening = threading.Lock()  # of judges

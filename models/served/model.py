@@ -150,7 +150,6 @@ class ServedModel:
             wait_s = fault.retry_after_s if fault and fault.sign == "busy" and fault.retry else None
             given_up = self._gate.leave(passage, fault.sign if fault else "answered", wait_s)
         server, name = self._gate.server, str(self.transport.identity["server"])
-        why = printable(self.transport.redactor.clean(fault.message)) if fault else ""
         ended = ""
         if fault and fault.sign in ("gone", "broken", "down") and self._connection.ended:
             ended = self._connection.ended()
@@ -160,7 +159,8 @@ class ServedModel:
             self.transport.abort()
         elif (news := self._gate.news(passage)) is not None:
             if self._connection.tell:
-                self._connection.tell(news_line(*news, name, printable(why, 200), heard=server.heard))
+                why = printable(self.transport.redactor.clean(fault.message), 200) if fault else ""
+                self._connection.tell(news_line(*news, name, why, heard=server.heard))
             if news[0] == "back":
                 self._gate.end_pauses()
         return outcome

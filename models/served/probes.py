@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from needlework.models.served.errors import HangUpError, UnreachableError, UnreadableError
 from needlework.models.served.http_client import Allowed, HttpClient
-from needlework.models.served.reply_fields import list_of, table_of
+from needlework.models.served.reply_fields import field_of, list_of, table_of
 
 _QUICK_S = 5.0
 _LOAD_S = 300.0  # Ollama reads some hundred GiB from disk at worst
@@ -159,9 +159,8 @@ def _others(fetch: Fetch, _base: str, root: str, _name: str) -> Iterator[Window]
 
 
 def _tokens(table: Mapping[str, Any], field: str) -> int | None:
-    """A sensible number of tokens; `a.b` is field `b` of table `a`."""
-    outer, _, inner = field.rpartition(".")
-    value = (table_of(table.get(outer)) if outer else table).get(inner)
+    """A sensible number of tokens at a path of a table."""
+    value = field_of(table, field)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < _MOST:
         return None
     return int(value)
@@ -219,10 +218,9 @@ def who_answers(fetch: Fetch, base_url: str, name: str) -> dict[str, str]:
             else:
                 reply = table_of(fetch(root + path, {"model": name} if path == "/api/show" else None))
             for field in fields.split():
-                outer, _, inner = field.rpartition(".")
-                value = (table_of(reply.get(outer)) if outer else reply).get(inner)
+                value = field_of(reply, field)
                 if value not in (None, "", [], {}):
-                    facts[inner] = _short(str(value))
+                    facts[field.rpartition(".")[2]] = _short(str(value))
     except UnreachableError:
         return {}
     return facts

@@ -117,10 +117,15 @@ def list_of(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def field_of(table: Mapping[str, Any], path: str) -> Any:
+    """The value at a path: `a.b` is field `b` of table `a`."""
+    outer, _, inner = path.rpartition(".")
+    return (table_of(table.get(outer)) if outer else table).get(inner)
+
+
 def _first(table: Mapping[str, Any], *paths: str) -> int | None:
-    """The first count above 0 among these fields, 0 where there is no other; `a.b` is field `b` of table `a`."""
-    parts = [path.rpartition(".") for path in paths]
-    counts = [count((table_of(table.get(outer)) if outer else table).get(inner)) for outer, _, inner in parts]
+    """The first count above 0 among the values at these paths, 0 where there is no other."""
+    counts = [count(field_of(table, path)) for path in paths]
     known = [number for number in counts if number is not None]
     return next(filter(None, known), 0) if known else None
 

@@ -30,11 +30,6 @@ if TYPE_CHECKING:
 _GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 # The same on text whose digits have been cut out one by one: a piece ends before a digit as it does at the end.
 _GPT2_DIGITS = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"
-_LLAMA3 = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
-    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
-_QWEN = _LLAMA3.replace("{1,3}", "")
 _SHORT = 1000  # characters of a text whose ids are faster had as a list
 # Every kind of neighbour that a pattern tells apart.
 _TRIAL = "a{c}a {c} {c}{c}1{c}1!{c}!\n{c}\n\t{c}  {c}'s'{c} '{c}e '{c}{c}\r{c}A{c}Z"

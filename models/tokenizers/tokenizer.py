@@ -124,10 +124,6 @@ class TiktokenTokenizer:
         places -= spans
         return Encoded(text, ids, char_starts(places, text, text.encode("utf-8", "surrogatepass")))
 
-    def count(self, text: str) -> int:
-        """The tokens of a text."""
-        return self.encode(text).count if _NONCHARACTER in text else len(self._encoding.encode_ordinary(text))
-
     def decode(self, ids: Sequence[int]) -> str:
         """See `Tokenizer.decode`."""
         special = set(_MARK_IDS[self._encoding.name].values())

@@ -92,7 +92,7 @@ def publish_latencies(config: pytest.Config, records: Iterable[Record]) -> None:
     pytest-benchmark saves from a wrapper of its own, which runs before every plain hook.
     """
     session = getattr(config, "_benchmarksession", None)
-    if session is None or hasattr(config, "workerinput") or not benchmark_asked(config):
+    if session is None or is_worker(config) or not benchmark_asked(config):
         return
     from pytest_benchmark import stats
 
