@@ -59,7 +59,6 @@ class Translated:
     """A table by our keys."""
 
     values: Mapping[str, Any]  # of TOML's types
-    became: Mapping[str, str]  # our key by the name in the table, where there is one
     left: tuple[str, ...]  # names that no key of ours takes over
 
 
@@ -98,7 +97,7 @@ def translated(where: str, table: Mapping[str, Any], *, peer: str = "") -> Trans
         became[_TYPE] = "depth_spacing"
     if "length_means" not in values and became.keys() & {"context_lengths", "length", *_LENGTHS}:
         values["length_means"] = "context"  # as these names mean it
-    return Translated(values, became, tuple(left))
+    return Translated(values, tuple(left))
 
 
 def our_names(where: str, table: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ import pytest
 
 from needlework.core.errors import InputError, nearest
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY, OPTIONS
-from needlework.haystack_fixtures.configuration.peer_names import NAMES, translated
+from needlework.haystack_fixtures.configuration.peer_names import NAMES, our_names
 from needlework.pytest_plugin.options import add_option
 from needlework.results.files.read_run import Run, read_run
 
@@ -70,16 +70,14 @@ def run_session(options: Mapping[str, object]) -> Run | None:
     for an option that there is not, and `RuntimeError` with pytest's last line where no run was written. A process of
     its own keeps a notebook's memory, imports and working folder out of the run.
     """
-    translation = translated("option", options)
-    if translation.left:
-        raise InputError("option", translation.left[0], f"here: {NAMES[translation.left[0]].here}")
-    words = [word for key, value in translation.values.items() for word in _words(key, value)]
+    values = our_names("option", options)
+    words = [word for key, value in values.items() for word in _words(key, value)]
     with tempfile.TemporaryDirectory() as temporary:
         folder_file = Path(temporary) / "folder"
         lines, ended_well = _pytest(["-p", __name__, *BENCHMARKS, *words], {_FOLDER_FILE: str(folder_file)})
         if folder_file.exists():
             return read_run(folder_file.read_text(encoding="utf-8"))
-    if ended_well and translation.values.get("plan"):
+    if ended_well and values.get("plan"):
         return None
     raise RuntimeError(next((line for line in reversed(lines) if line.startswith("ERROR")), lines[-1] if lines else ""))
 

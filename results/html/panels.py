@@ -22,8 +22,6 @@ from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.wording import score_and_interval
 from needlework.results.style import MARKS, NONE, length_labels
 
-NO_SCORE = NONE
-
 
 def panel_views(report: RunReport) -> list[dict[str, Any]]:
     """Return what the template needs of each panel: heatmap, tables, and what its scores say of length and depth."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from needlework.core.errors import printable
 from needlework.core.files import default_cache_dir
 from needlework.core.labels import OWN_DOCUMENTS
+from needlework.core.prompts import text_sha256
 from needlework.core.record import Record
 from needlework.core.settings import Settings, family_options
 from needlework.results.records.run_folder import SHARDS, check_run_file
@@ -34,14 +34,14 @@ class AnswerVectors:
 
     def of(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
         """The vectors of texts, float32 [texts, size]; `None` where one is missing."""
-        vectors = [self.by_hash[key] for text in texts if (key := _hash(text)) in self.by_hash]
+        vectors = [self.by_hash[key] for text in texts if (key := text_sha256(text)) in self.by_hash]
         return np.stack(vectors) if len(vectors) == len(texts) else None
 
 
 def write_vectors(folder: Path, embedder: str, vectors: Mapping[str, Vector]) -> None:
     """Write the vectors of answers by their texts. Raises `OSError`."""
     if vectors:
-        hashes = np.array([_hash(text) for text in vectors])
+        hashes = np.array([text_sha256(text) for text in vectors])
         np.savez(folder / FILE, embedder=np.array(embedder), hashes=hashes, vectors=np.stack(list(vectors.values())))
 
 
@@ -86,7 +86,3 @@ def write_answer_vectors(folder: Path, settings: Settings, records: Sequence[Rec
     except Exception as error:  # noqa: BLE001 - whatever a library or a server raises
         return [f"votes are by words, for want of vectors: {printable(error)}"]
     return []
-
-
-def _hash(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
