@@ -16,7 +16,7 @@ from urllib.parse import quote
 from needlework.core.errors import InputError
 from needlework.results.files.read_run import RESULTS, Run, read_run
 from needlework.results.records.run_folder import JOURNAL
-from needlework.results.records.samples import began, grouped, step_of
+from needlework.results.records.samples import began, grouped, object_of, step_of
 from needlework.results.report.boards import failed_words
 from needlework.results.statistics.comparison.provenance import weights_lines
 from needlework.results.statistics.leaderboard.boards import ModelRun, comparable_groups
@@ -174,7 +174,7 @@ def _why_not_ranked(run: Run, entries: Sequence[BoardEntry]) -> str:
         return early
     if {name for entry in entries for name, count in entry.overall.counts.items() if count} <= set(FAULTS):
         return f"all of its trials failed ({failed_words(entries)})"
-    if _object(run.manifest.get("options")).get("adaptive"):
+    if object_of(run.manifest.get("options")).get("adaptive"):
         claims = [clause for statement in run.report.adaptive if (clause := adaptive_clause(statement))]
         why = "--adaptive decided by its answers how often each length was asked, so that it has no score to rank"
         return f"{why}{': it ' if claims else ''}{'; '.join(claims)}"
@@ -189,7 +189,10 @@ def _newest(runs: Sequence[ModelRun]) -> list[ModelRun]:
 
 def _configuration(run: ModelRun) -> str:
     """What makes a run of a model another one of the same."""
-    facts, options = _object(_object(run.manifest.get("models")).get(run.model)), _object(run.manifest.get("options"))
+    facts, options = (
+        object_of(object_of(run.manifest.get("models")).get(run.model)),
+        object_of(run.manifest.get("options")),
+    )
     cells = sorted((task, entry.cells, str(entry.options)) for task, entry in run.entries.items())
     model_facts = [
         run.model,
@@ -211,7 +214,3 @@ def _link(folder: Path, page: Path) -> str:
         return quote(Path(os.path.relpath(report.resolve(), page.resolve())).as_posix()) if report.is_file() else ""
     except ValueError:
         return ""
-
-
-def _object(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

@@ -154,6 +154,11 @@ def windows_of(facts: Mapping[str, object]) -> dict[str, int]:
     return {name: window for name, window in facts_of_models(facts, "window").items() if type(window) is int}
 
 
+def object_of(value: object) -> Mapping[str, Any]:
+    """A JSON object of a manifest, or an empty one for anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
 def facts_of_models(facts: Mapping[str, object], fact: str) -> dict[str, object]:
     """Return model -> what a manifest tells of it, `None` where it does not."""
     models = facts.get("models")

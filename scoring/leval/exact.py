@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import string
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -11,6 +10,7 @@ from fractions import Fraction
 from functools import partial
 
 from needlework.scoring.match.match import match_score
+from needlework.scoring.published.ruler import squash
 from needlework.scoring.reading import first_reply
 from needlework.scoring.scorers.letters import stated_letters
 from needlework.scoring.scores import Reference, Score, Scorer
@@ -23,18 +23,11 @@ SHOWN = 160  # characters of an answer that a score shows
 # reference counts wherever it stands in the answer as a piece of text.
 OPTIONS = "ABCD"
 SUBSET = 0.25
-_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
-_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
 
 def gold_of(reference: Reference) -> str:
     """Return L-Eval's one reference of an item. Raises `ValueError` where there is none."""
     return reference.answers[0] if reference.answers else expected_text(reference)
-
-
-def squash(text: str) -> str:
-    """Without ASCII punctuation and lower-case articles, single spaces; capitals stay."""
-    return " ".join(_ARTICLES.sub(" ", text.translate(_NO_PUNCTUATION)).split())
 
 
 def exact_match(prediction: str, gold: str) -> float:

@@ -119,9 +119,14 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
 
+def squash(text: str) -> str:
+    """Without ASCII punctuation and lower-case articles, single spaces; capitals stay."""
+    return " ".join(_ARTICLES.sub(" ", text.translate(_NO_PUNCTUATION)).split())
+
+
 def normalize_answer(text: str) -> str:
     """Normalise as EvalScope and SQuAD do: lower case, no ASCII punctuation, no a/an/the, single spaces."""
-    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split())
+    return squash(text.lower())
 
 
 def rule_score(prediction: str, reference: str) -> int:

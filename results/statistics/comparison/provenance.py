@@ -8,7 +8,7 @@ from typing import Any
 
 from needlework.core.errors import InputError
 from needlework.core.record import Record
-from needlework.results.records.samples import facts_of_models
+from needlework.results.records.samples import facts_of_models, object_of
 from needlework.results.style import one_line
 
 # Axes of the grid do not make a prompt differ: trials are joined on them.
@@ -28,7 +28,7 @@ def differing_parts(first: Mapping[str, Any] | None, second: Mapping[str, Any] |
         sides = [side for side, content in (("A", first), ("B", second)) if not content]
         return [f"{' and '.join(sides)} without a readable manifest.json, which would say which part differs"]
     lines = list(_differences("suite", _suites(first), _suites(second)))
-    a, b = ({name: _object(content.get("options")).get(name) for name in _OPTIONS} for content in (first, second))
+    a, b = ({name: object_of(content.get("options")).get(name) for name in _OPTIONS} for content in (first, second))
     if a["server_id"] is not None and a["server_id"] == b["server_id"]:
         b["base_url"] = a["base_url"]
     lines += [_line(name, a[name], b[name]) for name in _OPTIONS if a[name] != b[name]]
@@ -57,7 +57,7 @@ def _known_in(other: object, entry: object) -> object:
     """An entry without what the other does not know, and without a server's address."""
     if not isinstance(entry, Mapping):
         return entry
-    known = _object(other)
+    known = object_of(other)
     return {key: of for key, of in entry.items() if key != "server" and of is not None and known.get(key) is not None}
 
 
@@ -66,8 +66,8 @@ def check_dtypes(option: str, value: object, first: Mapping[str, Any] | None, se
 
     `first`, `second`: manifests. Raises `InputError`.
     """
-    a, b = (_object(_object(manifest).get("models")) for manifest in (first, second))
-    pairs = [(name, _object(x), name == other, _object(y)) for name, x in a.items() for other, y in b.items()]
+    a, b = (object_of(object_of(manifest).get("models")) for manifest in (first, second))
+    pairs = [(name, object_of(x), name == other, object_of(y)) for name, x in a.items() for other, y in b.items()]
     dtypes = [
         _line(name, x["dtype"], y["dtype"])
         for name, x, same_name, y in pairs
@@ -99,7 +99,7 @@ def differing_facts(first: Record, second: Record) -> list[str]:
 def _suites(manifest: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     suites = manifest.get("suites")
     named: dict[str, Mapping[str, Any]] = {}
-    for suite in map(_object, suites if isinstance(suites, (list, tuple)) else ()):
+    for suite in map(object_of, suites if isinstance(suites, (list, tuple)) else ()):
         name = " ".join(str(suite.get(field, "")) for field in ("task", "needle_set", "language"))
         named[" ".join(name.split())] = {field: value for field, value in suite.items() if field not in _AXES}
     return named
@@ -107,7 +107,7 @@ def _suites(manifest: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 def _named(manifest: Mapping[str, Any], part: str) -> Mapping[str, Any]:
     """The named things of a manifest's part; without the command of a server, which says what `server_id` says."""
-    things = _object(manifest.get(part))
+    things = object_of(manifest.get(part))
     if part != "models":
         return things
     return {
@@ -121,7 +121,7 @@ def _differences(part: str, first: Mapping[str, Any], second: Mapping[str, Any])
     if not first.keys() & second.keys() and first and second:
         yield _line(part, ", ".join(sorted(first)), ", ".join(sorted(second)))
         if part in ("models", "suite") and len(first) == len(second) == 1:
-            a, b = (dict(_object(*side.values())) | {"spec": None} for side in (first, second))  # the line above
+            a, b = (dict(object_of(*side.values())) | {"spec": None} for side in (first, second))  # the line above
             yield from _fields(part, a, b)
         return
     for name in sorted(first.keys() | second.keys()):
@@ -133,7 +133,7 @@ def _differences(part: str, first: Mapping[str, Any], second: Mapping[str, Any])
 
 def _fields(name: str, first: object, second: object) -> Iterable[str]:
     """One line for the fields of two objects that differ, or for two values."""
-    a, b = _object(first), _object(second)
+    a, b = object_of(first), object_of(second)
     fields = [field for field in sorted(a.keys() | b.keys()) if a.get(field) != b.get(field)]
     if fields:
         yield f"{name}: " + ", ".join(_line(field, a.get(field), b.get(field), " ") for field in fields[:_FIELDS])
@@ -148,10 +148,6 @@ def _line(name: str, first: object, second: object, colon: str = ": ") -> str:
 def _short(value: object) -> str:
     text = " ".join(str(value).split())
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
-
-
-def _object(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def weights_lines(manifests: Mapping[str, Mapping[str, Any]]) -> list[str]:

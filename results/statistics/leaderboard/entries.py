@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from needlework.core.record import FINAL, Record
-from needlework.results.records.samples import grouped, task_of
+from needlework.results.records.samples import grouped, object_of, task_of
 from needlework.results.statistics.effective_length import EffectiveLength, absolute_length
 from needlework.results.statistics.intervals import Floats
 from needlework.results.statistics.length_scores import length_scores
@@ -163,9 +163,9 @@ def _mean(values: Iterable[int | None]) -> float | None:
 def _setting(manifest: Mapping[str, Any], task: str) -> list[object]:
     """How a run asked a task, beyond its cells: corpus, prompt and so on. Runs with another one are ranked apart."""
     suites = [{name: value for name, value in suite.items() if name not in _APART} for suite in _suites(manifest, task)]
-    corpora, prompts = _object(manifest.get("corpora")), _object(manifest.get("prompts"))
+    corpora, prompts = object_of(manifest.get("corpora")), object_of(manifest.get("prompts"))
     names = sorted({f"{suite.get('corpus')}/{suite.get('language')}" for suite in suites})
-    texts = [_object(corpora.get(name)).get("sha256") for name in names]
+    texts = [object_of(corpora.get(name)).get("sha256") for name in names]
     return [
         suites,
         texts,
@@ -175,7 +175,7 @@ def _setting(manifest: Mapping[str, Any], task: str) -> list[object]:
 
 def _address(manifest: Mapping[str, Any], task: str) -> dict[str, object]:
     """How a run addressed a model in a task: what two rankable runs may differ in, and is told."""
-    options, suites = _object(manifest.get("options")), _suites(manifest, task)
+    options, suites = object_of(manifest.get("options")), _suites(manifest, task)
     address = {name: next((suite[name] for suite in suites if name in suite), None) for name in _ADDRESS}
     return address | {name: options.get(name) for name in _AROUND}
 
@@ -184,7 +184,3 @@ def _suites(manifest: Mapping[str, Any], task: str) -> list[Mapping[str, Any]]:
     suites, name = manifest.get("suites"), task_of(task.partition(" (")[0])
     listed = suites if isinstance(suites, list) else []
     return [suite for suite in listed if isinstance(suite, Mapping) and suite.get("task") == name]
-
-
-def _object(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
