@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from needlework.scoring.folding import fold_lines
@@ -188,8 +188,15 @@ def _familiar_words(text: str, *, with_tables: bool = False) -> frozenset[str]:
     words = frozenset(split_words(text))
     if not words - words_of("neutral"):
         return frozenset()
-    groups = (row.split() for table in tables().values() for row in table.get("alike", "").split("|"))
-    return words.union(*(group for group in groups if words.intersection(group)), words_of() if with_tables else ())
+    groups = (group for group in _synonyms() if not words.isdisjoint(group))
+    return words.union(*groups, words_of() if with_tables else ())
+
+
+@cache
+def _synonyms() -> tuple[frozenset[str], ...]:
+    """Groups of words that may stand for each other."""
+    rows = (row for table in tables().values() for row in table.get("alike", "").split("|"))
+    return tuple(frozenset(row.split()) for row in rows)
 
 
 def _is_unfamiliar(sketch: str, position: int, familiar: frozenset[str], stop: re.Pattern[str]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -60,16 +60,24 @@ def find_mentions(text: str, answers: Sequence[str], distractors: Sequence[str],
     A quotation of the needle's sentence is one mention of the right value, where it has one only.
     """
     right = [Mention(span, value, "right") for value in answers for span in find_value(text, value)]
-    for quote in re.finditer(re.escape(statement), text) if statement else ():
-        inside = [each for each in right if quote.start() <= each.span.start and each.span.end <= quote.end()]
+    for quote in _quotations(text, statement):
+        inside = [each for each in right if quote.start <= each.span.start and each.span.end <= quote.end]
         if len({each.value for each in inside}) == 1:
             right = [each for each in right if each not in inside]
-            right.append(Mention(Span(*quote.span()), inside[0].value, "right", quoted=True))
+            right.append(Mention(quote, inside[0].value, "right", quoted=True))
     known = [value for value in distractors if value not in answers]
     wrong = [Mention(span, value, "distractor") for value in known for span in find_value(text, value)]
     shaped = {span for value in answers for span in find_same_shape(text, value)}
     shaped = {span for span in shaped if not re.match(r"\" ?:", text[span.end : span.end + 3])}  # a key of JSON
     return _without_overlaps(wrong + right + [Mention(span, text[slice(*span)], "alike") for span in shaped])
+
+
+def _quotations(text: str, statement: str) -> Iterator[Span]:
+    """Where a text has a sentence verbatim."""
+    start = text.find(statement) if statement else -1
+    while start >= 0:
+        yield Span(start, start + len(statement))
+        start = text.find(statement, start + len(statement))
 
 
 def _without_overlaps(mentions: Iterable[Mention]) -> list[Mention]:
