@@ -24,7 +24,8 @@ _TERMINATED = regex.compile(
     rf"|(?:…{{2,}}+|[\p{{STerm}}｡．--[.!?]]++[\p{{STerm}}｡．…]*+){_CLOSERS}",
     regex.V1,
 )
-_PARAGRAPH_END = regex.compile(r"(?<=\S)(?=[^\S\n]*+\n[^\S\n]*+\n)")
+_EMPTY_LINE = regex.compile(r"\n[^\S\n]*+\n")
+_BLANKS_BEFORE = regex.compile(r"(?r)\S[^\S\n]*+")
 _LINE_END = regex.compile(r"(?<=\S)(?=[^\S\n]*+\n)")
 _WORD_END = regex.compile(r"(?<=\S)(?=\s)")
 _GRAPHEME = regex.compile(r"\X")
@@ -54,7 +55,7 @@ def sentence_ends(text: str) -> NDArray[np.int64]:
     visible = len(text.rstrip())
     if not visible:
         return np.empty(0, np.int64)
-    ends = sorted({visible, *_terminated(text), *_matches(_PARAGRAPH_END, text, 0, visible)})
+    ends = sorted({visible, *_terminated(text), *_paragraph_ends(text, visible)})
     for pattern, limit in ((_LINE_END, _LINE_LIMIT), (_WORD_END, _SPACE_LIMIT)):
         ends = _refined(ends, limit, partial(_matches, pattern, text))
     ends = [end for end in ends if not splits_grapheme(text, end)]
@@ -73,6 +74,14 @@ def splits_grapheme(text: str, offset: int) -> bool:
 
 def _matches(pattern: regex.Pattern[str], text: str, start: int, end: int) -> Iterator[int]:
     return (match.start() for match in pattern.finditer(text, start, end))
+
+
+def _paragraph_ends(text: str, visible: int) -> Iterator[int]:
+    """Ends of visible text before an empty line."""
+    for empty_line in _EMPTY_LINE.finditer(text, 0, visible):
+        before = _BLANKS_BEFORE.match(text, 0, empty_line.start())
+        if before:
+            yield before.start() + 1
 
 
 def _terminated(text: str) -> Iterator[int]:

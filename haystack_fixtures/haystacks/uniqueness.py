@@ -65,19 +65,18 @@ def _inside_word(text: str, offset: int) -> bool:
     return _WORDS.match(left) is not None and _WORDS.match(right) is not None
 
 
-# Haystacks of one source begin alike, so the source is searched once for all of them.
 def _holds(source: HaystackSource, cut: Cut, text: str) -> bool:
     """Whether a haystack has a text."""
-    # Behind one pass over the corpus everything comes again.
-    first = source.remember(("find", text), lambda: source.text.find(text, 0, source.corpus_chars + len(text)))
-    return 0 <= first <= cut.end - len(text) or text in _end(source, cut, len(text))
+    return source.text.find(text, 0, cut.end) >= 0 or text in _end(source, cut, len(text))
 
 
 def _holds_word(source: HaystackSource, cut: Cut, word: str) -> bool:
     """Whether a word stands in a haystack by itself, in capitals or not (see `occurs`)."""
     lowered = word.lower().strip()
-    may = source.remember(("word", lowered), lambda: lowered in source.remember("lowered", source.text.lower))
-    if not may and lowered not in _end(source, cut, len(lowered)).lower():
+    text = source.remember("lowered", source.text.lower)
+    # A few capitals are two characters in lower case (`İ`) and move what follows.
+    stop = cut.end + len(text) - len(source.text)
+    if text.find(lowered, 0, stop) < 0 and lowered not in _end(source, cut, len(lowered)).lower():
         return False
     return occurs(lowered, cut.text(source).lower())
 
