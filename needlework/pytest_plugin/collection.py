@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Generator, Sequence
 from contextlib import suppress
 from typing import Any
@@ -71,6 +72,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     done = yield
     if state.collection_error and not worker:
         raise pytest.UsageError(state.collection_error)
+    gc.freeze()  # tests and cells live to the end: the garbage collector need not look at them again and again
     return done
 
 
