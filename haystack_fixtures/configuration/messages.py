@@ -14,7 +14,6 @@ from needlework.haystack_fixtures.haystacks.uniqueness import occurs
 from needlework.haystack_fixtures.needles.needle_sets import has_answer, is_own, load_needle_set
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.haystack_fixtures.tasks.document_material import DocumentOptions
-from needlework.haystack_fixtures.tasks.own_documents import votes_by_embeddings, votes_of
 from needlework.models.specs import runs_here
 
 _SHOWN = 60  # characters
@@ -86,7 +85,6 @@ _RULES: tuple[tuple[str, Used, str], ...] = (
         "no chosen task has needles of yours (niah, multi_needle)",
     ),
     ("documents vote questions_model", _tasks("doc_"), _OF_DOCUMENTS),
-    ("vote_by", lambda settings: votes_of(settings.suites) > 0, "there is no --vote"),
     ("questions_model_base_url questions_model_api_key_env", _writes, "there is no --questions-model"),
     (
         "questions",
@@ -120,7 +118,7 @@ _RULES: tuple[tuple[str, Used, str], ...] = (
     ),
     (
         "embedder embedder_base_url embedder_api_key_env",
-        lambda settings: "dense" in _retrievers(settings) or votes_by_embeddings(settings.suites) is not None,
+        lambda settings: "dense" in _retrievers(settings),
         "no vectors are made: give --retriever dense, and a task with documents (doc_..., leval_...)",
     ),
     ("price gpu_memory tokens_per_s power", lambda settings: settings.plan, "only --plan uses it"),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
 
@@ -195,4 +195,3 @@ class DocumentOptions(Struct, frozen=True):
     questions_model_base_url: str | None = None
     questions_model_api_key_env: Annotated[str, variable] = "OPENAI_API_KEY"
     vote: int = 0  # answers over orders of the documents that vote, 0 for none
-    vote_by: Literal["words", "embeddings"] = "words"  # what makes two answers alike

@@ -16,7 +16,6 @@ from needlework.core.prompts import Needle
 from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.haystacks.documents import OtherDocuments
-from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.haystack_fixtures.retrieval.search import Search
 from needlework.haystack_fixtures.tasks.arms import NOT_FOUND
 from needlework.haystack_fixtures.tasks.document_material import (
@@ -248,12 +247,6 @@ def votes_of(suites: Sequence[Suite]) -> int:
     return max((family_options(suite, DocumentOptions).vote for suite in suites), default=0)
 
 
-def votes_by_embeddings(suites: Sequence[Suite]) -> Suite | None:
-    """A suite whose answers vote by embeddings; `None` where none do."""
-    voting = ((suite, family_options(suite, DocumentOptions)) for suite in suites if suite.task.startswith(_ORDERED))
-    return next((suite for suite, options in voting if options.vote and options.vote_by == "embeddings"), None)
-
-
 def with_votes(suites: tuple[Suite, ...]) -> tuple[Suite, ...]:
     """The suites with as many orders of documents as vote; more stay more. Raises `InputError`."""
     vote = votes_of(suites)
@@ -261,9 +254,6 @@ def with_votes(suites: tuple[Suite, ...]) -> tuple[Suite, ...]:
         return suites
     if vote < _FEWEST:
         raise InputError("--vote", vote, f"of two answers neither is more like the others: give {_FEWEST} or more")
-    voting = votes_by_embeddings(suites)
-    if voting is not None and family_options(voting, RetrievalOptions).embedder is None:
-        raise InputError("--vote-by", "embeddings", "by whose? give --embedder st:NAME_OR_FOLDER or openai:NAME")
     if not any(suite.task.startswith(_ORDERED) for suite in suites):
         raise InputError("--vote", vote, "is for questions over orders of documents: use --preset own-documents")
     return tuple(

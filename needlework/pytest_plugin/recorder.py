@@ -213,7 +213,6 @@ class Recorder:
         self.folder.left_out(run_state(self._config).misfits)
         # What draws and writes is loaded when there is something to: collecting and workers need none of it.
         from needlework.results.gates.decide import gate_rows
-        from needlework.results.records.answer_vectors import write_answer_vectors
         from needlework.results.run.finish import finish
         from needlework.results.statistics.run_report import interrupted
 
@@ -226,7 +225,6 @@ class Recorder:
         if not self._fault:
             try:
                 manifest = self.folder.manifest(self._records, records, ended=True)
-                vectors = write_answer_vectors(self.folder.path, self._settings, records)
                 self._finished = finish(
                     self.folder.path,
                     records,
@@ -234,7 +232,7 @@ class Recorder:
                     planned=planned,
                     gates=gate_rows(self._verdicts, len(selected)),
                     series=self._adaptive.series if self._adaptive else (),
-                    notes=[*self.folder.notes(manifest), *vectors],
+                    notes=self.folder.notes(manifest),
                     manifest=manifest,
                 )
                 self.folder.write_manifest(manifest)

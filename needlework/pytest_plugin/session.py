@@ -16,7 +16,6 @@ from needlework.core.settings import Settings
 from needlework.haystack_fixtures.configuration.messages import notes, unused
 from needlework.haystack_fixtures.configuration.presets import built_in_presets, load_preset
 from needlework.haystack_fixtures.configuration.resolve import written_value
-from needlework.haystack_fixtures.tasks.own_documents import votes_by_embeddings
 from needlework.models.judge import judge_for_command
 from needlework.models.specs import runs_here
 from needlework.pipeline.model_pool import judging_notes
@@ -109,7 +108,7 @@ def _check_run(settings: Settings, folder: Path) -> list[Gate]:
     """Check what options mean together; returns the gates. Raises `InputError` or `ValueError`."""
     names = ("gate", "baseline", "top_up", "shard", "relative_to", "power", "judge", "judge_prompt", "adaptive")
     needs_check = any(getattr(settings, name) for name in names) or settings.judge_strategy.startswith("llm")
-    if not (needs_check or any(suite.scorer for suite in settings.suites) or votes_by_embeddings(settings.suites)):
+    if not (needs_check or any(suite.scorer for suite in settings.suites)):
         return []  # every run waits for what is imported before its first question
     from needlework.results.run.checks import check_run
 

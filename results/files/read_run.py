@@ -10,11 +10,10 @@ from typing import Any
 
 from needlework.core.errors import InputError
 from needlework.core.record import Record
-from needlework.haystack_fixtures.tasks.own_documents import votes_by_embeddings, votes_of
+from needlework.haystack_fixtures.tasks.own_documents import votes_of
 from needlework.results.adaptive.statement import adaptive_statements
 from needlework.results.files.foreign import foreign_panels
 from needlework.results.files.json_files import parsed, read_json, records_in
-from needlework.results.records.answer_vectors import read_vectors
 from needlework.results.records.journal import read_journal
 from needlework.results.records.run_folder import JOURNAL, MANIFEST, SHARDS, check_links, read_run_json
 from needlework.results.records.samples import latest_of_each
@@ -98,7 +97,6 @@ def report_of(run: Run, records: tuple[Record, ...]) -> RunReport:
         records,
         design=design,
         vote=votes_of(settings.suites),
-        vectors=read_vectors(run.folder) if votes_by_embeddings(settings.suites) else None,
         relative_to=base,
         planned=run.planned,
         adaptive=adaptive_statements(settings, records),

@@ -32,7 +32,6 @@ from needlework.haystack_fixtures.tasks.published.leval_files import (
     LevalTask,
 )
 from needlework.results.files.read_run import read_run
-from needlework.results.leval.judged_pairs import ORDERS
 from needlework.results.leval.predictions import SUFFIX, read_predictions
 from needlework.results.leval.scores import (
     TaskScores,
@@ -43,7 +42,6 @@ from needlework.results.leval.scores import (
     score_task,
     table_lines,
 )
-from needlework.results.records.run_folder import read_run_json
 from needlework.results.records.samples import by_test
 from needlework.results.style import one_line
 from needlework.scoring.leval.overlap import PUBLISHED, MissingPackageError
@@ -58,7 +56,6 @@ _TASKS = {name.lower(): name for name in LEVAL_TASKS}
 _FOUR = ("tpo", "quality", "coursera", "gsm100")  # README: "averaging over 4 datasets"; the same repository's figure: 6
 _EXAM = (*CLOSED, "topic_retrieval_longchat")
 _FOR_JUDGES = {"llm_gpt4_eval": 96, "human_eval": 85, "llm_turbo_eval": 181}  # rows of a judge's folder that is whole
-_JUDGES = {"--judged-gpt4": ("gpt4", "llm_gpt4_eval"), "--judged-turbo": ("turbo", "llm_turbo_eval")}
 
 Row = dict[str, Any]
 
@@ -87,8 +84,6 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="run folders, of one model or several")
     parser.add_argument("--name", help="the model's name on the leaderboard [the run's]")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="folder to write [RUN/leval]")
-    for option, (judge, _) in _JUDGES.items():
-        parser.add_argument(option, type=Path, metavar="FILE", help=f"what `needlework judge --out` wrote of {judge}")
     options = parser.parse_args(argv)
     return run_command("leval-export", lambda: _run(options))
 
@@ -108,30 +103,20 @@ def _run(options: argparse.Namespace) -> int:
         remedy = f"has two models that would both be called {twice}: give one at a time"
         raise InputError("RUN", options.runs[0], remedy)
     manifests = [run.manifest for run in runs]
-    paths = {option: getattr(options, option[2:].replace("-", "_")) for option in _JUDGES}
-    judged = {option: _read_object(path, option) for option, path in paths.items() if path}
     out = options.out or options.runs[0] / "leval"
     for entry in entries:
-        for line in _write_entry(out / entry.name, entry, manifests, judged):
+        for line in _write_entry(out / entry.name, entry, manifests):
             print(line)
     return 0
 
 
-def _write_entry(
-    folder: Path, entry: SubmissionRow, manifests: Sequence[Mapping[str, Any]], judged: Mapping[str, Mapping[str, Any]]
-) -> Iterator[str]:
+def _write_entry(folder: Path, entry: SubmissionRow, manifests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Write the folder of one entry; yields lines for the terminal. Raises `OSError`."""
     for path, rows in entry.rows.items():
         _write(folder / "Predictions" / path, "".join(f"{json.dumps(row)}\n" for row in rows))
     scored = _scored(folder, entry)
     window = _window(manifests, entry.model)
-    files = _tables(entry, scored, window, _answer_budget(manifests))
-    notes = []
-    for option, content in judged.items():
-        judge, kind = _JUDGES[option]
-        files[f"{judge}_evaluator.csv"], note = _judged_table(option, entry, content, _FOR_JUDGES[kind])
-        notes += [f"{judge}_evaluator.csv: {note}"] * bool(note)
-    for name, table in files.items():
+    for name, table in _tables(entry, scored, window, _answer_budget(manifests)).items():
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows((tuple(table), tuple(table.values())))
         _write(folder / "Results" / name, text.getvalue())
@@ -150,7 +135,6 @@ def _write_entry(
     }
     _write(folder / "metadata.json", json.dumps(metadata, indent=1))
     yield from [*table_lines(entry.name, scored), *legend(scored)] if scored else [f"L-Eval, {entry.name}"]
-    yield from notes
     for kind, expected in _FOR_JUDGES.items():
         count = sum(len(rows) for path, rows in entry.rows.items() if path.startswith(f"{kind}/"))
         if count and count != expected:
@@ -278,52 +262,8 @@ def _tables(
     }
 
 
-def _judged_table(
-    option: str, entry: SubmissionRow, judged: Mapping[str, Any], expected: int
-) -> tuple[dict[str, str], str]:
-    """The row of a judge's table from what `needlework judge --out` wrote, and what to say about it.
-
-    Without all `expected` pairs the win rate stays blank. Raises `InputError` for a file about other models.
-    """
-    try:
-        ours, rival, rate = judged["ours"]["model"], judged["rival"]["model"], judged["rates"]["compat"]
-        wins, ties, n, of = (int(rate[name]) for name in ("wins", "ties", "n", "expected"))
-        value = rate["of_those_there"]["value"]
-    except (KeyError, TypeError, ValueError):
-        raise InputError(option, entry.name, "give a file that `needlework judge --out` wrote") from None
-    if ours not in (entry.name, entry.model):
-        remedy = f"it judged {ours}, and these are answers of {entry.name} (--name, if that is the same)"
-        raise InputError(option, entry.name, remedy)
-    if "turbo16k" not in re.sub(r"[^a-z0-9]", "", str(rival).lower()):
-        raise InputError(option, entry.name, f"it compares with {rival}, and the table's rival is turbo-16k")
-    pairs, note = of // ORDERS, ""
-    if pairs != expected:
-        note = f"no win rate, {pairs} of {expected} pairs were judged"
-    elif n != of:
-        note = f"the win rate is of {n} of {of} verdicts, as published; the others could not be read"
-    table = {
-        "Model": entry.name,
-        "n_wins": str(wins),
-        "n_draws": str(ties),
-        "win % vs turbo16k": _percent(value) if pairs == expected else "",
-        "Length": entry.mean_words(path for path in entry.rows if path.startswith("llm_")),
-    }
-    return table, note
-
-
 def _percent(value: float | None) -> str:
     return "" if value is None else f"{100 * value:.2f}"
-
-
-def _read_object(path: Path, option: str) -> dict[str, Any]:
-    try:
-        content = read_run_json(path)
-    except (OSError, ValueError, RecursionError) as error:
-        problem = getattr(error, "strerror", None) or error
-        raise InputError(option, path, f"cannot be read ({problem})") from None
-    if not isinstance(content, dict):
-        raise InputError(option, path, "is no JSON object")
-    return content
 
 
 def _window(manifests: Sequence[Mapping[str, Any]], model: str) -> int | None:

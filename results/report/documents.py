@@ -11,7 +11,7 @@ from needlework.results.report.tasks import extremes_words
 from needlework.results.statistics.documents import FOCUSED, ArmAtPlace, ArmScore, DocumentScores
 from needlework.results.statistics.paired import Difference
 from needlework.results.statistics.panels import Rate, Share, Tally, range_of
-from needlework.results.statistics.votes import WORDS, Vote
+from needlework.results.statistics.votes import Vote
 from needlework.results.statistics.wording import (
     interval_cell,
     interval_words,
@@ -136,8 +136,7 @@ def _vote_table(votes: Sequence[Vote]) -> Table:
         )
         for vote in votes
     ]
-    by = "content words" if votes[0].by == WORDS else f"embeddings of {votes[0].by}"
-    caption = f"votes of {votes[0].of} answers over as many orders of the documents (alike in {by})"
+    caption = f"votes of {votes[0].of} answers over as many orders of the documents (alike in content words)"
     return Table(caption, head, tuple(rows), names=3)
 
 

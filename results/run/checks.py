@@ -14,7 +14,6 @@ from needlework.results.adaptive.survey import OPTION, rules_of
 from needlework.results.files.read_run import manifest_at
 from needlework.results.gates.gate import Gate, parse_gate
 from needlework.results.gates.gatekeeper import POWER, check_gates, parse_power
-from needlework.results.records.answer_vectors import voting_embedder
 from needlework.results.records.manifest import adaptive_design, settings_of
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.rescore import check_scorer
@@ -41,7 +40,6 @@ def check_run(settings: Settings, folder: Path) -> list[Gate]:
         if not settings.plan:
             raise InputError(POWER, settings.power, "is told before a run: give --plan too")
     _check_scorers(settings)
-    voting_embedder(settings)  # refused now, and not when every answer is there
     _check_adaptive(settings, folder)
     return gates
 

@@ -12,7 +12,7 @@ from typing import Any
 from needlework.core.record import Record
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series
-from needlework.haystack_fixtures.tasks.own_documents import votes_by_embeddings, votes_of
+from needlework.haystack_fixtures.tasks.own_documents import votes_of
 from needlework.results.adaptive.statement import adaptive_statements
 from needlework.results.files.csv_files import write_cells, write_csv
 from needlework.results.files.json_files import SUMMARY, write_json, write_summary
@@ -20,7 +20,6 @@ from needlework.results.gates.decide import markdown_rows
 from needlework.results.gates.gate import Verdict
 from needlework.results.html.report import write_html
 from needlework.results.pictures.files import write_charts
-from needlework.results.records.answer_vectors import read_vectors
 from needlework.results.records.run_folder import PICTURES
 from needlework.results.records.samples import facts_of_models
 from needlework.results.report.sections import run_charts
@@ -60,7 +59,6 @@ def finish(
         list(records),
         design=design_of(settings),
         vote=votes_of(settings.suites),
-        vectors=read_vectors(folder) if votes_by_embeddings(settings.suites) else None,
         relative_to=parse_relative_to(settings.relative_to),
         planned=planned,
         notes=notes,

@@ -11,7 +11,6 @@ from msgspec import structs
 
 from needlework.core.labels import OWN_DOCUMENTS
 from needlework.core.record import SCORED, OutcomeName, Record, RetrievalFacts
-from needlework.results.records.answer_vectors import AnswerVectors
 from needlework.results.records.samples import control_of, grouped, retriever_of
 from needlework.results.statistics.absent import AbsentTwins, abstains, is_absent, twins_of
 from needlework.results.statistics.agreement import Agreement, agreement
@@ -59,17 +58,14 @@ class DocumentScores:
     votes: tuple[Vote, ...]  # of `--vote`
 
 
-def document_statistics(
-    records: Iterable[Record], vote: int = 0, vectors: AnswerVectors | None = None
-) -> tuple[DocumentScores, ...]:
-    """Return the statistics of each model that was asked about documents, sorted. `vote`: as `--vote`, 0 for none;
-    `vectors`: of the answers that vote."""
+def document_statistics(records: Iterable[Record], vote: int = 0) -> tuple[DocumentScores, ...]:
+    """Return the statistics of each model that was asked about documents, sorted. `vote`: as `--vote`, 0 for none."""
     own = sorted(
         (record for record in records if record.task_label in OWN_DOCUMENTS),
         key=lambda each: (each.task, each.needle, each.length, -1.0 if each.depth is None else each.depth, each.repeat),
     )
     groups = grouped(own, lambda record: record.model)
-    return tuple(_of_model(model, groups[model], vote, vectors) for model in sorted(groups))
+    return tuple(_of_model(model, groups[model], vote) for model in sorted(groups))
 
 
 def arm_of(record: Record) -> str:
@@ -80,7 +76,7 @@ def arm_of(record: Record) -> str:
     return next((word for word in words if word in ("bm25", "dense")), WHOLE)
 
 
-def _of_model(model: str, records: Sequence[Record], vote: int, vectors: AnswerVectors | None) -> DocumentScores:
+def _of_model(model: str, records: Sequence[Record], vote: int) -> DocumentScores:
     present = [record for record in records if not is_absent(record)]
     position = [record for record in present if record.task == _POSITION]
     size = [record for record in present if record.task == _SIZE]
@@ -96,7 +92,7 @@ def _of_model(model: str, records: Sequence[Record], vote: int, vectors: AnswerV
         loss=_loss(size),
         absent=_absent_arms(records),
         judge=_judge_and_rule(records),
-        votes=votes(present, vote, vectors),
+        votes=votes(present, vote),
     )
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from needlework.core.record import Record
 from needlework.results.adaptive.statement import LengthStatement
-from needlework.results.records.answer_vectors import AnswerVectors
 from needlework.results.records.samples import grouped
 from needlework.results.statistics.absent import AbsentTwins
 from needlework.results.statistics.agreement import judge_notes
@@ -90,7 +89,6 @@ def run_report(
     *,
     design: NeedleBenchDesign | None = None,
     vote: int = 0,
-    vectors: AnswerVectors | None = None,
     relative_to: BaselineChoice | None = None,
     planned: int | None = None,
     notes: Sequence[str] = (),
@@ -101,8 +99,8 @@ def run_report(
 ) -> RunReport:
     """Compute everything that is reported of `records`; their order does not matter.
 
-    `design`: what a run of a NeedleBench preset is to ask, for its summary. `vote`, `relative_to`: the run's options;
-    `vectors`: of the answers that vote. `planned`: how many trials it was to have, all of these by default. `notes`:
+    `design`: what a run of a NeedleBench preset is to ask, for its summary. `vote`, `relative_to`: the run's options.
+    `planned`: how many trials it was to have, all of these by default. `notes`:
     what else is to be said of the run, a sentence each.
     """
     ordered = tuple(sorted(records, key=reading_order))
@@ -130,7 +128,7 @@ def run_report(
         retrieval=arm_scores(ordered),
         ruler=ruler_tables(ordered),
         suites=needlebench(ordered, design),
-        documents=document_statistics(ordered, vote, vectors),
+        documents=document_statistics(ordered, vote),
         field=field_tables(ordered),
         leval=leval_summaries(ordered),
         latency=latency_rows(ordered),

@@ -7,24 +7,18 @@ from dataclasses import dataclass
 from math import fsum, sqrt
 from typing import Literal
 
-import numpy as np
-
 from needlework.core.record import SCORED, Record
-from needlework.results.records.answer_vectors import AnswerVectors
 from needlework.results.records.samples import grouped
 from needlework.results.statistics.paired import Difference, mean_difference
 from needlework.results.statistics.panels import Rate, rate_of
 from needlework.scoring.content_words import content_words
 
 # The medoid is the answer with the highest mean cosine similarity to the others, of equal ones that of the lowest
-# repeat (snorkel's long-context-eval calls it medoid voting). Answers are bags of content words, and nothing is asked;
-# with `--vote-by embeddings`, as published, they are vectors. The same answers elect the same one. Two ways to take K
-# answers from the same trials:
+# repeat (snorkel's long-context-eval calls it medoid voting, by embeddings). Here answers are bags of content words: no
+# model is asked, and the same answers elect the same one. Two ways to take K answers from the same trials:
 #
 # * `moved`: each at another depth of the answer document, as a random order of all documents would have it;
 # * `fixed`: all at one depth, only the other documents are reordered. This is the control.
-_DIGITS = 5  # of a cosine that two machines agree on
-WORDS = "words"
 CONTROL = 25.0
 """Percent: the depth of the published control."""
 
@@ -45,19 +39,12 @@ class Vote:
     gain: Difference | None  # voted - single, paired by question
     requests: int  # that the votes took; a single order takes the `of`-th part
     tokens: int  # of prompts and answers
-    by: str = WORDS  # what answers are alike in: `words` or an embedder
 
 
-def votes(records: Sequence[Record], of: int, vectors: AnswerVectors | None = None) -> tuple[Vote, ...]:
-    """Return the votes of one model's records, by task and arm; nothing where `of` (answers a vote) is 0.
-
-    `vectors`: of the answers; without one of them all vote by words.
-    """
+def votes(records: Sequence[Record], of: int) -> tuple[Vote, ...]:
+    """Return the votes of one model's records, by task and arm; nothing where `of` (answers a vote) is 0."""
     if not of:
         return ()
-    if vectors is not None:
-        texts = [record.response.text for record in records if record.response.text.strip()]
-        vectors = None if vectors.of(texts) is None else vectors
     series = grouped(
         (each for each in records if "focused" not in each.arm.split("_")), lambda each: (each.task, each.arm)
     )
@@ -66,41 +53,25 @@ def votes(records: Sequence[Record], of: int, vectors: AnswerVectors | None = No
         depths = sorted({record.depth for record in trials if record.depth is not None})
         fixed = list(_groups(trials, of, moved=False))
         if len(depths) > 1:
-            rows.append(_vote(name, "moved", None, of, list(_groups(trials, of, moved=True)), vectors))
-        rows.append(_vote(name, "fixed", depths[0] if len(depths) == 1 else None, of, fixed, vectors))
+            rows.append(_vote(name, "moved", None, of, list(_groups(trials, of, moved=True))))
+        rows.append(_vote(name, "fixed", depths[0] if len(depths) == 1 else None, of, fixed))
         if len(depths) > 1 and CONTROL in depths:
             control = [group for group in fixed if group[0].depth == CONTROL]
-            rows.append(_vote(name, "fixed", CONTROL, of, control, vectors))
+            rows.append(_vote(name, "fixed", CONTROL, of, control))
     return tuple(row for row in rows if row.n or row.incomplete)
 
 
-def medoid(answers: Sequence[str], vectors: AnswerVectors | None = None) -> int:
-    """Return the index of the answer that is most like the others: in their vectors where there are any, else in words.
+def medoid(answers: Sequence[str]) -> int:
+    """Return the index of the answer whose words are most like the others', the first of equal ones.
 
-    Of answers that are as like as another but for rounding, the first. Blank ones are like each other and nothing else.
+    Blank answers are like each other and nothing else.
     """
-    if vectors is not None:
-        return _medoid_by_vectors(answers, vectors)
     words = [content_words(answer) for answer in answers]
     # Equal sums of other orders of the same terms are equal: `fsum` is exact.
     means = [
         fsum(_cosine(one, other) for at, other in enumerate(words) if at != here) for here, one in enumerate(words)
     ]
     return means.index(max(means))
-
-
-def _medoid_by_vectors(answers: Sequence[str], vectors: AnswerVectors) -> int:
-    likeness = np.eye(len(answers))
-    filled = [at for at, answer in enumerate(answers) if answer.strip()]
-    blank = [at for at, answer in enumerate(answers) if not answer.strip()]
-    likeness[np.ix_(blank, blank)] = 1
-    table = vectors.of([answers[at] for at in filled]) if filled else None
-    if table is not None:
-        sizes = np.linalg.norm(table, axis=1, keepdims=True)
-        unit = np.divide(table, sizes, out=np.zeros_like(table), where=sizes > 0).astype(np.float64)
-        likeness[np.ix_(filled, filled)] = unit @ unit.T
-    # Equal answers have equal rows but for the last digits.
-    return int(np.argmax((likeness.sum(axis=1) - likeness.diagonal()).round(_DIGITS)))
 
 
 def _cosine(one: frozenset[str], other: frozenset[str]) -> float:
@@ -129,14 +100,12 @@ def _vote(
     depth: float | None,
     of: int,
     groups: Sequence[tuple[Record, ...]],
-    vectors: AnswerVectors | None,
 ) -> Vote:
     complete = [group for group in groups if all(record.outcome in SCORED for record in group)]
     questions = [group[0].item for group in complete]
     scores = [[record.score or 0.0 for record in group] for group in complete]
     elected = [
-        marks[medoid([record.response.text for record in group], vectors)]
-        for group, marks in zip(complete, scores, strict=True)
+        marks[medoid([record.response.text for record in group])] for group, marks in zip(complete, scores, strict=True)
     ]
     task, arm = name
     return Vote(
@@ -156,5 +125,4 @@ def _vote(
             for group in complete
             for record in group
         ),
-        by=vectors.embedder if vectors is not None else WORDS,
     )

@@ -64,7 +64,6 @@ NOT_OF_ITS_OWN = {
     "data_where": "the cell's needle names the row",
     "data_limit": "the cell's needle names the row",
     "vote": "it makes repeats",
-    "vote_by": "it compares answers that are there",
     "questions_model": "the questions that it writes are the cells' own",
     "questions_model_base_url": "where the writer is reached",
     "questions_model_api_key_env": "a secret's name",

@@ -6,7 +6,6 @@ import pytest
 
 import needlework
 from tests.haystack_fixtures.models.served.planted_http import good, planted_server
-from tests.loopback import Said, loopback
 
 TOWNS = ("Oruro", "Potosi", "Sucre", "Tarija", "Trinidad", "Cobija")
 
@@ -58,38 +57,6 @@ def test_a_vote_is_told_everywhere(project, documents, capsys):
     assert needlework.main(["rescore", str(project.runs / "r"), "--scorer", "match"]) == 0
     rescored = json.loads((project.runs / "r" / "rescored-match" / "results.json").read_text(encoding="utf-8"))
     assert [each["of"] for each in rescored["documents"][0]["votes"]] == [3, 3, 3]
-
-
-def _embedding(asked):
-    """Answers with the answer in them point one way, others another."""
-    rows = [[1.0, 0.0] if any(town in text for town in TOWNS) else [0.0, 1.0] for text in asked.body["input"]]
-    return Said(raw=json.dumps({"data": [{"index": at, "embedding": row} for at, row in enumerate(rows)]}).encode())
-
-
-def test_a_vote_may_be_by_embeddings_which_are_made_once(project, documents, capsys, monkeypatch, tmp_path):
-    monkeypatch.setenv("NEEDLEWORK_CACHE", str(tmp_path / "cache"))  # another server may have had this port before
-    with loopback(_embedding) as server:
-        options = [*documents, "--task=doc_position", "--vote=3", "--vote-by=embeddings", "--embedder=openai:e"]
-        found, content = run(project, options, f"--embedder-base-url={server.url}", model="mock:middle")
-        assert any(asked.path.endswith("/embeddings") for asked in server.requests)
-    found.stdout.fnmatch_lines(["*(alike in embeddings of openai:e)*"])
-    assert {each["by"] for each in content["documents"][0]["votes"]} == {"openai:e"}
-    # Without the server: what is in the folder will do.
-    capsys.readouterr()
-    assert needlework.main(["rescore", str(project.runs / "r"), "--scorer", "match"]) == 0
-    rescored = json.loads((project.runs / "r" / "rescored-match" / "results.json").read_text(encoding="utf-8"))
-    assert {each["by"] for each in rescored["documents"][0]["votes"]} == {"openai:e"}
-
-
-def test_without_an_embedder_that_answers_the_vote_is_by_words_and_says_so(project, documents):
-    given = [*documents, "--task=doc_position", "--vote=3", "--vote-by=embeddings"]
-    project.run(*given).stderr.fnmatch_lines(["*--vote-by: 'embeddings': by whose? give --embedder st:*"])
-    project.run(*given, "--embedder=what").stderr.fnmatch_lines(["*--embedder: 'what': write st:NAME*"])
-    found, content = run(
-        project, given, "--embedder=openai:gone", "--embedder-base-url=http://127.0.0.1:9/v1", "--retries=0"
-    )
-    found.stdout.fnmatch_lines(["*votes are by words, for want of vectors: *"])
-    assert {each["by"] for each in content["documents"][0]["votes"]} == {"words"}
 
 
 def test_a_judge_decides_and_the_rule_is_recorded_too(project, documents, capsys):

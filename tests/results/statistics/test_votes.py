@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
-
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.record import Record
-from needlework.results.records.answer_vectors import AnswerVectors, read_vectors, write_vectors
 from needlework.results.report.documents import document_sections
 from needlework.results.report.section import section_lines
 from needlework.results.statistics.documents import document_statistics
@@ -89,48 +84,3 @@ def test_the_table_tells_gain_and_cost() -> None:
     (row,) = [line.split() for line in lines if line.strip().startswith("doc_position")]
     assert row[-2:] == ["6", "47,640"]
     assert "  voting: 3 answers a question: 3 times the requests and tokens of a single one" in lines
-
-
-VECTORS = {"Oruro": (1.0, 0.0), "the city of silver": (0.1, 1.0), "Potosi": (0.0, 1.0), "zero": (0.0, 0.0)}
-
-
-def vectors(folder: Path, texts: Iterable[str] = VECTORS) -> AnswerVectors:
-    folder.mkdir(parents=True, exist_ok=True)
-    write_vectors(folder, "st:planted", {text: np.array(VECTORS[text], np.float32) for text in texts})
-    table = read_vectors(folder)
-    assert table is not None
-    return table
-
-
-@pytest.mark.parametrize(
-    ("answers", "elected"),
-    [
-        (["Oruro", "the city of silver", "Potosi"], 1),  # by words all are unlike
-        (["Oruro", "Oruro", "Potosi"], 0),
-        (["", "Potosi", ""], 0),
-        (["", "", ""], 0),
-        (["zero", "Oruro", "Oruro"], 1),
-    ],
-)
-def test_answers_that_mean_the_same_elect_each_other_by_their_vectors(
-    tmp_path: Path, answers: list[str], elected: int
-) -> None:
-    assert medoid(answers, vectors(tmp_path)) == elected
-
-
-def test_where_a_vector_is_missing_all_vote_by_words_and_shards_have_those_of_the_run(tmp_path: Path) -> None:
-    records = [record for q in range(3) for record in series("++-", question=q)]
-    assert {vote.by for vote in votes(records, 3, vectors(tmp_path / "run"))} == {"st:planted"}
-    assert {vote.by for vote in votes(records, 3, vectors(tmp_path / "less", ["Oruro"]))} == {"words"}
-
-    for shard, text in (("1-of-2", "Oruro"), ("2-of-2", "Potosi")):
-        vectors(tmp_path / "shards" / shard, [text])
-    merged = read_vectors(tmp_path)
-    assert merged is not None
-    assert merged.of(["Oruro", "Potosi"]) is not None
-    assert merged.of(["Oruro", "zero"]) is None
-
-
-def test_a_file_of_vectors_that_is_damaged_is_none(tmp_path: Path) -> None:
-    (tmp_path / "answer-vectors.npz").write_bytes(b"PK nothing")
-    assert read_vectors(tmp_path) is None
