@@ -11,6 +11,7 @@ from typing import Protocol, TextIO
 
 from needlework.cluster.plan import Plan, error_line
 from needlework.core.errors import InputError
+from needlework.results.style import clock
 
 _LOG_INTERVAL_S = 30.0
 
@@ -99,7 +100,7 @@ def shards_to_start(plan: Plan, active: Mapping[int, str], message: Callable[[st
 
 def trials_status(run: Path) -> str:
     """Describe how many trials of a run are done: `14 of 36 trials, 0:40 left`; empty while it has no files."""
-    from needlework.results.merge.status import clock, progress_of_run, time_left, totals  # loaded when needed
+    from needlework.results.merge.status import progress_of_run, time_left, totals  # loaded when needed
 
     try:
         parts = progress_of_run(run, time.time())

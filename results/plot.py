@@ -12,8 +12,8 @@ from needlework.results.files.read_run import load_panels, manifest_at, read_run
 from needlework.results.pictures.draw import COLORS
 from needlework.results.pictures.files import BOTH, parse_formats, write_charts, write_combined
 from needlework.results.records.run_folder import MANIFEST
-from needlework.results.report.chart import BarChart, Chart
 from needlework.results.report.charts import bar_chart, panel_heatmap
+from needlework.results.report.section import BarChart, Chart
 from needlework.results.report.sections import section_charts
 from needlework.results.statistics.panels import Panel
 from needlework.results.statistics.suites.ruler import TASKS

@@ -116,6 +116,15 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60:,} h {minutes % 60} min"
 
 
+def clock(seconds: float | None) -> str:
+    """Format a duration as `1:05:09` or `5:09`; an unknown one as an empty text."""
+    if seconds is None:
+        return ""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
 ColorsName = Literal["viridis", "red-yellow-green", "safe", "field"]
 Rgb = tuple[int, int, int]
 

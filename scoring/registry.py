@@ -16,9 +16,9 @@ from types import MappingProxyType
 from needlework.scoring.leval import exact, overlap
 from needlework.scoring.match import match
 from needlework.scoring.published import data_sets, opencompass, ruler
+from needlework.scoring.reading import verdict_for
 from needlework.scoring.scorers import documents, letters, sets, values
 from needlework.scoring.scores import Reference, Score, Scorer
-from needlework.scoring.verdicts import verdict_for
 
 _MODULES = (match, documents, values, letters, sets, ruler, data_sets, opencompass, exact, overlap)
 SCORERS = MappingProxyType(

@@ -16,6 +16,7 @@ from needlework.core.redact import without_credentials
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from needlework.haystack_fixtures.configuration.peer_names import EVALSCOPE, NAMES, OPENCOMPASS, translated
 from needlework.haystack_fixtures.configuration.presets import is_task
+from needlework.haystack_fixtures.corpora.corpus_named import DEFAULTS
 from needlework.haystack_fixtures.needles.needle_sets import load_needle_set, set_with
 
 Table = Mapping[str, Any]
@@ -31,7 +32,6 @@ _DATA_SETS = {  # by the end of the class's path: task, prompt, needle set, scor
 }
 _EVALSCOPE = {"prompt": "evalscope", "lengths": "1000:32000:10", "length_means": "context", "length_buffer": 150}
 _EVALSCOPE |= {"depths": "0:100:10", "answer_budget": 256}
-_CORPORA = {"en": "essays", "zh": "sanguo"}
 _ENGINES = {"turbomind": "lmdeploy", "lmdeploy": "lmdeploy", "vllm": "vllm", "sglang": "sglang"}
 _SECRET = ("key", "token", "secret", "password")
 # Names that are taken over from a flat table, and are noted where a harness's file has them.
@@ -122,7 +122,7 @@ def suites_of_task(path: Path, task: Table, notes: list[str]) -> list[Table]:
     scorer = {"scorer": "match"} if "needle_set" in values else {}
     usual = {"task": "multi_needle" if several else "niah"} | _EVALSCOPE | scorer
     languages = str(values.pop("language", "en,zh")).split(",")
-    return [usual | {"language": each, "corpus": _CORPORA.get(each, "default")} | values for each in languages]
+    return [usual | {"language": each, "corpus": DEFAULTS.get(each, "default")} | values for each in languages]
 
 
 def _translate(path: Path, table: Table, peer: str, notes: list[str]) -> dict[str, Any]:

@@ -36,8 +36,7 @@ from needlework.haystack_fixtures.needles.needle_sets import Canaries, canaries
 from needlework.haystack_fixtures.retrieval.search import Retrieval, Retrieved
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Tasks, ask
 from needlework.haystack_fixtures.tasks.task import Chunks, Prose, Question
-from needlework.haystack_fixtures.trials.contexts import ContextBuilder, put
-from needlework.haystack_fixtures.trials.sources import SourcePool
+from needlework.haystack_fixtures.trials.contexts import ContextBuilder, SourcePool, put
 from needlework.models.tokenizers.tokenizer import Tokenizer, approximation
 
 # Stands in for the context while the template is rendered; private-use characters, so no text holds it by chance.

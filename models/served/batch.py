@@ -104,7 +104,6 @@ class AnswerFiles:
         self._lines: dict[str, tuple[Path, int, str]] = {}  # file, offset, what a whole answer says
         self._cells: Counter[str] = Counter()
         self.lines = self.spoilt = 0
-        self.repeated: set[str] = set()
         self.contradicted: set[str] = set()
         for path in dict.fromkeys(map(Path, paths)):
             for offset, line in _lines_of(path):
@@ -121,7 +120,6 @@ class AnswerFiles:
         content = [answer.body.get("choices"), answer.body.get("usage")] if answer.whole else None
         text = json.dumps(content, sort_keys=True) if content else ""
         if custom_id in self._lines:
-            self.repeated |= {custom_id} if is_trial else set()
             before = self._lines[custom_id][2]
             if before:
                 if is_trial and text and text != before:

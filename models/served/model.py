@@ -25,8 +25,7 @@ from needlework.models.served.connection import (
 from needlework.models.served.errors import AttemptFault, AttemptResult, crowded
 from needlework.models.served.http_client import Allowed
 from needlework.models.served.limiter import Passage, Retries, Turnstile, farewell, news_line
-from needlework.models.served.openai_sdk import OpenAISdkTransport
-from needlework.models.served.providers import AnthropicTransport, GoogleTransport
+from needlework.models.served.providers import AnthropicTransport, GoogleTransport, OpenAISdkTransport
 from needlework.models.served.reply import checked_by_budget
 from needlework.models.served.server_facts import ServerFacts
 from needlework.models.served.transport import Dialect, HttpTransport, OpenAITransport, Transport

@@ -27,8 +27,7 @@ from needlework.results.run.session import SessionPace, kept_lines, left_lines, 
 from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.tasks import selection_words
 from needlework.results.style import ColorsName, can_encode, encodable, folded, relative
-from needlework.results.tables.panels import shared_lines, unscored_lines
-from needlework.results.tables.summary import ending, next_line, run_lines
+from needlework.results.tables.summary import ending, next_line, run_lines, shared_lines, unscored_lines
 
 Color = Literal["red", "yellow", "green", ""]
 Line = tuple[str, Color]

@@ -16,6 +16,7 @@ import pytest
 from needlework.core.grid import parse_id
 from needlework.core.record import Record
 from needlework.pytest_plugin.reports import payload_of
+from needlework.results.style import clock
 
 PROGRESS = "needlework-progress"
 _SAVE, _RESTORE, _CLEAR = "\x1b7", "\x1b8", "\x1b[K"  # the cursor; the rest of its line
@@ -172,15 +173,15 @@ class Pace:
         """`42/121 cells · 1,240 tok/s · 47 % shared · 1:32 left`; `seconds` have passed, more at every call."""
         parts = [f"{self.cells_done}/{self.cells} cells"]
         if silent := self._silent_s(seconds):
-            return " · ".join([*parts, f"no answer for {_clock(silent)}"])
+            return " · ".join([*parts, f"no answer for {clock(silent)}"])
         if self.prompt_tokens and seconds > 0:
             parts.append(f"{self.prompt_tokens / seconds:,.0f} tok/s")
             if self.shared:
                 parts.append(f"{100 * self.shared / self.prompt_tokens:.0f} % shared")
         if self.tokens_done and self.tokens > self.tokens_done:
-            parts.append(f"{_clock(seconds * (self.tokens / self.tokens_done - 1))} left")
+            parts.append(f"{clock(seconds * (self.tokens / self.tokens_done - 1))} left")
         elif self.cells_done < self.cells:
-            parts.append(f"{_clock(seconds)} so far")
+            parts.append(f"{clock(seconds)} so far")
         return " · ".join(parts)
 
     def _silent_s(self, seconds: float) -> float:
@@ -190,12 +191,6 @@ class Pace:
             self._shown, self._changed_s, self._longest_s = self.cells_done, seconds, max(self._longest_s, waited)
             return 0.0
         return waited if self._shown and waited > max(_SILENT_S, 3 * self._longest_s) else 0.0
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def output_of(config: pytest.Config, *, errors: bool = False) -> int | None:

@@ -22,7 +22,7 @@ from needlework.haystack_fixtures.corpora.corpus_named import stand_ins, with_te
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Series, Tasks, grid, with_tasks
 from needlework.haystack_fixtures.tasks.published import leval
 from needlework.haystack_fixtures.tasks.published.leval import own_tasks
-from needlework.models.engines.served_run import ServedRun, served_run, with_server
+from needlework.models.engines.serve import ServedRun, served_run, with_server
 from needlework.pipeline.engine import Engine
 from needlework.pipeline.exchange import Exchange, StoredAnswer
 from needlework.pipeline.preparation import Filled, asks_window, filled, with_length

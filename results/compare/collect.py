@@ -6,9 +6,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
@@ -28,7 +26,6 @@ from needlework.results.statistics.wording import adaptive_clause
 from needlework.results.style import one_line
 
 Order = Literal["given", "name", "date", "step"]
-_FEW = 4  # runs that are read here; more are shared among processes
 _MODEL = ("weights_sha256", "dtype", "quantization", "attn_implementation")
 _OPTIONS = ("model_arg", "server_id", "serve", "serve_arg")
 
@@ -88,8 +85,8 @@ def collect_models(paths: Sequence[Path], page: Path, *, every_run: bool) -> tup
     counts = Counter(name for name, _ in folders.values())
     names = [name if counts[name] == 1 else str(folder) for folder, (name, _) in folders.items()]
     runs, faults = list[ModelRun](), []
-    results = _read_all([*zip(names, folders, strict=True)])
-    for (folder, (name, is_named)), models in zip(folders.items(), results, strict=True):
+    for run_name, (folder, (name, is_named)) in zip(names, folders.items(), strict=True):
+        models = _read(run_name, folder)
         if not isinstance(models, str):
             runs += models
         elif is_named:
@@ -145,17 +142,8 @@ def _runs_below(path: Path) -> Iterator[Path]:
         below.sort()
 
 
-def _read_all(folders: Sequence[tuple[str, Path]]) -> list[list[ModelRun] | str]:
-    """The models of each run by its name and folder, or why it cannot be read."""
-    if len(folders) <= _FEW:
-        return [_read(folder) for folder in folders]
-    workers = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 16)
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        return list(pool.map(_read, folders))
-
-
-def _read(named_folder: tuple[str, Path]) -> list[ModelRun] | str:
-    name, folder = named_folder
+def _read(name: str, folder: Path) -> list[ModelRun] | str:
+    """The models of a run, or why it cannot be read."""
     try:
         run = read_run(folder)
     except InputError as error:

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from needlework.core.labels import OWN_DOCUMENTS
-from needlework.results.html.text import on_one_line, percent_number
-from needlework.results.report.chart import ChartPoint, Heatmap, HeatmapCell, LineChart, PanelCell
+from needlework.results.html.page import on_one_line, percent_number
 from needlework.results.report.charts import document_charts, panel_charts
-from needlework.results.report.section import Table
+from needlework.results.report.section import ChartPoint, Heatmap, HeatmapCell, LineChart, PanelCell, Table
 from needlework.results.statistics.panels import Panel
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.style import display_width, percent1

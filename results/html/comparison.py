@@ -10,11 +10,8 @@ from typing import Any, Literal
 from needlework.core.grid import depth_label
 from needlework.results.html.charts import chart_view, grid_view, table_view
 from needlework.results.html.details import TrialDetails, fit
-from needlework.results.html.page import page
-from needlework.results.html.panels import axes_data
-from needlework.results.html.report import LIMIT_BYTES, NOTICE_BYTES
-from needlework.results.html.text import on_one_line, percent_number
-from needlework.results.report.chart import LineChart
+from needlework.results.html.page import on_one_line, page, percent_number
+from needlework.results.html.report import LIMIT_BYTES, NOTICE_BYTES, axes_data
 from needlework.results.report.charts import difference_heatmap
 from needlework.results.report.comparison import (
     comparison_sections,
@@ -24,7 +21,7 @@ from needlework.results.report.comparison import (
     points_cells,
     task_name,
 )
-from needlework.results.report.section import Section, Table
+from needlework.results.report.section import LineChart, Section, Table
 from needlework.results.statistics.comparison.comparison import (
     ComparedRun,
     Comparison,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from msgspec import structs, to_builtins
 
 from needlework.core.record import NeedleFacts, Record
-from needlework.results.html.text import percent_number, script_json, shown, without_marks
+from needlework.results.html.page import percent_number, script_json, shown, without_marks
 from needlework.results.style import counted
 
 # Details are packed: JSON, deflated, in base64; the page unpacks them when it has loaded. Where all trials fit, all are

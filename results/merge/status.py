@@ -17,7 +17,7 @@ from needlework.results.merge.parts import RunPart, absent_shards, parts_of
 from needlework.results.records.journal import WAITING_FILES, read_waiting
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.records.samples import latest_of_each
-from needlework.results.style import one_line
+from needlework.results.style import clock, one_line
 
 
 def main(argv: Sequence[str]) -> int:
@@ -89,15 +89,6 @@ def _row(
     share = f" ({100 * done // expected} %)" if expected else ""
     rate = f"{speed:,.1f}" if speed else ""
     return name, f"{done:,} of {expected:,}{share}", str(errors), rate, clock(left), state
-
-
-def clock(seconds: float | None) -> str:
-    """Format a duration as `1:05:09` or `5:09`; an unknown one as an empty text."""
-    if seconds is None:
-        return ""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def progress_of_run(run: Path, now: float) -> list[PartProgress]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from needlework.results.report.chart import BarChart, BarRow, Chart, ChartLine, Heatmap, HeatmapCell, LineChart
+from needlework.results.report.section import BarChart, BarRow, Chart, ChartLine, Heatmap, HeatmapCell, LineChart
 from needlework.results.style import between, broken, dark, display_width, fit
 
 if TYPE_CHECKING:

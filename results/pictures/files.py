@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from needlework.core.files import write_whole
 from needlework.results.pictures.draw import combined_size, draw_chart, draw_combined, figure_size
-from needlework.results.report.chart import Chart, Heatmap
+from needlework.results.report.section import Chart, Heatmap
 from needlework.results.style import font_families, one_line
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from needlework.core.grid import depth_label
 from needlework.results.adaptive.design import SHARE
 from needlework.results.adaptive.statement import LengthResult, LengthStatement
 from needlework.results.adaptive.survey import Cost
-from needlework.results.report.chart import ColorScale, Heatmap, HeatmapCell, chart_name
-from needlework.results.report.section import Section, Table
+from needlework.results.report.section import ColorScale, Heatmap, HeatmapCell, Section, Table, chart_name
 from needlework.results.statistics.panels import depth_order
 from needlework.results.statistics.wording import adaptive_clause
 from needlework.results.style import COUNTS, NONE, length_label, length_labels, one_line, percent1

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from needlework.core.record import UNDECIDED
-from needlework.results.report.chart import Chart, chart_name
 from needlework.results.report.charts import history_chart, score_lines
 from needlework.results.report.comparison import score_cell
-from needlework.results.report.section import Section, Table, filled_table
+from needlework.results.report.section import Chart, Section, Table, chart_name, filled_table
 from needlework.results.statistics.comparison.comparison import ComparedRun
 from needlework.results.statistics.leaderboard.boards import Board, BoardSeries, ModelRun, ScoreChange
 from needlework.results.statistics.leaderboard.entries import BoardEntry

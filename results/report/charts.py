@@ -9,7 +9,8 @@ from typing import Protocol
 from needlework.core.grid import depth_label
 from needlework.core.labels import OWN_DOCUMENTS
 from needlework.results.records.samples import grouped, task_of
-from needlework.results.report.chart import (
+from needlework.results.report.panels import headline, scored_of
+from needlework.results.report.section import (
     BarChart,
     BarRow,
     ChartBar,
@@ -23,14 +24,13 @@ from needlework.results.report.chart import (
     PanelCell,
     chart_name,
 )
-from needlework.results.report.panels import headline, scored_of
 from needlework.results.statistics.comparison.comparison import GroupDifference, TaskDifference
 from needlework.results.statistics.documents import FOCUSED, ArmAtPlace, DocumentScores
 from needlework.results.statistics.leaderboard.boards import BoardSeries
 from needlework.results.statistics.panels import Panel, Rate, Share, Tally
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.suites.ruler import RulerTable
-from needlework.results.statistics.summary_sentence import place_sentence, size_sentence, task_clauses
+from needlework.results.statistics.summary_sentence import task_clauses
 from needlework.results.statistics.tasks import Macro, TaskScore
 from needlework.results.statistics.wording import points, range_words
 from needlework.results.style import (
@@ -257,17 +257,16 @@ def document_charts(scores: DocumentScores) -> list[LineChart]:
     charts = []
     if _several_places(scores.by_size):
         lines, subtitle = _arm_lines(scores, scores.by_size, "doc_size"), f"{about}, {size_depth_words(scores)}"
-        charts.append(
-            LineChart(chart_name("documents-size", scores.model), size_sentence(scores), size, lines, subtitle)
-        )
+        name, title = chart_name("documents-size", scores.model), "Score by size of the documents"
+        charts.append(LineChart(name, title, size, lines, subtitle))
     lengths = sorted({point.length for point in scores.by_depth if point.arm != FOCUSED})
     for length, label in zip(lengths, length_labels(lengths), strict=True):
         points = [point for point in scores.by_depth if point.length == length and point.depth is not None]
         name = chart_name("documents-position", label if len(lengths) > 1 else "", scores.model)
         if _several_places(points):
-            title, across = place_sentence(scores, length if len(lengths) == 1 else None), _DOCUMENT_DEPTH
+            title, subtitle = "Score by place of the answer's document", f"{about}, {label} tokens"
             lines = _arm_lines(scores, points, "doc_position")
-            charts.append(LineChart(name, title, across, lines, f"{about}, {label} tokens", ends=(0.0, 100.0)))
+            charts.append(LineChart(name, title, _DOCUMENT_DEPTH, lines, subtitle, ends=(0.0, 100.0)))
     return charts
 
 

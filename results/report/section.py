@@ -4,9 +4,199 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from math import log2
+from typing import NamedTuple
 
-from needlework.results.report.chart import Chart
-from needlework.results.style import NONE, folded_table, one_line
+from needlework.core.grid import slug
+from needlework.results.style import NONE, UnscoredMark, display_width, folded_table, one_line
+
+
+def chart_name(kind: str, *parts: str) -> str:
+    """The name of a chart's file: `kind` and the parts, each safe for every file system."""
+    return "-".join([kind, *(slug(part) for part in parts if part)])
+
+
+class PanelCell(NamedTuple):
+    """A cell of a panel, for links from a chart to trials; the depth "mean" is the whole column."""
+
+    model: str
+    task: str
+    needle: str
+    length: int
+    depth: float | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChartPoint:
+    """A score in percent at `x`, with the ends of its 95 % interval. `label` names `x`; `score`: `None` where no trial
+    has one.
+    """
+
+    x: float
+    label: str
+    score: float | None
+    low: float | None
+    high: float | None
+    n: int
+    cell: PanelCell | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChartLine:
+    """A series of points; `is_joined`: whether a line joins them."""
+
+    name: str
+    points: tuple[ChartPoint, ...]
+    is_joined: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ChartSpan:
+    """A part of the x axis in which scores changed."""
+
+    first: float
+    last: float
+    is_fall: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LineChart:
+    """Scores over length, depth or time. `name`: of its file; `across`: title of the x axis; `ends`: of that axis,
+    where they are not those of the points.
+    """
+
+    name: str
+    title: str
+    across: str
+    lines: tuple[ChartLine, ...]
+    subtitle: str = ""
+    ends: tuple[float, float] | None = None
+    spans: tuple[ChartSpan, ...] = ()
+
+    def shares(self, xs: Sequence[float]) -> list[float]:
+        """Positions on the axis, 0..1; by logarithm where the points then lie more evenly, as powers of two do."""
+        known = sorted({point.x for line in self.lines for point in line.points})
+        first, last = self.ends or ((known[0], known[-1]) if known else (0.0, 1.0))
+        scale = log2 if self.ends is None and _is_geometric(known) else float
+        low, high = scale(first), scale(last)
+        return [0.5 if high == low else (scale(x) - low) / (high - low) for x in xs]
+
+    def ticks(self, columns: int) -> list[tuple[float, str]]:
+        """Position and label of each tick that fits on an axis `columns` characters wide; always the last one."""
+        labels = {point.x: point.label for line in self.lines for point in line.points}
+        shares = self.shares(list(labels))
+        ticks: list[tuple[float, str]] = []
+        for share, label in sorted(zip(shares, labels.values(), strict=True), reverse=True):
+            room = (display_width(label) + display_width(ticks[-1][1])) / 2 + 1 if ticks else 0
+            if not ticks or (ticks[-1][0] - share) * columns >= room:
+                ticks.append((share, label))
+        return ticks[::-1]
+
+
+def _is_geometric(xs: Sequence[float]) -> bool:
+    """Whether the largest gap between points takes less of a logarithmic axis than of a linear one."""
+    if len(xs) < 3 or xs[0] <= 0:
+        return False
+    logarithmic = max(log2(after / before) for before, after in pairwise(xs)) / log2(xs[-1] / xs[0])
+    return logarithmic < max(after - before for before, after in pairwise(xs)) / (xs[-1] - xs[0])
+
+
+@dataclass(frozen=True, slots=True)
+class ChartBar:
+    """A model's score in one row, in percent. `limits`: the score with undecided answers as misses and as hits;
+    `focused`: on the answer's own text alone; `chance`: of guessing.
+    """
+
+    model: str
+    score: float | None
+    low: float | None
+    high: float | None
+    n: int
+    text: str
+    limits: tuple[float, float] | None = None
+    focused: float | None = None
+    chance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BarRow:
+    """A task, or an average of several, with the bars of those models that have it."""
+
+    name: str
+    bars: tuple[ChartBar, ...]
+    is_average: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BarChart:
+    """Scores by task, a bar for each model."""
+
+    name: str
+    title: str
+    rows: tuple[BarRow, ...]
+    models: tuple[str, ...]
+    subtitle: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HeatmapCell:
+    """One cell. `value`: its place on the colour scale, 0..1. `text`: the number in it; `notes`: lines below, the last
+    is its n; `mark`: why it has no score; `is_partial`: whether trials without a score are left out.
+    """
+
+    value: float | None = None
+    text: str = ""
+    notes: tuple[str, ...] = ()
+    mark: UnscoredMark | None = None
+    is_partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ColorScale:
+    """Colours from `low` to `high`; no bar is drawn without a `label`."""
+
+    colors: tuple[str, ...]
+    low: int = 0
+    high: int = 100
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Heatmap:
+    """Cells by length and depth. `rows`: one for each depth, `None` for a cell that never ran; `summaries`: rows above
+    them, such as the mean; `numbers`: whether the cells of pictures have theirs.
+    """
+
+    name: str
+    title: str
+    lengths: tuple[str, ...]
+    depths: tuple[str, ...]
+    rows: tuple[tuple[HeatmapCell | None, ...], ...]
+    summaries: tuple[tuple[str, tuple[HeatmapCell, ...]], ...]
+    scale: ColorScale
+    subtitle: str = ""
+    across: str = "context length (tokens)"
+    numbers: bool = True
+
+    @property
+    def marks(self) -> tuple[UnscoredMark, ...]:
+        """Why cells have no score."""
+        return tuple(dict.fromkeys(cell.mark for row in self.rows for cell in row if cell and cell.mark))
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether some cell leaves trials out."""
+        return any(cell.is_partial for row in self.rows for cell in row if cell)
+
+    @property
+    def has_blanks(self) -> bool:
+        """Whether some cell never ran."""
+        return any(cell is None for row in self.rows for cell in row)
+
+
+Chart = LineChart | BarChart | Heatmap
+
 
 _WIDE = 1000  # columns of what is no terminal: a table stays in one piece
 _PLAIN = str.maketrans({"·": "|", "–": "-", "−": "-"})

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from needlework.results.report.adaptive import adaptive_sections
-from needlework.results.report.chart import Chart
 from needlework.results.report.charts import heatmap_title, model_charts, panel_heatmap, telling_panels
 from needlework.results.report.documents import document_sections, retrieval_sections
-from needlework.results.report.section import Section
+from needlework.results.report.section import Chart, Section
 from needlework.results.report.suites import data_set_sections, leval_sections, needlebench_sections, ruler_sections
 from needlework.results.report.tasks import task_sections
 from needlework.results.statistics.run_report import RunReport

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from needlework.core.labels import OWN_DOCUMENTS
-from needlework.core.record import NOTHING_SAID, UNDECIDED
-from needlework.haystack_fixtures.tasks.arms import NOT_FOUND
+from needlework.core.record import NOTHING_SAID
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.records.samples import task_of
 from needlework.results.statistics.documents import FOCUSED, WHOLE, ArmAtPlace, DocumentScores
@@ -105,9 +104,8 @@ def _model_clauses(report: RunReport, model: str) -> list[str]:
         if scores.model == model:
             position = next((row.overall for row in rows if task_of(row.task) == "doc_position"), None)
             clauses = [*_document_clauses(scores, position), *clauses]
-    then = "" if published else _open_length(report, rows)
     tallies = [_tally_of(panel) for panel in report.panels if panel.model == model]
-    lost = lost_clauses(tallies, then, _not_there(report, model))
+    lost = lost_clauses(tallies)
     if clauses:
         return [f"{one_line(model)} {clauses[0]}", *clauses[1:], *lost]
     return [f"{one_line(model)} has no score{': ' if lost else ''}{lost[0] if lost else ''}", *lost[1:]]
@@ -324,27 +322,6 @@ def _right_answers(share: str, of: str) -> str:
     return f"answers {share} of {of} right{f' ({ends}' if ends else ''}"
 
 
-def place_sentence(scores: DocumentScores, length: int | None) -> str:
-    """The title of a picture of scores by depth: `With 8k tokens of documents it is weakest in the middle`.
-
-    `length`: `None` where there are several, which the test takes together.
-    """
-    clause = depth_clause(scores.depth)
-    read = f"With {length_label(length)} tokens of documents" if length else "Over all lengths"
-    if not clause:
-        return f"{read}, no place of the answer is shown to be worse"
-    return f"{read}, {clause}" if clause.startswith("no ") else f"{read} it is {clause}"
-
-
-def size_sentence(scores: DocumentScores) -> str:
-    """The title of a picture of scores by size."""
-    if clause := _size_clause(scores):
-        return f"It {clause}"
-    whole = _largest(scores, WHOLE)
-    limit = f" up to {length_label(whole.length)} tokens" if whole is not None else ""
-    return f"Reading more documents{limit} is not shown to cost or to help"
-
-
 def _largest(scores: DocumentScores, arm: str) -> ArmAtPlace | None:
     points = [each for each in scores.by_size if each.arm == arm and each.score.n]
     return max(points, key=lambda each: each.length, default=None)
@@ -385,23 +362,3 @@ def _tally_of(panel: Panel) -> Tally:
         return panel.overall
     counts = {name: 0 if name in NOTHING_SAID else count for name, count in panel.overall.counts.items()}
     return replace(panel.overall, counts=counts | {"found": panel.overall.trials - sum(counts.values())})
-
-
-def _not_there(report: RunReport, model: str) -> int:
-    """How many refusals are the words that a question orders for an answer that its text does not have."""
-    return sum(
-        any(phrase.casefold() in each.record.response.text.casefold() for phrase in NOT_FOUND.values())
-        for each in report.asked
-        if each.trial.model == model and each.trial.outcome == "refused" and not each.control
-        and task_of(each.trial.task) != "doc_absent"
-    )  # fmt: skip
-
-
-def _open_length(report: RunReport, rows: Sequence[TaskScore]) -> str:
-    """What undecided answers leave open of the effective length, where a run of one task would tell it."""
-    length = length_of(report, panels_of_task(report, rows[0].model, rows[0].task)) if len(rows) == 1 else None
-    if length is None or not length.hangs:
-        return ""
-    one = sum(rows[0].overall.counts.get(name, 0) for name in UNDECIDED) == 1
-    word = "more" if length_clause(length) else "word"
-    return f"no {word} on effective length until {'it is' if one else 'they are'} decided"

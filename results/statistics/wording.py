@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from needlework.core.record import UNDECIDED, OutcomeName
+from needlework.core.record import OutcomeName
 from needlework.results.adaptive.design import SHARE
 from needlework.results.adaptive.statement import LengthStatement
 from needlework.results.statistics.depth import DepthEffect
@@ -212,7 +212,6 @@ _LOST: dict[OutcomeName, tuple[str, str]] = {
     "empty": ("was empty", "were empty"),
     "refused": ("declines to answer", "decline to answer"),
 }
-_NOT_THERE = ("says that it is not there", "say that it is not there")
 _MISSING: dict[OutcomeName, str] = {
     "skipped": "did not fit the model's window",
     "invalid": "were not read as they were sent",
@@ -220,25 +219,16 @@ _MISSING: dict[OutcomeName, str] = {
 }
 
 
-def lost_clauses(tallies: Sequence[Tally], then: str = "", not_there: int = 0) -> list[str]:
-    """`4 of 25 answers were cut off`, `6 of 36 questions did not fit the model's window`.
-
-    `then`: what follows from the undecided ones, which stands behind them; `not_there`: refusals in the words that the
-    questions order.
-    """
+def lost_clauses(tallies: Sequence[Tally]) -> list[str]:
+    """`4 of 25 answers were cut off`, `6 of 36 questions did not fit the model's window`."""
     trials = sum(each.trials for each in tallies)
     counts = Counter[OutcomeName]()
     for tally in tallies:
         counts.update(tally.counts)
     answers = trials - sum(counts[name] for name in _MISSING)
-    last = next((_LOST[name] for name in reversed(UNDECIDED) if counts[name]), None)
-    lost = [(words, counts[name] - (not_there if name == "refused" else 0)) for name, words in _LOST.items()]
+    lost = [(words[counts[name] != 1], counts[name]) for name, words in _LOST.items() if counts[name]]
     return [
-        *(
-            f"{count:,} of {answers:,} answers {words[count != 1]}{f': {then}' if then and words == last else ''}"
-            for words, count in (*lost, (_NOT_THERE, not_there))
-            if count
-        ),
+        *(f"{count:,} of {answers:,} answers {words}" for words, count in lost),
         *(f"{counts[name]:,} of {trials:,} questions {words}" for name, words in _MISSING.items() if counts[name]),
     ]
 

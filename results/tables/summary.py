@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from types import MappingProxyType
 from typing import Literal
 
+from needlework.core.record import Record
+from needlework.results.records.samples import grouped, refused_below_window
 from needlework.results.report.adaptive import adaptive_lines
 from needlework.results.report.panels import panels_table
 from needlework.results.report.section import section_lines
@@ -15,7 +18,7 @@ from needlework.results.statistics.run_followup import asks_again
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.summary_sentence import Headline, headline_of
 from needlework.results.statistics.wording import score_and_interval
-from needlework.results.style import NONE, ColorsName, can_encode, fit, folded, folded_table, one_line
+from needlework.results.style import NONE, ColorsName, can_encode, counted, fit, folded, folded_table, one_line
 from needlework.results.tables.terminal import table, terminal_grid, terminal_heatmaps
 
 MOST = 24  # lines of ours below the progress; pytest's last one is the 25th
@@ -184,3 +187,40 @@ def _next_lines(report: RunReport, headline: Headline, folder: str, width: int, 
         what = f"the same command with --repeats {step.repeats} ({step.what})" if step.repeats else fit(step.what, 200)
         lines += folded(f"next: {what}", width)
     yield from ((line, "") for line in lines)
+
+
+_SHOWN = 300  # characters of an example
+
+
+def unscored_lines(records: Sequence[Record], windows: Mapping[str, int] = MappingProxyType({})) -> list[str]:
+    """One line for each reason why trials are invalid or were skipped: how many there are, and the first one's why.
+
+    Errors are told by pytest itself, censored and unclear trials by their answers. `windows`: model -> tokens; what a
+    server refused below them is told too.
+    """
+    unscored = (record for record in records if record.outcome in ("invalid", "skipped"))
+    groups = grouped(unscored, lambda record: (record.outcome, ", ".join(record.details.invalid)))
+    lines = [
+        f"{outcome}: {counted(len(group), 'trial')}: {one_line(group[0].why)[:_SHOWN]}"
+        for (outcome, _), group in sorted(groups.items())
+    ]
+    below = [record for record in records if refused_below_window(record, windows)]
+    if below:
+        length, window = min((record.length, windows[record.model]) for record in below)
+        lines.append(
+            f"skipped below the window: {len(below)}, from length {length} on, where {window} tokens are told:"
+            " the server gives less; these count for --max-errors"
+        )
+    return lines
+
+
+def shared_lines(records: Sequence[Record]) -> Iterator[str]:
+    """One line for each model whose answers tell that tokens were shared, when they were asked for."""
+    for model, group in grouped(records, lambda record: record.model).items():
+        tokens = sum(record.prompt.tokens or 0 for record in group)
+        shared = sum(record.timing.cached_tokens or 0 for record in group)
+        if 0 < shared < tokens:
+            yield one_line(
+                f"{model}: {tokens:,} prompt tokens, {tokens - shared:,} computed and {shared:,} shared with other "
+                f"prompts ({100 * shared / tokens:.0f} % saved)"
+            )

@@ -18,8 +18,8 @@ import regex
 
 from needlework.scoring.leval.exact import OPTIONS, SHOWN, gold_of
 from needlework.scoring.published.ruler import normalize_answer
+from needlework.scoring.reading import verdict_for
 from needlework.scoring.scores import Reference, Score, Scorer
-from needlework.scoring.verdicts import verdict_for
 
 PUBLISHED = ("rouge1", "rouge2", "rougeL")
 SUMMARY = "rougeLsum"

@@ -14,9 +14,8 @@ from needlework.scoring.match.claims import is_negated
 from needlework.scoring.match.match import affirms, match_score
 from needlework.scoring.match.values import find_same_shape
 from needlework.scoring.plain_text import find_whole, flatten, normalize, normalize_lines, normalize_value
-from needlework.scoring.reading import conclusion, outside_copies, own_words, refusal_end, weight
+from needlework.scoring.reading import conclusion, outside_copies, own_words, refusal_end, verdict_for, weight
 from needlework.scoring.scores import Reference, Score, Scorer, Verdict
-from needlework.scoring.verdicts import verdict_for
 
 # Values are found as `match` finds them: whole, affirmed, not in a long copy of the text. Everything else in the answer
 # that is a known wrong value, or has the shape of a value (as many digits, or a name of consonants), is one too many.

@@ -15,12 +15,11 @@ import pytest
 
 import needlework
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.pipeline.reconstruct import rebuild
 from needlework.results.compare.command import main as compare
 from needlework.results.files.csv_files import csv_text
 from needlework.results.files.json_files import json_text, read_json
 from needlework.results.files.read_run import load_panels
-from needlework.results.prompt import stored_of
+from needlework.results.prompt import rebuild, stored_of
 from needlework.results.records.journal import Journal, line_of, read_journal, stored_answers
 from needlework.results.records.manifest import recipe_of
 from needlework.results.records.samples import whole_run

@@ -2,8 +2,7 @@
 
 import pytest
 
-from needlework.cluster.matrix import command
-from needlework.cluster.matrix_file import read_matrix
+from needlework.cluster.matrix import command, read_matrix
 from needlework.core.errors import InputError
 
 ONE = '[[configuration]]\nlabel = "a"\n'

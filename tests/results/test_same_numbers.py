@@ -12,8 +12,8 @@ import pytest
 from needlework.core.record import Record
 from needlework.results.files.json_files import json_text
 from needlework.results.html.report import html_text
-from needlework.results.report.chart import BarChart, LineChart
 from needlework.results.report.charts import panel_heatmap
+from needlework.results.report.section import BarChart, LineChart
 from needlework.results.report.sections import run_charts, run_sections
 from needlework.results.statistics.run_report import RunReport, run_report
 from needlework.results.statistics.suites.ruler import TASKS

@@ -20,7 +20,7 @@ from needlework.core.prompts import Needle
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.corpora.corpus_named import UNIT
 from needlework.haystack_fixtures.haystacks.listing import Listing
-from needlework.haystack_fixtures.tasks.published.ruler_words import FAMILY, VERSION, compounds, sentences, trial_seeds
+from needlework.haystack_fixtures.tasks.published.ruler_lists import FAMILY, VERSION, compounds, sentences, trial_seeds
 from needlework.haystack_fixtures.tasks.task import Prose, Question, Task, fixed_labels, no_depths
 
 # Percent of the context: where RULER lets needles stand, drawn for each sample without replacement.

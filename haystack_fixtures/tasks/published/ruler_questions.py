@@ -18,7 +18,7 @@ from needlework.core.grid import Cell
 from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.tasks.document_material import QUESTIONS, DocumentOptions
-from needlework.haystack_fixtures.tasks.published.ruler_words import (
+from needlework.haystack_fixtures.tasks.published.ruler_lists import (
     FAMILY,
     VERSION,
     compounds,

@@ -12,7 +12,7 @@ import pytest
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.needles import needle_sets as needle_files
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
-from needlework.haystack_fixtures.trials import sources
+from needlework.haystack_fixtures.trials import contexts as sources
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.models.tokenizers.tokenizer import Encoded, load_tokenizer
 

@@ -12,7 +12,7 @@ from needlework.core.settings import Settings
 from needlework.haystack_fixtures.configuration.messages import notes
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.corpora.files import CDME_FILES
-from needlework.haystack_fixtures.trials.sources import SourcePool, of_one_file
+from needlework.haystack_fixtures.trials.contexts import SourcePool, of_one_file
 from needlework.models.tokenizers.tokenizer import tiktoken_tokenizer
 
 

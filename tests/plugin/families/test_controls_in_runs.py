@@ -2,8 +2,7 @@
 
 import pytest
 
-from needlework.pipeline.reconstruct import rebuild
-from needlework.results.prompt import stored_run
+from needlework.results.prompt import rebuild, stored_run
 
 
 @pytest.fixture

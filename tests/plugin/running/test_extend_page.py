@@ -11,7 +11,7 @@ import pytest
 import needlework
 from needlework.core.settings import Places
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.pipeline.reconstruct import StoredRun, rebuild
+from needlework.results.prompt import StoredRun, rebuild
 
 PAGE = Path(__file__).parents[3] / "docs" / "extend.md"
 

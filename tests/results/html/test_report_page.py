@@ -210,7 +210,7 @@ def test_runs_on_documents_have_a_section_and_others_have_none(make_record: Make
 
     assert {"mock · your documents · 3 questions", "the most similar one instead"} <= set(page.inside("bdi"))
     assert "by depth of the answer document (doc_position)" in page.inside("caption")
-    assert "with 8k tokens of documents" in " ".join(page.inside("figcaption")).lower()
+    assert "Score by place of the answer's document" in " ".join(page.inside("figcaption"))
     assert "plot" not in {a.get("class") for _, a in Page(text_of([make_record()])).elements}
 
 

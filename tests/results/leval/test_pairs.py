@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
-from needlework.results.leval.judged_pairs import Preference, match, win_rate
+from needlework.results.leval.judge import Preference, match, win_rate
 from needlework.results.leval.predictions import Answers, Prediction
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from needlework.core.devices import Division, Shard
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.results.merge.command import merged_manifest
 from needlework.results.merge.parts import RunPart, absent_shards, differing_facts
-from needlework.results.merge.union import merged_manifest
 from needlework.results.records.manifest import notes_of
 from needlework.results.records.run_folder import Planned
 

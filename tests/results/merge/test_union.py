@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
 from needlework.core.record import FINAL
-from needlework.results.merge.union import union
+from needlework.results.merge.command import union
 
 OUTCOMES = st.sampled_from(["found", "wrong", "censored", "skipped", "invalid", "error"])
 

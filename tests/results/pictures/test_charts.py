@@ -13,7 +13,6 @@ from needlework.core.record import Record
 from needlework.results.adaptive.statement import statements_of
 from needlework.results.adaptive.survey import Rules, Survey, TrialKey
 from needlework.results.report.adaptive import adaptive_sections
-from needlework.results.report.chart import ChartLine, ChartPoint, Heatmap, LineChart
 from needlework.results.report.charts import (
     bar_chart,
     document_charts,
@@ -25,6 +24,7 @@ from needlework.results.report.charts import (
     task_charts,
     telling_panels,
 )
+from needlework.results.report.section import ChartLine, ChartPoint, Heatmap, LineChart
 from needlework.results.statistics.documents import document_statistics
 from needlework.results.statistics.leaderboard.boards import ModelRun, series_of
 from needlework.results.statistics.leaderboard.entries import entries_of
@@ -200,16 +200,6 @@ def test_the_chart_of_sizes_says_where_the_answer_document_was(depths: list[tupl
     records = [asked(q, task="doc_size", length=n, depth=depth) for n in (2000, 4000) for q, depth in depths]
     (chart,) = document_charts(document_statistics(records)[0])
     assert words in chart.subtitle
-
-
-def test_titles_of_document_charts_are_sentences_about_the_result() -> None:
-    records = [asked(q, "found" if d != 50 else "wrong", depth=d) for q in range(12) for d in (0.0, 50.0, 100.0)]
-    records += [asked(q, "wrong", task="doc_size") for q in range(12)]
-    records += [asked(q, task="doc_size", arm="focused") for q in range(12)]
-    size, position = document_charts(document_statistics(records)[0])
-
-    assert position.title == "With 8k tokens of documents it is weakest in the middle of the text"
-    assert size.title.startswith("It loses 100 points when it reads 8k tokens")
 
 
 def test_a_history_has_misses_beside_scores_and_the_names_of_its_runs(make_record: MakeRecord) -> None:

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from needlework.core.devices import Division, Shard
-from needlework.results.merge.status import clock, main, progress_of_run, time_left
+from needlework.results.merge.status import main, progress_of_run, time_left
 from needlework.results.records.journal import line_of
 from needlework.results.records.run_folder import write_shard_file
+from needlework.results.style import clock
 from tests.results.changed import changed
 
 BEGUN = 1_700_000_000.0

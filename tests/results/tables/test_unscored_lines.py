@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from needlework.core.record import Record, record_of
-from needlework.results.tables.panels import shared_lines, unscored_lines
+from needlework.results.tables.summary import shared_lines, unscored_lines
 
 
 def record(outcome: str, why: str = "", *invalid: str) -> Record:

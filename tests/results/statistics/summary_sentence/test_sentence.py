@@ -99,17 +99,6 @@ def test_answers_that_were_cut_off_make_the_score_a_range(make_record: Make) -> 
     )
 
 
-def test_not_there_in_the_words_of_the_question_is_no_refusal_to_answer(make_record: Make) -> None:
-    texts = ["NOT FOUND", "Not found.", "I cannot help with that.", "4711"]
-    records = [
-        make_record(repeat=at, response={"text": text}, outcome="found" if text == "4711" else "refused")
-        for at, text in enumerate(texts)
-    ]
-    assert said(records).sentence.endswith(
-        "1 of 4 answers declines to answer; 2 of 4 answers say that it is not there."
-    )
-
-
 def test_several_tasks_have_a_mean_over_families_and_their_ends(make_record: Make) -> None:
     niah = spread(make_record, {1000: 20, 2000: 20}, of=20)
     told = said([*niah, *spread(make_record, {1000: 5, 2000: 5}, of=20, task="chain", needle="h2")]).sentence

@@ -8,7 +8,7 @@ import pytest
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.models.engines.served_run import served_run, with_server
+from needlework.models.engines.serve import served_run, with_server
 
 
 def asked(tmp_path, model, engine, *args):

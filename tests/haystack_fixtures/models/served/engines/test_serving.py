@@ -13,8 +13,7 @@ from needlework.core.errors import InputError
 from needlework.models.engines import serve
 from needlework.models.engines.keeper import alive, family
 from needlework.models.engines.recipes import Recipe
-from needlework.models.engines.serve import Serving, last_lines
-from needlework.models.engines.served_run import ServedRun
+from needlework.models.engines.serve import ServedRun, Serving, last_lines
 
 LISTENS = (sys.executable, "-m", "http.server", "--bind", "127.0.0.1", "{port}")
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
