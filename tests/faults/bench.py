@@ -85,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Print the table; the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.faults.bench", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--only", action="append", choices=list(CATALOGUE), metavar="NAME", help="may be repeated")
-    parser.add_argument("--markdown", action="store_true", help="print the table as docs/faults.md has it")
+    parser.add_argument("--markdown", action="store_true", help="print the table in Markdown")
     given = parser.parse_args(argv)
     chosen = [CATALOGUE[name] for name in given.only or CATALOGUE]
     begun = time.monotonic()
@@ -114,7 +114,7 @@ def plain(rows: Sequence[Row]) -> Iterable[str]:
 
 
 def markdown(rows: Sequence[Row]) -> Iterable[str]:
-    """The table of docs/faults.md."""
+    """The table in Markdown."""
     yield "| | fault | what users met | naive harness | we report |"
     yield "|---|---|---|---|---|"
     for row in rows:

@@ -1,4 +1,4 @@
-"""docs/presets.md lists every parameter of the published systems, and its examples are configurations.
+"""docs/presets.md lists the parameters that differ here, and its examples are configurations.
 
 `python tests/haystack_fixtures/configuration/test_peer_names_page.py` updates the table.
 """
@@ -20,25 +20,10 @@ HEAD = "| their name | here |\n|---|---|\n"
 _TABLE = re.compile(re.escape(HEAD) + r"(?:\|.*\n)*")
 
 
-def replacement(row: PeerName) -> str:
-    """The last column: our key with how its value is read, or what to write instead."""
-    if not row.ours:
-        return row.here
-    key = "same name" if row.ours == row.name else f"`{row.ours}`"
-    about = f"{'' if row.same else ', differs'}{f': {row.about}' if row.about else ''}"
-    return f"{key}{about}{f'; command line: {row.here}' if row.here else ''}"
-
-
 def table() -> str:
-    """A group of lines for each set of systems; one line for all names that have the same replacement."""
-    groups: dict[str, dict[str, list[str]]] = {}
-    for row in NAMES.values():
-        groups.setdefault(", ".join(row.peers), {}).setdefault(replacement(row), []).append(f"`{row.name}`")
-    lines = HEAD
-    for peers, replacements in groups.items():
-        lines += f"| **{peers}** | |\n"
-        lines += "".join(f"| {', '.join(names)} | {here} |\n" for here, names in replacements.items())
-    return lines
+    """A row for each parameter of another meaning here."""
+    rows = (row for row in NAMES.values() if row.ours and not row.same)
+    return HEAD + "".join(f"| {row.peers[0]}: `{row.name}` | `{row.ours}`: {row.about} |\n" for row in rows)
 
 
 def presets() -> dict[str, str]:
