@@ -246,7 +246,7 @@ def spread_questions(depths: Sequence[float | None], seed: int, question: int, r
     return (depths[(start + repeat) % len(depths)],)
 
 
-def first_trials(panels: Sequence[Sequence[Cell]], wanted: Collection[Cell], limit: float, *, rows: bool) -> set[Cell]:
+def first_trials(panels: Sequence[Sequence[Cell]], chosen: Collection[Cell], limit: float, *, rows: bool) -> set[Cell]:
     """The first of the wanted cells: `limit` of them, or that share where it is below 1, at least one.
 
     `panels`: the cells of each needle in their standing order. By length, then repeat, then needle and depth: what
@@ -256,10 +256,10 @@ def first_trials(panels: Sequence[Sequence[Cell]], wanted: Collection[Cell], lim
         (() if rows else (cell.length, cell.repeat), number, number_in_panel, cell)
         for number, cells in enumerate(panels)
         for number_in_panel, cell in enumerate(cells)
-        if cell in wanted
+        if cell in chosen
     ]
     count = max(1, int(len(placed) * limit)) if limit < 1 else int(limit)
-    return {cell for *_, cell in sorted(placed, key=lambda each: each[:3])[:count]}
+    return {cell for *_, cell in sorted(placed, key=lambda row: row[:3])[:count]}
 
 
 def limit_note(limit: float) -> str:

@@ -23,7 +23,7 @@ Parser = Callable[[str, str], Parsed]
 
 
 @dataclass(frozen=True, slots=True)
-class Each:
+class ForEach:
     """Marks a field whose option may be given several times, and how each value is read."""
 
     parse: Parser
@@ -86,19 +86,19 @@ def options_of(kind: type[Struct], *, suite: bool) -> Iterator[Option]:
         if words is not None:
             parser = _parser(hints[member.name])
             is_flag = hints[member.name] is bool and not words.metavar
-            repeatable = isinstance(parser, Each)
-            parse = parser.parse if isinstance(parser, Each) else parser
+            repeatable = isinstance(parser, ForEach)
+            parse = parser.parse if isinstance(parser, ForEach) else parser
             default = None if member.default is NODEFAULT else _as_text(member.default)
             yield Option(member.name, parse, default, repeatable, is_flag, suite and not words.of_run, words)
 
 
-def _parser(hint: Any) -> Parser | Each:
+def _parser(hint: Any) -> Parser | ForEach:
     """What reads the values of a field: what its annotation names, else what its type says."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        named = [extra for extra in arguments[1:] if isinstance(extra, Each) or callable(extra)]
+        named = [extra for extra in arguments[1:] if isinstance(extra, ForEach) or callable(extra)]
         if named:
-            reader: Parser | Each = named[0]
+            reader: Parser | ForEach = named[0]
             return reader
         least = next((extra.ge for extra in arguments[1:] if isinstance(extra, Meta)), None)
         return whole(int(least or 0))

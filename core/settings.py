@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 from needlework.core.errors import InputError
 from needlework.core.grid import DEPTH_SPACINGS, LENGTH_SPACINGS, parse_tokens
 from needlework.core.options import (
-    Each,
+    ForEach,
     Parsed,
     any_text,
     bars,
@@ -43,7 +43,7 @@ Positive = Annotated[int, Meta(ge=1, lt=10**12)]
 Tokens = Annotated[int, Meta(ge=0, lt=10**12), parse_tokens]
 Percent = Annotated[float, Meta(ge=0, lt=1e12), percent]
 Amount = Annotated[float, Meta(ge=0, lt=1e12)]
-Texts = Annotated[tuple[str, ...], Each(text)]
+Texts = Annotated[tuple[str, ...], ForEach(text)]
 Text = Annotated[str, any_text]
 
 
@@ -85,7 +85,7 @@ class WrittenSuite(Struct, frozen=True, kw_only=True):
     length_spacing: Annotated[str, one_of(*LENGTH_SPACINGS)] = "linear"
     depth_spacing: Annotated[str, one_of(*DEPTH_SPACINGS)] = "linear"
     needle: Text | None = None
-    needles: Annotated[tuple[str, ...], Each(any_text)] = ()
+    needles: Annotated[tuple[str, ...], ForEach(any_text)] = ()
     question: Text | None = None
     answer: Text | None = None
 
@@ -148,7 +148,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     preset: str = "quick"
     suites: Annotated[tuple[Suite, ...], Meta(min_length=1)]  # of the preset, as the other options change them
     model: Texts = ("smollm2",)
-    model_arg: Annotated[tuple[str, ...], Each(key_value)] = ()
+    model_arg: Annotated[tuple[str, ...], ForEach(key_value)] = ()
     tokenizer: str | None = None
     base_url: str | None = None
     api_key_env: Annotated[str, variable] = "OPENAI_API_KEY"
@@ -173,7 +173,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     timeout: Annotated[float, Meta(ge=0, lt=1e12), seconds] = 120.0
     retries: Count = 4
     batch_out: Annotated[str, path] | None = None
-    batch_in: Annotated[tuple[str, ...], Each(path)] = ()
+    batch_in: Annotated[tuple[str, ...], ForEach(path)] = ()
     batch_limits: Annotated[tuple[str, ...], file_limits] = ("50000", "200")
     results_dir: Path = Path("results/runs")
     run_name: str | None = None

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 ROWS = Path(__file__).parent / "rows.json"
-_FOUND = pytest.StashKey[list[dict[str, Any]]]()
+_ROWS = pytest.StashKey[list[dict[str, Any]]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,8 +36,8 @@ def perf_row(request: pytest.FixtureRequest) -> Callable[..., None]:
         more: bool = False,
         note: str = "",
     ) -> None:
-        found = request.config.stash.setdefault(_FOUND, [])
-        found.append(
+        rows = request.config.stash.setdefault(_ROWS, [])
+        rows.append(
             {
                 "what": what,
                 "ours": ours,
@@ -55,9 +55,9 @@ def perf_row(request: pytest.FixtureRequest) -> Callable[..., None]:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Rows measured now replace earlier ones of the same name; the others stay."""
-    found = session.config.stash.get(_FOUND, [])
-    if not found:
+    measured = session.config.stash.get(_ROWS, [])
+    if not measured:
         return
     earlier = json.loads(ROWS.read_text(encoding="utf-8")) if ROWS.is_file() else []
-    rows = {(row["what"], row["peer_name"]): row for row in [*earlier, *found]}
+    rows = {(row["what"], row["peer_name"]): row for row in [*earlier, *measured]}
     ROWS.write_text(json.dumps(list(rows.values()), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

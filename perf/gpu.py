@@ -88,11 +88,11 @@ def prompts_of(length: int) -> list[Any]:
     """Prompts of one haystack: alike up to a needle at each depth, and behind it."""
     random = np.random.default_rng(length)
     text, needle = random.integers(0, VOCABULARY, length), random.integers(0, VOCABULARY, 16)
-    found = []
+    rows = []
     for depth in DEPTHS:
         at = int(depth * (length - len(needle)))
-        found.append(np.concatenate([text[:at], needle, text[at : length - len(needle)]]).astype(np.int32))
-    return found
+        rows.append(np.concatenate([text[:at], needle, text[at : length - len(needle)]]).astype(np.int32))
+    return rows
 
 
 def alone(model: Any, prompts: Sequence[Any], device: str) -> tuple[list[list[int]], float]:
@@ -101,9 +101,9 @@ def alone(model: Any, prompts: Sequence[Any], device: str) -> tuple[list[list[in
 
     answers, begun = [], time.perf_counter()
     for ids in prompts:
-        given = torch.tensor(ids[None], dtype=torch.long, device=device)
+        tensor = torch.tensor(ids[None], dtype=torch.long, device=device)
         out = model.generate(
-            given, attention_mask=torch.ones_like(given), max_new_tokens=BUDGET, do_sample=False, eos_token_id=None
+            tensor, attention_mask=torch.ones_like(tensor), max_new_tokens=BUDGET, do_sample=False, eos_token_id=None
         )
         answers.append(out[0, len(ids) :].tolist())
     return answers, time.perf_counter() - begun
@@ -158,9 +158,9 @@ def speed(shape: Shape, device: str) -> Iterator[str]:
         shared_s = median(seconds for seconds, _ in runs)
         total = sum(map(len, prompts))
         computed = total - runs[-1][1]
-        kept = min(2 * limits.rows, len(prompts)) * longest * memory.token_bytes(sizes, 2)
+        cache_bytes = min(2 * limits.rows, len(prompts)) * longest * memory.token_bytes(sizes, 2)
         peak = f"{torch.cuda.max_memory_allocated() / 2**30:.2f}" if cuda else "-"
-        planned = (weights + kept + passing) / 2**30
+        planned = (weights + cache_bytes + passing) / 2**30
         tokens = (f"{length:,}", len(prompts), f"{total:,}", f"{computed:,}")
         times = (f"{before_s:.2f}", f"{shared_s:.2f}", f"{before_s / shared_s:.1f}x", f"{total / shared_s:,.0f}")
         yield _row(shape.name, *tokens, *times, peak, f"{planned:.2f}")
@@ -189,8 +189,8 @@ def a_process_a_card() -> Iterator[str]:
     command = [sys.executable, "-m", "pytest", "benchmarks", "-n", "16", "--lengths", "500", "--model", "smollm2"]
     with TemporaryDirectory() as folder:
         done = subprocess.run([*command, "--results-dir", folder], capture_output=True, text=True, check=False)
-    told = [line for line in done.stdout.splitlines() if "workers, not -n" in line]
-    yield from told or done.stdout.splitlines()[-3:]
+    notes = [line for line in done.stdout.splitlines() if "workers, not -n" in line]
+    yield from notes or done.stdout.splitlines()[-3:]
 
 
 def out_of_memory(shape: Shape, device: str) -> Iterator[str]:

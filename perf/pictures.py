@@ -86,11 +86,11 @@ def draw(name: str) -> None:
     command = [sys.executable, "-m", "pytest", "benchmarks", "--run-name", folder.name, *drawing.options]
     subprocess.run(command, cwd=ROOT, check=False)  # cells that score nothing are no failure of the picture
     for pattern, picture in drawing.pictures.items():
-        found = sorted(folder.glob(pattern))
-        if not found:
+        paths = sorted(folder.glob(pattern))
+        if not paths:
             raise SystemExit(f"{folder}: has no {pattern}; see what pytest says above")
-        shutil.copyfile(found[0], IMAGES / picture)
-        print(f"{found[0].relative_to(ROOT)} -> docs/images/{picture}")
+        shutil.copyfile(paths[0], IMAGES / picture)
+        print(f"{paths[0].relative_to(ROOT)} -> docs/images/{picture}")
     if drawing.report:
         screenshot(folder / "report.html", IMAGES / drawing.report)
 

@@ -35,8 +35,8 @@ def verdict(rows: Sequence[Mapping[str, Any]]) -> str:
     """One line: how many aims are met, and those that are not, each with what was reached and what was wanted."""
     aimed = [row for row in rows if row["target"] is not None]
     missed = [row for row in aimed if not met(row)]
-    told = [f"{row['what']} ({_reached(row)}, wanted {_target(row).removeprefix('>= ')})" for row in missed]
-    return f"{len(aimed) - len(missed)} of {len(aimed)} aims met" + (f"; missed: {'; '.join(told)}" if told else "")
+    misses = [f"{row['what']} ({_reached(row)}, wanted {_target(row).removeprefix('>= ')})" for row in missed]
+    return f"{len(aimed) - len(missed)} of {len(aimed)} aims met" + (f"; missed: {'; '.join(misses)}" if misses else "")
 
 
 def met(row: Mapping[str, Any]) -> bool | None:

@@ -48,22 +48,22 @@ class Bench:
         self.warm = folder / "warm"
         self.ours(GRID, self.warm)
 
-    def prompts(self, given, cache):
+    def prompts(self, options, cache):
         """Our prompts, one by one."""
-        settings = resolve_settings(given, {}, self.folder)
+        settings = resolve_settings(options, {}, self.folder)
         builder = TrialBuilder(settings, self.tokenizer, cache)
         for series in grid(settings):
             for cell in series.cells:
                 yield builder.build(series.suite, cell).prompt
 
-    def ours(self, given, cache):
+    def ours(self, options, cache):
         """Build them as a run does, which sends one's messages while it builds the next, and keeps neither."""
-        for prompt in self.prompts(given, cache):
+        for prompt in self.prompts(options, cache):
             assert prompt.messages
 
-    def ours_cold(self, given=GRID):
+    def ours_cold(self, options=GRID):
         # A new folder each time: emptying the last one is no part of building.
-        return self.ours(given, Path(mkdtemp(dir=self.folder)))
+        return self.ours(options, Path(mkdtemp(dir=self.folder)))
 
     def evalscope(self):
         return building.evalscope(LENGTHS, DEPTHS, self.encode, self.decode, self.corpus, self.folder)
@@ -111,25 +111,25 @@ def test_every_prompt_has_its_exact_length(bench, perf_row):
 def test_standard_grid_against_systems_that_use_tiktoken(bench, perf_row):
     arms = _ours(bench)
     arms |= {"needlehaystack": bench.llmtest, "opencompass": bench.opencompass, "evalscope": bench.evalscope}
-    found = cpu_seconds(arms, rounds=3)
+    seconds = cpu_seconds(arms, rounds=3)
     for package, cold, cached in (("needlehaystack", 75, None), ("opencompass", 10, None), ("evalscope", 1.5, 4)):
         note = f"same engine (tiktoken, cl100k_base); theirs {bench.off(arms[package]())}"
-        named = {"peer": found[package], "peer_name": label(package), "unit": "CPU s", "note": note}
-        perf_row(what="88 prompts 1k..128k, cold", ours=found["cold"], target=cold, **named)
-        perf_row(what="88 prompts 1k..128k, corpus cached", ours=found["cached"], target=cached, **named)
+        named = {"peer": seconds[package], "peer_name": label(package), "unit": "CPU s", "note": note}
+        perf_row(what="88 prompts 1k..128k, cold", ours=seconds["cold"], target=cold, **named)
+        perf_row(what="88 prompts 1k..128k, corpus cached", ours=seconds["cached"], target=cached, **named)
         if cached:
-            perf_row(what="88 prompts, one needle for all, corpus cached", ours=found["one"], target=cached, **named)
+            perf_row(what="88 prompts, one needle for all, corpus cached", ours=seconds["one"], target=cached, **named)
 
 
 @pytest.mark.parametrize("bench", ["Hugging Face tokenizers"], indirect=True)
 def test_standard_grid_against_evalscope_as_shipped(bench, perf_row):
     arms = _ours(bench) | {"evalscope": bench.evalscope}
-    found = cpu_seconds(arms, rounds=3)
+    seconds = cpu_seconds(arms, rounds=3)
     note = f"SmolLM2's vocabulary on both sides, theirs through Hugging Face; theirs {bench.off(bench.evalscope())}"
-    named = {"peer": found["evalscope"], "peer_name": label("evalscope"), "unit": "CPU s", "note": note}
-    perf_row(what="88 prompts 1k..128k, SmolLM2, cold", ours=found["cold"], target=8, **named)
-    perf_row(what="88 prompts 1k..128k, SmolLM2, corpus cached", ours=found["cached"], target=20, **named)
-    perf_row(what="88 prompts, SmolLM2, one needle for all, corpus cached", ours=found["one"], target=20, **named)
+    named = {"peer": seconds["evalscope"], "peer_name": label("evalscope"), "unit": "CPU s", "note": note}
+    perf_row(what="88 prompts 1k..128k, SmolLM2, cold", ours=seconds["cold"], target=8, **named)
+    perf_row(what="88 prompts 1k..128k, SmolLM2, corpus cached", ours=seconds["cached"], target=20, **named)
+    perf_row(what="88 prompts, SmolLM2, one needle for all, corpus cached", ours=seconds["one"], target=20, **named)
 
 
 @pytest.mark.parametrize("bench", ["tiktoken"], indirect=True)
@@ -138,24 +138,24 @@ def test_standard_grid_against_ruler(bench, perf_row):
         "cold": bench.ours_cold,
         "ruler": lambda: building.ruler(LENGTHS, DEPTHS, bench.encode, bench.corpus),
     }
-    found = cpu_seconds(arms, rounds=1)
+    seconds = cpu_seconds(arms, rounds=1)
     note = f"niah_single_2, re-implemented from its description; theirs {bench.off(arms['ruler']())}"
-    named = {"peer": found["ruler"], "peer_name": "RULER's algorithm", "unit": "CPU s", "note": note}
-    perf_row(what="88 prompts 1k..128k, cold", ours=found["cold"], **named)
+    named = {"peer": seconds["ruler"], "peer_name": "RULER's algorithm", "unit": "CPU s", "note": note}
+    perf_row(what="88 prompts 1k..128k, cold", ours=seconds["cold"], **named)
 
 
 @pytest.mark.parametrize("bench", ["tiktoken"], indirect=True)
 def test_one_prompt_of_a_million_tokens(bench, perf_row):
-    given = GRID | {"lengths": "1m", "depths": "50"}
+    options = GRID | {"lengths": "1m", "depths": "50"}
     encode, decode, folder = bench.encode, bench.decode, bench.folder
     arms = {
-        "cold": lambda: bench.ours_cold(given),
+        "cold": lambda: bench.ours_cold(options),
         "evalscope": lambda: building.evalscope([1_000_000], [50], encode, decode, bench.corpus, folder),
         # It does not repeat its corpus, and would give a short prompt without a word.
         "opencompass": lambda: building.opencompass([1_000_000], [50], encode, decode, bench.documents * 8, folder),
     }
-    found = cpu_seconds(arms, rounds=3)
-    perf_row(what="one prompt of 1M tokens, cold", ours=found["cold"], unit="CPU s", target=0.2)
+    seconds = cpu_seconds(arms, rounds=3)
+    perf_row(what="one prompt of 1M tokens, cold", ours=seconds["cold"], unit="CPU s", target=0.2)
     for package in ("evalscope", "opencompass"):
-        named = {"peer": found[package], "peer_name": label(package), "unit": "CPU s", "target": 2}
-        perf_row(what="one prompt of 1M tokens, cold", ours=found["cold"], note="same engine (tiktoken)", **named)
+        named = {"peer": seconds[package], "peer_name": label(package), "unit": "CPU s", "target": 2}
+        perf_row(what="one prompt of 1M tokens, cold", ours=seconds["cold"], note="same engine (tiktoken)", **named)

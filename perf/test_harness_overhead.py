@@ -66,24 +66,24 @@ def plain_tests(folder: Path, cells: int) -> float:
 
 def test_collecting_10_000_cells(perf_row):
     arguments = ("benchmarks", "--collect-only", "--lengths=1k:100k:100", "--depths=0:100:100")
-    found = [pytest_cpu_seconds(*arguments) for _ in range(3)]
+    runs = [pytest_cpu_seconds(*arguments) for _ in range(3)]
     start = median(
         pytest_cpu_seconds("benchmarks", "--collect-only", "--lengths=1k", "--depths=0")[0] for _ in range(3)
     )
 
-    assert "10000 tests collected" in found[0][1]
-    taken = median(seconds for seconds, _ in found)
+    assert "10000 tests collected" in runs[0][1]
+    taken = median(seconds for seconds, _ in runs)
     note = f"whole process; collecting one cell takes {start:.2f} s of it"
     perf_row(what="collection of 10,000 cells", ours=taken, unit="CPU s", target=2, note=note)
 
 
 def test_harness_around_a_cell(perf_row, tmp_path):
     """What is left of a cell when the model is instant and building its prompt is taken off."""
-    each = [(run(tmp_path, LARGE, f"l{i}") - run(tmp_path, SMALL, f"s{i}")) / (LARGE - SMALL) for i in range(3)]
+    seconds = [(run(tmp_path, LARGE, f"l{i}") - run(tmp_path, SMALL, f"s{i}")) / (LARGE - SMALL) for i in range(3)]
     plain = (plain_tests(tmp_path, LARGE) - plain_tests(tmp_path, SMALL)) / (LARGE - SMALL)
 
-    given = {"lengths": "1k", "depths": "0:100:100", "repeats": str(LARGE // 100), "model": ["mock:perfect"]}
-    settings = resolve_settings(given, {}, tmp_path)
+    options = {"lengths": "1k", "depths": "0:100:100", "repeats": str(LARGE // 100), "model": ["mock:perfect"]}
+    settings = resolve_settings(options, {}, tmp_path)
     tokenizer = resolve_tokenizer("mock:perfect", {}, None, default_cache_dir())
     (series,) = grid(settings)
 
@@ -98,7 +98,7 @@ def test_harness_around_a_cell(perf_row, tmp_path):
         f"{1000 * plain:.2f} ms (the same test without us), and building the prompt, {1000 * building:.2f} ms at 1k "
         "tokens"
     )
-    ours = 1000 * (median(each) - building - plain)
+    ours = 1000 * (median(seconds) - building - plain)
     perf_row(what="harness around a cell, beyond pytest's own", ours=ours, unit="CPU ms", target=1, note=note)
 
 

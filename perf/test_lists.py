@@ -35,8 +35,8 @@ def tokenizer():
 
 def build(tokenizer, folder, task, length):
     """The prompts of some repeats, each of other draws; one builder each, so that they share nothing."""
-    given = {"task": task, "lengths": str(length), "depths": "50", "repeats": str(REPEATS), "model": ["mock:perfect"]}
-    settings = resolve_settings(given, {}, folder)
+    options = {"task": task, "lengths": str(length), "depths": "50", "repeats": str(REPEATS), "model": ["mock:perfect"]}
+    settings = resolve_settings(options, {}, folder)
     series = next(iter(grid(settings)))
     for cell in series.cells:
         TrialBuilder(settings, tokenizer, folder).build(series.suite, cell)
@@ -50,8 +50,8 @@ def test_lists_and_conversations_at_length(task, tokenizer, tmp_path, perf_row):
         words = first_words(("peer",), "en", 50, 20_000)
         encode = partial(tokenizer._encoding.encode, disallowed_special=())  # noqa: SLF001
         arms["ruler"] = lambda: [ruler_common_words(LENGTHS[-1], encode, words) for _ in range(REPEATS)]
-    found = {name: taken / REPEATS for name, taken in cpu_seconds(arms, rounds=3).items()}
-    ours = [found[str(length)] for length in LENGTHS]
+    seconds = {name: taken / REPEATS for name, taken in cpu_seconds(arms, rounds=3).items()}
+    ours = [seconds[str(length)] for length in LENGTHS]
     what = f"one prompt of 128k tokens, {task}"
     perf_row(
         what=what,
@@ -59,8 +59,8 @@ def test_lists_and_conversations_at_length(task, tokenizer, tmp_path, perf_row):
         unit="CPU s",
         note=f"of 16k, 32k, 64k: {', '.join(f'{each:.3f}' for each in ours[:-1])}",
     )
-    if "ruler" in found:
-        named = {"peer": found["ruler"], "peer_name": "RULER's algorithm", "unit": "CPU s"}
+    if "ruler" in seconds:
+        named = {"peer": seconds["ruler"], "peer_name": "RULER's algorithm", "unit": "CPU s"}
         perf_row(what=what, ours=ours[-1], note="re-implemented from its description", target=2, **named)
     power = linear_regression([log(length) for length in LENGTHS], [log(each) for each in ours]).slope
     perf_row(

@@ -68,16 +68,16 @@ class Arm:
 def compare(plain, arms, prompts, perf_row, what):
     """All arms on all prompts; the answers of each must be those of `plain`."""
     order = sorted(range(len(prompts)), key=lambda number: prompts[number].astype(">u4").tobytes())
-    for each in (plain, *arms):
-        each.answer([prompts[0][:64]], [0], 2)  # first calls set things up
-        each.decoder.forget()
-        each.answers, each.computed, each.seconds = {}, 0, 0.0
+    for tried in (plain, *arms):
+        tried.answer([prompts[0][:64]], [0], 2)  # first calls set things up
+        tried.decoder.forget()
+        tried.answers, tried.computed, tried.seconds = {}, 0, 0.0
     for turn in range(len(arms) + 1):
         plain.answer(prompts, order[turn :: len(arms) + 1])
         if turn < len(arms):
             arms[turn].answer(prompts, order)
     for arm in arms:
-        same = sum(arm.answers[each] == plain.answers[each] for each in order)
+        same = sum(arm.answers[tried] == plain.answers[tried] for tried in order)
         perf_row(
             what=f"{what}: {arm.name}",
             ours=arm.seconds,
@@ -124,9 +124,9 @@ def test_a_grid_of_121_cells(needle, tokenizer, tmp_path, perf_row, request):
 
 def test_questions_on_one_document(tokenizer, tmp_path, perf_row):
     [prompt] = build(tokenizer, tmp_path, lengths=DOCUMENT, depths="50")
-    asked = ["Who wrote this?", "Where is it set?", "What is it about?", "Is there a number?", "What comes last?"]
-    asked += ["Which city is named?", "What does the author advise?", "Name one person."]
-    ends = [tokenizer.encode(f" {question}<|im_end|>\n<|im_start|>assistant\n").ids for question in asked]
+    questions = ["Who wrote this?", "Where is it set?", "What is it about?", "Is there a number?", "What comes last?"]
+    questions += ["Which city is named?", "What does the author advise?", "Name one person."]
+    ends = [tokenizer.encode(f" {question}<|im_end|>\n<|im_start|>assistant\n").ids for question in questions]
     prompts = [np.concatenate([prompt.ids, end]).astype(np.int32) for end in ends]
     arms = [Arm("shared beginnings, one answer at a time", sharing="prefix"), Arm("all, with kernels", 8)]
     compare(Arm("", sharing="none", kernels="plain"), arms, prompts, perf_row, f"8 questions on {DOCUMENT} tokens")
@@ -137,12 +137,12 @@ def test_one_long_prompt(perf_row):
     ids = np.random.default_rng(0).integers(3, 49152, PROMPT).astype(np.int32)
     times = {"ours": [], "plain": []}
     for _ in range(3):
-        for name, each in (("ours", arm), ("plain", plain)):
-            each.decoder.forget()
+        for name, other in (("ours", arm), ("plain", plain)):
+            other.decoder.forget()
             begun = clock()
-            each.decoder.run([ids], [1], TOGETHER)
+            other.decoder.run([ids], [1], TOGETHER)
             times[name].append(clock() - begun)
-    best = {name: PROMPT / min(found) for name, found in times.items()}
+    best = {name: PROMPT / min(seconds) for name, seconds in times.items()}
     square = torch.randn(2048, 2048)
     products = []
     for _ in range(5):

@@ -30,7 +30,7 @@ def pairs() -> tuple[list[str], list[str]]:
 
 def evaluator() -> Any:
     """NeedleBench v1's S-RT evaluator: CDME's edit distance unless the keyword stands in the answer."""
-    given: dict[str, dict[str, Any]] = {
+    stubs: dict[str, dict[str, Any]] = {
         "tiktoken": {},
         "datasets": {},
         "opencompass.datasets.base": {"BaseDataset": object},
@@ -41,24 +41,24 @@ def evaluator() -> Any:
         },
         "opencompass.utils": {},
     }
-    return published("opencompass", "datasets/needlebench/origin.py", given).NeedleBenchOriginEvaluator()
+    return published("opencompass", "datasets/needlebench/origin.py", stubs).NeedleBenchOriginEvaluator()
 
 
 def test_edit_distance_against_opencompass(perf_row):
     predictions, references = pairs()
     theirs = evaluator()
     gold = [f"{reference}*no such keyword" for reference in references]
-    kept: dict[str, Any] = {}
+    results: dict[str, Any] = {}
 
     def published_score() -> None:
         with contextlib.redirect_stdout(io.StringIO()):  # it prints every answer
-            kept["theirs"] = theirs.score(predictions, gold)["details"]
+            results["theirs"] = theirs.score(predictions, gold)["details"]
 
     def ours() -> None:
-        kept["ours"] = [edit_score(*pair).score for pair in zip(predictions, references, strict=True)]
+        results["ours"] = [edit_score(*pair).score for pair in zip(predictions, references, strict=True)]
 
     taken = cpu_seconds({"theirs": published_score, "ours": lambda: [ours() for _ in range(50)]}, rounds=3)
-    for detail, score in zip(kept["theirs"], kept["ours"], strict=True):
+    for detail, score in zip(results["theirs"], results["ours"], strict=True):
         assert detail["score"] == pytest.approx(0.2 * score, abs=1e-9)
     named = {"peer": taken["theirs"], "peer_name": label("opencompass"), "unit": "CPU s", "target": 400}
     what = f"edit distance of {PAIRS:,} pairs"

@@ -53,18 +53,18 @@ def test_asking(benchmark: Any, perf_row: Any, concurrency: int) -> None:
 
         def ask_all() -> list[Response]:
             keys = range(len(requests))
-            ahead = LookAhead(lambda i: model.begin(requests[i]), concurrency, queued=concurrency)
-            ahead.extend(keys)
-            found = [ahead.take(i) for i in keys]
-            ahead.close()
-            return found
+            look_ahead = LookAhead(lambda i: model.begin(requests[i]), concurrency, queued=concurrency)
+            look_ahead.extend(keys)
+            responses = [look_ahead.take(i) for i in keys]
+            look_ahead.close()
+            return responses
 
         begun = time.process_time()
-        found = benchmark.pedantic(ask_all, rounds=2, warmup_rounds=1)
+        responses = benchmark.pedantic(ask_all, rounds=2, warmup_rounds=1)
         each_s = (time.process_time() - begun) / (3 * len(requests))  # two rounds, and one to warm up
         model.close()
         seen = storm.seen()
-    assert all(response.text == "OK." for response in found)
+    assert all(response.text == "OK." for response in responses)
     assert seen["most_in_flight"] == concurrency
     share = 100 * WAVES * LATENCY_S / benchmark.stats["min"]
     benchmark.extra_info["percent_of_ideal"] = round(share, 1)

@@ -76,7 +76,7 @@ def whole(command: Sequence[str]) -> Taken:
 class _AnyServer(BaseHTTPRequestHandler):
     """Knows no question about itself, and leaves the first request for an answer unanswered."""
 
-    asked: Event
+    was_asked: Event
 
     def do_GET(self) -> None:
         self.send_error(404)
@@ -93,8 +93,8 @@ class _AnyServer(BaseHTTPRequestHandler):
 
 def until_asked(folder: Path) -> Taken:
     """A run on a server, from its start to the first request for an answer."""
-    asked = Event()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Server", (_AnyServer,), {"asked": asked}))
+    was_asked = Event()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Server", (_AnyServer,), {"asked": was_asked}))
     server.daemon_threads = True
     Thread(target=server.serve_forever, daemon=True).start()
     words = ["--model=openai:gpt-4", f"--base-url=http://127.0.0.1:{server.server_port}/v1", f"--results-dir={folder}"]
@@ -105,7 +105,7 @@ def until_asked(folder: Path) -> Taken:
         env=users_environment(),
         stdout=subprocess.DEVNULL,
     )
-    came = asked.wait(60)
+    came = was_asked.wait(60)
     wall_s = time.perf_counter() - begun
     process.kill()
     process.wait()
@@ -121,11 +121,11 @@ def in_turn(arms: Mapping[str, Callable[[], Taken]]) -> dict[str, Taken]:
     taken: dict[str, list[Taken]] = {name: [] for name in arms}
     for round_ in range(ROUNDS + 1):
         for name, arm in arms.items():
-            found = arm()
-            taken[name] += [found] if round_ else []
+            seconds = arm()
+            taken[name] += [seconds] if round_ else []
     return {
-        name: Taken(median(each.wall_s for each in found), median(each.cpu_s for each in found))
-        for name, found in taken.items()
+        name: Taken(median(each.wall_s for each in times), median(each.cpu_s for each in times))
+        for name, times in taken.items()
     }
 
 
@@ -136,7 +136,7 @@ def test_from_enter_to_the_first_question(tmp_path: Path, perf_row: Callable[...
     python = (sys.executable, "-c", AT_FIRST_QUESTION)
     words = ("benchmarks", *FLAGS, f"--results-dir={tmp_path}")
     empty = ("-m", "pytest", *FLAGS, "-c", str(tmp_path / "pytest.ini"), str(tmp_path / "test_empty.py"))
-    found = in_turn(
+    medians = in_turn(
         {
             "needlework --help": partial(whole, [sys.executable, "-m", "needlework", "--help"]),
             "pytest on one empty test": partial(whole, [sys.executable, *empty]),
@@ -146,8 +146,8 @@ def test_from_enter_to_the_first_question(tmp_path: Path, perf_row: Callable[...
         }
     )
     aims = {"needlework --help": 0.1, "first question to the embedded model": 6.0, "pytest on one empty test": None}
-    floor = found["pytest on one empty test"]
-    for what, taken in found.items():
+    floor = medians["pytest on one empty test"]
+    for what, taken in medians.items():
         above = f"; pytest on one empty test takes {floor.wall_s:.2f} ({floor.cpu_s:.2f} CPU)"
         perf_row(
             what=what,
@@ -160,11 +160,11 @@ def test_from_enter_to_the_first_question(tmp_path: Path, perf_row: Callable[...
 
 def test_the_embedded_model_alone(perf_row: Callable[..., None]) -> None:
     prepare(default_cache_dir())
-    found = in_turn({"": partial(whole, [sys.executable, "-c", LOAD])})[""]
+    seconds = in_turn({"": partial(whole, [sys.executable, "-c", LOAD])})[""]
     perf_row(
         what="embedded model loaded and tried out, new process, imports included",
-        ours=found.cpu_s,
+        ours=seconds.cpu_s,
         unit="CPU s",
         target=6,
-        note=f"{found.wall_s:.2f} s on the clock; median of {ROUNDS}",
+        note=f"{seconds.wall_s:.2f} s on the clock; median of {ROUNDS}",
     )

@@ -18,7 +18,7 @@ from needlework.results.report.suites import needlebench_sections
 from needlework.results.run.finish import write_files
 from needlework.results.statistics.absent import is_absent
 from needlework.results.style import one_line
-from needlework.scoring.judges.judges import JUDGE, OWN, judged
+from needlework.scoring.judges.judges import JUDGE, OWN_PROMPT, judged
 from needlework.scoring.recording import knows_absence, score_exchange
 from needlework.scoring.registry import scorer_named
 from needlework.scoring.scores import outcome_of
@@ -95,7 +95,7 @@ def rescored(record: Record, scorer: str) -> Record:
 def check_scorer(name: str) -> None:
     """Raise `InputError` where there is no such scorer."""
     try:
-        if name == f"{JUDGE}{OWN}":
+        if name == f"{JUDGE}{OWN_PROMPT}":
             return
         if name.startswith(JUDGE):
             judged(lambda _system, _user: "", name.removeprefix(JUDGE))

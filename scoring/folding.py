@@ -64,10 +64,10 @@ def fold_lines(text: str) -> str:
     lines = normalize_lines(text)
     if not lines.isascii():
         lines = _IN_HAN.sub(_to_digits, _BESIDE_LETTERS.sub(" ", strip_accents(lines)))
-        lines = re.sub(r"(\d+)([万萬亿億])", lambda said: str(int(said[1]) * int(numeric(said[2]))), lines)
+        lines = re.sub(r"(\d+)([万萬亿億])", lambda match: str(int(match[1]) * int(numeric(match[2]))), lines)
         lines = _BESIDE_LETTERS.sub(" ", _BESIDE_DIGITS.sub("", lines))
-    lines = _ONE_BY_ONE.sub(lambda said: "".join(_DIGITS[word] for word in re.split(r"[ ,-]+", said[0])), lines)
-    lines = _SPELLED.sub(lambda said: str(sum(_number_of(word) for word in said.groups() if word)), lines)
+    lines = _ONE_BY_ONE.sub(lambda match: "".join(_DIGITS[word] for word in re.split(r"[ ,-]+", match[0])), lines)
+    lines = _SPELLED.sub(lambda match: str(sum(_number_of(word) for word in match.groups() if word)), lines)
     lines = _EARLY.sub(r"0\1", _HALF_DAY.sub(_time, lines))
     if not _YEAR.search(lines):  # most texts have no date
         return lines
@@ -88,12 +88,12 @@ def _number_of(word: str) -> int:
 
 def _to_digits(run: re.Match[str]) -> str:
     """A Chinese numeral in digits where it is one, and not a part of a word (`一起`, `万一`)."""
-    said, after = run[0], run.string[run.end() : run.end() + 1]
-    number = read_han(said)
-    measured = after in tables()["values"]["measures"] and not (said == "一" and after in ("个", "個", ""))
-    if number is None or len(said) > 1 or measured or said == run.string:
-        return number or said
-    return said
+    numeral, after = run[0], run.string[run.end() : run.end() + 1]
+    number = read_han(numeral)
+    measured = after in tables()["values"]["measures"] and not (numeral == "一" and after in ("个", "個", ""))
+    if number is None or len(numeral) > 1 or measured or numeral == run.string:
+        return number or numeral
+    return numeral
 
 
 @cache
@@ -115,13 +115,13 @@ def read_han(run: str) -> str | None:
     return str(total + below + digit)
 
 
-def _date(found: re.Match[str], order: str) -> str:
-    year, month, day = (found[order.index(part) + 1] for part in "ymd")
+def _date(match: re.Match[str], order: str) -> str:
+    year, month, day = (match[order.index(part) + 1] for part in "ymd")
     rank = _MONTH_OF.get(month) or int(month)
-    return f"{year}-{rank:02}-{int(day):02}" if 1 <= rank <= 12 and 1 <= int(day) <= 31 else found[0]
+    return f"{year}-{rank:02}-{int(day):02}" if 1 <= rank <= 12 and 1 <= int(day) <= 31 else match[0]
 
 
-def _time(found: re.Match[str]) -> str:
-    hour = int(found[1])
-    is_late = found[3][:2] not in ("am", "a.", "a ", "mo")
-    return f"{hour % 12 + 12 * is_late:02}:{found[2] or '00'}" if 1 <= hour <= 12 else found[0]
+def _time(match: re.Match[str]) -> str:
+    hour = int(match[1])
+    is_late = match[3][:2] not in ("am", "a.", "a ", "mo")
+    return f"{hour % 12 + 12 * is_late:02}:{match[2] or '00'}" if 1 <= hour <= 12 else match[0]

@@ -107,19 +107,19 @@ class Span(NamedTuple):
 
 def find_whole(text: str, value: str) -> list[Span]:
     """Find `value` in `text` (both normalised, one line) wherever it stands as a whole value."""
-    found: list[Span] = []
+    spans: list[Span] = []
     if not value:
-        return found
+        return spans
     numeral = all(char in HAN_NUMERALS for char in value)
     at = text.find(value)
     while at >= 0:
         end = at + len(value)
         if _open_before(text, at, numeral) and _open_after(text, end, numeral):
-            found.append(Span(at, end))
+            spans.append(Span(at, end))
             at = text.find(value, end)
         else:
             at = text.find(value, at + 1)
-    return found or _find_phrase(text, value)
+    return spans or _find_phrase(text, value)
 
 
 def is_whole(text: str, start: int, end: int) -> bool:

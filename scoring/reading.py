@@ -20,7 +20,7 @@ def refusal_end(text: str) -> int | None:
     """Where the last words end that decline to answer or say that the answer is not there; of a folded text."""
     if _REFUSAL_WORD.fullmatch(text[:_READ]):
         return len(text)
-    return max((found.end() for found in phrases("refused").finditer(text[:_READ])), default=None)
+    return max((match.end() for match in phrases("refused").finditer(text[:_READ])), default=None)
 
 
 def is_refusal(text: str) -> bool:
@@ -44,8 +44,8 @@ def first_sentence(lines: str) -> Span:
 
 def conclusion(lines: str) -> Span | None:
     """The last sentence or line, if it is one that concludes (`so the answer is ...`, `因此...`)."""
-    last = next((place for place in range(len(lines) - 1, -1, -1) if lines[place].isalnum()), 0)
-    start = max((found.end() for found in _SENTENCE_END.finditer(lines, 0, last)), default=0)
+    last = next((index for index in range(len(lines) - 1, -1, -1) if lines[index].isalnum()), 0)
+    start = max((match.end() for match in _SENTENCE_END.finditer(lines, 0, last)), default=0)
     return Span(start, len(lines)) if phrases("hence").search(lines, start) else None
 
 
@@ -65,11 +65,11 @@ def own_words(lines: str, question: str) -> str:
     before = lines[: turn.start()] if turn else ""
     if any(char.isalnum() for char in before) and weight(before) <= LONG:
         lines = before
-    asked = question.strip(" \"'.,:;。：；")
-    start = lines.replace("\n", " ").rfind(asked) if len(asked) >= 8 and ("?" in asked or "？" in asked) else -1
+    wording = question.strip(" \"'.,:;。：；")
+    start = lines.replace("\n", " ").rfind(wording) if len(wording) >= 8 and ("?" in wording or "？" in wording) else -1
     if start < 0:
         return lines
-    after = lines[start + len(asked) :].lstrip(" \"'.,:;。：；_\n")
+    after = lines[start + len(wording) :].lstrip(" \"'.,:;。：；_\n")
     if any(char.isalnum() for char in after):
         return after
     opening = lines[:start][: first_sentence(lines[:start]).end]

@@ -82,8 +82,8 @@ def _one_per_grid(data_sets: Sequence[Table]) -> Sequence[Table]:
     """The data sets; those that differ in length or depth alone, as loops make them, are one with lists of both."""
     for axis in ("length", "depth"):
         alike: dict[str, dict[str, Table]] = {}
-        for each in data_sets:
-            alike.setdefault(repr({**each, axis: None}), {})[repr(each.get(axis))] = each
+        for data_set in data_sets:
+            alike.setdefault(repr({**data_set, axis: None}), {})[repr(data_set.get(axis))] = data_set
         groups = [list(group.values()) for group in alike.values()]
         data_sets = [
             group[0] if len(group) == 1 else {**group[0], axis: [e.get(axis) for e in group]} for group in groups

@@ -120,20 +120,20 @@ def open_data(name: str, layout: DataSetLayout) -> DataSet:
 
 
 @lru_cache(4)
-def hub_folder(option: str, given: str, endings: tuple[str, ...]) -> Path:
+def hub_folder(option: str, location: str, endings: tuple[str, ...]) -> Path:
     """The folder of a data set of the hub (`hf:NAME`, `hf:NAME@REVISION`), fetched into the hub's cache.
 
     Only files with these endings are fetched: code that a data set carries is never run. Raises `InputError`.
     """
     from huggingface_hub import snapshot_download
 
-    name, _, revision = given.removeprefix(_HUB).partition("@")
+    name, _, revision = location.removeprefix(_HUB).partition("@")
     patterns = [f"*{ending}" for ending in endings]
     try:
         folder = snapshot_download(name, repo_type="dataset", revision=revision or None, allow_patterns=patterns)
     except Exception as error:  # the hub's client and its transport raise many kinds
         why = " ".join(str(error).split())[:160]
-        raise InputError(option, given, f"the hub gave nothing ({why}); give a file or a folder") from error
+        raise InputError(option, location, f"the hub gave nothing ({why}); give a file or a folder") from error
     return Path(folder)
 
 

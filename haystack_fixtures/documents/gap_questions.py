@@ -42,7 +42,7 @@ _KINDS = (
     regex.compile(r"(?<=[，；：])[\p{Han}]{3,8}(?=[，；。！？])"),
     regex.compile(r"(?<![\p{L}\p{M}\p{N}'’-])[\p{Ll}]{7,}(?![\p{L}\p{M}\p{N}'’-])"),
 )
-_ASKED = {
+_QUESTION_TEXTS = {
     False: f'Which words stand in place of {GAP} in this sentence of the documents: "{{sentence}}"',
     True: f"文档中有这样一句话，其中 {GAP} 处原来是什么？“{{sentence}}”",
 }
@@ -113,5 +113,5 @@ def _pair(
                 if best is None or rank < best:
                     best = rank
                     gapped = sentence.replace(answer, GAP)
-                    chosen = (_ASKED[_HAN.search(sentence) is not None].format(sentence=gapped), answer)
+                    chosen = (_QUESTION_TEXTS[_HAN.search(sentence) is not None].format(sentence=gapped), answer)
     return chosen

@@ -72,8 +72,8 @@ def finish(frame: PromptFrame, draft: Draft, *, unique: Sequence[str] = (), answ
     placed, context_tokens = _placed(frame, draft)
     haystack_tokens = context_tokens - sum(needle.tokens for needle in placed)
     off = any(
-        abs(needle.requested - needle.depth) / 100 * haystack_tokens > longer_beside(source, draft.cut, place) + _SEAMS
-        for needle, place in zip(placed, draft.places, strict=True)
+        abs(needle.requested - needle.depth) / 100 * haystack_tokens > longer_beside(source, draft.cut, offset) + _SEAMS
+        for needle, offset in zip(placed, draft.places, strict=True)
     )
     repeated = any(stands_elsewhere(answer, draft) for answer in answers)
     return Prompt(

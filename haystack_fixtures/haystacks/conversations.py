@@ -121,7 +121,7 @@ class Conversation:
     """The turns of a conversation, in any order of roles; the question that follows is none of them."""
 
     turns: tuple[Turn, ...]
-    wanted: int | None = None  # the turn that the question asks for; its place and depth are recorded
+    target: int | None = None  # the turn that the question asks for; its place and depth are recorded
     by_window: bool = False  # the model's window alone decides whether it is too long; else its cell's length does
 
 
@@ -141,11 +141,11 @@ def build_given(tokenizer: Tokenizer, conversation: Conversation, around: Around
     tokens = encoded.starts.searchsorted(np.asarray([context, *spans], np.int64)).tolist()
     (first, last), turns_tokens = tokens[0], tokens[1:]
     placed: tuple[PlacedNeedle, ...] = ()
-    if conversation.wanted is not None:
-        low, high = turns_tokens[conversation.wanted]
+    if conversation.target is not None:
+        low, high = turns_tokens[conversation.target]
         depth = 100 * (low - first) / max(1, last - first - (high - low))
-        name = f"turn{conversation.wanted}"
-        placed = (PlacedNeedle(name, *spans[conversation.wanted], low - first, high - low, depth, depth),)
+        name = f"turn{conversation.target}"
+        placed = (PlacedNeedle(name, *spans[conversation.target], low - first, high - low, depth, depth),)
     return Prompt(
         forms=RenderedForms(messages, text, ids),
         context=context,

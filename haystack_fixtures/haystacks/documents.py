@@ -287,6 +287,6 @@ def _shown(frame: PromptFrame, draft: Draft, source: DocumentSource, names: Sequ
         number, begin = source.numbers[at], int(haystack.ends[at - 1]) if at else 0
         full = haystack.text[begin : int(haystack.ends[at]) - len(closes)]
         shown.append((start, 1, ShownDocument(names[number], text, text != full)))
-    for place, (name, text) in zip(draft.places, frame.needles, strict=True):
-        shown.append((place, 0, ShownDocument(name, text)))
+    for offset, (name, text) in zip(draft.places, frame.needles, strict=True):
+        shown.append((offset, 0, ShownDocument(name, text)))
     return tuple(each for *_, each in sorted(shown, key=lambda row: row[:2]))

@@ -64,17 +64,17 @@ def draft_of(frame: PromptFrame, cut: Cut) -> Draft:
     char, last = 0, ""  # how much of the haystack stands already, and what the context ends with
     order = sorted(range(len(places)), key=places.__getitem__)
     for position, number in enumerate(order):
-        place, needle = places[number], frame.needles[number][1]
-        if place > char:
-            pieces += _stretch(source, cut, char, place)
-            last = _char(source, cut, place - 1)
-            end += place - char
-            char = place
+        offset, needle = places[number], frame.needles[number][1]
+        if offset > char:
+            pieces += _stretch(source, cut, char, offset)
+            last = _char(source, cut, offset - 1)
+            end += offset - char
+            char = offset
         left = "" if frame.joined else gap(last, needle)
         right = closes
-        is_last_here = all(places[other] > place for other in order[position + 1 :])
-        if not closes and not frame.joined and is_last_here and place < cut.chars:
-            right = gap(needle, _char(source, cut, place))
+        is_last_here = all(places[other] > offset for other in order[position + 1 :])
+        if not closes and not frame.joined and is_last_here and offset < cut.chars:
+            right = gap(needle, _char(source, cut, offset))
         pieces += [left, needle, right]
         start = end + len(left)
         spans[number] = (start, start + len(needle))
@@ -150,10 +150,10 @@ def place_for(source: HaystackSource, depth: float, cut: Cut) -> int:
     return ends[below] if below < inner else cut.chars
 
 
-def longer_beside(source: HaystackSource, cut: Cut, place: int) -> int:
+def longer_beside(source: HaystackSource, cut: Cut, offset: int) -> int:
     """Tokens of the longer of the two sentences beside a place."""
     tokens, inner = source.end_tokens, _inner(source, cut)
-    at = 0 if place == 0 else inner + 1 if place == cut.chars else 1 + bisect_left(source.end_places, place)
+    at = 0 if offset == 0 else inner + 1 if offset == cut.chars else 1 + bisect_left(source.end_places, offset)
     numbers = range(max(0, at - 1), min(inner + 1, at + 1) + 1)
     around = [0 if number == 0 else cut.tokens if number > inner else tokens[number - 1] for number in numbers]
     return max(high - low for low, high in pairwise(around))

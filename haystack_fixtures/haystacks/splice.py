@@ -113,7 +113,7 @@ class _Core(NamedTuple):
     low: int
     high: int
 
-    def place(self, token: int) -> int:
+    def start_of(self, token: int) -> int:
         """Where a token of the source begins in the whole text."""
         starts = self.source.starts
         return (int(starts[token]) if token < len(starts) else len(self.source.text)) + self.shift
@@ -192,8 +192,8 @@ def _join(cores: Sequence[_Core], parts: Sequence[_TextPart], length: int, encod
     left: _Core | None = None
     begin = 0  # the first token of the left core's source that is still to be taken
     for right in (*cores, None):
-        start = left.place(left.high) if left else 0
-        end = right.place(right.low) if right else length
+        start = left.start_of(left.high) if left else 0
+        end = right.start_of(right.low) if right else length
         seam = _seam(_slice(parts, start, end), start, left, right, encode)
         if seam is None:
             return left.number + 1 if left else 0, right.number + 1 if right else len(parts) + 1

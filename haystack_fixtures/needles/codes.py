@@ -46,7 +46,7 @@ _SECOND = {
     ),
     "zh": tuple("松竹梅兰鹤鹰雁鹿虎豹狐獭鲤鲸枫柏桐桂莲菊岩泉溪峰"),
 }
-_PLACE = {
+_LOCATIONS = {
     "en": _words(
         """
         Abbotsmere, Aldermoor, Ashcombe, Birchwick, Blackmere, Brackenford, Caldermouth, Carrowdale, Coldharrow,
@@ -102,5 +102,5 @@ def joint_codes(language: str, needles: tuple[Needle, ...]) -> JointQuestion:
 
 def _key(language: str, rng: random.Random) -> str:
     first, second = pick(rng, _FIRST[language]), pick(rng, _SECOND[language])
-    town, kind = pick(rng, _PLACE[language]), pick(rng, _KIND[language])
+    town, kind = pick(rng, _LOCATIONS[language]), pick(rng, _KIND[language])
     return f"{town}{first}{second}{kind}" if language == "zh" else f"the {first} {second} {kind} of {town}"

@@ -23,7 +23,7 @@ from needlework.core.prompts import JointQuestion, Needle, NeedleSet
 from needlework.haystack_fixtures.needles.codes import VERSION, draw_codes, joint_codes
 
 OPTION = "--needle-set"
-EACH = "codes_each"
+CODES_EACH = "codes_each"
 """As `codes`, but every cell has a needle of its own, on the filler that the cells of a repeat share (task niah)."""
 # OpenCompass's needles.jsonl calls these otherwise.
 _OTHER_NAMES = {"retrieval_question": "question", "arg2": "answer", "text": "needle"}
@@ -49,7 +49,7 @@ class _NeedleRow(Struct, forbid_unknown_fields=True):
 
 def needle_names(spec: str, language: str) -> tuple[str, ...]:
     """The needles that a set has, by name; a generated set has one, drawn anew for every trial."""
-    if spec in ("codes", EACH):
+    if spec in ("codes", CODES_EACH):
         return ("code",)
     return tuple(needle.name for needle in load_needle_set(spec, language).needles)
 
@@ -57,9 +57,9 @@ def needle_names(spec: str, language: str) -> tuple[str, ...]:
 def draw_set(spec: str, language: str, *, seed: int, repeat: int | str, count: int = 1) -> NeedleSet:
     """The set as one trial sees it: `codes` draws `count` needles for the seed and repeat, a file is what it is.
 
-    `repeat`: a repeat, or the name of the one trial that the needle is for (`EACH`).
+    `repeat`: a repeat, or the name of the one trial that the needle is for (`CODES_EACH`).
     """
-    return _codes(language, seed, repeat, count) if spec in ("codes", EACH) else load_needle_set(spec, language)
+    return _codes(language, seed, repeat, count) if spec in ("codes", CODES_EACH) else load_needle_set(spec, language)
 
 
 @lru_cache(1024)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # Part of trial keys: raise it when the same options find other chunks.
 _VERSION = 2
-_KEPT = 8  # indexes; all questions of a document use the same one
+_MOST_INDEXES = 8  # indexes; all questions of a document use the same one
 _DIGITS = 6  # of a score: what stands behind them differs between machines, and must not decide
 _BETWEEN = "\n\n"
 # The values of bm25s. S. Robertson, H. Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009).
@@ -61,9 +61,9 @@ class Retrieval:
         self._settings = settings
         self._tokenizer = tokenizer
         self._cache_dir = cache_dir
-        self._chunked = lru_cache(_KEPT)(self._chunk)
-        self._indexed = lru_cache(_KEPT)(self._index)
-        self._embedder = lru_cache(_KEPT)(self._load)
+        self._chunked = lru_cache(_MOST_INDEXES)(self._chunk)
+        self._indexed = lru_cache(_MOST_INDEXES)(self._index)
+        self._embedder = lru_cache(_MOST_INDEXES)(self._load)
 
     def recipe(self, suite: Suite, retriever: str) -> str:
         """Everything but the texts that decides what is retrieved, for trial keys. Raises `InputError`."""

@@ -238,7 +238,7 @@ def deepest_first(cells: Sequence[Cell], tasks: Tasks = TASKS) -> list[Cell]:
     task have one haystack, so are those of other needles.
     """
 
-    def place(cell: Cell) -> tuple[object, ...]:
+    def sort_key(cell: Cell) -> tuple[object, ...]:
         depth = cell.depth or 0.0
         if tasks[cell.task].one_haystack:
             # Without a depth nothing parts the others.
@@ -246,7 +246,7 @@ def deepest_first(cells: Sequence[Cell], tasks: Tasks = TASKS) -> list[Cell]:
             return cell.model, cell.task, "", cell.repeat, -cell.length * depth, -cell.length, cell.needle
         return cell.model, cell.task, cell.needle, cell.repeat, -cell.length * depth, -cell.length, ""
 
-    return sorted(cells, key=place)
+    return sorted(cells, key=sort_key)
 
 
 def longest_first(cells: Sequence[Cell]) -> list[Cell]:

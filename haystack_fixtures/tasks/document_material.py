@@ -52,9 +52,9 @@ class Material:
     twins: Sequence[Sequence[str]]  # groups of names
     _orders: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict, init=False, repr=False)
 
-    def asked(self, label: str) -> QuestionInSet:
+    def question_at(self, label: str) -> QuestionInSet:
         """A question by its label."""
-        return self._asked[label]
+        return self._by_label[label]
 
     def order(self, seed: int, repeat: int) -> tuple[int, ...]:
         """All documents in the order of a repeat, those that a question bears on last: so most questions of a run have
@@ -65,10 +65,10 @@ class Material:
             self._orders[seed, repeat] = (*first, *shuffled(draw, sorted(self._bearing)))
         return self._orders[seed, repeat]
 
-    def nearest(self, asked: QuestionInSet) -> int | None:
+    def nearest(self, entry: QuestionInSet) -> int | None:
         """The document most like the one that answers, of those that do not have an answer's very words."""
-        apart, answers = {*asked.gold, *asked.barred}, asked.question.answers
-        near = (number for number in self._likeness.nearest(asked.gold[0]) if number not in apart)
+        apart, answers = {*entry.gold, *entry.barred}, entry.question.answers
+        near = (number for number in self._likeness.nearest(entry.gold[0]) if number not in apart)
         return next((at for at in near if not any(occurs(answer, self.texts[at]) for answer in answers)), None)
 
     def alike(self, numbers: Sequence[int]) -> frozenset[int]:
@@ -90,7 +90,7 @@ class Material:
         return DocumentSimilarity(self.texts)
 
     @cached_property
-    def _asked(self) -> Mapping[str, QuestionInSet]:
+    def _by_label(self) -> Mapping[str, QuestionInSet]:
         number = {name: at for at, name in enumerate(self.names)}
         questions = {}
         for label, question in self.labels.items():
@@ -100,7 +100,7 @@ class Material:
 
     @cached_property
     def _bearing(self) -> frozenset[int]:
-        return frozenset(at for question in self._asked.values() for at in (*question.gold, *question.barred))
+        return frozenset(at for question in self._by_label.values() for at in (*question.gold, *question.barred))
 
 
 def material_of(suite: Suite) -> Material:

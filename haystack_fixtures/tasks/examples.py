@@ -61,9 +61,9 @@ def _icl(suite: Suite, cell: Cell, seed: int) -> Question:
         shots = draws("icl", 1, seed, cell.repeat, "shots")
         lines: list[str] = []
         while len(lines) < n:
-            place = len(lines) // _CLASSES
+            position = len(lines) // _CLASSES
             lines += [
-                f"{_shot(shots, place, number, classes[number], shared, text.split())} -> {numbers[number]}\n"
+                f"{_shot(shots, position, number, classes[number], shared, text.split())} -> {numbers[number]}\n"
                 for number in shuffled(shots, range(_CLASSES))
             ]
         return lines[:n]

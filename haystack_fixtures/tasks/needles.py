@@ -9,7 +9,7 @@ from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.core.settings import Suite
 from needlework.haystack_fixtures.haystacks.frame import even_depths, spaced_depths
-from needlework.haystack_fixtures.needles.needle_sets import EACH, draw_set, needle_names
+from needlework.haystack_fixtures.needles.needle_sets import CODES_EACH, draw_set, needle_names
 from needlework.haystack_fixtures.tasks.task import Question, Task, labelled, no_depths, suite_depths
 
 
@@ -18,7 +18,7 @@ def _labels(suite: Suite) -> tuple[str, ...]:
 
 
 def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
-    trial_name = f"{cell.repeat} {cell.length} {cell.depth}" if suite.needle_set == EACH else ""
+    trial_name = f"{cell.repeat} {cell.length} {cell.depth}" if suite.needle_set == CODES_EACH else ""
     drawn = draw_set(suite.needle_set, suite.language, seed=seed, repeat=trial_name or cell.repeat)
     needle = next(needle for needle in drawn.needles if labelled(needle.name, suite) == cell.needle)
     assert cell.depth is not None

@@ -77,9 +77,9 @@ def _reach(suite: Suite, counts: Sequence[int]) -> int:
         lost = max(sum(counts[other] for other in material.alike([number])) for number in numbers)
         return fewest - lost - (max(counts) + lost if suite.task == ABSENT else 0)
     for label in material.labels:
-        asked = material.asked(label)
-        apart = {*asked.barred, *(asked.gold if suite.task == ABSENT else ())}
-        near = material.nearest(asked) if suite.task == ABSENT else None
+        entry = material.question_at(label)
+        apart = {*entry.barred, *(entry.gold if suite.task == ABSENT else ())}
+        near = material.nearest(entry) if suite.task == ABSENT else None
         apart |= material.alike([near]) if near is not None else set()
         fewest = min(fewest, sum(counts) - sum(counts[number] for number in apart))
     return fewest
@@ -127,7 +127,7 @@ def _notes(suite: Suite, every: bool) -> Sequence[str]:
 def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     material = material_of(suite)
     label = without_language(cell.needle, suite)
-    question = material.asked(label)
+    question = material.question_at(label)
     depth = suite.depths[0] if cell.depth is None else cell.depth
     needles = tuple(
         Needle(
@@ -138,18 +138,18 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
         )
         for number in question.gold
     )
-    return _asked(suite, cell, seed, label, needles, (depth,) * len(needles), {"arm": "present"})
+    return _question(suite, cell, seed, label, needles, (depth,) * len(needles), {"arm": "present"})
 
 
 def _ask_absent(suite: Suite, cell: Cell, seed: int) -> Question:
     material = material_of(suite)
     label, _, arm = without_language(cell.needle, suite).rpartition("_")
-    question, phrase = material.asked(label), NOT_FOUND[suite.language]
+    question, phrase = material.question_at(label), NOT_FOUND[suite.language]
     reference: dict[str, Any] = {"answers": (phrase,), "absent": True, "arm": arm, "twin": labelled(label, suite)}
     # Who always abstains is always right here.
     reference |= {"floor": 1.0}
     if arm == "absent":
-        return _asked(suite, cell, seed, label, (), (), reference)
+        return _question(suite, cell, seed, label, (), (), reference)
     number = material.nearest(question)
     if number is None:
         folder = family_options(suite, DocumentOptions).documents
@@ -157,12 +157,12 @@ def _ask_absent(suite: Suite, cell: Cell, seed: int) -> Question:
     near = Needle(
         name=material.names[number], text=material.texts[number], question=question.question.question, answer=""
     )
-    return _asked(
+    return _question(
         suite, cell, seed, label, (near,), (suite.depths[0],), reference | {"near_document": material.names[number]}
     )
 
 
-def _asked(
+def _question(
     suite: Suite,
     cell: Cell,
     seed: int,
@@ -172,25 +172,25 @@ def _asked(
     reference: dict[str, Any],
 ) -> Question:
     material, language = material_of(suite), suite.language
-    question = material.asked(label)
+    question = material.question_at(label)
     inside = [material.names.index(needle.name) for needle in needles]
     # Of a document that is placed no copy stands beside it: that one that is asked about and a near miss alike.
     apart = {*question.gold, *question.barred, *inside, *material.alike(inside)}
     order = tuple(number for number in material.order(seed, cell.repeat) if number not in apart)
-    asked = question.question
-    answers = reference.get("answers", asked.answers)
+    wording = question.question
+    answers = reference.get("answers", wording.answers)
     space = "" if language == "zh" else " "
-    about = f"question {label} about {asked.document!r}"
+    about = f"question {label} about {wording.document!r}"
     return Question(
         needles=needles,
         depths=depths,
-        question=f"{asked.question}{space}{_INSTRUCTION[language]}",
+        question=f"{wording.question}{space}{_INSTRUCTION[language]}",
         answer=answers[0],
         reference={
             "answers": answers,
-            "question": asked.question,
+            "question": wording.question,
             "language": language,
-            "document": asked.document,
+            "document": wording.document,
             "chance": 0.0,
             **reference,
         },
@@ -198,14 +198,14 @@ def _asked(
         context=OtherDocuments(order, material.names, material.separator, about),
         abstains=True,
         material=_material_hash(material, question, order),
-        search=Search((), asked.question, gold=asked.document, answer=asked.answers[0]),
+        search=Search((), wording.question, gold=wording.document, answer=wording.answers[0]),
     )
 
 
 def _material_hash(material: Material, question: QuestionInSet, order: tuple[int, ...]) -> str:
     """Of all that a trial is made of beside its needles: documents in their order, and what is right."""
-    asked = question.question
-    content = [material.documents.sha256, order, asked.answers, asked.document, asked.supporting]
+    wording = question.question
+    content = [material.documents.sha256, order, wording.answers, wording.document, wording.supporting]
     return sha256(json.dumps(content).encode("utf-8", "surrogatepass")).hexdigest()
 
 

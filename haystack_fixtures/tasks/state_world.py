@@ -43,12 +43,12 @@ class WorldStory:
     """Facts in their order, and what is asked of them."""
 
     facts: tuple[Fact, ...]
-    asked: dict[str, str]
+    fields: dict[str, str]
     answer: str
     labels: tuple[str, ...]  # every answer that the question allows
     needed: tuple[int, ...]  # numbers of the facts that the answer rests on
     floor: float  # the score of the best constant answer
-    given: tuple[str, ...] = ()  # labels that the question names
+    named: tuple[str, ...] = ()  # labels that the question names
 
 
 class World:
@@ -244,13 +244,13 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
             for number, (text, fact) in enumerate(zip(texts, story.facts, strict=True), 1)
         ),
         depths=stratified(rng, len(texts)),
-        question=table("state_world", language, "questions")[kind].format(**story.asked),
+        question=table("state_world", language, "questions")[kind].format(**story.fields),
         answer=story.answer,
         reference={
             "answers": (story.answer,),
             "labels": story.labels,
-            "given": story.given,
-            "chance": 1 / (len(story.labels) - len(story.given)),
+            "given": story.named,
+            "chance": 1 / (len(story.labels) - len(story.named)),
             "floor": story.floor,
         },
         needed=story.needed,

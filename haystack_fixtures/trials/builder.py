@@ -67,7 +67,7 @@ class TrialBuilder:
         self._shapes: dict[tuple[str, str], PromptShape] = {}
         self._contexts = ContextBuilder(tokenizer, self._sources, self._retrieval, verify=settings.verify_prompts)
         # A cell is asked about twice, for its key and its prompt; cells of one repeat share their frame.
-        self._kept_asked = lru_cache(1024)(self._ask)
+        self._cached_question = lru_cache(1024)(self._ask)
         self._framed = lru_cache(128)(self._frame)
         self._suite_recipe = lru_cache(128)(self._recipe)
 
@@ -100,35 +100,35 @@ class TrialBuilder:
     def canary_trial(self, suite: Suite, cell: Cell, ends: Canaries) -> Trial:
         """The trial of a cell with another question: what are the marks at both ends of the text?"""
         marks = f"{ends.start_mark}, {ends.end_mark}"
-        question = replace(self._asked(suite, cell), question=ends.question, answer=marks, answer_prefix="")
+        question = replace(self._question(suite, cell), question=ends.question, answer=marks, answer_prefix="")
         return self._build(suite, cell, question, ends.question)
 
     def build(self, suite: Suite, cell: Cell) -> Trial:
         """Build the trial of a cell. Raises `InputError` when no prompt of that length can hold what is asked."""
-        asked, rows = self._asked(suite, cell), self._tasks[suite.task].rows
-        if asked.verbatim:
-            needed = self._answer_tokens(asked)
+        query, rows = self._question(suite, cell), self._tasks[suite.task].rows
+        if query.verbatim:
+            needed = self._answer_tokens(query)
             if rows:
-                asked = replace(asked, reference=asked.reference | {"answer_tokens": needed - 1})
+                query = replace(query, reference=query.reference | {"answer_tokens": needed - 1})
             if needed > suite.answer_budget:
                 error = NoRoomError(suite.answer_budget, f"{cell.task} {cell.needle}", needed)
                 if not rows:
                     raise error
-                return replace(self._build(suite, cell, asked, asked.question), skipped=str(error))
-        question = guided(asked.question, suite.language, joint=asked.joint) if suite.guide else asked.question
-        return self._build(suite, cell, asked, question)
+                return replace(self._build(suite, cell, query, query.question), skipped=str(error))
+        question = guided(query.question, suite.language, joint=query.joint) if suite.guide else query.question
+        return self._build(suite, cell, query, question)
 
     def answer_tokens(self, suite: Suite, cell: Cell) -> int:
         """Tokens of the answer that is wanted of a cell word for word, and of its end; 0 where none is."""
-        question = self._asked(suite, cell)
+        question = self._question(suite, cell)
         return self._answer_tokens(question) if question.verbatim else 0
 
     def _answer_tokens(self, question: Question) -> int:
         return len(self._tokenizer.encode(question.answer).ids) + 1
 
-    def _asked(self, suite: Suite, cell: Cell) -> Question:
+    def _question(self, suite: Suite, cell: Cell) -> Question:
         # A row of a data set may have millions of characters.
-        return self._ask(suite, cell) if self._tasks[suite.task].rows else self._kept_asked(suite, cell)
+        return self._ask(suite, cell) if self._tasks[suite.task].rows else self._cached_question(suite, cell)
 
     def _ask(self, suite: Suite, cell: Cell) -> Question:
         question = ask(self._tasks[suite.task], suite, cell, self._settings.seed)
@@ -190,25 +190,25 @@ class TrialBuilder:
         question = replace(trial.asked, question=then.question, answer=then.answer, context=Prose(), follow_up=None)
         return replace(trial, asked=question, prompt=prompt)
 
-    def _build(self, suite: Suite, cell: Cell, asked: Question, question: str) -> Trial:
+    def _build(self, suite: Suite, cell: Cell, query: Question, question: str) -> Trial:
         # Servers cache by blocks from the start of the prompt: a different first line shares no block.
         marked = self._settings.cache_policy == "isolated"
         mark = sha256(f"{self._settings.seed} {cell.id}".encode()).hexdigest()[:16] if marked else ""
-        prefix = asked.answer_prefix if suite.answer_prefix else ""
+        prefix = query.answer_prefix if suite.answer_prefix else ""
         ends = self.canaries(suite, cell)
         frame: Surroundings | AroundTurns
-        if isinstance(asked.context, Conversation | GrowingConversation):
-            frame = self._around_turns(suite, question, mark, asked.introduction, prefix)
+        if isinstance(query.context, Conversation | GrowingConversation):
+            frame = self._around_turns(suite, question, mark, query.introduction, prefix)
         else:
-            frame = self._framed(suite, question, mark, asked.introduction, prefix)
-        built = self._contexts.build(suite, cell, asked, frame, ends)
+            frame = self._framed(suite, question, mark, query.introduction, prefix)
+        built = self._contexts.build(suite, cell, query, frame, ends)
         error = approximation(self._tokenizer)
         prompt = replace(built.prompt, error=error) if error else built.prompt
         return Trial(cell, suite, built.asked, prompt, built.skipped, built.retrieved)
 
     def key(self, suite: Suite, cell: Cell, model: Mapping[str, Any]) -> str:
         """Identify a trial by everything that can change its answer; not by worker, order, path or time."""
-        return trial_key(self._suite_recipe(suite, json.dumps(dict(model))), cell, self._asked(suite, cell))
+        return trial_key(self._suite_recipe(suite, json.dumps(dict(model))), cell, self._question(suite, cell))
 
     def _recipe(self, suite: Suite, model: str) -> dict[str, Any]:
         """What the keys of all cells of a suite have in common."""

@@ -183,59 +183,61 @@ class ContextBuilder:
         self._lists: OrderedDict[Hashable, ListSources] = OrderedDict()
 
     def build(
-        self, suite: Suite, cell: Cell, asked: Question, frame: Surroundings | AroundTurns, ends: Canaries | None
+        self, suite: Suite, cell: Cell, question: Question, frame: Surroundings | AroundTurns, ends: Canaries | None
     ) -> Built:
         """Build a cell's prompt. `ends`: canaries at both ends of the text. Raises `InputError`."""
-        if ends is not None and not isinstance(asked.context, Prose | Listing):
+        if ends is not None and not isinstance(question.context, Prose | Listing):
             kind = "conversations" if isinstance(frame, AroundTurns) else "documents"
             raise InputError("--canary", "true", f"{suite.task} asks about {kind} as they are: leave it out")
         if isinstance(frame, AroundTurns):
-            built = self._of_turns(suite, cell, asked, frame)
+            built = self._of_turns(suite, cell, question, frame)
         else:
-            built = self._of_text(suite, cell, asked, frame, ends)
+            built = self._of_text(suite, cell, question, frame, ends)
         if self._verify:
             verify_prompt(self._tokenizer, built.prompt)
         return built
 
-    def _of_text(self, suite: Suite, cell: Cell, asked: Question, frame: Surroundings, ends: Canaries | None) -> Built:
-        if isinstance(asked.context, Document) and asked.context.most:
-            frame, cut = self._message_cut(frame, asked.context)
-            asked = replace(asked, context=cut)
+    def _of_text(
+        self, suite: Suite, cell: Cell, question: Question, frame: Surroundings, ends: Canaries | None
+    ) -> Built:
+        if isinstance(question.context, Document) and question.context.most:
+            frame, cut = self._message_cut(frame, question.context)
+            question = replace(question, context=cut)
         budget = cell.length - suite.kept_free
         around = replace(frame, budget=budget, encode=self._encode, reserved=suite.kept_free)
-        match asked.context:
+        match question.context:
             case Chunks() as chunks:
-                return self._of_chunks(suite, asked, chunks, around)
+                return self._of_chunks(suite, question, chunks, around)
             case Document() as document:
-                return self._of_document(asked, document, around)
+                return self._of_document(question, document, around)
             case OtherDocuments() as others:
-                return self._among_documents(suite, asked, others, around)[0]
+                return self._among_documents(suite, question, others, around)[0]
             case Prose() | Listing():
                 edges = (0, 0) if suite.length_means == "context" else None
-                return self._with_statements(suite, cell, asked, replace(around, edges=edges), ends)
+                return self._with_statements(suite, cell, question, replace(around, edges=edges), ends)
         raise ValueError(f"{suite.task} is a conversation")
 
     def _with_statements(
-        self, suite: Suite, cell: Cell, asked: Question, around: Surroundings, ends: Canaries | None
+        self, suite: Suite, cell: Cell, question: Question, around: Surroundings, ends: Canaries | None
     ) -> Built:
         """Prose or a list, with needles and distractors in it."""
-        statements = [(needle.name, needle.text) for needle in asked.needles]
-        distractors = asked.all_distractors
+        statements = [(needle.name, needle.text) for needle in question.needles]
+        distractors = question.all_distractors
         statements += [(f"distractor{i}", text) for i, text in enumerate(distractors)]
         # Distractors stand evenly over the haystack, the same at every depth of the needle.
         spread = [100 * (k + 1) / (len(distractors) + 1) for k in range(len(distractors))]
-        depths = [*asked.depths, *spread]
+        depths = [*question.depths, *spread]
         if ends is not None:
             first, last = ends.statements
             statements, depths = [first, *statements, last], [0.0, *depths, 100.0]
-        unique = [text for needle in asked.needles if needle.key for text in (needle.key, needle.answer)]
-        unique += asked.avoid
-        if isinstance(asked.context, Prose):
+        unique = [text for needle in question.needles if needle.key for text in (needle.key, needle.answer)]
+        unique += question.avoid
+        if isinstance(question.context, Prose):
             source = self._sources.source(suite, cell.repeat)
-            answers = [needle.answer for needle in asked.needles if not needle.key]
-            return Built(build_prompt(around, source, statements, depths, unique=unique, answers=answers), asked)
-        assert isinstance(asked.context, Listing)
-        listing = asked.context
+            answers = [needle.answer for needle in question.needles if not needle.key]
+            return Built(build_prompt(around, source, statements, depths, unique=unique, answers=answers), question)
+        assert isinstance(question.context, Listing)
+        listing = question.context
         key = (cell.task, cell.needle, cell.repeat)
         prompt, size = build_listing(
             around,
@@ -248,43 +250,43 @@ class ContextBuilder:
         )
         if listing.resolve is not None:
             answer, reference = listing.resolve(size)
-            asked = replace(asked, answer=answer, reference={**asked.reference, **reference})
-        return Built(prompt, asked)
+            question = replace(question, answer=answer, reference={**question.reference, **reference})
+        return Built(prompt, question)
 
     def _among_documents(
-        self, suite: Suite, asked: Question, others: OtherDocuments, around: Surroundings
+        self, suite: Suite, question: Question, others: OtherDocuments, around: Surroundings
     ) -> tuple[Built, Sequence[ShownDocument]]:
         """The prompt on whole documents, and what they are."""
         prompt, shown = build_of_documents(
             around,
             others,
             self._sources.documents(suite, others),
-            [(needle.name, needle.text) for needle in asked.needles],
-            asked.depths,
+            [(needle.name, needle.text) for needle in question.needles],
+            question.depths,
             longest=max(suite.lengths) - suite.kept_free,
             # In the absent arms too, where no needle has it.
-            answers=[asked.search.answer] if asked.search is not None else [],
+            answers=[question.search.answer] if question.search is not None else [],
         )
         cut = next((each.name for each in shown if each.cut), None)
         documents = {"documents": tuple(each.name for each in shown), "cut_document": cut}
-        return Built(prompt, replace(asked, reference=asked.reference | documents)), shown
+        return Built(prompt, replace(question, reference=question.reference | documents)), shown
 
-    def _of_chunks(self, suite: Suite, asked: Question, chunks: Chunks, around: Surroundings) -> Built:
+    def _of_chunks(self, suite: Suite, question: Question, chunks: Chunks, around: Surroundings) -> Built:
         search, closes = chunks.search, ""
         if chunks.among is not None:
-            whole, shown = self._among_documents(suite, asked, chunks.among, around)
+            whole, shown = self._among_documents(suite, question, chunks.among, around)
             # By name: where the one that answers stands among them must not decide between equal chunks.
             search = replace(search, texts=tuple(sorted((each.name, each.text) for each in shown)))
-            asked, closes = whole.asked, chunks.among.separator
+            question, closes = whole.asked, chunks.among.separator
         retrieved = self._retrieval.retrieve(suite, search, chunks.retriever)
-        return replace(self._of_document(asked, Document(f"{retrieved.text}{closes}"), around), retrieved=retrieved)
+        return replace(self._of_document(question, Document(f"{retrieved.text}{closes}"), around), retrieved=retrieved)
 
-    def _of_document(self, asked: Question, document: Document, around: Surroundings) -> Built:
+    def _of_document(self, question: Question, document: Document, around: Surroundings) -> Built:
         prompt = build_document(around, document, self._encoded(document.text))
         over = document.truncation == "none" and prompt.slack < 0
         needed = prompt.tokens + around.reserved
         skipped = f"--no-truncate, --data-cut none: its document needs a length of {needed}"
-        return Built(prompt, asked, skipped if over else "")
+        return Built(prompt, question, skipped if over else "")
 
     def _message_cut(self, frame: Surroundings, document: Document) -> tuple[Surroundings, Document]:
         """The document with all of its message around it, cut in the middle as one text."""
@@ -311,14 +313,14 @@ class ContextBuilder:
     def _encoded(self, text: str) -> Encoded:
         return self._long_encoded(text) if len(text) > _LONG else self._short_encoded(text)
 
-    def _of_turns(self, suite: Suite, cell: Cell, asked: Question, around: AroundTurns) -> Built:
+    def _of_turns(self, suite: Suite, cell: Cell, question: Question, around: AroundTurns) -> Built:
         budget = cell.length - suite.kept_free
-        context = asked.context
+        context = question.context
         if isinstance(context, Conversation):
             prompt = build_given(self._tokenizer, context, around, budget=budget)
             too_long = prompt.slack < 0 and not context.by_window
             needed = f"its conversation needs a length of {prompt.tokens + suite.kept_free}"
-            return Built(prompt, asked, needed if too_long else "")
+            return Built(prompt, question, needed if too_long else "")
         assert isinstance(context, GrowingConversation)
         around, joints = joints_of(around)
         # Not the question: a follower of the same rounds has another.
@@ -329,13 +331,13 @@ class ContextBuilder:
             context,
             self._list_sources(key, list_of_rounds(context, joints)),
             self._prose(suite, cell) if context.closing else "",
-            [(needle.name, Round(needle.ask, needle.text)) for needle in asked.needles],
-            asked.depths,
+            [(needle.name, Round(needle.ask, needle.text)) for needle in question.needles],
+            question.depths,
             budget=budget,
             encode=self._encode,
             reserved=suite.kept_free,
         )
-        return Built(prompt, asked)
+        return Built(prompt, question)
 
     def _prose(self, suite: Suite, cell: Cell) -> str:
         return self._sources.source(suite, cell.repeat).text[:_PROSE]

@@ -115,19 +115,19 @@ class AnthropicTransport(ProviderTransport):
 
 def _messages(messages: Sequence[Message], context: str = "", cache: str | None = None) -> dict[str, Any]:
     """`system` and `messages`. What stands up to the context's end is a block of its own where it is to be kept."""
-    system = "\n\n".join(each.content for each in messages if each.role == "system")
+    system = "\n\n".join(message.content for message in messages if message.role == "system")
     turns: list[dict[str, Any]] = []
-    for each in messages:
-        if each.role == "system":
+    for message in messages:
+        if message.role == "system":
             continue
-        before, context_there, after = each.content.partition(context) if context else ("", "", "")
+        before, context_there, after = message.content.partition(context) if context else ("", "", "")
         if cache is None or not context_there:
-            turns.append({"role": each.role, "content": each.content})
+            turns.append({"role": message.role, "content": message.content})
             continue
         control = {"type": "ephemeral", "ttl": cache}
         rest = [{"type": "text", "text": after}] if after.strip() else []
         first = {"type": "text", "text": before + context_there, "cache_control": control}
-        turns.append({"role": each.role, "content": [first, *rest]})
+        turns.append({"role": message.role, "content": [first, *rest]})
     return {"messages": turns} | ({"system": system} if system else {})
 
 

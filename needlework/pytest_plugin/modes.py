@@ -12,7 +12,7 @@ import pytest
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.core.settings import Settings
-from needlework.haystack_fixtures.needles.needle_sets import EACH
+from needlework.haystack_fixtures.needles.needle_sets import CODES_EACH
 from needlework.models.specs import parse_spec
 from needlework.pytest_plugin.run_state import SERVER, RunState, run_state
 from needlework.pytest_plugin.workers import cell_of, cells_to_come, has_workers, refuse
@@ -65,7 +65,7 @@ def _show_plan(state: RunState, cells: Sequence[Cell], verbose: int) -> None:
     if settings.power:
         from needlework.results.gates.gatekeeper import parse_power, power_lines
 
-        needle_a_trial = {suite.task for suite in settings.suites if suite.needle_set == EACH}
+        needle_a_trial = {suite.task for suite in settings.suites if suite.needle_set == CODES_EACH}
         for line in power_lines(parse_power(settings.power), cells, needle_a_trial):
             state.write_line(line)
 

@@ -27,8 +27,8 @@ QUESTION = "What is the best thing to do in San Francisco?"
 
 def llmtest(lengths: Sequence[int], depths: Sequence[int], encode: Encode, decode: Decode) -> list[str]:
     """LLMTest_NeedleInAHaystack's `generate_context`, its own code (package needlehaystack)."""
-    given = {name: {} for name in ("needlehaystack", "needlehaystack.evaluators", "needlehaystack.providers")}
-    module = published("needlehaystack", "llm_needle_haystack_tester.py", given)
+    stubs = {name: {} for name in ("needlehaystack", "needlehaystack.evaluators", "needlehaystack.providers")}
+    module = published("needlehaystack", "llm_needle_haystack_tester.py", stubs)
     provider = SimpleNamespace(
         model_name="-",
         encode_text_to_tokens=encode,
@@ -59,7 +59,7 @@ def evalscope(
     def records(records: Sequence[Any], sample_fields: Callable[[Any], Any], **_: Any) -> list[Any]:
         return [sample_fields(record) for record in records]
 
-    given: dict[str, dict[str, Any]] = {
+    stubs: dict[str, dict[str, Any]] = {
         "tqdm": {"tqdm": lambda cells, **_: cells},
         "evalscope.api.benchmark": {"DefaultDataAdapter": object},
         "evalscope.api.dataset": {
@@ -72,8 +72,8 @@ def evalscope(
         "evalscope.utils.logger": {"get_logger": Nothing},
     }
     others = ("api.evaluator", "api.judge", "api.messages", "api.metric", "constants", "utils.import_utils")
-    given |= {f"evalscope.{name}": {} for name in others}
-    module = published("evalscope", "benchmarks/needle_haystack/needle_haystack_adapter.py", given)
+    stubs |= {f"evalscope.{name}": {} for name in others}
+    module = published("evalscope", "benchmarks/needle_haystack/needle_haystack_adapter.py", stubs)
     adapter = module.NeedleHaystackAdapter.__new__(module.NeedleHaystackAdapter)
     tokenizer = SimpleNamespace(encode=lambda text, **_: encode(text), decode=decode)
     vars(adapter).update(
@@ -107,7 +107,7 @@ def opencompass(
     needle = {"needle": NEEDLE.strip(), "retrieval_question": QUESTION, "arg2": "Dolores Park", "language": "English"}
     (folder / "needles.jsonl").write_text(json.dumps(needle) + "\n", encoding="utf-8")
     tokenizer = SimpleNamespace(encode=encode, decode=decode)
-    given: dict[str, dict[str, Any]] = {
+    stubs: dict[str, dict[str, Any]] = {
         "tiktoken": {"encoding_for_model": lambda _model: tokenizer},
         "datasets": {"Dataset": SimpleNamespace(from_dict=lambda columns: columns)},
         "opencompass.datasets.base": {"BaseDataset": object},
@@ -118,7 +118,7 @@ def opencompass(
         },
         "opencompass.utils": {"get_data_path": lambda path: path},
     }
-    module = published("opencompass", "datasets/needlebench_v2/origin.py", given)
+    module = published("opencompass", "datasets/needlebench_v2/origin.py", stubs)
     load = partial(
         module.NeedleBenchOriginDataset.load,
         path=str(folder),

@@ -30,8 +30,8 @@ def ruler_common_words(length: int, encode: Callable[[str], list[int]], words: S
     def fits(count: int) -> bool:
         return len(encode(prompt(count))) + _ANSWER <= length
 
-    each = len(encode(prompt(_SAMPLE))) / _SAMPLE
-    low, high, best = _FEWEST, max(int(length // each) * 2, 2 * _FEWEST), _FEWEST
+    tokens_a_line = len(encode(prompt(_SAMPLE))) / _SAMPLE
+    low, high, best = _FEWEST, max(int(length // tokens_a_line) * 2, 2 * _FEWEST), _FEWEST
     while low <= high:
         middle = (low + high) // 2
         if fits(middle):

@@ -42,7 +42,7 @@ class _StandIn(ModuleType):
         return Nothing()
 
 
-def published(package: str, file: str, given: Mapping[str, Mapping[str, Any]]) -> ModuleType:
+def published(package: str, file: str, stubs: Mapping[str, Mapping[str, Any]]) -> ModuleType:
     """Execute one file of an installed package. `given`: its imports by module, with what matters of them.
 
     Skips the test where the package is not installed.
@@ -52,7 +52,7 @@ def published(package: str, file: str, given: Mapping[str, Mapping[str, Any]]) -
         pytest.skip(f"{package} is not installed (pip install --no-deps {package})")
     path = Path(spec.submodule_search_locations[0]) / file
     modules: dict[str, ModuleType] = {}
-    for name, content in given.items():
+    for name, content in stubs.items():
         parts = name.split(".")
         for length in range(1, len(parts) + 1):
             modules.setdefault(".".join(parts[:length]), _StandIn(".".join(parts[:length])))
@@ -60,11 +60,11 @@ def published(package: str, file: str, given: Mapping[str, Mapping[str, Any]]) -
     before = {name: sys.modules.get(name) for name in modules}
     sys.modules.update(modules)
     try:
-        own = importlib.util.spec_from_file_location(f"{package}.{path.stem}", path)
-        assert own is not None
-        assert own.loader is not None
-        module = importlib.util.module_from_spec(own)
-        own.loader.exec_module(module)
+        module_spec = importlib.util.spec_from_file_location(f"{package}.{path.stem}", path)
+        assert module_spec is not None
+        assert module_spec.loader is not None
+        module = importlib.util.module_from_spec(module_spec)
+        module_spec.loader.exec_module(module)
     finally:
         for name, module_before in before.items():
             if module_before is None:

@@ -20,10 +20,10 @@ def _means(times: int) -> Iterator[Row]:
     yield "samples", "settings", "mean held %", "worst held %", "where", "wrong pass, most %", "width"
     for samples in (2, 3, 4, 5, 8, 10, 15, 20, 40):
         every = [coverage.covered(each, times) for each in coverage.settings(samples)]
-        lowest = sorted(every, key=lambda each: each.held)[:5]
+        lowest = sorted(every, key=lambda row: row.held)[:5]
         again = [coverage.covered(each.setting, _AGAIN * times, salt=1) for each in lowest]
-        worst = min(again, key=lambda each: each.held)
-        highest = max(every, key=lambda each: each.above)
+        worst = min(again, key=lambda row: row.held)
+        highest = max(every, key=lambda row: row.above)
         wrong = coverage.covered(highest.setting, _AGAIN * times, salt=1).above
         mean, width = np.mean([each.held for each in every]), np.mean([each.width for each in every])
         shares = _pct(mean), _pct(worst.held), worst.setting.words, _pct(wrong)
@@ -90,7 +90,7 @@ def _adaptive_modes(times: int) -> Iterator[Row]:
 def _history(times: int) -> Iterator[Row]:
     yield "runs", "samples", "false change, most %", "found %", "at its place %", "one that is none beside it, most %"
     for runs, samples in product(history.RUNS, history.SAMPLES):
-        series = [history.told(runs, samples, mean, trials, times) for mean, trials in history.SETTINGS]
+        series = [history.detection_rates(runs, samples, mean, trials, times) for mean, trials in history.SETTINGS]
         means = [np.mean([getattr(each, name) for each in series]) for name in ("found", "placed")]
         most = [max(getattr(each, name) for each in series) for name in ("false", "misplaced")]
         yield runs, samples, _pct(most[0]), *map(_pct, means), _pct(most[1])

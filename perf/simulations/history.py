@@ -15,18 +15,18 @@ SAMPLES = (6, 10, 20, 40)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DetectionRates:
     """Shares of series: with a false change where all runs are alike; with a change found, and found at its place,
     where half of the runs score four fifths; and with a change that holds no true one, there.
     """
 
     false: float
-    found: float
+    detected: float
     placed: float
     misplaced: float
 
 
-def told(runs: int, samples: int, mean: float, trials: int, times: int) -> Told:
+def detection_rates(runs: int, samples: int, mean: float, trials: int, times: int) -> DetectionRates:
     """Simulate series. Samples differ in how hard they are (beta), and keep that from run to run."""
     rng = np.random.default_rng([runs, samples, round(100 * mean), trials])
     middle = runs // 2
@@ -42,4 +42,4 @@ def told(runs: int, samples: int, mean: float, trials: int, times: int) -> Told:
             any(each.at == middle for each in fallen),
             any(not each.first < middle <= each.last for each in fallen),
         )
-    return Told(*(counts / times))
+    return DetectionRates(*(counts / times))

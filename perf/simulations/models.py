@@ -33,8 +33,8 @@ def chances(rng: np.random.Generator, kind: Kind, samples: int, depths: int, mea
         if icc == 0:
             return np.full((samples, depths), mean)
         strength = (1 - icc) / icc
-        own = rng.beta(mean * strength, (1 - mean) * strength, size=(samples, 1))
-        return np.broadcast_to(own, (samples, depths))
+        drawn = rng.beta(mean * strength, (1 - mean) * strength, size=(samples, 1))
+        return np.broadcast_to(drawn, (samples, depths))
     slope = SLOPE if kind == "slope" and depths > 1 else 0.0
     middle, spread = _logits(mean, icc, slope, depths)
     return special.expit(middle + spread * rng.standard_normal((samples, 1)) + slope * np.linspace(-1, 1, depths))

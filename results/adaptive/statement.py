@@ -89,7 +89,7 @@ def adaptive_statements(
     except InputError:  # of tasks of the user's own, which only a session knows
         return ()
     budget = settings.adaptive_tokens
-    following = [sum(length for length, _, _ in trials) for survey in surveys if (trials := survey.ahead(1))]
+    following = [sum(length for length, _, _ in trials) for survey in surveys if (trials := survey.next_trials(1))]
     spent = sum(survey.tokens for survey in surveys)
     out_of_budget = budget is not None and following and spent + min(following) > budget
     statements = (statements_of(each, "budget" if out_of_budget else "interrupted") for each in surveys)

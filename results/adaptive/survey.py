@@ -99,7 +99,7 @@ class Survey:
         """The tokens of its trials: the lengths of their prompts with the answers' budgets."""
         return sum(length for length, _, _ in self.outcomes)
 
-    def ahead(self, width: int) -> list[TrialKey]:
+    def next_trials(self, width: int) -> list[TrialKey]:
         """The trials to send next: what every open bar needs, and up to `width` in all that may be needed."""
         trials: dict[TrialKey, None] = {}
         for search in self.searches:
@@ -203,7 +203,7 @@ class AdaptiveRun:
         `now`: the records of this session, replayed ones included. Those of earlier sessions that it has not come to
         yet are left out, so that a run that was killed decides as it would have done without.
         """
-        surveys = [(survey, len(survey.ahead(1))) for survey in surveys_of(self._settings, self.series, now)]
+        surveys = [(survey, len(survey.next_trials(1))) for survey in surveys_of(self._settings, self.series, now)]
         unfinished = [(survey, needed) for survey, needed in surveys if needed]
         if self._alone and unfinished:
             model = unfinished[0][0].series.model
@@ -213,7 +213,7 @@ class AdaptiveRun:
         left = float("inf") if budget is None else budget - sum(survey.tokens for survey, _ in surveys)
         chosen: list[Cell] = []
         for survey, needed in unfinished:
-            trials = survey.ahead(needed + spare // len(unfinished))
+            trials = survey.next_trials(needed + spare // len(unfinished))
             for batch in (trials[:needed], trials[needed:]):
                 cost = sum(length for length, _, _ in batch)
                 if cost > left:

@@ -248,7 +248,7 @@ def parse_power(text: str) -> Goal:
     return Goal("drop" if is_drop else "score", size, base)
 
 
-def power_lines(goal: Goal, cells: Sequence[Cell], own: Collection[str] = ()) -> Iterator[str]:
+def power_lines(goal: Goal, cells: Sequence[Cell], codes: Collection[str] = ()) -> Iterator[str]:
     """Lines for a plan of these cells: over all of them, for the smallest length, and for the smallest cell.
 
     `own`: tasks whose every cell has a needle of its own.
@@ -263,18 +263,18 @@ def power_lines(goal: Goal, cells: Sequence[Cell], own: Collection[str] = ()) ->
         groups = []
         for members in grouped(cells, grain).values():
             least = min(cell.repeat for cell in members)
-            once = {_sample(cell, own) for cell in members if cell.repeat == least}
-            groups.append((len({_sample(cell, own) for cell in members}), len(once)))
+            once = {_sample(cell, codes) for cell in members if cell.repeat == least}
+            groups.append((len({_sample(cell, codes) for cell in members}), len(once)))
         samples[name] = min(groups)
     yield ""
     yield from _drop_lines(goal, samples) if goal.what == "drop" else _score_lines(goal, samples)
-    if len({(_sample(cell, own), cell.length) for cell in cells}) < len(cells):
+    if len({(_sample(cell, codes), cell.length) for cell in cells}) < len(cells):
         yield "  samples count, not trials: more --repeats are more needles, more depths of a needle are not;"
         yield "  --depths spread asks each at one depth, for as many requests as samples"
 
 
-def _sample(cell: Cell, own: Collection[str]) -> tuple[object, ...]:
-    if cell.task in own:
+def _sample(cell: Cell, codes: Collection[str]) -> tuple[object, ...]:
+    if cell.task in codes:
         return (cell,)
     parts = label_parts(cell.task, cell.needle)
     return cell.model, cell.task, parts.panel, cell.repeat if parts.sample is None else parts.sample

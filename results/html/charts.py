@@ -71,7 +71,7 @@ def chart_view(chart: LineChart, panels: Sequence[Panel]) -> dict[str, Any]:
                 "low": _y(point.low),
                 "high": _y(point.high),
                 "tip": _tip(point),
-                "place": _place(point.cell, panels),
+                "place": _trials_address(point.cell, panels),
             }
             for point, share in zip(points, chart.shares([point.x for point in points]), strict=True)
         ]
@@ -109,7 +109,7 @@ def _tip(point: ChartPoint) -> str:
     return f"{where}: {percent1((point.score or 0.0) / 100)} %{ends}, n = {point.n}"
 
 
-def _place(cell: PanelCell | None, panels: Sequence[Panel]) -> str:
+def _trials_address(cell: PanelCell | None, panels: Sequence[Panel]) -> str:
     for number, panel in enumerate(panels if cell else ()):
         if cell and (panel.model, panel.task, panel.needle) == cell[:3] and cell.length in panel.lengths:
             row = panel.depths.index(cell.depth) if cell.depth in panel.depths else 0 if len(panel.depths) == 1 else -1

@@ -141,7 +141,7 @@ def missed_of(records: Sequence[Record], panels: Sequence[Panel]) -> list[dict[s
     models, reasons = len({panel.model for panel in panels}), set()
     rows: list[dict[str, str]] = []
     for record in sorted(
-        (each for each in records if each.outcome in _ORDER), key=lambda each: _ORDER.index(each.outcome)
+        (record for record in records if record.outcome in _ORDER), key=lambda record: _ORDER.index(record.outcome)
     ):
         reason = reason_of(record) if record.outcome in FAULTS else ""
         if reason in reasons or len(rows) == _LISTED:

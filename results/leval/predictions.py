@@ -104,7 +104,7 @@ def read_predictions(path: Path, task: LevalTask, model: str | None = None) -> P
             raise ValueError(f"has evaluation {row.get('evaluation')!r}, not {task.evaluation!r}")
         _check_texts(row, "gt", key)
         question, document = row.get("query"), row.get("document")
-        number = document if task.own and type(document) is int else None
+        number = document if task.is_own and type(document) is int else None
         return Prediction(line, question if isinstance(question, str) else "", row["gt"], row[key], number)
 
     scored = [(line, row) for line, row in lines if not row or row.get("evaluation") not in BY_JUDGES]
@@ -153,7 +153,7 @@ def _task_of(path: Path) -> LevalTask | None:
         return None
     golds = [str(row.get("gt")) for row in rows if row.get("evaluation") == evaluation]
     expected = sum(row.get("evaluation") not in BY_JUDGES for row in rows)
-    return LevalTask(name, "", own_rule(evaluation, golds), expected=expected, own=True)
+    return LevalTask(name, "", own_rule(evaluation, golds), expected=expected, is_own=True)
 
 
 def json_rows(text: str) -> Iterator[JsonLine]:

@@ -123,7 +123,7 @@ def main_metric(task: LevalTask) -> str:
 
 def _is_of_topics(task: LevalTask) -> bool:
     """Whether its questions ask for the first, second and third topic in turn; not in a file of one's own."""
-    return task.scorer == "leval_topic" and not task.own
+    return task.scorer == "leval_topic" and not task.is_own
 
 
 def _references(source: Predictions) -> list[Reference]:
@@ -170,8 +170,8 @@ def _means(
         for name, mean in _plain_means(_columns(source, _judge(scorer, answers, references), rule)).items():
             floors[name] = max(floors.get(name, 0.0), mean)
     if task.scorer == "leval_rouge":
-        own = [of_itself(gold) for gold in golds]
-        ceilings = {name: fsum(values[name] for values in own) / len(own) for name in own[0]}
+        self_scores = [of_itself(gold) for gold in golds]
+        ceilings = {name: fsum(values[name] for values in self_scores) / len(self_scores) for name in self_scores[0]}
     else:
         ceilings = _plain_means(_columns(source, _judge(scorer, golds, references), rule))
     means = {}
@@ -209,7 +209,7 @@ def _documents(source: Predictions) -> list[Hashable]:
 def averages(scored: Sequence[TaskScores]) -> list[TaskAverage]:
     """Return the averages of one model's tasks, of each kind that it has a task of."""
     by_name = {scores.task.name: scores for scores in scored}
-    found = []
+    rows = []
     for name, tasks, metric in _AVERAGES:
         present = [by_name[task] for task in tasks if task in by_name]
         counts = {task: len(by_name[task].source.rows) if task in by_name else 0 for task in tasks}
@@ -226,8 +226,8 @@ def averages(scored: Sequence[TaskScores]) -> list[TaskAverage]:
                 for rule in RULES
             }
             expected = sum(LEVAL_TASKS[task].expected for task in tasks)
-            found.append(TaskAverage(name, len(tasks), shares, sum(counts.values()), expected, missing))
-    return found
+            rows.append(TaskAverage(name, len(tasks), shares, sum(counts.values()), expected, missing))
+    return rows
 
 
 def table_lines(model: str, tasks: Sequence[TaskScores]) -> Iterator[str]:
@@ -282,7 +282,7 @@ def _both(texts: Iterable[str]) -> str:
 
 def _notes(scored: TaskScores) -> Iterator[str]:
     task, source = scored.task, scored.source
-    if task.own:
+    if task.is_own:
         scorer = scored.scorers["strict"]
         yield f"a file of yours, scored as its rows say ({scorer}); whether any are missing is not known"
     if not scored.complete:

@@ -51,7 +51,7 @@ FAMILY = "leval_"
 _SHOWN = 5
 _ANSWERED = frozenset({*SCORED, *UNDECIDED})  # what is skipped, invalid or an error is no answer
 _LABEL = re.compile(r"doc(\d+)_q(\d+)(?:_([a-z0-9]+))?")
-_OWN = re.compile(r"[a-z0-9_]+")
+_OWN_TASK = re.compile(r"[a-z0-9_]+")
 _TASKS = {name.lower(): name for name in LEVAL_TASKS}
 _FOUR = ("tpo", "quality", "coursera", "gsm100")  # README: "averaging over 4 datasets"; the same repository's figure: 6
 _EXAM = (*CLOSED, "topic_retrieval_longchat")
@@ -172,7 +172,7 @@ def submission_rows(records: Iterable[Record], name: str | None = None) -> list[
 def _task_of(record: Record) -> str:
     """Which of L-Eval's tasks a record is of, or which file of one's own; empty for any other: names of files."""
     name = record.task.removeprefix(FAMILY)
-    return _TASKS.get(name) or (name if _OWN.fullmatch(name) else "")
+    return _TASKS.get(name) or (name if _OWN_TASK.fullmatch(name) else "")
 
 
 def _add(entry: SubmissionRow, document: int, record: Record) -> None:
@@ -211,7 +211,7 @@ def _scored(folder: Path, entry: SubmissionRow) -> list[TaskScores]:
             if (task := LEVAL_TASKS.get(name)) is None:  # a file of one's own: as many questions as were asked
                 evaluation = rows[0]["evaluation"]
                 rule = own_rule(evaluation, [row["gt"] for row in rows])
-                task = LevalTask(name, "", rule, expected=len(rows) + entry.unanswered[name], own=True)
+                task = LevalTask(name, "", rule, expected=len(rows) + entry.unanswered[name], is_own=True)
             try:
                 scored.append(score_task(read_predictions(folder / "Predictions" / path, task)))
             except MissingPackageError as error:
@@ -246,7 +246,7 @@ def _tables(
         "exact_match.csv": (_EXAM, {"Avg": average(CLOSED), "Avg of 4": average(_FOUR)}),
         "f1.csv": (WITH_F1, {"F1 avg": average(WITH_F1), "Length": length(WITH_F1)}),
         "rouge.csv": (WITH_ROUGE, {"ROUGE avg": average(WITH_ROUGE), "Length": length(WITH_ROUGE)}),
-        "own_tasks.csv": ([scores.task.name for scores in scored if scores.task.own], {}),
+        "own_tasks.csv": ([scores.task.name for scores in scored if scores.task.is_own], {}),
     }
     setting = {
         "Max-Ctx": str(window or ""),

@@ -197,7 +197,7 @@ def step_of(names: Iterable[str]) -> float | None:
         if named := _NAMED.findall(text):
             number, unit = named[-1]
             return float(number) * _TIMES[unit.lower()]
-    return next((float(found[1]) for text in texts if (found := _LAST.search(text))), None)
+    return next((float(match[1]) for text in texts if (match := _LAST.search(text))), None)
 
 
 def began(manifest: Mapping[str, Any]) -> datetime | None:

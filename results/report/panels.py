@@ -10,7 +10,7 @@ from needlework.results.report.adaptive import answer
 from needlework.results.report.section import Table
 from needlework.results.statistics.effective_length import EffectiveLength
 from needlework.results.statistics.intervals import FEW
-from needlework.results.statistics.panels import OWN, Panel, Tally
+from needlework.results.statistics.panels import NEEDLEWORK, Panel, Tally
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.wording import range_words, score_and_interval
 from needlework.results.style import NONE, percent1
@@ -81,7 +81,7 @@ def headline(panel: Panel) -> str:
     overall = panel.overall
     score = f"{UNEVEN}, n = {overall.n}" if panel.uneven else score_words(overall)
     parts = [score, _cells(panel), *_counts(overall)]
-    if panel.source != OWN:
+    if panel.source != NEEDLEWORK:
         parts.append(f"data: {panel.source}")
     if panel.context_alone:
         parts.append("lengths are of the context alone")
@@ -125,7 +125,7 @@ def _cells(panel: Panel) -> str:
     sizes = {cell.trials for cell in panel.cells.values()}
     trials = f"{min(sizes)}–{max(sizes)}" if len(sizes) > 1 else str(*sizes)
     cells = "1 cell" if len(panel.cells) == 1 else f"{len(panel.cells)} cells"
-    if panel.source != OWN and sizes == {1}:  # other systems' files have the mean of a cell, of as many as there were
+    if panel.source != NEEDLEWORK and sizes == {1}:  # other systems give the mean of a cell
         return cells
     return f"{cells} of {trials} trial{'' if trials == '1' else 's'}"
 

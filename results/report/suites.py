@@ -112,9 +112,9 @@ def _leval_table(summary: LevalSummary) -> Table:
 def _leval_notes(summary: LevalSummary) -> Iterator[str]:
     """By which rule, and which averages are not the published ones because something is missing."""
     averages: dict[tuple[str, ...], list[str]] = {}
-    for each in summary.averages:
-        if each.missing and each.name != "all tasks":
-            averages.setdefault(each.missing, []).append(each.name.removesuffix(" average"))
+    for average in summary.averages:
+        if average.missing and average.name != "all tasks":
+            averages.setdefault(average.missing, []).append(average.name.removesuffix(" average"))
     yield _RULES[summary.rule]
     for missing, names in averages.items():
         yield f"{', '.join(names)}: not the published average, without {_first(missing)}"
@@ -134,10 +134,10 @@ _MEANINGS = {
 def needlebench_sections(summaries: Sequence[NeedleBench]) -> list[Section]:
     """A section for each model: what each row of the published summary tells; none for a run of another preset."""
     sections = []
-    for each in summaries:
-        changed = f" (not as published: {', '.join(each.changed)})" if each.changed else ""
-        title = f"{each.model} · {each.preset}{changed}"
-        sections.append(Section(title, findings=tuple(_needlebench_findings(each)), brief=True))
+    for summary in summaries:
+        changed = f" (not as published: {', '.join(summary.changed)})" if summary.changed else ""
+        title = f"{summary.model} · {summary.preset}{changed}"
+        sections.append(Section(title, findings=tuple(_needlebench_findings(summary)), brief=True))
     return sections
 
 
@@ -209,12 +209,12 @@ def _ruler_notes(table: RulerTable) -> Iterator[str]:
     """The published means over lengths, the effective length, and why a length has no mean."""
     if table.increasing is not None and table.decreasing is not None:
         yield f"wAvg(inc) {percent1(table.increasing)}, wAvg(dec) {percent1(table.decreasing)}"
-    if any(each.mean is not None for each in table.lengths):
+    if any(row.mean is not None for row in table.lengths):
         yield f"effective length, {table.effective.text}"
-    for each in table.lengths:
-        if each.missing:
-            names = _first([name.removeprefix("ruler_") for name in each.missing], 4)
-            yield f"{length_label(each.length)}: no mean, as there is no score for {names}"
+    for row in table.lengths:
+        if row.missing:
+            names = _first([name.removeprefix("ruler_") for name in row.missing], 4)
+            yield f"{length_label(row.length)}: no mean, as there is no score for {names}"
     if table.scorers:
         yield f"scored by {', '.join(table.scorers)}, not as RULER does"
 

@@ -115,8 +115,8 @@ def _depth(effect: DepthEffect) -> str:
 def extremes_words(ends: Extremes) -> str:
     """`10 % (95) and 50 % (40), p (Holm) 0.002`: places and scores in percent."""
     best, worst = (
-        f"{place_words(place)} ({percent(round(min(1.0, max(0.0, score)), 9))})"
-        for place, score in ((ends.best, ends.best_score), (ends.worst, ends.worst_score))
+        f"{place_words(span)} ({percent(round(min(1.0, max(0.0, score)), 9))})"
+        for span, score in ((ends.best, ends.best_score), (ends.worst, ends.worst_score))
     )
     return f"{best} and {worst}, p (Holm) {p_words(ends.p_adjusted)}"
 

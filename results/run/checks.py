@@ -18,7 +18,7 @@ from needlework.results.records.manifest import adaptive_design, settings_of
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.rescore import check_scorer
 from needlework.results.statistics.length_scores import RELATIVE_TO, parse_relative_to
-from needlework.scoring.judges.judges import JUDGE, OWN, check_prompt
+from needlework.scoring.judges.judges import JUDGE, OWN_PROMPT, check_prompt
 
 
 def check_run(settings: Settings, folder: Path) -> list[Gate]:
@@ -56,7 +56,7 @@ def _check_scorers(settings: Settings) -> None:
         if value is not None:
             raise InputError(option, value, "needs a judge: give --judge SPEC")
     named_judges(settings)
-    prompted = f"{JUDGE}{OWN}"
+    prompted = f"{JUDGE}{OWN_PROMPT}"
     if settings.judge_prompt is None and prompted in names:
         raise InputError("--scorer", prompted, "needs the prompt: give --judge-prompt FILE")
     if settings.judge_prompt is not None:

@@ -109,8 +109,8 @@ def _effect(table: DepthTable, test: _DepthTest | None, adjusted: float | None) 
         template = _best_template(table, test)
         if template is None:
             return replace(blank, shape="uneven")
-        place = template.place if template.shape in ("hole", "uneven") else None
-        return replace(blank, shape=template.shape, place=place)
+        span = template.place if template.shape in ("hole", "uneven") else None
+        return replace(blank, shape=template.shape, place=span)
     bound = _largest_difference(table)
     if table.mean >= _CEILING or table.mean <= _FLOOR:
         return replace(blank, shape="ceiling" if table.mean >= _CEILING else "floor", bound=bound)
@@ -262,7 +262,7 @@ def _test(table: DepthTable) -> _DepthTest | None:
     ranks = [1 - np.searchsorted(np.sort(values), values, side="left") / len(values) for values in best]
     least = np.minimum(*ranks)
     named, scanned = (
-        sorted(zip(family, values[0].tolist(), strict=True), key=lambda each: -each[1])
+        sorted(zip(family, values[0].tolist(), strict=True), key=lambda row: -row[1])
         for family, values in zip(families, statistics, strict=True)
     )
     p = float(np.mean(least <= least[0] + 1e-12))

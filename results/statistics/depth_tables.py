@@ -158,9 +158,9 @@ class DepthShape:
     place: Place | None = None
 
 
-def place_words(place: Place) -> str:
+def place_words(span: Place) -> str:
     """`50 %`, or `10..30 %`."""
-    low, high = (f"{end:g}" for end in place)
+    low, high = (f"{end:g}" for end in span)
     return f"{low} %" if low == high else f"{low}..{high} %"
 
 
@@ -195,11 +195,11 @@ def _scanned(columns: Sequence[DepthColumn]) -> Iterator[DepthShape]:
     count = len(columns)
     for first in range(count):
         for last in range(first, min(count, count - 1 + first)):
-            place = columns[first].low, columns[last].high
+            span = columns[first].low, columns[last].high
             inside = [first <= at <= last for at in range(count)]
-            yield DepthShape(tuple(float(not each) for each in inside), _hole(columns, first, last), place)
+            yield DepthShape(tuple(float(not each) for each in inside), _hole(columns, first, last), span)
             if first > 0 and last < count - 1:
-                yield DepthShape(tuple(map(float, inside)), "uneven", place)
+                yield DepthShape(tuple(map(float, inside)), "uneven", span)
     yield from _slopes([column.depth for column in columns])
 
 

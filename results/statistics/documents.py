@@ -60,11 +60,17 @@ class DocumentScores:
 
 def document_statistics(records: Iterable[Record], vote: int = 0) -> tuple[DocumentScores, ...]:
     """Return the statistics of each model that was asked about documents, sorted. `vote`: as `--vote`, 0 for none."""
-    own = sorted(
+    ordered = sorted(
         (record for record in records if record.task_label in OWN_DOCUMENTS),
-        key=lambda each: (each.task, each.needle, each.length, -1.0 if each.depth is None else each.depth, each.repeat),
+        key=lambda record: (
+            record.task,
+            record.needle,
+            record.length,
+            -1.0 if record.depth is None else record.depth,
+            record.repeat,
+        ),
     )
-    groups = grouped(own, lambda record: record.model)
+    groups = grouped(ordered, lambda record: record.model)
     return tuple(_of_model(model, groups[model], vote) for model in sorted(groups))
 
 
@@ -153,7 +159,7 @@ def _absent_arms(records: Sequence[Record]) -> dict[str, AbsentTwins]:
     unsearched = [record for record in records if arm_of(record) == WHOLE]
     names = [(record, {record.reference.get("arm"), *record.arm.split("_")}) for record in unsearched]
     arms = grouped(
-        (each for each in names if is_absent(each[0])), lambda each: "near" if "near" in each[1] else "absent"
+        (pair for pair in names if is_absent(pair[0])), lambda pair: "near" if "near" in pair[1] else "absent"
     )
     twins = {}
     for arm, of_arm in sorted(arms.items()):
@@ -227,12 +233,14 @@ class ArmScore:
 
 def arm_scores(records: Iterable[Record]) -> tuple[ArmScore, ...]:
     """Return the rows of every retriever that a run has, sorted; none for a run without."""
-    ordered = sorted(records, key=lambda each: (each.model, each.task, each.needle, each.length, each.repeat))
-    arms = grouped(filter(retriever_of, ordered), lambda each: (each.model, each.task, retriever_of(each)))
+    ordered = sorted(
+        records, key=lambda record: (record.model, record.task, record.needle, record.length, record.repeat)
+    )
+    arms = grouped(filter(retriever_of, ordered), lambda record: (record.model, record.task, retriever_of(record)))
     if not arms:
         return ()
     plain = [each for each in ordered if not retriever_of(each) and not control_of(each) and each.outcome in SCORED]
-    whole = grouped(plain, lambda each: (each.model, each.task, *_question(each, each.needle)))
+    whole = grouped(plain, lambda record: (record.model, record.task, *_question(record, record.needle)))
     return tuple(_row(*key, arms[key], whole) for key in sorted(arms))
 
 

@@ -57,24 +57,26 @@ def relative_length(trials: Sequence[ScoredTrial], base: ReferenceScore, share: 
     scores = length_scores(trials)
     if not base.score or base.score <= 0:
         status: Status = "undetermined" if base.score is None or base.ends[1] > 0 else "none"
-        tested = max((each.length for each in scores if each.tested), default=None)
+        tested = max((score.length for score in scores if score.tested), default=None)
         return EffectiveLength("relative", 0.0, status, base.score, longest_tested=tested, base_words=base.words)
     judged = []
-    for each in scores:
-        if each.length in base.lengths:
-            judged.append(_LengthVerdict(each.length, each.tested))
+    for score in scores:
+        if score.length in base.lengths:
+            judged.append(_LengthVerdict(score.length, score.tested))
             continue
         # At its worst beside the base at its best, and the other way round: undecided trials may be either.
-        column = [trial for trial in trials if trial.length == each.length]
+        column = [trial for trial in trials if trial.length == score.length]
         worst = margin_ends(decided(column, hits=False), base.decided(hits=True), share)
         best = margin_ends(decided(column, hits=True), base.decided(hits=False), share, ERROR / len(scores))
-        least, most = each.limits
+        least, most = score.limits
         margins = (
             None if least is None else least - share * base.ends[1],
             None if most is None else most - share * base.ends[0],
         )
-        judged.append(_verdict(each, margins, (worst and worst[0], best and best[1])))
-    length = _walk("relative", share * base.score, judged, [each for each in scores if each.length not in base.lengths])
+        judged.append(_verdict(score, margins, (worst and worst[0], best and best[1])))
+    length = _walk(
+        "relative", share * base.score, judged, [score for score in scores if score.length not in base.lengths]
+    )
     return replace(length, base=base.score, base_words=base.words, base_range=base.range)
 
 
@@ -130,10 +132,10 @@ def _walk(
 
 def _before_first_failure(tested: Sequence[_LengthVerdict], name: str) -> int | None:
     passing = None
-    for each in tested:
-        if not getattr(each, name):
+    for row in tested:
+        if not getattr(row, name):
             break
-        passing = each.length
+        passing = row.length
     return passing
 
 

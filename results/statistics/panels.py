@@ -13,7 +13,7 @@ from needlework.results.records.samples import control_of, grouped, retriever_of
 from needlework.results.statistics.intervals import Interval, counts_of, interval_of, score_interval
 
 OUTCOMES: tuple[OutcomeName, ...] = (*SCORED, *UNSCORED)
-OWN = "needlework"
+NEEDLEWORK = "needlework"
 _SCORED = frozenset(SCORED)
 Range = tuple[float, float]
 """A mean with all undecided trials as misses, and with all as hits, 0..1."""
@@ -112,7 +112,7 @@ class Panel:
     columns: tuple[Tally, ...]  # of each length, over trials and not over cells: a missing cell shows in its n
     rows: tuple[Tally, ...]  # of each depth
     overall: Tally
-    source: str = OWN  # the system whose files these are
+    source: str = NEEDLEWORK  # the system whose files these are
     note: str = ""  # on the run, to stand beside the score
     length_error: float = 0.0  # share by which lengths may be off, 0..1
     uneven: bool = (
@@ -163,7 +163,7 @@ def trial_of(record: Record) -> ScoredTrial:
     )
 
 
-def panels_of(trials: Iterable[ScoredTrial], source: str = OWN) -> tuple[Panel, ...]:
+def panels_of(trials: Iterable[ScoredTrial], source: str = NEEDLEWORK) -> tuple[Panel, ...]:
     """Return one panel for each (model, task, needle), sorted."""
     groups = grouped(trials, lambda trial: (trial.model, trial.task, trial.needle))
     return tuple(_panel(key, groups[key], source) for key in sorted(groups))

@@ -241,18 +241,18 @@ def basis_of(report: RunReport) -> str:
 
     Questions of L-Eval that share a document are one sample: `15 trials of 15 questions on 3 independent documents`.
     """
-    counts = Counter([each.trial.outcome for each in report.asked])
+    counts = Counter([entry.trial.outcome for entry in report.asked])
     lost = [f"{counts[name]:,} {name}" for name in UNSCORED if counts[name]]
     without = f"; {sum(counts[name] for name in UNSCORED):,} without a score ({', '.join(lost)})" if lost else ""
     # Models, controls and retrievers are asked the same questions: none counts twice. Tasks on one's own documents
     # share their samples; those of L-Eval are documents.
     samples = set()
-    tasks = {each.trial.task for each in report.asked}
+    tasks = {entry.trial.task for entry in report.asked}
     leval = {task for task in tasks if family_of(task_of(task)) == "leval"}
-    for each in report.asked:
-        task, panel = each.trial.task, each.trial.needle
+    for entry in report.asked:
+        task, panel = entry.trial.task, entry.trial.needle
         own_documents = task_of(task) in OWN_DOCUMENTS
-        samples.add((not own_documents and task, not own_documents and task not in leval and panel, each.trial.sample))
+        samples.add((not own_documents and task, not own_documents and task not in leval and panel, entry.trial.sample))
     of = counted(len(samples), "independent question")
     if leval == tasks:
         questions = len({(record.task, record.item) for record in report.records})

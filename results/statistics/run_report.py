@@ -122,7 +122,7 @@ def run_report(
         statistics=tuple(
             without_lengths(each) if (each.model, each.task, each.needle) in adapted else each for each in statistics
         ),
-        twins=tuple(sorted((row.twins for row in tasks if row.twins), key=lambda each: (each.model, each.task))),
+        twins=tuple(sorted((row.twins for row in tasks if row.twins), key=lambda twin: (twin.model, twin.task))),
         tasks=tasks,
         macros=macros(tasks),
         retrieval=arm_scores(ordered),

@@ -324,7 +324,7 @@ def _right_answers(share: str, of: str) -> str:
 
 def _largest(scores: DocumentScores, arm: str) -> ArmAtPlace | None:
     points = [each for each in scores.by_size if each.arm == arm and each.score.n]
-    return max(points, key=lambda each: each.length, default=None)
+    return max(points, key=lambda point: point.length, default=None)
 
 
 def _size_clause(scores: DocumentScores) -> str:

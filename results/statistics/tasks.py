@@ -72,7 +72,7 @@ def task_scores(trials: Iterable[RecordInPanel]) -> tuple[TaskScore, ...]:
     What was retrieved is no part of it (`needlework.results.statistics.documents`).
     """
     unsearched = (each for each in trials if not each.retriever)
-    groups = grouped(unsearched, lambda each: (each.trial.model, each.trial.task))
+    groups = grouped(unsearched, lambda entry: (entry.trial.model, entry.trial.task))
     keys = sorted((model, family_of(task_of(task)), task) for model, task in groups)
     return tuple(_row(model, family, task, groups[model, task]) for model, family, task in keys)
 
@@ -258,12 +258,12 @@ def run_statistics(
     """
     groups: dict[tuple[str, str, str], list[RecordInPanel]] = {}
     focused: dict[tuple[str, str, str], list[ScoredTrial]] = {}
-    for each in trials:
-        trial = each.trial
-        if not each.control:
-            groups.setdefault((trial.model, trial.task, trial.needle), []).append(each)
-        elif each.control == "focused":
-            twin = label_parts(each.record.task, str(each.record.reference.get("twin"))).panel
+    for item in trials:
+        trial = item.trial
+        if not item.control:
+            groups.setdefault((trial.model, trial.task, trial.needle), []).append(item)
+        elif item.control == "focused":
+            twin = label_parts(item.record.task, str(item.record.reference.get("twin"))).panel
             focused.setdefault((trial.model, trial.task, twin), []).append(trial)
     panels = sorted(groups)
     depths = depth_effects([[each.trial for each in groups[panel]] for panel in panels])

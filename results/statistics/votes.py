@@ -46,7 +46,8 @@ def votes(records: Sequence[Record], of: int) -> tuple[Vote, ...]:
     if not of:
         return ()
     series = grouped(
-        (each for each in records if "focused" not in each.arm.split("_")), lambda each: (each.task, each.arm)
+        (record for record in records if "focused" not in record.arm.split("_")),
+        lambda record: (record.task, record.arm),
     )
     rows: list[Vote] = []
     for name, trials in sorted(series.items()):

@@ -57,7 +57,7 @@ def choose_scorers(
     right there.
     """
     by_judge = name.startswith(JUDGE)
-    usual = OWN if prompt is not None else STYLE if name == DOCUMENTS.name else "evalscope"
+    usual = OWN_PROMPT if prompt is not None else STYLE if name == DOCUMENTS.name else "evalscope"
     style = name.removeprefix(JUDGE) if by_judge else usual
     rule = (DOCUMENTS.name if style == STYLE else MATCH.name) if by_judge else name
     if name == ABSTAIN.name or strategy == "rule" or (absent and style != STYLE):
@@ -161,7 +161,7 @@ def _ask(ask: Ask, read: Callable[[str], Value], system: str, user: str) -> tupl
     raise problem
 
 
-OWN = "prompt"
+OWN_PROMPT = "prompt"
 """The style of a prompt of one's own: the scorer `judge_prompt`."""
 
 _FULL = 10.0
@@ -181,13 +181,15 @@ def judged(ask: Ask, style: str = "evalscope", prompt: str | None = None) -> Sco
     rule: Callable[[Ask, str, Reference], Score]
     if style == STYLE:
         rule = _documents_ruling
-    elif style == OWN:
+    elif style == OWN_PROMPT:
         check_prompt(prompt or "")
         rule = partial(_own_ruling, prompt or "")
     elif style in get_args(JudgeStyle):
         rule = partial(_mark, cast("JudgeStyle", style))
     else:
-        raise ValueError(f"unknown judge style {style!r}: use {', '.join(get_args(JudgeStyle))}, {STYLE} or {OWN}")
+        raise ValueError(
+            f"unknown judge style {style!r}: use {', '.join(get_args(JudgeStyle))}, {STYLE} or {OWN_PROMPT}"
+        )
 
     def judge(answer: str, reference: Reference) -> Score:
         return rule(ask, answer, reference) if answer.strip() else Score(0.0, "empty", why="no text")
@@ -198,8 +200,8 @@ def judged(ask: Ask, style: str = "evalscope", prompt: str | None = None) -> Sco
 def _mark(style: JudgeStyle, ask: Ask, answer: str, reference: Reference) -> Score:
     user = f"[Question]\n{reference.question}\n\n[Reference]\n{_expected(reference)}\n\n[Answer]\n{answer}\n"
     parse = parse_evalscope_reply if style == "evalscope" else parse_llmtest_reply
-    mark, asked = _ask(ask, parse, _SYSTEM[style], user)
-    value, details = mark / _FULL, {"mark": float(mark), "asked": asked}
+    mark, prompts = _ask(ask, parse, _SYSTEM[style], user)
+    value, details = mark / _FULL, {"mark": float(mark), "asked": prompts}
     return Score(value, _verdict(value, answer), answer[:_SHOWN], f"judge: {mark:g} of 10", details)
 
 
@@ -208,9 +210,9 @@ def _own_ruling(prompt: str, ask: Ask, answer: str, reference: Reference) -> Sco
     values = {"question": reference.question, "reference": accepted, "answer": answer}
     # What is filled in is not looked through for placeholders again.
     message = _PLACEHOLDER.sub(lambda match: values[_MEANS[match[1]]], prompt)
-    ruling, asked = _ask(ask, parse_ruling, "", message)
+    ruling, prompts = _ask(ask, parse_ruling, "", message)
     why = f"judge: {ruling.reason or f'{ruling.value:.0%}'}"
-    return Score(ruling.value, _verdict(ruling.value, answer), answer[:_SHOWN], why, {"asked": asked})
+    return Score(ruling.value, _verdict(ruling.value, answer), answer[:_SHOWN], why, {"asked": prompts})
 
 
 def _expected(reference: Reference) -> str:
@@ -313,8 +315,8 @@ def read_choice(reply: str) -> Choice:
     """Read the one verdict of a reply; it may be repeated. Raises `JudgeReplyError` for none, and for two."""
     labels = sorted(set(_LABEL.findall(reply)))
     if len(labels) != 1:
-        found = " and ".join(f"[[{label}]]" for label in labels) or "no [[A]], [[B]] or [[C]]"
-        raise JudgeReplyError(f"{found} where one verdict is required: {reply[:_PAIRWISE_SHOWN]!r}")
+        verdicts = " and ".join(f"[[{label}]]" for label in labels) or "no [[A]], [[B]] or [[C]]"
+        raise JudgeReplyError(f"{verdicts} where one verdict is required: {reply[:_PAIRWISE_SHOWN]!r}")
     return _CHOICES[labels[0]]
 
 
@@ -349,10 +351,10 @@ def _documents_ruling(ask: Ask, answer: str, reference: Reference) -> Score:
     listed = "".join(f"- {text}\n" for text in reference.answers or reference.parts)
     accepted = "" if reference.absent else f"[Accepted answers]\n{listed}\n"
     user = f"[Question]\n{reference.question}\n\n{accepted}[Answer]\n{answer}\n"
-    ruling, asked = _ask(ask, parse_ruling, _ABSENT if reference.absent else _PRESENT, user)
+    ruling, prompts = _ask(ask, parse_ruling, _ABSENT if reference.absent else _PRESENT, user)
     verdict = "found" if ruling.correct else verdict_for(0.0, answer)
     if reference.absent and verdict == "refused":  # the judge read more into it than a refusal
         verdict = "wrong"
-    details = {**rule.details, "rule": rule.verdict, "asked": asked}
+    details = {**rule.details, "rule": rule.verdict, "asked": prompts}
     why = f"judge: {ruling.reason or ('right' if ruling.correct else 'wrong')}"
     return Score(float(ruling.correct), verdict, answer[:_SHOWN], why, details)

@@ -55,23 +55,23 @@ def top_level_objects(text: str) -> list[str]:
     quoted = False
     skip = -1
     for mark in re.finditer(r'[{}"\\]', text):
-        place, char = mark.start(), mark[0]
-        if place == skip:
+        position, char = mark.start(), mark[0]
+        if position == skip:
             continue
         if quoted:
             if char == "\\":
-                skip = place + 1
+                skip = position + 1
             elif char == '"':
                 quoted = False
         elif char == '"':
             quoted = True
         elif char == "{":
-            start = start if depth else place
+            start = start if depth else position
             depth += 1
         elif char == "}" and depth:
             depth -= 1
             if not depth:
-                objects.append(text[start : place + 1])
+                objects.append(text[start : position + 1])
     return objects
 
 
@@ -124,12 +124,12 @@ def parse_ruling(reply: str) -> Ruling:
         return _of_json(objects[0])
     fenced = _FENCE.match(text)
     text = fenced[1].strip() if fenced else text
-    found = set(_verdicts(text))
-    if len(found) > 1:
+    verdicts = set(_verdicts(text))
+    if len(verdicts) > 1:
         raise JudgeReplyError(f"several verdicts in one reply: {_short(text)}")
-    if not found:
+    if not verdicts:
         raise JudgeReplyError(f"no verdict in the reply: {_short(text)}" if text else "the reply is empty")
-    return Ruling(found.pop())
+    return Ruling(verdicts.pop())
 
 
 def _verdicts(text: str) -> Iterator[float]:
@@ -163,12 +163,12 @@ def _of_json(text: str) -> Ruling:
     values = {str(name).casefold(): value for name, value in pairs}
     if len(values) < len(pairs):
         raise JudgeReplyError("the reply says something twice")
-    found = {_value(name, values[name]) for name in (*_VERDICTS, "score", "rating", "mark") if name in values}
-    if len(found) != 1:
-        why = "several verdicts that differ" if found else "no `correct`, `verdict`, `grade`, `score` or `rating`"
+    stated = {_value(name, values[name]) for name in (*_VERDICTS, "score", "rating", "mark") if name in values}
+    if len(stated) != 1:
+        why = "several verdicts that differ" if stated else "no `correct`, `verdict`, `grade`, `score` or `rating`"
         raise JudgeReplyError(f"{why}: {_short(text)}")
     reason = next((values[name] for name in _REASONS if isinstance(values.get(name), str)), "")
-    return Ruling(found.pop(), " ".join(reason.split())[:_LONGEST_REASON])
+    return Ruling(stated.pop(), " ".join(reason.split())[:_LONGEST_REASON])
 
 
 def _value(name: str, value: Any) -> float:

@@ -83,9 +83,9 @@ def compat_letters(answer: str, *, several: bool) -> str:
     if len(run) > 1:
         return "".join(sorted(set(run)))
     rest = answer[len(run) :].partition("Question")[0]
-    found = {*_BEFORE_END.findall(rest), *run}
-    if found:
-        return "".join(sorted(found))
+    letters = {*_BEFORE_END.findall(rest), *run}
+    if letters:
+        return "".join(sorted(letters))
     anywhere = _RUN.search(rest)
     return anywhere[0] if anywhere else "A"
 
@@ -145,9 +145,9 @@ def stated_number(text: str) -> Fraction | None:
     plain = unicodedata.normalize("NFKC", first_reply(text)).replace("\\$", "$").replace("\u2044", "/")
     for cue in list(_CUE.finditer(plain))[: -_CUES - 1 : -1]:
         sentence = _SENTENCE.split(plain[cue.end() : cue.end() + _BEHIND].lstrip(), maxsplit=1)[0]
-        found = _numbers(sentence.rpartition("=")[2]) or _numbers(sentence)
-        if found:
-            return found[0]
+        numbers = _numbers(sentence.rpartition("=")[2]) or _numbers(sentence)
+        if numbers:
+            return numbers[0]
     everywhere = _numbers(plain)
     return everywhere[-1] if everywhere else None
 
@@ -230,11 +230,11 @@ def _plain(text: str) -> str:
 
 def tokens(text: str) -> tuple[str, ...]:
     """Numbers, words, brackets and runs of other signs; commas, quotes and spaces only separate."""
-    found = []
+    values = []
     for token in _TOKEN.findall(text):
         number = _FRACTION.fullmatch(token)
-        found.append(number[1] + (number[2] or "") if number else token)
-    return tuple(found)
+        values.append(number[1] + (number[2] or "") if number else token)
+    return tuple(values)
 
 
 def stated_value(answer: str) -> str:
@@ -290,16 +290,16 @@ def _code_compat(answer: str, reference: Reference) -> Score:
 
 def _code(answer: str, reference: Reference) -> Score:
     gold = gold_of(reference)
-    wanted = tokens(gold)
-    taken = answer if tokens(answer) == wanted else stated_value(answer)
-    return _score(float(bool(wanted) and _same(taken, wanted)), answer, taken, gold)
+    expected = tokens(gold)
+    taken = answer if tokens(answer) == expected else stated_value(answer)
+    return _score(float(bool(expected) and _same(taken, expected)), answer, taken, gold)
 
 
-def _same(taken: str, wanted: tuple[str, ...]) -> bool:
+def _same(taken: str, expected: tuple[str, ...]) -> bool:
     bare = taken.strip()
     array = _ARRAY.fullmatch(bare)
     forms = (bare, bare.removesuffix("."), array[1] if array else bare)
-    return any(tokens(form) == wanted for form in forms)
+    return any(tokens(form) == expected for form in forms)
 
 
 CODE = Scorer("leval_code", 1, _code)

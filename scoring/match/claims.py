@@ -83,14 +83,14 @@ def read_claims(
     _apply_corrections(sketch, claims)
     words = _familiar_words(known, with_tables=set(claims) > {"given"})
     foreign = _is_foreign(text, positions[0], question)
-    given = [rank for rank, claim in enumerate(claims) if claim == "given"]
-    for rank in given:
+    stated = [rank for rank, claim in enumerate(claims) if claim == "given"]
+    for rank in stated:
         exempt = mentions[rank].quoted or (foreign and sketch.numeric[rank])
         # A wrong value in another thing's sentence (`Another town, Oslo, has V`) says nothing against the right one.
         stop = _SENTENCE_END if mentions[rank].kind == "distractor" else _CLAUSE_END
         if not exempt and _is_unfamiliar(text, positions[rank], words, stop):
             claims[rank] = "unfamiliar"
-    for rank in _alternatives(sketch, given):
+    for rank in _alternatives(sketch, stated):
         if sketch.numeric[rank] or claims[rank] == "given":
             claims[rank] = "listed"
     return [replace(mention, claim=claim) for mention, claim in zip(mentions, claims, strict=True)]
@@ -118,10 +118,10 @@ def _apply_corrections(sketch: _Sketch, claims: list[Claim]) -> None:
                 claims[rank] = "denied"
 
 
-def _alternatives(sketch: _Sketch, given: Sequence[int]) -> set[int]:
+def _alternatives(sketch: _Sketch, stated: Sequence[int]) -> set[int]:
     """The values that stand beside another one as alternatives or in one list: `12 or V`, `V or b3`, `V, W`."""
     listed: set[int] = set()
-    for rank, after in pairwise([*given, -1]):
+    for rank, after in pairwise([*stated, -1]):
         signs = iter("~" if name == sketch.names[rank] else "0" for name in sketch.names)
         text = "".join(next(signs) if char == MARK else char for char in sketch.text)
         position = sketch.positions[rank]

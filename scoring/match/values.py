@@ -82,11 +82,11 @@ def _quotations(text: str, statement: str) -> Iterator[Span]:
 
 def _without_overlaps(mentions: Iterable[Mention]) -> list[Mention]:
     apart: list[Mention] = []
-    for each in sorted(mentions, key=lambda one: (one.span.start, -one.span.end)):
-        if not apart or each.span.start >= apart[-1].span.end:
-            apart.append(each)
-        elif each.span.end - each.span.start > apart[-1].span.end - apart[-1].span.start:
-            apart[-1] = each
+    for mention in sorted(mentions, key=lambda one: (one.span.start, -one.span.end)):
+        if not apart or mention.span.start >= apart[-1].span.end:
+            apart.append(mention)
+        elif mention.span.end - mention.span.start > apart[-1].span.end - apart[-1].span.start:
+            apart[-1] = mention
     return apart
 
 

@@ -192,13 +192,13 @@ def _atc(answer: str, reference: Reference) -> Score:
     """
     accepted = reference.answers or (expected_keyword(reference),)
     boxed = boxed_answer(_STYLED.sub(r"\1", _SPACED_BOX.sub(r"\\boxed", answer)))
-    given = normalize_value(boxed.replace("'", ""))
-    if given and any(given == normalize_value(normalize_value(text).replace("'", "")) for text in accepted):
+    stated = normalize_value(boxed.replace("'", ""))
+    if stated and any(stated == normalize_value(normalize_value(text).replace("'", "")) for text in accepted):
         return Score(1.0, "found", boxed, "the boxed answer is right")
     why = f"boxed {boxed[:60]!r}" if boxed != NOTHING else "no boxed answer"
-    said = answer if boxed == NOTHING else boxed
+    shown = answer if boxed == NOTHING else boxed
     wrong = {normalize_value(normalize_value(text).replace("'", "")) for text in reference.distractors}
-    return Score(0.0, "distractor" if given in wrong else verdict_for(0.0, said), boxed[:_SHOWN], why)
+    return Score(0.0, "distractor" if stated in wrong else verdict_for(0.0, shown), boxed[:_SHOWN], why)
 
 
 def _published_atc(answer: str, reference: Reference) -> Score:

@@ -223,7 +223,7 @@ class ChoiceQuestion:
     answer: str
 
     @property
-    def asked(self) -> str:
+    def with_choices(self) -> str:
         """The question and its choices as the authors' prompt has them."""
         listed = "\n".join(f"({letter}) {choice}" for letter, choice in zip(LETTERS, self.choices, strict=True))
         return f"{self.text}\nChoices:\n{listed}"
@@ -248,7 +248,7 @@ def as_authors_fill(document: str, question: ChoiceQuestion) -> tuple[str, str]:
     A document that holds `$Q$` or `$C_A$` then has question and choices in it, too.
     """
     names = ("$Q$", *(f"$C_{letter}$" for letter in LETTERS))
-    filled, shown = document.strip(), replace(question, text=names[0], choices=names[1:]).asked
+    filled, shown = document.strip(), replace(question, text=names[0], choices=names[1:]).with_choices
     for name, text in zip(names, (question.text, *question.choices), strict=True):
         filled, shown = filled.replace(name, text), shown.replace(name, text)
     return filled, shown
@@ -258,7 +258,10 @@ def _longbench_v2(book: Literal["open", "closed"], suite: Suite, cell: Cell, _se
     entries, options = _BOOKS.of(suite), family_options(suite, DataOptions)
     entry = entries[cell.needle]
     question, text = choice_question(entry), _BOOKS.data(suite).text(entry.number)
-    context, shown = Document(text.strip(), "ends", "none" if options.data_cut == "none" else "exact"), question.asked
+    context, shown = (
+        Document(text.strip(), "ends", "none" if options.data_cut == "none" else "exact"),
+        question.with_choices,
+    )
     if options.data_cut == "compat":
         filled, shown = as_authors_fill(text, question)
         context = Document(filled, truncation="never", most=options.data_window)

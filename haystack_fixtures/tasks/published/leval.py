@@ -226,7 +226,7 @@ def _own_task(path: Path, *, tolerant: bool) -> LevalTask:
     rule = own_rule(evaluation, [item.answer for item in items if item.evaluation == evaluation])
     about = f"L-Eval's form: {path.name}, scored as its rows say ({evaluation})"
     chance = {"leval_letter": 1 / 4, "leval_letters": 1 / 15}.get(rule, 0.0)
-    return LevalTask(name, about, rule, chance=chance, own=True, path=path)
+    return LevalTask(name, about, rule, chance=chance, is_own=True, path=path)
 
 
 def own_rule(evaluation: str, answers: Iterable[str]) -> str:

@@ -53,7 +53,7 @@ class LevalTask:
     expected: int = 0  # questions in all
     chance: float = 0.0  # score of a guess among a question's options
     keep: Keep = "start"
-    own: bool = False
+    is_own: bool = False
     path: Path | None = None  # the file of one's own
 
     @property

@@ -39,7 +39,7 @@ class MrcrPieces:
     """The pieces written for one ask, in the order of the conversation."""
 
     texts: tuple[str, ...]
-    wanted: int  # number of the wanted one, from 0
+    target: int  # number of the wanted one, from 0
 
 
 def pieces_of(rounds: Sequence[tuple[str, str]], piece: str, at: int | None = None) -> MrcrPieces:
@@ -61,7 +61,7 @@ def mrcr_reference(answer: str, string: str, pieces: MrcrPieces) -> dict[str, An
 
     Guessing among the pieces of the right ask gives one in so many.
     """
-    others = [(f"#{number + 1}", text) for number, text in enumerate(pieces.texts) if number != pieces.wanted]
+    others = [(f"#{number + 1}", text) for number, text in enumerate(pieces.texts) if number != pieces.target]
     return {
         "answers": (answer,),
         "given": (string,),
@@ -69,7 +69,7 @@ def mrcr_reference(answer: str, string: str, pieces: MrcrPieces) -> dict[str, An
         "kinds": {text: name for name, text in others},
         "chance": 1 / len(pieces.texts),
         "floor": 0.0,
-        "wanted": f"#{pieces.wanted + 1}",
+        "wanted": f"#{pieces.target + 1}",
         "same_ask": len(pieces.texts),
         "language": "en",
     }
@@ -114,7 +114,7 @@ def _openai_mrcr(suite: Suite, cell: Cell, _seed: int) -> Question:
     piece = row["answer"].removeprefix(row["random_string_to_prepend"]).strip()
     index = row["desired_msg_index"]
     places = [at for at, turn in enumerate(messages) if turn.role == "assistant" and turn.text.strip() == piece]
-    wanted = index + 1 if isinstance(index, int) and index + 1 in places else next(iter(places), None)
+    target = index + 1 if isinstance(index, int) and index + 1 in places else next(iter(places), None)
     return Question(
         question=messages[-1].text,
         answer=row["answer"],
@@ -125,7 +125,7 @@ def _openai_mrcr(suite: Suite, cell: Cell, _seed: int) -> Question:
             **_OPENAI.reference(suite),
             "added": iso_date(row.get("date_added")),
         },
-        context=Conversation(messages[:-1], wanted, by_window=True),
+        context=Conversation(messages[:-1], target, by_window=True),
         material=sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest(),
         verbatim=True,
     )

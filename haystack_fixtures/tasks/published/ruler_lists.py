@@ -108,7 +108,7 @@ def draw_town(rng: Random, language: str) -> str:
 
 _ALPHA = 2
 _ZETA = pi * pi / 6  # zeta(_ALPHA)
-_WANTED = 3  # ranks 2 to 4; rank 1 is noise
+_RANKS = 3  # ranks 2 to 4; rank 1 is noise
 _NOISE = "..."
 _LETTERS = 6
 _FEWEST = 100  # entries: with fewer, the counts of two ranks could be the same
@@ -158,8 +158,8 @@ def _ranked_words(rng: Random, count: int) -> list[str]:
 
 def _frequent_words(suite: Suite, cell: Cell, seed: int) -> Question:
     parts = trial_seeds("ruler_fwe", suite, cell, seed)
-    ranked = _ranked_words(draws(*parts), 1 + _WANTED + _KNOWN)
-    top = tuple(ranked[1 : 1 + _WANTED])
+    ranked = _ranked_words(draws(*parts), 1 + _RANKS + _KNOWN)
+    top = tuple(ranked[1 : 1 + _RANKS])
 
     def units(entries: int) -> list[str]:
         counts = rank_counts(entries)
@@ -168,13 +168,13 @@ def _frequent_words(suite: Suite, cell: Cell, seed: int) -> Question:
         return [f"{word} " for word in shuffled(draws(*parts, entries), text)]
 
     def resolve(entries: int) -> tuple[str, dict[str, Any]]:
-        return ", ".join(top), {"entries": entries, "chance": _WANTED / (len(rank_counts(entries)) - 1)}
+        return ", ".join(top), {"entries": entries, "chance": _RANKS / (len(rank_counts(entries)) - 1)}
 
     forms = sentences("fwe", suite.language)
     return Question(
         question=forms["question"],
         answer=", ".join(top),
-        reference={"answers": (), "parts": top, "distractors": tuple(ranked[1 + _WANTED :])},
+        reference={"answers": (), "parts": top, "distractors": tuple(ranked[1 + _RANKS :])},
         context=Listing(units, resolve=resolve, growing=False, steady=False, fewest=_FEWEST),
         introduction=forms["introduction"],
         answer_prefix=forms["prefix"],

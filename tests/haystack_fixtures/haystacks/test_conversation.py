@@ -119,7 +119,7 @@ def test_neighbours_of_one_role_are_merged_only_where_the_template_refuses_them(
     turns = (Turn("user", "Some examples."), Turn("user", "Hello?"), Turn("assistant", "Hello."))
     for name, source in REGULAR.items():
         tokenizer = templated(inner, source)
-        prompt = build_given(tokenizer, Conversation(turns, wanted=2), around(tokenizer), budget=500)
+        prompt = build_given(tokenizer, Conversation(turns, target=2), around(tokenizer), budget=500)
         verify_prompt(tokenizer, prompt)
         merged = "alternating" in name
         assert prompt.flags == (("merged_roles",) if merged else ())

@@ -21,7 +21,7 @@ from tests.chat_templates import IRREGULAR, REGULAR, templated
 
 QUESTION = "At which berth does the Aurora lie? Reply with the number only."
 GIVEN = Conversation(
-    (Turn("user", "Some examples."), Turn("user", "And the Aurora?"), Turn("assistant", "At berth 90210.")), wanted=2
+    (Turn("user", "Some examples."), Turn("user", "And the Aurora?"), Turn("assistant", "At berth 90210.")), target=2
 )
 GROWING = GrowingConversation(
     lambda n: [Round(f"Where was it on day {day}?", f"On day {day} it lay at berth {day * 7}.") for day in range(n)],

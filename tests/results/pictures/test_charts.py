@@ -42,7 +42,7 @@ def asked_heatmap(right_up_to: int) -> Heatmap:
     series = cast(Any, SimpleNamespace(model="mock", cells=cells))
     rules = Rules("quick", (0.856,), 0, 5.0)
     outcomes: dict[TrialKey, float | None] = {}
-    while trials := Survey(rules, series, outcomes).ahead(1):
+    while trials := Survey(rules, series, outcomes).next_trials(1):
         outcomes |= {trial: float(trial[0] <= right_up_to) for trial in trials}
     (section,) = adaptive_sections(statements_of(Survey(rules, series, outcomes)))
     (chart,) = section.charts

@@ -17,7 +17,7 @@ from needlework.results.statistics.leaderboard.boards import ModelRun, boards_of
 from needlework.results.statistics.leaderboard.entries import entries_of
 from needlework.results.statistics.panels import asked_of
 from needlework.results.statistics.run_report import run_report
-from perf.simulations.history import told
+from perf.simulations.history import detection_rates
 
 Make = Callable[..., Record]
 Outcome = Callable[[int, int], str]
@@ -278,7 +278,7 @@ def test_a_series_says_how_many_samples_could_show_a_change(run_of: Callable[...
 @pytest.mark.slow
 @pytest.mark.parametrize(("runs", "samples"), [(4, 10), (10, 20), (30, 20)])
 def test_false_changes_are_rare_and_true_ones_are_found(runs: int, samples: int) -> None:
-    found = told(runs, samples, 0.9, 5, 100)
+    found = detection_rates(runs, samples, 0.9, 5, 100)
 
     assert found.false <= 0.05 + 0.05
     assert found.misplaced <= 0.05 + 0.05
