@@ -278,8 +278,8 @@ def test_a_series_says_how_many_samples_could_show_a_change(run_of: Callable[...
 @pytest.mark.slow
 @pytest.mark.parametrize(("runs", "samples"), [(4, 10), (10, 20), (30, 20)])
 def test_false_changes_are_rare_and_true_ones_are_found(runs: int, samples: int) -> None:
-    found = detection_rates(runs, samples, 0.9, 5, 100)
+    rates = detection_rates(runs, samples, 0.9, 5, 100)
 
-    assert found.false <= 0.05 + 0.05
-    assert found.misplaced <= 0.05 + 0.05
-    assert found.found >= (0.3 if samples == 10 else 0.9)
+    assert rates.false <= 0.05 + 0.05
+    assert rates.misplaced <= 0.05 + 0.05
+    assert rates.detected >= (0.3 if samples == 10 else 0.9)
