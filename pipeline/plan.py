@@ -1,4 +1,4 @@
-"""`--plan`: what a run would ask, and what it takes: tokens, requests, memory, dollars."""
+"""`--plan`: what a run would ask, and what it takes: tokens, requests, memory, dollars; requests of `--batch-out`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which part of an answer counts, for every scorer: its conclusion, what precedes a further question, refusals."""
+"""Which part of an answer counts, for every scorer, and from a score to a verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contexts of trials: text, lists, documents, conversations."""
+"""Contexts of trials (text, lists, documents, conversations), and the encoded text that they share."""
 
 from __future__ import annotations
 

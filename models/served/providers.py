@@ -1,4 +1,4 @@
-"""Anthropic's and Google's own APIs."""
+"""Anthropic's and Google's own APIs, and OpenAI's by its package."""
 
 from __future__ import annotations
 

@@ -35,12 +35,7 @@ SUMMARY_SCHEMA = "needlework-summary-1"
 
 def write_json(path: Path, report: RunReport) -> None:
     """Write `results.json` atomically: schema, summary, statistics, and the records, one a line."""
-    write_whole(path, _results(report))
-
-
-def json_text(report: RunReport) -> str:
-    """Return the text of `results.json`: the same for the same records in any order."""
-    return _results(report).decode()
+    write_whole(path, results_bytes(report))
 
 
 def write_summary(path: Path, report: RunReport) -> None:
@@ -57,7 +52,7 @@ def json_bytes(value: object) -> bytes:
         return json.dumps(json.loads(text, parse_constant=lambda _: None), indent=1).encode() + b"\n"
 
 
-def _results(report: RunReport) -> bytes:
+def results_bytes(report: RunReport) -> bytes:
     parts: dict[str, object] = {
         "schema": RECORD_SCHEMA,
         "run": run_object(report.facts),

@@ -15,8 +15,8 @@ from needlework.haystack_fixtures.documents.questions import DocumentQuestion, R
 from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument
 from needlework.results.questions.make import is_made_from_another_text
 from needlework.results.questions.pairs import too_long
+from needlework.scoring.content_words import content_words, words_to_look_up
 from needlework.scoring.plain_text import find_whole, normalize, normalize_value
-from needlework.scoring.words import content_words, words_to_look_up
 
 Status = Literal["accept", "review", "reject"]
 SUPPORT = 0.6  # of the answer's content words: what stands in its document at least

@@ -12,11 +12,11 @@ from needlework.results.report.section import Section, Table, filled_table, sect
 from needlework.results.statistics.comparison.comparison import (
     ComparedRun,
     Comparison,
-    Family,
     GroupDifference,
     Losses,
     TaskDifference,
 )
+from needlework.results.statistics.comparison.joining import Family
 from needlework.results.statistics.comparison.provenance import weights_lines
 from needlework.results.statistics.intervals import Interval
 from needlework.results.statistics.paired import FEWEST_FOR_P, LEVEL, Difference, samples_for_p

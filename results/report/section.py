@@ -1,4 +1,4 @@
-"""Sections of a report: what one statistic says, as plain text for every renderer."""
+"""Sections of a report: tables, notes and charts of one statistic, as data for every renderer."""
 
 from __future__ import annotations
 

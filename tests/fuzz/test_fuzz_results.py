@@ -17,7 +17,7 @@ import needlework
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.results.compare.command import main as compare
 from needlework.results.files.csv_files import csv_text
-from needlework.results.files.json_files import json_text, read_json
+from needlework.results.files.json_files import read_json, results_bytes
 from needlework.results.files.read_run import load_panels
 from needlework.results.prompt import rebuild, stored_of
 from needlework.results.records.journal import Journal, line_of, read_journal, stored_answers
@@ -79,7 +79,7 @@ def resume_from(path: Path) -> None:
         stored_answers(records, [])
         everything = whole_run(records, records, records[0].details.recipe if records else "")
         csv_text(everything)
-        json_text(run_report(everything))
+        results_bytes(run_report(everything))
         if records:
             journal.append(line_of(records[0]))
     finally:

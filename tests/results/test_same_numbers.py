@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from needlework.core.record import Record
-from needlework.results.files.json_files import json_text
+from needlework.results.files.json_files import results_bytes
 from needlework.results.html.report import html_text
 from needlework.results.report.charts import panel_heatmap
 from needlework.results.report.section import BarChart, LineChart
@@ -84,7 +84,7 @@ def numbers_in(value: Any) -> Iterator[float]:
 
 
 def test_json_has_every_score_of_tables_and_charts(report: RunReport) -> None:
-    known = {percent1(number) for number in numbers_in(json.loads(json_text(report))) if 0 <= number <= 1}
+    known = {percent1(number) for number in numbers_in(json.loads(results_bytes(report))) if 0 <= number <= 1}
     scores = {
         match[0]
         for section in run_sections(report)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from needlework.core.errors import InputError
 from needlework.core.record import Record
 from needlework.results.files.csv_files import COLUMNS, write_cells, write_csv
-from needlework.results.files.json_files import json_text, read_json, write_json
+from needlework.results.files.json_files import read_json, results_bytes, write_json
 from needlework.results.statistics.panels import OUTCOMES, summarise
 from needlework.results.statistics.run_report import run_report
 from needlework.results.style import clean
@@ -45,7 +45,7 @@ def test_json_round_trip_keeps_every_field(make_record: Make, tmp_path: Path) ->
 def test_equal_runs_differ_only_in_timing(make_record: Make) -> None:
     first = [make_record(repeat=i, timing={"latency_s": i}) for i in range(3)]
     second = [make_record(repeat=i, timing={"latency_s": 9}, details={"recipe": "r"}) for i in (2, 0, 1)]
-    texts = [json.loads(json_text(run_report(records))) for records in (first, second)]
+    texts = [json.loads(results_bytes(run_report(records))) for records in (first, second)]
 
     assert texts[0] != texts[1]
     for text in texts:
@@ -57,14 +57,14 @@ def test_equal_runs_differ_only_in_timing(make_record: Make) -> None:
 
 def test_json_never_has_nan(make_record: Make) -> None:
     odd = {"a": float("nan"), "b": [float("inf"), 1.5], "c": {"d": float("-inf")}}
-    content = json.loads(json_text(run_report([make_record(details={"score": odd})])), parse_constant=pytest.fail)
+    content = json.loads(results_bytes(run_report([make_record(details={"score": odd})])), parse_constant=pytest.fail)
     assert content["records"][0]["details"]["score"] == {"a": None, "b": [None, 1.5], "c": {"d": None}}
 
 
 def test_json_summary_has_the_denominators(make_record: Make) -> None:
     names = ("found", "censored", "invalid", "error", "error")
     report = run_report([make_record(repeat=i, outcome=name) for i, name in enumerate(names)])
-    (panel,) = json.loads(json_text(report))["summary"]
+    (panel,) = json.loads(results_bytes(report))["summary"]
 
     overall = panel["overall"]
     assert (overall["n"], overall["mean"], overall["interval"]) == (1, 1.0, None)

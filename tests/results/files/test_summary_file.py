@@ -11,7 +11,7 @@ import pytest
 
 import needlework
 from needlework.core.record import Record
-from needlework.results.files.json_files import json_text, summary_object, write_summary
+from needlework.results.files.json_files import results_bytes, summary_object, write_summary
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import RunReport, run_report
 from needlework.results.statistics.tasks import GateRow
@@ -57,7 +57,7 @@ def test_it_says_which_run_it_is_what_answered_and_what_came_out(make_record: Ma
     assert (length["low"], length["point"], length["high"], length["status"]) == (1000, 1000, 1000, "reached")
     assert [row["score"] for row in panel["lengths"]] == [1, 1, 0]
     assert panel["low"] < panel["score"] < panel["high"]
-    results = json.loads(json_text(whole))
+    results = json.loads(results_bytes(whole))
     assert (results["run"], results["models"]) == (summary["run"], summary["models"])
     assert {"low", "point", "high"} <= results["statistics"][0]["effective_length"][0].keys()
 

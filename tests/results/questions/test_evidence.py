@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from needlework.haystack_fixtures.documents.near_copies import twins
 from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument
 from needlework.results.questions.evidence import CheckedQuestion, DocumentIndex, check_rows
-from needlework.scoring.words import content_words
+from needlework.scoring.content_words import content_words
 
 TEXTS = {
     "owl.txt": "The barn owl of Kells weighs three stone. It was bought in 1912 by Ada Byrne of Dublin.",

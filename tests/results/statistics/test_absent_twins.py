@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from needlework.core.record import OutcomeName, Record
-from needlework.results.files.json_files import json_text
+from needlework.results.files.json_files import results_bytes
 from needlework.results.report.section import section_lines
 from needlework.results.report.tasks import twins_sections
 from needlework.results.statistics.absent import AbsentTwins, twins_of
@@ -86,7 +86,7 @@ def test_trials_without_a_score_are_counted_beside_the_rates(make_record: Make) 
         "    without a score: 1 error (present), 1 censored (absent), 1 invalid (absent)",
     ]
     written, reversed_order = (
-        json.loads(json_text(run_report(each)))["absent_twins"] for each in (records, records[::-1])
+        json.loads(results_bytes(run_report(each)))["absent_twins"] for each in (records, records[::-1])
     )
     assert written[0]["hallucination"] == {"value": 0.0, "low": None, "high": None, "n": 1}
     assert written == reversed_order

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.record import Record
-from needlework.results.files.json_files import json_text
+from needlework.results.files.json_files import results_bytes
 from needlework.results.report.documents import document_sections
 from needlework.results.report.section import section_lines
 from needlework.results.statistics.comparison.comparison import compare
@@ -149,10 +149,10 @@ def test_they_are_printed_and_written_alike_whatever_the_order_of_the_records() 
     assert ["all", "documents", "8k", "0", "33.3", "0.8–90.6", "3", *rates, *rates] in shown
     assert ["answer", "document", "alone", "–", "800", "100", "29.2–100", "3", *["0", "(0–70.8)"] * 2] in shown
     assert any(line.startswith("  the most similar one instead") for line in lines)
-    written, reverse = (json.loads(json_text(run_report(each)))["documents"] for each in (records, records[::-1]))
+    written, reverse = (json.loads(results_bytes(run_report(each)))["documents"] for each in (records, records[::-1]))
     assert written == reverse
     assert written[0]["by_depth"][0]["abstains"]["value"] == pytest.approx(1 / 3)
-    assert json.loads(json_text(run_report([changed(asked(0), task="niah")])))["documents"] == []
+    assert json.loads(results_bytes(run_report([changed(asked(0), task="niah")])))["documents"] == []
     plain = section_lines(document_sections(document_statistics(records)), ascii_only=True)
     assert all(map(str.isascii, plain))
 

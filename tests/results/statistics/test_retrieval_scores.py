@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from needlework.core.record import Record
-from needlework.results.files.json_files import json_text
+from needlework.results.files.json_files import results_bytes
 from needlework.results.gates.gate import groups_of, parse_gate
 from needlework.results.html.report import html_text
 from needlework.results.report.documents import retrieval_sections
@@ -131,7 +131,7 @@ def test_reports_have_it_and_stay_pages_whatever_names_say(ask):
     report = run_report(ask([1.0, 0.0]) + ask([1.0, 1.0], arm=EVIL, embedder=EVIL))
     title = "Search in place of reading everything"
 
-    (row,) = json.loads(json_text(report))["retrieval"]
+    (row,) = json.loads(results_bytes(report))["retrieval"]
     assert row["paired"]["difference"]["n"] == 2
     assert {"recall_at_k", "score_if_found", "score_if_missed", "cut_chunks"} <= row.keys()
     assert title in Page(html_text(report, title="t")).inside("bdi")

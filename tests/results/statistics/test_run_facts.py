@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.record import Record
-from needlework.results.files.json_files import json_text
+from needlework.results.files.json_files import results_bytes
 from needlework.results.report.section import section_lines
 from needlework.results.report.suites import latency_sections
 from needlework.results.statistics.run_facts import Flips, command_words, latency_rows, run_facts
@@ -121,7 +121,7 @@ def test_a_flip_is_another_text_and_another_outcome_or_score(
     assert report.stability is not None
     assert report.stability.flips == report.stability.by_how["warm"] == flips
     assert report.stability.flipped == ((record.id,) if flips.texts else ())
-    assert json.loads(json_text(report))["stability"]["flips"]["asked"] == flips.asked
+    assert json.loads(results_bytes(report))["stability"]["flips"]["asked"] == flips.asked
     assert report.notes[0].startswith(
         f"stability: 1 cells asked again {flips.asked} times (warm {flips.asked}): the text"
     )

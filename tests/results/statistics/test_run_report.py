@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from needlework.core.record import Record
-from needlework.results.files.json_files import json_text
+from needlework.results.files.json_files import results_bytes
 from needlework.results.report.section import section_lines
 from needlework.results.report.tasks import panel_sections
 from needlework.results.statistics.panels import asked_of
@@ -31,7 +31,7 @@ def test_the_order_of_records_changes_nothing_and_a_note_is_told_wherever_the_ru
     assert [record.length for record in report.records] == [500] * 3 + [4000] * 3
     assert note in run_lines(report, color=False, encoding="utf-8", width=80)
     assert f"- {note}" in markdown_lines(report)
-    assert json.loads(json_text(report))["notes"] == [note]
+    assert json.loads(results_bytes(report))["notes"] == [note]
 
 
 @pytest.mark.parametrize("outcome", ["found", "error", "skipped"])
@@ -95,7 +95,7 @@ def test_lines_of_every_panel(make_record: Callable[..., Record]) -> None:
 
 def test_the_object_is_json_and_independent_of_order(make_record: Callable[..., Record]) -> None:
     made = records(make_record)
-    first, second = (json.loads(json_text(run_report(each)))["statistics"] for each in (made, made[::-1]))
+    first, second = (json.loads(results_bytes(run_report(each)))["statistics"] for each in (made, made[::-1]))
 
     assert first == second
     niah, qa = first

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from needlework.core.record import Record
 from needlework.results.files.csv_files import cells_text
-from needlework.results.files.json_files import json_text
+from needlework.results.files.json_files import results_bytes
 from needlework.results.html.report import html_text
 from needlework.results.report.panels import headline
 from needlework.results.statistics.panels import range_of, summarise
@@ -69,7 +69,7 @@ def test_tasks_and_macro_are_ranges(report: RunReport) -> None:
 
 
 def test_files_have_it(report: RunReport) -> None:
-    results = json.loads(json_text(report))
+    results = json.loads(results_bytes(report))
     (copy, niah) = results["summary"]
 
     assert (copy["overall"]["range"], niah["overall"]["range"]) == (None, [0.6, 0.8])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.scoring.words import content_words, words_to_look_up
+from needlework.scoring.content_words import content_words, words_to_look_up
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from needlework.core.record import record_of
-from needlework.results.files.json_files import json_text
+from needlework.results.files.json_files import results_bytes
 from needlework.results.report.section import section_lines
 from needlework.results.report.suites import ruler_sections
 from needlework.results.statistics.run_report import run_report
@@ -100,7 +100,7 @@ def test_the_whole_table_is_printed_and_written():
         "  wAvg(inc) 66.7, wAvg(dec) 83.3",
         "  effective length, score >= 85.6 %: 4k, 95 % interval 4k",
     ]
-    written, none = (json.loads(json_text(run_report(each)))["ruler"] for each in (records(1.0, repeats=30), []))
+    written, none = (json.loads(results_bytes(run_report(each)))["ruler"] for each in (records(1.0, repeats=30), []))
     assert (written[0]["effective_length"], written[0]["increasing"], none) == (">= 4096 (longest tested)", None, [])
 
 
