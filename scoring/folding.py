@@ -34,7 +34,7 @@ _ONE_BY_ONE = re.compile(rf"(?<!\w){_DIGIT}(?:[ ,-]{{1,2}}{_DIGIT}){{2,}}(?!\w)"
 _MONTH_OF = {name: rank for rank, row in enumerate(names("months"), 1) for name in row}
 _MONTH = rf"({'|'.join(sorted(_MONTH_OF, key=len, reverse=True))})\.?"
 _OF = r"(?:,|\s|of|de|del|den|the)*"
-_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
+_YEAR = re.compile(r"(?<!\d)\d{4,6}(?!\d)")  # of every date; a day may touch it
 _DATES = (
     (
         re.compile(rf"(?<![\d.])(\d{{1,2}})(?:st|nd|rd|th|er|\.)?{_OF}{_MONTH}{_OF}(\d{{4}})(?!\d)(?: года?| г\.)?"),
@@ -68,11 +68,12 @@ def fold_lines(text: str) -> str:
         lines = _BESIDE_LETTERS.sub(" ", _BESIDE_DIGITS.sub("", lines))
     lines = _ONE_BY_ONE.sub(lambda match: "".join(_DIGITS[word] for word in re.split(r"[ ,-]+", match[0])), lines)
     lines = _SPELLED.sub(lambda match: str(sum(_number_of(word) for word in match.groups() if word)), lines)
-    lines = _EARLY.sub(r"0\1", _HALF_DAY.sub(_time, lines))
-    if not _YEAR.search(lines):  # most texts have no date
-        return lines
-    for pattern, order in _DATES:
+    has_date = _YEAR.search(lines) is not None  # most texts have none, and there are seven patterns
+    for pattern, order in _DATES if has_date else ():
         lines = pattern.sub(partial(_date, order=order), lines)
+    lines = _EARLY.sub(r"0\1", _HALF_DAY.sub(_time, lines))
+    if not has_date:
+        return lines
     return re.sub(rf"{_TIME}{_AT}{_DATE}", r"\2 \1", re.sub(rf"{_DATE}{_AT}{_TIME}", r"\1 \2", lines))
 
 

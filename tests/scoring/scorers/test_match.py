@@ -349,3 +349,15 @@ def test_a_numeral_with_another_numeral_beside_it_is_never_found(
     answer = f"有{numeral}{DIGITS[number]}{word}" if before else f"有{DIGITS[number]}{numeral}{word}"
     for value in (f"{number}{word}", f"{DIGITS[number]}{word}"):
         assert match_score(answer, Reference((value,))).value == 0, (value, answer)
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        ("5 March 2024 at 7:05 pm", "2024-03-05 19:05"),
+        ("March 052024", "2024-03-05"),  # no space before the year
+        ("7:05 pm march 2024", "19:05 march 2024"),  # minutes are no day of the month
+    ],
+)
+def test_dates_and_times_are_read_once(text: str, folded: str) -> None:
+    assert fold(text) == folded
