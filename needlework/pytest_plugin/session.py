@@ -68,6 +68,9 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if gc.get_freeze_count():  # an earlier run of this process, as in a notebook: its tests and records go now
+        gc.unfreeze()
+        gc.collect()
     state = run_state(config)
     try:
         _open_run(config, state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 from pathlib import Path
@@ -33,6 +34,7 @@ class Project:
         self.runs = Path(pytester.path) / "results" / "runs"
 
     def run(self, *args: str, model: str = "mock:perfect", name: str = "r", process: bool = False) -> pytest.RunResult:
+        gc.unfreeze()  # or the run would first look through all objects of the tests
         run = self.pytester.runpytest_subprocess if process else self.pytester.runpytest_inprocess
         named = () if any(arg.startswith("--run-name") for arg in args) else (f"--run-name={name}",)
         quick = ("-p", "no:cacheprovider", *(("-p", "no:hypothesispytest") if process else ()))

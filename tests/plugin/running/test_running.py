@@ -2,9 +2,12 @@
 
 import csv
 import io
+import sys
 import xml.etree.ElementTree as ET
 
 import pytest
+
+from tests.plugin.conftest import GRID
 
 CELLS = 6
 
@@ -161,3 +164,24 @@ def test_an_option_that_nothing_looks_at_is_told_in_the_header(project):
     told = project.run("--data-limit=3", "-k", "depth50 and len400").stdout.str()
 
     assert "needlework: --data-limit is not used: no chosen task asks rows of a data set of yours" in told
+
+
+SEVERAL_RUNS = """
+import gc, sys, weakref, pytest
+
+class Watch:
+    def pytest_sessionstart(self, session):
+        sessions.append(weakref.ref(session))
+
+sessions = []
+for name in ("first", "second", "third"):
+    pytest.main([*sys.argv[1:], f"--run-name={name}"], plugins=[Watch()])
+print("the second session is", "there" if sessions[1]() else "gone")
+"""
+
+
+def test_a_process_of_several_runs_lets_go_of_earlier_ones(project):
+    script = project.pytester.makepyfile(script=SEVERAL_RUNS)
+    options = ("-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *GRID, "--model=mock:perfect")
+    result = project.pytester.run(sys.executable, script, "test_needles.py", *options)
+    result.stdout.fnmatch_lines(["the second session is gone"])
