@@ -20,10 +20,9 @@ from needlework.scoring.judges.judges import (
     ruling_key,
 )
 from needlework.scoring.judges.replies import JudgeReplyError
-from needlework.scoring.reading import contradicts
 from needlework.scoring.registry import SCORERS, label, scorer_named, scorer_of, version_of
 from needlework.scoring.scorers.documents import ABSTAIN, DOCUMENTS
-from needlework.scoring.scores import CUT_OFF, Reference, Score, Scorer, Verdict
+from needlework.scoring.scores import CUT_OFF, Reference, Score, Scorer, Verdict, contradicts
 
 DEFAULT_SCORER = "match"
 RULED = "ruling"  # in a score's details: the `ruling_key` of what judges said

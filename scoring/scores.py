@@ -11,6 +11,9 @@ Outcome = Literal[
     "found", "partial", "wrong", "distractor", "refused", "empty", "censored", "unclear", "invalid", "skipped", "error"
 ]
 
+EXACT = 1 - 1e-9
+"""From this score on an answer is right."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -105,3 +108,28 @@ def outcome_of(
     if score.verdict == "unclear":
         return "unclear", None
     return score.verdict, score.value
+
+
+def contradicts(value: float, verdict: Verdict) -> bool:
+    """Whether a full score is called a miss, or no score at all a hit. An unclear answer's score is not counted."""
+    return (value >= EXACT and verdict not in ("found", "unclear")) or (value == 0 and verdict in ("found", "partial"))
+
+
+def expected_text(reference: Reference) -> str:
+    """Give the text that edit-distance and exact rules compare with: the needle sentence, else the first answer."""
+    if reference.statement:
+        return reference.statement
+    if reference.answers:
+        return reference.answers[0]
+    if reference.parts:
+        return "\n".join(reference.parts)
+    raise ValueError("the reference has no statement, answers or parts to compare with")
+
+
+def expected_keyword(reference: Reference) -> str:
+    """Give what the keyword rules look for: the keyword, else the first answer."""
+    if reference.keyword:
+        return reference.keyword
+    if reference.answers:
+        return reference.answers[0]
+    raise ValueError("the reference has neither keyword nor answers to look for")

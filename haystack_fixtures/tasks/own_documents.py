@@ -127,16 +127,16 @@ def _notes(suite: Suite, every: bool) -> Sequence[str]:
 def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     material = material_of(suite)
     label = without_language(cell.needle, suite)
-    question = material.question_at(label)
+    entry = material.question_at(label)
     depth = suite.depths[0] if cell.depth is None else cell.depth
     needles = tuple(
         Needle(
             name=material.names[number],
             text=material.texts[number],
-            question=question.question.question,
-            answer=question.question.answers[0] if number == question.gold[0] else "",
+            question=entry.question.question,
+            answer=entry.question.answers[0] if number == entry.gold[0] else "",
         )
-        for number in question.gold
+        for number in entry.gold
     )
     return _question(suite, cell, seed, label, needles, (depth,) * len(needles), {"arm": "present"})
 
@@ -144,19 +144,17 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
 def _ask_absent(suite: Suite, cell: Cell, seed: int) -> Question:
     material = material_of(suite)
     label, _, arm = without_language(cell.needle, suite).rpartition("_")
-    question, phrase = material.question_at(label), NOT_FOUND[suite.language]
+    entry, phrase = material.question_at(label), NOT_FOUND[suite.language]
     reference: dict[str, Any] = {"answers": (phrase,), "absent": True, "arm": arm, "twin": labelled(label, suite)}
     # Who always abstains is always right here.
     reference |= {"floor": 1.0}
     if arm == "absent":
         return _question(suite, cell, seed, label, (), (), reference)
-    number = material.nearest(question)
+    number = material.nearest(entry)
     if number is None:
         folder = family_options(suite, DocumentOptions).documents
         raise InputError(DOCUMENTS, folder, f"has no other document without the answer to question {label}")
-    near = Needle(
-        name=material.names[number], text=material.texts[number], question=question.question.question, answer=""
-    )
+    near = Needle(name=material.names[number], text=material.texts[number], question=entry.question.question, answer="")
     return _question(
         suite, cell, seed, label, (near,), (suite.depths[0],), reference | {"near_document": material.names[number]}
     )
@@ -172,40 +170,40 @@ def _question(
     reference: dict[str, Any],
 ) -> Question:
     material, language = material_of(suite), suite.language
-    question = material.question_at(label)
+    entry = material.question_at(label)
     inside = [material.names.index(needle.name) for needle in needles]
     # Of a document that is placed no copy stands beside it: that one that is asked about and a near miss alike.
-    apart = {*question.gold, *question.barred, *inside, *material.alike(inside)}
+    apart = {*entry.gold, *entry.barred, *inside, *material.alike(inside)}
     order = tuple(number for number in material.order(seed, cell.repeat) if number not in apart)
-    wording = question.question
-    answers = reference.get("answers", wording.answers)
+    question = entry.question
+    answers = reference.get("answers", question.answers)
     space = "" if language == "zh" else " "
-    about = f"question {label} about {wording.document!r}"
+    about = f"question {label} about {question.document!r}"
     return Question(
         needles=needles,
         depths=depths,
-        question=f"{wording.question}{space}{_INSTRUCTION[language]}",
+        question=f"{question.question}{space}{_INSTRUCTION[language]}",
         answer=answers[0],
         reference={
             "answers": answers,
-            "question": wording.question,
+            "question": question.question,
             "language": language,
-            "document": wording.document,
+            "document": question.document,
             "chance": 0.0,
             **reference,
         },
         needed=tuple(range(len(needles))),
         context=OtherDocuments(order, material.names, material.separator, about),
         abstains=True,
-        material=_material_hash(material, question, order),
-        search=Search((), wording.question, gold=wording.document, answer=wording.answers[0]),
+        material=_material_hash(material, entry, order),
+        search=Search((), question.question, gold=question.document, answer=question.answers[0]),
     )
 
 
-def _material_hash(material: Material, question: QuestionInSet, order: tuple[int, ...]) -> str:
+def _material_hash(material: Material, entry: QuestionInSet, order: tuple[int, ...]) -> str:
     """Of all that a trial is made of beside its needles: documents in their order, and what is right."""
-    wording = question.question
-    content = [material.documents.sha256, order, wording.answers, wording.document, wording.supporting]
+    question = entry.question
+    content = [material.documents.sha256, order, question.answers, question.document, question.supporting]
     return sha256(json.dumps(content).encode("utf-8", "surrogatepass")).hexdigest()
 
 

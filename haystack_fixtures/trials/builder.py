@@ -105,18 +105,18 @@ class TrialBuilder:
 
     def build(self, suite: Suite, cell: Cell) -> Trial:
         """Build the trial of a cell. Raises `InputError` when no prompt of that length can hold what is asked."""
-        query, rows = self._question(suite, cell), self._tasks[suite.task].rows
-        if query.verbatim:
-            needed = self._answer_tokens(query)
+        question, rows = self._question(suite, cell), self._tasks[suite.task].rows
+        if question.verbatim:
+            needed = self._answer_tokens(question)
             if rows:
-                query = replace(query, reference=query.reference | {"answer_tokens": needed - 1})
+                question = replace(question, reference=question.reference | {"answer_tokens": needed - 1})
             if needed > suite.answer_budget:
                 error = NoRoomError(suite.answer_budget, f"{cell.task} {cell.needle}", needed)
                 if not rows:
                     raise error
-                return replace(self._build(suite, cell, query, query.question), skipped=str(error))
-        question = guided(query.question, suite.language, joint=query.joint) if suite.guide else query.question
-        return self._build(suite, cell, query, question)
+                return replace(self._build(suite, cell, question, question.question), skipped=str(error))
+        text = guided(question.question, suite.language, joint=question.joint) if suite.guide else question.question
+        return self._build(suite, cell, question, text)
 
     def answer_tokens(self, suite: Suite, cell: Cell) -> int:
         """Tokens of the answer that is wanted of a cell word for word, and of its end; 0 where none is."""
@@ -190,18 +190,18 @@ class TrialBuilder:
         question = replace(trial.asked, question=then.question, answer=then.answer, context=Prose(), follow_up=None)
         return replace(trial, asked=question, prompt=prompt)
 
-    def _build(self, suite: Suite, cell: Cell, query: Question, question: str) -> Trial:
+    def _build(self, suite: Suite, cell: Cell, question: Question, text: str) -> Trial:
         # Servers cache by blocks from the start of the prompt: a different first line shares no block.
         marked = self._settings.cache_policy == "isolated"
         mark = sha256(f"{self._settings.seed} {cell.id}".encode()).hexdigest()[:16] if marked else ""
-        prefix = query.answer_prefix if suite.answer_prefix else ""
+        prefix = question.answer_prefix if suite.answer_prefix else ""
         ends = self.canaries(suite, cell)
         frame: Surroundings | AroundTurns
-        if isinstance(query.context, Conversation | GrowingConversation):
-            frame = self._around_turns(suite, question, mark, query.introduction, prefix)
+        if isinstance(question.context, Conversation | GrowingConversation):
+            frame = self._around_turns(suite, text, mark, question.introduction, prefix)
         else:
-            frame = self._framed(suite, question, mark, query.introduction, prefix)
-        built = self._contexts.build(suite, cell, query, frame, ends)
+            frame = self._framed(suite, text, mark, question.introduction, prefix)
+        built = self._contexts.build(suite, cell, question, frame, ends)
         error = approximation(self._tokenizer)
         prompt = replace(built.prompt, error=error) if error else built.prompt
         return Trial(cell, suite, built.asked, prompt, built.skipped, built.retrieved)

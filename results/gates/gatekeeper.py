@@ -248,10 +248,10 @@ def parse_power(text: str) -> Goal:
     return Goal("drop" if is_drop else "score", size, base)
 
 
-def power_lines(goal: Goal, cells: Sequence[Cell], codes: Collection[str] = ()) -> Iterator[str]:
+def power_lines(goal: Goal, cells: Sequence[Cell], needle_a_cell: Collection[str] = ()) -> Iterator[str]:
     """Lines for a plan of these cells: over all of them, for the smallest length, and for the smallest cell.
 
-    `own`: tasks whose every cell has a needle of its own.
+    `needle_a_cell`: tasks whose every cell has a needle of its own.
     """
     grains: dict[str, Callable[[Cell], Hashable]] = {
         "in all": lambda _cell: 0,
@@ -263,18 +263,18 @@ def power_lines(goal: Goal, cells: Sequence[Cell], codes: Collection[str] = ()) 
         groups = []
         for members in grouped(cells, grain).values():
             least = min(cell.repeat for cell in members)
-            once = {_sample(cell, codes) for cell in members if cell.repeat == least}
-            groups.append((len({_sample(cell, codes) for cell in members}), len(once)))
+            once = {_sample(cell, needle_a_cell) for cell in members if cell.repeat == least}
+            groups.append((len({_sample(cell, needle_a_cell) for cell in members}), len(once)))
         samples[name] = min(groups)
     yield ""
     yield from _drop_lines(goal, samples) if goal.what == "drop" else _score_lines(goal, samples)
-    if len({(_sample(cell, codes), cell.length) for cell in cells}) < len(cells):
+    if len({(_sample(cell, needle_a_cell), cell.length) for cell in cells}) < len(cells):
         yield "  samples count, not trials: more --repeats are more needles, more depths of a needle are not;"
         yield "  --depths spread asks each at one depth, for as many requests as samples"
 
 
-def _sample(cell: Cell, codes: Collection[str]) -> tuple[object, ...]:
-    if cell.task in codes:
+def _sample(cell: Cell, needle_a_cell: Collection[str]) -> tuple[object, ...]:
+    if cell.task in needle_a_cell:
         return (cell,)
     parts = label_parts(cell.task, cell.needle)
     return cell.model, cell.task, parts.panel, cell.repeat if parts.sample is None else parts.sample

@@ -9,7 +9,7 @@ from needlework.results.report.charts import task_charts
 from needlework.results.report.section import Finding, IntervalBar, Section, Table, filled_table
 from needlework.results.statistics.absent import AbsentTwins
 from needlework.results.statistics.depth import DepthEffect, Extremes
-from needlework.results.statistics.depth_tables import place_words
+from needlework.results.statistics.depth_tables import depth_range_words
 from needlework.results.statistics.effective_length import Trend
 from needlework.results.statistics.panels import Share
 from needlework.results.statistics.tasks import GateRow, Macro, PanelStatistics, TaskScore, selection_words
@@ -115,7 +115,7 @@ def _depth(effect: DepthEffect) -> str:
 def extremes_words(ends: Extremes) -> str:
     """`10 % (95) and 50 % (40), p (Holm) 0.002`: places and scores in percent."""
     best, worst = (
-        f"{place_words(span)} ({percent(round(min(1.0, max(0.0, score)), 9))})"
+        f"{depth_range_words(span)} ({percent(round(min(1.0, max(0.0, score)), 9))})"
         for span, score in ((ends.best, ends.best_score), (ends.worst, ends.worst_score))
     )
     return f"{best} and {worst}, p (Holm) {p_words(ends.p_adjusted)}"

@@ -16,12 +16,12 @@ from needlework.results.statistics.depth_tables import (
     LAST,
     LATE,
     MIDDLE,
+    DepthRange,
     DepthShape,
     DepthTable,
-    Place,
     Shape,
+    depth_range_words,
     depth_table,
-    place_words,
     templates,
 )
 from needlework.results.statistics.intervals import Floats, t_quantile
@@ -39,8 +39,8 @@ _NEARLY = 0.9  # of the best statistic: a shape that is as good, where the best 
 class Extremes:
     """The best place against the worst (percent), with the mean of all scores there."""
 
-    best: Place
-    worst: Place
+    best: DepthRange
+    worst: DepthRange
     best_score: float
     worst_score: float
     p: float  # chance of two places as far apart if all were alike, whichever they are
@@ -52,7 +52,7 @@ class DepthEffect:
     """What one panel says about depth."""
 
     shape: Shape
-    place: Place | None = None  # percent: where a hole is, or the best of an uneven curve
+    place: DepthRange | None = None  # percent: where a hole is, or the best of an uneven curve
     samples: int = 0  # that the test used
     left_out: int = 0  # (length, sample) that were asked at depths and have no part in it
     p: float | None = None  # chance of a shape as clear if depth did not matter; `None` where nothing could be tested
@@ -68,7 +68,7 @@ class DepthEffect:
             return "undetermined (one sample)"
         if self.place is None:
             return self.shape
-        where = place_words(self.place)
+        where = depth_range_words(self.place)
         return f"hole at {where}" if self.shape == "hole" else f"{self.shape}, best at {where}"
 
 

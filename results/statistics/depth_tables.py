@@ -140,7 +140,7 @@ Shape = Literal[
     "lost in the middle", "primacy", "recency", "falling", "rising", "hole", "uneven",
     "flat", "ceiling", "floor", "undetermined",
 ]  # fmt: skip
-Place = tuple[float, float]
+DepthRange = tuple[float, float]
 
 EARLY, LATE = 20.0, 80.0  # percent: the first and the last fifth
 FIRST, LAST = 10.0, 90.0  # the ends
@@ -155,10 +155,10 @@ class DepthShape:
 
     weights: tuple[float, ...]
     shape: Shape
-    place: Place | None = None
+    place: DepthRange | None = None
 
 
-def place_words(span: Place) -> str:
+def depth_range_words(span: DepthRange) -> str:
     """`50 %`, or `10..30 %`."""
     low, high = (f"{end:g}" for end in span)
     return f"{low} %" if low == high else f"{low}..{high} %"

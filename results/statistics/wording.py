@@ -9,7 +9,7 @@ from needlework.core.record import OutcomeName
 from needlework.results.adaptive.design import SHARE
 from needlework.results.adaptive.statement import LengthStatement
 from needlework.results.statistics.depth import DepthEffect
-from needlework.results.statistics.depth_tables import place_words
+from needlework.results.statistics.depth_tables import depth_range_words
 from needlework.results.statistics.effective_length import RELATIVE, RULER_THRESHOLD, EffectiveLength
 from needlework.results.statistics.paired import Difference
 from needlework.results.statistics.panels import Range, Share, Tally
@@ -193,11 +193,11 @@ def depth_clause(effect: DepthEffect | None, *, undecided: bool = False) -> str:
     if effect.shape == "flat" or (effect.shape in _SHAPES and significant):
         clause = _SHAPES[effect.shape]
     elif effect.shape == "hole" and effect.place is not None and significant:
-        clause = f"weakest at depth {place_words(effect.place)}"
+        clause = f"weakest at depth {depth_range_words(effect.place)}"
     elif ends is not None and ends.best_score - ends.worst_score >= _TELLING:
         shown = ends.p_adjusted <= _CHANCE
         worst = f"{percent1(min(1.0, max(0.0, round(ends.worst_score, 9))))} %"
-        clause = f"{'weakest' if shown else 'lowest'} at depth {place_words(ends.worst)} ({worst})"
+        clause = f"{'weakest' if shown else 'lowest'} at depth {depth_range_words(ends.worst)} ({worst})"
         clause += "" if shown else ", which may be chance"
     if undecided and clause:
         return f"{clause} by the answers that have a score" if shown else ""

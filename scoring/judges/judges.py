@@ -14,9 +14,9 @@ from typing import Literal, Protocol, TypeVar, cast, get_args
 
 from needlework.scoring.judges.replies import JudgeReplyError, parse_evalscope_reply, parse_llmtest_reply, parse_ruling
 from needlework.scoring.match.match import MATCH
-from needlework.scoring.reading import expected_text, verdict_for
+from needlework.scoring.reading import verdict_for
 from needlework.scoring.scorers.documents import ABSTAIN, DOCUMENTS, documents_score
-from needlework.scoring.scores import Reference, Score, Scorer, Verdict
+from needlework.scoring.scores import Reference, Score, Scorer, Verdict, expected_text
 
 Value = TypeVar("Value")
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import pairwise
 
-from needlework.scoring.reading import expected_text, verdict_for
-from needlework.scoring.scores import Reference, Score, Scorer
+from needlework.scoring.reading import verdict_for
+from needlework.scoring.scores import Reference, Score, Scorer, expected_text
 
 _SHOWN = 160
 

@@ -11,8 +11,8 @@ from rapidfuzz.distance import Levenshtein
 
 from needlework.scoring.match.match import affirms
 from needlework.scoring.plain_text import normalize_value
-from needlework.scoring.reading import expected_keyword, expected_text, verdict_for
-from needlework.scoring.scores import Reference, Score, Scorer
+from needlework.scoring.reading import verdict_for
+from needlework.scoring.scores import Reference, Score, Scorer, expected_keyword, expected_text
 
 MISS_SHARE = 0.2
 """What a missed keyword earns of the edit-distance score."""

@@ -11,11 +11,11 @@ from math import fsum
 from needlework.scoring.match.match import match_score
 from needlework.scoring.plain_text import find_whole, normalize_lines, normalize_value
 from needlework.scoring.published import data_sets
-from needlework.scoring.reading import expected_text, verdict_for
+from needlework.scoring.reading import verdict_for
 from needlework.scoring.scorers.letters import CHOICE_LETTER
 from needlework.scoring.scorers.sets import NODE_SET
 from needlework.scoring.scorers.values import MRCR
-from needlework.scoring.scores import Reference, Score, Scorer, Verdict
+from needlework.scoring.scores import Reference, Score, Scorer, Verdict, expected_text
 
 # RULER (`string_match_all`, `string_match_part`): values count wherever they stand in the answer as a piece of text, in
 # capitals or not: in longer numbers and words, in denials, among any number of wrong ones. `ruler_strict` wants whole,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from needlework.scoring.reading import expected_text, first_reply, verdict_for
-from needlework.scoring.scores import Reference, Score, Scorer
+from needlework.scoring.reading import first_reply, verdict_for
+from needlework.scoring.scores import Reference, Score, Scorer, expected_text
 
 # A letter counts where it stands alone and is not denied; `the answer is C` and a box beat labels, and labels
 # (`B. ...`) beat what else is said. Letters in words count for nothing.

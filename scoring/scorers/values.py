@@ -15,17 +15,9 @@ from needlework.scoring.content_words import content_word_places, content_words
 from needlework.scoring.folding import fold_lines, read_han
 from needlework.scoring.match.claims import is_negated
 from needlework.scoring.plain_text import HAN_NUMERALS, Span, flatten, normalize, normalize_lines
-from needlework.scoring.reading import (
-    conclusion,
-    expected_text,
-    first_sentence,
-    is_refusal,
-    own_words,
-    refusal_end,
-    verdict_for,
-)
+from needlework.scoring.reading import conclusion, first_sentence, is_refusal, own_words, refusal_end, verdict_for
 from needlework.scoring.scorers.documents import documents_score
-from needlework.scoring.scores import Reference, Score, Scorer, Verdict
+from needlework.scoring.scores import Reference, Score, Scorer, Verdict, expected_text
 
 # Text is normalised (`normalize`), so `1,234` is 1234. Denied numbers and ordinals are left out; numbers of the
 # question count only where the answer has no others, numbers in words only where it has no digits. A
