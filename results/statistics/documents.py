@@ -16,7 +16,7 @@ from needlework.results.statistics.absent import AbsentTwins, abstains, is_absen
 from needlework.results.statistics.agreement import Agreement, agreement
 from needlework.results.statistics.depth import DepthEffect, depth_effect
 from needlework.results.statistics.paired import Difference, mean_difference
-from needlework.results.statistics.panels import Rate, Tally, rate_of, tally, trial_of
+from needlework.results.statistics.panels import Rate, Tally, depth_order, rate_of, tally, trial_of
 from needlework.results.statistics.votes import Vote, votes
 
 # A question is one sample, at whatever depth, size and order of the documents it was asked: intervals take its trials
@@ -62,13 +62,7 @@ def document_statistics(records: Iterable[Record], vote: int = 0) -> tuple[Docum
     """Return the statistics of each model that was asked about documents, sorted. `vote`: as `--vote`, 0 for none."""
     ordered = sorted(
         (record for record in records if record.task_label in OWN_DOCUMENTS),
-        key=lambda record: (
-            record.task,
-            record.needle,
-            record.length,
-            -1.0 if record.depth is None else record.depth,
-            record.repeat,
-        ),
+        key=lambda one: (one.task, one.needle, one.length, depth_order(one.depth), one.repeat),
     )
     groups = grouped(ordered, lambda record: record.model)
     return tuple(_of_model(model, groups[model], vote) for model in sorted(groups))
