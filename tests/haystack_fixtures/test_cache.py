@@ -1,7 +1,5 @@
 """The cache gives back what was put there or nothing, and processes that need the same thing make it once."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os
@@ -27,9 +25,7 @@ from needlework.core.files import (
 
 
 @given(content=st.binary(), more=st.binary(), cut=st.integers(0), flip=st.integers(0))
-def test_content_comes_back_whole_or_not_at_all(
-    tmp_path_factory: pytest.TempPathFactory, content: bytes, more: bytes, cut: int, flip: int
-) -> None:
+def test_content_comes_back_whole_or_not_at_all(tmp_path_factory, content, more, cut, flip):
     file = tmp_path_factory.mktemp("cache") / "new folder" / "file"
     assert read_cached(file) is None
     write_cached(file, more)
@@ -43,7 +39,7 @@ def test_content_comes_back_whole_or_not_at_all(
     assert read_cached(file) is None
 
 
-def test_what_cannot_be_kept_costs_nothing_and_leaves_nothing(tmp_path: Path) -> None:
+def test_what_cannot_be_kept_costs_nothing_and_leaves_nothing(tmp_path):
     (tmp_path / "target").mkdir()  # a folder cannot be replaced by a file
     write_cached(tmp_path / "target", b"content")
     (tmp_path / "file").write_text("in the way")
@@ -51,7 +47,7 @@ def test_what_cannot_be_kept_costs_nothing_and_leaves_nothing(tmp_path: Path) ->
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "target"]
 
 
-def test_a_write_that_fails_leaves_the_old_file_and_no_half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_that_fails_leaves_the_old_file_and_no_half(tmp_path, monkeypatch):
     write_whole(tmp_path / "report", b"old")
     monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError("no space left")))
     with pytest.raises(OSError, match="no space left"):
@@ -59,20 +55,20 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_half(tmp_path: Path, monk
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("report", b"old")]
 
 
-def test_halves_of_killed_runs_are_dropped(tmp_path: Path) -> None:
+def test_halves_of_killed_runs_are_dropped(tmp_path):
     (tmp_path / ".0123456789abcdef.tmp").write_bytes(b"half")
     write_whole(tmp_path / "report", b"whole")
     drop_halves(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
 
 
-def test_a_file_is_named_in_the_folder_that_is_current(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_named_in_the_folder_that_is_current(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_whole("plain", b"1")
     assert Path("plain").read_bytes() == b"1"
 
 
-def test_facts_are_learnt_once_and_again_when_they_were_not_worth_keeping(tmp_path: Path) -> None:
+def test_facts_are_learnt_once_and_again_when_they_were_not_worth_keeping(tmp_path):
     file = tmp_path / "run" / "window"
     asked = [({"tokens": None}, False), ({"tokens": 4096}, True)]
     assert learnt_once(file, lambda: asked.pop(0)) == {"tokens": None}
@@ -81,8 +77,8 @@ def test_facts_are_learnt_once_and_again_when_they_were_not_worth_keeping(tmp_pa
 
 
 @pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])
-def test_where_there_are_no_locks_nobody_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    def flock(*_: object) -> None:
+def test_where_there_are_no_locks_nobody_waits(tmp_path, monkeypatch, number):
+    def flock(*_):
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(fcntl, "flock", flock)
@@ -90,20 +86,19 @@ def test_where_there_are_no_locks_nobody_waits(tmp_path: Path, monkeypatch: pyte
         pass
 
 
-def test_a_lock_goes_when_its_holder_is_killed(tmp_path: Path) -> None:
+def test_a_lock_goes_when_its_holder_is_killed(tmp_path):
     code = (
         "import sys, time; from pathlib import Path; from needlework.core.files import locked\n"
         "with locked(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", code, tmp_path / "a.lock"], stdout=subprocess.PIPE) as holder:
-        assert holder.stdout is not None
         holder.stdout.readline()
         holder.kill()
     with locked(tmp_path / "a.lock"):
         pass
 
 
-def test_what_runs_of_earlier_days_left_is_dropped(tmp_path: Path) -> None:
+def test_what_runs_of_earlier_days_left_is_dropped(tmp_path):
     old, young = folder_of_run(tmp_path, "old"), folder_of_run(tmp_path, "young")
     for folder in (old, young):
         write_cached(folder / "window", b"{}")

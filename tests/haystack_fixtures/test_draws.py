@@ -1,7 +1,5 @@
 """Draws are the same everywhere, even, and never repeat what may come once."""
 
-from __future__ import annotations
-
 import re
 import uuid
 

@@ -1,7 +1,5 @@
 """Errors of commands are one line that names what was meant."""
 
-from __future__ import annotations
-
 import pytest
 
 from needlework.core.errors import InputError, OneLineParser, nearest, refuse
@@ -21,11 +19,11 @@ THEIRS = ["retrieval_question", "length", "context_lengths"]
         ("frobnicate", ""),
     ],
 )
-def test_the_name_that_was_meant(word: str, meant: str) -> None:
+def test_the_name_that_was_meant(word, meant):
     assert nearest(word, OURS, THEIRS) == meant
 
 
-def parser() -> OneLineParser:
+def parser():
     made = OneLineParser(prog="needlework plot", theirs={"path": "give the file itself"})
     made.add_argument("--dataset-length")
     made.add_argument("--format")
@@ -44,9 +42,7 @@ def parser() -> OneLineParser:
         (["--frobnicate"], "there is no --frobnicate (see needlework plot --help)"),
     ],
 )
-def test_an_unknown_option_is_one_line_with_the_one_that_was_meant(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unknown_option_is_one_line_with_the_one_that_was_meant(words, said, capsys):
     with pytest.raises(SystemExit) as ended:
         parser().parse_args(words)
     error = capsys.readouterr().err
@@ -55,7 +51,7 @@ def test_an_unknown_option_is_one_line_with_the_one_that_was_meant(
     assert error.count("\n") == 1
 
 
-def test_an_option_of_a_sub_command_is_told_with_its_own_neighbours(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_option_of_a_sub_command_is_told_with_its_own_neighbours(capsys):
     top = OneLineParser(prog="needlework questions")
     top.add_subparsers().add_parser("make").add_argument("--model")
     with pytest.raises(SystemExit):
@@ -71,9 +67,7 @@ def test_an_option_of_a_sub_command_is_told_with_its_own_neighbours(capsys: pyte
         (["--", "--prot"], ""),
     ],
 )
-def test_a_misspelt_option_is_told_before_what_is_missing(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_misspelt_option_is_told_before_what_is_missing(words, said, capsys):
     made = OneLineParser(prog="needlework serve")
     made.add_argument("--port")
     made.add_argument("path", metavar="PATH")
@@ -85,6 +79,6 @@ def test_a_misspelt_option_is_told_before_what_is_missing(
     assert capsys.readouterr().err == f"needlework serve: {said} (see needlework serve --help)\n"
 
 
-def test_a_commands_name_stands_once_before_what_it_refuses(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_commands_name_stands_once_before_what_it_refuses(capsys):
     assert refuse("compare", InputError("compare", "a.py", "cannot be read")) == 2
     assert capsys.readouterr().err == "needlework compare: 'a.py': cannot be read\n"

@@ -1,7 +1,5 @@
 """Cells and their ids; lengths, depths and limits of a grid; lengths that do not fit."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -225,35 +223,35 @@ PANELS = [
 ALL = {cell for panel in PANELS for cell in panel}
 
 
-def test_the_shortest_lengths_first_then_repeats_then_needles_and_depths() -> None:
+def test_the_shortest_lengths_first_then_repeats_then_needles_and_depths():
     found = first_trials(PANELS, ALL, 5, rows=False)
     first = {cell for cell in ALL if cell.length == 1000 and cell.repeat == 0}
     assert found == first | {Cell("niah", 1000, 0.0, "a", 1)}
 
 
-def test_rows_of_a_data_set_come_in_its_order() -> None:
+def test_rows_of_a_data_set_come_in_its_order():
     assert first_trials(PANELS, ALL, 8, rows=True) == set(PANELS[0])
 
 
-def test_a_share_is_of_what_was_selected_and_at_least_one() -> None:
+def test_a_share_is_of_what_was_selected_and_at_least_one():
     assert len(first_trials(PANELS, ALL, 0.25, rows=False)) == 4
     assert len(first_trials(PANELS, ALL, 0.001, rows=False)) == 1
 
 
 @given(st.sets(st.sampled_from(sorted(ALL, key=str))), st.integers(1, 20), st.booleans())
-def test_a_larger_limit_keeps_what_a_smaller_one_has(wanted: set[Cell], limit: int, rows: bool) -> None:
+def test_a_larger_limit_keeps_what_a_smaller_one_has(wanted, limit, rows):
     few, more = (first_trials(PANELS, wanted, each, rows=rows) for each in (limit, limit + 1))
     assert few <= more <= wanted
     assert len(few) == min(limit, len(wanted))
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "1.5", "x", "nan"])
-def test_a_limit_that_is_none_is_one_line(tmp_path: object, value: str) -> None:
+def test_a_limit_that_is_none_is_one_line(tmp_path, value):
     with pytest.raises(InputError, match="give a number of trials, such as 10, or a share"):
-        resolve_settings({"limit": value}, {}, tmp_path)  # type: ignore[arg-type]
+        resolve_settings({"limit": value}, {}, tmp_path)
 
 
-def test_a_limit_is_told_as_a_part_of_the_grid() -> None:
+def test_a_limit_is_told_as_a_part_of_the_grid():
     assert limit_note(10.0) == (
         "--limit 10: the first 10 trials of each task and language, the shortest first: a part of the grid"
     )
@@ -264,13 +262,13 @@ WORDS = [Misfit("ruler_cwe freq6", 1000, 1138), Misfit("ruler_cwe freq6_zh", 100
 CHAIN = [Misfit("chain", 1000, None)]
 
 
-def test_each_task_is_named_with_its_lengths_and_the_least_that_fits_all_its_needles() -> None:
+def test_each_task_is_named_with_its_lengths_and_the_least_that_fits_all_its_needles():
     assert left_out([*COPY, *WORDS, *CHAIN]) == (
         "left out, too short: copy at 1000, 2000 (from 2065), ruler_cwe at 1000 (from 1200), chain at 1000"
     )
 
 
-def test_where_nothing_fits_the_least_over_all_tasks_is_told_at_once() -> None:
+def test_where_nothing_fits_the_least_over_all_tasks_is_told_at_once():
     assert str(nothing_fits([*WORDS, *COPY], [1000, 2000], 48)) == (
         "--lengths: '1000,2000': too short for ruler_cwe, copy: use at least 2065"
         " (ruler_cwe at 1000 (from 1200), copy at 1000, 2000 (from 2065)), or other tasks (--task)"
@@ -283,13 +281,13 @@ def test_where_nothing_fits_the_least_over_all_tasks_is_told_at_once() -> None:
     )
 
 
-def test_where_most_of_a_length_is_kept_free_the_options_that_keep_it_are_named() -> None:
+def test_where_most_of_a_length_is_kept_free_the_options_that_keep_it_are_named():
     assert str(nothing_fits(COPY, [1000, 2000], 1500)).endswith(
         "; --answer-budget and --length-buffer keep 1500 of them"
     )
 
 
-def test_a_task_that_is_asked_at_shares_of_a_length_tells_the_length_to_type() -> None:
+def test_a_task_that_is_asked_at_shares_of_a_length_tells_the_length_to_type():
     sizes = [Misfit("doc_size", 1000, 1217, share=25), Misfit("doc_size", 2000, 2100, share=25)]
     assert left_out(sizes[:1]) == "left out, too short: doc_size at 1000 (from 1217: --lengths 4868)"
     assert str(nothing_fits(sizes[:1], [4000], 48)) == (
@@ -297,7 +295,7 @@ def test_a_task_that_is_asked_at_shares_of_a_length_tells_the_length_to_type() -
     )
 
 
-def test_of_documents_that_are_few_the_length_told_is_one_for_all_questions() -> None:
+def test_of_documents_that_are_few_the_length_told_is_one_for_all_questions():
     found = [TooLongError(8000, 3200, "question q0"), TooLongError(8000, 2506, "question q1")]
     assert str(not_filled(found)) == (
         "--lengths: '8000': all documents together fill 2506 tokens with question q1, the fewest of all questions:"

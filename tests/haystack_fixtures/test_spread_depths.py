@@ -1,7 +1,5 @@
 """`--depths spread`: each sample at one depth."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,9 +1,6 @@
 """An answer budget that answers do not fit is told before the first cell, with one that all of them fit."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 
 import pytest
 
@@ -14,14 +11,14 @@ from needlework.pipeline.engine import Engine
 from needlework.pipeline.preparation import prepare
 
 
-def prepare_run(folder: Path, budget: str) -> None:
+def prepare_run(folder, budget):
     given = {"task": "mrcr", "language": "zh", "lengths": "4k", "repeats": "4", "answer_budget": budget}
     settings = resolve_settings(given | {"model": ["mock:perfect"], "tokenizer": "cl100k_base"}, {}, folder)
     engine = Engine(settings, folder, workers=1, tasks=TASKS)
     prepare(engine, [cell for series in grid(settings) for cell in series.cells])
 
 
-def test_the_budget_that_is_told_fits_every_answer_of_the_run(tmp_path: Path) -> None:
+def test_the_budget_that_is_told_fits_every_answer_of_the_run(tmp_path):
     with pytest.raises(InputError, match=r"--answer-budget: '200': the answer of mrcr n\d_zh\w* and its end") as caught:
         prepare_run(tmp_path, "200")
     told = re.search(r"use at least (\d+)", str(caught.value))

@@ -1,30 +1,26 @@
 """Asking one question: what is too long, what a second question changes, who is in a probe's batch."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.task import FollowUp
-from needlework.models.model import ModelError, Request, Response
+from needlework.models.model import ModelError, Response
 from needlework.pipeline.ask import ask, ask_many, with_check, with_follow_up
 from needlework.pipeline.engine import Engine
-from needlework.pipeline.exchange import Check, Exchange, StoredAnswer
+from needlework.pipeline.exchange import Check, StoredAnswer
 from needlework.pipeline.queue import Queue
 from needlework.results.run.record_builder import unscored_record
 
 GRID = {"task": "niah", "corpus": "pydoc", "lengths": "400", "depths": "0,50,100"}
 
 
-def engine_of(folder: Path, model: str = "mock:perfect", **options: str | list[str]) -> Engine:
+def engine_of(folder, model="mock:perfect", **options):
     return Engine(resolve_settings({**GRID, "model": [model], **options}, {}, folder), folder)
 
 
-def cells(engine: Engine):
+def cells(engine):
     return [cell for series in engine.series() for cell in series.cells]
 
 
@@ -53,7 +49,7 @@ def test_a_prompt_that_cannot_be_built_is_an_error_of_its_cell(tmp_path):
     assert exchange.trial is None
 
 
-def asked_twice(tmp_path: Path) -> Exchange:
+def asked_twice(tmp_path):
     """An exchange whose first question is answered, and whose trial has a second."""
     engine = engine_of(tmp_path)
     exchange = ask(engine, cells(engine)[0])
@@ -101,23 +97,23 @@ class InBatches:
     batch_size = 8
     batch_tokens = 100_000
 
-    def __init__(self, tokenizer: object) -> None:
-        self.identity: dict[str, str] = {}
+    def __init__(self, tokenizer):
+        self.identity = {}
         self.tokenizer = tokenizer
-        self.batches: list[list[str]] = []
+        self.batches = []
         self.forgotten = 0
 
-    def respond(self, request: Request) -> Response:
+    def respond(self, request):
         return self.respond_many([request])[0]
 
-    def respond_many(self, requests: Sequence[Request]) -> list[Response]:
+    def respond_many(self, requests):
         self.batches.append([request.cell.id for request in requests if request.cell])
         return [Response("x", finish_reason="stop", prompt_tokens=request.prompt.tokens) for request in requests]
 
-    def forget(self) -> None:
+    def forget(self):
         self.forgotten += 1
 
-    def close(self) -> None: ...
+    def close(self): ...
 
 
 def test_a_probe_asks_alone_then_cold_then_in_a_batch_with_other_probed_cells(tmp_path, monkeypatch):

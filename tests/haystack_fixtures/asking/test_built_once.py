@@ -1,11 +1,8 @@
 """What cells share is made once: counted, since times depend on the machine."""
 
-from __future__ import annotations
-
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +11,7 @@ from needlework.haystack_fixtures.needles import needle_sets as needle_files
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
 from needlework.haystack_fixtures.trials import contexts as sources
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
-from needlework.models.tokenizers.tokenizer import Encoded, load_tokenizer
+from needlework.models.tokenizers.tokenizer import load_tokenizer
 
 # Windows around seams, at most: three seams of the first draft and a few more for each further try.
 CHARS_PER_CELL = 4000
@@ -23,28 +20,28 @@ CHARS_PER_CELL = 4000
 class Counting:
     """A tokenizer that notes what it encodes."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._inner = load_tokenizer("tiktoken:cl100k_base")
-        self.encoded: Counter[str] = Counter()
+        self.encoded = Counter()
 
-    def __getattr__(self, name: str) -> object:
+    def __getattr__(self, name):
         return getattr(self._inner, name)
 
-    def encode(self, text: str) -> Encoded:
+    def encode(self, text):
         self.encoded[text] += 1
         return self._inner.encode(text)
 
 
-def cells_of(folder: Path, **given: str):
+def cells_of(folder, **given):
     options = {"lengths": "1k:16k:4", "depths": "0:100:5", "corpus": "pydoc", "model": ["mock:perfect"]}
     settings = resolve_settings(options | given, {}, folder)
     (series,) = grid(settings)
     return settings, series
 
 
-def built(folder: Path, tokenizer: object, **given: str):
+def built(folder, tokenizer, **given):
     settings, series = cells_of(folder, **given)
-    return TrialBuilder(settings, tokenizer, folder), series  # type: ignore[arg-type]
+    return TrialBuilder(settings, tokenizer, folder), series
 
 
 def test_a_grid_encodes_its_corpus_once(tmp_path):

@@ -23,7 +23,7 @@ SERVED = ["openai:a", "anthropic:b"]
     ],
 )
 def test_as_many_as_concurrency_says_for_all_workers_and_one_where_a_judge_is_computed_here(
-    judges: list[str], concurrency: int, workers: int, most: int
-) -> None:
+    judges, concurrency, workers, most
+):
     given = {"model": ["mock:perfect"], "judge": judges, "concurrency": [str(concurrency)]}
     assert judged_at_once(resolve_settings(given, {}, Path()), workers) == most

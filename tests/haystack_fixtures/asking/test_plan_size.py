@@ -1,9 +1,6 @@
 """What a plan says of window, memory and cards."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -22,14 +19,14 @@ LLAMA = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(LLAMA))
     with (tmp_path / "model.safetensors").open("wb") as file:
         file.truncate(16_060_000_000)  # a hole: no disk is used
     return tmp_path
 
 
-def test_a_model_is_described_by_the_configuration_beside_it_or_its_tokenizer(folder: Path, tmp_path: Path) -> None:
+def test_a_model_is_described_by_the_configuration_beside_it_or_its_tokenizer(folder, tmp_path):
     whole = Described(window=131_072, token_bytes=131_072, weights_bytes=16_060_000_000)
     scaled = {"rope_scaling": '{"rope_type": "yarn", "factor": 2.0}'}
     local = f"hf:{folder}"
@@ -42,7 +39,7 @@ def test_a_model_is_described_by_the_configuration_beside_it_or_its_tokenizer(fo
 
 
 @pytest.mark.parametrize("config", ["", "[]", "{}", '{"hidden_size": 0}'])
-def test_a_configuration_that_says_nothing_is_none(tmp_path: Path, config: str) -> None:
+def test_a_configuration_that_says_nothing_is_none(tmp_path, config):
     (tmp_path / "config.json").write_text(config)
     assert described("openai:x", {}, str(tmp_path), tmp_path) == Described()
 
@@ -74,5 +71,5 @@ def test_a_configuration_that_says_nothing_is_none(tmp_path: Path, config: str) 
         ),
     ],
 )
-def test_window_memory_and_cards(model: Described, lengths: list[int], card_gib: float, lines: list[str]) -> None:
+def test_window_memory_and_cards(model, lengths, card_gib, lines):
     assert list(size_lines(model, lengths, card_gib)) == lines

@@ -1,7 +1,5 @@
 """One table of options: fields of the settings and of the families; what a manifest has of them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,18 +1,14 @@
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.peer_names import EVALSCOPE, LLMTEST, OPENCOMPASS, translated
 
 
-def ours(table: dict[str, Any], **named: str) -> dict[str, Any]:
+def ours(table, **named):
     return dict(translated("mine.toml", table, **named).values)
 
 
-def test_llmtest_spacing_is_its_own_where_its_ends_are_given() -> None:
+def test_llmtest_spacing_is_its_own_where_its_ends_are_given():
     table = {"document_depth_percent_interval_type": "sigmoid", "document_depth_percent_intervals": 35}
     assert ours(table)["depth_spacing"] == "opencompass-sigmoid"
     assert ours(table | {"document_depth_percent_min": 0})["depth_spacing"] == "sigmoid"
@@ -34,12 +30,12 @@ def test_llmtest_spacing_is_its_own_where_its_ends_are_given() -> None:
         ({"depth_spacing": "log", "document_depth_percent_interval_type": "linear"}, "two names for one thing"),
     ],
 )
-def test_what_is_said_twice_or_by_half_is_refused(table: dict[str, Any], said: str) -> None:
+def test_what_is_said_twice_or_by_half_is_refused(table, said):
     with pytest.raises(InputError, match=said):
         translated("mine.toml", table)
 
 
-def test_a_systems_own_table_has_its_defaults_and_its_precedence() -> None:
+def test_a_systems_own_table_has_its_defaults_and_its_precedence():
     assert ours({"context_lengths_max": 64000}, peer=EVALSCOPE)["lengths"] == "1000:64000:10"
     assert ours({"context_lengths": [500], "context_lengths_max": 64000}, peer=LLMTEST)["lengths"] == [500]
     both = {"needle": "a", "needles": ["b", "c"]}

@@ -1,24 +1,19 @@
 """Preset files of one's own, also with the published systems' names."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from needlework.core.errors import InputError
-from needlework.core.settings import Settings
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 
 NEEDLE = "needle = 'It is 7.'\nretrieval_question = 'What is it?'\n"
 
 
-def settings(tmp_path: Path, suite: str, run: str = "") -> Settings:
+def settings(tmp_path, suite, run=""):
     (tmp_path / "mine.toml").write_text(f"[mine]\n{run}\n[[mine.suite]]\n{suite}", "utf-8")
     return resolve_settings({"preset": str(tmp_path / "mine.toml")}, {}, tmp_path)
 
 
-def test_a_suite_with_the_published_names(tmp_path: Path) -> None:
+def test_a_suite_with_the_published_names(tmp_path):
     found = settings(
         tmp_path,
         f"{NEEDLE}context_lengths = [1000, 2000]\ndocument_depth_percent_intervals = 3\n"
@@ -31,7 +26,7 @@ def test_a_suite_with_the_published_names(tmp_path: Path) -> None:
     assert (found.heatmap_numbers, found.tokenizer) == (True, "/t")
 
 
-def test_options_of_the_run_stand_in_the_presets_own_table(tmp_path: Path) -> None:
+def test_options_of_the_run_stand_in_the_presets_own_table(tmp_path):
     found = settings(
         tmp_path, f"{NEEDLE}lengths = 1000\ndepths = 0", "model = ['mock:perfect']\napi_url = 'http://x/v1'"
     )
@@ -51,6 +46,6 @@ def test_options_of_the_run_stand_in_the_presets_own_table(tmp_path: Path) -> No
         ("lengths = 1000", "", "every suite names its task"),
     ],
 )
-def test_a_wrong_key_is_one_line(tmp_path: Path, suite: str, run: str, said: str) -> None:
+def test_a_wrong_key_is_one_line(tmp_path, suite, run, said):
     with pytest.raises(InputError, match=said):
         settings(tmp_path, suite, run)

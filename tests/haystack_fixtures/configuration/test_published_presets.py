@@ -1,22 +1,16 @@
 """`--preset FILE` with configurations of other harnesses, written as they publish them."""
 
-from __future__ import annotations
-
 import json
 import time
-from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
-from needlework.core.settings import Settings
 from needlework.haystack_fixtures.configuration.peer_names import NAMES
-from needlework.haystack_fixtures.configuration.presets import Preset, load_preset
+from needlework.haystack_fixtures.configuration.presets import load_preset
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 
 CDME = """
@@ -69,7 +63,7 @@ for config in language_configs:
                 file_list=config['file_list'], language=config['language'], length_buffer=config['buffer'],
                 num_repeats_per_file=2, path='far/away'))
 """
-TASK: dict[str, Any] = {
+TASK = {
     "model": "some-model",
     "api_url": "http://user:pass@127.0.0.1:9/v1",
     "api_key": "sk-verysecret",
@@ -107,13 +101,11 @@ EVALSCOPE = {
     "task.yaml": json.dumps(TASK),  # JSON is YAML
 }
 LOOPS = "".join(f"{' ' * n}for b{n} in range(9999):\n" for n in range(6)) + " " * 9 + "x = 1\n"
-Load = Callable[..., Preset]
-Resolve = Callable[..., Settings]
 
 
 @pytest.fixture
-def load(tmp_path: Path) -> Load:
-    def load_text(text: str, name: str = "config.py") -> Preset:
+def load(tmp_path):
+    def load_text(text, name="config.py"):
         (tmp_path / name).write_text(text, encoding="utf-8")
         return load_preset(str(tmp_path / name))
 
@@ -121,15 +113,15 @@ def load(tmp_path: Path) -> Load:
 
 
 @pytest.fixture
-def resolve(tmp_path: Path) -> Resolve:
-    def resolve_text(text: str, name: str = "config.py") -> Settings:
+def resolve(tmp_path):
+    def resolve_text(text, name="config.py"):
         (tmp_path / name).write_text(text, encoding="utf-8")
         return resolve_settings({"preset": str(tmp_path / name), "model": ["mock:perfect"]}, {}, tmp_path)
 
     return resolve_text
 
 
-def test_opencompass_with_one_needle(resolve: Resolve) -> None:
+def test_opencompass_with_one_needle(resolve):
     (suite,) = resolve(CDME).suites
     assert (suite.task, suite.language, suite.scorer, suite.prompt) == ("niah", "zh", "cdme", "cdme")
     assert (suite.lengths, suite.depths) == ((1000, 2000, 3000), (0, 33, 66, 100))
@@ -141,7 +133,7 @@ def test_opencompass_with_one_needle(resolve: Resolve) -> None:
     ("module", "name", "task"),
     [("origin", "Origin", "niah"), ("parallel", "Parallel", "parallel"), ("multi", "Multi", "needlebench_reasoning")],
 )
-def test_needlebench_in_both_languages(resolve: Resolve, module: str, name: str, task: str) -> None:
+def test_needlebench_in_both_languages(resolve, module, name, task):
     loop, place = ("for d in [0, 50]:", "depth=int(d)") if task != "parallel" else ("if True:", "depths=[0, 50]")
     loop = loop.replace("if True:", "for _ in [1]:")
     english, chinese = resolve(NEEDLEBENCH.format(module=module, name=name, loop=loop, place=place)).suites
@@ -150,9 +142,7 @@ def test_needlebench_in_both_languages(resolve: Resolve, module: str, name: str,
     assert (chinese.language, chinese.length_buffer) == ("zh", 200)
 
 
-def test_the_folder_of_the_texts_is_taken_where_it_exists(
-    load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_folder_of_the_texts_is_taken_where_it_exists(load, tmp_path, monkeypatch):
     (tmp_path / "data" / "CDME").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
     assert load(CDME).suites[0]["corpus"] == "cdme:./data/CDME"
@@ -160,7 +150,7 @@ def test_the_folder_of_the_texts_is_taken_where_it_exists(
 
 
 @pytest.mark.parametrize("name", EVALSCOPE)
-def test_evalscope_in_each_of_its_forms(load: Load, resolve: Resolve, name: str) -> None:
+def test_evalscope_in_each_of_its_forms(load, resolve, name):
     run = resolve(EVALSCOPE[name], name)
     (suite,) = run.suites
     assert (suite.task, suite.language, suite.prompt, suite.corpus) == ("niah", "en", "evalscope", "essays")
@@ -173,7 +163,7 @@ def test_evalscope_in_each_of_its_forms(load: Load, resolve: Resolve, name: str)
     assert "verysecret" not in notes
 
 
-def test_evalscope_without_needles_asks_its_own_in_both_languages(load: Load) -> None:
+def test_evalscope_without_needles_asks_its_own_in_both_languages(load):
     task = {"datasets": ["needle_haystack"], "dataset_args": {"needle_haystack": {}}}
     english, chinese = load(json.dumps(task), "task.json").suites
     assert english["needle_set"] == chinese["needle_set"] == "san_francisco"
@@ -186,7 +176,7 @@ OWN = {"lengths": [1000, 2000], "depths": [0, 50], "concurrency": 3, "gate": ["a
 @pytest.mark.parametrize("option", ["preset", "config"])
 @pytest.mark.parametrize("form", ["yaml", "toml", "json"])
 @pytest.mark.parametrize("names", ["published", "ours"])
-def test_a_flat_file_works_by_both_options(tmp_path: Path, option: str, form: str, names: str) -> None:
+def test_a_flat_file_works_by_both_options(tmp_path, option, form, names):
     yaml = pytest.importorskip("yaml")
     table = yaml.safe_load(FLAT) if names == "published" else OWN
     lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in table.items())
@@ -198,13 +188,13 @@ def test_a_flat_file_works_by_both_options(tmp_path: Path, option: str, form: st
 
 
 @pytest.mark.parametrize("name", ["task.json", "config.py"])
-def test_a_configuration_of_a_harness_works_by_config_too(tmp_path: Path, name: str) -> None:
+def test_a_configuration_of_a_harness_works_by_config_too(tmp_path, name):
     (tmp_path / name).write_text(CDME if name == "config.py" else json.dumps(TASK), encoding="utf-8")
     one, other = (resolve_settings({option: str(tmp_path / name)}, {}, tmp_path) for option in ("preset", "config"))
     assert one == other
 
 
-def test_a_preset_of_ours_may_be_yaml(load: Load) -> None:
+def test_a_preset_of_ours_may_be_yaml(load):
     text = "mine:\n  about: our check\n  suite:\n    - {task: niah, lengths: [1000], depths: [0, 50]}\n"
     assert load(text, "mine.yaml").suites == ({"task": "niah", "lengths": "1000", "depths": "0,50"},)
 
@@ -222,7 +212,7 @@ models = [
 """
 
 
-def test_models_are_answered_with_options(load: Load) -> None:
+def test_models_are_answered_with_options(load):
     notes = load(CDME + MODELS).notes
     for wanted in (
         "models: --serve lmdeploy --model ./turbomind",
@@ -261,23 +251,23 @@ def test_models_are_answered_with_options(load: Load) -> None:
         ("with read_base():\n    from .other import y", "with"),
     ],
 )
-def test_what_is_not_read_is_named_with_its_line(load: Load, statement: str, what: str) -> None:
+def test_what_is_not_read_is_named_with_its_line(load, statement, what):
     assert f"config.py:1: {what} is not read" in load(f"{statement}\n{CDME}").notes
 
 
-def test_a_key_that_is_not_read_is_named_and_the_others_are_taken(load: Load) -> None:
+def test_a_key_that_is_not_read_is_named_and_the_others_are_taken(load):
     preset = load(CDME.replace("'guide': True", "'guide': choose()"))
     assert "guide" not in preset.suites[0]
     assert any(note.endswith(": guide is not read") for note in preset.notes)
 
 
-def test_a_key_that_differs_between_cells_makes_suites_of_those_alike(resolve: Resolve) -> None:
+def test_a_key_that_differs_between_cells_makes_suites_of_those_alike(resolve):
     suites = resolve(CDME.replace("'length_buffer': 150", "'length_buffer': original_context_length // 10")).suites
     assert [(suite.lengths, suite.length_buffer) for suite in suites] == [((n,), n // 10) for n in (1000, 2000, 3000)]
     assert {suite.depths for suite in suites} == {(0, 33, 66, 100)}
 
 
-def test_nothing_is_run(load: Load, tmp_path: Path) -> None:
+def test_nothing_is_run(load, tmp_path):
     marker = tmp_path / "touched"
     load(
         f"import os\nfrom pathlib import Path\nos.system('touch {marker}')\n__import__('os').mkdir('{marker}')\n"
@@ -317,7 +307,7 @@ def test_nothing_is_run(load: Load, tmp_path: Path) -> None:
         ("depths.py", "x = generate_depth_percents(1000000000, 'linear')", "0:100:1000000000"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_one_line_within_a_second(load: Load, name: str, text: str, why: str) -> None:
+def test_what_cannot_be_read_is_one_line_within_a_second(load, name, text, why):
     start = time.perf_counter()
     with pytest.raises(InputError, match=why) as error:
         load(text, name)
@@ -337,16 +327,14 @@ odd = st.one_of(
 named = st.dictionaries(st.sampled_from([*NAMES, "judge", "generation_config", "abbr", "new"]), odd, max_size=5)
 
 
-def becomes_a_preset_or_a_line(file: Path) -> None:
+def becomes_a_preset_or_a_line(file):
     with suppress(InputError):
         assert load_preset(str(file)).suites
 
 
 @settings(max_examples=100, deadline=None)
 @given(task=named, arguments=odd | named, extra=odd | named)
-def test_odd_values_of_evalscope(
-    tmp_path_factory: pytest.TempPathFactory, task: dict[str, Any], arguments: Any, extra: Any
-) -> None:
+def test_odd_values_of_evalscope(tmp_path_factory, task, arguments, extra):
     if isinstance(arguments, dict):
         arguments = arguments | {"extra_params": extra}
     file = tmp_path_factory.getbasetemp() / "task.json"

@@ -1,12 +1,9 @@
 """The generated corpus: the same everywhere, never short, never twice the same sentence; its patterns and its cache."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,7 +11,6 @@ from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.corpora import corpus_named
-from needlework.haystack_fixtures.corpora.files import Corpus
 from needlework.haystack_fixtures.corpora.generated import generate_documents, recipe_sha256
 from needlework.haystack_fixtures.corpora.grammar import (
     PERSON_WORDS,
@@ -26,7 +22,7 @@ from needlework.haystack_fixtures.corpora.grammar import (
 LANGUAGES = ("en", "zh")
 
 
-def sentences(text: str) -> list[str]:
+def sentences(text):
     """Split as bluntly as possible: whatever stands between two sentence ends, quotation marks aside."""
     pieces = (piece.strip(" \"“”'") for piece in re.split(r"[.!?。！？…\n]+", text))
     return [piece for piece in pieces if piece]
@@ -39,7 +35,7 @@ def sentences(text: str) -> list[str]:
         ("zh", "29a333384a329d588f3cdabb62c0140ab401ae9aed882f6f1ed37dffbc423511"),
     ],
 )
-def test_the_first_document_of_seed_7_is_pinned(language: str, sha256: str) -> None:
+def test_the_first_document_of_seed_7_is_pinned(language, sha256):
     """If this changes on purpose, raise generated.VERSION: published haystacks change with it."""
     first = generate_documents(language, 7, 1)[0]
     assert hashlib.sha256(first.encode()).hexdigest() == sha256
@@ -51,7 +47,7 @@ def test_the_first_document_of_seed_7_is_pinned(language: str, sha256: str) -> N
     fewer=st.integers(0, 20_000),
     more=st.integers(0, 20_000),
 )
-def test_asking_for_more_only_appends_documents(language: str, seed: int, fewer: int, more: int) -> None:
+def test_asking_for_more_only_appends_documents(language, seed, fewer, more):
     short = generate_documents(language, seed, fewer)
     long = generate_documents(language, seed, fewer + more)
     assert long[: len(short)] == short
@@ -60,18 +56,18 @@ def test_asking_for_more_only_appends_documents(language: str, seed: int, fewer:
 
 
 @pytest.mark.parametrize(("language", "chars"), [("en", 300_000), ("zh", 100_000)])
-def test_no_sentence_occurs_twice(language: str, chars: int) -> None:
+def test_no_sentence_occurs_twice(language, chars):
     told = sentences("\n".join(generate_documents(language, 3, chars)))
     assert len(told) > 2_500
     assert len(set(told)) == len(told)
 
 
-def test_a_language_without_tables_is_refused_in_one_line() -> None:
+def test_a_language_without_tables_is_refused_in_one_line():
     with pytest.raises(InputError, match=r"generated corpus, language: 'fr': choose one of en, zh"):
         generate_documents("fr", 0, 1)
 
 
-def names_in(value: object) -> set[str]:
+def names_in(value):
     """The names that patterns inside of a value refer to."""
     if isinstance(value, Slot):
         return {value.name}
@@ -83,7 +79,7 @@ def names_in(value: object) -> set[str]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_name_in_a_pattern_is_known(language: str) -> None:
+def test_every_name_in_a_pattern_is_known(language):
     kit = load_kit(language)
     of_story = {"who", "when", "month", "hero", "friend", "neighbour"}
     persons = {prefix + word for prefix in ("", "f", "n") for word in PERSON_WORDS}
@@ -96,29 +92,29 @@ def test_every_name_in_a_pattern_is_known(language: str) -> None:
 
 
 @pytest.mark.parametrize("broken", ["[a|b", "a|b", "a]", "{a b}", "{", "[[a]"])
-def test_a_broken_pattern_is_refused(broken: str) -> None:
+def test_a_broken_pattern_is_refused(broken):
     with pytest.raises(ValueError, match=r"unreadable|outside|never closed"):
         parse(broken)
 
 
 @pytest.fixture(autouse=True)
-def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+def _small(monkeypatch):
     """Twenty thousand characters are enough to see how sizes and the cache work."""
     monkeypatch.setattr(corpus_named, "GENERATED_CHARS", {"en": 20_000, "zh": 20_000})
 
 
-def generated(cache: Path, language: str = "en", seed: int = 1, min_chars: int = 0) -> Corpus:
+def generated(cache, language="en", seed=1, min_chars=0):
     return corpus_named.load_corpus("generated", language=language, seed=seed, min_chars=min_chars, cache_dir=cache)
 
 
 @pytest.mark.parametrize(("wanted", "size"), [(0, 20_000), (20_000, 20_000), (20_001, 40_000), (70_000, 80_000)])
-def test_the_size_doubles_until_it_is_enough(wanted: int, size: int, tmp_path: Path) -> None:
+def test_the_size_doubles_until_it_is_enough(wanted, size, tmp_path):
     corpus = generated(tmp_path, min_chars=wanted)
     assert size <= corpus.chars < size + 5_000
     assert f"at least {size} characters" in corpus.source
 
 
-def test_the_hash_is_the_recipe_whatever_the_size(tmp_path: Path) -> None:
+def test_the_hash_is_the_recipe_whatever_the_size(tmp_path):
     short, long = generated(tmp_path), generated(tmp_path, min_chars=30_000)
     assert short.sha256 == long.sha256 == recipe_sha256("en", 1)
     assert long.documents[: len(short.documents)] == short.documents
@@ -126,7 +122,7 @@ def test_the_hash_is_the_recipe_whatever_the_size(tmp_path: Path) -> None:
     assert generated(tmp_path, language="zh").sha256 != short.sha256
 
 
-def test_the_second_load_reads_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_second_load_reads_the_cache(tmp_path, monkeypatch):
     first = generated(tmp_path)
     monkeypatch.setattr(corpus_named, "generate_documents", lambda *_: pytest.fail("generated again"))
     assert generated(tmp_path) == first

@@ -1,13 +1,9 @@
 """Corpora from Hugging Face data sets, through the real library, without a network."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -33,11 +29,11 @@ print(json.dumps(answers))
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     """A data set as people keep them: a folder with one jsonl file for each split."""
     folder = tmp_path_factory.mktemp("hub") / "tales"
     folder.mkdir()
-    train: list[dict[str, Any]] = [
+    train = [
         {"text": "Once\r\nupon a time", "n": 1},
         {"text": "", "n": 2},
         {"text": None, "n": 3},
@@ -49,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def answers(folder: Path) -> dict[tuple[str, str], Any]:
+def answers(folder):
     asked = [
         (f"hf:{folder}", "text"),
         (f"hf:{folder}:test", "text"),
@@ -72,9 +68,7 @@ def answers(folder: Path) -> dict[tuple[str, str], Any]:
     return dict(zip(asked, json.loads(done.stdout.splitlines()[-1]), strict=True))
 
 
-def test_a_local_folder_gives_its_train_split_without_the_empty_rows(
-    folder: Path, answers: dict[tuple[str, str], Any]
-) -> None:
+def test_a_local_folder_gives_its_train_split_without_the_empty_rows(folder, answers):
     name, licence, source, *documents = answers[f"hf:{folder}", "text"]
     assert (name, licence) == ("tales", "not stated")
     assert source.endswith("tales, split train")
@@ -82,9 +76,7 @@ def test_a_local_folder_gives_its_train_split_without_the_empty_rows(
 
 
 @pytest.mark.parametrize(("split", "documents"), [("test", ["Another"]), ("train[:25%]", ["Once\nupon a time"])])
-def test_a_split_may_be_named(
-    split: str, documents: list[str], folder: Path, answers: dict[tuple[str, str], Any]
-) -> None:
+def test_a_split_may_be_named(split, documents, folder, answers):
     assert answers[f"hf:{folder}:{split}", "text"][3:] == documents
 
 
@@ -99,15 +91,13 @@ def test_a_split_may_be_named(
         ("hf:", "text", "name a data set or a folder: hf:ID_OR_PATH[:split]"),
     ],
 )
-def test_what_cannot_be_loaded_is_told_in_one_line(
-    spec: str, field: str, problem: str, folder: Path, answers: dict[tuple[str, str], Any]
-) -> None:
+def test_what_cannot_be_loaded_is_told_in_one_line(spec, field, problem, folder, answers):
     line = answers[spec.format(folder=folder), field]
     assert problem in line
     assert "\n" not in line
 
 
-def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_library_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(InputError, match=r"pip install 'needlework\[hub\]'"):
         load_hub("any/thing", language="en", text_field="text")

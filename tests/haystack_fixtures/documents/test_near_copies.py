@@ -1,7 +1,5 @@
 """Words of documents, and documents that are the same, or nearly."""
 
-from __future__ import annotations
-
 import time
 import unicodedata
 
@@ -17,41 +15,41 @@ from needlework.haystack_fixtures.documents.readers import OwnDocument
 WORDS = [f"word{number}" for number in range(3000)]
 
 
-def _text(seed: object, count: int = 200) -> list[str]:
+def _text(seed, count=200):
     rng = draws("twins", seed)
     return [WORDS[below(rng, len(WORDS))] for _ in range(count)]
 
 
-def _groups(**texts: str) -> tuple[tuple[str, ...], ...]:
+def _groups(**texts):
     return twins([OwnDocument(name, text) for name, text in sorted(texts.items())])
 
 
-def test_equal_texts_are_twins_whatever_case_spaces_and_punctuation() -> None:
+def test_equal_texts_are_twins_whatever_case_spaces_and_punctuation():
     assert _groups(a="The owl sleeps, by day.", b="the OWL  sleeps by day", c="The owl sleeps by night.") == (
         ("a", "b"),
     )
 
 
-def test_a_word_in_a_hundred_changed_is_a_twin_and_a_word_in_ten_is_not() -> None:
+def test_a_word_in_a_hundred_changed_is_a_twin_and_a_word_in_ten_is_not():
     words = _text(1)
     few = [word if at % 100 else "other" for at, word in enumerate(words)]
     many = [word if at % 10 else "other" for at, word in enumerate(words)]
     assert _groups(a=" ".join(words), b=" ".join(few), c=" ".join(many)) == (("a", "b"),)
 
 
-def test_chinese_is_compared_by_characters() -> None:
+def test_chinese_is_compared_by_characters():
     text = "猫头鹰在夜里飞行，白天睡觉。它们的眼睛很大，能在黑暗中看见老鼠。" * 3
     assert _groups(a=text, b=text.replace("。", "；"), c="完全不同的一段文字，讲的是火车和车站。") == (("a", "b"),)
 
 
 @pytest.mark.parametrize("text", ["Yes.", "...", "猫"])
-def test_texts_shorter_than_a_shingle_are_compared_whole(text: str) -> None:
+def test_texts_shorter_than_a_shingle_are_compared_whole(text):
     assert _groups(a=text, b=text, c="No, not at all.") == (("a", "b"),)
 
 
 @given(st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=14), min_size=2, max_size=8))
-def test_the_pairs_are_those_that_comparing_all_with_all_finds(texts: list[list[str]]) -> None:
-    def shingles(words: list[str]) -> set[tuple[str, ...]]:
+def test_the_pairs_are_those_that_comparing_all_with_all_finds(texts):
+    def shingles(words):
         return {tuple(words[at : at + SHINGLE]) for at in range(max(1, len(words) - SHINGLE + 1))}
 
     sets = [shingles(words) for words in texts]
@@ -65,7 +63,7 @@ def test_the_pairs_are_those_that_comparing_all_with_all_finds(texts: list[list[
     assert set(found) == {names for names in wanted if len(names) > 1}
 
 
-def test_thousands_of_documents_with_much_in_common_take_little_time() -> None:
+def test_thousands_of_documents_with_much_in_common_take_little_time():
     boilerplate = " ".join(_text("boilerplate", 100))
     documents = [OwnDocument(f"d{at:05}", f"{boilerplate} {' '.join(_text(at, 60))}") for at in range(1500)]
     documents.append(OwnDocument("twin", documents[77].text))
@@ -83,18 +81,18 @@ def test_thousands_of_documents_with_much_in_common_take_little_time() -> None:
         ("… _", []),
     ],
 )
-def test_the_words_of_a_text(text: str, runs: list[str]) -> None:
+def test_the_words_of_a_text(text, runs):
     assert word_runs(text) == runs
 
 
 @given(st.text(st.sampled_from("aZ1_é\u0301猫の,. \n٣") | st.characters()))
-def test_every_letter_and_digit_is_in_a_run_and_none_is_of_two_kinds(text: str) -> None:
+def test_every_letter_and_digit_is_in_a_run_and_none_is_of_two_kinds(text):
     runs = word_runs(text)
     folded = unicodedata.normalize("NFKC", text).casefold()
     assert "".join(runs) == "".join(char for char in folded if char != "_" and regex.match(r"\w", char))
     assert all(bool(unspaced_pairs(char * 2)) == bool(unspaced_pairs(run * 2)) for run in runs for char in run)
 
 
-def test_pairs_of_neighbours() -> None:
+def test_pairs_of_neighbours():
     assert unspaced_pairs("梨树在") == ["梨树", "树在"]
     assert unspaced_pairs("梨") == unspaced_pairs("pear") == []

@@ -1,26 +1,20 @@
 """Files of questions, as published and with more in a row."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.documents.questions import question_file, read_question_set, read_rows
 
-Write = Callable[[Any], str]
 ROW = {"question": "What do owls eat?", "answer": "mice", "answer_doc": "owls.txt"}
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Write:
+def write(tmp_path):
     """Write a file of questions, an object or a text as it is."""
 
-    def build(content: Any) -> str:
+    def build(content):
         path = tmp_path / "questions.json"
         path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
         return str(path)
@@ -28,7 +22,7 @@ def write(tmp_path: Path) -> Write:
     return build
 
 
-def test_the_published_format_is_read_as_it_is(write: Write) -> None:
+def test_the_published_format_is_read_as_it_is(write):
     found = read_question_set(write({"0": ROW, "7": {**ROW, "answer": "voles"}}))
     assert [(each.key, each.answers, each.document) for each in found.questions] == [
         ("0", ("mice",), "owls.txt"),
@@ -38,7 +32,7 @@ def test_the_published_format_is_read_as_it_is(write: Write) -> None:
     assert not found.reviewed
 
 
-def test_a_row_may_have_more(write: Write) -> None:
+def test_a_row_may_have_more(write):
     row = {
         **ROW,
         "answer": ["mice", " "],
@@ -56,12 +50,12 @@ def test_a_row_may_have_more(write: Write) -> None:
     ("row", "said"),
     [({"status": "rejct"}, "rejct"), ({"status": "accept", "decision": {"status": "Reject"}}, "Reject")],
 )
-def test_a_status_that_is_none_is_told_with_its_row(write: Write, row: dict[str, Any], said: str) -> None:
+def test_a_status_that_is_none_is_told_with_its_row(write, row, said):
     with pytest.raises(InputError, match=f"row 'a' has the status '{said}': use accept, review, reject"):
         read_question_set(write({"a": {**ROW, **row}}))
 
 
-def test_rejected_rows_are_not_asked_and_a_person_has_the_last_word(write: Write) -> None:
+def test_rejected_rows_are_not_asked_and_a_person_has_the_last_word(write):
     rows = {
         "a": {**ROW, "status": "accept"},
         "b": {**ROW, "status": "reject"},
@@ -72,7 +66,7 @@ def test_rejected_rows_are_not_asked_and_a_person_has_the_last_word(write: Write
     assert [each.key for each in read_question_set(write(rows)).questions] == ["a", "c"]
 
 
-def test_a_file_is_reviewed_where_a_person_decided_on_all_that_is_asked(write: Write) -> None:
+def test_a_file_is_reviewed_where_a_person_decided_on_all_that_is_asked(write):
     decided = {**ROW, "decision": {"status": "accept", "by": "ann"}}
     assert not read_question_set(write({"a": decided, "b": ROW})).reviewed
     assert read_question_set(write({"a": decided, "b": {**ROW, "status": "reject"}})).reviewed
@@ -92,7 +86,7 @@ def test_a_file_is_reviewed_where_a_person_decided_on_all_that_is_asked(write: W
         ({"3": {**ROW, "answer_doc": None}}, "row '3' has no answer_doc"),
     ],
 )
-def test_what_cannot_be_asked_is_named_in_one_line(write: Write, content: Any, said: str) -> None:
+def test_what_cannot_be_asked_is_named_in_one_line(write, content, said):
     with pytest.raises(InputError) as caught:
         read_question_set(write(content))
     assert str(caught.value).startswith("--questions: ")
@@ -100,19 +94,19 @@ def test_what_cannot_be_asked_is_named_in_one_line(write: Write, content: Any, s
 
 
 @pytest.mark.parametrize("path", ["absent.json", "a\0b", ".", "a" * 300, "/dev/zero"])
-def test_a_file_that_cannot_be_read_is_refused(path: str) -> None:
+def test_a_file_that_cannot_be_read_is_refused(path):
     with pytest.raises(InputError, match=r"--questions: .*cannot be read"):
         read_question_set(path)
 
 
-def test_questions_are_remembered_until_the_file_changes(write: Write) -> None:
+def test_questions_are_remembered_until_the_file_changes(write):
     path = write({"0": ROW})
     first = read_question_set(path)
     assert read_question_set(path) is first
     assert read_question_set(write({"0": {**ROW, "answer": "mice and voles"}})).sha256 != first.sha256
 
 
-def test_rows_are_written_as_they_were_read(write: Write, tmp_path: Path) -> None:
+def test_rows_are_written_as_they_were_read(write, tmp_path):
     rows = {"0": {**ROW, "question": "猫头鹰吃什么？", "more": [1, {"x": None}]}, "1": {**ROW, "answer": "\ud800"}}
     (tmp_path / "again.json").write_bytes(question_file(rows))
     assert read_rows(str(tmp_path / "again.json"))[0] == rows

@@ -1,15 +1,11 @@
 """A folder of documents: what is read, in which order, and what is left out with its reason."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
 import sys
 import time
 import zipfile
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -18,7 +14,6 @@ from hypothesis import strategies as st
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.documents.readers import page_text, read_documents, read_file
 
-Folder = Callable[..., Path]
 INSIDE = 'Title: "One"\n\nTwo — 三'
 ROWS = [{"id": 7, "title": "x", "text": "One."}, {"id": "b", "input": "Two."}, {"id": "c", "content": "Three."}]
 PAGE = """<!doctype html><html><head><title>Tab</title><style>p {color: red}</style></head>
@@ -70,16 +65,16 @@ LEFT_OUT = {
 }
 
 
-def texts(folder: Path) -> dict[str, str]:
+def texts(folder):
     return {document.name: document.text for document in read_documents(str(folder)).documents}
 
 
-def left_out(folder: Path) -> dict[str, str]:
+def left_out(folder):
     return dict(read_documents(str(folder)).left_out)
 
 
 @pytest.mark.parametrize("kind", READ)
-def test_documents_are_read_sorted_by_name(folder: Folder, kind: str) -> None:
+def test_documents_are_read_sorted_by_name(folder, kind):
     files, expected = READ[kind]
     if any(name.endswith((".html", ".htm")) for name in files):
         pytest.importorskip("lxml")
@@ -88,7 +83,7 @@ def test_documents_are_read_sorted_by_name(folder: Folder, kind: str) -> None:
     assert found == (expected or files)
 
 
-def test_whatever_is_no_document_is_listed_with_a_reason_and_what_is_missed_comes_first(folder: Folder) -> None:
+def test_whatever_is_no_document_is_listed_with_a_reason_and_what_is_missed_comes_first(folder):
     root = folder({"good.txt": "Good."} | {name: content for name, (content, _) in LEFT_OUT.items()})
     found = read_documents(str(root))
     assert texts(root) == {"good.txt": "Good."}
@@ -97,7 +92,7 @@ def test_whatever_is_no_document_is_listed_with_a_reason_and_what_is_missed_come
     assert found.left_out[: len(found.missed)] == found.missed
 
 
-def test_rows_that_are_no_documents_say_why(folder: Folder) -> None:
+def test_rows_that_are_no_documents_say_why(folder):
     found = read_documents(str(folder({"a.jsonl": '{"text": "One."}\n{"text": 5}\n{"text": " "}\nnot json'})))
     assert [document.name for document in found.documents] == ["a.jsonl#1"]
     assert [name for name, _ in found.left_out] == ["a.jsonl#2", "a.jsonl#3", "a.jsonl#4"]
@@ -106,7 +101,7 @@ def test_rows_that_are_no_documents_say_why(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize("piece", ["<", "<!--", "<![CDATA[", "<a b='", "<?", "<script", "<style>", "<svg>", "<p>"])
-def test_a_page_that_is_made_to_take_long_is_read_at_once(piece: str) -> None:
+def test_a_page_that_is_made_to_take_long_is_read_at_once(piece):
     pytest.importorskip("lxml")
     begun = time.monotonic()
     read_error = None
@@ -117,7 +112,7 @@ def test_a_page_that_is_made_to_take_long_is_read_at_once(piece: str) -> None:
     assert time.monotonic() - begun < 5, read_error
 
 
-def _pdf(text: str) -> bytes:
+def _pdf(text):
     """One page with a line of text, as small as a PDF can be."""
     stream = f"BT /F1 12 Tf 20 100 Td ({text}) Tj ET".encode()
     parts = [
@@ -132,13 +127,13 @@ def _pdf(text: str) -> bytes:
     return b"%PDF-1.4\n" + objects + b"trailer << /Size 7 /Root 1 0 R >>\nstartxref\n0\n%%EOF"
 
 
-def _saved(save: Callable[[io.BytesIO], object]) -> bytes:
+def _saved(save):
     data = io.BytesIO()
     save(data)
     return data.getvalue()
 
 
-def test_the_text_of_a_pdf_is_read(folder: Folder) -> None:
+def test_the_text_of_a_pdf_is_read(folder):
     pypdf = pytest.importorskip("pypdf")
     writer = pypdf.PdfWriter(clone_from=io.BytesIO(_pdf("Secret.")))
     writer.encrypt("password", algorithm="RC4-128")
@@ -151,7 +146,7 @@ def test_the_text_of_a_pdf_is_read(folder: Folder) -> None:
     assert reasons["broken.pdf"].startswith("cannot be read as pdf (")
 
 
-def test_the_text_and_tables_of_a_word_file_are_read_in_their_order(folder: Folder) -> None:
+def test_the_text_and_tables_of_a_word_file_are_read_in_their_order(folder):
     docx = pytest.importorskip("docx")
     document = docx.Document()
     document.add_heading("Owls")
@@ -169,9 +164,7 @@ def test_the_text_and_tables_of_a_word_file_are_read_in_their_order(folder: Fold
     assert left_out(root)["bomb.docx"] == "it unpacks to more than 256 MiB: store it as text"
 
 
-def test_files_whose_package_is_missing_are_named_and_the_rest_is_used(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_whose_package_is_missing_are_named_and_the_rest_is_used(folder, monkeypatch):
     packages = {"a.pdf": "pypdf", "b.docx": "docx", "c.html": "lxml"}
     for module in packages.values():
         monkeypatch.setitem(sys.modules, module, None)
@@ -187,9 +180,7 @@ def test_files_whose_package_is_missing_are_named_and_the_rest_is_used(
     st.sampled_from([".txt", ".html", ".json", ".jsonl", ".pdf", ".docx", ".csv", ""]),
     st.binary(max_size=60) | st.text(max_size=60).map(lambda text: json.dumps(text).encode()),
 )
-def test_any_bytes_are_documents_or_left_out_with_a_reason(
-    tmp_path_factory: pytest.TempPathFactory, ending: str, data: bytes
-) -> None:
+def test_any_bytes_are_documents_or_left_out_with_a_reason(tmp_path_factory, ending, data):
     path = tmp_path_factory.getbasetemp() / f"any{ending}"
     path.write_bytes(data)
     found = read_file(path, path.name)
@@ -198,7 +189,7 @@ def test_any_bytes_are_documents_or_left_out_with_a_reason(
     assert all(reason for _, reason in found.left_out)
 
 
-def test_links_pipes_and_files_that_may_not_or_cannot_be_read_are_left_out(folder: Folder) -> None:
+def test_links_pipes_and_files_that_may_not_or_cannot_be_read_are_left_out(folder):
     outside = folder({"secret.txt": "Secret."}, "outside")
     root = folder({"a.txt": "Text.", "b.txt": "Locked.", "c/d.txt": "Locked too.", "huge.txt": "b"})
     for name, target in {"loop": root, "away": outside, "again.txt": root / "a.txt"}.items():
@@ -226,22 +217,20 @@ def test_links_pipes_and_files_that_may_not_or_cannot_be_read_are_left_out(folde
         ({f"{at}.txt": "" for at in range(9)}, "; and 6 more"),
     ],
 )
-def test_a_folder_without_a_document_is_one_clear_error(
-    folder: Folder, files: dict[str, str | bytes], words: str
-) -> None:
+def test_a_folder_without_a_document_is_one_clear_error(folder, files, words):
     with pytest.raises(InputError, match=r"\A--documents: ") as caught:
         read_documents(str(folder(files)))
     assert words in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["absent", "a\0b", "a.txt", "~nobody-of-this-name"])
-def test_what_is_no_folder_is_refused(folder: Folder, name: str) -> None:
+def test_what_is_no_folder_is_refused(folder, name):
     root = folder({"a.txt": "Text."})
     with pytest.raises(InputError, match="DIR: "):
         read_documents(name if name.startswith("~") else f"{root}/{name}", "DIR")
 
 
-def test_documents_are_remembered_until_a_file_changes_and_hashed_by_names_and_texts(folder: Folder) -> None:
+def test_documents_are_remembered_until_a_file_changes_and_hashed_by_names_and_texts(folder):
     root = folder({"a.txt": "One."})
     first = read_documents(str(root))
     assert read_documents(str(root)) is first
@@ -251,7 +240,7 @@ def test_documents_are_remembered_until_a_file_changes_and_hashed_by_names_and_t
     assert read_documents(str(root)).sha256 != first.sha256
 
 
-def test_a_document_is_found_by_its_file_name_where_that_is_one(folder: Folder) -> None:
+def test_a_document_is_found_by_its_file_name_where_that_is_one(folder):
     found = read_documents(str(folder({"a/ odd\nname.txt": "1", "a/x.txt": "2", "b/x.txt": "3", "y.txt": "4"})))
     names = {"y.txt": "4", "a/x.txt": "2", "odd name.txt": "1", "x.txt": None, "absent.txt": None}
     assert {name: getattr(found.named(name), "text", None) for name in names} == names

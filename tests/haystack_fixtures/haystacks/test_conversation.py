@@ -1,7 +1,5 @@
 """Conversations: exact prompts of whole rounds, with every tokenizer and every kind of chat template."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest
@@ -10,7 +8,7 @@ from hypothesis import strategies as st
 
 from needlework.core.draws import draws, pick
 from needlework.core.errors import InputError
-from needlework.core.prompts import Message, Prompt, Turn, plain_turns
+from needlework.core.prompts import Message, Turn, plain_turns
 from needlework.haystack_fixtures.haystacks.builder import near_enough, verify_prompt
 from needlework.haystack_fixtures.haystacks.conversations import (
     AroundTurns,
@@ -23,7 +21,7 @@ from needlework.haystack_fixtures.haystacks.conversations import (
     list_of_rounds,
 )
 from needlework.haystack_fixtures.haystacks.listing import ListSources
-from needlework.models.tokenizers.tokenizer import Tokenizer, load_tokenizer
+from needlework.models.tokenizers.tokenizer import load_tokenizer
 from tests.chat_templates import IRREGULAR, REGULAR, templated
 
 PROSE = "The ferry left before dawn, and nobody waved. 那天晚上下了很大的雨，谁也没有出门。Was it late? " * 20
@@ -32,7 +30,7 @@ WANTED = Round("Write a riddle about owls.", "What sees at night, and is paid 47
 QUESTION = Message("user", "Say the riddle about owls again.")
 
 
-def rounds(n: int, seed: int = 0) -> list[Round]:
+def rounds(n, seed=0):
     """Rounds of one to thirty words."""
     made = []
     for number in range(n):
@@ -42,16 +40,14 @@ def rounds(n: int, seed: int = 0) -> list[Round]:
     return made
 
 
-def around(tokenizer: Tokenizer, template: str = "chat", system: str = "", opening: str = "") -> AroundTurns:
+def around(tokenizer, template="chat", system="", opening=""):
     before = (Message("system", system),) if system else ()
     if template == "raw":
         return AroundTurns(before, opening, (QUESTION,), tokenizer.bos, partial(plain_turns, language="en"))
     return AroundTurns(before, opening, (QUESTION,), (), tokenizer.render_chat)
 
 
-def build(
-    tokenizer: Tokenizer, stage: AroundTurns, budget: int, depth: float = 50.0, seed: int = 0, needles: int = 1
-) -> Prompt:
+def build(tokenizer, stage, budget, depth=50.0, seed=0, needles=1):
     conversation = GrowingConversation(partial(rounds, seed=seed), Round("And now?", "A note."))
     stage, joints = joints_of(stage)
     prompt = build_conversation(
@@ -69,7 +65,7 @@ def build(
     return prompt
 
 
-def test_every_tokenizer_gives_the_exact_length(tokenizer: Tokenizer) -> None:
+def test_every_tokenizer_gives_the_exact_length(tokenizer):
     for template in ("chat", "raw"):
         for budget in (300, 777, 1500):
             for depth in (0, 33, 100):
@@ -87,9 +83,7 @@ def test_every_tokenizer_gives_the_exact_length(tokenizer: Tokenizer) -> None:
     needles=st.integers(0, 3),
     system=st.sampled_from(("", "Be short.")),
 )
-def test_every_template_shows_the_messages_as_they_are(
-    name: str, seed: int, budget: int, depth: float, needles: int, system: str
-) -> None:
+def test_every_template_shows_the_messages_as_they_are(name, seed, budget, depth, needles, system):
     system = "" if "alternating" in name else system
     tokenizer = templated(load_tokenizer("o200k_base"), REGULAR[name])
     prompt = build(tokenizer, around(tokenizer, system=system), budget, depth, seed, needles)
@@ -105,7 +99,7 @@ def test_every_template_shows_the_messages_as_they_are(
         assert prompt.text[placed.start : placed.end] == f"{WANTED.reply} {placed.name[-1]}!"
 
 
-def test_the_wanted_turn_stands_at_its_depth() -> None:
+def test_the_wanted_turn_stands_at_its_depth():
     tokenizer = templated(load_tokenizer("o200k_base"), REGULAR["chatml"])
     for depth in (0, 10, 25, 50, 75, 90, 100):
         [placed] = build(tokenizer, around(tokenizer), 6000, depth).placed
@@ -114,7 +108,7 @@ def test_the_wanted_turn_stands_at_its_depth() -> None:
         assert depth not in (0, 100) or placed.depth == depth
 
 
-def test_neighbours_of_one_role_are_merged_only_where_the_template_refuses_them() -> None:
+def test_neighbours_of_one_role_are_merged_only_where_the_template_refuses_them():
     inner = load_tokenizer("o200k_base")
     turns = (Turn("user", "Some examples."), Turn("user", "Hello?"), Turn("assistant", "Hello."))
     for name, source in REGULAR.items():
@@ -132,13 +126,13 @@ def test_neighbours_of_one_role_are_merged_only_where_the_template_refuses_them(
 
 
 @pytest.mark.parametrize("name", IRREGULAR)
-def test_templates_that_do_not_treat_turns_alike_are_refused(name: str) -> None:
+def test_templates_that_do_not_treat_turns_alike_are_refused(name):
     tokenizer = templated(load_tokenizer("o200k_base"), IRREGULAR[name])
     with pytest.raises(InputError, match="--template raw"):
         build(tokenizer, around(tokenizer), 800)
 
 
-def test_a_template_that_changes_a_turn_is_refused() -> None:
+def test_a_template_that_changes_a_turn_is_refused():
     source = REGULAR["chatml"].replace("message['content'] +", "message['content'] | replace('lantern', 'lamp') +")
     tokenizer = templated(load_tokenizer("o200k_base"), source)
     with pytest.raises(InputError, match="--template raw"):

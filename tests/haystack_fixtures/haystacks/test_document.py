@@ -1,7 +1,5 @@
 """Documents as contexts: whole where they fit, else cut to the token, or by L-Eval's steps of words."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,18 +1,14 @@
 """Prompts have their exact length and their needles at their true depths, with every tokenizer."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
-from needlework.core.prompts import Message, Prompt, RenderedForms
+from needlework.core.prompts import Message, RenderedForms
 from needlework.haystack_fixtures.haystacks.builder import build_prompt, verify_prompt
 from needlework.haystack_fixtures.haystacks.frame import Surroundings
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
@@ -20,8 +16,6 @@ from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.haystacks.around import corpus_of, open_source
 from tests.strategies import documents, scraps
 
-Needles = Sequence[tuple[str, str]]
-MakeBench = Callable[..., "Bench"]
 LIGHTHOUSE = ("lighthouse", "The code of the lighthouse on Gull Rock is 7319.")
 TEA = ("tea", "老陈的茶馆藏在第九条巷子里。")
 NAMES = ("Ada", "Bo", "Cyril", "Dora", "Egon", "Frida", "Gus", "Hetty", "Ivo", "Judith", "Karl")
@@ -38,7 +32,7 @@ ZH_NAMES = ("老王", "小李", "阿珍", "掌柜", "船夫", "先生", "妹妹"
 ZH_REST = ("昨天把伞忘在船上了", "说这条路走不通", "在院子里晒了三筐萝卜", "没有回信", "笑着摇了摇头，又低头写字")
 
 
-def english(sentences: int) -> str:
+def english(sentences):
     return "".join(
         f"{NAMES[n % 11]} {VERBS[n % 9]} {THINGS[n % 6]}, and {NAMES[(n * 7) % 11]} counted {n} boats"
         + ("!" if n % 13 == 0 else "." if n % 5 else ' ("all of them").')
@@ -47,7 +41,7 @@ def english(sentences: int) -> str:
     )
 
 
-def chinese(sentences: int) -> str:
+def chinese(sentences):
     return "".join(
         f"{ZH_NAMES[n % 7]}{ZH_REST[n % 5]}，那是第{n}天"
         + ("！" if n % 11 == 0 else "。")
@@ -74,19 +68,11 @@ class Bench:
     source: HaystackSource
     chat: bool = True
 
-    def messages(self, context: str) -> tuple[Message, ...]:
+    def messages(self, context):
         document = f"Read the document.\n<document>\n{context}\n</document>\nWhat is the code?"
         return (Message("system", "Answer briefly."), Message("user", document))
 
-    def build(
-        self,
-        needles: Needles,
-        depths: Sequence[float],
-        budget: int,
-        *,
-        reserved: int = 0,
-        unique: Sequence[str] = (),
-    ) -> Prompt:
+    def build(self, needles, depths, budget, *, reserved=0, unique=()):
         if self.chat:
             rendered = self.tokenizer.render_chat(self.messages("\ue000"))
         else:
@@ -97,29 +83,29 @@ class Bench:
         return build_prompt(around, self.source, needles, depths, unique=unique)
 
 
-def bench_of(tokenizer: Tokenizer, folder: Path, *texts: str, seed: int = 0, tokens: int = 5000) -> Bench:
+def bench_of(tokenizer, folder, *texts, seed=0, tokens=5000):
     corpus = corpus_of(*texts)
     return Bench(tokenizer, open_source(corpus, tokenizer, seed=seed, repeat=0, min_tokens=tokens, cache_dir=folder))
 
 
 @pytest.fixture(scope="session")
-def bench_for(tmp_path_factory: pytest.TempPathFactory) -> MakeBench:
+def bench_for(tmp_path_factory):
     folder = tmp_path_factory.mktemp("benches")
 
     @cache
-    def made(tokenizer: Tokenizer, text: str, seed: int = 0) -> Bench:
+    def made(tokenizer, text, seed=0):
         return bench_of(tokenizer, folder, TEXTS[text], seed=seed)
 
     return made
 
 
 @pytest.fixture
-def bench(bench_for: MakeBench, tokenizers: dict[str, Tokenizer]) -> Bench:
+def bench(bench_for, tokenizers):
     """English with cl100k, for what does not depend on either."""
     return bench_for(tokenizers["cl100k"], "english")
 
 
-def check(bench: Bench, prompt: Prompt, needles: Needles, budget: int) -> None:
+def check(bench, prompt, needles, budget):
     """Everything that a prompt promises."""
     assert prompt.tokens + prompt.slack == budget
     assert 0 <= prompt.slack <= max(2, budget // 2000)
@@ -140,11 +126,11 @@ def check(bench: Bench, prompt: Prompt, needles: Needles, budget: int) -> None:
 
 @pytest.mark.parametrize("chat", [True, False], ids=["chat", "raw"])
 @pytest.mark.parametrize("text", list(TEXTS))
-def test_every_cell_is_exact_and_true(bench_for: MakeBench, tokenizer: Tokenizer, text: str, chat: bool) -> None:
+def test_every_cell_is_exact_and_true(bench_for, tokenizer, text, chat):
     bench = replace(bench_for(tokenizer, text), chat=chat)
     needles = [TEA if text in ("chinese", "no_spaces") else LIGHTHOUSE]
     for budget in (700, 1501, 4000):
-        depths: list[float] = []
+        depths = []
         for depth in (0, 3, 33, 50, 66.6, 97, 100):
             prompt = bench.build(needles, [depth], budget)
             check(bench, prompt, needles, budget)
@@ -156,7 +142,7 @@ def test_every_cell_is_exact_and_true(bench_for: MakeBench, tokenizer: Tokenizer
         assert depths[-1] == 100.0
 
 
-def test_several_needles_keep_their_order_and_their_own_depths(bench_for: MakeBench, tokenizer: Tokenizer) -> None:
+def test_several_needles_keep_their_order_and_their_own_depths(bench_for, tokenizer):
     bench = bench_for(tokenizer, "english")
     needles = [(f"n{number}", f"Key number {number} opens the door of house {number}77.") for number in range(5)]
     for depths in ([0, 25, 50, 75, 100], [100] * 5, [0] * 5, [50] * 5, [90, 10, 50, 50, 100]):
@@ -174,7 +160,7 @@ def test_several_needles_keep_their_order_and_their_own_depths(bench_for: MakeBe
         assert all(needle.depth == 100 * needle.tokens_before / haystack for needle in placed)
 
 
-def test_a_budget_too_small_names_the_smallest_that_fits(bench_for: MakeBench, tokenizer: Tokenizer) -> None:
+def test_a_budget_too_small_names_the_smallest_that_fits(bench_for, tokenizer):
     for chat in (True, False):
         bench = replace(bench_for(tokenizer, "english"), chat=chat)
         with pytest.raises(InputError, match="at least") as caught:
@@ -185,7 +171,7 @@ def test_a_budget_too_small_names_the_smallest_that_fits(bench_for: MakeBench, t
             bench.build([LIGHTHOUSE], [50], smallest - 1)
 
 
-def test_a_needle_or_answer_in_the_filler_is_an_error(bench: Bench) -> None:
+def test_a_needle_or_answer_in_the_filler_is_an_error(bench):
     sentence = bench.source.text[: int(bench.source.ends[0])]
     with pytest.raises(InputError, match="already"):
         bench.build([("copy", sentence)], [50], 900)
@@ -196,7 +182,7 @@ def test_a_needle_or_answer_in_the_filler_is_an_error(bench: Bench) -> None:
         bench.build([LIGHTHOUSE, LIGHTHOUSE], [20, 50], 900)
 
 
-def test_a_forged_prompt_does_not_verify(bench: Bench) -> None:
+def test_a_forged_prompt_does_not_verify(bench):
     prompt = bench.build([LIGHTHOUSE], [50], 900)
     verify_prompt(bench.tokenizer, prompt, [LIGHTHOUSE])
     moved = replace(prompt.placed[0], start=prompt.placed[0].start + 1)
@@ -215,7 +201,7 @@ def test_a_forged_prompt_does_not_verify(bench: Bench) -> None:
 
 
 @given(data=st.data())
-def test_any_corpus_needle_and_depth(tokenizer: Tokenizer, tmp_path: Path, data: st.DataObject) -> None:
+def test_any_corpus_needle_and_depth(tokenizer, tmp_path, data):
     texts = data.draw(documents(of=scraps))
     # `check` takes the replacement character for half a character: not where the corpus has it.
     if not any(text.strip() for text in texts) or "\ufffd" in "".join(texts):
@@ -236,8 +222,8 @@ def test_any_corpus_needle_and_depth(tokenizer: Tokenizer, tmp_path: Path, data:
 
 
 @pytest.mark.parametrize("text", ["<u>Read: {} Why?</u>", "<u>READ: {} Why?</u>", "{} Why?", "Read: {}"])
-def test_messages_are_whole_however_the_template_shows_them(bench: Bench, text: str) -> None:
-    def around(context: str) -> tuple[Message, ...]:
+def test_messages_are_whole_however_the_template_shows_them(bench, text):
+    def around(context):
         return (Message("system", "Be brief."), Message("user", f"Read: {context} Why?"))
 
     before, after = text.split("{}")

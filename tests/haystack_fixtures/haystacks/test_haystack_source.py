@@ -1,24 +1,15 @@
 """Haystack sources: seeded order, passes, prefixes, the cache."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from needlework.core.errors import InputError
-from needlework.haystack_fixtures.corpora.files import Corpus
-from needlework.haystack_fixtures.haystacks.source import HaystackSource
-from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
 from tests.haystack_fixtures.haystacks.around import corpus_of, open_source
 
-Open = Callable[..., HaystackSource]
 
-
-def story(number: int, sentences: int = 60) -> str:
+def story(number, sentences=60):
     paragraphs = [
         " ".join(f"In part {number}.{paragraph} the keeper saw ship {number * 1000 + line}." for line in range(4))
         for paragraph in range(sentences // 4)
@@ -31,8 +22,8 @@ ONE = corpus_of(story(3, 200))
 
 
 @pytest.fixture
-def opened(tokenizers: dict[str, Tokenizer], tmp_path: Path) -> Open:
-    def open_(corpus: Corpus, *, seed: int = 1, repeat: int = 0, min_tokens: int = 3000) -> HaystackSource:
+def opened(tokenizers, tmp_path):
+    def open_(corpus, *, seed=1, repeat=0, min_tokens=3000):
         return open_source(
             corpus, tokenizers["cl100k"], seed=seed, repeat=repeat, min_tokens=min_tokens, cache_dir=tmp_path
         )
@@ -40,7 +31,7 @@ def opened(tokenizers: dict[str, Tokenizer], tmp_path: Path) -> Open:
     return open_
 
 
-def test_tokens_are_those_of_the_whole_text(tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_tokens_are_those_of_the_whole_text(tokenizer, tmp_path):
     for corpus, tokens in ((MANY, 4000), (ONE, 20_000), (corpus_of("Short.", "Tiny one", "你好。"), 200)):
         source = open_source(corpus, tokenizer, seed=0, repeat=1, min_tokens=tokens, cache_dir=tmp_path)
         whole = tokenizer.encode(source.text)
@@ -52,14 +43,14 @@ def test_tokens_are_those_of_the_whole_text(tokenizer: Tokenizer, tmp_path: Path
 
 
 @pytest.mark.parametrize("corpus", [MANY, ONE], ids=["many", "one"])
-def test_shorter_is_a_prefix_of_longer(opened: Open, corpus: Corpus) -> None:
+def test_shorter_is_a_prefix_of_longer(opened, corpus):
     for short, long in pairwise(opened(corpus, min_tokens=tokens) for tokens in (500, 3000, 30_000)):
         assert long.text.startswith(short.text)
         assert long.ends[: len(short.ends)].tolist() == short.ends.tolist()
 
 
 @pytest.mark.parametrize("corpus", [MANY, ONE], ids=["many", "one"])
-def test_nothing_repeats_before_all_is_used(opened: Open, corpus: Corpus) -> None:
+def test_nothing_repeats_before_all_is_used(opened, corpus):
     source = opened(corpus, min_tokens=25_000)
     sentences = [line for line in source.text[: source.corpus_chars].split(" the keeper saw ")[1:] if line]
     assert len(sentences) == len(set(sentences)) == sum(text.count(" the keeper saw ") for text in corpus.documents)
@@ -69,29 +60,29 @@ def test_nothing_repeats_before_all_is_used(opened: Open, corpus: Corpus) -> Non
 class Refusing:
     """A tokenizer that has been told to encode short texts only."""
 
-    def __init__(self, inner: Tokenizer) -> None:
+    def __init__(self, inner):
         self._inner = inner
 
-    def __getattr__(self, name: str) -> object:
+    def __getattr__(self, name):
         return getattr(self._inner, name)
 
-    def encode(self, text: str) -> Encoded:
+    def encode(self, text):
         assert len(text) < 1400, "a cached document was encoded again"
         return self._inner.encode(text)
 
 
-def test_a_document_is_encoded_once(tokenizers: dict[str, Tokenizer], tmp_path: Path) -> None:
+def test_a_document_is_encoded_once(tokenizers, tmp_path):
     tokenizer = tokenizers["cl100k"]
     first = open_source(MANY, tokenizer, seed=1, repeat=0, min_tokens=5000, cache_dir=tmp_path)
-    again = open_source(MANY, Refusing(tokenizer), seed=1, repeat=0, min_tokens=5000, cache_dir=tmp_path)  # type: ignore[arg-type]
+    again = open_source(MANY, Refusing(tokenizer), seed=1, repeat=0, min_tokens=5000, cache_dir=tmp_path)
     assert np.array_equal(first.encoded.ids, again.encoded.ids)
     assert np.array_equal(first.ends, again.ends)
     with pytest.raises(AssertionError):  # another tokenizer has other files
-        open_source(MANY, Refusing(tokenizers["o200k"]), seed=1, repeat=0, min_tokens=5000, cache_dir=tmp_path)  # type: ignore[arg-type]
+        open_source(MANY, Refusing(tokenizers["o200k"]), seed=1, repeat=0, min_tokens=5000, cache_dir=tmp_path)
 
 
 @pytest.mark.parametrize("damage", [b"", b"not such a file.", None], ids=["empty", "not_tokens", "cut_off"])
-def test_a_damaged_cache_is_made_again(tokenizers: dict[str, Tokenizer], tmp_path: Path, damage: bytes | None) -> None:
+def test_a_damaged_cache_is_made_again(tokenizers, tmp_path, damage):
     tokenizer = tokenizers["cl100k"]
     first = open_source(MANY, tokenizer, seed=1, repeat=0, min_tokens=5000, cache_dir=tmp_path)
     files = sorted(tmp_path.rglob("*.tokens"))
@@ -102,10 +93,10 @@ def test_a_damaged_cache_is_made_again(tokenizers: dict[str, Tokenizer], tmp_pat
     again = open_source(MANY, tokenizer, seed=1, repeat=0, min_tokens=5000, cache_dir=tmp_path)
     assert np.array_equal(first.encoded.ids, again.encoded.ids)
     assert sorted(tmp_path.rglob("*.tokens")) == files  # no temporary files are left
-    open_source(MANY, Refusing(tokenizer), seed=1, repeat=0, min_tokens=5000, cache_dir=tmp_path)  # type: ignore[arg-type]
+    open_source(MANY, Refusing(tokenizer), seed=1, repeat=0, min_tokens=5000, cache_dir=tmp_path)
 
 
 @pytest.mark.parametrize("documents", [(), ("",), (" \n ", "\t")])
-def test_a_corpus_without_text_is_refused(opened: Open, documents: tuple[str, ...]) -> None:
+def test_a_corpus_without_text_is_refused(opened, documents):
     with pytest.raises(InputError, match="--corpus"):
         opened(corpus_of(*documents))

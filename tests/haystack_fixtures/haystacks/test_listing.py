@@ -1,8 +1,5 @@
 """Contexts that are lists: exact prompts of whole units, as many as fit, with every tokenizer."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -11,7 +8,6 @@ from hypothesis import strategies as st
 
 from needlework.core.draws import draws, pick
 from needlework.core.errors import InputError
-from needlework.core.prompts import Prompt
 from needlework.haystack_fixtures.haystacks.builder import verify_prompt
 from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
 from needlework.models.tokenizers.tokenizer import Tokenizer
@@ -27,7 +23,7 @@ HEAD, TAIL = "Read the list.\n<list>\n", "\n</list>\nWhat is the value of owl?"
 WORDS = ("oar", "lantern", "incomprehensible", "茶馆", "🚢", "e\u0301te\u0301", "x" * 30, "3.14159", "a b c")
 
 
-def uneven(n: int, seed: int = 0) -> list[str]:
+def uneven(n, seed=0):
     """Units of one to twelve words: some are many times longer than others."""
     units = []
     for number in range(n):
@@ -36,7 +32,7 @@ def uneven(n: int, seed: int = 0) -> list[str]:
     return units
 
 
-def steps(n: int) -> list[str]:
+def steps(n):
     """A list that does not grow: every unit says how many there are."""
     return [f"{number} of {n} or {n * n}\n" for number in range(1, n + 1)]
 
@@ -48,29 +44,21 @@ class Bench:
     tokenizer: Tokenizer
     listing: Listing
 
-    def build(
-        self,
-        budget: int,
-        needles: Sequence[tuple[str, str]] = (),
-        depths: Sequence[float] = (),
-        sources: ListSources | None = None,
-        unique: Sequence[str] = (),
-        reserved: int = 0,
-    ) -> tuple[Prompt, int]:
+    def build(self, budget, needles=(), depths=(), sources=None, unique=(), reserved=0):
         sources = sources or ListSources(self.listing, self.tokenizer)
         return build_listing(
             around(self.tokenizer, HEAD, TAIL, budget, reserved), self.listing, sources, PROSE, needles, depths, unique
         )
 
-    def tokens(self, text: str) -> int:
+    def tokens(self, text):
         return len(self.tokenizer.encode(text).ids) + len(self.tokenizer.bos)
 
 
-def bench(tokenizer: Tokenizer, units: Callable[[int], Sequence[str]] = uneven, **fields: object) -> Bench:
-    return Bench(tokenizer, Listing(units, **fields))  # type: ignore[arg-type]
+def bench(tokenizer, units=uneven, **fields):
+    return Bench(tokenizer, Listing(units, **fields))
 
 
-def check(made: Bench, prompt: Prompt, n: int, budget: int, needles: Sequence[tuple[str, str]] = ()) -> str:
+def check(made, prompt, n, budget, needles=()):
     """Everything that a prompt of a list promises; returns the prose that fills it."""
     listing = made.listing
     verify_prompt(made.tokenizer, prompt, needles)
@@ -90,7 +78,7 @@ def check(made: Bench, prompt: Prompt, n: int, budget: int, needles: Sequence[tu
 
 
 @given(data=st.data())
-def test_any_budget_depth_and_list(tokenizer: Tokenizer, data: st.DataObject) -> None:
+def test_any_budget_depth_and_list(tokenizer, data):
     seed, budget = data.draw(st.integers(0, 50)), data.draw(st.integers(330, 2500))
     needles = data.draw(st.sampled_from([[], [KEY], [KEY, ("fox", "fox = 815\n")]]))
     depths = [data.draw(st.sampled_from([0.0, 13.7, 50.0, 99.0, 100.0])) for _ in needles]
@@ -110,7 +98,7 @@ def test_any_budget_depth_and_list(tokenizer: Tokenizer, data: st.DataObject) ->
     assert made.tokens(one_more + made.listing.closing + TAIL) > budget - 3 * len(needles)
 
 
-def test_too_little_room_names_the_least_length_and_that_works(tokenizer: Tokenizer) -> None:
+def test_too_little_room_names_the_least_length_and_that_works(tokenizer):
     for fewest, fill in ((1, True), (7, True), (7, False)):
         made = bench(tokenizer, fewest=fewest, fill=fill)
         with pytest.raises(InputError, match="use at least") as caught:
@@ -125,7 +113,7 @@ def test_too_little_room_names_the_least_length_and_that_works(tokenizer: Tokeni
             made.build(least - 1, [KEY], [50])
 
 
-def test_without_filling_a_prompt_is_as_long_as_it_is(tokenizer: Tokenizer) -> None:
+def test_without_filling_a_prompt_is_as_long_as_it_is(tokenizer):
     made = bench(tokenizer, fewest=9, most=9, fill=False)
     one, n = made.build(900)
     assert check(made, one, n, 900) == ""
@@ -133,7 +121,7 @@ def test_without_filling_a_prompt_is_as_long_as_it_is(tokenizer: Tokenizer) -> N
     assert one.text == made.build(5000)[0].text
 
 
-def test_what_must_be_unique_is_looked_for_in_the_list(tokenizers: dict[str, Tokenizer]) -> None:
+def test_what_must_be_unique_is_looked_for_in_the_list(tokenizers):
     made = bench(tokenizers["cl100k"])
     made.build(500, [KEY], [50], unique=("owl", "4711"))
     with pytest.raises(InputError, match="already"):

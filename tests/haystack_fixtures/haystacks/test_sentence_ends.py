@@ -1,19 +1,17 @@
 """Sentence ends in many scripts."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np
 import pytest
-import regex  # type: ignore[import-untyped]
+import regex
 from hypothesis import given
 
 from needlework.haystack_fixtures.haystacks.sentences import sentence_ends
 from tests.strategies import texts
 
 
-def split(text: str) -> list[str]:
+def split(text):
     """The sentences of text, white space between them taken off."""
     ends = sentence_ends(text).tolist()
     return [text[start:end].strip() for start, end in zip([0, *ends], ends, strict=False)]
@@ -37,12 +35,12 @@ def split(text: str) -> list[str]:
     ],
     ids=lambda sentences: sentences[0][:12],
 )
-def test_sentences_are_found(sentences: list[str]) -> None:
+def test_sentences_are_found(sentences):
     joiner = "\n\n" if sentences[0] == "A heading" else " "
     assert split(joiner.join(sentences)) == sentences
 
 
-def test_unspaced_scripts_and_enumerations() -> None:
+def test_unspaced_scripts_and_enumerations():
     chinese = "他走了。“你去哪？”没有人回答……后来雨停了。"
     assert split(chinese) == [
         "他走了。",
@@ -54,7 +52,7 @@ def test_unspaced_scripts_and_enumerations() -> None:
     assert numbered[:2] == ["1. Open the box.", "2. Weigh 3.14 kg of rice."]
 
 
-def test_text_without_terminators_is_cut_at_lines_then_at_spaces_then_anywhere() -> None:
+def test_text_without_terminators_is_cut_at_lines_then_at_spaces_then_anywhere():
     assert len(sentence_ends("\n".join(f"    value_{number} = compute({number})" for number in range(100)))) == 100
     assert len(sentence_ends("สวัสดี ครับ " * 300)) > 100
     assert sentence_ends("x" * 20_000).size > 2
@@ -62,12 +60,12 @@ def test_text_without_terminators_is_cut_at_lines_then_at_spaces_then_anywhere()
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n\t "])
-def test_no_text_has_no_sentence(text: str) -> None:
+def test_no_text_has_no_sentence(text):
     assert sentence_ends(text).size == 0
 
 
 @given(text=texts())
-def test_ends_stand_between_graphemes_after_visible_characters(text: str) -> None:
+def test_ends_stand_between_graphemes_after_visible_characters(text):
     ends = sentence_ends(text)
     assert (np.diff(ends) > 0).all()
     assert ends.size > 0 or not text.strip()
@@ -81,7 +79,7 @@ def test_ends_stand_between_graphemes_after_visible_characters(text: str) -> Non
     "unit",
     ["A plain sentence of some words. ", "一句中文。", "no stops here ", "......", '."', "x", "\n", " ", "👩‍👩‍👧"],
 )
-def test_time_is_linear(unit: str) -> None:
+def test_time_is_linear(unit):
     # A quadratic pattern would need minutes for this.
     text = unit * (500_000 // len(unit))
     begin = time.process_time()

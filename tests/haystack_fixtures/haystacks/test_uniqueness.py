@@ -1,7 +1,5 @@
 """Needles and answers stand in a prompt once: what one source's haystacks share says the same as each whole text."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -11,7 +9,7 @@ from needlework.core.errors import InputError
 from needlework.haystack_fixtures.haystacks.cuts import Cut
 from needlework.haystack_fixtures.haystacks.frame import Draft
 from needlework.haystack_fixtures.haystacks.source import HaystackSource
-from needlework.haystack_fixtures.haystacks.splice import Piece, Range, Spliced, text_of
+from needlework.haystack_fixtures.haystacks.splice import Range, Spliced, text_of
 from needlework.haystack_fixtures.haystacks.uniqueness import check_unique, occurs, stands_elsewhere
 from needlework.models.tokenizers.tokenizer import Encoded
 
@@ -22,7 +20,7 @@ EMPTY = np.empty(0, np.int64)
 
 
 @st.composite
-def drafts(draw: st.DrawFn) -> tuple[HaystackSource, Draft, tuple[tuple[str, str], ...]]:
+def drafts(draw):
     """A prompt with needles between stretches of a haystack, of a corpus that is passed over several times."""
     corpus = draw(TEXTS) + draw(TEXTS)
     shown = corpus * draw(st.sampled_from([1, 1, 3])) + corpus[: draw(st.integers(0, 20))]
@@ -33,7 +31,7 @@ def drafts(draw: st.DrawFn) -> tuple[HaystackSource, Draft, tuple[tuple[str, str
     most = len(haystack.text)
     needles = tuple((f"n{i}", draw(st.text(LETTERS, min_size=1, max_size=3))) for i in range(draw(st.integers(1, 3))))
     places = sorted(draw(st.lists(st.integers(0, most), min_size=len(needles), max_size=len(needles))))
-    pieces: list[Piece] = [draw(TEXTS)]
+    pieces = [draw(TEXTS)]
     spans, done = [], 0
     for place, (_, needle) in zip(places, needles, strict=True):
         pieces += [Range(haystack, done, place), draw(st.sampled_from(["", " "]))]
@@ -81,5 +79,5 @@ def test_an_answer_elsewhere_is_one_outside_the_needles(made, answer):
         ("", "anything", False),
     ],
 )
-def test_terms_stand_by_themselves(term: str, text: str, wanted: bool) -> None:
+def test_terms_stand_by_themselves(term, text, wanted):
     assert occurs(term, text) is wanted

@@ -1,27 +1,20 @@
 """Contexts of whole documents: exact length, one order, a rule after every document, the asked ones whole and once."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
-from needlework.core.prompts import Prompt
 from needlework.haystack_fixtures.haystacks.builder import verify_prompt
 from needlework.haystack_fixtures.haystacks.documents import (
     OtherDocuments,
-    ShownDocument,
     build_of_documents,
     document_source,
     separator_for,
 )
 from needlework.haystack_fixtures.haystacks.source import EncodedDocuments
-from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.haystacks.around import around, corpus_of
 from tests.strategies import documents, scraps, sentences
 from tests.toy_tokenizers import tokenizer, tokenizers
@@ -35,13 +28,12 @@ FERRIES = tuple(
     for n in range(1, 41)
 )
 BEFORE, AFTER = "Here are documents.\n\n", "Question: Who kept the light?\n\nAnswer:"
-Built = tuple[Prompt, tuple[ShownDocument, ...]]
 
 
 class Bench:
     """A tokenizer with other documents."""
 
-    def __init__(self, tokenizer: Tokenizer, texts: Sequence[str], folder: Path) -> None:
+    def __init__(self, tokenizer, texts, folder):
         self.tokenizer, self.texts, self.folder = tokenizer, texts, folder
         self.others = OtherDocuments(
             order=tuple(range(len(texts))),
@@ -50,7 +42,7 @@ class Bench:
             about="question q0",
         )
 
-    def build(self, budget: int, *depths: float, longest: int | None = None) -> Built:
+    def build(self, budget, *depths, longest=None):
         encoded = EncodedDocuments(corpus_of(*self.texts), self.tokenizer, self.folder)
         surroundings = replace(around(self.tokenizer, BEFORE, AFTER, budget, 100), bos=())
         source = document_source(encoded, self.others, min_tokens=longest or budget)
@@ -58,7 +50,7 @@ class Bench:
         return build_of_documents(surroundings, self.others, source, needles, depths, longest=longest or budget)
 
 
-def check(bench: Bench, built: Built, budget: int) -> None:
+def check(bench, built, budget):
     """Everything that a prompt of whole documents promises."""
     prompt, shown = built
     assert 0 <= prompt.slack <= max(2, budget // 2000)
@@ -82,12 +74,12 @@ def check(bench: Bench, built: Built, budget: int) -> None:
 
 
 @pytest.fixture
-def bench(tokenizer: Tokenizer, tmp_path: Path) -> Bench:
+def bench(tokenizer, tmp_path):
     return Bench(tokenizer, FERRIES, tmp_path)
 
 
 @pytest.mark.parametrize("budget", [700, 1501, 2000])
-def test_the_order_is_one_at_every_depth_and_the_ends_are_exact(bench: Bench, budget: int) -> None:
+def test_the_order_is_one_at_every_depth_and_the_ends_are_exact(bench, budget):
     orders, fillers, depths = set(), set(), []
     for depth in (0, 25, 50, 75, 100):
         prompt, shown = bench.build(budget, depth)
@@ -108,9 +100,7 @@ def test_the_order_is_one_at_every_depth_and_the_ends_are_exact(bench: Bench, bu
     depth=st.floats(0, 100),
     budget=st.integers(120, 900),
 )
-def test_whatever_the_documents_are(
-    tokenizers: dict[str, Tokenizer], tmp_path: Path, texts: tuple[str, ...], depth: float, budget: int
-) -> None:
+def test_whatever_the_documents_are(tokenizers, tmp_path, texts, depth, budget):
     stripped = [text.strip() for text in dict.fromkeys(texts)]
     assume(all(stripped) and not any(ASKED[1] in text for text in stripped))
     bench = Bench(tokenizers["cl100k"], stripped, tmp_path)
@@ -121,7 +111,7 @@ def test_whatever_the_documents_are(
     check(bench, built, budget)
 
 
-def test_too_few_documents_are_told_with_what_they_fill(bench: Bench) -> None:
+def test_too_few_documents_are_told_with_what_they_fill(bench):
     with pytest.raises(InputError, match=r"all documents together fill [0-9]+ tokens with question q0") as caught:
         bench.build(1000, 50, longest=100_000)
     fills = int(str(caught.value).split("fill ")[1].split()[0])
@@ -130,7 +120,7 @@ def test_too_few_documents_are_told_with_what_they_fill(bench: Bench) -> None:
         bench.build(fills - 99, 50)
 
 
-def test_a_document_that_is_too_long_is_told_with_what_it_needs(bench: Bench) -> None:
+def test_a_document_that_is_too_long_is_told_with_what_it_needs(bench):
     with pytest.raises(
         InputError, match="template, question q0, and a sentence of another need more: use at"
     ) as caught:
@@ -139,7 +129,7 @@ def test_a_document_that_is_too_long_is_told_with_what_it_needs(bench: Bench) ->
     check(bench, bench.build(least, 50), least)
 
 
-def test_no_other_document(tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_no_other_document(tokenizer, tmp_path):
     bench = Bench(tokenizer, FERRIES[:1], tmp_path)
     bench.others = replace(bench.others, order=())
     with pytest.raises(InputError, match="has no other documents for question q0: add some"):
@@ -157,5 +147,5 @@ def test_no_other_document(tokenizer: Tokenizer, tmp_path: Path) -> None:
         (("\n".join(sign * 80 for sign in "-=*#~"), "++++++++"), "+++++++++"),
     ],
 )
-def test_a_rule_is_one_that_no_document_has(texts: tuple[str, ...], rule: str) -> None:
+def test_a_rule_is_one_that_no_document_has(texts, rule):
     assert separator_for(texts) == f"\n\n{rule}\n\n"

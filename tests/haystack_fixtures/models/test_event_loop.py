@@ -1,7 +1,5 @@
 """The event loop: work from many threads and from itself, what blocks, and after a fork."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess
@@ -14,12 +12,12 @@ import pytest
 from needlework.models.event_loop import event_loop, in_thread
 
 
-async def doubled(number: int) -> int:
+async def doubled(number):
     await asyncio.sleep(0)
     return 2 * number
 
 
-def test_many_threads_wait_for_it_at_once() -> None:
+def test_many_threads_wait_for_it_at_once():
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(lambda n: event_loop().wait(doubled(n)), range(500))) == [2 * n for n in range(500)]
 
@@ -38,16 +36,16 @@ print(len(seen))
 """
 
 
-def test_threads_that_ask_first_at_the_same_moment_have_one() -> None:
+def test_threads_that_ask_first_at_the_same_moment_have_one():
     done = subprocess.run([sys.executable, "-c", _FIRST], capture_output=True, text=True, check=True)
     assert done.stdout == "1\n"
 
 
-def test_all_that_is_begun_is_done_whoever_begins_it_and_never_by_two_at_once() -> None:
-    seen: list[int] = []
+def test_all_that_is_begun_is_done_whoever_begins_it_and_never_by_two_at_once():
+    seen = []
     alone, whole = threading.Lock(), threading.Event()
 
-    async def note(number: int) -> None:
+    async def note(number):
         assert alone.acquire(blocking=False)
         seen.append(number)
         alone.release()
@@ -60,27 +58,27 @@ def test_all_that_is_begun_is_done_whoever_begins_it_and_never_by_two_at_once() 
     assert sorted(seen) == list(range(4000))
 
 
-def test_beside_another_loop_as_in_a_notebook() -> None:
-    async def cell() -> int:
+def test_beside_another_loop_as_in_a_notebook():
+    async def cell():
         return event_loop().wait(doubled(2))
 
     assert asyncio.run(cell()) == 4
 
 
-def test_what_blocks_is_done_elsewhere_and_what_it_raises_comes_back() -> None:
-    async def both() -> int:
+def test_what_blocks_is_done_elsewhere_and_what_it_raises_comes_back():
+    async def both():
         with pytest.raises(ZeroDivisionError):
             await in_thread(lambda: 1 // 0)
         return await in_thread(threading.get_ident)
 
-    async def here() -> int:
+    async def here():
         return threading.get_ident()
 
     assert event_loop().wait(both()) not in (event_loop().wait(here()), threading.get_ident())
 
 
-def test_it_does_not_wait_for_itself() -> None:
-    async def waits() -> None:
+def test_it_does_not_wait_for_itself():
+    async def waits():
         event_loop().wait(doubled(1))
 
     with pytest.raises(RuntimeError, match="itself"):
@@ -89,7 +87,7 @@ def test_it_does_not_wait_for_itself() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # Python 3.12: it has threads
-def test_a_forked_child_has_an_event_loop_of_its_own() -> None:
+def test_a_forked_child_has_an_event_loop_of_its_own():
     assert event_loop().wait(doubled(2)) == 4
     child = os.fork()
     if child == 0:

@@ -1,7 +1,5 @@
 """What is told of a judge names the judge's options."""
 
-from __future__ import annotations
-
 import pytest
 
 from needlework.models.judge import ask, open_judge

@@ -1,12 +1,8 @@
 """Specs, `--model-arg` and windows: what is accepted, what is refused, and how the refusal reads."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -40,12 +36,12 @@ from needlework.models.specs import ModelSpec, load_model, parse_spec, resolve_t
         ("mock:sleep=0.2", ModelSpec("mock", "sleep=0.2")),
     ],
 )
-def test_specs(spec: str, parsed: ModelSpec) -> None:
+def test_specs(spec, parsed):
     assert parse_spec(spec) == parsed
 
 
 @pytest.mark.parametrize("spec", ["gpt-4o", "", "hf:", "openai:", "smollm2:x", "mock:", "mock:clever", "mock:error=x"])
-def test_a_wrong_spec_names_the_right_ones(spec: str) -> None:
+def test_a_wrong_spec_names_the_right_ones(spec):
     with pytest.raises(InputError) as caught:
         parse_spec(spec)
     assert "\n" not in str(caught.value)
@@ -59,26 +55,26 @@ def test_a_wrong_spec_names_the_right_ones(spec: str) -> None:
         ("vllm:org/name", "--serve vllm --model org/name"),
     ],
 )
-def test_an_engine_is_no_kind_of_model(spec: str, remedy: str) -> None:
+def test_an_engine_is_no_kind_of_model(spec, remedy):
     with pytest.raises(InputError) as caught:
         parse_spec(spec)
     assert remedy in str(caught.value)
 
 
-def test_a_model_without_a_known_tokenizer_names_the_servers_counter(tmp_path: Path) -> None:
+def test_a_model_without_a_known_tokenizer_names_the_servers_counter(tmp_path):
     with pytest.raises(InputError, match=r"give --tokenizer FOLDER, tiktoken:NAME, or server \(its own counter\)"):
         specs.resolve_tokenizer("openai:some-model", {}, None, tmp_path)
 
 
-def test_a_plug_in_brings_a_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    calls: list[str] = []
+def test_a_plug_in_brings_a_kind(monkeypatch, tmp_path):
+    calls = []
 
     class Plugin:
-        def load(self, name: str, **given: Any) -> str:
+        def load(self, name, **given):
             calls.append(name)
             return "the model"
 
-        def resolve_tokenizer(self, name: str, model_args: object, cache_dir: Path) -> str:
+        def resolve_tokenizer(self, name, model_args, cache_dir):
             return f"the tokenizer of {name}"
 
     monkeypatch.setattr(EntryPoint, "load", lambda self: Plugin())
@@ -86,13 +82,13 @@ def test_a_plug_in_brings_a_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     monkeypatch.setattr(specs, "entry_points", lambda group: found if group == specs.GROUP else ())
     assert parse_spec("cloud:big") == ModelSpec("cloud", "big")
     tokenizer = resolve_tokenizer("cloud:big", {}, None, tmp_path)
-    assert tokenizer == "the tokenizer of big"  # type: ignore[comparison-overlap]
-    given: Any = {"tokenizer": tokenizer, "connection": ServerOptions(), "cache_dir": tmp_path, "threads": None}
-    assert load_model("cloud:big", model_args={}, **given) == "the model"  # type: ignore[comparison-overlap]
+    assert tokenizer == "the tokenizer of big"
+    given = {"tokenizer": tokenizer, "connection": ServerOptions(), "cache_dir": tmp_path, "threads": None}
+    assert load_model("cloud:big", model_args={}, **given) == "the model"
     assert calls == ["big"]
 
 
-def test_a_served_model_of_unknown_tokenizer_asks_for_one(tmp_path: Path) -> None:
+def test_a_served_model_of_unknown_tokenizer_asks_for_one(tmp_path):
     with pytest.raises(InputError, match="--tokenizer"):
         resolve_tokenizer("openai:my-own-finetune", {}, None, tmp_path)
     assert resolve_tokenizer("openai:gpt-4", {}, None, tmp_path).encode("hello").ids.size == 1
@@ -116,19 +112,19 @@ def test_a_served_model_of_unknown_tokenizer_asks_for_one(tmp_path: Path) -> Non
         {"repetition_penalty": "nan"},
     ],
 )
-def test_wrong_local_arguments(args: dict[str, str]) -> None:
+def test_wrong_local_arguments(args):
     with pytest.raises(InputError, match=next(iter(args))):
         local_options(args)
 
 
-def test_local_arguments_have_types() -> None:
+def test_local_arguments_have_types():
     options = local_options({"dtype": "bfloat16", "prefill_chunk": "2_048", "rope_scaling": '{"factor": 2}'})
     assert (options.dtype, options.prefill_chunk, options.rope_scaling) == ("bfloat16", 2048, {"factor": 2})
     assert not options.trust_remote_code
     assert options.answer_changing() == {"rope_scaling": '{"factor": 2}'}
 
 
-def test_served_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_served_arguments(monkeypatch):
     monkeypatch.setenv("TEAM", "blue")
     args = {"header.X-Team": "ENV:TEAM", "header.X-Plain": "p", "temperature": "none", "seed": "3"}
     options = served_options(args)
@@ -149,7 +145,7 @@ def test_served_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
         {"temperature": "-1"},
     ],
 )
-def test_wrong_served_arguments(args: dict[str, str]) -> None:
+def test_wrong_served_arguments(args):
     with pytest.raises(InputError, match="--model-arg"):
         served_options(args)
 
@@ -181,9 +177,7 @@ LENGTH = "max_position_embeddings"
         ({}, None, None, "the configuration does not tell"),
     ],
 )  # fmt: skip
-def test_windows_and_where_they_come_from(
-    config: dict[str, Any], asked: dict[str, Any] | None, window: int | None, source: str
-) -> None:
+def test_windows_and_where_they_come_from(config, asked, window, source):
     assert window_of(config, asked) == (window, source)
 
 
@@ -198,11 +192,11 @@ def test_windows_and_where_they_come_from(
         ({"sliding_window": 512, "layer_types": ["full_attention"]}, None),
     ],
 )
-def test_sliding_windows_are_noted(config: dict[str, Any], size: int | None) -> None:
+def test_sliding_windows_are_noted(config, size):
     assert sliding_window(config) == size
 
 
-def test_rope_scaling_keeps_the_rest_of_the_checkpoints_rope() -> None:
+def test_rope_scaling_keeps_the_rest_of_the_checkpoints_rope():
     given = {"type": "yarn", "factor": 2.0}
     own = {"rope_type": "default", "rope_theta": 10000.0}
     assert rope_parameters(own, given, 8192) == {
@@ -213,7 +207,7 @@ def test_rope_scaling_keeps_the_rest_of_the_checkpoints_rope() -> None:
     }
 
 
-def test_memory_grows_with_length_and_eager_attention() -> None:
+def test_memory_grows_with_length_and_eager_attention():
     sizes = dimensions(
         {"hidden_size": 576, "num_attention_heads": 9, "num_key_value_heads": 3, "num_hidden_layers": 30}
     )
@@ -231,7 +225,7 @@ def test_memory_grows_with_length_and_eager_attention() -> None:
         require("hf:x", 2 * 2**30, 2**30, "cuda")
 
 
-def test_answers_are_written_together_as_memory_allows() -> None:
+def test_answers_are_written_together_as_memory_allows():
     token, prompt = 1000, 2000
     assert plan(token, prompt, 512, 2 * 2 * 5 * token * prompt, "cpu") == Limits(512, 5, prompt)
     assert plan(token, prompt, 512, 2**40, "cpu") == Limits(512, 16, prompt)
@@ -239,19 +233,19 @@ def test_answers_are_written_together_as_memory_allows() -> None:
     assert plan(token, prompt, 512, 0, "cpu") == Limits(512, 1, prompt)  # whether one fits is asked before
 
 
-def test_loopback_addresses() -> None:
+def test_loopback_addresses():
     assert all(map(is_loopback, ["http://localhost:1/v1", "http://127.0.0.5/v1", "http://[::1]:8/v1"]))
     assert not any(map(is_loopback, ["https://api.openai.com/v1", "http://localhost.evil.com", "http://10.0.0.1"]))
 
 
-def test_the_cache_folder_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_cache_folder_can_be_named(monkeypatch, tmp_path):
     monkeypatch.setenv("NEEDLEWORK_CACHE", str(tmp_path))
     assert default_cache_dir() == tmp_path
     monkeypatch.delenv("NEEDLEWORK_CACHE")
     assert default_cache_dir().name == "needlework"
 
 
-def test_heavy_libraries_are_imported_only_when_needed() -> None:
+def test_heavy_libraries_are_imported_only_when_needed():
     code = (
         "import importlib, pkgutil, sys, needlework.models as m\n"
         "[importlib.import_module(f'{m.__name__}.{each.name}') for each in pkgutil.iter_modules(m.__path__)]\n"
@@ -261,7 +255,7 @@ def test_heavy_libraries_are_imported_only_when_needed() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_an_unknown_rope_type_names_the_near_one_before_anything_is_loaded() -> None:
+def test_an_unknown_rope_type_names_the_near_one_before_anything_is_loaded():
     with pytest.raises(InputError, match=r"'yarm': is unknown: did you mean yarn\? Known: default, linear, .*llama3"):
         local_options({"rope_scaling": '{"rope_type": "yarm", "factor": 2.0}'})
     with pytest.raises(InputError, match=r"'3': is unknown: use default"):

@@ -1,7 +1,5 @@
 """Reasoning and answer are told apart wherever a model puts them."""
 
-from __future__ import annotations
-
 import pytest
 
 from needlework.models.model import part_reasoning
@@ -25,7 +23,7 @@ from needlework.models.model import part_reasoning
         ("A document about <think> tags", "text with <think> inside it", "A document about", "tags"),
     ],
 )
-def test_split(text: str, prompt: str, answer: str, reasoning: str) -> None:
+def test_split(text, prompt, answer, reasoning):
     assert part_reasoning(text, prompt)[:2] == (answer, reasoning)
 
 
@@ -46,13 +44,13 @@ MARKS = [
 
 
 @pytest.mark.parametrize(("opening", "closing"), MARKS)
-def test_every_pair_of_marks(opening: str, closing: str) -> None:
+def test_every_pair_of_marks(opening, closing):
     whole = f"{opening}\nIs it 42?\n{closing}\nParis."
     assert part_reasoning(whole) == ("Paris.", "Is it 42?", False)
     assert part_reasoning(f"{opening}\nIs it 42?") == ("", "Is it 42?", True)
 
 
-def test_marks_without_their_other_half() -> None:
+def test_marks_without_their_other_half():
     for _, closing in MARKS[:11]:  # the template has opened the block
         assert part_reasoning(f"Is it 42?\n{closing}\n\nParis.") == ("Paris.", "Is it 42?", False)
     long = part_reasoning("<think>a</think>" * 100_000 + "Paris")  # in linear time
@@ -74,5 +72,5 @@ def test_marks_without_their_other_half() -> None:
         ("analysis of the text gives 42", ("analysis of the text gives 42", "", False)),
     ],
 )
-def test_channels(text: str, parted: tuple[str, str, bool]) -> None:
+def test_channels(text, parted):
     assert part_reasoning(text) == parted

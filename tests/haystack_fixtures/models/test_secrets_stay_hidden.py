@@ -1,21 +1,15 @@
 """Which keys are needed, and what is hidden; `tests/plugin/servers/test_secrets_in_run.py` has whole runs."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
 
 from needlework.core.errors import InputError
 from needlework.core.redact import redactor, url_secrets, without_credentials
-from needlework.models.model import Request
 from needlework.models.served.connection import ServerOptions, address, served_options
 from needlework.models.served.model import ServedModel, transport_of
-from needlework.models.tokenizers.tokenizer import Tokenizer
-from tests.haystack_fixtures.models.served.planted_http import PlantedServer, good
+from tests.haystack_fixtures.models.served.planted_http import good
 
 
-def test_a_missing_key_is_refused_except_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_key_is_refused_except_on_this_machine(monkeypatch):
     monkeypatch.delenv("MY_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     options = served_options({})
@@ -28,16 +22,14 @@ def test_a_missing_key_is_refused_except_on_this_machine(monkeypatch: pytest.Mon
     assert "passw0rd" not in str(caught.value)
 
 
-def test_dummy_keys_do_not_eat_words() -> None:
+def test_dummy_keys_do_not_eat_words():
     assert redactor(["", "a", None]).clean("a banana") == "a banana"
     assert redactor(["abcd-efgh"]).clean("x abcd-efgh y") == "x *** y"
     assert url_secrets("http://u:p%40ss@h/v1?key=k") == ("u", "p%40ss", "key=k", "k", "u:p@ss", "p@ss")
     assert without_credentials("http://u:p@h:8/v1?key=k") == "http://h:8/v1"
 
 
-def test_answers_are_not_touched(
-    planted: PlantedServer, mock_tokenizer: Tokenizer, chat: Callable[..., Request]
-) -> None:
+def test_answers_are_not_touched(planted, mock_tokenizer, chat):
     planted.plant(good("The code is sk-abcdef123."))
     connection = ServerOptions(planted.url)
     model = ServedModel(transport_of("openai", "m", {}, connection), mock_tokenizer, connection)

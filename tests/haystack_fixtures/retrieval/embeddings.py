@@ -1,16 +1,14 @@
 """An embeddings endpoint on this machine: vectors that count words, so that texts with the same words are near."""
 
-from __future__ import annotations
-
 import json
 import zlib
 
-from tests.loopback import Asked, Said
+from tests.loopback import Said
 
 SIZE = 64
 
 
-def vector(text: str) -> list[float]:
+def vector(text):
     """How often each word stands in a text, by the word's hash."""
     counts = [0.0] * SIZE
     for word in text.lower().replace("?", " ").replace(".", " ").split():
@@ -18,7 +16,7 @@ def vector(text: str) -> list[float]:
     return counts
 
 
-def embeddings(asked: Asked) -> Said:
+def embeddings(asked):
     """What the server says: a vector for each text, in another order than they were asked."""
     rows = [{"index": at, "embedding": vector(text)} for at, text in enumerate(asked.body["input"])]
     return Said(raw=json.dumps({"object": "list", "data": rows[::-1]}).encode())

@@ -1,7 +1,5 @@
 """From a question to its context: which chunks, in what order, and what is made once."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from needlework.pytest_plugin.options import hints
@@ -33,15 +31,15 @@ from needlework.pytest_plugin.options import hints
         ),
     ],
 )
-def test_an_unknown_option_tells_which_was_meant(word: str, said: str) -> None:
+def test_an_unknown_option_tells_which_was_meant(word, said):
     assert list(hints([word, "x"])) == [said]
 
 
-def test_what_is_like_nothing_of_ours_gets_no_hint() -> None:
+def test_what_is_like_nothing_of_ours_gets_no_hint():
     assert not list(hints(["--frobnicate", "benchmarks", "-q"]))
 
 
-def test_pytests_own_complaint_has_the_hint(pytester: pytest.Pytester) -> None:
+def test_pytests_own_complaint_has_the_hint(pytester):
     pytester.makeconftest('pytest_plugins = ("needlework.plugin",)')
     result = pytester.runpytest_inprocess("--needel", "x")
     assert result.ret == pytest.ExitCode.USAGE_ERROR

@@ -1,12 +1,9 @@
 """Without the package that carries a language's default text, generated text stands in, and is said to."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
-from needlework.core.settings import Settings
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.corpora import corpus_named
 from needlework.haystack_fixtures.corpora.corpus_named import stand_ins, with_text_at_hand
@@ -14,11 +11,11 @@ from needlework.results.records.manifest import recipe_of
 
 
 @pytest.fixture
-def without_essays(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_essays(monkeypatch):
     monkeypatch.setattr(corpus_named, "missing_package", lambda name: "pip install it" if name == "essays" else None)
 
 
-def settings(**options: str) -> Settings:
+def settings(**options):
     return resolve_settings(options, {}, Path())
 
 

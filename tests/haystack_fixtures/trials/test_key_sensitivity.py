@@ -4,10 +4,7 @@ A field that the key forgets would give a resumed run the answers to other promp
 it has its place in one of the tables.
 """
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
-from typing import Any
 
 import pytest
 from msgspec import structs
@@ -33,7 +30,7 @@ ASKED = Question(
     distractors=("A door is open.",),
 )
 
-ANOTHER_SUITE: dict[str, Any] = {
+ANOTHER_SUITE = {
     "task": "parallel", "language": "zh", "needle_set": "italy", "corpus": "pydoc", "text_field": "body",
     "file_list": ("a.jsonl",), "scorer": "cdme", "prompt": "cdme", "template": "raw", "system_prompt": "Be brief.",
     "question_position": "both", "answer_budget": 7, "thinking_budget": 7, "length_buffer": 7, "guide": True,
@@ -51,7 +48,7 @@ NOT_OF_THE_SUITE = {
     "judge_by_default": "it says who scores, and changes no prompt",
     "family": "option by option, in the next two tables",
 }
-ANOTHER_OWN: dict[str, Any] = {
+ANOTHER_OWN = {
     "questions": "q.jsonl", "leval_subset": "all", "leval_truncation": "compat", "leval_length_hint": False,
     "no_truncate": True, "chunk_size": "77", "chunk_overlap": "7", "retrieve": 7, "embedder": "hash:7",
     "data_cut": "compat", "data_window": 7,
@@ -70,14 +67,14 @@ NOT_OF_ITS_OWN = {
     "embedder_base_url": "the material has the embedder's identity",
     "embedder_api_key_env": "a secret's name",
 }
-ANOTHER_CELL: dict[str, Any] = {"task": "parallel", "length": 8000, "depth": 60.0, "needle": "city", "repeat": 1}
+ANOTHER_CELL = {"task": "parallel", "length": 8000, "depth": 60.0, "needle": "city", "repeat": 1}
 NOT_OF_THE_CELL = {"model": "the recipe has the model, and what can change its answers"}
-ANOTHER_NEEDLE: dict[str, Any] = {"text": "The code is 11.", "distractors": ("The key is 12.",), "ask": "Well?"}
+ANOTHER_NEEDLE = {"text": "The code is 11.", "distractors": ("The key is 12.",), "ask": "Well?"}
 NOT_OF_THE_NEEDLE = dict.fromkeys(
     ("name", "question", "answer", "keyword", "key", "accepted", "distractor_answers", "reply"),
     "the model sees its text alone; a stored answer is scored by today's reference",
 )
-ANOTHER_ASKED: dict[str, Any] = {
+ANOTHER_ASKED = {
     "needles": (), "depths": (60.0,), "question": "Which code?", "distractors": ("A door is shut.",),
     "introduction": "Examples:\n", "answer_prefix": "The code is", "material": "sha256 of another text",
 }  # fmt: skip
@@ -89,13 +86,13 @@ NOT_OF_WHAT_IS_ASKED = dict.fromkeys(
 
 
 @pytest.fixture(scope="module")
-def suite(tmp_path_factory) -> Suite:
+def suite(tmp_path_factory):
     folder = tmp_path_factory.mktemp("root")
     (found,) = resolve_settings({"model": ["mock:perfect"], "task": "niah"}, {}, folder).suites
     return structs.replace(found, family=RETRIEVES)
 
 
-def key(suite: Suite, cell: Cell = CELL, asked: Question = ASKED) -> str:
+def key(suite, cell=CELL, asked=ASKED):
     return trial_key(recipe_fields(suite), cell, asked)
 
 

@@ -1,7 +1,5 @@
 """What a length means: the whole prompt with its answer, or the context alone, each exact to the token."""
 
-from __future__ import annotations
-
 import tempfile
 from functools import cache
 from itertools import pairwise
@@ -12,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
-from needlework.core.settings import Settings
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
-from needlework.haystack_fixtures.trials.builder import Trial, TrialBuilder
+from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.pipeline.preparation import filled
 
@@ -23,16 +20,16 @@ MODEL = {"spec": "mock:perfect", "args": [], "base_url": None}
 
 
 @cache
-def tokenizer(name: str):
+def tokenizer(name):
     return load_tokenizer(name)
 
 
-def run(**options: str) -> Settings:
+def run(**options):
     given = {"corpus": "noise", "depths": "50", "verify_prompts": "true", "model": ["mock:perfect"]} | options
     return resolve_settings(given, {}, Path(tempfile.gettempdir()))
 
 
-def built(counted: str = "tiktoken:cl100k_base", **options: str) -> tuple[list[Trial], list[str]]:
+def built(counted="tiktoken:cl100k_base", **options):
     """The trials of a run with these options, verified, and their keys."""
     found = run(**options)
     builder = TrialBuilder(found, tokenizer(counted), Path(tempfile.gettempdir()))
@@ -40,7 +37,7 @@ def built(counted: str = "tiktoken:cl100k_base", **options: str) -> tuple[list[T
     return [builder.build(*each) for each in cells], [builder.key(*each, MODEL) for each in cells]
 
 
-def context_in_place(trial: Trial, counted: str) -> int:
+def context_in_place(trial, counted):
     """Tokens of the prompt that have a part of its context, counted on the whole prompt encoded anew."""
     text, (begin, end) = trial.prompt.text, trial.prompt.context
     starts = [*tokenizer(counted).encode(text).starts.tolist(), len(text)]
@@ -88,7 +85,7 @@ def test_a_window_is_that_of_prompt_and_answer():
 
 
 def test_published_suites_are_as_long_as_published():
-    def tokens(preset: str, **options: str) -> object:
+    def tokens(preset, **options):
         found = [trial.prompt.context_tokens for trial in built(preset=preset, depths="50", **options)[0]]
         return pytest.approx(found, abs=1)
 

@@ -4,8 +4,6 @@ A changed prompt hash means that scores of old and new runs are of different tex
 are not resumed. Neither may happen by accident: `RECIPE_VERSION` and CHANGELOG.md have to say so.
 """
 
-from __future__ import annotations
-
 import json
 from hashlib import sha256
 

@@ -1,7 +1,5 @@
 """Which worker gets which tests, with workers that are simulated."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

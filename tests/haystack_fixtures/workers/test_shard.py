@@ -1,7 +1,5 @@
 """Shards: together they are the run, none of them shares a haystack, and any machine divides alike."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -28,21 +26,19 @@ CELLS = st.lists(
 )
 
 
-def cost(cell: Cell) -> int:
+def cost(cell):
     return cell.length * (32_768 + cell.length)
 
 
 @given(CELLS, st.integers(1, 9), st.randoms())
-def test_shards_are_all_cells_split_no_haystack_are_fair_and_the_same_in_any_order(
-    cells: list[Cell], of: int, chance
-) -> None:
+def test_shards_are_all_cells_split_no_haystack_are_fair_and_the_same_in_any_order(cells, of, chance):
     tests = dict(enumerate(cells))
     parts = [divided(Shard(number, of), tests, [cell.id for cell in cells]) for number in range(1, of + 1)]
     assert sorted(test for mine, _ in parts for test in mine) == sorted(tests)
     assert {division.counts for _, division in parts} == {tuple(len(mine) for mine, _ in parts)}
     assert len({division.selection for _, division in parts}) == 1
 
-    shards_of: dict[str, set[int]] = {}
+    shards_of = {}
     for number, (mine, _) in enumerate(parts):
         for test in mine:
             shards_of.setdefault(tests[test].haystack_id, set()).add(number)
@@ -59,7 +55,7 @@ def test_shards_are_all_cells_split_no_haystack_are_fair_and_the_same_in_any_ord
     assert shared_out(shuffled, of) == shares
 
 
-def test_long_prompts_weigh_more_than_their_tokens() -> None:
+def test_long_prompts_weigh_more_than_their_tokens():
     cells = [Cell("niah", 131_072, 50, "code", repeat) for repeat in range(2)]
     cells += [Cell("niah", 16_384, 50, "code", repeat) for repeat in range(16)]
     of_long = {unit: number for unit, number in shared_out(cells, 3).items() if "131072" in unit}
@@ -68,7 +64,7 @@ def test_long_prompts_weigh_more_than_their_tokens() -> None:
     assert {number for unit, number in shared_out(cells, 3).items() if "16384" in unit} == {3}
 
 
-def test_every_process_divides_alike() -> None:
+def test_every_process_divides_alike():
     program = (
         "from needlework.core.grid import Cell\n"
         "from needlework.core.devices import shared_out\n"
@@ -85,7 +81,7 @@ def test_every_process_divides_alike() -> None:
     assert len(told) == 1
 
 
-def test_tests_without_a_cell_are_run_by_the_first_shard_and_are_no_trials() -> None:
+def test_tests_without_a_cell_are_run_by_the_first_shard_and_are_no_trials():
     tests = {"plain": None, "asks": Cell("niah", 500, 50, "code")}
     first, division = divided(Shard(1, 2), tests, ["asks"])
     second, _ = divided(Shard(2, 2), tests, ["asks"])
@@ -94,7 +90,7 @@ def test_tests_without_a_cell_are_run_by_the_first_shard_and_are_no_trials() -> 
     assert division.counts == (1, 0)
 
 
-def test_tests_of_one_cell_stay_together() -> None:
+def test_tests_of_one_cell_stay_together():
     cells = [Cell("niah", 500, 50, "code", repeat) for repeat in range(4)]
     tests = {(name, cell): cell for name in ("strict", "loose") for cell in cells}
     mine, _ = divided(Shard(1, 3), tests, [])
@@ -102,6 +98,6 @@ def test_tests_of_one_cell_stay_together() -> None:
     assert {cell for name, cell in mine if name == "strict"} == {cell for name, cell in mine if name == "loose"}
 
 
-def test_a_shard_has_a_name() -> None:
+def test_a_shard_has_a_name():
     assert shard_named("2/4") == Shard(2, 4)
     assert (shard_named("2/4").name, str(shard_named("2/4"))) == ("2-of-4", "2 of 4")

@@ -1,12 +1,7 @@
 """Many prompts, read and answered together: every answer is that of transformers' own generate, for many models."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Callable, Sequence
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,12 +12,11 @@ from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid as grid_of
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
-from needlework.models.local.decoder import GreedyDecoder, decoder_for
+from needlework.models.local.decoder import decoder_for
 from needlework.models.local.load import processors as settings_of
 from needlework.models.local.memory import Limits
-from needlework.models.local.prompt_rows import Ids, common_prefix
+from needlework.models.local.prompt_rows import common_prefix
 from needlework.models.specs import prepare
-from needlework.models.tokenizers.tokenizer import Tokenizer
 
 NEW = 7
 PLENTY = Limits(chunk=64, rows=16, tokens=0)
@@ -42,18 +36,18 @@ SIZES = {
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> None:
+def _one_thread():
     torch.set_num_threads(1)  # threads that wait for each other cost tiny models more than all the rest
 
 
-def tiny(family: str, **changes: Any) -> Any:
+def tiny(family, **changes):
     torch.manual_seed(1)
-    library: Any = transformers
+    library = transformers
     config = getattr(library, f"{family}Config")(**{**SIZES, **changes})
     return getattr(library, f"{family.removesuffix('Text')}ForCausalLM")(config).eval()
 
 
-def grid() -> list[Ids]:
+def grid():
     """Needles at depths in haystacks of two lengths, three questions behind one of them, and one prompt twice."""
     random = np.random.default_rng(0)
     haystack = random.integers(3, 97, 48)
@@ -66,14 +60,14 @@ def grid() -> list[Ids]:
     return [each.astype(np.int32) for each in (*cells, *questions, cells[2])]
 
 
-def tree_size(prompts: Sequence[Ids]) -> int:
+def tree_size(prompts):
     """Tokens to compute: nodes of the prompts' prefix tree, and the last token of one that is asked again."""
     ordered = sorted(prompts, key=lambda ids: ids.astype(">u4").tobytes())
     shared = (min(common_prefix(one, other), len(other) - 1) for one, other in pairwise(ordered))
     return sum(map(len, prompts)) - sum(shared)
 
 
-def by_library(model: Any, prompts: Sequence[Ids], **options: Any) -> list[tuple[int, ...]]:
+def by_library(model, prompts, **options):
     answers = []
     for ids in prompts:
         prompt = torch.from_numpy(ids.astype(np.int64))[None]
@@ -82,13 +76,13 @@ def by_library(model: Any, prompts: Sequence[Ids], **options: Any) -> list[tuple
     return answers
 
 
-def answers_of(decoder: GreedyDecoder, prompts: Sequence[Ids], limits: Limits = PLENTY) -> list[tuple[int, ...]]:
+def answers_of(decoder, prompts, limits=PLENTY):
     return [tuple(generated.ids) for generated in decoder.run(prompts, [NEW] * len(prompts), limits)]
 
 
-def count_layer_tokens(model: Any) -> Callable[[], int]:
+def count_layer_tokens(model):
     """Counts the tokens that go through a model's first layer."""
-    counts: list[int] = []
+    counts = []
     model.model.layers[0].mlp.register_forward_hook(
         lambda _module, inputs, _output: counts.append(inputs[0].shape[0] * inputs[0].shape[1])
     )
@@ -105,7 +99,7 @@ LLAMA3_ROPE = {
     "original_max_position_embeddings": 16,
 }
 GEMMA = {"head_dim": 16, "query_pre_attn_scalar": 8, "initializer_range": 0.2}
-BATCHED: dict[str, Callable[[], Any]] = {
+BATCHED = {
     "Llama": lambda: tiny("Llama"),
     "Llama, one key head": lambda: tiny("Llama", num_key_value_heads=1),
     "Llama, rope of Llama 3": lambda: tiny("Llama", rope_parameters=LLAMA3_ROPE),
@@ -135,7 +129,7 @@ ALONE = {
 
 
 @pytest.mark.parametrize("kind", BATCHED)
-def test_answers_are_those_of_generate(kind: str) -> None:
+def test_answers_are_those_of_generate(kind):
     model, prompts = BATCHED[kind](), grid()
     expected = by_library(model, prompts)
     decoder, sharing = decoder_for(model, (), None)
@@ -149,7 +143,7 @@ def test_answers_are_those_of_generate(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ALONE)
-def test_models_whose_state_serves_one_prompt_only(kind: str) -> None:
+def test_models_whose_state_serves_one_prompt_only(kind):
     make, why = ALONE[kind]
     prompts = grid()
     expected = [by_library(make(), [prompt])[0] for prompt in prompts]
@@ -159,11 +153,11 @@ def test_models_whose_state_serves_one_prompt_only(kind: str) -> None:
     assert answers_of(decoder, prompts) == expected
 
 
-def test_a_model_whose_answers_come_out_differently_together_goes_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_whose_answers_come_out_differently_together_goes_one_by_one(monkeypatch):
     model, prompts = tiny("Llama"), grid()
     expected, forward = by_library(model, prompts), type(model).forward
 
-    def without_positions(self: Any, position_ids: Any = None, **given: Any) -> Any:
+    def without_positions(self, position_ids=None, **given):
         return forward(self, **given)
 
     monkeypatch.setattr(type(model), "forward", without_positions)
@@ -177,7 +171,7 @@ def test_a_model_whose_answers_come_out_differently_together_goes_one_by_one(mon
 
 
 @pytest.mark.parametrize("limits", [PLENTY, Limits(5, 16, 0), Limits(64, 1, 0), Limits(64, 1, 100)])
-def test_as_many_tokens_are_computed_as_the_prefix_tree_has(limits: Limits) -> None:
+def test_as_many_tokens_are_computed_as_the_prefix_tree_has(limits):
     model, prompts = tiny("Mistral", sliding_window=6), grid()
     decoder, _ = decoder_for(model, (), None)
     tokens = count_layer_tokens(model)
@@ -186,7 +180,7 @@ def test_as_many_tokens_are_computed_as_the_prefix_tree_has(limits: Limits) -> N
     assert tokens() == sum(len(prompt) - each.cached for prompt, each in zip(prompts, generated, strict=True))
 
 
-def test_the_next_call_begins_where_the_last_one_ended() -> None:
+def test_the_next_call_begins_where_the_last_one_ended():
     model, prompts = tiny("Llama"), grid()
     decoder, _ = decoder_for(model, (), None)
     decoder.run(prompts, [1] * len(prompts), PLENTY)
@@ -196,10 +190,10 @@ def test_the_next_call_begins_where_the_last_one_ended() -> None:
     assert decoder.run(prompts[:1], [1], PLENTY)[0].cached == 0
 
 
-def test_answers_together_take_as_many_passes_as_the_longest() -> None:
+def test_answers_together_take_as_many_passes_as_the_longest():
     model, prompts = tiny("Llama"), grid()
     decoder, _ = decoder_for(model, (), None)
-    shapes: list[tuple[int, int]] = []
+    shapes = []
     model.lm_head.register_forward_hook(lambda _module, inputs, _output: shapes.append(tuple(inputs[0].shape[:2])))
     decoder.run(prompts, [2, 5] + [3] * (len(prompts) - 2), PLENTY)
     together = len(prompts)
@@ -207,7 +201,7 @@ def test_answers_together_take_as_many_passes_as_the_longest() -> None:
     assert set(shapes[:-4]) == {(1, 1)}  # prefill: logits of a piece's last token, no others
 
 
-def test_a_stop_token_ends_its_answer_only() -> None:
+def test_a_stop_token_ends_its_answer_only():
     model, prompts = tiny("Llama"), grid()
     expected = by_library(model, prompts)
     stop = expected[0][2]
@@ -220,7 +214,7 @@ def test_a_stop_token_ends_its_answer_only() -> None:
         assert [each.stopped for each in generated] == [stop in each for each in expected]
 
 
-def test_settings_that_look_back_see_each_prompt_alone() -> None:
+def test_settings_that_look_back_see_each_prompt_alone():
     for model in (tiny("Llama"), tiny("Mamba")):
         prompts = grid()[:5]
         model.generation_config.repetition_penalty = 1.7
@@ -231,7 +225,7 @@ def test_settings_that_look_back_see_each_prompt_alone() -> None:
         assert answers_of(decoder_for(model, (), settings)[0], prompts) == expected
 
 
-def test_times_add_up() -> None:
+def test_times_add_up():
     decoder, _ = decoder_for(tiny("Llama"), (), None)
     prompts = grid()
     begun = time.perf_counter()
@@ -241,13 +235,13 @@ def test_times_add_up() -> None:
 
 
 @pytest.mark.parametrize("rows", [1, 16])
-def test_a_failure_leaves_no_half_filled_rows(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_leaves_no_half_filled_rows(rows, monkeypatch):
     model, prompts = tiny("Llama"), grid()
     expected = by_library(model, prompts)
     decoder, _ = decoder_for(model, (), None)
     lm_head, calls = model.lm_head.forward, iter(range(9999))
 
-    def fail_once(given: Any) -> Any:
+    def fail_once(given):
         if next(calls) == 3:
             raise MemoryError
         return lm_head(given)
@@ -258,14 +252,14 @@ def test_a_failure_leaves_no_half_filled_rows(rows: int, monkeypatch: pytest.Mon
     assert answers_of(decoder, prompts) == expected
 
 
-def test_keys_and_values_in_main_memory() -> None:
+def test_keys_and_values_in_main_memory():
     model, prompts = tiny("Mistral", sliding_window=6), grid()
     decoder, sharing = decoder_for(model, (), None, cache="offloaded")
     assert sharing == "batched"
     assert answers_of(decoder, prompts) == by_library(model, prompts)
 
 
-def test_a_quantized_cache() -> None:
+def test_a_quantized_cache():
     model, prompts = tiny("Llama"), grid()
     decoder, sharing = decoder_for(model, (), None, cache="quantized")
     assert sharing == "none: the cache is quantized"
@@ -278,11 +272,11 @@ def test_a_quantized_cache() -> None:
 
 
 @pytest.mark.slow
-def test_cells_of_a_real_grid(cache_dir: Path, smol_tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_cells_of_a_real_grid(cache_dir, smol_tokenizer, tmp_path):
     settings = resolve_settings({"lengths": "500,900", "depths": "0,30,60,100"}, {}, tmp_path)
     builder = TrialBuilder(settings, smol_tokenizer, cache_dir)
     cells = [(series.suite, cell) for series in grid_of(settings) for cell in series.cells]
     prompts = [builder.build(suite, cell).prompt.ids for suite, cell in cells]
-    loader: Any = transformers.AutoModelForCausalLM
+    loader = transformers.AutoModelForCausalLM
     model = loader.from_pretrained(prepare(cache_dir), dtype=torch.float32).eval()
     assert answers_of(decoder_for(model, [2], None)[0], prompts) == by_library(model, prompts)

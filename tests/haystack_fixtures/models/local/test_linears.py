@@ -1,9 +1,6 @@
 """oneDNN's linear layers: the same numbers as torch's, used only where they are there, right and faster."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -15,14 +12,14 @@ PLENTY = 2**30
 
 
 @pytest.fixture
-def always_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+def always_faster(monkeypatch):
     monkeypatch.setattr(linears, "_GAIN", 0.0)
 
 
 @pytest.mark.usefixtures("always_faster")
 @pytest.mark.parametrize("room", [PLENTY, 0], ids=["packed", "as they are"])
 @pytest.mark.parametrize("rows", [1, 2, 3, 16, 200])
-def test_the_same_numbers(room: int, rows: int) -> None:
+def test_the_same_numbers(room, rows):
     import torch
 
     model = tiny("Qwen2", hidden_size=64, intermediate_size=160)  # with biases
@@ -34,20 +31,20 @@ def test_the_same_numbers(room: int, rows: int) -> None:
     assert all("forward" in layer.__dict__ for layer in model.modules() if type(layer) is torch.nn.Linear)
 
 
-def left_alone(model: Any) -> bool:
+def left_alone(model):
     return use_fast_linears(model, PLENTY) == "plain" and not any(
         "forward" in module.__dict__ for module in model.modules()
     )
 
 
-def wrong(rows: Any, weight: Any, bias: Any) -> Any:
+def wrong(rows, weight, bias):
     import torch
 
     return torch.nn.functional.linear(rows, weight, bias) * 1.001
 
 
-def failing(error: Exception) -> Any:
-    def fails(rows: Any, weight: Any, bias: Any) -> Any:
+def failing(error):
+    def fails(rows, weight, bias):
         raise error
 
     return fails
@@ -59,13 +56,13 @@ def failing(error: Exception) -> Any:
     [wrong, failing(RuntimeError("no such instruction")), failing(TypeError("5 arguments"))],
     ids=["wrong", "missing", "other arguments"],
 )
-def test_a_kernel_that_fails_or_gives_wrong_numbers_is_not_used(product: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_that_fails_or_gives_wrong_numbers_is_not_used(product, monkeypatch):
     monkeypatch.setattr(linears, "operators", lambda: (product, lambda weight, _rows: weight))
     assert left_alone(tiny("Llama"))
 
 
 @pytest.mark.usefixtures("always_faster")
-def test_only_float32_layers_with_rows() -> None:
+def test_only_float32_layers_with_rows():
     import torch
 
     assert left_alone(tiny("Llama").to(torch.bfloat16))
@@ -74,13 +71,13 @@ def test_only_float32_layers_with_rows() -> None:
     assert model.lm_head(torch.empty(0, 32)).shape == (0, 97)
 
 
-def test_what_is_not_faster_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_faster_is_not_used(monkeypatch):
     monkeypatch.setattr(linears, "_GAIN", float("inf"))
     assert left_alone(tiny("Llama"))
 
 
 @pytest.mark.parametrize("missing", ["_linear_pointwise", "_reorder_linear_weight", "the library"])
-def test_a_torch_without_the_operators_answers_as_it_would_have(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_torch_without_the_operators_answers_as_it_would_have(missing, monkeypatch):
     import torch
 
     names = {"_linear_pointwise", "_reorder_linear_weight"} - {missing}

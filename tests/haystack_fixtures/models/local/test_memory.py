@@ -1,7 +1,5 @@
 """What memory there is for a local model."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 
@@ -11,20 +9,20 @@ GIB = 2**30
 
 
 @pytest.fixture
-def two_cards(monkeypatch: pytest.MonkeyPatch) -> None:
+def two_cards(monkeypatch):
     """A card that is nearly free and one that another program uses: planted, since tests run where there is none."""
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda each: ((70 * GIB, 20 * GIB)[int(each)], 80 * GIB))
 
 
 @pytest.mark.usefixtures("two_cards")
-def test_a_spread_model_has_as_much_of_every_card_as_the_fullest_has() -> None:
+def test_a_spread_model_has_as_much_of_every_card_as_the_fullest_has():
     free, where = available_bytes("cuda", spread=True)
     assert free == 40 * GIB
     assert where == "2 cards, the fullest with 20.00 GiB,"
 
 
-def test_where_there_is_no_card_it_is_main_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_there_is_no_card_it_is_main_memory(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     free, where = available_bytes("cpu", spread=True)
     assert free > 0

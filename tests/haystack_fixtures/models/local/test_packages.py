@@ -1,9 +1,6 @@
 """What a base install lacks for a model of its own is named in one line, with the command that brings it."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
@@ -15,14 +12,14 @@ from needlework.models.tokenizers.tokenizer import load_tokenizer
 
 
 @pytest.fixture
-def base_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def base_install(monkeypatch):
     absent = {"torch", "psutil", specs.PACKAGE}
     for module in (checkpoints, specs):
         monkeypatch.setattr(module, "find_spec", lambda name: None if name in absent else find_spec(name))
 
 
 @pytest.mark.usefixtures("base_install")
-def test_what_is_missing_is_named_at_once_before_the_first_cell_and_for_a_judge(tmp_path: Path):
+def test_what_is_missing_is_named_at_once_before_the_first_cell_and_for_a_judge(tmp_path):
     local = r"--model: 'hf:a-model': needs torch, psutil: pip install 'needlework\[local\]'"
     with pytest.raises(InputError, match=local):
         check_model_args("hf:a-model", {}, ServerOptions())

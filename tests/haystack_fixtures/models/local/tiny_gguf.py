@@ -1,10 +1,5 @@
 """Write a complete llama GGUF file of a few hundred kilobytes with random weights: converting it takes seconds."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import gguf
 import numpy as np
 
@@ -15,13 +10,13 @@ TEMPLATE = (
 )
 
 
-def write_tiny_gguf(path: Path, seed: int = 0) -> Path:
+def write_tiny_gguf(path, seed=0):
     random = np.random.default_rng(seed)
     # Byte-level BPE with every byte and one merge.
     letters = [chr(code) for code in [*range(33, 127), *range(161, 173), *range(174, 256), *range(256, 324)]]
     tokens = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", *letters, "th"]
     kinds = [gguf.TokenType.CONTROL] * 3 + [gguf.TokenType.NORMAL] * (len(tokens) - 3)
-    writer: Any = gguf.GGUFWriter(path, "llama")
+    writer = gguf.GGUFWriter(path, "llama")
     writer.add_context_length(512)
     writer.add_embedding_length(_HIDDEN)
     writer.add_block_count(_LAYERS)
@@ -42,7 +37,7 @@ def write_tiny_gguf(path: Path, seed: int = 0) -> Path:
     writer.add_pad_token_id(2)
     writer.add_chat_template(TEMPLATE)
 
-    def tensor(name: str, *shape: int) -> None:
+    def tensor(name, *shape):
         values = np.ones(shape) if name.endswith("norm.weight") else random.normal(0, 0.3, shape)
         writer.add_tensor(name, values.astype(np.float32))
 

@@ -1,10 +1,7 @@
 """Mock models do what their names say."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from collections.abc import Callable
 
 import pytest
 
@@ -12,24 +9,19 @@ from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
 from needlework.models.mock import MockModel, answer_sentence, wrong_answer
-from needlework.models.model import Request, Response
-from needlework.models.tokenizers.tokenizer import Tokenizer
 
-Ask = Callable[..., Request]
 CODE = Needle("code", "The code of the red house is 48151.", "What is the code of the red house?", "48151")
 RIVAL = Needle("code", CODE.text, CODE.question, "48151", distractor_answers=("48152",))
 CHINESE = Needle("code_zh", "红房子的密码是48151。", "红房子的密码是多少？", "48151")
 
 
-def cell(depth: float | None = 0.0, repeat: int = 0) -> Cell:
+def cell(depth=0.0, repeat=0):
     return Cell("niah", 1000, depth, "code", repeat)
 
 
 @pytest.fixture
-def say(mock_tokenizer: Tokenizer, raw: Ask) -> Callable[..., Response]:
-    def ask(
-        behaviour: str, *needles: Needle, at: Cell | None = None, answer: str | None = None, budget: int = 32
-    ) -> Response:
+def say(mock_tokenizer, raw):
+    def ask(behaviour, *needles, at=None, answer=None, budget=32):
         known = needles or (CODE,)
         reference = known[0].answer if answer is None else answer
         request = raw(
@@ -40,7 +32,7 @@ def say(mock_tokenizer: Tokenizer, raw: Ask) -> Callable[..., Response]:
     return ask
 
 
-def test_perfect_answers_in_the_language_of_the_question(say: Callable[..., Response]) -> None:
+def test_perfect_answers_in_the_language_of_the_question(say):
     response = say("perfect")
     assert (response.text, response.finish_reason, response.error) == ("The answer is 48151.", "stop", None)
     assert (response.prompt_tokens or 0) > 5
@@ -53,13 +45,13 @@ def test_perfect_answers_in_the_language_of_the_question(say: Callable[..., Resp
     assert say("perfect", *others, answer="48151, 777, 999").text == "The answer is 48151, 777, 999."
 
 
-def test_middle_forgets_only_the_middle(say: Callable[..., Response]) -> None:
+def test_middle_forgets_only_the_middle(say):
     right = {depth: "48151" in say("middle", at=cell(depth)).text for depth in (0, 30, 30.1, 50, 69.9, 70, 100)}
     assert right == {0: True, 30: True, 30.1: False, 50: False, 69.9: False, 70: True, 100: True}
     assert "48151" in say("middle", at=cell(None)).text
 
 
-def test_wrong_answers_are_plausible_and_wrong(say: Callable[..., Response]) -> None:
+def test_wrong_answers_are_plausible_and_wrong(say):
     text = say("wrong").text
     assert "48151" not in text
     assert sum(char.isdigit() for char in text) == 5
@@ -79,14 +71,13 @@ def test_wrong_answers_are_plausible_and_wrong(say: Callable[..., Response]) -> 
         ("sleep=0.05", CODE, "The answer is 48151."),
     ],
 )
-def test_the_other_behaviours(say: Callable[..., Response], behaviour: str, needle: Needle, text: str) -> None:
+def test_the_other_behaviours(say, behaviour, needle, text):
     response = say(behaviour, needle)
     assert (response.text, response.finish_reason) == (text, "stop")
-    assert response.latency_s is not None
     assert response.latency_s >= (0.05 if behaviour.startswith("sleep") else 0)
 
 
-def test_ramble_fills_the_budget_without_an_answer(say: Callable[..., Response]) -> None:
+def test_ramble_fills_the_budget_without_an_answer(say):
     for needle in (CODE, CHINESE):
         response = say("ramble", needle, budget=50)
         assert response.finish_reason == "length"
@@ -95,7 +86,7 @@ def test_ramble_fills_the_budget_without_an_answer(say: Callable[..., Response])
         assert 45 <= response.completion_tokens <= 51
 
 
-def test_shares(say: Callable[..., Response]) -> None:
+def test_shares(say):
     assert ["48151" in say("half", at=cell(repeat=each)).text for each in range(4)] == [True, False, True, False]
     hits = ["48151" in say("rate=0.7", at=cell(repeat=each)).text for each in range(200)]
     assert 120 <= sum(hits) <= 160
@@ -105,13 +96,12 @@ def test_shares(say: Callable[..., Response]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["timeout", "rate_limit", "server", "client", "oom", "protocol"])
-def test_errors(say: Callable[..., Response], kind: str) -> None:
+def test_errors(say, kind):
     error = say(f"error={kind}").error
-    assert error is not None
     assert (error.kind, error.fatal) == (kind, False)
 
 
-def test_die_kills_the_process_at_its_depth_only(say: Callable[..., Response]) -> None:
+def test_die_kills_the_process_at_its_depth_only(say):
     assert say("die", at=cell(0)).text
     assert say("die=20", at=cell(50)).text
     code = (
@@ -124,7 +114,7 @@ def test_die_kills_the_process_at_its_depth_only(say: Callable[..., Response]) -
     assert not subprocess.run([sys.executable, "-c", code], capture_output=True).stderr
 
 
-def test_windows_and_unknown_arguments(mock_tokenizer: Tokenizer) -> None:
+def test_windows_and_unknown_arguments(mock_tokenizer):
     assert MockModel("perfect", {"window": "4096"}, mock_tokenizer).window == 4096
     assert MockModel("perfect", {}, mock_tokenizer).window is None
     with pytest.raises(InputError, match="dtype"):
@@ -132,5 +122,5 @@ def test_windows_and_unknown_arguments(mock_tokenizer: Tokenizer) -> None:
 
 
 @pytest.mark.parametrize("given", ["Final Answer: [n22]", "x7Kelso, Monday " + "the quiet harbour " * 20])
-def test_a_text_to_give_back_stays_as_it_is(given: str) -> None:
+def test_a_text_to_give_back_stays_as_it_is(given):
     assert answer_sentence([given], "en") == given.strip()

@@ -1,16 +1,14 @@
 """A real HTTP server on this machine whose answers are planted."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.http_server import HttpAnswer, HttpRequest, http_server
+from tests.http_server import HttpAnswer, http_server
 
 
 @dataclass
@@ -28,11 +26,11 @@ class Answer:
     wait_s: float = 0.0
 
 
-def error(status: int, message: str, headers: dict[str, str] | None = None, **more: Any) -> Answer:
+def error(status, message, headers=None, **more):
     return Answer(status, {"error": {"message": message, **more}}, headers or {})
 
 
-def good(text: str = "Paris", **message: Any) -> dict[str, Any]:
+def good(text="Paris", **message):
     """A whole answer."""
     return {
         "choices": [
@@ -42,7 +40,7 @@ def good(text: str = "Paris", **message: Any) -> dict[str, Any]:
     }
 
 
-def events(*chunks: dict[str, Any] | str, done: bool = True) -> Answer:
+def events(*chunks, done=True):
     """An answer as a stream of events."""
     lines = [chunk if isinstance(chunk, str) else json.dumps(chunk) for chunk in chunks] + ["[DONE]"] * done
     return Answer(body="".join(f"data: {line}\n\n" for line in lines), kind="text/event-stream")
@@ -64,17 +62,17 @@ class PlantedServer:
     told: dict[str, Any] = field(default_factory=dict)
     looked_up: list[str] = field(default_factory=list)
 
-    def plant(self, *answers: Answer | dict[str, Any]) -> None:
+    def plant(self, *answers):
         self.plan[:] = [answer if isinstance(answer, Answer) else Answer(body=answer) for answer in answers]
 
 
 @contextmanager
-def planted_server() -> Iterator[PlantedServer]:
+def planted_server():
     """Run one while the block lasts."""
     state = PlantedServer("")
     lock = threading.Lock()
 
-    def answer(request: HttpRequest) -> HttpAnswer:
+    def answer(request):
         with lock:
             state.headers.append(request.headers)
             if not request.path.partition("?")[0].endswith("/completions"):

@@ -1,13 +1,9 @@
 """A server of sockets that says exactly what a test wants, when it wants, and what tests of the HTTP client share."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
-import ssl
 import threading
 import time
-from collections.abc import Callable
 
 import pytest
 
@@ -18,7 +14,6 @@ SOON = Allowed(silence_s=5, total_s=5)
 HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
 ENCRYPT = "encrypt"
-Script = list[bytes | float | str]
 
 
 class Scripted:
@@ -26,14 +21,14 @@ class Scripted:
     is, the end hangs up if `hangs_up`. The last script is played again and again.
     """
 
-    def __init__(self, hangs_up: bool = False) -> None:
-        self.scripts: list[Script] = []
-        self.requests: list[bytes] = []
+    def __init__(self, hangs_up=False):
+        self.scripts = []
+        self.requests = []
         self.connections = 0
         self.hangs_up = hangs_up
         self.closes_when_used_again = False
-        self._served: list[socket.socket] = []
-        self.tls: ssl.SSLContext | None = None
+        self._served = []
+        self.tls = None
         self.is_proxy = False
         self.greets = threading.Event()
         self.greets.set()
@@ -44,7 +39,7 @@ class Scripted:
         self._accepting = threading.Thread(target=self._accept, daemon=True)
         self._accepting.start()
 
-    def _accept(self) -> None:
+    def _accept(self):
         while True:
             try:
                 connection, _ = self._listening.accept()
@@ -56,16 +51,16 @@ class Scripted:
             self.connections += 1
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
-    def _serve(self, connection: socket.socket) -> None:
+    def _serve(self, connection):
         with connection, contextlib.suppress(OSError):
             self._play(self._encrypted(connection) if self.tls and not self.is_proxy else connection)
 
-    def _encrypted(self, connection: socket.socket) -> socket.socket:
+    def _encrypted(self, connection):
         assert self.tls is not None
         self.greets.wait(10)
         return self.tls.wrap_socket(connection, server_side=True)
 
-    def _play(self, connection: socket.socket) -> None:
+    def _play(self, connection):
         while head := self._head(connection):
             self.requests.append(head)
             if self.closes_when_used_again and connection in self._served:
@@ -83,7 +78,7 @@ class Scripted:
                 connection.shutdown(socket.SHUT_RDWR)
                 return
 
-    def _head(self, connection: socket.socket) -> bytes:
+    def _head(self, connection):
         found = b""
         while b"\r\n\r\n" not in found:
             more = connection.recv(65_536)
@@ -96,7 +91,7 @@ class Scripted:
             body += connection.recv(65_536)
         return head
 
-    def close(self) -> None:
+    def close(self):
         # First its thread has to leave: the next server may have the same descriptor, and one that is about to accept
         # would take that one's connections.
         self._closed = True
@@ -105,14 +100,12 @@ class Scripted:
         self._listening.close()
 
 
-def abort_in_flight(
-    url: str, requests: int, begun: Callable[[], bool], then: Callable[[], object] = lambda: None
-) -> int:
+def abort_in_flight(url, requests, begun, then=lambda: None):
     """How many requests end when the client is told to, as soon as they have `begun`; one more is refused."""
     client = HttpClient(url, {})
     ended = []
 
-    def wait() -> None:
+    def wait():
         try:
             client.send("POST", url, b"", Allowed(30, 30))
         except HangUpError as error:

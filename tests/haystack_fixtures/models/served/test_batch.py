@@ -1,10 +1,6 @@
 """Files of a batch service: what is written, and what is made of what comes back."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +9,7 @@ from hypothesis import strategies as st
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
 from needlework.core.prompts import Needle
-from needlework.models.model import Calibration, Request
+from needlework.models.model import Calibration
 from needlework.models.served.batch import (
     AnswerFiles,
     BatchLine,
@@ -25,48 +21,44 @@ from needlework.models.served.batch import (
 )
 from needlework.models.served.connection import ServedOptions, ServerOptions
 from needlework.models.served.model import ServedModel
-from needlework.models.tokenizers.tokenizer import Tokenizer
-from tests.haystack_fixtures.models.conftest import Ask
 
 CELL = Cell("niah", 400, 50.0, "code")
 NEEDLE = Needle("code", "The door code is 4711023.", "What is the door code?", "4711023")
 
 
-def body_of(text: str = "It is 4711023.", tokens: int | None = None, **more: Any) -> dict[str, Any]:
+def body_of(text="It is 4711023.", tokens=None, **more):
     usage = {} if tokens is None else {"usage": {"prompt_tokens": tokens, "completion_tokens": 5}}
     message = {"role": "assistant", "content": text}
     return {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "model": "m", **usage, **more}
 
 
-def answered(custom_id: str, body: Any, status: int = 200) -> str:
+def answered(custom_id, body, status=200):
     return json.dumps({"custom_id": custom_id, "response": {"status_code": status, "body": body}, "error": None})
 
 
-def failed(custom_id: str, code: str, message: str) -> str:
+def failed(custom_id, code, message):
     return json.dumps({"custom_id": custom_id, "response": None, "error": {"code": code, "message": message}})
 
 
 @pytest.fixture
-def request_(smol_tokenizer: Tokenizer, chat: Ask) -> Request:
+def request_(smol_tokenizer, chat):
     return chat(smol_tokenizer, f"{NEEDLE.text} {NEEDLE.question}", cell=CELL, needles=(NEEDLE,), answer=NEEDLE.answer)
 
 
-def answers(path: Path, *lines: str) -> AnswerFiles:
+def answers(path, *lines):
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return AnswerFiles([str(path)])
 
 
-def transport(tokenizer: Tokenizer, files: AnswerFiles | None = None, **options: Any) -> BatchTransport:
+def transport(tokenizer, files=None, **options):
     return BatchTransport("m", ServedOptions(**options), tokenizer, ServerOptions(batch=True, answers=files))
 
 
-def model(tokenizer: Tokenizer, files: AnswerFiles | None, **options: Any) -> ServedModel:
+def model(tokenizer, files, **options):
     return ServedModel(transport(tokenizer, files, **options), tokenizer, ServerOptions(batch=True))
 
 
-def test_a_line_is_a_request_whose_id_knows_the_whole_of_it(
-    smol_tokenizer: Tokenizer, chat: Ask, request_: Request
-) -> None:
+def test_a_line_is_a_request_whose_id_knows_the_whole_of_it(smol_tokenizer, chat, request_):
     options = ServedOptions(seed=3)
     line = request_line("gpt-x", options, request_)
     row = json.loads(line.text)
@@ -88,7 +80,7 @@ def test_a_line_is_a_request_whose_id_knows_the_whole_of_it(
     assert request_line("d", ServedOptions(azure_api_version="2024-10-21"), request_).url == "/chat/completions"
 
 
-def test_a_layout_is_calibrated_once(smol_tokenizer: Tokenizer, request_: Request) -> None:
+def test_a_layout_is_calibrated_once(smol_tokenizer, request_):
     asked = transport(smol_tokenizer)
     first, again = list(asked.lines(request_)), list(asked.lines(request_))
     assert [calibration_of(line.id) is not None for line in first] == [True, True, False]
@@ -96,9 +88,7 @@ def test_a_layout_is_calibrated_once(smol_tokenizer: Tokenizer, request_: Reques
 
 
 @given(sizes=st.lists(st.integers(1, 60), min_size=1, max_size=30), most=st.integers(1, 7))
-def test_files_keep_to_the_limits_and_lose_nothing(
-    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], most: int
-) -> None:
+def test_files_keep_to_the_limits_and_lose_nothing(tmp_path_factory, sizes, most):
     path = tmp_path_factory.mktemp("b") / "requests.jsonl"
     files = RequestFiles(path, most, 100)
     for number, size in enumerate(sizes):
@@ -110,7 +100,7 @@ def test_files_keep_to_the_limits_and_lose_nothing(
     assert sorted(path.parent.iterdir()) == sorted(files.files)
 
 
-def test_another_model_or_endpoint_begins_another_file_and_no_file_is_written_over(tmp_path: Path) -> None:
+def test_another_model_or_endpoint_begins_another_file_and_no_file_is_written_over(tmp_path):
     files = RequestFiles(tmp_path / "r.jsonl", 9, 10)
     for model_name, url in [("a", "/x"), ("a", "/x"), ("b", "/x"), ("b", "/y")]:
         files.write(BatchLine("i", url, "{}"), model_name)
@@ -124,9 +114,7 @@ def test_another_model_or_endpoint_begins_another_file_and_no_file_is_written_ov
 
 
 @given(order=st.permutations(range(3)))
-def test_a_whole_answer_counts_before_a_fault_in_any_order(
-    tmp_path_factory: pytest.TempPathFactory, order: list[int]
-) -> None:
+def test_a_whole_answer_counts_before_a_fault_in_any_order(tmp_path_factory, order):
     lines = [failed("a-1", "batch_expired", "late"), answered("a-1", body_of()), answered("a-1", {"error": {}}, 500)]
     files = answers(tmp_path_factory.mktemp("b") / "o.jsonl", *(lines[number] for number in order))
     assert (answer := files.get("a-1")) is not None
@@ -134,7 +122,7 @@ def test_a_whole_answer_counts_before_a_fault_in_any_order(
     assert files.contradicted == set()
 
 
-def test_two_answers_lines_that_are_none_and_ids_of_others(tmp_path: Path) -> None:
+def test_two_answers_lines_that_are_none_and_ids_of_others(tmp_path):
     two = [answered("a-1", body_of("one")), answered("a-1", body_of("two"))]
     files = answers(tmp_path / "o.jsonl", *two, '{"response": 1}', "{torn", answered("b-1", {}))
     assert (answer := files.get("a-1")) is not None
@@ -152,7 +140,7 @@ def test_two_answers_lines_that_are_none_and_ids_of_others(tmp_path: Path) -> No
         ("a,b,c\n", "is no output file"),
     ],
 )
-def test_other_files_are_refused(tmp_path: Path, text: str, why: str) -> None:
+def test_other_files_are_refused(tmp_path, text, why):
     (tmp_path / "e.jsonl").write_text(text)
     with pytest.raises(InputError, match=why):
         AnswerFiles([str(tmp_path / "e.jsonl")])
@@ -161,7 +149,7 @@ def test_other_files_are_refused(tmp_path: Path, text: str, why: str) -> None:
         assert AnswerFiles([str(tmp_path / "e.jsonl"), str(tmp_path / "o.jsonl")]).lines == 1
 
 
-def test_an_answer_is_checked_as_a_servers_is(tmp_path: Path, smol_tokenizer: Tokenizer, request_: Request) -> None:
+def test_an_answer_is_checked_as_a_servers_is(tmp_path, smol_tokenizer, request_):
     shorts = [line.id for line in transport(smol_tokenizer).lines(request_)][:2]
     lines = [answered(short, body_of("OK.", calibration_of(short)[2] + 7)) for short in shorts]
     tokens = request_.prompt.tokens + 7
@@ -172,7 +160,6 @@ def test_an_answer_is_checked_as_a_servers_is(tmp_path: Path, smol_tokenizer: To
     assert (response.prompt_tokens, response.fingerprint) == (tokens, "fp")
     assert response.calibration == Calibration("exact", 7)
     alone = model(smol_tokenizer, answers(tmp_path / "p.jsonl", lines[2])).respond(request_).calibration
-    assert alone is not None
     assert (alone.status, alone.why) == (
         "failed",
         "a short request failed: the files of --batch-in have no answers to the two short requests",
@@ -194,21 +181,17 @@ TOO_LONG = {"error": {"message": "maximum context length is 8192 tokens"}}
         (answered("ID", TOO_LONG, 400), "client", "context too long"),
     ],
 )
-def test_faults_are_errors_of_their_cell_alone(
-    tmp_path: Path, smol_tokenizer: Tokenizer, request_: Request, line: str, kind: str, words: str
-) -> None:
+def test_faults_are_errors_of_their_cell_alone(tmp_path, smol_tokenizer, request_, line, kind, words):
     files = answers(tmp_path / "o", line.replace("ID", request_line("m", ServedOptions(), request_).id))
     error = model(smol_tokenizer, files).respond(request_).error
-    assert error is not None
     assert (error.kind, error.fatal, error.too_long) == (kind, False, "too long" in words)
     assert words in error.message
     if error.too_long:
         fits = model(smol_tokenizer, files, window=4000).respond(request_).error
-        assert fits is not None
         assert (fits.too_long, fits.kind) == (False, "server")
 
 
-def test_filtered_and_swapped(tmp_path: Path, smol_tokenizer: Tokenizer, request_: Request) -> None:
+def test_filtered_and_swapped(tmp_path, smol_tokenizer, request_):
     custom_id = request_line("m", ServedOptions(), request_).id
     filtered = answered(custom_id, {"error": {"code": "content_filter", "message": "no"}}, 400)
     assert model(smol_tokenizer, answers(tmp_path / "3", filtered)).respond(request_).finish_reason == "content_filter"

@@ -1,16 +1,13 @@
 """Two short requests tell how a server counts; answers to other requests are recognised, wrong ones are not."""
 
-from __future__ import annotations
-
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from needlework.core.grid import Cell
 from needlework.core.prompts import Message, Needle, raw_text
-from needlework.models.model import Calibration, Model, ModelError, Request, Response, starts_answer
+from needlework.models.model import Calibration, ModelError, Request, Response, starts_answer
 from needlework.models.served.calibration import (
     Growth,
     Replays,
@@ -21,10 +18,9 @@ from needlework.models.served.calibration import (
 )
 from needlework.models.served.connection import ServerOptions
 from needlework.models.served.model import ServedModel, transport_of
-from needlework.models.tokenizers.tokenizer import Tokenizer
 from needlework.pipeline.exchange import check_answer
 from tests.haystack_fixtures.models.conftest import make_prompt
-from tests.haystack_fixtures.models.served.planted_http import PlantedServer, good
+from tests.haystack_fixtures.models.served.planted_http import good
 
 NEEDLE = Needle(
     "code", "The gate code for the mill is 4829173.", "What is the gate code for the mill?", "4829173", key="the mill"
@@ -33,9 +29,7 @@ CONTEXT = "The harbour was quiet. " * 300 + NEEDLE.text + " A gull sat on the ra
 QUESTION = "What is the gate code for the mill? Answer in a few words."
 
 
-def trial(
-    tokenizer: Tokenizer, template: str = "chat", system: str = "You are helpful.", needle: Needle = NEEDLE
-) -> Request:
+def trial(tokenizer, template="chat", system="You are helpful.", needle=NEEDLE):
     messages = (Message("user", f"Read this.\n\n<document>\n{CONTEXT}\n</document>\n\n{QUESTION}"),)
     messages = (Message("system", system), *messages) if system else messages
     chat = template == "chat" and tokenizer.has_chat_template
@@ -45,7 +39,7 @@ def trial(
     return Request(prompt, "chat" if template == "chat" else "raw", 16, needles=(needle,))
 
 
-def test_the_short_requests_are_the_trial_with_another_text(smol_tokenizer: Tokenizer) -> None:
+def test_the_short_requests_are_the_trial_with_another_text(smol_tokenizer):
     request = trial(smol_tokenizer)
     one, other = new_short_requests(request, smol_tokenizer)
     for short in (one, other):
@@ -62,7 +56,7 @@ def test_the_short_requests_are_the_trial_with_another_text(smol_tokenizer: Toke
     assert all(len(longer.content) > len(shorter.content) + 50 for shorter, longer in pairs)
 
 
-def test_of_a_conversation_the_short_requests_have_few_turns(smol_tokenizer: Tokenizer) -> None:
+def test_of_a_conversation_the_short_requests_have_few_turns(smol_tokenizer):
     turns = [Message("user" if k % 2 else "assistant", f"Turn {k}. {CONTEXT}") for k in range(1, 201)]
     messages = (Message("system", "You are helpful."), *turns, Message("user", QUESTION))
     for template in ("chat", "raw"):
@@ -80,8 +74,8 @@ def test_of_a_conversation_the_short_requests_have_few_turns(smol_tokenizer: Tok
 
 
 def test_a_raw_prompts_end_stays_and_a_value_that_is_no_part_of_a_needle_is_put_behind_its_question(
-    smol_tokenizer: Tokenizer, mock_tokenizer: Tokenizer
-) -> None:
+    smol_tokenizer, mock_tokenizer
+):
     one, _ = new_short_requests(trial(mock_tokenizer, "raw"), mock_tokenizer)
     assert one.prompt.text == raw_text(one.prompt.messages, "Answer:")
     assert one.prompt.text.endswith("in a few words.\n\nAnswer:")
@@ -90,15 +84,13 @@ def test_a_raw_prompts_end_stays_and_a_value_that_is_no_part_of_a_needle_is_put_
     assert f"How many owls does Ada keep? {one.answer}." in one.prompt.text
 
 
-def test_layouts(smol_tokenizer: Tokenizer) -> None:
+def test_layouts(smol_tokenizer):
     assert layout_of(trial(smol_tokenizer), smol_tokenizer) == ("chat", "system", "user", "")
     assert layout_of(trial(smol_tokenizer, system=""), smol_tokenizer) == ("chat", "user", "")
     assert layout_of(trial(smol_tokenizer, "raw", ""), smol_tokenizer) == ("raw", "user", "Answer:")
 
 
-def calibrated(
-    request: Request, tokenizer: Tokenizer, count: Callable[[Request], int | None], cached: int = 0
-) -> Calibration:
+def calibrated(request, tokenizer, count, cached=0):
     """What is made of a server that counts so, and leaves `cached` tokens out of its count of the second request."""
     shorts = new_short_requests(request, tokenizer)
     responses = [Response(f"It is {short.answer}.", prompt_tokens=count(short)) for short in shorts]
@@ -108,13 +100,13 @@ def calibrated(
 
 
 @pytest.mark.parametrize(("constant", "cached"), [(0, 0), (1, 0), (-1, 0), (27, 0), (-30, 0), (3, 40)])
-def test_a_constant_difference_is_the_servers_template(smol_tokenizer: Tokenizer, constant: int, cached: int) -> None:
+def test_a_constant_difference_is_the_servers_template(smol_tokenizer, constant, cached):
     request = trial(smol_tokenizer)
     found = calibrated(request, smol_tokenizer, lambda short: short.prompt.tokens + constant, cached)
     assert found == Calibration("exact", constant)
 
 
-def test_a_constant_for_each_message_of_a_conversation() -> None:
+def test_a_constant_for_each_message_of_a_conversation():
     ours, answers = [171, 473], [Response("", prompt_tokens=count) for count in (157, 443)]
     found = calibrate(ours, answers, messages=(3, 7))
     assert found == Calibration("exact", -2, message_tokens=-4)
@@ -123,8 +115,8 @@ def test_a_constant_for_each_message_of_a_conversation() -> None:
     assert calibrate(ours, answers).status == "inconsistent"
 
 
-def test_no_constant_no_counts_and_no_answers(smol_tokenizer: Tokenizer, mock_tokenizer: Tokenizer) -> None:
-    def without_system(short: Request) -> int:
+def test_no_constant_no_counts_and_no_answers(smol_tokenizer, mock_tokenizer):
+    def without_system(short):
         return len(smol_tokenizer.encode(smol_tokenizer.render_chat(short.prompt.messages[1:])).ids)
 
     dropped = calibrated(trial(smol_tokenizer), smol_tokenizer, without_system)
@@ -138,7 +130,7 @@ def test_no_constant_no_counts_and_no_answers(smol_tokenizer: Tokenizer, mock_to
     assert (failed.status, failed.why) == ("failed", "a short request failed: boom")
 
 
-def test_an_answer_with_the_other_short_requests_value(smol_tokenizer: Tokenizer) -> None:
+def test_an_answer_with_the_other_short_requests_value(smol_tokenizer):
     shorts, replays = new_short_requests(trial(smol_tokenizer), smol_tokenizer), Replays()
     text = f"It is {shorts[0].answer}."
     for short in shorts:
@@ -151,7 +143,7 @@ ID = "chatcmpl-5f2c1e0a9b7d4c3e8f6a1b2c3d4e5f60"
 OTHER_ID = "chatcmpl-00000000000000000000000000000001"
 
 
-def asking_for(tokenizer: Tokenizer, value: str, more: str = "") -> Request:
+def asking_for(tokenizer, value, more=""):
     text = f"The gate code for the mill is {value}. {more} What is the gate code for the mill?"
     needle = Needle("code", f"The gate code for the mill is {value}.", "What is it?", value)
     return Request(make_prompt(tokenizer, text), "raw", 16, needles=(needle,))
@@ -173,9 +165,7 @@ def asking_for(tokenizer: Tokenizer, value: str, more: str = "") -> Request:
         ("4829173", "The gate code for the barn is 4829173.", False),  # a distractor of this very prompt
     ],
 )
-def test_another_requests_value_proves_a_replay(
-    mock_tokenizer: Tokenizer, text: str, more: str, is_replay: bool
-) -> None:
+def test_another_requests_value_proves_a_replay(mock_tokenizer, text, more, is_replay):
     replays = Replays()
     for value in ("4829173", "three", "1921"):
         replays.ask(asking_for(mock_tokenizer, value))
@@ -184,7 +174,7 @@ def test_another_requests_value_proves_a_replay(
     assert ("4829173" in replays.problem(mine, text, "")) == is_replay
 
 
-def test_an_id_that_comes_again_for_another_prompt_proves_it_where_ids_differ(mock_tokenizer: Tokenizer) -> None:
+def test_an_id_that_comes_again_for_another_prompt_proves_it_where_ids_differ(mock_tokenizer):
     one = asking_for(mock_tokenizer, "4829173")
     other = asking_for(mock_tokenizer, "4829173", "A longer text.")
     replays = Replays()
@@ -202,17 +192,17 @@ def test_an_id_that_comes_again_for_another_prompt_proves_it_where_ids_differ(mo
         assert ("its id was given to another" in replays.problem(request, "4829173", id_)) == is_replay
 
 
-def test_which_ids_show_that_answers_have_their_own() -> None:
+def test_which_ids_show_that_answers_have_their_own():
     assert are_unique(ID, OTHER_ID)
     assert are_unique("gen-1755700000-AbCdEfGhIjKlMnOpQrSt", "gen-1755700001-UvWxYzAbCdEfGhIjKlMn")
     assert not any(are_unique(*pair) for pair in ((ID, ID), ("chatcmpl-12", "chatcmpl-13"), ("", "")))
 
 
-def test_replays_in_many_threads(mock_tokenizer: Tokenizer) -> None:
+def test_replays_in_many_threads(mock_tokenizer):
     replays, requests = Replays(), [asking_for(mock_tokenizer, str(1_000_000 + i)) for i in range(40)]
-    problems: list[str] = []
+    problems = []
 
-    def ask(index: int) -> None:
+    def ask(index):
         replays.ask(requests[index])
         problems.append(replays.problem(requests[index], str(1_000_000 + index), f"{ID}{index}"))
 
@@ -225,7 +215,7 @@ def test_replays_in_many_threads(mock_tokenizer: Tokenizer) -> None:
     assert replays.problem(requests[0], "1000039", "") != ""
 
 
-def test_counts_that_stop_growing_are_told() -> None:
+def test_counts_that_stop_growing_are_told():
     growth = Growth(0.01)
     counts = [(1000, 1010, 0), (2000, 2030, 0), (4000, 2048, 0), (8000, 2048, 0), (2010, 2029, 0), (8000, 60, 7950)]
     problems = [growth.problem(ours, Response(prompt_tokens=n, cached_tokens=cached)) for ours, n, cached in counts]
@@ -238,21 +228,19 @@ PREFIX = "The gate code for the mill is"
 
 
 @pytest.fixture
-def begun(chat: Callable[..., Request], smol_tokenizer: Tokenizer) -> Request:
+def begun(chat, smol_tokenizer):
     """A request with the beginning of its answer."""
     request = chat(smol_tokenizer, f"{NEEDLE.text} The sea was calm.\n{NEEDLE.question}", 8, needles=(NEEDLE,))
     messages = (*request.prompt.messages, Message("assistant", PREFIX))
     return replace(request, prompt=make_prompt(smol_tokenizer, request.prompt.text + PREFIX, messages))
 
 
-def connected(url: str, tokenizer: Tokenizer, **args: str) -> ServedModel:
+def connected(url, tokenizer, **args):
     connection = ServerOptions(url, "SOME_KEY", timeout_s=60)
     return ServedModel(transport_of("openai", "m", args, connection), tokenizer, connection)
 
 
-def test_servers_are_told_to_go_on_with_a_started_answer(
-    planted: PlantedServer, begun: Request, chat: Callable[..., Request], smol_tokenizer: Tokenizer
-) -> None:
+def test_servers_are_told_to_go_on_with_a_started_answer(planted, begun, chat, smol_tokenizer):
     planted.plant(good(), good())
     model = connected(planted.url, smol_tokenizer)
     model.respond(begun)
@@ -264,18 +252,15 @@ def test_servers_are_told_to_go_on_with_a_started_answer(
 
 
 @pytest.mark.parametrize("url", ["https://api.openai.com/v1", "azure"])
-def test_those_that_cannot_are_not_asked(
-    url: str, planted: PlantedServer, begun: Request, smol_tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_those_that_cannot_are_not_asked(url, planted, begun, smol_tokenizer, monkeypatch):
     monkeypatch.setenv("SOME_KEY", "k")
     args = {"azure_api_version": "2026-01-01"} if url == "azure" else {}
     error = connected(planted.url if url == "azure" else url, smol_tokenizer, **args).respond(begun).error
-    assert error is not None
     assert (error.kind, error.fatal, planted.requests) == ("client", True, [])
     assert error.message.endswith("give --answer-prefix false")
 
 
-def test_the_short_requests_have_no_started_answer(begun: Request, smol_tokenizer: Tokenizer) -> None:
+def test_the_short_requests_have_no_started_answer(begun, smol_tokenizer):
     """What closing it adds, in place of going on, is then no constant of the template."""
     assert starts_answer(begun)
     assert not any(map(starts_answer, new_short_requests(begun, smol_tokenizer)))
@@ -284,7 +269,7 @@ def test_the_short_requests_have_no_started_answer(begun: Request, smol_tokenize
     assert layout_of(begun, smol_tokenizer) == layout_of(plain, smol_tokenizer)
 
 
-def test_a_real_server_goes_on(llama_server: str, smol: Model, begun: Request, smol_tokenizer: Tokenizer) -> None:
+def test_a_real_server_goes_on(llama_server, smol, begun, smol_tokenizer):
     served = connected(llama_server, smol_tokenizer)
     response, local = served.respond(replace(begun, cell=Cell("ruler_vt", 100, None, "hops4"))), smol.respond(begun)
     assert response.error is None

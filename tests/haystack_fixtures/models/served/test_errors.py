@@ -1,10 +1,7 @@
 """What a failed attempt means: statuses with their bodies, waits, and refusals for length in servers' own words."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
@@ -49,7 +46,7 @@ FILTERED = {"filtered": True}
         (500, "cannot allocate memory for context length 131072", "server", RETRY),
     ],
 )
-def test_a_status_with_its_words(status: int, message: str, kind: str, facts: dict[str, Any]) -> None:
+def test_a_status_with_its_words(status, message, kind, facts):
     fault = fault_of_status(HttpError(status, {"error": {"message": message}}))
     flags = {"retry": False, "fatal": False, "filtered": False, "too_long": False} | facts
     assert fault.kind == kind
@@ -68,7 +65,7 @@ def test_a_status_with_its_words(status: int, message: str, kind: str, facts: di
         (HttpError(202), "HTTP 202: without a word"),
     ],
 )
-def test_what_is_told(error: HttpError, words: str) -> None:
+def test_what_is_told(error, words):
     fault = fault_of_status(error)
     assert words in fault.message
     assert "planted" not in fault.message
@@ -91,7 +88,7 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
         ({}, "", None),
     ],
 )
-def test_how_long_to_wait(headers: dict[str, str], text: str, seconds: float | None) -> None:
+def test_how_long_to_wait(headers, text, seconds):
     assert retry_after(headers, text, now=NOW) == seconds
 
 
@@ -130,25 +127,25 @@ SOMETHING_ELSE = [
 
 
 @pytest.mark.parametrize("words", TOO_LONG_WORDS)
-def test_a_prompt_that_does_not_fit(words: str) -> None:
+def test_a_prompt_that_does_not_fit(words):
     assert says_too_long(400, words.lower())
     assert not says_too_long(401, words.lower())
 
 
 @pytest.mark.parametrize("words", SOMETHING_ELSE)
-def test_something_else(words: str) -> None:
+def test_something_else(words):
     assert not says_too_long(400, words.lower())
 
 
-def test_a_body_that_is_too_large_for_a_proxy_is_too_long_unless_it_is_about_a_rate() -> None:
+def test_a_body_that_is_too_large_for_a_proxy_is_too_long_unless_it_is_about_a_rate():
     assert says_too_long(413, "<html><title>413 request entity too large</title></html>")
     assert not says_too_long(413, "request too large on tokens per minute (tpm): limit 6000")
 
 
-def test_a_pattern_of_ones_own_knows_a_server_whose_words_nobody_knows() -> None:
+def test_a_pattern_of_ones_own_knows_a_server_whose_words_nobody_knows():
     assert not says_too_long(418, "the pot is full")
     assert says_too_long(418, "the pot is full", re.compile("pot is FULL", re.IGNORECASE))
 
 
-def test_a_long_page_is_read_in_linear_time() -> None:
+def test_a_long_page_is_read_in_linear_time():
     assert not says_too_long(400, "prompt length " * 4000)

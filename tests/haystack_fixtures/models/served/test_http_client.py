@@ -1,7 +1,5 @@
 """The HTTP client against sockets that say exactly what a test wants, when it wants; proxies and encryption."""
 
-from __future__ import annotations
-
 import gzip
 import logging
 import resource
@@ -10,7 +8,6 @@ import ssl
 import subprocess
 import time
 import zlib
-from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -20,24 +17,24 @@ from needlework.models.served import http_client
 from needlework.models.served.connection import allow_open_files
 from needlework.models.served.errors import HangUpError, TooSlowError, UnreachableError, UnreadableError
 from needlework.models.served.http_client import Allowed, HttpClient, proxy_for
-from tests.haystack_fixtures.models.served.scripted import ENCRYPT, HELLO, SOON, Script, Scripted, abort_in_flight
+from tests.haystack_fixtures.models.served.scripted import ENCRYPT, HELLO, SOON, Scripted, abort_in_flight
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 @pytest.fixture
-def server() -> Iterator[Scripted]:
+def server():
     scripted = Scripted()
     yield scripted
     scripted.close()
 
 
 @pytest.fixture
-def ask(server: Scripted) -> Iterator[Callable[..., bytes]]:
+def ask(server):
     """`ask(script, ...)`: one request for each script; the last body."""
     client = HttpClient(server.url, {"X-Team": "a"})
 
-    def send(*scripts: Script, allowed: Allowed = SOON) -> bytes:
+    def send(*scripts, allowed=SOON):
         server.scripts = list(scripts)
         body = b""
         for _ in scripts:
@@ -50,7 +47,7 @@ def ask(server: Scripted) -> Iterator[Callable[..., bytes]]:
     client.abort()
 
 
-def test_a_request(server: Scripted, ask: Callable[..., bytes]) -> None:
+def test_a_request(server, ask):
     assert ask([HELLO]) == b"hello"
     head = server.requests[0].decode().split("\r\n")
     assert head[0] == "POST /v1/x?y=1 HTTP/1.1"
@@ -58,7 +55,7 @@ def test_a_request(server: Scripted, ask: Callable[..., bytes]) -> None:
 
 
 @pytest.mark.parametrize("header", ["x-team", "user-agent", "Host", "accept-encoding"])
-def test_a_header_that_is_given_later_stands_in_place_of_one_before(server: Scripted, header: str) -> None:
+def test_a_header_that_is_given_later_stands_in_place_of_one_before(server, header):
     server.scripts = [[HELLO]]
     HttpClient(server.url, {"X-Team": "a", header: "b"}).send("GET", server.url, None, SOON)
     lines = server.requests[0].decode().split("\r\n")
@@ -66,24 +63,24 @@ def test_a_header_that_is_given_later_stands_in_place_of_one_before(server: Scri
     assert not any(line.startswith("Content-Length") for line in lines)
 
 
-def test_signs_that_no_address_has_are_written_otherwise(server: Scripted) -> None:
+def test_signs_that_no_address_has_are_written_otherwise(server):
     server.scripts = [[HELLO]]
     HttpClient(server.url, {}).send("GET", server.url + "/ä%20b?q=ü x", None, SOON)
     assert server.requests[0].split(b"\r\n")[0] == b"GET /v1/%C3%A4%20b?q=%C3%BC%20x HTTP/1.1"
 
 
-def test_a_connection_is_used_again(server: Scripted, ask: Callable[..., bytes]) -> None:
+def test_a_connection_is_used_again(server, ask):
     in_chunks = [CHUNKED, b"5\r\nhello\r\n", b"0\r\n\r\n"]
     assert ask([HELLO], in_chunks, [HELLO]) == b"hello"
     assert server.connections == 1
 
 
-def test_a_stream_that_is_left_at_its_last_event_is_read_to_its_end(server: Scripted) -> None:
+def test_a_stream_that_is_left_at_its_last_event_is_read_to_its_end(server):
     client = HttpClient(server.url, {})
     server.scripts = [[CHUNKED, b"5\r\nhello\r\n", 0.02, b"0\r\n\r\n"], [HELLO]]
-    pieces: list[bytes] = []
+    pieces = []
 
-    async def left_at_the_first_piece() -> None:
+    async def left_at_the_first_piece():
         async with client.exchange("POST", server.url, b"{}", SOON) as answer:
             await answer.read(lambda piece: pieces.append(piece) or True)
 
@@ -93,9 +90,7 @@ def test_a_stream_that_is_left_at_its_last_event_is_read_to_its_end(server: Scri
     assert server.connections == 1
 
 
-def test_a_connection_that_is_closed_or_about_to_be_is_not_used_again(
-    server: Scripted, ask: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_connection_that_is_closed_or_about_to_be_is_not_used_again(server, ask, monkeypatch):
     server.hangs_up = True
     for _ in range(3):
         assert ask([HELLO]) == b"hello"
@@ -109,7 +104,7 @@ def test_a_connection_that_is_closed_or_about_to_be_is_not_used_again(
     assert server.connections == 5
 
 
-def test_what_comes_after_an_answer_is_nobodys_answer(server: Scripted, ask: Callable[..., bytes]) -> None:
+def test_what_comes_after_an_answer_is_nobodys_answer(server, ask):
     ask([HELLO, 0.02, HELLO.replace(b"hello", b"other")])
     time.sleep(0.1)
     assert ask([HELLO]) == b"hello"
@@ -127,9 +122,7 @@ def test_what_comes_after_an_answer_is_nobodys_answer(server: Scripted, ask: Cal
         ([b"I speak no HTTP\r\n\r\n"], False),
     ],
 )
-def test_an_answer_that_ends_too_early(
-    server: Scripted, ask: Callable[..., bytes], script: Script, begun: bool
-) -> None:
+def test_an_answer_that_ends_too_early(server, ask, script, begun):
     server.hangs_up = True
     with pytest.raises(HangUpError) as caught:
         ask(script)
@@ -154,9 +147,7 @@ DRIP = [b"1\r\n.\r\n", 0.05] * 100
     ],
     ids=["none", "head", "half", "stuck", "trickle", "flood", "late end", "head that drips in"],
 )
-def test_time_is_bounded(
-    ask: Callable[..., bytes], script: Script, allowed: Allowed, seconds: float, has_begun: bool
-) -> None:
+def test_time_is_bounded(ask, script, allowed, seconds, has_begun):
     begun = time.perf_counter()
     with pytest.raises(TimeoutError) as caught:
         ask(script, allowed=allowed)
@@ -164,23 +155,23 @@ def test_time_is_bounded(
     assert isinstance(caught.value, TooSlowError) == has_begun
 
 
-def test_an_endless_body_is_no_answer(server: Scripted) -> None:
+def test_an_endless_body_is_no_answer(server):
     server.scripts = [[CHUNKED, *[b"100000\r\n" + b"." * 2**20 + b"\r\n"] * 50]]
     with pytest.raises(UnreadableError, match="longer than 4 MiB"):
         HttpClient(server.url, {}).send("POST", server.url, b"", SOON, most=4 * 2**20)
 
 
-def test_a_slow_stream_may_take_longer_than_the_longest_silence(ask: Callable[..., bytes]) -> None:
+def test_a_slow_stream_may_take_longer_than_the_longest_silence(ask):
     slow = [CHUNKED, *[b"1\r\n.\r\n", 0.1] * 5, b"0\r\n\r\n"]
     assert ask(slow, allowed=Allowed(0.3, 5)) == b"....."
 
 
-def test_nobody_there() -> None:
+def test_nobody_there():
     with pytest.raises(UnreachableError, match="ConnectionRefusedError"):
         HttpClient("http://127.0.0.1:9/v1", {}).send("POST", "http://127.0.0.1:9/v1", b"", SOON)
 
 
-def test_a_refusal_before_the_body_has_come_is_read() -> None:
+def test_a_refusal_before_the_body_has_come_is_read():
     server = Scripted(hangs_up=True)
     server.scripts = [[b"HTTP/1.1 413 Too Large\r\nContent-Length: 5\r\n\r\nlarge", 0.2]]
     reply = HttpClient(server.url, {}).send("POST", server.url, b"x" * 20_000_000, SOON)
@@ -188,17 +179,17 @@ def test_a_refusal_before_the_body_has_come_is_read() -> None:
     server.close()
 
 
-def test_abort_ends_what_is_in_flight(server: Scripted) -> None:
+def test_abort_ends_what_is_in_flight(server):
     server.scripts = [[30.0]]
     assert abort_in_flight(server.url, 3, lambda: len(server.requests) == 3) == 3
     assert server.connections == 3
 
 
-def test_abort_ends_an_answer_that_has_begun(server: Scripted) -> None:
+def test_abort_ends_an_answer_that_has_begun(server):
     server.scripts = [[HELLO[:-2], 30.0]]
     client = HttpClient(server.url, {})
 
-    async def aborted_in_the_middle() -> None:
+    async def aborted_in_the_middle():
         async with client.exchange("POST", server.url, b"", Allowed(30, 30)) as answer:
             await answer.read(lambda _piece: client.abort())
 
@@ -207,7 +198,7 @@ def test_abort_ends_an_answer_that_has_begun(server: Scripted) -> None:
     assert caught.value.begun
 
 
-def test_user_and_password_of_the_address_are_sent_in_place_of_a_key(server: Scripted) -> None:
+def test_user_and_password_of_the_address_are_sent_in_place_of_a_key(server):
     server.scripts = [[HELLO]]
     url = server.url.replace("://", "://me:p%40ss@")
     assert HttpClient(url, {"authorization": "Bearer key"}).send("POST", url, b"", SOON).body == b"hello"
@@ -215,9 +206,7 @@ def test_user_and_password_of_the_address_are_sent_in_place_of_a_key(server: Scr
     assert [line for line in head if line.startswith("authorization")] == ["authorization: basic bwu6cebzcw=="]
 
 
-def test_the_query_of_the_address_is_sent_and_never_logged(
-    server: Scripted, ask: Callable[..., bytes], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_query_of_the_address_is_sent_and_never_logged(server, ask, caplog):
     caplog.set_level(logging.DEBUG)
     server.scripts = [[HELLO]]
     client = HttpClient(server.url + "?key=sesame", {})
@@ -227,7 +216,7 @@ def test_the_query_of_the_address_is_sent_and_never_logged(
     assert "sesame" not in caplog.text
 
 
-def test_a_redirect_is_an_answer(server: Scripted) -> None:
+def test_a_redirect_is_an_answer(server):
     server.scripts = [[b"HTTP/1.1 307 Moved\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n"]]
     reply = HttpClient(server.url, {}).send("POST", server.url, b"", SOON)
     assert (reply.status, reply.headers["location"]) == (307, "http://127.0.0.1:9/")
@@ -249,7 +238,7 @@ PACKED = gzip.compress(b'{"answer": "2582150"}')
     ],
     ids=["no trailer", "one byte short", "half", "another checksum", "garbage", "deflate cut", "not asked for"],
 )
-def test_a_packed_answer_that_is_not_whole_is_none(ask: Callable[..., bytes], body: bytes, packing: str) -> None:
+def test_a_packed_answer_that_is_not_whole_is_none(ask, body, packing):
     head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {packing}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
     with pytest.raises(UnreadableError, match="packed"):
         ask([head + body])
@@ -258,12 +247,12 @@ def test_a_packed_answer_that_is_not_whole_is_none(ask: Callable[..., bytes], bo
 @pytest.mark.parametrize(
     "body", [zlib.compress(b"hello"), zlib.compress(b"hello")[2:-4], b""], ids=["zlib", "raw", "empty"]
 )
-def test_both_kinds_of_deflate_are_read(ask: Callable[..., bytes], body: bytes) -> None:
+def test_both_kinds_of_deflate_are_read(ask, body):
     head = f"HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\nContent-Length: {len(body)}\r\n\r\n".encode()
     assert ask([head + body]) == (b"hello" if body else b"")
 
 
-def test_more_connections_than_open_files_are_refused_before_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_connections_than_open_files_are_refused_before_the_first(monkeypatch):
     limits = [(256, 4096)]
     monkeypatch.setattr(resource, "getrlimit", lambda _kind: limits[-1])
     monkeypatch.setattr(resource, "setrlimit", lambda _kind, pair: limits.append(pair))
@@ -272,7 +261,7 @@ def test_more_connections_than_open_files_are_refused_before_the_first(monkeypat
     allow_open_files(400)
     assert limits[-1] == (500, 4096)
 
-    def refuse(_kind: int, _pair: tuple[int, int]) -> None:
+    def refuse(_kind, _pair):
         raise ValueError
 
     monkeypatch.setattr(resource, "setrlimit", refuse)
@@ -280,7 +269,7 @@ def test_more_connections_than_open_files_are_refused_before_the_first(monkeypat
         allow_open_files(800)
 
 
-def test_a_proxy_for_plain_http_is_told_the_whole_address(server: Scripted) -> None:
+def test_a_proxy_for_plain_http_is_told_the_whole_address(server):
     server.scripts = [[HELLO]]
     client = HttpClient("http://model.test/v1", {}, proxy=f"http://me:p%40ss@127.0.0.1:{server.port}")
     assert client.send("POST", "http://model.test/v1/x", b"", SOON).body == b"hello"
@@ -289,7 +278,7 @@ def test_a_proxy_for_plain_http_is_told_the_whole_address(server: Scripted) -> N
     assert "Proxy-Authorization: Basic bWU6cEBzcw==" in head
 
 
-def test_a_proxy_for_https_is_asked_for_a_tunnel(server: Scripted) -> None:
+def test_a_proxy_for_https_is_asked_for_a_tunnel(server):
     server.scripts = [[b"HTTP/1.1 403 Forbidden\r\n\r\n"]]
     client = HttpClient("https://model.test/v1", {"X-Secret": "s"}, proxy=f"http://127.0.0.1:{server.port}")
     with pytest.raises(UnreachableError, match="403"):
@@ -298,7 +287,7 @@ def test_a_proxy_for_https_is_asked_for_a_tunnel(server: Scripted) -> None:
     assert b"X-Secret" not in server.requests[0]
 
 
-def test_proxies_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxies_of_the_environment(monkeypatch):
     monkeypatch.setenv("http_proxy", "http://proxy.test:3128")
     monkeypatch.setenv("no_proxy", "inside.test")
     found = proxy_for("http://model.test/v1", None, environment=True)
@@ -311,7 +300,7 @@ def test_proxies_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+def certificate(tmp_path_factory):
     """Certificate and key of `localhost`, which nobody vouches for."""
     if shutil.which("openssl") is None:
         pytest.skip("no openssl to make a certificate with")
@@ -323,7 +312,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 
 @pytest.fixture
-def encrypting(server: Scripted, certificate: tuple[str, str]) -> Scripted:
+def encrypting(server, certificate):
     server.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.tls.load_cert_chain(*certificate)
     server.scripts = [[HELLO]]
@@ -331,18 +320,18 @@ def encrypting(server: Scripted, certificate: tuple[str, str]) -> Scripted:
 
 
 @pytest.fixture
-def vouched(certificate: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def vouched(certificate, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", certificate[0])
 
 
-def test_nothing_is_sent_to_whom_we_do_not_trust(encrypting: Scripted) -> None:
+def test_nothing_is_sent_to_whom_we_do_not_trust(encrypting):
     url = f"https://localhost:{encrypting.port}/v1"
     with pytest.raises(UnreachableError, match="certificate"):
         HttpClient(url, {}).send("POST", url, b"", SOON)
     assert encrypting.requests == []
 
 
-def test_an_encrypted_connection_is_used_again(encrypting: Scripted, vouched: None) -> None:
+def test_an_encrypted_connection_is_used_again(encrypting, vouched):
     url = f"https://localhost:{encrypting.port}/v1"
     client = HttpClient(url, {})
     for _ in range(3):
@@ -350,7 +339,7 @@ def test_an_encrypted_connection_is_used_again(encrypting: Scripted, vouched: No
     assert encrypting.connections == 1
 
 
-def test_encryption_reaches_through_a_proxy(encrypting: Scripted, vouched: None) -> None:
+def test_encryption_reaches_through_a_proxy(encrypting, vouched):
     encrypting.is_proxy = True
     encrypting.scripts = [[b"HTTP/1.1 200 OK\r\n\r\n", ENCRYPT], [HELLO]]
     url = "https://localhost:8443/v1"
@@ -364,12 +353,12 @@ def test_encryption_reaches_through_a_proxy(encrypting: Scripted, vouched: None)
     assert [b"X-Secret: s" in head and b"Proxy-Authorization" not in head for head in sent] == [True, True]
 
 
-def test_abort_ends_what_is_in_flight_encrypted(encrypting: Scripted, vouched: None) -> None:
+def test_abort_ends_what_is_in_flight_encrypted(encrypting, vouched):
     encrypting.scripts = [[30.0]]
     assert abort_in_flight(f"https://localhost:{encrypting.port}/v1", 3, lambda: len(encrypting.requests) == 3) == 3
 
 
-def test_abort_ends_what_is_still_connecting(encrypting: Scripted, vouched: None) -> None:
+def test_abort_ends_what_is_still_connecting(encrypting, vouched):
     encrypting.greets.clear()
     url = f"https://localhost:{encrypting.port}/v1"
     assert abort_in_flight(url, 1, lambda: encrypting.connections == 1, encrypting.greets.set) == 1

@@ -1,13 +1,9 @@
 """Adaptive concurrency, retries and giving up: the limit falls once a burst and comes back, and every request ends."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import random
-from collections.abc import Callable, Coroutine
 from functools import wraps
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,7 +11,7 @@ from hypothesis import strategies as st
 
 from needlework.models.event_loop import event_loop
 from needlework.models.model import ModelError
-from needlework.models.served.errors import LONGEST_RETRY_AFTER_S, AttemptFault, Sign
+from needlework.models.served.errors import LONGEST_RETRY_AFTER_S, AttemptFault
 from needlework.models.served.limiter import (
     LONGEST_DELAY_S,
     NEVER_HEARD_S,
@@ -40,21 +36,21 @@ STEPS = st.lists(
 )
 
 
-def burst(limiter: RequestLimiter, sign: Sign, now: float = 0.0) -> int:
+def burst(limiter, sign, now=0.0):
     """As many requests as may be in flight begin together and end together; the slots after it."""
     for begun in [limiter.begin() for _ in range(limiter.slots)]:
         limiter.end(begun, sign, now)
     return limiter.slots
 
 
-def test_bursts_of_refusals_halve_the_limit_and_answers_raise_it() -> None:
+def test_bursts_of_refusals_halve_the_limit_and_answers_raise_it():
     limiter = RequestLimiter(64)
     assert [burst(limiter, "busy") for _ in range(8)] == [32, 16, 8, 4, 2, 1, 1, 1]
     assert [burst(limiter, "answered") for _ in range(16)][-1] == 64
     assert [burst(limiter, sign) for sign in ("broken", "gone", "answered")] == [64] * 3, "faults that are not of load"
 
 
-def test_refusals_of_requests_begun_before_the_cut_are_the_same_burst() -> None:
+def test_refusals_of_requests_begun_before_the_cut_are_the_same_burst():
     limiter = RequestLimiter(64)
     first = [limiter.begin() for _ in range(64)]
     for begun in first[:32]:
@@ -65,7 +61,7 @@ def test_refusals_of_requests_begun_before_the_cut_are_the_same_burst() -> None:
     assert burst(limiter, "answered") > cut
 
 
-def test_a_few_refusals_cost_little() -> None:
+def test_a_few_refusals_cost_little():
     limiter = RequestLimiter(64)
     for _ in range(40):
         for i, begun in enumerate([limiter.begin() for _ in range(limiter.slots)]):
@@ -73,7 +69,7 @@ def test_a_few_refusals_cost_little() -> None:
     assert limiter.slots > 48
 
 
-def test_a_crowded_server_is_never_asked_for_so_much_again() -> None:
+def test_a_crowded_server_is_never_asked_for_so_much_again():
     limiter = RequestLimiter(8)
     assert burst(limiter, "crowded") == 4  # one burst is one cut
     for _ in range(200):
@@ -81,7 +77,7 @@ def test_a_crowded_server_is_never_asked_for_so_much_again() -> None:
     assert limiter.slots == 4
 
 
-def test_retry_after_pauses_all() -> None:
+def test_retry_after_pauses_all():
     limiter = RequestLimiter(4)
     begun = [limiter.begin(), limiter.begin()]
     limiter.end(begun[0], "busy", now=10.0, retry_after_s=30)
@@ -91,7 +87,7 @@ def test_retry_after_pauses_all() -> None:
 
 
 @pytest.mark.parametrize(("heard", "patience"), [(True, PATIENCE_S), (False, NEVER_HEARD_S)])
-def test_a_server_is_given_up_after_a_row_and_a_time(heard: bool, patience: float) -> None:
+def test_a_server_is_given_up_after_a_row_and_a_time(heard, patience):
     limiter = RequestLimiter(4)
     if heard:
         limiter.end(limiter.begin(), "answered", now=0)
@@ -109,14 +105,7 @@ def test_a_server_is_given_up_after_a_row_and_a_time(heard: bool, patience: floa
     assert not limiter.given_up(1e6, took_s=0), "it has come back"
 
 
-def news_of(
-    limiter: RequestLimiter,
-    *signs: Sign,
-    every_s: float = 1.0,
-    begin_s: float = 0.0,
-    took_s: float = 0.0,
-    retry_after_s: float | None = None,
-) -> list[tuple[float, str, float]]:
+def news_of(limiter, *signs, every_s=1.0, begin_s=0.0, took_s=0.0, retry_after_s=None):
     """What is told when attempts end one after the other: when, news, seconds that are left."""
     told = []
     for at, sign in enumerate(signs):
@@ -125,9 +114,6 @@ def news_of(
         if (news := limiter.news(now, took_s)) is not None:
             told.append((now, *news))
     return told
-
-
-ALIVE: tuple[Sign, ...] = ("answered",)
 
 
 @pytest.mark.parametrize(
@@ -146,23 +132,21 @@ ALIVE: tuple[Sign, ...] = ("answered",)
         ((*["broken"] * 8, "answered"), {}, [(5, "failing", 115), (8, "back", 0)]),
     ],
 )
-def test_changes_of_a_servers_state_are_told_once(
-    signs: tuple[Sign, ...], options: dict[str, Any], told: list[tuple[float, str, float]]
-) -> None:
+def test_changes_of_a_servers_state_are_told_once(signs, options, told):
     assert [(pytest.approx(at), news, pytest.approx(left_s)) for at, news, left_s in told] == news_of(
         RequestLimiter(4), *signs, **options
     )
 
 
-def test_a_server_that_refuses_after_an_outage_has_not_answered() -> None:
-    signs: list[Sign] = ["answered", *["gone"] * 5, *["busy"] * 10, "answered"]
+def test_a_server_that_refuses_after_an_outage_has_not_answered():
+    signs = ["answered", *["gone"] * 5, *["busy"] * 10, "answered"]
     assert [news for _, news, _ in news_of(RequestLimiter(4), *signs)] == ["silent", "refuses", "back"]
 
 
 @pytest.mark.parametrize(
     ("sign", "took_s", "until_s"), [("late", 20.0, 60.0), ("late", 1.0, 10.0), ("broken", 0.0, 120.0)]
 )
-def test_a_server_that_never_gives_a_whole_answer_is_given_up(sign: Sign, took_s: float, until_s: float) -> None:
+def test_a_server_that_never_gives_a_whole_answer_is_given_up(sign, took_s, until_s):
     limiter = RequestLimiter(4)
     for _ in range(ROW):
         assert not limiter.given_up(1e6, took_s)
@@ -178,7 +162,7 @@ def test_a_server_that_never_gives_a_whole_answer_is_given_up(sign: Sign, took_s
 
 
 @given(width=st.integers(1, 100), steps=STEPS)
-def test_what_always_holds(width: int, steps: list) -> None:
+def test_what_always_holds(width, steps):
     limiter, now, running = RequestLimiter(width), 0.0, []
     for step in steps:
         if step == "begin":
@@ -207,7 +191,7 @@ def test_what_always_holds(width: int, steps: list) -> None:
     assert not limiter.outage
 
 
-def server_that(*signs: Sign) -> RequestLimiter:
+def server_that(*signs):
     limiter = RequestLimiter(4)
     for sign in signs:
         limiter.end(limiter.begin(), sign, 0.0)
@@ -215,11 +199,11 @@ def server_that(*signs: Sign) -> RequestLimiter:
 
 
 @given(allowed=st.integers(0, 10), signs=st.lists(SIGNS, min_size=1), outage=st.booleans(), seed=st.integers())
-def test_a_request_ends(allowed: int, signs: list[Sign], outage: bool, seed: int) -> None:
+def test_a_request_ends(allowed, signs, outage, seed):
     retries = Retries(allowed, random.Random(seed))
     server = server_that("answered", *["gone"] * ROW) if outage else server_that("answered")
     signs = [sign for sign in signs if not (outage and sign in ("down", "gone"))] or ["busy"]
-    pauses = list[float]()
+    pauses = []
     while True:
         fault = AttemptFault("server", "x", retry=True, sign=signs[len(pauses) % len(signs)])
         pause_s = retries.pause_s(fault, server)
@@ -243,7 +227,7 @@ def test_a_request_ends(allowed: int, signs: list[Sign], outage: bool, seed: int
         ("broken", None, True),
     ],
 )
-def test_what_counts_against_a_requests_retries(sign: Sign, server: RequestLimiter | None, ends: bool) -> None:
+def test_what_counts_against_a_requests_retries(sign, server, ends):
     retries = Retries(2, random.Random(0))
     fault = AttemptFault("server", "x", retry=True, sign=sign)
     pauses = [retries.pause_s(fault, server) for _ in range(20)]
@@ -252,7 +236,7 @@ def test_what_counts_against_a_requests_retries(sign: Sign, server: RequestLimit
         assert max(pause or 0 for pause in pauses) <= 1
 
 
-def test_pauses_grow_and_scatter() -> None:
+def test_pauses_grow_and_scatter():
     jitter = random.Random(0)
     fault = AttemptFault("server", "x", retry=True)
     for n in range(11):
@@ -264,11 +248,11 @@ def test_pauses_grow_and_scatter() -> None:
 WHY = ModelError("server", "gone", fatal=True)
 
 
-def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+def in_loop(test):
     """The test, run in the event loop."""
 
     @wraps(test)
-    def run(**arguments: object) -> None:
+    def run(**arguments):
         event_loop().wait(asyncio.wait_for(test(**arguments), 20))
 
     return run
@@ -276,11 +260,11 @@ def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., Non
 
 @pytest.mark.parametrize("signs", [("answered",), ("busy", "answered"), ("busy", "slow", "gone", "broken")])
 @in_loop
-async def test_never_more_than_the_width_and_nobody_left_behind(signs: tuple[Sign, ...]) -> None:
+async def test_never_more_than_the_width_and_nobody_left_behind(signs):
     gate, chance = Turnstile(8), random.Random(0)
-    at_once: list[int] = []
+    at_once = []
 
-    async def pass_through(i: int) -> int:
+    async def pass_through(i):
         passage = await gate.enter()
         assert passage is not None
         at_once.append(gate.server.in_flight)
@@ -293,7 +277,7 @@ async def test_never_more_than_the_width_and_nobody_left_behind(signs: tuple[Sig
 
 
 @in_loop
-async def test_a_pause_holds_all_back() -> None:
+async def test_a_pause_holds_all_back():
     clock = SleptTime()
     gate = Turnstile(4, now=clock.now, sleep=clock.sleep)
     first = await gate.enter()
@@ -304,7 +288,7 @@ async def test_a_pause_holds_all_back() -> None:
 
 
 @in_loop
-async def test_pauses_count_as_no_request_and_end_when_the_server_is_back_or_the_gate_closes() -> None:
+async def test_pauses_count_as_no_request_and_end_when_the_server_is_back_or_the_gate_closes():
     gate = Turnstile(1)
     pauses = asyncio.gather(*(gate.wait(1000) for _ in range(3)))
     await asyncio.sleep(0)
@@ -321,10 +305,10 @@ async def test_pauses_count_as_no_request_and_end_when_the_server_is_back_or_the
 
 
 @in_loop
-async def test_who_is_asked_alone_waits_for_all_and_all_wait_for_it() -> None:
+async def test_who_is_asked_alone_waits_for_all_and_all_wait_for_it():
     gate, order = Turnstile(8), []
 
-    async def pass_through(name: str, alone: bool) -> None:
+    async def pass_through(name, alone):
         passage = await gate.enter(alone=alone)
         order.append(name)
         assert passage is not None

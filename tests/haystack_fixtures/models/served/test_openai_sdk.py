@@ -1,22 +1,18 @@
 """`openai-sdk:`: requests by OpenAI's client, replies and faults as those of any server."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 
-from needlework.models.model import Response
 from needlework.models.served.connection import ServerOptions
 from needlework.models.served.model import ServedModel, transport_of
-from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.served.test_providers import CONTEXT, asked
-from tests.loopback import Asked, Said, honest, loopback
+from tests.loopback import Said, honest, loopback
 
 pytest.importorskip("openai")
 
 
-def streamed(request: Asked) -> Said:
+def streamed(request):
     events = [
         {"id": "a", "choices": [{"index": 0, "delta": {"content": honest(request).text}, "finish_reason": None}]},
         {"id": "a", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
@@ -26,7 +22,7 @@ def streamed(request: Asked) -> Said:
     return Said(raw=body.encode(), kind="text/event-stream")
 
 
-def ask(tokenizer: Tokenizer, url: str, **model_args: str) -> Response:
+def ask(tokenizer, url, **model_args):
     connection = ServerOptions(base_url=url, retries=0)
     model = ServedModel(transport_of("openai-sdk", "m", model_args, connection), tokenizer, connection)
     assert model.identity["spec"] == "openai-sdk:m"
@@ -37,9 +33,7 @@ def ask(tokenizer: Tokenizer, url: str, **model_args: str) -> Response:
 
 
 @pytest.mark.parametrize("stream", ["true", "false"])
-def test_fields_and_headers_of_the_user_are_sent_and_the_reply_is_read(
-    stream: str, mock_tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fields_and_headers_of_the_user_are_sent_and_the_reply_is_read(stream, mock_tokenizer, monkeypatch):
     monkeypatch.setenv("OPENAI_ORG_ID", "org-7")
 
     with loopback(streamed if stream == "true" else honest) as server:
@@ -60,26 +54,23 @@ def test_fields_and_headers_of_the_user_are_sent_and_the_reply_is_read(
         (501, "it is not implemented", "server", False),
     ],
 )
-def test_errors_are_classified_as_those_of_any_server(
-    status: int, message: str, kind: str, too_long: bool, mock_tokenizer: Tokenizer
-) -> None:
-    def refuse(request: Asked) -> Said:
+def test_errors_are_classified_as_those_of_any_server(status, message, kind, too_long, mock_tokenizer):
+    def refuse(request):
         body = b'{"error": {"message": "%s"}}' % message.encode()
         return Said(raw=body, status=status) if CONTEXT in request.prompt else honest(request)
 
     with loopback(refuse) as server:
         error = ask(mock_tokenizer, server.url, stream="false").error
 
-    assert error is not None
     assert (error.kind, error.too_long) == (kind, too_long)
     assert message in error.message
 
 
-def test_a_redirect_is_not_followed_with_the_key(mock_tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_redirect_is_not_followed_with_the_key(mock_tokenizer, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-ours")
     with loopback(honest) as other:
 
-        def redirect(request: Asked) -> Said:
+        def redirect(request):
             headers = {"Location": f"{other.url}/chat/completions"}
             return Said(raw=b"", status=307, headers=headers) if CONTEXT in request.prompt else honest(request)
 
@@ -91,9 +82,8 @@ def test_a_redirect_is_not_followed_with_the_key(mock_tokenizer: Tokenizer, monk
 
 
 @pytest.mark.slow
-def test_nobody_listens(mock_tokenizer: Tokenizer) -> None:
+def test_nobody_listens(mock_tokenizer):
     error = ask(mock_tokenizer, "http://127.0.0.1:9/v1").error
 
-    assert error is not None
     assert error.kind == "server"
     assert "no connection" in error.message

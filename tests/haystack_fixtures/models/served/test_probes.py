@@ -1,10 +1,5 @@
 """What each kind of server says of itself: its window, who it is, and the names of models."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
 
 from needlework.models.served.errors import UnreachableError
@@ -18,18 +13,18 @@ PROPS = "/props?model=m&autoload=false"
 class Server:
     """Says what was planted for each path; everything else is not found."""
 
-    def __init__(self, replies: Mapping[str, Any]) -> None:
+    def __init__(self, replies):
         self.replies = dict(replies)
-        self.asked: list[str] = []
+        self.asked = []
 
-    def __call__(self, url: str, body: Mapping[str, Any] | None = None, wait_s: float = 5.0) -> Any:
+    def __call__(self, url, body=None, wait_s=5.0):
         assert url.startswith(ROOT)
         self.asked.append(url.removeprefix(ROOT))
         reply = self.replies.get(self.asked[-1])
         return reply(body) if callable(reply) else reply
 
 
-def window_of(replies: Mapping[str, Any], name: str = "m", base: str = "/v1") -> Window:
+def window_of(replies, name="m", base="/v1"):
     return discover_window(Server(replies), ROOT + base, name)
 
 
@@ -54,7 +49,7 @@ OPENROUTER = {
         ({"data": [{"id": "m", "max_context_length": 131072, "loaded_context_length": 4096}]}, "m", 4096),  # LM Studio
     ],
 )
-def test_the_list_of_models_tells(models: Any, name: str, tokens: int) -> None:
+def test_the_list_of_models_tells(models, name, tokens):
     server = Server({"/v1/models": models})
     window = discover_window(server, f"{ROOT}/v1", name)
     assert (window.tokens, window.exact) == (tokens, True)
@@ -75,7 +70,7 @@ STUDIO = {"key": "m", "max_context_length": 262144}
 LOADED = [{"id": "m:2", "config": {"context_length": 122880}}]
 
 
-def studio(row: Mapping[str, Any]) -> dict[str, Any]:
+def studio(row):
     return {"/v1/models": {"data": [{"id": "m"}, {"id": "n"}]}, "/api/v1/models": {"models": [row, {"key": "n"}]}}
 
 
@@ -121,17 +116,17 @@ def studio(row: Mapping[str, Any]) -> dict[str, Any]:
         ({"/v1/models": OPENROUTER}, "x", Window(None, "the server does not tell")),
     ],
 )
-def test_what_other_servers_tell(replies: Mapping[str, Any], name: str, window: Window) -> None:
+def test_what_other_servers_tell(replies, name, window):
     assert window_of(replies, name) == window
 
 
-def test_ollama_is_made_to_load_the_model_first() -> None:
+def test_ollama_is_made_to_load_the_model_first():
     server = Server({**OLLAMA, "/api/ps": {"models": []}})
     server.replies["/api/generate"] = lambda _body: server.replies.update({"/api/ps": RUNNING}) or {"done": True}
     assert discover_window(server, f"{ROOT}/v1", "m").tokens == 4096
 
 
-def test_addresses_below_a_path() -> None:
+def test_addresses_below_a_path():
     props = {"default_generation_settings": {"n_ctx": 512}}
     assert window_of({"/llm/v1/models": {"data": [{"id": "m"}]}, f"/llm{PROPS}": props}, base="/llm/v1/").tokens == 512
 
@@ -146,14 +141,14 @@ def test_addresses_below_a_path() -> None:
         {"/v1/models": {"data": {"id": "m"}}},
     ],
 )
-def test_a_server_that_does_not_tell(replies: Mapping[str, Any]) -> None:
+def test_a_server_that_does_not_tell(replies):
     assert window_of(replies) == Window(None, "the server does not tell")
 
 
-def test_a_server_that_does_not_answer_is_asked_once() -> None:
-    asked: list[str] = []
+def test_a_server_that_does_not_answer_is_asked_once():
+    asked = []
 
-    def silent(url: str, body: Mapping[str, Any] | None = None, wait_s: float = 5.0) -> Any:
+    def silent(url, body=None, wait_s=5.0):
         asked.append(url)
         raise UnreachableError("ConnectTimeout")
 
@@ -162,8 +157,8 @@ def test_a_server_that_does_not_answer_is_asked_once() -> None:
     assert who_answers(silent, f"{ROOT}/v1", "m") == {}
 
 
-def test_who_answers_is_what_can_change_answers_and_nothing_that_changes_by_itself() -> None:
-    def facts(**more: object) -> dict[str, str]:
+def test_who_answers_is_what_can_change_answers_and_nothing_that_changes_by_itself():
+    def facts(**more):
         props = {"total_slots": 4, "model_path": "/m.gguf", "chat_template": "x" * 999}
         props |= {"default_generation_settings": {"n_ctx": 1024, "id_task": 7}, **more}
         models = {"data": [{"id": "m", "created": 1, "meta": {"n_ctx": 4096, "size": 9}}]}
@@ -173,7 +168,7 @@ def test_who_answers_is_what_can_change_answers_and_nothing_that_changes_by_itse
     assert (one["n_ctx"], one["total_slots"], one["size"]) == ("1024", "4", "9")
     assert one["chat_template"].startswith("sha256 ")
     assert "created" not in one
-    changes: list[dict[str, object]] = [
+    changes = [
         {"total_slots": 1}, {"model_path": "/other.gguf"}, {"chat_template": "y" * 999}, {"build_info": "b2"},
     ]  # fmt: skip
     assert len({fingerprint(one), *(fingerprint(facts(**change)) for change in changes)}) == 5
@@ -192,5 +187,5 @@ def test_who_answers_is_what_can_change_answers_and_nothing_that_changes_by_itse
         ("gpt-4o-2024-05-13", "gpt-4o-2024-08-06", False), ("qwen2.5-7b", "qwen2.5-72b", False), ("a", "b", False),
     ],
 )  # fmt: skip
-def test_the_same_model_by_another_name(asked: str, answered: str, same: bool) -> None:
+def test_the_same_model_by_another_name(asked, answered, same):
     assert same_model(asked, answered) is same_model(answered, asked) is same

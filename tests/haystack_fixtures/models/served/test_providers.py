@@ -1,8 +1,5 @@
 """`anthropic:` and `google:`: what is sent in their APIs, and what is made of what comes back."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -10,42 +7,32 @@ import pytest
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
-from needlework.core.prompts import Message, Needle, Prompt
+from needlework.core.prompts import Message, Needle
 from needlework.models.event_loop import event_loop
-from needlework.models.model import Model, Request, Response
+from needlework.models.model import Request
 from needlework.models.served.connection import ServerOptions, served_options
 from needlework.models.served.model import ServedModel, check_served, transport_of
-from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.conftest import make_prompt
-from tests.native_servers import Native, Reply, native_server, right
+from tests.native_servers import Reply, native_server, right
 
 BOTH = pytest.mark.parametrize("kind", ["anthropic", "google"])
 NEEDLE = Needle("code", "The door code for Hartsmoor is 4711023.", "What is the door code for Hartsmoor?", "4711023")
 CONTEXT = f"A ferry left at noon. {NEEDLE.text} Rain fell."
 
 
-def asked(tokenizer: Tokenizer, budget: int = 16, thinking: int = 0, **more: object) -> Request:
+def asked(tokenizer, budget=16, thinking=0, **more):
     messages = (Message("system", "Be short."), Message("user", f"{CONTEXT}\n\n{NEEDLE.question}"))
     text = tokenizer.render_chat(messages)
     start = text.index(CONTEXT)
-    prompt: Prompt = replace(make_prompt(tokenizer, text, messages), context=(start, start + len(CONTEXT)))
+    prompt = replace(make_prompt(tokenizer, text, messages), context=(start, start + len(CONTEXT)))
     cell = Cell("niah", 400, 50.0, "code")
     request = Request(prompt, "chat", budget, thinking, cell=cell, needles=(NEEDLE,), answer=NEEDLE.answer)
-    return replace(request, **more)  # type: ignore[arg-type]
+    return replace(request, **more)
 
 
 @contextmanager
-def model(
-    kind: str,
-    tokenizer: Tokenizer,
-    say: object = right,
-    *,
-    retries: int = 0,
-    timeout_s: float = 20.0,
-    window: int | None = None,
-    **args: str,
-) -> Iterator[tuple[Model, Native]]:
-    with native_server(kind, say) as server:  # type: ignore[arg-type]
+def model(kind, tokenizer, say=right, *, retries=0, timeout_s=20.0, window=None, **args):
+    with native_server(kind, say) as server:
         server.window = window
         connection = ServerOptions(base_url=server.url, retries=retries, timeout_s=timeout_s)
         made = ServedModel(transport_of(kind, "mm", args, connection), tokenizer, connection)
@@ -55,7 +42,7 @@ def model(
             made.close()
 
 
-def answer(kind: str, tokenizer: Tokenizer, reply: Reply, request: Request | None = None) -> Response:
+def answer(kind, tokenizer, reply, request=None):
     """The response where every trial is answered so; the two short requests are answered rightly."""
     say = lambda question: reply if CONTEXT in question.text else right(question)  # noqa: E731
     with model(kind, tokenizer, say) as (made, _):
@@ -63,13 +50,12 @@ def answer(kind: str, tokenizer: Tokenizer, reply: Reply, request: Request | Non
 
 
 @BOTH
-def test_an_answer_with_its_counts_and_who_gave_it(kind: str, mock_tokenizer: Tokenizer) -> None:
+def test_an_answer_with_its_counts_and_who_gave_it(kind, mock_tokenizer):
     with model(kind, mock_tokenizer, window=200_000) as (made, server):
         response = made.respond(asked(mock_tokenizer))
         assert made.window == 200_000
         assert "list of models" in str(made.identity["window_source"])
     assert (response.text, response.finish_reason, response.error) == ("The code is 4711023.", "stop", None)
-    assert response.calibration is not None
     assert response.calibration.status == "exact"
     assert response.prompt_tokens == asked(mock_tokenizer).prompt.tokens + response.calibration.template_tokens
     assert (response.flags, response.attempts, len(server.asked)) == ((), 1, 3)
@@ -89,17 +75,16 @@ def test_an_answer_with_its_counts_and_who_gave_it(kind: str, mock_tokenizer: To
         ("google", Reply(blocked="PROHIBITED_CONTENT"), "content_filter"),
     ],
 )
-def test_how_an_answer_ended(kind: str, mock_tokenizer: Tokenizer, reply: Reply, finish: str) -> None:
+def test_how_an_answer_ended(kind, mock_tokenizer, reply, finish):
     response = answer(kind, mock_tokenizer, reply)
     assert (response.finish_reason, response.text, response.reasoning) == (finish, reply.text, reply.thinking)
     assert response.error is None
 
 
 @BOTH
-def test_cached_tokens_count_and_are_told(kind: str, mock_tokenizer: Tokenizer) -> None:
+def test_cached_tokens_count_and_are_told(kind, mock_tokenizer):
     response = answer(kind, mock_tokenizer, Reply("4711023", cached=7))
     assert response.cached_tokens == 7
-    assert response.calibration is not None
     expected = asked(mock_tokenizer).prompt.tokens + response.calibration.template_tokens
     assert abs((response.prompt_tokens or 0) - expected) <= 1
 
@@ -117,9 +102,7 @@ BROKEN = Reply(broken={"type": "overloaded_error", "message": "Overloaded"})
         *((kind, [Reply("The co", cut=True)], 1) for kind in ("anthropic", "google")),
     ],
 )
-def test_what_fails_in_passing_is_asked_again(
-    kind: str, faults: list[Reply], retries: int, mock_tokenizer: Tokenizer
-) -> None:
+def test_what_fails_in_passing_is_asked_again(kind, faults, retries, mock_tokenizer):
     left = iter(faults)
     say = lambda question: next(left, right(question)) if CONTEXT in question.text else right(question)  # noqa: E731
     with model(kind, mock_tokenizer, say, retries=retries) as (made, _):
@@ -127,19 +110,17 @@ def test_what_fails_in_passing_is_asked_again(
     assert (response.text, response.attempts, response.error) == ("The code is 4711023.", len(faults) + 1, None)
 
 
-def test_a_prompt_that_is_too_long_is_told_inside_claudes_stream(mock_tokenizer: Tokenizer) -> None:
+def test_a_prompt_that_is_too_long_is_told_inside_claudes_stream(mock_tokenizer):
     invalid = Reply(broken={"type": "invalid_request_error", "message": "prompt is too long: 9 tokens > 8 maximum"})
     error = answer("anthropic", mock_tokenizer, invalid).error
-    assert error is not None
     assert error.too_long
 
 
 @BOTH
-def test_silence_and_nobody_there(kind: str, mock_tokenizer: Tokenizer) -> None:
+def test_silence_and_nobody_there(kind, mock_tokenizer):
     say = lambda question: Reply(silent_s=1.0) if CONTEXT in question.text else right(question)  # noqa: E731
     with model(kind, mock_tokenizer, say, timeout_s=0.3) as (made, _):
         slow = made.respond(asked(mock_tokenizer)).error
-    assert slow is not None
     assert slow.kind == "timeout"
     connection = ServerOptions(base_url="http://127.0.0.1:9", retries=0)
     gone = ServedModel(transport_of(kind, "mm", {}, connection), mock_tokenizer, connection)
@@ -149,7 +130,7 @@ def test_silence_and_nobody_there(kind: str, mock_tokenizer: Tokenizer) -> None:
     gone.close()
 
 
-def test_claude_is_told_what_to_think_and_what_to_keep(mock_tokenizer: Tokenizer) -> None:
+def test_claude_is_told_what_to_think_and_what_to_keep(mock_tokenizer):
     with model("anthropic", mock_tokenizer, cache="1h", temperature="0.5", extra_body='{"top_k": 1}') as (made, server):
         made.respond(asked(mock_tokenizer, thinking=2048))
     body = server.asked[-1].body
@@ -160,7 +141,7 @@ def test_claude_is_told_what_to_think_and_what_to_keep(mock_tokenizer: Tokenizer
     assert rest["text"] == f"\n\n{NEEDLE.question}"
 
 
-def test_gemini_is_told_what_to_think(mock_tokenizer: Tokenizer) -> None:
+def test_gemini_is_told_what_to_think(mock_tokenizer):
     for args, thinking, budget in (({}, 512, 512), ({"thinking": "off"}, 0, 0), ({"thinking": "auto"}, 512, -1)):
         with model("google", mock_tokenizer, seed="7", **args) as (made, server):
             made.respond(asked(mock_tokenizer, thinking=thinking))
@@ -177,20 +158,15 @@ def test_gemini_is_told_what_to_think(mock_tokenizer: Tokenizer) -> None:
         ("google", {"template": "raw"}, "--template raw"),
     ],
 )
-def test_what_a_provider_takes_in_no_form_ends_the_run(
-    mock_tokenizer: Tokenizer, kind: str, more: dict[str, object], words: str
-) -> None:
+def test_what_a_provider_takes_in_no_form_ends_the_run(mock_tokenizer, kind, more, words):
     with model(kind, mock_tokenizer) as (made, server):
         error = made.respond(asked(mock_tokenizer, **more)).error
-    assert error is not None
     assert (error.fatal, server.asked) == (True, [])
     assert words in error.message
 
 
 @BOTH
-def test_the_key_is_the_environments_and_is_shown_nowhere(
-    kind: str, mock_tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_key_is_the_environments_and_is_shown_nowhere(kind, mock_tokenizer, monkeypatch):
     key = "planted-native-key-0815"
     monkeypatch.setenv("ANTHROPIC_API_KEY" if kind == "anthropic" else "GEMINI_API_KEY", key)
     say = lambda question: Reply(f"4711023 {key}") if CONTEXT in question.text else right(question)  # noqa: E731
@@ -203,7 +179,7 @@ def test_the_key_is_the_environments_and_is_shown_nowhere(
     assert key not in shown
 
 
-def test_gemini_is_greedy_unless_told_otherwise() -> None:
+def test_gemini_is_greedy_unless_told_otherwise():
     temperatures = [served_options(args, kind).temperature for args, kind in (
         ({}, "google"), ({"temperature": "none"}, "google"), ({}, "anthropic"),
     )]  # fmt: skip
@@ -221,9 +197,7 @@ def test_gemini_is_greedy_unless_told_otherwise() -> None:
         ("google", {}, "'GEMINI_API_KEY': no key for https://generativelanguage"),
     ],
 )
-def test_wrong_arguments_and_missing_keys_are_one_line(
-    kind: str, args: dict[str, str], words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_arguments_and_missing_keys_are_one_line(kind, args, words, monkeypatch):
     for name in ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(InputError, match=words.replace("(", r"\(")):
@@ -231,12 +205,11 @@ def test_wrong_arguments_and_missing_keys_are_one_line(
 
 
 @BOTH
-def test_the_key_follows_no_redirect(kind: str, mock_tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_follows_no_redirect(kind, mock_tokenizer, monkeypatch):
     with native_server(kind) as other:
         moved = Reply(status=307, error={}, headers={"Location": f"{other.url}/v1?token=planted-0815"})
         with model(kind, mock_tokenizer, lambda _question: moved) as (made, _):
             error = made.respond(asked(mock_tokenizer)).error
         assert other.asked == []
-    assert error is not None
     assert error.fatal
     assert f"sends us on to {other.url}/v1: give that" in error.message

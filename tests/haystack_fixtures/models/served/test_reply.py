@@ -1,22 +1,17 @@
 """Replies of servers: the same thing under each server's name for it, streams, and answers that are too long."""
 
-from __future__ import annotations
-
 import json
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from needlework.models.model import Request, Response
+from needlework.models.model import Response
 from needlework.models.served.errors import DroppedError, MalformedError
 from needlework.models.served.reply import Events, checked_by_budget, read_body
 from needlework.models.served.reply_fields import finish_of, gave_up, text_and_reasoning, token_counts
-from needlework.models.tokenizers.tokenizer import Tokenizer
 
-MESSAGES: list[tuple[dict[str, Any], str, str]] = [
+MESSAGES = [
     ({"content": "Paris"}, "Paris", ""),
     ({"content": None}, "", ""),
     ({}, "", ""),
@@ -53,7 +48,7 @@ MESSAGES: list[tuple[dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("message", "text", "thought"), MESSAGES)
-def test_answer_and_reasoning(message: dict[str, Any], text: str, thought: str) -> None:
+def test_answer_and_reasoning(message, text, thought):
     assert text_and_reasoning({"message": message}) == (text, thought)
     assert text_and_reasoning({"delta": message, "message": {"content": "of a last event"}}) == (text, thought)
     if not thought:
@@ -82,14 +77,7 @@ def test_answer_and_reasoning(message: dict[str, Any], text: str, thought: str) 
         ({"prompt_tokens": 9.0}, {}, 9, None, None, None),
     ],
 )
-def test_counts(
-    usage: dict[str, Any],
-    timings: dict[str, Any],
-    prompt: int | None,
-    completion: int | None,
-    cached: int | None,
-    reasoning: int | None,
-) -> None:
+def test_counts(usage, timings, prompt, completion, cached, reasoning):
     counts = (prompt, completion, reasoning, cached)
     names = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens")
     assert token_counts(usage, timings) == dict(zip(names, counts, strict=True))
@@ -104,18 +92,18 @@ def test_counts(
         (None, "missing"), ("", "missing"), (7, "7"), (["stop"], "['stop']"),
     ],
 )  # fmt: skip
-def test_finish_reasons(word: Any, meaning: str) -> None:
+def test_finish_reasons(word, meaning):
     assert finish_of(word) == meaning
 
 
-def test_a_server_that_gave_up_is_asked_again() -> None:
+def test_a_server_that_gave_up_is_asked_again():
     assert [gave_up(word) for word in ("abort", "insufficient_system_resource", "stop")] == [True, True, False]
     body = {"choices": [{"finish_reason": "abort", "message": {"content": "The code is"}}]}
     with pytest.raises(DroppedError, match="gave up"):
         read_body(json.dumps(body).encode(), "")
 
 
-def stream(*choices: dict[str, Any], **more: Any) -> Response:
+def stream(*choices, **more):
     lines = [json.dumps({"choices": [choice], **more}) for choice in choices]
     said = "".join(f"data: {line}\n\n" for line in [*lines, "[DONE]"]).encode()
     whole, in_bytes = Events("", 0.0), Events("", 0.0)
@@ -125,7 +113,7 @@ def stream(*choices: dict[str, Any], **more: Any) -> Response:
     return whole.reply()
 
 
-def test_a_stream_with_reasoning_and_an_emoji_in_two_halves() -> None:
+def test_a_stream_with_reasoning_and_an_emoji_in_two_halves():
     reply = stream(
         {"delta": {"reasoning": "so "}},
         {"delta": {"reasoning": "42"}},
@@ -145,7 +133,7 @@ def test_a_stream_with_reasoning_and_an_emoji_in_two_halves() -> None:
         ([["Paris"]], False),
     ],
 )
-def test_the_first_token_has_a_time_where_it_came_before_the_last(chunks: list[list[str]], known: bool) -> None:
+def test_the_first_token_has_a_time_where_it_came_before_the_last(chunks, known):
     reading = Events("", time.perf_counter())
     for words in chunks:
         pieces = [{"choices": [{"delta": {"content": word}}]} for word in words] or [{"choices": []}]
@@ -155,7 +143,7 @@ def test_the_first_token_has_a_time_where_it_came_before_the_last(chunks: list[l
     assert (reading.reply().ttft_s is not None) == known
 
 
-def test_of_several_answers_the_first_by_index_is_taken() -> None:
+def test_of_several_answers_the_first_by_index_is_taken():
     reply = stream(
         {"index": 1, "delta": {"content": "Rome"}},
         {"index": 0, "delta": {"content": "Par"}},
@@ -166,7 +154,7 @@ def test_of_several_answers_the_first_by_index_is_taken() -> None:
     assert read_body(json.dumps({"choices": whole}).encode(), "").text == "P"
 
 
-def test_reasoning_that_the_server_has_parted_already() -> None:
+def test_reasoning_that_the_server_has_parted_already():
     prompt = "...<think>\n"
     plain = {"choices": [{"finish_reason": "stop", "message": {"content": "Paris"}}]}
     assert read_body(json.dumps(plain).encode(), prompt).text == ""  # nobody closed the block
@@ -179,7 +167,7 @@ def test_reasoning_that_the_server_has_parted_already() -> None:
     [b"[" * 200_000, b'{"choices": [{"message": {"content": "\xff"}}]}', b"\x00"],
     ids=["nested", "no UTF-8", "NUL"],
 )
-def test_bodies_that_no_reader_survives(body: bytes) -> None:
+def test_bodies_that_no_reader_survives(body):
     with pytest.raises(MalformedError):
         read_body(body, "")
     with pytest.raises(MalformedError):
@@ -195,9 +183,7 @@ def test_bodies_that_no_reader_survives(body: bytes) -> None:
         ("Paris. " * 2_000_000, "", 32 * (64 + 16), True),  # of one that never ends the beginning is left
     ],
 )
-def test_answers_that_are_longer_than_they_may_be(
-    chat: Callable[..., Request], mock_tokenizer: Tokenizer, text: str, reasoning: str, left: int, over: bool
-) -> None:
+def test_answers_that_are_longer_than_they_may_be(chat, mock_tokenizer, text, reasoning, left, over):
     reply = Response(text, reasoning, "stop", completion_tokens=8)
     checked = checked_by_budget(reply, chat(mock_tokenizer, "What?", 64), mock_tokenizer)
     assert (len(checked.text), "over_budget" in checked.flags) == (left, over)

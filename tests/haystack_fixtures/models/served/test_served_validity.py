@@ -1,41 +1,34 @@
 """A served model learns the window and how the server counts; every answer is held against it."""
 
-from __future__ import annotations
-
 import re
 import threading
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from needlework.core.files import folder_of_run
 from needlework.core.grid import Cell
 from needlework.core.prompts import Message, Needle
-from needlework.models.model import Request, Response
+from needlework.models.model import Request
 from needlework.models.served.connection import ServerOptions
 from needlework.models.served.model import ServedModel, transport_of
-from needlework.models.tokenizers.tokenizer import Tokenizer
 from needlework.pipeline.exchange import check_answer
 from tests.haystack_fixtures.models.conftest import make_prompt
-from tests.haystack_fixtures.models.served.planted_http import Answer, PlantedServer
+from tests.haystack_fixtures.models.served.planted_http import Answer
 
 VALUE = re.compile(r"The gate code for the mill is (\d{7})")
-Make = Callable[..., ServedModel]
 
 
 @pytest.fixture
-def model(planted: PlantedServer, smol_tokenizer: Tokenizer) -> Make:
-    def make(shared: Path | None = None, **args: str) -> ServedModel:
+def model(planted, smol_tokenizer):
+    def make(shared=None, **args):
         connection = ServerOptions(planted.url, "NO_SUCH_KEY", 5.0, 0)
         return ServedModel(transport_of("openai", "m", args, connection), smol_tokenizer, connection, shared=shared)
 
     return make
 
 
-def trial(tokenizer: Tokenizer, value: str = "4829173", sentences: int = 40, system: str = "") -> Request:
+def trial(tokenizer, value="4829173", sentences=40, system=""):
     """A trial as the engine makes it."""
     needle = Needle("code", f"The gate code for the mill is {value}.", "What is the gate code for the mill?", value)
     context = "The sea was calm. " * sentences + needle.text + " A gull sat there." * sentences
@@ -47,10 +40,10 @@ def trial(tokenizer: Tokenizer, value: str = "4829173", sentences: int = 40, sys
     return Request(prompt, "chat", 16, needles=(needle,), cell=Cell("niah", 1000, 50.0, "code"))
 
 
-def honest(tokenizer: Tokenizer, *, more: int = 0, window: int = 10**6) -> Callable[[dict[str, Any]], dict[str, Any]]:
+def honest(tokenizer, *, more=0, window=10**6):
     """A server that reads the code, counts `more` tokens beside the prompt's own, and sees `window` tokens at most."""
 
-    def answer(request: dict[str, Any]) -> dict[str, Any]:
+    def answer(request):
         messages = [Message(row["role"], row["content"]) for row in request["messages"]]
         tokens = len(tokenizer.encode(tokenizer.render_chat(messages)).ids) + more
         found = VALUE.search(messages[-1].content)
@@ -59,20 +52,20 @@ def honest(tokenizer: Tokenizer, *, more: int = 0, window: int = 10**6) -> Calla
     return answer
 
 
-def said(text: str, tokens: int | None, **more: Any) -> dict[str, Any]:
+def said(text, tokens, **more):
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
     usage = {} if tokens is None else {"usage": {"prompt_tokens": tokens, "completion_tokens": 5}}
     return {"choices": [choice], **usage, **more}
 
 
-def checked(model: ServedModel, request: Request) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+def checked(model, request):
     response = model.respond(request)
     assert response.error is None, response.error
     check = check_answer(request.prompt.tokens, [each.answer for each in request.needles], response)
     return response.text, check.invalid, check.flags
 
 
-def test_another_layout_is_learnt_anew(planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer) -> None:
+def test_another_layout_is_learnt_anew(planted, model, smol_tokenizer):
     planted.plant(Answer(body=honest(smol_tokenizer)))
     one = model()
     one.respond(trial(smol_tokenizer))
@@ -84,17 +77,13 @@ def test_another_layout_is_learnt_anew(planted: PlantedServer, model: Make, smol
     }
 
 
-def test_questions_that_are_no_trials_learn_nothing(
-    planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer
-) -> None:
+def test_questions_that_are_no_trials_learn_nothing(planted, model, smol_tokenizer):
     planted.plant(Answer(body=honest(smol_tokenizer)))
     assert model().respond(replace(trial(smol_tokenizer), cell=None)).calibration is None
     assert len(planted.requests) == 1
 
 
-def test_a_calibration_that_fails_is_made_again_once_the_server_answers(
-    planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer
-) -> None:
+def test_a_calibration_that_fails_is_made_again_once_the_server_answers(planted, model, smol_tokenizer):
     one = model()
     right = Answer(body=honest(smol_tokenizer, more=5))
     planted.plant(Answer(400, {"error": {"message": "too short a prompt"}}), right)
@@ -102,12 +91,12 @@ def test_a_calibration_that_fails_is_made_again_once_the_server_answers(
     assert checked(one, trial(smol_tokenizer))[1:] == ((), ("template_difference",))
 
 
-def test_many_threads_learn_once(planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer) -> None:
+def test_many_threads_learn_once(planted, model, smol_tokenizer):
     planted.plant(Answer(body=honest(smol_tokenizer, more=4)))
     planted.told["/v1/models"] = {"data": [{"id": "m", "max_model_len": 4096}]}
     one, seen = model(), []
 
-    def ask() -> None:
+    def ask():
         seen.append((one.window, checked(one, trial(smol_tokenizer))))
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
@@ -120,9 +109,7 @@ def test_many_threads_learn_once(planted: PlantedServer, model: Make, smol_token
     assert len(set(planted.looked_up[1:])) == len(planted.looked_up) - 1, "each question about itself once"
 
 
-def test_workers_of_a_run_learn_once_and_agree(
-    planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer, tmp_path: Path
-) -> None:
+def test_workers_of_a_run_learn_once_and_agree(planted, model, smol_tokenizer, tmp_path):
     planted.plant(Answer(body=honest(smol_tokenizer, more=4)))
     planted.told["/v1/models"] = {"data": [{"id": "m", "max_model_len": 4096}]}
     workers = [model(folder_of_run(tmp_path, "one-run")) for _ in range(3)]
@@ -137,20 +124,20 @@ def test_workers_of_a_run_learn_once_and_agree(
     assert planted.looked_up == [*once, "/v1/models"]
 
 
-def test_what_failed_is_not_shared(planted: PlantedServer, model: Make, tmp_path: Path) -> None:
+def test_what_failed_is_not_shared(planted, model, tmp_path):
     shared = folder_of_run(tmp_path, "one-run")
     assert model(shared).window is None
     planted.told["/v1/models"] = {"data": [{"id": "m", "max_model_len": 4096}]}
     assert model(shared).window == 4096
 
 
-def test_a_window_that_was_given_is_not_asked_for(planted: PlantedServer, model: Make) -> None:
+def test_a_window_that_was_given_is_not_asked_for(planted, model):
     one = model(window="2048")
     assert (one.window, one.identity["window_source"]) == (2048, "--model-arg window")
     assert not planted.looked_up
 
 
-def test_the_window_and_where_it_comes_from(planted: PlantedServer, model: Make) -> None:
+def test_the_window_and_where_it_comes_from(planted, model):
     planted.told["/props?model=m&autoload=false"] = {"default_generation_settings": {"n_ctx": 1024}, "total_slots": 4}
     one = model()
     assert "window_source" not in one.identity  # nothing is asked before it is needed
@@ -159,9 +146,7 @@ def test_the_window_and_where_it_comes_from(planted: PlantedServer, model: Make)
     assert model().identity["spec"] == "openai:m"
 
 
-def test_a_server_that_is_still_loading_is_asked_again_once_it_answers(
-    planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer
-) -> None:
+def test_a_server_that_is_still_loading_is_asked_again_once_it_answers(planted, model, smol_tokenizer):
     planted.plant(Answer(body=honest(smol_tokenizer)))
     planted.told["/v1/models"] = Answer(503, {"error": {"message": "Loading model"}})
     one = model()
@@ -171,12 +156,10 @@ def test_a_server_that_is_still_loading_is_asked_again_once_it_answers(
     assert one.window == 4096
 
 
-def test_budgets_say_what_a_finish_reason_does_not(
-    planted: PlantedServer, model: Make, smol_tokenizer: Tokenizer
-) -> None:
+def test_budgets_say_what_a_finish_reason_does_not(planted, model, smol_tokenizer):
     request = replace(trial(smol_tokenizer), cell=None)
 
-    def answer(finish: str | None, text: str | None, completion: int, **message: Any) -> Response:
+    def answer(finish, text, completion, **message):
         body = said("", 10)
         body["choices"][0] |= {"finish_reason": finish, "message": {"content": text, **message}}
         body["usage"]["completion_tokens"] = completion

@@ -1,7 +1,5 @@
 """Controls: the same question without what it asks for, and with nothing else."""
 
-from __future__ import annotations
-
 import pytest
 
 from needlework.core.prompts import Needle
@@ -15,8 +13,8 @@ from needlework.haystack_fixtures.tasks.task import Prose, Question
 from tests.haystack_fixtures.tasks.built import context, judged, trials
 
 
-def statement(number: int, **fields: object) -> Needle:
-    return Needle(f"n{number}", f"Fact {number} is {number}77.", "", f"{number}77", **fields)  # type: ignore[arg-type]
+def statement(number, **fields):
+    return Needle(f"n{number}", f"Fact {number} is {number}77.", "", f"{number}77", **fields)
 
 
 FACTS = tuple(statement(number) for number in range(4))
@@ -31,7 +29,7 @@ ASKED = Question(
 )
 
 
-def test_absent_leaves_out_what_is_needed_and_nothing_else() -> None:
+def test_absent_leaves_out_what_is_needed_and_nothing_else():
     twin = absent(ASKED, "en", "fact")
     assert twin.needles == (FACTS[2],)
     assert twin.depths == (40.0,)
@@ -44,7 +42,7 @@ def test_absent_leaves_out_what_is_needed_and_nothing_else() -> None:
     assert (twin.reference["chance"], twin.reference["floor"]) == (0.0, 1.0)
 
 
-def test_a_list_that_is_the_answer_gives_way_and_others_stay() -> None:
+def test_a_list_that_is_the_answer_gives_way_and_others_stay():
     rest = Listing(lambda n: ["a\n"] * n)
     counted = Listing(lambda n: ["a\n"] * n, resolve=lambda n: (str(n), {}))
     assert (
@@ -61,7 +59,7 @@ def test_a_list_that_is_the_answer_gives_way_and_others_stay() -> None:
     )
 
 
-def test_focused_shows_what_is_needed_in_the_order_of_the_document() -> None:
+def test_focused_shows_what_is_needed_in_the_order_of_the_document():
     alone = focused(ASKED, "fact")
     assert isinstance(alone.context, Listing)
     assert alone.context.units(3) == ("Fact 1 is 177.\n", "Fact 3 is 377.\n", "Fact 0 is 077.\n")
@@ -73,9 +71,9 @@ def test_focused_shows_what_is_needed_in_the_order_of_the_document() -> None:
 
 
 @pytest.mark.parametrize("task", ["niah", "multi_needle", "parallel"])
-def test_the_arms_of_built_prompts(task: str) -> None:
+def test_the_arms_of_built_prompts(task):
     options = {"preset": "families", "lengths": "1k", "language": "en", "needle_set": "codes", "repeats": "2"}
-    arms: dict[str, int] = {}
+    arms = {}
     for trial in trials(task, **options):
         control = trial.asked.reference.get("control", "")
         arms[control] = arms.get(control, 0) + 1

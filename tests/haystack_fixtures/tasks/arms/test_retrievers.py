@@ -1,7 +1,5 @@
 """Arms: questions of L-Eval on chunks that a retriever found, on small data of ours in its layout."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Questions on the user's own documents: position, size of the context, absent documents and near misses."""
 
-from __future__ import annotations
-
 import json
 import re
 import tempfile
@@ -11,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from needlework.core.errors import InputError
-from needlework.core.settings import Settings
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.documents.near_copies import DocumentSimilarity
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, deepest_first, grid
@@ -26,14 +23,14 @@ KEEPERS = ("Ada Vane", "Bo Holt", "Cyril Moss", "Dora Lind", "Egon Fry", "Frida 
 ISLANDS = ("Gull", "Heron", "Osprey", "Plover", "Tern", "Petrel", "Curlew", "Avocet")
 
 
-def island(n: int) -> str:
+def island(n):
     """A document that says who kept which light."""
     lines = [f"{ISLANDS[n]} Rock\n", f"The light on {ISLANDS[n]} Rock was kept by {KEEPERS[n]} for {n + 3} years."]
     lines += [f"In year {year} the island of {ISLANDS[n]} had {year * (n + 2) % 97} visitors." for year in range(1, 16)]
     return " ".join(lines)
 
 
-def recipe(n: int) -> str:
+def recipe(n):
     """A document about something else."""
     dish = f"{'abcde'[n // 26]}{chr(97 + n % 26)}"
     steps = (f"Stir pot {dish}{'o' * step} until it boils, then let {dish} and its lid rest." for step in range(1, 16))
@@ -41,7 +38,7 @@ def recipe(n: int) -> str:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """Eight islands, one of them twice, and thirty dishes."""
     documents = tmp_path / "documents"
     (documents / "more").mkdir(parents=True)
@@ -64,7 +61,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, task: str, **options: str):
+def run(folder, task, **options):
     given = {"preset": "own-documents", "task": task, "model": ["mock:perfect"], "verify_prompts": "true"}
     given |= {"documents": str(folder / "documents"), "questions": str(folder / "questions.json"), "lengths": "3k"}
     settings = resolve_settings(given | options, {}, folder)
@@ -72,7 +69,7 @@ def run(folder: Path, task: str, **options: str):
     return builder, [(series.suite, cell) for series in grid(settings) for cell in series.cells]
 
 
-def asked_of(folder: Path, **options: str) -> tuple[Settings, Engine]:
+def asked_of(folder, **options):
     """The settings of the preset on the folder's documents, and what checks them before the first cell."""
     given = {"preset": "own-documents", "model": ["mock:perfect"], "tokenizer": "o200k_base", "retriever": "none"}
     given |= {"documents": str(folder / "documents"), "questions": str(folder / "questions.json")}
@@ -80,7 +77,7 @@ def asked_of(folder: Path, **options: str) -> tuple[Settings, Engine]:
     return settings, Engine(settings, Path(tempfile.gettempdir()), workers=1, tasks=TASKS)
 
 
-def trials(folder: Path, task: str, **options: str):
+def trials(folder, task, **options):
     """Every trial, by its cell's id without the task, checked for what holds of each."""
     builder, cells = run(folder, task, **options)
     found = {}
@@ -98,7 +95,7 @@ def trials(folder: Path, task: str, **options: str):
     return found
 
 
-def others(trial) -> tuple[str, ...]:
+def others(trial):
     """The documents around those that are asked about."""
     asked = {needle.name for needle in trial.asked.needles}
     return tuple(name for name in trial.asked.reference["documents"] if name not in asked)
@@ -150,7 +147,7 @@ def test_sizes_are_shares_of_the_length_and_longer_ones_begin_alike(folder):
 
 def test_each_question_has_one_depth_at_all_sizes_and_repeats_use_them_all(folder):
     _, cells = run(folder, "doc_size", retriever="none", controls="none", repeats="5")
-    depths: dict[tuple[str, int], list[float]] = {}
+    depths = {}
     for _, cell in cells:
         depths.setdefault((cell.needle, cell.repeat), []).append(cell.depth)
     assert {(len(each), len(set(each))) for each in depths.values()} == {(4, 1)}
@@ -224,7 +221,7 @@ def test_in_chinese(folder):
 
 
 def test_keys_tell_contents_and_not_paths(folder, tmp_path_factory):
-    def keys(where: Path, **options: str) -> dict[str, str]:
+    def keys(where, **options):
         builder, cells = run(where, "doc_position", depths="50", **options)
         return {cell.needle: builder.key(suite, cell, {}) for suite, cell in cells}
 

@@ -1,7 +1,5 @@
 """L-Eval's tasks on small data of ours in its layout; on its own data where that is there."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,14 +1,9 @@
 """NeedleBench's chains: lengths of traces, and answers in the form that is asked for."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
-from needlework.core.settings import Settings, Suite
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import ask, grid, task_named
 from needlework.scoring.recording import as_reference
@@ -40,17 +35,17 @@ repeats = 8
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+def run(tmp_path_factory):
     file = tmp_path_factory.mktemp("preset") / "chains.toml"
     file.write_text(PRESET, encoding="utf-8")
     return resolve_settings({"preset": str(file), "model": ["mock:perfect"], "verify_prompts": "true"}, {}, file.parent)
 
 
-def suite_of(run: Settings, task: str, language: str) -> Suite:
+def suite_of(run, task, language):
     return next(suite for suite in run.suites if (suite.task, suite.language) == (task, language))
 
 
-def labelled(name: str, language: str) -> str:
+def labelled(name, language):
     return name if language == "en" else f"{name}_{language}"
 
 
@@ -66,8 +61,8 @@ def test_traces_are_asked_at_the_first_length_that_holds_them(run):
     assert len(windows) == 18
 
 
-def test_lengths_say_where_traces_stop(tmp_path: Path):
-    def labels(lengths: str) -> list[str]:
+def test_lengths_say_where_traces_stop(tmp_path):
+    def labels(lengths):
         given = {"preset": "needlebench-v2-atc", "lengths": lengths, "language": "en"}
         return [series.cells[0].needle for series in grid(resolve_settings(given, {}, tmp_path))]
 

@@ -1,13 +1,9 @@
 """Tasks on rows of published data sets, on rows of our own in their layouts: prompts as given, references, lengths."""
 
-from __future__ import annotations
-
 import json
 import tempfile
-from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,20 +14,17 @@ from needlework.haystack_fixtures.documents.data_set import RowSummary
 from needlework.haystack_fixtures.haystacks.documents import middle_cut
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.tasks.published.data_sets import as_authors_fill, choice_question
-from needlework.haystack_fixtures.trials.builder import Trial, TrialBuilder
+from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.haystack_fixtures.trials.contexts import put
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from tests.haystack_fixtures.tasks.built import mock_value
 from tests.parity.cases import cases
 from tests.published_rows import deepmind_row, graph_row, longbench_row, mrcr_row, written
 
-Trials = dict[str, Trial]
-Run = Callable[..., Trials]
-
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    def build(preset: str, name: str, rows: list[dict[str, Any]], **options: str) -> Trials:
+def run(tmp_path):
+    def build(preset, name, rows, **options):
         data = written(tmp_path / name, rows)
         given = {"preset": preset, "data": data, "model": ["mock:perfect"], "verify_prompts": "true"} | options
         settings = resolve_settings(given, {}, tmp_path)
@@ -41,7 +34,7 @@ def run(tmp_path: Path) -> Run:
     return build
 
 
-def test_openai_mrcr_is_sent_as_given_and_knows_its_pieces(run: Run) -> None:
+def test_openai_mrcr_is_sent_as_given_and_knows_its_pieces(run):
     rows = [mrcr_row(0), mrcr_row(1, needles=4)]
     found = run("openai-mrcr", "m.parquet", rows)
     assert list(found) == ["openai_mrcr-len8192-depthall-n2_q0000-r0", "openai_mrcr-len8192-depthall-n4_q0001-r0"]
@@ -58,7 +51,7 @@ def test_openai_mrcr_is_sent_as_given_and_knows_its_pieces(run: Run) -> None:
         assert mock_value(trial, "perfect") == 1
 
 
-def test_deepmind_mrcr_is_one_text(run: Run) -> None:
+def test_deepmind_mrcr_is_one_text(run):
     rows = [deepmind_row(0), deepmind_row(1, needles=4)]
     found = run("deepmind-mrcr", "d.csv", rows)
     for row, trial in zip(rows, found.values(), strict=True):
@@ -70,7 +63,7 @@ def test_deepmind_mrcr_is_one_text(run: Run) -> None:
     assert [cell.split("-")[3] for cell in found] == ["n2_q0000", "n4_q0001"]
 
 
-def test_graphwalks_is_sent_as_given(run: Run) -> None:
+def test_graphwalks_is_sent_as_given(run):
     rows = [graph_row(0), graph_row(1, "bfs"), graph_row(2, edges=700)]
     found = run("graphwalks", "g.jsonl", rows)
     assert [cell.split("-")[1:4:2] for cell in found] == [
@@ -86,21 +79,21 @@ def test_graphwalks_is_sent_as_given(run: Run) -> None:
         assert mock_value(trial, "perfect") == 1
 
 
-def test_a_limit_counts_each_kind_and_length(run: Run) -> None:
+def test_a_limit_counts_each_kind_and_length(run):
     rows = [graph_row(number, edges=(40, 700)[number > 3]) for number in range(1, 8)]
     found = run("graphwalks", "g.jsonl", rows, data_limit="2")
     assert sorted(cell.split("-")[1] for cell in found) == ["len16384", "len16384", "len8192", "len8192"]
     assert set(run("graphwalks", "g.jsonl", rows, data_limit="1")) < set(found)
 
 
-def test_an_answer_that_the_budget_cannot_hold_is_skipped_with_its_size(run: Run) -> None:
+def test_an_answer_that_the_budget_cannot_hold_is_skipped_with_its_size(run):
     row = graph_row(1)
     row["answer_nodes"] = [f"{number:010x}" for number in range(50)]
     (trial,) = run("graphwalks", "g.jsonl", [row], answer_budget="64").values()
     assert trial.skipped.startswith("--answer-budget: '64': the answer of graphwalks parents_q0000")
 
 
-def test_longbench_keeps_question_and_both_ends_of_a_document(run: Run) -> None:
+def test_longbench_keeps_question_and_both_ends_of_a_document(run):
     rows = [longbench_row(number, words=100 + 900 * number) for number in range(2)]
     short, long = run("longbench-v2", "l.json", rows, lengths="600", task="longbench_v2").values()
     assert not short.prompt.flags
@@ -116,7 +109,7 @@ def test_longbench_keeps_question_and_both_ends_of_a_document(run: Run) -> None:
     assert mock_value(long, "perfect") == 1
 
 
-def test_longbench_as_the_authors_cut_it(run: Run) -> None:
+def test_longbench_as_the_authors_cut_it(run):
     rows = [longbench_row(1, words=1000)]
     (trial,) = run(
         "longbench-v2", "l.json", rows, lengths="2k", task="longbench_v2", data_cut="compat", data_window="401"
@@ -130,13 +123,13 @@ def test_longbench_as_the_authors_cut_it(run: Run) -> None:
     assert trial.prompt.flags == ("truncated",)
 
 
-def test_longbench_without_cutting_skips_what_is_too_long(run: Run) -> None:
+def test_longbench_without_cutting_skips_what_is_too_long(run):
     rows = [longbench_row(1, words=1000)]
     (trial,) = run("longbench-v2", "l.json", rows, lengths="600", task="longbench_v2", data_cut="none").values()
     assert "needs a length of" in trial.skipped
 
 
-def test_closed_book_has_no_document(run: Run) -> None:
+def test_closed_book_has_no_document(run):
     (trial,) = run("longbench-v2", "l.json", [longbench_row(2)], task="longbench_v2_closed_book").values()
     assert trial.prompt.messages[0].content.startswith("What is the correct answer to this question: What did keeper")
     assert "It begins." not in trial.prompt.text
@@ -151,7 +144,7 @@ def test_closed_book_has_no_document(run: Run) -> None:
         ("0shot_rag", "longbench-v2-rag"),
     ],
 )
-def test_filled_prompts_are_the_authors(variant: str, shape: str) -> None:
+def test_filled_prompts_are_the_authors(variant, shape):
     for case in cases("field/longbench_v2_prompts"):
         item = case["item"]
         question = choice_question(RowSummary(0, 0, {**item, "answer": "A"}))
@@ -162,14 +155,14 @@ def test_filled_prompts_are_the_authors(variant: str, shape: str) -> None:
         assert sha256(text.encode()).hexdigest() == case["prompts"][variant]["sha256"]
 
 
-def test_the_authors_cut_by_tokens() -> None:
+def test_the_authors_cut_by_tokens():
     for case in cases("field/longbench_v2_truncation"):
         ids = [33 + number % 90 for number in range(case["prompt_tokens"])]
         kept = middle_cut(ids, case["max_tokens"])
         assert (len(kept), "".join(map(chr, kept))) == (case["kept"], case["text"])
 
 
-def test_a_document_with_a_placeholder_is_filled_as_by_the_authors() -> None:
+def test_a_document_with_a_placeholder_is_filled_as_by_the_authors():
     question = choice_question(RowSummary(0, 0, longbench_row(0)))
     document, _ = as_authors_fill("He asked $Q$ and chose $C_B$. ", question)
     assert document == "He asked What did keeper 0 carry? and chose a rope."
@@ -179,12 +172,12 @@ def test_a_document_with_a_placeholder_is_filled_as_by_the_authors() -> None:
     ("options", "said"),
     [({"controls": "focused"}, "asked as they are"), ({"data": "gone"}, "is no file")],
 )
-def test_what_cannot_be_asked_is_one_line(run: Run, options: dict[str, str], said: str) -> None:
+def test_what_cannot_be_asked_is_one_line(run, options, said):
     with pytest.raises(InputError, match=said):
         run("graphwalks", "g.jsonl", [graph_row(1)], **options)
 
 
-def test_a_task_without_data_says_how_to_name_it(tmp_path: Path) -> None:
+def test_a_task_without_data_says_how_to_name_it(tmp_path):
     settings = resolve_settings({"preset": "openai-mrcr", "model": ["mock:perfect"]}, {}, tmp_path)
     with pytest.raises(InputError, match="--data hf:openai/mrcr"):
         grid(settings)
@@ -198,6 +191,6 @@ def test_a_task_without_data_says_how_to_name_it(tmp_path: Path) -> None:
         ({"prompt": '[{"role": "user", "content": "x"}]'}, "is not the user's question"),
     ],
 )
-def test_a_row_that_is_no_conversation_is_one_line(run: Run, change: dict[str, str], said: str) -> None:
+def test_a_row_that_is_no_conversation_is_one_line(run, change, said):
     with pytest.raises(InputError, match=said):
         run("openai-mrcr", "m.jsonl", [mrcr_row(0) | change])

@@ -1,7 +1,5 @@
 """RULER's 13 tasks: every answer can be worked out again from the text that the model is given."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Questions of the user's for RULER's question answering, in the layouts of SQuAD and HotpotQA."""
 
-from __future__ import annotations
-
 import json
 import re
 

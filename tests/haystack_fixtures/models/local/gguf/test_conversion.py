@@ -1,12 +1,8 @@
 """GGUF files are converted once, whole or not at all, and loaded from the cache."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from gguf import GGUFReader
@@ -17,11 +13,9 @@ from needlework.models import specs
 from needlework.models.checkpoints import file_sha256, read_facts, remembered_sha256, weight_files
 from needlework.models.local import gguf as gguf_cache
 from needlework.models.local.gguf import convert_tokenizer, is_complete, prepare_gguf
-from needlework.models.model import Request
 from needlework.models.served.connection import ServerOptions
 from needlework.models.specs import installed_gguf, load_model, resolve_tokenizer
 from needlework.models.tokenizers.hf_tokenizer import folder_tokenizer
-from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.haystack_fixtures.models.local.tiny_gguf import write_tiny_gguf
 
 _PREPARE = (
@@ -32,7 +26,7 @@ _PREPARE = (
 
 
 @pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def tiny(tmp_path_factory):
     """A tiny GGUF file and a cache, in which two processes prepared it at the same moment."""
     here = tmp_path_factory.mktemp("gguf")
     path, cache = write_tiny_gguf(here / "tiny.gguf"), here / "cache"
@@ -47,7 +41,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return path, cache
 
 
-def test_a_tokenizer_is_taken_out_without_the_weights(tmp_path: Path) -> None:
+def test_a_tokenizer_is_taken_out_without_the_weights(tmp_path):
     """The weights on a server are many gigabytes: here their bytes are missing from the file altogether."""
     path, cache = write_tiny_gguf(tmp_path / "tiny.gguf"), tmp_path / "cache"
     with path.open("r+b") as file:
@@ -63,7 +57,7 @@ def test_a_tokenizer_is_taken_out_without_the_weights(tmp_path: Path) -> None:
     assert resolve_tokenizer("openai:any", {}, f"gguf:{path}", cache).fingerprint == tokenizer.fingerprint
 
 
-def test_a_file_without_a_tokenizer_is_refused_in_one_line(tmp_path: Path) -> None:
+def test_a_file_without_a_tokenizer_is_refused_in_one_line(tmp_path):
     for name, content in (("broken.gguf", "GGUF but no more"), ("empty.gguf", "")):
         (tmp_path / name).write_text(content)
         with pytest.raises(InputError, match=rf"{name}.*cannot be read"):
@@ -73,7 +67,7 @@ def test_a_file_without_a_tokenizer_is_refused_in_one_line(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_two_processes_make_one_conversion(tiny: tuple[Path, Path]) -> None:
+def test_two_processes_make_one_conversion(tiny):
     path, cache = tiny
     folder = prepare_gguf(path, cache)
     assert is_complete(folder)
@@ -86,7 +80,7 @@ def test_two_processes_make_one_conversion(tiny: tuple[Path, Path]) -> None:
     assert stamp["source_sha256"] == file_sha256(path)
 
 
-def test_a_gguf_model_answers(tiny: tuple[Path, Path], chat: Callable[..., Request]) -> None:
+def test_a_gguf_model_answers(tiny, chat):
     path, cache = tiny
     spec = f"gguf:{path}"
     tokenizer = resolve_tokenizer(spec, {}, None, cache)
@@ -102,13 +96,11 @@ def test_a_gguf_model_answers(tiny: tuple[Path, Path], chat: Callable[..., Reque
     model.close()
 
 
-def test_a_damaged_conversion_is_made_again_and_an_interrupted_one_leaves_nothing(
-    tiny: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_damaged_conversion_is_made_again_and_an_interrupted_one_leaves_nothing(tiny, tmp_path, monkeypatch):
     path, _ = tiny
-    made: list[Path] = []
+    made = []
 
-    def convert(source: Path, target: Path, weights: bool) -> None:
+    def convert(source, target, weights):
         made.append(target)
         (target / "model.safetensors").write_bytes(b"weights")
         if len(made) == 3:
@@ -128,7 +120,7 @@ def test_a_damaged_conversion_is_made_again_and_an_interrupted_one_leaves_nothin
     assert [left.suffix for left in (tmp_path / "other" / "models").iterdir()] == [".lock"]
 
 
-def test_a_broken_gguf_file_is_named(tiny: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_broken_gguf_file_is_named(tiny, tmp_path):
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(tiny[0].read_bytes()[:-5000])
     with pytest.raises(InputError, match=r"broken\.gguf.*cannot be read") as caught:
@@ -139,7 +131,7 @@ def test_a_broken_gguf_file_is_named(tiny: tuple[Path, Path], tmp_path: Path) ->
         prepare_gguf(tmp_path / "absent.gguf", tmp_path)
 
 
-def test_a_corrupt_embedded_model_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_corrupt_embedded_model_is_refused(tmp_path, monkeypatch):
     package = tmp_path / specs.PACKAGE
     package.mkdir()
     (package / "__init__.py").write_text("raise ImportError('must not be imported')")
@@ -152,7 +144,7 @@ def test_a_corrupt_embedded_model_is_refused(tmp_path: Path, monkeypatch: pytest
     assert not (tmp_path / "cache").exists()
 
 
-def test_checksums_are_remembered_until_the_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checksums_are_remembered_until_the_file_changes(tmp_path, monkeypatch):
     path, cache = tmp_path / "a.bin", tmp_path / "cache"
     path.write_bytes(b"one")
     first = remembered_sha256(path, cache)
@@ -166,7 +158,7 @@ def test_checksums_are_remembered_until_the_file_changes(tmp_path: Path, monkeyp
     assert remembered_sha256(path, cache) == file_sha256(path)
 
 
-def test_a_torn_checkpoint_is_refused(tiny: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_torn_checkpoint_is_refused(tiny, tmp_path):
     whole = weight_files(prepare_gguf(*tiny))[0]
     (tmp_path / "model.safetensors").write_bytes(whole.read_bytes()[:-100])
     with pytest.raises(InputError, match="not a whole safetensors file"):
@@ -175,9 +167,7 @@ def test_a_torn_checkpoint_is_refused(tiny: tuple[Path, Path], tmp_path: Path) -
         weight_files(tmp_path / "..")
 
 
-def test_a_tokenizer_is_read_without_torch_and_transformers(
-    tmp_path: Path, smol_tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tokenizer_is_read_without_torch_and_transformers(tmp_path, smol_tokenizer, monkeypatch):
     monkeypatch.setattr("needlework.models.local.gguf.missing_packages", lambda: ["torch"])
     convert_tokenizer(installed_gguf(), tmp_path)
     plain = folder_tokenizer(tmp_path)

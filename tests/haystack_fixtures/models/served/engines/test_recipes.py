@@ -7,7 +7,6 @@ import pytest
 
 from needlework.core.errors import InputError
 from needlework.models.engines.recipes import (
-    Recipe,
     command,
     find_recipe,
     known_engines,
@@ -18,12 +17,12 @@ from needlework.models.engines.recipes import (
 PUBLISHED = tomllib.loads((Path(__file__).parent / "published_options.toml").read_text(encoding="utf-8"))
 
 
-def said(engine: str, *args: str) -> list[str]:
+def said(engine, *args):
     recipe = find_recipe(engine)
     return list(command(recipe, parse_args(args), model="MODEL", name="NAME", port=1234))
 
 
-def value(recipe: Recipe, word: str) -> str:
+def value(recipe, word):
     how = recipe.say[word]
     if word == "window":
         return "200k"

@@ -132,7 +132,6 @@ def test_a_server_with_children_that_ignores_the_polite_signal_ends_with_its_own
         f"python(Path({str(tmp_path)!r}), {stubborn!r}).address()\nprint('up', flush=True)\ntime.sleep(60)\n"
     )
     process = subprocess.Popen([sys.executable, "-c", owner], stdout=subprocess.PIPE, cwd=Path(__file__).parents[5])
-    assert process.stdout is not None
     assert process.stdout.readline() == b"up\n"
     everyone = family(pid_of_server(tmp_path))
     assert len(everyone) == 2

@@ -1,7 +1,5 @@
 """llama-server's names of options, as fields of xllamacpp's parameters."""
 
-from __future__ import annotations
-
 import pytest
 
 from needlework.models.engines.xllamacpp_server import options, put
@@ -24,7 +22,7 @@ xllamacpp = pytest.importorskip("xllamacpp")
         ("--chat-template {{messages}}", "use_jinja", True),
     ],
 )
-def test_an_option_is_set(words: str, field: str, value: object) -> None:
+def test_an_option_is_set(words, field, value):
     params = xllamacpp.CommonParams()
     for name, given in options(words.split()):
         put(params, name, given)
@@ -41,8 +39,8 @@ def test_an_option_is_set(words: str, field: str, value: object) -> None:
         ("loose", "belongs to no option"),
     ],
 )
-def test_an_option_that_is_wrong_is_one_line(words: str, told: str) -> None:
-    def parse() -> None:
+def test_an_option_that_is_wrong_is_one_line(words, told):
+    def parse():
         for name, given in options(words.split()):
             put(xllamacpp.CommonParams(), name, given)
 
