@@ -18,7 +18,7 @@ from tests.docs.readers_files import write_published
 from tests.haystack_fixtures.configuration.test_published_presets import CDME
 
 # Names that pages give to what a user has.
-_CHECKPOINTS = ("my-model", "llama2-7b-chat", "qwen3-8b", "base", "weights", "internlm2_5-7b-chat-1m", "FOLDER")
+_CHECKPOINTS = ("my-model", "qwen3-8b", "base", "weights", "FOLDER")
 _GGUFS = ("model.Q8_0.gguf", "Qwen3-8B.Q4_K_M.gguf")
 _RUNS = ("main", "change", "new", "model-a", "model-b", "step1000", "step2000", "step3000", "short", "long", "a", "b")
 _OTHERS = ("qwen", "llama", "mistral", "gpt", "claude")
