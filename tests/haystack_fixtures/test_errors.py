@@ -1,8 +1,12 @@
-"""Errors of commands are one line that names what was meant."""
+"""Errors of commands are one line that names what was meant; signals ask for an end once."""
+
+import os
+import signal
+from importlib import metadata
 
 import pytest
 
-from needlework.core.errors import InputError, OneLineParser, nearest, refuse
+from needlework.core.errors import InputError, OneLineParser, ending_signals, nearest, refuse
 
 OURS = ["needle", "needle_set", "retrieve", "lengths", "question"]
 THEIRS = ["retrieval_question", "length", "context_lengths"]
@@ -82,3 +86,46 @@ def test_a_misspelt_option_is_told_before_what_is_missing(words, said, capsys):
 def test_a_commands_name_stands_once_before_what_it_refuses(capsys):
     assert refuse("compare", InputError("compare", "a.py", "cannot be read")) == 2
     assert capsys.readouterr().err == "needlework compare: 'a.py': cannot be read\n"
+
+
+SENDS = pytest.mark.skipif(os.name == "nt", reason="sends signals")
+
+
+@SENDS
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_does_not_end_what_the_first_asks_for(first, second):
+    with ending_signals():
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(first)
+        signal.raise_signal(second)
+
+
+@SENDS
+def test_ctrl_c_ends_even_that_when_it_takes_long(monkeypatch):
+    with ending_signals():
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        monkeypatch.setattr("needlework.core.errors._AGAIN_S", 0.0)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
+@SENDS
+def test_signals_are_given_back():
+    before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+    with ending_signals():
+        pass
+    assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before
+
+
+def test_ctrl_c_ends_the_installed_command_with_a_line(monkeypatch, capsys):
+    def interrupted(_argv):
+        raise KeyboardInterrupt
+
+    (script,) = metadata.entry_points(group="console_scripts", name="needlework")
+    main = script.load()  # what the script that pip installs calls
+    monkeypatch.setitem(main.__globals__, "_run", interrupted)
+
+    assert main(["leaderboard"]) == 2
+    assert capsys.readouterr().err == "needlework: stopped\n"

@@ -1,4 +1,4 @@
-"""Corpora that come with installed packages."""
+"""Corpora that come with installed packages, and the generated text that stands in where one is missing."""
 
 import json
 import sys
@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from needlework.core.errors import InputError
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.corpora import corpus_named
-from needlework.haystack_fixtures.corpora.corpus_named import load_corpus
+from needlework.haystack_fixtures.corpora.corpus_named import load_corpus, stand_ins, with_text_at_hand
+from needlework.results.records.manifest import recipe_of
 
 
 def load(spec, language="en", file_list=()):
@@ -97,3 +99,42 @@ def test_an_unknown_corpus_lists_the_names(spec):
 def test_an_unknown_home_folder_is_refused():
     with pytest.raises(InputError, match="home folder"):
         load("~no-such-user-anywhere/corpus")
+
+
+@pytest.fixture
+def without_essays(monkeypatch):
+    monkeypatch.setattr(corpus_named, "missing_package", lambda name: "pip install it" if name == "essays" else None)
+
+
+def settings(**options):
+    return resolve_settings(options, {}, Path())
+
+
+def test_a_text_that_is_installed_stays_as_it_was_asked_for(monkeypatch):
+    monkeypatch.setattr(corpus_named, "missing_package", lambda name: None)
+    asked = settings(language="en,zh")
+
+    assert with_text_at_hand(asked) == asked
+    assert stand_ins(asked) == []
+
+
+@pytest.mark.usefixtures("without_essays")
+def test_each_missing_text_is_told_once_and_is_another_recipe():
+    asked = settings(language="en,zh")
+
+    found = with_text_at_hand(asked)
+
+    assert {(suite.language, suite.corpus) for suite in found.suites} == {("en", "generated"), ("zh", "default")}
+    assert recipe_of(found) != recipe_of(asked)
+    assert stand_ins(asked) == [
+        "corpus default (en): essays is not installed, so the text is generated; for the usual text: pip install it"
+    ]
+
+
+@pytest.mark.usefixtures("without_essays")
+@pytest.mark.parametrize("corpus", ["essays", "noise", "generated"])
+def test_a_text_that_is_asked_for_by_name_is_never_replaced(corpus):
+    asked = settings(corpus=corpus)
+
+    assert with_text_at_hand(asked) == asked
+    assert stand_ins(asked) == []

@@ -17,9 +17,6 @@ from needlework.haystack_fixtures.haystacks.documents import (
 from needlework.haystack_fixtures.haystacks.source import EncodedDocuments
 from tests.haystack_fixtures.haystacks.around import around, corpus_of
 from tests.strategies import documents, scraps, sentences
-from tests.toy_tokenizers import tokenizer, tokenizers
-
-__all__ = ["tokenizer", "tokenizers"]
 
 ASKED = ("lighthouse.txt", "The Lighthouse on Gull Rock\n\nIts keeper, Ada Vane, wound the clock on Sundays.")
 FERRIES = tuple(

@@ -1,4 +1,4 @@
-"""Specs, `--model-arg` and windows: what is accepted, what is refused, and how the refusal reads."""
+"""Specs, `--model-arg`, windows and keys: what is accepted, what is refused, and how the refusal reads."""
 
 import subprocess
 import sys
@@ -8,6 +8,7 @@ import pytest
 
 from needlework.core.errors import InputError
 from needlework.core.files import default_cache_dir
+from needlework.core.redact import redactor, url_secrets, without_credentials
 from needlework.models import specs
 from needlework.models.local.memory import (
     Dimensions,
@@ -22,8 +23,10 @@ from needlework.models.local.memory import (
     token_bytes,
     window_of,
 )
-from needlework.models.served.connection import ServerOptions, is_loopback, served_options
+from needlework.models.served.connection import ServerOptions, address, is_loopback, served_options
+from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.specs import ModelSpec, load_model, parse_spec, resolve_tokenizer
+from tests.haystack_fixtures.models.served.planted_http import good
 
 
 @pytest.mark.parametrize(
@@ -262,3 +265,30 @@ def test_an_unknown_rope_type_names_the_near_one_before_anything_is_loaded():
         local_options({"rope_scaling": '{"type": 3}'})
     assert local_options({"rope_scaling": '{"rope_type": "yarm"}', "trust_remote_code": "true"}).rope_scaling
     assert local_options({"rope_scaling": '{"factor": 4.0}'}).rope_scaling == {"factor": 4.0}
+
+
+def test_a_missing_key_is_refused_except_on_this_machine(monkeypatch):
+    monkeypatch.delenv("MY_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    options = served_options({})
+    assert not address(ServerOptions("http://127.0.0.1:8000/v1", "MY_KEY"), options).key
+    for url in (None, "https://example.org/v1"):
+        with pytest.raises(InputError, match="MY_KEY"):
+            address(ServerOptions(url, "MY_KEY"), options)
+    with pytest.raises(InputError, match="--base-url") as caught:
+        address(ServerOptions("user:passw0rd@host:80", "MY_KEY"), options)
+    assert "passw0rd" not in str(caught.value)
+
+
+def test_dummy_keys_do_not_eat_words():
+    assert redactor(["", "a", None]).clean("a banana") == "a banana"
+    assert redactor(["abcd-efgh"]).clean("x abcd-efgh y") == "x *** y"
+    assert url_secrets("http://u:p%40ss@h/v1?key=k") == ("u", "p%40ss", "key=k", "k", "u:p@ss", "p@ss")
+    assert without_credentials("http://u:p@h:8/v1?key=k") == "http://h:8/v1"
+
+
+def test_answers_are_not_touched(planted, mock_tokenizer, chat):
+    planted.plant(good("The code is sk-abcdef123."))
+    connection = ServerOptions(planted.url)
+    model = ServedModel(transport_of("openai", "m", {}, connection), mock_tokenizer, connection)
+    assert model.respond(chat(mock_tokenizer, "Hello?")).text == "The code is sk-abcdef123."

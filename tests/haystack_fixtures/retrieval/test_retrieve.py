@@ -1,12 +1,13 @@
-"""From a question to its context: which chunks, in what order, and what is made once."""
+"""From a question to its context: words, which chunks, in what order, and what is made once."""
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
 from needlework.core.errors import InputError
 from needlework.core.record import RetrievalFacts
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.retrieval.search import Retrieval, Search
+from needlework.haystack_fixtures.retrieval.search import Retrieval, Search, bm25_index, search_words
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from tests.haystack_fixtures.retrieval.embeddings import embeddings
 from tests.loopback import loopback
@@ -108,3 +109,43 @@ def test_texts_of_white_space_cannot_be_searched(retrieval):
     made, suite = retrieval()
     with pytest.raises(InputError, match="no text to search"):
         made.retrieve(suite, Search((("a", " \n\n "),), "Which?"), "bm25")
+
+
+CHUNKS = [
+    "The ferry ran on Thursdays only.",
+    "The pear tree stood behind the mill.",
+    "梨树在磨坊后面。",
+    "渡船只在星期四开。",
+]
+
+
+def best(question):
+    return int(np.argmax(bm25_index(CHUNKS)(question)))
+
+
+@pytest.mark.parametrize(
+    ("question", "place"),
+    [
+        ("When did the ferry run?", 0),
+        ("Which TREE was behind the mill?", 1),
+        ("梨树在哪里？", 2),
+        ("渡船什么时候开？", 3),
+    ],
+)
+def test_the_chunk_that_shares_the_words_comes_first(question, place):
+    assert best(question) == place
+
+
+def test_words_fold_case_and_forms_and_take_chinese_by_pairs():
+    assert search_words("The Ferry\u2019s ﬁre, ＡＢＣ!") == ["the", "ferry", "s", "fire", "abc"]
+    assert search_words("梨树在") == ["梨", "树", "在", "梨树", "树在"]
+
+
+def test_a_question_without_known_words_finds_nothing_better_than_the_rest():
+    assert bm25_index(CHUNKS)("xyzzy ?!").tolist() == [0, 0, 0, 0]
+    assert bm25_index(["!!", "..."])("ferry").tolist() == [0, 0]
+
+
+def test_equal_chunks_have_equal_scores():
+    scores = bm25_index([*CHUNKS, *CHUNKS])("ferry on Thursdays")
+    assert scores[:4].tolist() == scores[4:].tolist()

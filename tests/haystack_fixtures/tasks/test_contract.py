@@ -16,9 +16,6 @@ from needlework.haystack_fixtures.tasks.catalogue import RULER_TASKS, TASKS, ask
 from needlework.haystack_fixtures.tasks.task import Prose
 from needlework.scoring.recording import as_reference
 from tests.haystack_fixtures.tasks.built import context, judged, mock_value, plain_trials, settings_of, trials
-from tests.toy_tokenizers import tokenizer, tokenizers
-
-__all__ = ["tokenizer", "tokenizers"]
 
 # Whether the values that a task asks for stand in the text once; `None`: its text is a list.
 PROSE = {

@@ -21,9 +21,6 @@ from tests.haystack_fixtures.tasks.built import (
     settings_of,
     trials,
 )
-from tests.toy_tokenizers import tokenizer, tokenizers
-
-__all__ = ["tokenizer", "tokenizers"]
 
 seeds, languages = st.integers(0, 10_000), st.sampled_from(("en", "zh"))
 varied = settings(max_examples=6)

@@ -1,14 +1,16 @@
-"""Shards: together they are the run, none of them shares a haystack, and any machine divides alike."""
+"""Shards: together they are the run and none shares a haystack; where copies of a local model can stand."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.core.devices import Shard, divided, shard_named, shared_out
+from needlework.core import devices
+from needlework.core.devices import Gpus, Shard, divided, free_cores, gpus, places, shard_named, shared_out
 from needlework.core.grid import Cell
 
 ROOT = Path(__file__).parents[3]
@@ -101,3 +103,50 @@ def test_tests_of_one_cell_stay_together():
 def test_a_shard_has_a_name():
     assert shard_named("2/4") == Shard(2, 4)
     assert (shard_named("2/4").name, str(shard_named("2/4"))) == ("2-of-4", "2 of 4")
+
+
+@pytest.mark.parametrize(
+    ("environment", "found"),
+    [
+        ({"CUDA_VISIBLE_DEVICES": "0,1"}, Gpus(("0", "1"))),
+        ({"CUDA_VISIBLE_DEVICES": ""}, Gpus(())),
+        ({"CUDA_VISIBLE_DEVICES": "-1"}, Gpus(())),
+        ({"CUDA_VISIBLE_DEVICES": "0,-1,2"}, Gpus(("0",))),
+        ({"CUDA_VISIBLE_DEVICES": "GPU-a, GPU-b"}, Gpus(("GPU-a", "GPU-b"))),
+        ({"HIP_VISIBLE_DEVICES": "1,2"}, Gpus(("1", "2"), "HIP_VISIBLE_DEVICES")),
+        ({"ROCR_VISIBLE_DEVICES": "1,2"}, Gpus(("1", "2"), "ROCR_VISIBLE_DEVICES")),
+    ],
+)
+def test_the_callers_own_list_is_the_whole_of_it(environment, found):
+    assert gpus(environment) == found
+
+
+@pytest.mark.parametrize(
+    ("args", "available", "per_worker", "expected"),
+    [
+        ({}, (), 1, (None,)),
+        ({}, ("0", "1"), 1, ("0", "1")),
+        ({"device": "cuda"}, ("2",), 1, ("2",)),
+        ({"device": "cuda:1"}, ("0", "1"), 1, (None,)),
+        ({"device": "cpu"}, ("0", "1"), 1, (None,)),
+        ({"device_map": "auto"}, ("0", "1"), 1, (None,)),
+        ({"device_map": "auto"}, ("0", "1", "2", "3"), 2, ("0,1", "2,3")),
+        ({"device_map": "auto"}, ("4", "5", "6"), 2, ("4,5",)),
+        ({"device_map": "auto"}, ("0",), 2, (None,)),
+    ],
+)
+def test_one_copy_a_gpu_or_group_of_them_and_one_on_a_cpu(args, available, per_worker, expected):
+    assert places(args, Gpus(available), per_worker) == expected
+
+
+def test_amds_driver_is_looked_at_where_there_is_no_nvidia_smi(tmp_path, monkeypatch):
+    for node, number in enumerate(("0", "51110", "6771")):
+        (tmp_path / str(node)).mkdir()
+        (tmp_path / str(node) / "gpu_id").write_text(f"{number}\n")
+    monkeypatch.setattr(devices, "_AMD_NODES", tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert gpus({}) == Gpus(("0", "1"), "HIP_VISIBLE_DEVICES")
+
+
+def test_there_is_always_a_core():
+    assert free_cores() >= 1

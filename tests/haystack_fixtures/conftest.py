@@ -1,4 +1,4 @@
-"""Tokenizers for the tests in this folder."""
+"""Tokenizers, each of which is a parameter: `tokenizer`; by name: `tokenizers`."""
 
 from tests.toy_tokenizers import tokenizer, tokenizers
 

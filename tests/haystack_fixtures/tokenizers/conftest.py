@@ -1,5 +1,0 @@
-"""Tokenizers for the tests in this folder."""
-
-from tests.toy_tokenizers import tokenizer, tokenizers
-
-__all__ = ["tokenizer", "tokenizers"]
