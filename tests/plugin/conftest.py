@@ -58,6 +58,12 @@ class Project:
         lines = (self.runs / name / "journal.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
         return [json.loads(line) for line in lines]
 
+    def killed(self, of: str, lines: int) -> None:
+        """Make the run `r` of what another one leaves if it is killed: so many lines of its journal, and a torn one."""
+        whole = (self.runs / of / "journal.jsonl").read_bytes().splitlines(keepends=True)
+        (self.runs / "r").mkdir()
+        (self.runs / "r" / "journal.jsonl").write_bytes(b"".join(whole[:lines]) + whole[lines][:40])
+
     def file(self, name: str, run: str = "r") -> str:
         return (self.runs / run / name).read_text(encoding="utf-8")
 

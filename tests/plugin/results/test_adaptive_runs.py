@@ -56,6 +56,17 @@ def test_a_budget_stops_a_run_which_then_goes_on_to_the_same_statement(project):
     again.stdout.fnmatch_lines(["* of * answers are from this run's journal*"])
 
 
+@pytest.mark.parametrize("lines", [5, 40])
+def test_a_killed_run_goes_on_to_the_statement_of_one_that_was_not(project, lines):
+    project.run(*GRID, "--run-name=whole", model=CURVE)
+    project.killed("whole", lines)
+    project.run(*GRID, model=CURVE)
+
+    assert statement(project) == statement(project, "whole")
+    ids = [record["id"] for record in project.journal()]
+    assert len(ids) == len(set(ids)) == statement(project)["trials"], "no trial is asked twice"
+
+
 @pytest.mark.slow
 def test_several_models_and_tasks_each_have_a_statement(project):
     project.asks("niah", "key_value")

@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,8 +15,8 @@ from typing import Any
 import pytest
 
 from tests.plugin.conftest import GRID
+from tests.plugin.stopped.processes import output_of, start, wait_until
 
-ROOT = Path(__file__).parents[3]
 CELLS = 18
 MORE = ("--repeats=3", "-s")
 
@@ -146,19 +145,14 @@ def test_an_odd_folder(make: Any, runs: str, words: tuple[str, ...], project: An
 
 @pytest.mark.slow
 def test_two_runs_into_one_folder(project: Any) -> None:
-    words = [*GRID, *MORE, "-p", "no:hypothesispytest", "--concurrency=1", "--model=mock:sleep=0.4", "--run-name=r"]
-    first = project.pytester.popen([sys.executable, "-m", "pytest", *words], stdout=subprocess.DEVNULL)
-    try:
-        until = time.monotonic() + 60
-        while not journal(project.runs) and time.monotonic() < until:
-            time.sleep(0.05)
-        before = len(journal(project.runs))
-        refused(ask(project), "another run is writing there")
-        refused(ask(project, "--fresh", "-n2"), "another run is writing there")
-        assert len(journal(project.runs)) >= before
-        assert first.wait(120) == 0
-    finally:
-        first.kill()
+    first = start(project.pytester.path, *GRID, *MORE, "--concurrency=1", "--model=mock:sleep=0.4", "--run-name=r")
+    wait_until(lambda: journal(project.runs), first)
+    before = len(journal(project.runs))
+    refused(ask(project), "another run is writing there")
+    refused(ask(project, "--fresh", "-n2"), "another run is writing there")
+    assert len(journal(project.runs)) >= before
+    output_of(first)
+    assert first.returncode == 0
     assert len(set(journal(project.runs))) == len(journal(project.runs)) == CELLS
 
 

@@ -1,12 +1,13 @@
-"""A run that ended early writes the same files, says so in all of them, and decides no gate."""
+"""A run that is told to end does so at once, whatever its server does, writes the same files, says so in all of them,
+and decides no gate."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -18,8 +19,10 @@ import pytest
 from needlework.results.files.read_run import read_run
 from tests.loopback import Asked, Said, honest, loopback
 from tests.plugin.conftest import GRID, Project
+from tests.plugin.stopped.processes import output_of, start, wait_until
 
 WORDS = "interrupted after 2 of 6 trials"
+SOON_S = 4.0  # most of it is the end of an idle run: its files, and Python's own
 FILES = {"report.html", "results.json", "results.csv", "cells.csv", "journal.jsonl", "manifest.json"}
 
 
@@ -34,20 +37,9 @@ def test_needle(cell, generate, assert_scored):
 """
 
 
-def started(project: Project, *options: str, stdout: int = subprocess.PIPE) -> subprocess.Popen[str]:
-    """A run of 48 cells, in a session of its own."""
-    words = ["-p", "no:cacheprovider", "-p", "no:hypothesispytest", *GRID, "--repeats=8", "--run-name=r", *options]
-    return subprocess.Popen(
-        [sys.executable, "-m", "pytest", *words],
-        cwd=project.pytester.path, env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
-        stdout=stdout, stderr=subprocess.STDOUT, text=True, start_new_session=True,
-    )  # fmt: skip
-
-
-def wait_until(is_so: Callable[[], object]) -> None:
-    until = time.monotonic() + 60
-    while time.monotonic() < until and not is_so():
-        time.sleep(0.02)
+def started(project: Project, *options: str) -> subprocess.Popen[str]:
+    """A run of 48 cells."""
+    return start(Path(project.pytester.path), *GRID, "--repeats=8", "--run-name=r", *options)
 
 
 def has_record(project: Project) -> bool:
@@ -123,7 +115,7 @@ def test_signals_end_a_run_as_ctrl_c_does(project: Project, name: str, group: bo
     process = started(project, "--model=mock:perfect", f"-n{workers}", "--gate=score >= 0.1")
     wait_until(lambda: has_record(project))
     (os.killpg if group else os.kill)(process.pid, getattr(signal, name))
-    said, _ = process.communicate(timeout=60)
+    said = output_of(process)
 
     assert process.returncode == 11, said
     assert {path.name for path in (project.runs / "r").iterdir()} >= FILES
@@ -155,12 +147,12 @@ def test_answers_that_waited_for_their_test_are_not_asked_for_again(project: Pro
         process = started(project, *options)
         wait_until(lambda: kept() == 47)  # all but the one that is held
         process.send_signal(signal.SIGINT)
-        said, _ = process.communicate(timeout=60)
+        said = output_of(process)
         held.set()
         before, there = server.asked.total(), kept()
         scored = len((project.runs / "r" / "journal.jsonl").read_bytes().splitlines())  # before the one that is held
         again = started(project, *options)
-        said_again, _ = again.communicate(timeout=60)
+        said_again = output_of(again)
 
         assert again.returncode == 0, said_again
         assert there == 47
@@ -196,7 +188,7 @@ def test_nothing_is_asked_once_a_run_has_been_told_to_end(project: Project, name
     folder = project.pytester.path
     with loopback(all_but_six_are_held) as server:
         options = ("--model=openai:gpt-4", f"--base-url={server.url}", "--concurrency=4", f"-n{workers}")
-        process = started(project, *options, stdout=subprocess.DEVNULL)
+        process = started(project, *options)
         assert server.wait_for(10, 60)  # six that are answered, and four in flight
         wait_until(lambda: has_record(project))
         os.killpg(process.pid, getattr(signal, name))
@@ -204,7 +196,7 @@ def test_nothing_is_asked_once_a_run_has_been_told_to_end(project: Project, name
         held.set()
         asked_more = server.wait_for(11, 1)
         (folder / "go").touch()
-        process.wait(60)
+        output_of(process)
 
     assert not asked_more
 
@@ -248,3 +240,64 @@ def test_a_hook_keeps_no_record_out_of_the_run_and_changes_none(project: Project
     for record in (*records, *project.records()):
         assert record["why"] != "mine"
         assert "mine" not in record["details"]["flags"]
+
+
+# -- waiting for a server ----------------------------------------------------------------------------------------
+
+
+def refuses(_asked: Asked) -> Said:
+    return Said(raw=b'{"error": {"message": "slow down"}}', status=429, headers={"Retry-After": "1"})
+
+
+def hangs(_asked: Asked) -> Said:
+    threading.Event().wait(60)
+    return Said("too late")
+
+
+def after(trials: int, then: Callable[[Asked], Said]) -> Callable[[Asked], Said]:
+    """So many trials are answered before."""
+    left = [trials]
+    lock = threading.Lock()
+
+    def say(asked: Asked) -> Said:
+        with lock:
+            left[0] -= asked.is_trial
+            answers = left[0] >= 0
+        return honest(asked) if answers else then(asked)
+
+    return say
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="sends signals")
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize(
+    ("then", "answered"),
+    [(refuses, None), (refuses, 2), (hangs, 2), (hangs, None)],
+    ids=["refuses from the start", "refuses after two", "hangs after two", "hangs from the start"],
+)
+def test_a_run_that_waits_ends_soon(
+    project: Project, then: Callable[[Asked], Said], answered: int | None, name: str, workers: int
+) -> None:
+    """From the start: before the first trial, whose two short requests have no answer yet."""
+    say = then if answered is None else after(answered, then)
+    options = ("--concurrency=2", "--run-name=r", f"-n{workers}", "--gate=score >= 0.1", "-v")
+    with loopback(say) as server:
+        served = ("--tokenizer=tiktoken:cl100k_base", "--model=openai:stub", f"--base-url={server.url}")
+        process = start(Path(project.pytester.path), *GRID, *options, *served)
+        wait_until(lambda: server.asked.total() > answered if answered else server.requests)
+        time.sleep(1)  # it waits
+        begun = time.monotonic()
+        (os.killpg if name == "SIGINT" else os.kill)(process.pid, getattr(signal, name))
+        said = output_of(process)
+        took = time.monotonic() - begun
+
+    scored, kept = re.search(r"interrupted after (\d) of 6 trials", said), re.search(r"(\d) more answers? came", said)
+    assert scored is not None, said
+    assert int(scored[1]) + (int(kept[1]) if kept else 0) == (answered or 0), said  # of two in flight any comes first
+    assert took < SOON_S, said
+    assert "Traceback" not in said
+    if int(scored[1]):
+        assert process.returncode == 11
+        assert {record["outcome"] for record in project.records()} == {"found"}

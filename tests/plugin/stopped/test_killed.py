@@ -10,9 +10,7 @@ import csv
 import json
 import os
 import random
-import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -22,13 +20,14 @@ from typing import Any
 import psutil
 import pytest
 
+from needlework.results.merge.command import main
 from tests.loopback import Loopback, loopback, mixed
+from tests.plugin.stopped.processes import ROOT, kill, output_of, start, wait_until
 
-ROOT = Path(__file__).parents[3]
 SEED = int(os.environ.get("NEEDLEWORK_KILL_SEED", "1"))
 CONCURRENCY = 6
 GRID = ("--lengths=300,400", "--depths=0,40,100", "--repeats=8", "--answer-budget=16", "--corpus=pydoc")
-CELLS = 2 * 3 * 8
+CELLS, SHARDS = 2 * 3 * 8, 3
 TIMES = ("latency_s", "ttft_s", "tokens_per_s", "cached_tokens", "attempts")
 
 
@@ -38,52 +37,46 @@ class Command:
 
     server: Loopback
     runs: Path
-    name: str
     log: list[str] = field(default_factory=list)
 
     @property
     def folder(self) -> Path:
-        return self.runs / self.name
+        return self.runs / "run"
 
-    def start(self, workers: int) -> subprocess.Popen[bytes]:
-        """Begin it, in a session of its own, so that it can be killed with everything that it started."""
-        return subprocess.Popen(
-            [
-                sys.executable, "-m", "pytest", str(ROOT / "benchmarks"), "-q", f"-n{workers}", *GRID,
-                "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "--rootdir", str(ROOT),
-                "--model=openai:gpt-4", "--template=raw", f"--base-url={self.server.url}",
-                f"--concurrency={CONCURRENCY}", f"--results-dir={self.runs}", f"--run-name={self.name}",
-            ],
-            cwd=ROOT, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    def start(self, workers: int, *more: str) -> subprocess.Popen[str]:
+        return start(
+            ROOT, str(ROOT / "benchmarks"), "-q", f"-n{workers}", *GRID, "--rootdir", str(ROOT),
+            "--model=openai:gpt-4", "--template=raw", f"--base-url={self.server.url}", f"--concurrency={CONCURRENCY}",
+            f"--results-dir={self.runs}", "--run-name=run", *more,
         )  # fmt: skip
 
-    def finish(self, workers: int) -> None:
-        """Run it to its end."""
-        process = self.start(workers)
-        _, said = process.communicate(timeout=180)
-        assert process.returncode == 0, said.decode()
+    def finish(self, workers: int, *more: str) -> None:
+        process = self.start(workers, *more)
+        text = output_of(process)
+        assert process.returncode == 0, text
 
-    def scored(self) -> set[str]:
+    def scored(self, folder: str = ".") -> set[str]:
         """The sha256 of every prompt whose trial the journal has; only its last line may be torn."""
-        path = self.folder / "journal.jsonl"
+        path = self.folder / folder / "journal.jsonl"
         *lines, _torn = path.read_bytes().split(b"\n") if path.exists() else [b""]
         records = [json.loads(line) for line in lines]
         return {r["prompt"]["sha256"] for r in records if r["outcome"] not in ("error", "invalid", "skipped")}
 
-    def files(self) -> dict[str, Any]:
-        """What the run left, without what may differ between two runs: times, and who asked."""
-        content: dict[str, Any] = {"names": sorted(path.name for path in self.folder.iterdir())}
+    def results(self) -> dict[str, Any]:
+        """Numbers and pictures, without times, and without what the manifest knew when it was killed."""
         results = json.loads((self.folder / "results.json").read_text("utf-8"))
-        del (
-            results["latency"],
-            results["run"],
-            results["models"],
-        )  # times, and what the manifest knew when it was killed
+        del results["latency"], results["run"], results["models"]
         for record in results["records"]:
             del record["timing"]
+        return {"json": results} | {path.name: path.read_bytes() for path in self.folder.glob("heatmap-*.png")}
+
+    def files(self) -> dict[str, Any]:
+        """All that one process leaves, without times and who asked."""
         rows = list(csv.DictReader((self.folder / "results.csv").open(encoding="utf-8", newline="")))
-        content |= {"json": results, "csv": [{k: v for k, v in row.items() if k not in TIMES} for row in rows]}
-        return content | {path.name: path.read_bytes() for path in self.folder.glob("heatmap-*.png")}
+        return self.results() | {
+            "names": sorted(path.name for path in self.folder.iterdir()),
+            "csv": [{name: value for name, value in row.items() if name not in TIMES} for row in rows],
+        }
 
 
 @pytest.fixture(scope="module")
@@ -93,49 +86,43 @@ def server() -> Iterator[Loopback]:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(server: Loopback, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    command = Command(server, tmp_path_factory.mktemp("undisturbed"), "run")
+def undisturbed(server: Loopback, tmp_path_factory: pytest.TempPathFactory) -> Command:
+    command = Command(server, tmp_path_factory.mktemp("undisturbed"))
     command.finish(workers=0)
-    assert server.asked.total() == CELLS
-    assert len(server.asked) == CELLS
-    return command.files()
+    assert server.asked.total() == len(server.asked) == CELLS
+    return command
 
 
 @pytest.mark.parametrize(
     ("chain", "kills"), [(0, 1), *(pytest.param(chain, 5, marks=pytest.mark.slow) for chain in range(1, 13))]
 )
 def test_a_killed_run_goes_on_and_ends_like_an_undisturbed_one(
-    chain: int, kills: int, server: Loopback, undisturbed: dict[str, Any], tmp_path: Path
+    chain: int, kills: int, server: Loopback, undisturbed: Command, tmp_path: Path
 ) -> None:
     chance = random.Random(f"{SEED} {chain}")
-    command = Command(server, tmp_path, "run")
+    command = Command(server, tmp_path)
     server.asked.clear()
     frozen: dict[str, int] = {}
-    killed, sessions = 0, 0
+    killed = 0
     while killed < kills:
         workers = chance.choice((0, 2, 2, 3))
-        process = command.start(workers)
-        try:
-            killed += _kill_somewhere(process, command, workers, chance)
-        finally:
-            sessions += 1
+        killed += _kill_somewhere(command.start(workers), command, workers, chance)
         for sha, asked in frozen.items():
             assert server.asked[sha] == asked, f"a scored trial was asked again; {command.log}"
         frozen |= {sha: server.asked[sha] for sha in command.scored()}
         command.log.append(f"  scored {len(frozen)} of {CELLS}, asked {server.asked.total()} times")
     command.finish(workers=chance.choice((0, 2)))
-    print("\n".join(command.log))
-
     repeated = server.asked.total() - CELLS
-    print(f"chain {chain}: {killed} kills, {sessions + 1} sessions, {repeated} requests repeated")
+    print("\n".join([*command.log, f"chain {chain}: {killed} kills, {repeated} requests repeated"]))
+
     assert {sha: server.asked[sha] for sha in frozen} == frozen, "a scored trial was asked again"
     assert len(server.asked) == CELLS
     # What was in flight, and what workers without a controller ask before they notice.
     assert repeated <= 2 * killed * CONCURRENCY, command.log
-    assert command.files() == undisturbed
+    assert command.files() == undisturbed.files()
 
 
-def _kill_somewhere(process: subprocess.Popen[bytes], command: Command, workers: int, chance: random.Random) -> int:
+def _kill_somewhere(process: subprocess.Popen[str], command: Command, workers: int, chance: random.Random) -> int:
     """Kill a part of a run at a random moment; returns how many kills it took."""
     server, left = command.server, CELLS - len(command.server.asked)
     kind = chance.choice(
@@ -166,20 +153,42 @@ def _kill_somewhere(process: subprocess.Popen[bytes], command: Command, workers:
         kills += process.poll() is None
     if victim == "controller":
         process.kill()  # its workers are left alone; they must not go on asking for long
+        process.communicate()
     else:
-        _kill_group(process.pid)
-    process.communicate()
+        kill(process)
     return kills
 
 
-def _sleep_while_alive(process: subprocess.Popen[bytes], seconds: float) -> None:
-    until = time.monotonic() + seconds
-    while time.monotonic() < until and process.poll() is None:
-        time.sleep(0.005)
+def _sleep_while_alive(process: subprocess.Popen[str], seconds: float) -> None:
+    wait_until(lambda: False, process, seconds)
 
 
-def _kill_group(leader: int) -> None:
-    try:
-        os.killpg(leader, signal.SIGKILL)
-    except ProcessLookupError:
-        return
+@pytest.mark.slow
+def test_killed_shards_and_merges_lose_nothing(server: Loopback, undisturbed: Command, tmp_path: Path) -> None:
+    server.asked.clear()
+    command = Command(server, tmp_path)
+    second = command.start(0, f"--shard=2/{SHARDS}")
+    wait_until(lambda: len(command.scored(f"shards/2-of-{SHARDS}")) > 1, second)
+    kill(second)
+    before = {sha: server.asked[sha] for sha in command.scored(f"shards/2-of-{SHARDS}")}
+    command.finish(0, f"--shard=1/{SHARDS}")
+    command.finish(2, f"--shard=3/{SHARDS}")
+    assert main([str(command.folder)]) == 3
+    command.finish(0, f"--shard=2/{SHARDS}")
+    assert before
+    assert {sha: server.asked[sha] for sha in before} == before, "a scored trial was asked again"
+
+    chance = random.Random(SEED)
+    journals = {path: path.read_bytes() for path in command.folder.glob("shards/*/journal.jsonl")}
+    for _ in range(8):
+        merge = start(ROOT, str(command.folder), program=("needlework", "merge"))
+        _sleep_while_alive(merge, chance.uniform(0.3, 2.0))
+        kill(merge)
+        path = command.folder / "journal.jsonl"
+        lines = path.read_bytes().split(b"\n") if path.exists() else [b""]
+        assert lines.pop() == b""
+        assert len(lines) in (0, CELLS), "the old journal or the new one, whole"
+    assert {path: path.read_bytes() for path in journals} == journals
+    assert main([str(command.folder)]) == 0
+    assert command.results() == undisturbed.results()
+    assert not list(command.folder.glob(".*.tmp"))
