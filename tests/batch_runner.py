@@ -3,18 +3,15 @@
 `python tests/batch_runner.py requests.jsonl http://127.0.0.1:8080/v1 output.jsonl errors.jsonl`
 """
 
-from __future__ import annotations
-
 import json
 import random
 import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import Any
 
 
-def run_batch(requests: Path, base_url: str, output: Path, errors: Path) -> tuple[int, int]:
+def run_batch(requests, base_url, output, errors):
     """Answer each line, in an order of its own; returns how many were answered, and how many failed."""
     lines = [json.loads(line) for line in requests.read_text(encoding="ascii").splitlines()]
     assert len({line["custom_id"] for line in lines}) == len(lines), "two requests have one id"
@@ -34,7 +31,7 @@ def run_batch(requests: Path, base_url: str, output: Path, errors: Path) -> tupl
     return len(done[True]), len(done[False])
 
 
-def _ask(url: str, method: str, body: dict[str, Any]) -> tuple[int, Any]:
+def _ask(url, method, body):
     request = urllib.request.Request(
         url, json.dumps(body).encode(), {"Content-Type": "application/json"}, method=method
     )

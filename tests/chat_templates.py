@@ -1,13 +1,9 @@
 """Chat templates in the style of those that models have, and some that do not treat all turns alike."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from needlework.core.prompts import Message
 from needlework.models.tokenizers.hf_tokenizer import ChatTemplate
-from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
+from needlework.models.tokenizers.tokenizer import Tokenizer
 
 _ALTERNATES = (
     "{% for message in messages %}{% if (message['role'] == 'user') != (loop.index0 % 2 == 0) %}"
@@ -61,27 +57,27 @@ class Templated:
     has_chat_template: bool = True
 
     @property
-    def name(self) -> str:
+    def name(self):
         return self.inner.name
 
     @property
-    def fingerprint(self) -> str:
+    def fingerprint(self):
         return f"{self.inner.fingerprint} {self.template.source}"
 
     @property
-    def bos(self) -> tuple[int, ...]:
+    def bos(self):
         return self.inner.bos
 
-    def encode(self, text: str) -> Encoded:
+    def encode(self, text):
         return self.inner.encode(text)
 
-    def decode(self, ids: Sequence[int]) -> str:
+    def decode(self, ids):
         return self.inner.decode(ids)
 
-    def render_chat(self, messages: Sequence[Message]) -> str:
+    def render_chat(self, messages):
         return self.template.render(messages)
 
 
-def templated(inner: Tokenizer, source: str) -> Templated:
+def templated(inner, source):
     """The tokenizer with this template."""
     return Templated(inner, ChatTemplate(source, {"bos_token": "<s>", "eos_token": "</s>"}, "a template"))

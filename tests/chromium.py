@@ -1,11 +1,7 @@
 """Debian's `chromium`, driven by selenium: opened, and what all tests ask a page in it."""
 
-from __future__ import annotations
-
 import shutil
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +13,7 @@ _FLAGS = (
 
 
 @contextmanager
-def chromium_driver(profile: Path) -> Iterator[Any]:
+def chromium_driver(profile):
     """A driver with a profile of its own; skips where there is no browser."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed (pip install -e '.[dev]')")
     chromium, driver_path = shutil.which("chromium"), shutil.which("chromedriver")
@@ -38,25 +34,25 @@ def chromium_driver(profile: Path) -> Iterator[Any]:
 class Page:
     """A page in a browser."""
 
-    def __init__(self, driver: Any) -> None:
+    def __init__(self, driver):
         self.driver = driver
 
-    def look(self, *, width: int = 1280, height: int = 900, dark: bool = False, media: str = "") -> None:
+    def look(self, *, width=1280, height=900, dark=False, media=""):
         """Make the window so many CSS pixels; 320 wide is 1280 at 400 % zoom."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": [scheme]})
 
-    def ask(self, script: str, *arguments: object) -> Any:
+    def ask(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
 
-    def texts(self, selector: str) -> list[str]:
+    def texts(self, selector):
         return list(self.ask("return [...document.querySelectorAll(arguments[0])].map(e => e.textContent)", selector))
 
-    def click(self, selector: str, number: int = 0) -> None:
+    def click(self, selector, number=0):
         self.driver.find_elements("css selector", selector)[number].click()
 
-    def press(self, *keys: str) -> None:
+    def press(self, *keys):
         for key in keys:
             self.driver.switch_to.active_element.send_keys(key)

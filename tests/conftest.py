@@ -1,14 +1,10 @@
 """Shared fixtures of the harness's own tests."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -38,7 +34,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _heeded_signals() -> Iterator[None]:
+def _heeded_signals():
     """Signals end this process, and those that it starts: who runs the tests in the background, or under `nohup`, has
     them ignored, and that is inherited.
     """
@@ -53,7 +49,7 @@ def _heeded_signals() -> Iterator[None]:
 
 
 @pytest.hookimpl(tryfirst=True, optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+def pytest_xdist_make_scheduler(config, log):
     """Neighbours stay on one worker, so that what a module's tests share is made once; idle workers take some over."""
     if config.getvalue("dist") != "load":
         return None
@@ -63,7 +59,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config, items):
     """Leave the slow tests out, unless `-m` chooses among them or one is named (`file.py::test`).
 
     What opens a browser, or runs a model behind a server, is slow.
@@ -80,7 +76,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Any:
+def pytest_runtest_call(item):
     """A test that takes so much processor time, in this process and in those that it waits for, is to be marked."""
     cpu, clock = _cpu_s(), time.monotonic()
     result = yield
@@ -92,6 +88,6 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
     return result
 
 
-def _cpu_s() -> float:
+def _cpu_s():
     """Seconds of processor time of this process and of the children that it has waited for."""
     return sum(os.times()[:4])

@@ -1,10 +1,8 @@
 """An HTTP server on this machine whose answers are a function of its requests."""
 
-from __future__ import annotations
-
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,7 +19,7 @@ class HttpRequest:
     data: bytes = b""
 
     @property
-    def body(self) -> dict[str, Any]:
+    def body(self):
         return json.loads(self.data or b"{}")
 
 
@@ -39,19 +37,19 @@ class HttpAnswer:
     sent: Callable[[], object] = lambda: None
 
     @property
-    def data(self) -> bytes:
+    def data(self):
         text = self.body if isinstance(self.body, str | bytes) else json.dumps(self.body)
         return text.encode() if isinstance(text, str) else text
 
 
 @contextmanager
-def http_server(answer: Callable[[HttpRequest], HttpAnswer]) -> Iterator[str]:
+def http_server(answer):
     """Run one while the block lasts; the value is its address without a path. `answer` is called in many threads."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_GET(self) -> None:
+        def do_GET(self):
             headers = {name.lower(): value for name, value in self.headers.items()}
             data = self.rfile.read(int(headers.get("content-length", 0)))
             reply = answer(HttpRequest(self.command, self.path, headers, data))
@@ -69,14 +67,14 @@ def http_server(answer: Callable[[HttpRequest], HttpAnswer]) -> Iterator[str]:
 
         do_POST = do_GET  # noqa: N815 - the library's name
 
-        def log_message(self, *args: Any) -> None:
+        def log_message(self, *args):
             pass
 
     class Server(ThreadingHTTPServer):
         request_queue_size = 128
         daemon_threads = True
 
-        def handle_error(self, *args: Any) -> None:
+        def handle_error(self, *args):
             """Say nothing of clients that hang up: a late thread would print it into another test's output."""
 
     server = Server(("127.0.0.1", 0), Handler)

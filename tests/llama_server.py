@@ -1,13 +1,10 @@
 """A real OpenAI-compatible server (llama.cpp) with the embedded model, as a fixture: for answers or for embeddings."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -28,21 +25,21 @@ sys.stdin.read()
 
 
 @pytest.fixture(scope="session")
-def llama_server() -> Iterator[str]:
+def llama_server():
     """Base URL of a real llama.cpp server with the embedded model's own GGUF file."""
     with _running() as url:
         yield url
 
 
 @pytest.fixture(scope="session")
-def embedding_server() -> Iterator[str]:
+def embedding_server():
     """Base URL of one that gives vectors: the mean of the last layer's, 576 numbers."""
     with _running("embeddings") as url:
         yield url
 
 
 @contextmanager
-def _running(*mode: str) -> Iterator[str]:
+def _running(*mode):
     pytest.importorskip("xllamacpp")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -1,14 +1,12 @@
 """An OpenAI-compatible server on this machine that counts what it is asked and says whatever a test wants."""
 
-from __future__ import annotations
-
 import json
 import random
 import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -16,7 +14,7 @@ from typing import Any
 
 from needlework.models.served.calibration import FILLER
 from needlework.models.tokenizers.tokenizer import load_tokenizer
-from tests.http_server import HttpAnswer, HttpRequest, http_server
+from tests.http_server import HttpAnswer, http_server
 
 _NEEDLE = re.compile(r"The \w+ code for (.+?) is (\d{7})\.")
 
@@ -31,13 +29,13 @@ class Asked:
     path: str
 
     @property
-    def value(self) -> str:
+    def value(self):
         """The needle's value, if the prompt has a needle of ours."""
         found = _NEEDLE.search(self.prompt)
         return found[2] if found else ""
 
     @property
-    def is_trial(self) -> bool:
+    def is_trial(self):
         """Whether it is a cell's prompt: not a short request of the calibration, nor a question about the server."""
         return bool(self.value) and FILLER not in self.prompt
 
@@ -57,12 +55,12 @@ class Said:
     fields: dict[str, Any] = field(default_factory=dict)  # further fields of the whole answer
 
 
-def honest(asked: Asked) -> Said:
+def honest(asked):
     """The right answer."""
     return Said(f"The code is {asked.value}." if asked.value else "OK.")
 
 
-def mixed(asked: Asked) -> Said:
+def mixed(asked):
     """Right, wrong, refused, empty or cut off, as the prompt's hash says: the same for the same prompt."""
     kind = int(sha256(asked.prompt.encode()).hexdigest()[:4], 16) % 10
     if not asked.value or kind < 6:
@@ -92,20 +90,20 @@ class Loopback:
     told: dict[str, Any] = field(default_factory=dict)  # what it says of itself, by path
     changed: threading.Condition = field(default_factory=threading.Condition)
 
-    def wait_for(self, requests: int, timeout_s: float) -> bool:
+    def wait_for(self, requests, timeout_s):
         """Wait until so many trials have been asked, in all."""
         with self.changed:
             return self.changed.wait_for(lambda: self.asked.total() >= requests, timeout_s)
 
 
 @contextmanager
-def loopback(say: Callable[[Asked], Said] = honest, latency_s: tuple[float, float] = (0.0, 0.0)) -> Iterator[Loopback]:
+def loopback(say=honest, latency_s=(0.0, 0.0)):
     """Run one while the block lasts. `latency_s`: each answer takes a random time between the two."""
     state = Loopback(say=say, latency_s=latency_s)
     tokenizer = load_tokenizer("tiktoken:cl100k_base")
     chance = random.Random(0)
 
-    def answer(request: HttpRequest) -> HttpAnswer:
+    def answer(request):
         if request.method == "GET":
             with state.changed:
                 state.gets += 1
@@ -131,7 +129,7 @@ def loopback(say: Callable[[Asked], Said] = honest, latency_s: tuple[float, floa
             with state.changed:
                 state.in_flight -= 1
 
-        def sent() -> None:
+        def sent():
             with state.changed:
                 if asked.is_trial:
                     state.answered[key] += 1
@@ -143,7 +141,7 @@ def loopback(say: Callable[[Asked], Said] = honest, latency_s: tuple[float, floa
         yield state
 
 
-def _whole(said: Said, raw_template: bool, tokens: int) -> Said:
+def _whole(said, raw_template, tokens):
     choice: dict[str, Any] = {"index": 0, "finish_reason": said.finish_reason}
     message = {"role": "assistant", "content": said.text, **said.message}
     choice |= {"text": said.text} if raw_template else {"message": message}

@@ -3,18 +3,15 @@
 The forms are those of the clients' own types: streamed messages and content, counters of tokens, lists of models.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from needlework.models.tokenizers.tokenizer import load_tokenizer
-from tests.http_server import HttpAnswer, HttpRequest, http_server
+from tests.http_server import HttpAnswer, http_server
 
 _VALUE = re.compile(r"The \w+ code for (.+?) is (\d{7})\.")
 TEMPLATE = 11  # tokens that the provider's template adds to a prompt
@@ -30,7 +27,7 @@ class Question:
     path: str
 
     @property
-    def value(self) -> str:
+    def value(self):
         found = _VALUE.search(self.text)
         return found[2] if found else ""
 
@@ -57,7 +54,7 @@ class Reply:
     silent_s: float = 0.0
 
 
-def right(question: Question) -> Reply:
+def right(question):
     """The value that was asked for."""
     return Reply(f"The code is {question.value}." if question.value else "OK.")
 
@@ -73,14 +70,12 @@ class Native:
 
 
 @contextmanager
-def native_server(
-    provider: str, say: Callable[[Question], Reply] = right, tokenizer: str = "tiktoken:cl100k_base"
-) -> Iterator[Native]:
+def native_server(provider, say=right, tokenizer="tiktoken:cl100k_base"):
     """Run Anthropic's (`anthropic`) or Google's (`google`) protocol while the block lasts."""
     state = Native()
     counts = load_tokenizer(tokenizer)
 
-    def answer(request: HttpRequest) -> HttpAnswer:
+    def answer(request):
         name = request.path.partition("?")[0].partition(":")[0].rpartition("/")[2]
         if request.method == "GET":
             if provider == "anthropic":
@@ -108,13 +103,13 @@ def native_server(
         yield state
 
 
-def _texts(body: Any) -> Iterator[str]:
+def _texts(body):
     """Every text of a request, in its order, the system's first."""
     for name in ("system", "systemInstruction", "messages", "contents"):
         yield from _inside(body.get(name))
 
 
-def _inside(value: Any) -> Iterator[str]:
+def _inside(value):
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
@@ -125,8 +120,8 @@ def _inside(value: Any) -> Iterator[str]:
             yield from _inside(value.get(name))
 
 
-def _claude(reply: Reply, body: dict[str, Any], tokens: int) -> Iterator[str]:
-    def event(kind: str, **fields: Any) -> str:
+def _claude(reply, body, tokens):
+    def event(kind, **fields):
         return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n"
 
     usage = {"input_tokens": tokens - reply.cached, "cache_read_input_tokens": reply.cached, "output_tokens": 1}
@@ -153,7 +148,7 @@ def _claude(reply: Reply, body: dict[str, Any], tokens: int) -> Iterator[str]:
     yield event("message_stop")
 
 
-def _gemini(reply: Reply, body: dict[str, Any], tokens: int, name: str) -> Iterator[str]:
+def _gemini(reply, body, tokens, name):
     usage = {"promptTokenCount": tokens, "cachedContentTokenCount": reply.cached}
     names = {"modelVersion": f"{name}-001", "responseId": f"r{abs(hash(json.dumps(body))):024x}"}
     if reply.blocked:

@@ -1,22 +1,17 @@
 """Rows of our own in the layouts of the published data sets; none of their text is here."""
 
-from __future__ import annotations
-
 import csv
 import json
-from collections.abc import Sequence
-from pathlib import Path
 from random import Random
-from typing import Any
 
 WORDS = ["harbour", "ferry", "lantern", "quarry", "bridge", "sparrow", "willow", "compass", "kettle", "ladder"]
 
 
-def piece(draw: Random, words: int = 40) -> str:
+def piece(draw, words=40):
     return f"{' '.join(draw.choice(WORDS) for _ in range(words)).capitalize()}."
 
 
-def mrcr_row(number: int, needles: int = 2, rounds: int = 6, added: str = "12-05-2025") -> dict[str, Any]:
+def mrcr_row(number, needles=2, rounds=6, added="12-05-2025"):
     """A conversation in which an ask comes `needles` times; the second of its pieces is wanted."""
     draw = Random(number)
     asks = ["write a poem about kites"] * needles + ["write a riddle about boats"] * (rounds - needles)
@@ -40,7 +35,7 @@ def mrcr_row(number: int, needles: int = 2, rounds: int = 6, added: str = "12-05
     }
 
 
-def deepmind_row(number: int, needles: int = 2) -> dict[str, Any]:
+def deepmind_row(number, needles=2):
     row = mrcr_row(number, needles)
     messages = json.loads(row["prompt"])[1:-1]
     rounds = zip(messages[::2], messages[1::2], strict=True)
@@ -56,7 +51,7 @@ def deepmind_row(number: int, needles: int = 2) -> dict[str, Any]:
     }
 
 
-def graph_row(number: int, kind: str = "parents", edges: int = 30, added: str = "02-27-2026") -> dict[str, Any]:
+def graph_row(number, kind="parents", edges=30, added="02-27-2026"):
     draw = Random(number)
     listed = [(f"{draw.getrandbits(40):010x}", f"{draw.getrandbits(40):010x}") for _ in range(edges)]
     source, target = listed[3]
@@ -72,7 +67,7 @@ def graph_row(number: int, kind: str = "parents", edges: int = 30, added: str = 
     }
 
 
-def longbench_row(number: int, words: int = 200) -> dict[str, Any]:
+def longbench_row(number, words=200):
     draw = Random(number)
     return {
         "_id": f"66ab{number:04x}",
@@ -87,7 +82,7 @@ def longbench_row(number: int, words: int = 200) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def written(path: Path, rows: Sequence[dict[str, Any]]) -> str:
+def written(path, rows):
     """The rows in a file of the kind that its name says; returns the path."""
     if path.suffix == ".json":
         path.write_text(json.dumps(rows, indent=1), encoding="utf-8")

@@ -3,8 +3,6 @@
 `python -m tests.storm_server --latency 0.05 --failing 0.2` prints its port; GET /stats tells what it has seen.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json
@@ -15,7 +13,6 @@ import sys
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -29,12 +26,12 @@ _SLOW = 6  # events of a slow stream
 _SLOW_S = 0.1  # between two of them
 
 
-def _head(status: int, length: int | None, *headers: str, kind: str = "application/json") -> bytes:
+def _head(status, length, *headers, kind="application/json"):
     size = "Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}"
     return "\r\n".join([f"HTTP/1.1 {status} -", f"Content-Type: {kind}", size, *headers, "", ""]).encode()
 
 
-def _whole(body: bytes, status: int = 200, *headers: str, kind: str = "application/json") -> bytes:
+def _whole(body, status=200, *headers, kind="application/json"):
     return _head(status, len(body), *headers, kind=kind) + body
 
 
@@ -73,7 +70,7 @@ class Seen:
 class Conversation(asyncio.Protocol):
     """One connection, one request at a time."""
 
-    def __init__(self, seen: Seen, options: argparse.Namespace, count: Any) -> None:
+    def __init__(self, seen, options, count):
         self._seen = seen
         self._latency_s: float = options.latency
         self._failing: float = options.failing
@@ -82,15 +79,15 @@ class Conversation(asyncio.Protocol):
         self._bytes = b""
         self._task: asyncio.Task[None] | None = None
 
-    def connection_made(self, transport: Any) -> None:
+    def connection_made(self, transport):
         self._transport = transport
         self._seen.connections += 1
 
-    def connection_lost(self, _error: Exception | None) -> None:
+    def connection_lost(self, _error):
         if self._task is not None:
             self._task.cancel()
 
-    def data_received(self, data: bytes) -> None:
+    def data_received(self, data):
         self._bytes += data
         head, end, body = self._bytes.partition(b"\r\n\r\n")
         length = re.search(rb"content-length: *(\d+)", head.lower())
@@ -98,7 +95,7 @@ class Conversation(asyncio.Protocol):
             self._bytes = b""
             self._task = asyncio.get_running_loop().create_task(self._answer(head, body))
 
-    async def _answer(self, head: bytes, body: bytes) -> None:
+    async def _answer(self, head, body):
         if b"completions" not in head.partition(b"\r\n")[0]:
             known = head.startswith(b"GET /stats ")
             told = json.dumps(vars(self._seen) if known else {}).encode()
@@ -126,7 +123,7 @@ class Conversation(asyncio.Protocol):
             self._seen.answered[key] += 1
             self._seen.ended = time.monotonic()
 
-    async def _say(self, fault: str, sent: dict[str, Any], prompt: str) -> bool:
+    async def _say(self, fault, sent, prompt):
         """Answer, or fail. Returns whether the answer went out whole."""
         found = _NEEDLE.search(prompt)
         text = f"The code is {found[2]}." if found else "OK."
@@ -151,7 +148,7 @@ class Conversation(asyncio.Protocol):
                 return True
         return False
 
-    async def _stream(self, text: str, usage: dict[str, int], pause_s: float) -> bool:
+    async def _stream(self, text, usage, pause_s):
         step = -(-len(text) // _SLOW) if pause_s else len(text)
         pieces = [text[i : i + step] for i in range(0, len(text), step)]
         events: list[dict[str, Any]] = [{"choices": [{"index": 0, "text": piece}]} for piece in pieces]
@@ -168,7 +165,7 @@ class Conversation(asyncio.Protocol):
         return True
 
 
-async def _serve(options: argparse.Namespace, count: Any) -> None:
+async def _serve(options, count):
     seen = Seen()
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: Conversation(seen, options, count), "127.0.0.1", options.port)
@@ -183,18 +180,16 @@ class Storm:
     port: int
 
     @property
-    def url(self) -> str:
+    def url(self):
         return f"http://127.0.0.1:{self.port}/v1"
 
-    def seen(self) -> dict[str, Any]:
+    def seen(self):
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/stats") as answer:
             return dict(json.load(answer))
 
 
 @contextmanager
-def storm_server(
-    latency_s: float = 0.0, failing: float = 0.0, *, refuses: bool = False, port: int = 0
-) -> Iterator[Storm]:
+def storm_server(latency_s=0.0, failing=0.0, *, refuses=False, port=0):
     """Run one, in a process of its own, while the block lasts.
 
     `failing`: the share of requests that fail. `refuses`: every key is a wrong one.
@@ -209,7 +204,7 @@ def storm_server(
             process.kill()
 
 
-def _main() -> None:
+def _main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--latency", type=float, default=0.0)
     parser.add_argument("--failing", type=float, default=0.0)

@@ -1,7 +1,5 @@
 """Hypothesis strategies for text and documents."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 ENGLISH = (
@@ -36,7 +34,7 @@ scraps = st.one_of(sentences, st.sampled_from(ODD), st.text(max_size=12))
 
 
 @st.composite
-def texts(draw: st.DrawFn, max_scraps: int = 40) -> str:
+def texts(draw, max_scraps=40):
     """Text of real sentences and odd scraps, with or without white space between them."""
     return "".join(
         scrap + gap
@@ -45,7 +43,7 @@ def texts(draw: st.DrawFn, max_scraps: int = 40) -> str:
 
 
 @st.composite
-def documents(draw: st.DrawFn, *, of: st.SearchStrategy[str] = sentences) -> tuple[str, ...]:
+def documents(draw, *, of=sentences):
     """A small corpus: a few documents of a few paragraphs each."""
     paragraph = st.lists(of, min_size=3, max_size=12).map(" ".join)
     document = st.lists(paragraph, min_size=1, max_size=6).map("\n\n".join)

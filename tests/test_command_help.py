@@ -1,7 +1,5 @@
 """Each command says in its help what it does."""
 
-from __future__ import annotations
-
 import pytest
 
 import needlework
@@ -11,7 +9,7 @@ from needlework.__main__ import COMMANDS
 @pytest.mark.parametrize(
     "words", [*((name,) for name in COMMANDS), ("score", "mrcr"), ("questions", "check")], ids=" ".join
 )
-def test_help_describes_the_command(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_describes_the_command(words, capsys):
     with pytest.raises(SystemExit):
         needlework.main([*words, "--help"])
 

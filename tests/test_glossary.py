@@ -1,7 +1,5 @@
 """The glossary names every outcome, and nothing that is none; types and words of the glossary agree."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -10,7 +8,7 @@ from needlework.results.statistics.panels import OUTCOMES
 PAGE = Path(__file__).parent.parent / "docs" / "glossary.md"
 
 
-def test_every_outcome_is_explained() -> None:
+def test_every_outcome_is_explained():
     table = PAGE.read_text(encoding="utf-8").split("| outcome | meaning |")[1].split("\n\n")[0]
     named = {
         name
@@ -28,7 +26,7 @@ TYPES = {
 }  # fmt: skip
 
 
-def test_a_word_of_the_glossary_names_the_class_of_that_name() -> None:
+def test_a_word_of_the_glossary_names_the_class_of_that_name():
     words = set(re.findall(r"^- \*\*([a-z ]+)\*\*: ", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
     root = PAGE.parent.parent
     code = "\n".join(
@@ -40,7 +38,7 @@ def test_a_word_of_the_glossary_names_the_class_of_that_name() -> None:
     assert set(TYPES.values()) <= words
 
 
-def test_the_types_of_the_architecture_page_are_classes() -> None:
+def test_the_types_of_the_architecture_page_are_classes():
     page = (PAGE.parent / "architecture.md").read_text(encoding="utf-8")
     table = page.split("## The types")[1].split("\n## ")[0]
     names = {name for row in table.splitlines() if row.startswith("| `") for name in re.findall(r"`([A-Z]\w+)`", row)}

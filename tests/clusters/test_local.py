@@ -1,7 +1,5 @@
 """200 cells in processes of this machine."""
 
-from __future__ import annotations
-
 import signal
 
 from tests.clusters.launches import same_results, wait_until

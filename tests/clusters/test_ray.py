@@ -1,7 +1,5 @@
 """200 cells on a real Ray of two nodes, one of which is lost: the run is that of one process."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import signal
@@ -23,7 +21,7 @@ RAY = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_U
 class Node:
     """A node of Ray with two cores on 127.0.0.1, all of its processes in one session."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder, *options):
         self._log = (folder / f"{len(list(folder.iterdir()))}.log").open("w")
         common = ("--block", "--num-cpus=2", "--node-ip-address=127.0.0.1", "--object-store-memory=100000000")
         self.process = subprocess.Popen(
@@ -31,22 +29,22 @@ class Node:
             stdout=self._log, stderr=self._log, stdin=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
 
-    def members(self) -> list[psutil.Process]:
+    def members(self):
         """Its daemons and workers. What a worker started for a shard is left to notice that the worker is gone."""
         return [each for each in psutil.process_iter() if _session(each.pid) == self.process.pid]
 
-    def lose(self) -> None:
+    def lose(self):
         for each in self.members():
             each.kill()
         self.process.wait()
 
-    def end(self) -> None:
+    def end(self):
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGTERM)
             self.process.wait(60)
 
 
-def _session(pid: int) -> int:
+def _session(pid):
     try:
         return os.getsid(pid)
     except ProcessLookupError:
@@ -72,7 +70,7 @@ def cluster(tmp_path_factory):
     head.end()
 
 
-def _listens(port: int) -> bool:
+def _listens(port):
     with socket.socket() as trial:
         return trial.connect_ex(("127.0.0.1", port)) == 0
 

@@ -1,7 +1,5 @@
 """200 cells on a real Slurm of two nodes: whatever happens to jobs and launcher, the run is that of one process."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -30,11 +28,11 @@ def slurm(tmp_path_factory):
     subprocess.run([SCRIPT, "down", folder], check=True, timeout=60)
 
 
-def slurm_says(*command: str) -> str:
+def slurm_says(*command):
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
 
 
-def task_of(shard: int) -> str:
+def task_of(shard):
     (found,) = [line for line in slurm_says("squeue", "-h", "-r", "-o", "%i").split() if line.endswith(f"_{shard}")]
     return found
 

@@ -1,12 +1,9 @@
 """The commands that stand on pages, and the machine on which they can be typed."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,16 +21,16 @@ class Command:
     words: tuple[str, ...]
 
     @property
-    def text(self) -> str:
+    def text(self):
         return shlex.join(self.words)
 
 
-def blocks(page: str) -> Iterator[tuple[str, str]]:
+def blocks(page):
     """Language and text of each fenced block of a page."""
     yield from _FENCE.findall((ROOT / page).read_text(encoding="utf-8"))
 
 
-def commands(page: str) -> Iterator[Command]:
+def commands(page):
     """The commands of a page: lines that begin with one of our programs, joined where they end with a backslash."""
     for language, text in blocks(page):
         if language not in ("", "sh", "bash", "console"):
@@ -49,7 +46,7 @@ def commands(page: str) -> Iterator[Command]:
                 yield Command(page, tuple(word for word in words if word != "&"))
 
 
-def files(page: str) -> Iterator[tuple[str, str]]:
+def files(page):
     """Name and text of the files that a page shows: blocks whose first line names one in a comment."""
     for _, text in blocks(page):
         named = re.match(r"# ([\w-]+\.(?:toml|py|jsonl|json))\b", text)
@@ -57,7 +54,7 @@ def files(page: str) -> Iterator[tuple[str, str]]:
             yield named[1], text
 
 
-def copy_checkout(folder: Path) -> None:
+def copy_checkout(folder):
     """What a clone of this checkout would hold, with what is not committed yet."""
     listed = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True

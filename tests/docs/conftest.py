@@ -1,7 +1,5 @@
 """A checkout where the pages' commands can be typed: with the models, folders and runs that they name."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -41,7 +39,7 @@ class Machine:
     folder: Path
     env: dict[str, str]
 
-    def run(self, *words: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+    def run(self, *words, timeout=300):
         program = [sys.executable, "-m", *words]
         return subprocess.run(
             program, cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=timeout, check=False
@@ -49,7 +47,7 @@ class Machine:
 
 
 @pytest.fixture(scope="session")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
+def machine(tmp_path_factory):
     home = tmp_path_factory.mktemp("home")
     folder = home / "needlework"
     folder.mkdir()
@@ -97,5 +95,5 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     return made
 
 
-def _write_rows(path: Path, *rows: object) -> None:
+def _write_rows(path, *rows):
     path.write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), encoding="utf-8")

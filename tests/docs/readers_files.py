@@ -1,9 +1,6 @@
 """Files that a reader of the pages has: data of published benchmarks, in their layouts and of our own words."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS
 from tests.published_rows import graph_row, longbench_row, mrcr_row, written
@@ -14,7 +11,7 @@ _CHOICES = "\nA. Monday\nB. Tuesday\nC. Wednesday\nD. Thursday"
 _NOTE = {"instructions": ["Who kept the light?"], "outputs": ["Ada Vane"], "evaluation": "f1", "source": "ours"}
 
 
-def write_published(folder: Path) -> None:
+def write_published(folder):
     """L-Eval's data, a file of its form, predictions in its form; rows of the other benchmarks."""
     (folder / "LEval").mkdir()
     for source in LEVAL_TASKS.values():
@@ -40,7 +37,7 @@ def write_published(folder: Path) -> None:
     (folder / "labelled.jsonl").write_text(json.dumps(labelled), encoding="utf-8")
 
 
-def _leval_row(name: str, number: int, evaluation: str) -> dict[str, object]:
+def _leval_row(name, number, evaluation):
     evaluation = "LLM" if number == 1 and evaluation != "exam" else evaluation
     text = f"{name} {number}. The ferry ran on Thursdays only, and Ada Vane kept the light. " * 40
     closed = evaluation == "exam"
@@ -49,6 +46,6 @@ def _leval_row(name: str, number: int, evaluation: str) -> dict[str, object]:
     return {"input": text, "instructions": [question], "outputs": [answer], "evaluation": evaluation, "source": "ours"}
 
 
-def _prediction(number: int, key: str, said: str, **others: str) -> dict[str, str]:
+def _prediction(number, key, said, **others):
     row = {"query": f"Question {number}: who kept the light?", "gt": "Ada Vane", "evaluation": "LLM"}
     return row | {key: said} | others

@@ -1,18 +1,14 @@
 """Every command of every page is typed: as it stands where a mock or a file answers, else as far as `--plan`."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 
-from tests.docs.commands import PAGES, ROOT, Command, commands
-from tests.docs.conftest import Machine
+from tests.docs.commands import PAGES, ROOT, commands
 
 RUNS = "results/runs"
 # Words that stand for something of the reader's.
@@ -50,24 +46,24 @@ PAGES_WITH_COMMANDS = [page for page in PAGES if any(commands(page)) and page !=
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES_WITH_COMMANDS)
-def test_commands_of_a_page_can_be_typed(page: str, machine: Machine) -> None:
+def test_commands_of_a_page_can_be_typed(page, machine):
     wrong = {command.text: _wrong(command, machine) for command in commands(page)}
     told = [f"{text}\n    -> {why}" for text, why in wrong.items() if why]
     assert not told, "\n".join(told)
 
 
-def test_the_chinese_readme_has_the_same_commands() -> None:
+def test_the_chinese_readme_has_the_same_commands():
     english, chinese = ([command.words for command in commands(page)] for page in ("README.md", "README.zh.md"))
     assert chinese == english
 
 
-def test_pages_have_commands() -> None:
+def test_pages_have_commands():
     found = [command for page in PAGES for command in commands(page)]
     assert len(found) > 100
     assert {command.words[0] for command in found} == {"pytest", "needlework", "make", "pip"}
 
 
-def _wrong(command: Command, machine: Machine) -> str | None:
+def _wrong(command, machine):
     words = list(command.words)
     if "own-documents" in words and "..." in words:
         words[words.index("...")] = "--documents=~/manuals"
@@ -95,7 +91,7 @@ def _wrong(command: Command, machine: Machine) -> str | None:
             return _typed(_within_reach(words, machine), _CODES, machine)
 
 
-def _within_reach(words: list[str], machine: Machine) -> list[str]:
+def _within_reach(words, machine):
     """The same command, up to where it would need a server, a cluster or a real model's time."""
     if words[0] == "needlework":
         match words[1]:
@@ -115,7 +111,7 @@ def _within_reach(words: list[str], machine: Machine) -> list[str]:
     return [*words, "--plan"]
 
 
-def _typed(words: list[str], codes: tuple[int, ...], machine: Machine) -> str | None:
+def _typed(words, codes, machine):
     if "--batch-in" in words:
         _answer_batch(machine.folder)
     if "--batch-out" in words:
@@ -133,13 +129,13 @@ def _typed(words: list[str], codes: tuple[int, ...], machine: Machine) -> str | 
     )
 
 
-def _expanded(word: str, folder: Path) -> list[str]:
+def _expanded(word, folder):
     if "*" not in word or " " in word:
         return [word]
     return sorted(str(path.relative_to(folder)) for path in folder.glob(word)) or [word]
 
 
-def _answer_batch(folder: Path) -> None:
+def _answer_batch(folder):
     """What a batch service would return for the requests that the command above it has written."""
     answers = []
     for line in (folder / "requests.jsonl").read_text(encoding="utf-8").splitlines():
@@ -151,7 +147,7 @@ def _answer_batch(folder: Path) -> None:
     (folder / "errors.jsonl").write_text("", encoding="utf-8")
 
 
-def _served(words: list[str], machine: Machine) -> str | None:
+def _served(words, machine):
     """A server prints its address, and ends when it is told to."""
     named = [word for word in words[2:] if not word.startswith("-") and "/" in word]
     if not all((machine.folder / word).exists() for word in named):
@@ -171,7 +167,7 @@ def _served(words: list[str], machine: Machine) -> str | None:
     return "".join(said)[-600:]
 
 
-def _unknown_package(words: list[str]) -> str | None:
+def _unknown_package(words):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for word in words:
         extras = re.match(r"needlework\[([\w,]+)\]", word)

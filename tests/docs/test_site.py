@@ -1,7 +1,5 @@
 """docs/ as a site: each page has its place in the menu and in README, and no network is needed, for search neither."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -17,7 +15,7 @@ ROOT = Path(__file__).parent.parent.parent
 PAGES = {path.name for path in (ROOT / "docs").glob("*.md")}
 
 
-def test_every_page_is_in_the_menu_and_in_the_readme() -> None:
+def test_every_page_is_in_the_menu_and_in_the_readme():
     menu = set(re.findall(r"- (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
     assert menu == PAGES
     listed = set(re.findall(r"\]\(docs/([\w-]+\.md)", (ROOT / "README.md").read_text(encoding="utf-8")))
@@ -25,7 +23,7 @@ def test_every_page_is_in_the_menu_and_in_the_readme() -> None:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory):
     pytest.importorskip("mkdocs", reason="mkdocs-material is not installed (pip install -e '.[dev]')")
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
@@ -38,14 +36,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_no_link_leads_nowhere_and_nothing_is_loaded_from_elsewhere(site: Path) -> None:
+def test_no_link_leads_nowhere_and_nothing_is_loaded_from_elsewhere(site):
     for page in site.glob("*.html"):
         text = page.read_text(encoding="utf-8")
         assert not re.search(r"""<(?:script|link|img)\b[^>]*(?:src|href)="?https?://""", text), page.name
 
 
 @pytest.mark.slow
-def test_search_works_on_a_page_that_is_opened_as_a_file(site: Path, tmp_path: Path) -> None:
+def test_search_works_on_a_page_that_is_opened_as_a_file(site, tmp_path):
     found = "return [...document.querySelectorAll('.md-search-result__link')].map(each => each.href)"
     with chromium_driver(tmp_path) as driver:
         driver.get((site / "index.html").as_uri())

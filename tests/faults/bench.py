@@ -5,13 +5,10 @@
 Exit code 1 if one cell of one fault is not classified as the catalogue says.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time
-from collections.abc import Iterable, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -19,9 +16,9 @@ from needlework.haystack_fixtures.configuration.option_table import BY_KEY
 from tests.faults.catalogue import CATALOGUE, Fault
 from tests.faults.grid import options
 from tests.faults.judge import complaints, summary
-from tests.faults.naive import Question, Told, ask_all, questions
-from tests.faults.server import Desk, running
-from tests.faults.sessions import Ran, pool, session
+from tests.faults.naive import Told, ask_all, questions
+from tests.faults.server import running
+from tests.faults.sessions import pool, session
 
 OURS, NAIVE = "ours", "naive"
 _WORKERS = 3
@@ -38,32 +35,32 @@ class Row:
     wrong: tuple[str, ...]
 
 
-def pending(fault: Fault) -> bool:
+def pending(fault):
     """Whether the option that shows this fault is not there yet."""
     return bool(fault.needs) and fault.needs not in BY_KEY
 
 
-def start(fault: Fault, desk: Desk, processes: Executor) -> Future[Ran]:
+def start(fault, desk, processes):
     """Begin our own run against a fault."""
     return processes.submit(session, (f"--base-url={desk.base_url(fault.name, OURS)}", *options(fault)))
 
 
-def finish(fault: Fault, desk: Desk, ran: Ran) -> tuple[str, ...]:
+def finish(fault, desk, ran):
     """What is wrong with our report of it."""
     return tuple(complaints(fault, ran, desk.session(fault.name, OURS).seen))
 
 
-def naive(fault: Fault, desk: Desk) -> Told:
+def naive(fault, desk):
     """The naive harness's report of the same cells."""
     return ask_all(desk.base_url(fault.name, NAIVE), _cells(options(fault)), _NAIVE_TIMEOUT_S)
 
 
 @lru_cache
-def _cells(args: tuple[str, ...]) -> tuple[Question, ...]:
+def _cells(args):
     return tuple(questions(args))
 
 
-def run(faults: Iterable[Fault]) -> list[Row]:
+def run(faults):
     """Run the bench, rows in the catalogue's order. Raises `RuntimeError` when the bench itself is broken."""
     chosen = [fault for fault in faults if not pending(fault)]
     slow_first = sorted(chosen, key=lambda fault: fault.expect.attempts is None)
@@ -81,7 +78,7 @@ def run(faults: Iterable[Fault]) -> list[Row]:
     return rows
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv=None):
     """Print the table; the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.faults.bench", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--only", action="append", choices=list(CATALOGUE), metavar="NAME", help="may be repeated")
@@ -104,7 +101,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 1 if any(row.wrong for row in rows) else 0
 
 
-def plain(rows: Sequence[Row]) -> Iterable[str]:
+def plain(rows):
     """The table for a terminal, with what is wrong below each row."""
     yield f"{'':>3} {'fault':24} {'naive':>6}  {'right':5}  we report"
     for row in rows:
@@ -113,7 +110,7 @@ def plain(rows: Sequence[Row]) -> Iterable[str]:
         yield from (f"{'':>44}- {line}" for line in row.wrong)
 
 
-def markdown(rows: Sequence[Row]) -> Iterable[str]:
+def markdown(rows):
     """The table in Markdown."""
     yield "| | fault | what users met | naive harness | we report |"
     yield "|---|---|---|---|---|"

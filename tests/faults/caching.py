@@ -1,16 +1,14 @@
 """Faults of a server's memory: whose answer it gives, and whether it gives the same one twice."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
 from typing import Any
 
-from tests.faults.answering import Say, others
-from tests.faults.turns import Said, Turn
+from tests.faults.answering import others
+from tests.faults.turns import Said
 
 
-def replays(said: Said, turn: Turn) -> Said:
+def replays(said, turn):
     """The answer to the request before."""
     with turn.session.lock:
         before: Said = turn.session.memory.get("before", said)
@@ -18,10 +16,10 @@ def replays(said: Said, turn: Turn) -> Said:
     return replace(said, content=before.content)
 
 
-def replays_alike(size: int) -> Say:
+def replays_alike(size):
     """The first answer to any prompt that begins with the same characters, as caches give that look at no more."""
 
-    def say(said: Said, turn: Turn) -> Said:
+    def say(said, turn):
         with turn.session.lock:
             known: Said = turn.session.memory.setdefault(f"begins {turn.rendered()[:size]}", said)
         return replace(said, content=known.content)
@@ -29,7 +27,7 @@ def replays_alike(size: int) -> Say:
     return say
 
 
-def swaps(said: Said, turn: Turn) -> Said:
+def swaps(said, turn):
     """Two requests in flight at once get each other's answers."""
     mine: dict[str, Any] = {"said": said, "met": threading.Event(), "theirs": None}
     with turn.session.lock:
@@ -48,7 +46,7 @@ def swaps(said: Said, turn: Turn) -> Said:
     return said if theirs is None else replace(said, content=theirs.content)
 
 
-def flips(said: Said, turn: Turn) -> Said:
+def flips(said, turn):
     """Every second call with the same prompt gets another value, at temperature 0."""
     if turn.attempt % 2 or not turn.reading.value:
         return said

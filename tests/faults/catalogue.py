@@ -3,8 +3,6 @@
 What a naive harness says is not listed: the bench measures it. Threads are named as `project#number`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tests.faults import accounting as count
@@ -50,7 +48,7 @@ class Expect:
     clean: bool = False
 
     @property
-    def words(self) -> str:
+    def words(self):
         """In a few words: `invalid server_truncated`."""
         told = " or ".join(self.outcomes)
         kind = f" {self.error}" if self.error else ""
@@ -87,7 +85,7 @@ _TRIED_AGAIN = (2, 9)
 _ONCE = (1, 1)
 
 
-def _server_error(kind: str, attempts: tuple[int, int] | None = _TRIED_AGAIN) -> Expect:
+def _server_error(kind, attempts=_TRIED_AGAIN):
     return Expect(("error",), error=kind, attempts=attempts)
 
 

@@ -1,11 +1,7 @@
 """The options of the bench's runs: a small grid, the same for our harness and the naive one."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from pathlib import Path
 
-from tests.faults.catalogue import Fault
 from tests.faults.server import TOKENIZER
 
 ROOT = Path(__file__).parents[2]
@@ -13,18 +9,18 @@ ROOT = Path(__file__).parents[2]
 _GRID = ("--lengths=400,900", "--depths=0,50,100", "--corpus=pydoc", "--retries=2", "--timeout=20", "--concurrency=6")
 
 
-def options(fault: Fault) -> tuple[str, ...]:
+def options(fault):
     """What is asked of the server; what the fault says comes last and wins."""
     given = ("--model=openai:oracle", f"--tokenizer={TOKENIZER}", *_GRID, *fault.args)
     return tuple({name_of(word): word for word in given}.values())
 
 
-def name_of(word: str) -> str:
+def name_of(word):
     """`--lengths` of `--lengths=400,900`."""
     return word.partition("=")[0]
 
 
-def written(args: Sequence[str]) -> dict[str, str | list[str]]:
+def written(args):
     """Options as the settings read them from a command line."""
     pairs = [(name_of(word).removeprefix("--").replace("-", "_"), word.partition("=")[2] or "true") for word in args]
     return {key: [value] if key in ("model", "model_arg") else value for key, value in pairs}

@@ -1,22 +1,14 @@
 """Is what we reported of a fault what the catalogue expects? The server's own log says which cells it touched."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any
-
-from tests.faults.catalogue import Fault
-from tests.faults.sessions import Ran
-from tests.faults.turns import Seen
 
 PASSED, VOID = 0, 11
 _LONGEST_LINE = 400
 _VOUCHES = {"canaries_found"}  # flags that speak for a cell
 
 
-def told(record: Mapping[str, Any]) -> str:
+def told(record):
     """A record's classification in a few words: `invalid server_truncated`, `found (no_usage)`."""
     details = record["details"]
     kind = record["error"]["kind"] if record["error"] else "+".join(details.get("invalid", ()))
@@ -25,13 +17,13 @@ def told(record: Mapping[str, Any]) -> str:
     return f"{record['outcome']} {kind}".strip() + flags
 
 
-def summary(ran: Ran) -> str:
+def summary(ran):
     """All cells: `3 found, 3 invalid server_truncated`."""
     counts = Counter(told(record) for record in ran.records)
     return ", ".join(f"{count} {words}" for words, count in sorted(counts.items())) or "nothing recorded"
 
 
-def complaints(fault: Fault, ran: Ran, seen: Mapping[str, Seen]) -> list[str]:
+def complaints(fault, ran, seen):
     """What is wrong with our report, one line each; none if the fault was classified right in every cell."""
     found = list(_of_run(fault, ran))
     if fault.expect.stops:
@@ -53,7 +45,7 @@ def complaints(fault: Fault, ran: Ran, seen: Mapping[str, Seen]) -> list[str]:
     return found
 
 
-def _of_cell(fault: Fault, record: Mapping[str, Any], *, touched: bool) -> Iterator[str]:
+def _of_cell(fault, record, *, touched):
     expect, details, words = fault.expect, record["details"], told(record)
     if not touched or fault.number == 0:
         if words != "found" and (record["outcome"], set(details["flags"])) != ("found", _VOUCHES):
@@ -78,7 +70,7 @@ def _of_cell(fault: Fault, record: Mapping[str, Any], *, touched: bool) -> Itera
             yield f"{words} after {record['timing']['attempts']} attempts, not {least} to {most}"
 
 
-def _of_run(fault: Fault, ran: Ran) -> Iterator[str]:
+def _of_run(fault, ran):
     if "Traceback" in ran.output or "INTERNALERROR" in ran.output:
         yield "a traceback"
     if fault.expect.stops:

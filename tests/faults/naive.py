@@ -9,12 +9,8 @@
 Nothing is compared with what the server says it saw.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 from needlework.core.files import default_cache_dir
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
@@ -40,12 +36,12 @@ class Told:
     cells: int
 
     @property
-    def words(self) -> str:
+    def words(self):
         """`score 50 %`: there is nothing else that it could say."""
         return f"{100 * self.hits / self.cells:.0f} %"
 
 
-def questions(args: Sequence[str]) -> list[Question]:
+def questions(args):
     """The cells of a run with these options, as our own harness builds them."""
     settings = resolve_settings(written(args), {}, ROOT)
     engine = Engine(settings, default_cache_dir())
@@ -61,7 +57,7 @@ def questions(args: Sequence[str]) -> list[Question]:
     return found
 
 
-def ask_all(base_url: str, asked: Sequence[Question], timeout_s: float) -> Told:
+def ask_all(base_url, asked, timeout_s):
     """Ask every question, all at once."""
     import openai
 
@@ -70,7 +66,7 @@ def ask_all(base_url: str, asked: Sequence[Question], timeout_s: float) -> Told:
         return Told(sum(pool.map(lambda each: _hit(client, each), asked)), len(asked))
 
 
-def _hit(client: Any, asked: Question) -> bool:
+def _hit(client, asked):
     try:
         limits = {"model": "oracle", "max_tokens": asked.budget, "temperature": 0}
         if asked.messages:

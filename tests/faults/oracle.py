@@ -1,7 +1,5 @@
 """An honest reader in place of a model: it answers from the prompt that is left to it, and says so when it cannot."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 
@@ -30,7 +28,7 @@ class Reading:
     several: bool = False
 
     @property
-    def answer(self) -> str:
+    def answer(self):
         """One sentence, as a model would say it."""
         if not self.value:
             return _REFUSAL[self.language]
@@ -40,12 +38,12 @@ class Reading:
             return f"{self.subject}是{self.value}。"
         return f"{self.subject[:1].upper()}{self.subject[1:]} is {self.value}."
 
-    def answering(self, value: str) -> str:
+    def answering(self, value):
         """The same sentence with another value; what it would say anyway where it found none."""
         return Reading(self.subject, value, self.language, self.several).answer if self.value else self.answer
 
 
-def read(prompt: str) -> Reading:
+def read(prompt):
     """Find the last question (`What is X?`, `What are X and Y?`) and the statements that answer it (`X is V.`)."""
     kinds = [(*row, False) for row in _ONE] + [(*row, True) for row in _SEVERAL]
     asked = [(match, language, many) for pattern, language, many in kinds for match in pattern.finditer(prompt)]
@@ -61,7 +59,7 @@ def read(prompt: str) -> Reading:
     return Reading(subject, ", ".join(value or "unknown" for value in values) if any(values) else "", language, True)
 
 
-def _stated(subject: str, prompt: str, language: str) -> str:
+def _stated(subject, prompt, language):
     words = r"\s+".join(re.escape(word) for word in subject.split())
     if language == "zh":
         says = rf"{words}是(.+?)[。\n]"

@@ -1,19 +1,14 @@
 """The stages of an answer, honest unless the fault says otherwise."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Mapping
-from typing import Any
 
 from needlework.core.prompts import Message
-from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.faults import wire
 from tests.faults.oracle import read
-from tests.faults.turns import Behaviour, Said, Seen, Session, Turn, Wire
+from tests.faults.turns import Said, Seen, Turn
 
 
-def turn_of(request: Mapping[str, Any], *, chat: bool, session: Session, tokenizer: Tokenizer) -> Turn:
+def turn_of(request, *, chat, session, tokenizer):
     """Read a request's body. Raises `ValueError` with words for the client."""
     messages = request.get("messages") if chat else ()
     if not isinstance(messages, list | tuple) or not all(isinstance(row, dict) for row in messages):
@@ -33,7 +28,7 @@ def turn_of(request: Mapping[str, Any], *, chat: bool, session: Session, tokeniz
     )
 
 
-def respond(turn: Turn, behaviour: Behaviour, *, count_in_stream: bool) -> Wire:
+def respond(turn, behaviour, *, count_in_stream):
     """Answer one request and note what was done to it. `count_in_stream`: the client wants `usage` in its stream."""
     seen = _note(turn)
     refused = behaviour.admit(turn) if behaviour.admit else None
@@ -53,7 +48,7 @@ def respond(turn: Turn, behaviour: Behaviour, *, count_in_stream: bool) -> Wire:
     return sent
 
 
-def _note(turn: Turn) -> Seen:
+def _note(turn):
     with turn.session.lock:
         seen = turn.session.seen.setdefault(turn.sha, Seen())
         seen.requests += 1
@@ -61,7 +56,7 @@ def _note(turn: Turn) -> Seen:
     return seen
 
 
-def _said(turn: Turn) -> Said:
+def _said(turn):
     text, finish = turn.reading.answer, "stop"
     ids = turn.tokenizer.encode(text).ids
     if len(ids) > turn.budget:
@@ -69,28 +64,28 @@ def _said(turn: Turn) -> Said:
     return Said(text, finish, usage(len(turn.ids), min(len(ids), turn.budget)))
 
 
-def usage(prompt: int, completion: int) -> dict[str, Any]:
+def usage(prompt, completion):
     """Token counts as the API words them."""
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
-def _written(said: Said, turn: Turn, count_in_stream: bool) -> Wire:
+def _written(said, turn, count_in_stream):
     name = f"cmpl-{turn.sha[:12]}-{turn.attempt}"
     if turn.stream:
         return wire.events(said, name, chat=turn.chat, usage=count_in_stream)
     return wire.body(said, name, chat=turn.chat)
 
 
-def _unlike(said: Said, honest: Said) -> bool:
+def _unlike(said, honest):
     # By text: a NaN is unlike itself.
     return json.dumps(_fields(said), default=repr) != json.dumps(_fields(honest), default=repr)
 
 
-def _fields(said: Said) -> list[Any]:
+def _fields(said):
     return [said.content, said.finish, said.usage, said.reasoning, dict(said.message)]
 
 
-def _text(content: Any) -> str:
+def _text(content):
     """A message's content: a text, or a list of blocks with texts."""
     if isinstance(content, list):
         return "".join(str(block.get("text", "")) for block in content if isinstance(block, dict))

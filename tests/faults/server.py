@@ -7,13 +7,10 @@ It answers at `/v1` with the fault it was started with, and at `/FAULT/v1` and `
 session is a client with a memory of its own.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys
 import threading
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,7 +22,7 @@ from needlework.models.tokenizers.tokenizer import Tokenizer
 from tests.faults import wire
 from tests.faults.catalogue import CATALOGUE, HONEST
 from tests.faults.pipeline import respond, turn_of
-from tests.faults.turns import Seen, Session, Wire
+from tests.faults.turns import Seen, Session
 
 TOKENIZER = "tiktoken:cl100k_base"
 _POSTS = {"v1/chat/completions": True, "v1/completions": False}
@@ -42,15 +39,15 @@ class Desk:
     broken: list[str] = field(default_factory=list)
     url: str = ""
 
-    def session(self, fault: str, name: str) -> Session:
+    def session(self, fault, name):
         """The memory of one client with one fault."""
         return self.sessions.setdefault((fault, name), Session())
 
-    def base_url(self, fault: str, session: str) -> str:
+    def base_url(self, fault, session):
         """Where a client finds a fault."""
         return f"{self.url}/{fault}/{session}/v1"
 
-    def find(self, path: str) -> tuple[str, str, str]:
+    def find(self, path):
         """(fault, session, what is asked) of a path such as `/FAULT/SESSION/v1/models`."""
         parts = path.partition("?")[0].strip("/").split("/")
         fault = parts.pop(0) if parts[0] in CATALOGUE else self.default
@@ -66,7 +63,7 @@ class Handler(BaseHTTPRequestHandler):
     desk: Desk
     _used = False
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         fault, _, asked = self.desk.find(self.path)
         behaviour = CATALOGUE[fault].behaviour
         if behaviour.everywhere is not None:
@@ -79,7 +76,7 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self._send(wire.error(404, f"no such path: {self.path}"))
 
-    def do_POST(self) -> None:
+    def do_POST(self):
         fault, session, asked = self.desk.find(self.path)
         sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         behaviour = CATALOGUE[fault].behaviour
@@ -106,7 +103,7 @@ class Handler(BaseHTTPRequestHandler):
             answer = wire.error(500, "the bench itself failed")
         self._send(answer)
 
-    def _send(self, answer: Wire) -> None:
+    def _send(self, answer):
         if self.desk.closing.wait(answer.wait_s):
             self.close_connection = True
             return
@@ -134,7 +131,7 @@ class Handler(BaseHTTPRequestHandler):
         if answer.cut:
             self.close_connection = True
 
-    def _drip(self, pause_s: float) -> None:
+    def _drip(self, pause_s):
         """Send what there is of the head a byte at a time."""
         head, self._headers_buffer = (b"".join(self._headers_buffer), []) if pause_s else (b"", self._headers_buffer)
         for byte in head:
@@ -142,11 +139,11 @@ class Handler(BaseHTTPRequestHandler):
             if self.desk.closing.wait(pause_s):
                 break
 
-    def log_message(self, *args: object) -> None:
+    def log_message(self, *args):
         """Say nothing: the bench prints a table."""
 
 
-def _first_half(pieces: tuple[bytes, ...]) -> tuple[bytes, ...]:
+def _first_half(pieces):
     if len(pieces) == 1:
         return (pieces[0][: len(pieces[0]) // 2],)
     return pieces[: len(pieces) // 2]
@@ -157,14 +154,14 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 128
 
-    def handle_error(self, request: object, client_address: object) -> None:
+    def handle_error(self, request, client_address):
         """A client that went away is part of the bench; anything else is told as usual."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
 
 @contextmanager
-def running(default: str = HONEST, *, port: int = 0, tokenizer: str = TOKENIZER) -> Iterator[Desk]:
+def running(default=HONEST, *, port=0, tokenizer=TOKENIZER):
     """A server on 127.0.0.1 while the block lasts; its threads do the work."""
     desk = Desk(resolve_tokenizer("mock:perfect", {}, tokenizer, default_cache_dir()), default)
     server = _Server(("127.0.0.1", port), type("BoundHandler", (Handler,), {"desk": desk}))
@@ -179,7 +176,7 @@ def running(default: str = HONEST, *, port: int = 0, tokenizer: str = TOKENIZER)
         server.server_close()
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(argv=None):
     """Serve until interrupted."""
     parser = argparse.ArgumentParser(prog="python -m tests.faults.server", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--fault", default=HONEST, choices=list(CATALOGUE), metavar="NAME", help="see --list")

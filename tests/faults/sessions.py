@@ -1,13 +1,10 @@
 """Real runs of the harness (`pytest benchmarks ...`) in processes that keep what they imported."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
 import os
 import tempfile
-from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -29,18 +26,18 @@ class Ran:
     records: list[dict[str, Any]] = field(default_factory=list)
 
 
-def pool(workers: int) -> ProcessPoolExecutor:
+def pool(workers):
     """Processes for `session`. Spawned: a server's threads must not be forked."""
     return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_settle)
 
 
-def _settle() -> None:
+def _settle():
     os.chdir(ROOT)
     for name in [name for name in os.environ if name.startswith(("PYTEST_", "OPENAI_", "GITHUB_", "COV_"))]:
         del os.environ[name]
 
 
-def session(args: Sequence[str]) -> Ran:
+def session(args):
     """Run `pytest benchmarks/test_niah.py` with these options, results in a folder that is gone afterwards."""
     import pytest
 

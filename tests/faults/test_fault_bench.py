@@ -1,25 +1,19 @@
 """Every planted fault, classified by real runs of the harness against a real server."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 
 import pytest
 
 from tests.faults.bench import Row, finish, markdown, naive, pending, plain, start
-from tests.faults.catalogue import CATALOGUE, Fault
+from tests.faults.catalogue import CATALOGUE
 from tests.faults.grid import ROOT
 from tests.faults.judge import complaints, summary
 from tests.faults.naive import Told
-from tests.faults.server import Desk
-from tests.faults.sessions import Ran
 
 
 @pytest.fixture(scope="module")
-def run(request: pytest.FixtureRequest, desk: Desk, harness: ProcessPoolExecutor) -> Callable[[Fault], Ran]:
+def run(request, desk, harness):
     """The run against a fault. Those of all tests are begun at once: a server that hangs keeps no other waiting."""
     chosen = [
         item.callspec.params.get("name")
@@ -28,7 +22,7 @@ def run(request: pytest.FixtureRequest, desk: Desk, harness: ProcessPoolExecutor
     ]
     begun = {name: start(CATALOGUE[name], desk, harness) for name in chosen if name and not pending(CATALOGUE[name])}
 
-    def once(fault: Fault) -> Ran:
+    def once(fault):
         if fault.name not in begun:
             begun[fault.name] = start(fault, desk, harness)
         return begun[fault.name].result(timeout=600)
@@ -36,7 +30,7 @@ def run(request: pytest.FixtureRequest, desk: Desk, harness: ProcessPoolExecutor
     return once
 
 
-def one_of_each_class() -> list[object]:
+def one_of_each_class():
     """Every fault; those that have to be told in the same words as one before them are slow."""
     told = {fault.expect.words: fault.name for fault in reversed(CATALOGUE.values())}
     quick = set(told.values())
@@ -44,7 +38,7 @@ def one_of_each_class() -> list[object]:
 
 
 @pytest.mark.parametrize("name", one_of_each_class())
-def test_is_classified_right_in_every_cell(name: str, desk: Desk, run: Callable[[Fault], Ran]) -> None:
+def test_is_classified_right_in_every_cell(name, desk, run):
     fault = CATALOGUE[name]
     if pending(fault):
         pytest.skip(f"needs --{fault.needs}")
@@ -53,14 +47,14 @@ def test_is_classified_right_in_every_cell(name: str, desk: Desk, run: Callable[
     assert not wrong, "\n".join([summary(ran), *wrong])
 
 
-def test_the_first_list_is_complete_and_names_are_numbered_once() -> None:
+def test_the_first_list_is_complete_and_names_are_numbered_once():
     numbers = [fault.number for fault in CATALOGUE.values() if fault.number]
 
     assert sorted(numbers) == list(range(1, len(numbers) + 1))
     assert len(numbers) >= 38
 
 
-def test_the_rows_of_the_docs_are_faults_of_the_catalogue() -> None:
+def test_the_rows_of_the_docs_are_faults_of_the_catalogue():
     page = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| [\d ]*\| `(\w+)` \| (.*?) \|", page, re.MULTILINE))
 
@@ -68,7 +62,7 @@ def test_the_rows_of_the_docs_are_faults_of_the_catalogue() -> None:
     assert rows.items() <= {fault.name: fault.met for fault in CATALOGUE.values()}.items()
 
 
-def test_the_naive_harness_scores_what_it_is_told_and_sees_nothing_wrong_with_a_truncated_prompt(desk: Desk) -> None:
+def test_the_naive_harness_scores_what_it_is_told_and_sees_nothing_wrong_with_a_truncated_prompt(desk):
     shares = {name: naive(CATALOGUE[name], desk) for name in ("honest", "longer_number", "refuses", "truncates_head")}
     assert {name: told.words for name, told in shares.items()} == {
         "honest": "100 %", "longer_number": "100 %", "refuses": "0 %", "truncates_head": "83 %",
@@ -78,9 +72,7 @@ def test_the_naive_harness_scores_what_it_is_told_and_sees_nothing_wrong_with_a_
 @pytest.mark.parametrize(
     ("expected", "server"), [("truncates_head", "honest"), ("honest", "refuses"), ("refuses", "longer_number")]
 )
-def test_the_judge_complains_of_a_report_that_is_not_of_this_fault(
-    expected: str, server: str, desk: Desk, run: Callable[[Fault], Ran]
-) -> None:
+def test_the_judge_complains_of_a_report_that_is_not_of_this_fault(expected, server, desk, run):
     ran = run(CATALOGUE[server])
     seen = desk.session(server, "ours").seen
 
@@ -88,7 +80,7 @@ def test_the_judge_complains_of_a_report_that_is_not_of_this_fault(
     assert complaints(CATALOGUE[expected], ran, seen)
 
 
-def test_the_judge_complains_of_one_wrong_cell_and_of_the_exit_code(desk: Desk, run: Callable[[Fault], Ran]) -> None:
+def test_the_judge_complains_of_one_wrong_cell_and_of_the_exit_code(desk, run):
     fault = CATALOGUE["refuses"]
     ran, seen = run(fault), desk.session("refuses", "ours").seen
     first, *others = ran.records
@@ -100,7 +92,7 @@ def test_the_judge_complains_of_one_wrong_cell_and_of_the_exit_code(desk: Desk, 
     assert "no records: ERROR: x" in complaints(fault, replace(ran, records=[], output="ERROR: x\n"), seen)
 
 
-def test_the_tables_name_fault_and_both_reports() -> None:
+def test_the_tables_name_fault_and_both_reports():
     fault = CATALOGUE["truncates_head"]
     right = Row(fault, Told(5, 6), "3 found, 3 invalid server_truncated", ())
     wrong = replace(right, wrong=("a cell: found",))

@@ -1,31 +1,27 @@
 """The server with planted faults, alone: what it reads, counts and tells."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 import urllib.request
-from typing import Any
 
 import pytest
 
 from tests.faults.catalogue import CATALOGUE
 from tests.faults.grid import ROOT
 from tests.faults.oracle import read
-from tests.faults.server import Desk
 
 TEXT = "It rained. The gate code for the amber owl mill of Greyfell is 1234567. Nobody came. What is love? "
 QUESTION = "What is the gate code for the amber owl mill of Greyfell? Answer in a few words."
 
 
-def ask(base_url: str, messages: list[dict[str, str]], **more: Any) -> dict[str, Any]:
+def ask(base_url, messages, **more):
     sent = json.dumps({"model": "oracle", "messages": messages, **more}).encode()
     with urllib.request.urlopen(f"{base_url}/chat/completions", sent, timeout=10) as answer:
         return dict(json.load(answer))
 
 
-def content(base_url: str, text: str = TEXT + QUESTION) -> str:
+def content(base_url, text=TEXT + QUESTION):
     return str(ask(base_url, [{"role": "user", "content": text}])["choices"][0]["message"]["content"])
 
 
@@ -52,14 +48,14 @@ def content(base_url: str, text: str = TEXT + QUESTION) -> str:
         ),
     ],
 )
-def test_the_oracle_answers_from_the_prompt_and_from_nothing_else(prompt: str, value: str, answer: str) -> None:
+def test_the_oracle_answers_from_the_prompt_and_from_nothing_else(prompt, value, answer):
     reading = read(prompt)
 
     assert reading.value == value
     assert reading.answer.startswith(answer)
 
 
-def test_it_counts_what_it_saw_and_keeps_to_the_limit(desk: Desk) -> None:
+def test_it_counts_what_it_saw_and_keeps_to_the_limit(desk):
     url = desk.base_url("truncates_head", "alone")
     whole = ask(url, [{"role": "user", "content": TEXT + QUESTION}])
     short = ask(url, [{"role": "user", "content": TEXT + QUESTION}], max_tokens=3)
@@ -73,7 +69,7 @@ def test_it_counts_what_it_saw_and_keeps_to_the_limit(desk: Desk) -> None:
     assert "1234567" not in lost["choices"][0]["message"]["content"]
 
 
-def test_it_runs_alone_and_lists_its_faults() -> None:
+def test_it_runs_alone_and_lists_its_faults():
     command = [sys.executable, "-m", "tests.faults.server"]
     listed = subprocess.run([*command, "--list"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert [line.split()[0 if line[:3].isspace() else 1] for line in listed.splitlines()] == list(CATALOGUE)

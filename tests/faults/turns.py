@@ -1,9 +1,7 @@
 """One request on its way through the server: what was asked, what was seen, what is said, what goes over the wire."""
 
-from __future__ import annotations
-
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -78,21 +76,21 @@ class Turn:
     ids: tuple[int, ...] = ()
     reading: Reading = field(default_factory=lambda: Reading("", ""))
 
-    def rendered(self, messages: Sequence[Message] | None = None) -> str:
+    def rendered(self, messages=None):
         """The whole text that the model's template makes of the request."""
         return self.tokenizer.render_chat(self.messages if messages is None else messages) if self.chat else self.raw
 
-    def count(self, text: str) -> int:
+    def count(self, text):
         """Tokens of a text."""
         return len(self.tokenizer.encode(text).ids)
 
     @property
-    def sha(self) -> str:
+    def sha(self):
         """What names this prompt in our records."""
         return sha256(self.rendered().encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
-    def number(self) -> int:
+    def number(self):
         """The place of this prompt among those of its session: faults of several kinds take turns by it."""
         return list(self.session.seen).index(self.sha)
 

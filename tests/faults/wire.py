@@ -1,19 +1,16 @@
 """From an answer to the bytes of an OpenAI-compatible response: one JSON object, or a stream of events."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
-from tests.faults.turns import Said, Wire
+from tests.faults.turns import Wire
 
 MODEL = "oracle"
 EVENTS = "text/event-stream"
 
 
-def body(said: Said, name: str, *, chat: bool) -> Wire:
+def body(said, name, *, chat):
     """The answer as one JSON object; `name` is its id."""
     choice: dict[str, Any] = {"index": 0, "finish_reason": said.finish, "logprobs": None}
     if chat:
@@ -26,7 +23,7 @@ def body(said: Said, name: str, *, chat: bool) -> Wire:
     return as_json(answer if said.usage is None else {**answer, "usage": said.usage})
 
 
-def events(said: Said, name: str, *, chat: bool, usage: bool = True) -> Wire:
+def events(said, name, *, chat, usage=True):
     """The answer as server-sent events, a word at a time; `usage`: whether the counts come in a last event."""
     kind = "chat.completion.chunk" if chat else "text_completion"
     chunks: list[dict[str, Any]] = []
@@ -46,39 +43,39 @@ def events(said: Said, name: str, *, chat: bool, usage: bool = True) -> Wire:
     return Wire((*(event(chunk) for chunk in made), b"data: [DONE]\n\n"), kind=EVENTS)
 
 
-def words(text: str) -> list[str]:
+def words(text):
     """A text in pieces as a tokenizer would give them; together they are the text."""
     return re.findall(r"\s*\S{1,8}|\s+$", text)
 
 
-def event(data: Mapping[str, Any]) -> bytes:
+def event(data):
     """One server-sent event."""
     return b"data: " + _dumped(data) + b"\n\n"
 
 
-def as_json(data: Mapping[str, Any], status: int = 200, **headers: str) -> Wire:
+def as_json(data, status=200, **headers):
     """A JSON body."""
     return Wire((_dumped(data),), status, headers={name.replace("_", "-"): value for name, value in headers.items()})
 
 
-def error(status: int, message: str, code: str | None = None, **headers: str) -> Wire:
+def error(status, message, code=None, **headers):
     """An error as OpenAI's own API words it."""
     return as_json({"error": {"message": message, "type": "error", "param": None, "code": code}}, status, **headers)
 
 
-def page(status: int, title: str) -> Wire:
+def page(status, title):
     """A proxy's HTML page."""
     html = f"<!DOCTYPE html><html><head><title>{title}</title></head><body><h1>{title}</h1></body></html>"
     return Wire((html.encode(),), status, "text/html")
 
 
-def _head(name: str, kind: str) -> dict[str, Any]:
+def _head(name, kind):
     return {"id": name, "object": kind, "created": 1, "model": MODEL}
 
 
-def _reasoning(said: Said) -> dict[str, Any]:
+def _reasoning(said):
     return {} if said.reasoning is None else {"reasoning_content": said.reasoning}
 
 
-def _dumped(data: Mapping[str, Any]) -> bytes:
+def _dumped(data):
     return json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass")

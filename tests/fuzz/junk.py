@@ -1,14 +1,10 @@
 """Junk: texts that no option wants, valid files with a little damage, and what must be true of every complaint."""
 
-from __future__ import annotations
-
 import json
 import os
-import random
 import resource
 import signal
 import sys
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -54,10 +50,10 @@ class HangError(BaseException):
 
 
 @contextmanager
-def bounded(seconds: int = HANG_S) -> Iterator[None]:
+def bounded(seconds=HANG_S):
     """Fail where the block hangs or eats memory without end."""
 
-    def stop(*_: Any) -> None:
+    def stop(*_):
         raise HangError(f"over {seconds} s")
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -72,7 +68,7 @@ def bounded(seconds: int = HANG_S) -> Iterator[None]:
     assert grown * (1 if sys.platform == "darwin" else 1024) < MOST_BYTES, "gigabytes of memory"
 
 
-def complaint(action: Callable[[], object]) -> str:
+def complaint(action):
     """The one line that an action complains in, empty where it does not; anything but an `InputError` is a fault."""
     with bounded():
         try:
@@ -83,7 +79,7 @@ def complaint(action: Callable[[], object]) -> str:
     return ""
 
 
-def check_line(line: str) -> None:
+def check_line(line):
     """One line, not endless, nothing in it that a terminal obeys, and no word of a programmer's."""
     assert len(line.splitlines()) == 1, line
     assert line.isprintable(), ascii(line)
@@ -92,7 +88,7 @@ def check_line(line: str) -> None:
     assert line.count(": ") >= 2, f"what, value and remedy: {line}"
 
 
-def damaged(data: bytes, chance: random.Random) -> bytes:
+def damaged(data, chance):
     """The same bytes with one to four small faults: flipped bits, a cut, a hole, a repeat, something put in."""
     spoilt = bytearray(data)
     for _ in range(chance.choice((1, 1, 2, 4))):
@@ -121,7 +117,7 @@ ODD_VALUES: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def swapped(value: Any, chance: random.Random) -> Any:
+def swapped(value, chance):
     """The same JSON value with one part of it replaced by something of another type, left out, or named otherwise."""
     parts = list(_parts(value))
     if not parts:
@@ -137,7 +133,7 @@ def swapped(value: Any, chance: random.Random) -> Any:
     return whole
 
 
-def _parts(value: Any) -> Iterator[tuple[Any, Any, Any]]:
+def _parts(value):
     value = json.loads(json.dumps(value))
     todo = [value]
     while todo:

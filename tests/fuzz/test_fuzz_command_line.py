@@ -1,9 +1,6 @@
 """Junk on the real command line: exit code 4 and one line, or a run that ends."""
 
-from __future__ import annotations
-
 import random
-from typing import Any
 
 import pytest
 
@@ -20,7 +17,7 @@ LARGE = {"preset": ("quick",), "run_name": (), "task": ()}
 @pytest.mark.parametrize(
     "number", [*range(16), *(pytest.param(number, marks=pytest.mark.slow) for number in range(16, 200))]
 )
-def test_junk(number: int, project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_junk(number, project, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "none-at-all")
     chance = random.Random(f"{SEED} {number}")
     option = chance.choice([option for option in OPTIONS if not option.flag])

@@ -3,16 +3,11 @@
 Every file is taken all the way: a needle that loads must also be found in a prompt of the length that was asked for.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random
 import socket
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -95,14 +90,14 @@ PROSE = "The ferry left before dawn. Nobody saw it go, and nobody asked. " * 200
 
 
 @pytest.fixture(scope="module")
-def tokenizer() -> Any:
+def tokenizer():
     return load_tokenizer("tiktoken:cl100k_base")
 
 
-def run_of(tokenizer: Any, folder: Path, **options: str) -> Callable[[], None]:
+def run_of(tokenizer, folder, **options):
     """Build the first and the last prompt of each series, as a run would."""
 
-    def build() -> None:
+    def build():
         asked = {"corpus": "pydoc", "lengths": "500", "depths": "0,70", "answer_budget": "16"} | options
         resolved = resolve_settings(asked, {}, folder)
         builder = TrialBuilder(resolved, tokenizer, folder)
@@ -117,13 +112,13 @@ def run_of(tokenizer: Any, folder: Path, **options: str) -> Callable[[], None]:
     return build
 
 
-def each_damaged(data: bytes, count: int, label: str) -> list[bytes]:
+def each_damaged(data, count, label):
     chance = random.Random(f"{SEED} {label}")
     return [damaged(data, chance) for _ in range(count * ROUNDS)]
 
 
 @pytest.mark.parametrize("ending", ["toml", "jsonl"])
-def test_damaged_needles(ending: str, tmp_path: Path, tokenizer: Any) -> None:
+def test_damaged_needles(ending, tmp_path, tokenizer):
     rows = "\n".join(map(json.dumps, NEEDLE_ROWS))
     path = tmp_path / f"needles.{ending}"
     usable = 0
@@ -134,7 +129,7 @@ def test_damaged_needles(ending: str, tmp_path: Path, tokenizer: Any) -> None:
     assert usable > 10
 
 
-def test_needles_of_other_types(tmp_path: Path, tokenizer: Any) -> None:
+def test_needles_of_other_types(tmp_path, tokenizer):
     chance, path = random.Random(SEED), tmp_path / "needles.jsonl"
     for _ in range(150 * ROUNDS):
         rows = swapped(NEEDLE_ROWS, chance)
@@ -144,15 +139,13 @@ def test_needles_of_other_types(tmp_path: Path, tokenizer: Any) -> None:
 
 
 @given(st.text(max_size=40), st.text(max_size=40), st.text(max_size=20), st.sampled_from(["chat", "raw"]))
-def test_any_text_as_a_needle(
-    tmp_path: Path, tokenizer: Any, needle: str, question: str, answer: str, template: str
-) -> None:
+def test_any_text_as_a_needle(tmp_path, tokenizer, needle, question, answer, template):
     path = tmp_path / "needles.jsonl"
     path.write_text(json.dumps({"needle": needle, "question": question, "answer": answer}))
     complaint(run_of(tokenizer, tmp_path, needle_set=str(path), template=template))
 
 
-def test_damaged_shapes(tmp_path: Path, tokenizer: Any) -> None:
+def test_damaged_shapes(tmp_path, tokenizer):
     path = tmp_path / "shape.toml"
     for data in each_damaged(SHAPE.encode(), 100, "shape"):
         path.write_bytes(data)
@@ -160,7 +153,7 @@ def test_damaged_shapes(tmp_path: Path, tokenizer: Any) -> None:
         complaint(run_of(tokenizer, tmp_path, prompt=str(path), template="raw"))
 
 
-def test_damaged_presets_and_configurations(tmp_path: Path) -> None:
+def test_damaged_presets_and_configurations(tmp_path):
     path = tmp_path / "options.toml"
     for data in each_damaged(PRESET.encode(), 100, "preset"):
         path.write_bytes(data)
@@ -196,7 +189,7 @@ CORPORA: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("name", CORPORA)
-def test_odd_corpora(name: str, tmp_path: Path, tokenizer: Any) -> None:
+def test_odd_corpora(name, tmp_path, tokenizer):
     path = tmp_path / "odd.txt"
     path.write_bytes(CORPORA[name])
     complaint(run_of(tokenizer, tmp_path, corpus=str(path), lengths="300,900", template="raw"))
@@ -219,13 +212,13 @@ JSONL: dict[str, str] = {
 
 
 @pytest.mark.parametrize("name", JSONL)
-def test_odd_rows(name: str, tmp_path: Path, tokenizer: Any) -> None:
+def test_odd_rows(name, tmp_path, tokenizer):
     path = tmp_path / "odd.jsonl"
     path.write_text(json.dumps({"text": PROSE}) + "\n" + JSONL[name] + "\n")
     complaint(run_of(tokenizer, tmp_path, corpus=str(path)))
 
 
-def test_damaged_rows(tmp_path: Path, tokenizer: Any) -> None:
+def test_damaged_rows(tmp_path, tokenizer):
     path = tmp_path / "rows.jsonl"
     data = "".join(json.dumps({"text": PROSE[:3000], "id": n}) + "\n" for n in range(4)).encode()
     for spoilt in each_damaged(data, 80, "rows"):
@@ -234,14 +227,14 @@ def test_damaged_rows(tmp_path: Path, tokenizer: Any) -> None:
 
 
 @given(st.text(min_size=1, max_size=300), st.integers(1, 30))
-def test_any_text_as_a_corpus(tmp_path: Path, tokenizer: Any, text: str, times: int) -> None:
+def test_any_text_as_a_corpus(tmp_path, tokenizer, text, times):
     path = tmp_path / "text.txt"
     path.write_bytes((text * times).encode("utf-8", "surrogatepass"))
     complaint(run_of(tokenizer, tmp_path, corpus=str(path), lengths="200"))
 
 
-def test_names_of_corpora_and_tokenizers(tmp_path: Path) -> None:
-    def corpus(spec: str) -> Callable[[], object]:
+def test_names_of_corpora_and_tokenizers(tmp_path):
+    def corpus(spec):
         return lambda: load_corpus(spec, language="en", seed=0, min_chars=1000, cache_dir=tmp_path)
 
     for word in ODD_WORDS:
@@ -253,7 +246,7 @@ def test_names_of_corpora_and_tokenizers(tmp_path: Path) -> None:
         complaint(partial(load_tokenizer, f"tiktoken:{word}"))
 
 
-def test_things_that_are_no_files(tmp_path: Path) -> None:
+def test_things_that_are_no_files(tmp_path):
     os.mkfifo(tmp_path / "pipe.txt")
     os.mkfifo(tmp_path / "pipe.toml")
     (tmp_path / "loop.toml").symlink_to(tmp_path / "loop.toml")
@@ -281,7 +274,7 @@ def test_things_that_are_no_files(tmp_path: Path) -> None:
             ), name
 
 
-def test_a_complaint_names_what_value_and_remedy() -> None:
+def test_a_complaint_names_what_value_and_remedy():
     with bounded():
         long = str(InputError("--x\n", "v" * 10**7, "r\x1b[31m\u202e"))
     assert long.isprintable()
@@ -289,12 +282,12 @@ def test_a_complaint_names_what_value_and_remedy() -> None:
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer_config.json", "chat_template.jinja"])
-def test_damaged_tokenizer_folders(name: str, tmp_path: Path) -> None:
+def test_damaged_tokenizer_folders(name, tmp_path):
     folder = write_llama_like(tmp_path / "model", normaliser=False)
     whole = (folder / name).read_bytes() if (folder / name).exists() else LLAMA_TEMPLATE.encode()
     messages = [Message("system", "Be brief."), Message("user", "Hello?")]
 
-    def use() -> None:
+    def use():
         tokenizer = load_tokenizer(str(folder))
         tokenizer.encode("The ferry left.")
         if tokenizer.has_chat_template:

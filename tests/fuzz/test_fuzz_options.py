@@ -1,7 +1,5 @@
 """Every option with junk for its value: a clear line, or settings that can be used."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from pathlib import Path
@@ -11,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from needlework.core.options import key_value
-from needlework.core.settings import FamilyValues, Settings
+from needlework.core.settings import FamilyValues
 from needlework.haystack_fixtures.configuration.option_table import OPTIONS
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
@@ -26,7 +24,7 @@ from tests.fuzz.junk import ODD_WORDS, complaint, junk
 RUNNABLE = 2_000  # cells; more are not unfolded here
 
 
-def use(resolved: Settings) -> None:
+def use(resolved):
     """What a run does with its settings before it asks anything."""
     recipe_of(resolved)
     run_folder(resolved)
@@ -41,12 +39,12 @@ def use(resolved: Settings) -> None:
         grid(resolved)
 
 
-def resolve(options: dict[str, str | list[str]], ini: dict[str, str] | None = None) -> None:
+def resolve(options, ini=None):
     use(resolve_settings(options, ini or {}, Path("/nowhere")))
 
 
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
-def test_every_odd_word_for_every_option(option) -> None:
+def test_every_odd_word_for_every_option(option):
     for word in ODD_WORDS:
         line = complaint(partial(resolve, {option.key: [word] if option.repeatable else word}))
         if line and option.key not in ("config", "preset", "language", "task"):
@@ -54,7 +52,7 @@ def test_every_odd_word_for_every_option(option) -> None:
 
 
 @given(st.dictionaries(st.sampled_from(OPTIONS), junk, min_size=1, max_size=4))
-def test_junk_for_several_options_at_once(chosen) -> None:
+def test_junk_for_several_options_at_once(chosen):
     options = {option.key: [word] if option.repeatable else word for option, word in chosen.items()}
     complaint(lambda: resolve(options))
     complaint(lambda: resolve({}, {key: value for key, value in options.items() if key != "config"}))
@@ -65,7 +63,7 @@ def test_junk_for_several_options_at_once(chosen) -> None:
         st.sampled_from(OPTIONS).map(lambda o: o.name) | junk, junk | st.lists(junk, max_size=3), max_size=4
     )
 )
-def test_junk_in_a_configuration_file(tmp_path, table) -> None:
+def test_junk_in_a_configuration_file(tmp_path, table):
     path = tmp_path / "config.toml"
     lines = [f"{json.dumps(name)} = {json.dumps(value)}\n" for name, value in table.items()]
     path.write_bytes("".join(lines).encode("utf-8", "surrogatepass"))
@@ -75,13 +73,13 @@ def test_junk_in_a_configuration_file(tmp_path, table) -> None:
 @given(st.text("score lower_bound>=<[]0123456789.%km,=perlengthdepthcelltask \0\x1b²", max_size=60) | junk)
 @example("score >= 0.9 [depth=1..2..3]")
 @example("score >= " + "9" * 5000)
-def test_gates(text) -> None:
+def test_gates(text):
     complaint(lambda: parse_gate(text))
 
 
 @given(st.lists(junk, max_size=3))
-def test_model_arguments(words) -> None:
-    def read() -> None:
+def test_model_arguments(words):
+    def read():
         args = dict(str(key_value("--model-arg", word)).split("=", 1) for word in words)
         complaint(partial(local_options, args))
         complaint(partial(served_options, args))
@@ -89,7 +87,7 @@ def test_model_arguments(words) -> None:
     complaint(read)
 
 
-def test_settings_do_not_show_what_may_be_secret() -> None:
+def test_settings_do_not_show_what_may_be_secret():
     address = "https://me:secret@host/v1"
     options = {"model_arg": ["header.X=secret"], "base_url": address, "judge_base_url": [address], "serve": "x secret"}
     assert "secret" not in repr(resolve_settings(options, {}, Path("/nowhere")))

@@ -1,19 +1,16 @@
 """A server that sends anything at all: `respond` gives an answer or an error in one line, and never hangs or raises."""
 
-from __future__ import annotations
-
 import json
 import random
 import socket
 import threading
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
 
 from needlework.models.event_loop import event_loop
-from needlework.models.model import Request, Response
+from needlework.models.model import Request
 from needlework.models.served.connection import ServerOptions
 from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.tokenizers.tokenizer import load_tokenizer
@@ -42,16 +39,16 @@ CHUNKS: list[dict[str, Any]] = [
 ERROR = {"error": {"message": "too many requests", "type": "rate", "code": 429, "param": None}}
 
 
-def http(body: bytes, status: int = 200, kind: str = "application/json", *more: str) -> bytes:
+def http(body, status=200, kind="application/json", *more):
     head = [f"HTTP/1.1 {status} OK", f"Content-Type: {kind}", f"Content-Length: {len(body)}", *more, "", ""]
     return "\r\n".join(head).encode("latin-1") + body
 
 
-def events(chunks: list[Any]) -> bytes:
+def events(chunks):
     return b"".join(f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks) + b"data: [DONE]\n\n"
 
 
-def chunked(body: bytes) -> bytes:
+def chunked(body):
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
     return (
         head
@@ -61,11 +58,11 @@ def chunked(body: bytes) -> bytes:
 
 
 @contextmanager
-def sending(next_bytes: Callable[[], bytes]) -> Iterator[str]:
+def sending(next_bytes):
     """A server that reads a request, sends what it is told to, and hangs up."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
-        def serve(client: socket.socket) -> None:
+        def serve(client):
             with client, suppress(OSError):
                 client.settimeout(5)
                 data = b""
@@ -80,7 +77,7 @@ def sending(next_bytes: Callable[[], bytes]) -> Iterator[str]:
                     client.settimeout(0.05)
                     client.recv(65_536)
 
-        def accept() -> None:
+        def accept():
             with suppress(OSError):
                 while True:
                     client, _ = server.accept()
@@ -92,12 +89,12 @@ def sending(next_bytes: Callable[[], bytes]) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def request_() -> Request:
+def request_():
     tokenizer = load_tokenizer("tiktoken:cl100k_base")
     return Request(make_prompt(tokenizer, "What is the code?"), "raw", answer_budget=16)
 
 
-def check(response: Response) -> None:
+def check(response):
     json.dumps(response.text), json.dumps(response.reasoning)
     if response.error is not None:
         assert response.error.message.isprintable()
@@ -115,7 +112,7 @@ def check(response: Response) -> None:
         assert count is None or (isinstance(count, int) and 0 <= count < 10**13)
 
 
-def ask(replies: list[bytes], request: Request) -> None:
+def ask(replies, request):
     left = iter(replies)
     with sending(lambda: next(left, http(b"{}"))) as url:
         for stream in ("true", "false"):
@@ -128,7 +125,7 @@ def ask(replies: list[bytes], request: Request) -> None:
                 model.close()
 
 
-def test_damaged_answers(request_: Request) -> None:
+def test_damaged_answers(request_):
     chance = random.Random(SEED)
     whole = (
         http(json.dumps(ANSWER).encode()), http(events(CHUNKS), 200, "text/event-stream"), chunked(events(CHUNKS)),
@@ -137,7 +134,7 @@ def test_damaged_answers(request_: Request) -> None:
     ask([damaged(chance.choice(whole), chance) for _ in range(40 * ROUNDS)], request_)
 
 
-def test_answers_of_other_types(request_: Request) -> None:
+def test_answers_of_other_types(request_):
     chance, replies = random.Random(SEED + 1), []
     for _ in range(20 * ROUNDS):
         replies.append(http(json.dumps(swapped(ANSWER, chance)).encode()))
@@ -149,7 +146,7 @@ def test_answers_of_other_types(request_: Request) -> None:
     ask(replies, request_)
 
 
-def test_odd_bodies(request_: Request) -> None:
+def test_odd_bodies(request_):
     deep = b"[" * 100_000 + b"]" * 100_000
     bodies = [
         b"", b"null", b"[]", b"{}", b'""', b"1", b"NaN", deep, b'{"choices": ' + deep + b"}", b"\xff\xfe", b"\0" * 1000,

@@ -1,15 +1,11 @@
 """Result files, damaged: journals, results.json, results.csv, manifests, other systems' files; to every command."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -34,7 +30,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run(tmp_path_factory):
     """A real run of two tasks: its folder."""
     runs = tmp_path_factory.mktemp("runs")
     done = subprocess.run(
@@ -51,17 +47,17 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def undrawn(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def undrawn(request, monkeypatch):
     if "command" not in request.fixturenames:
         monkeypatch.setattr("needlework.results.run.finish.write_charts", lambda *_, **__: [])
 
 
 @pytest.fixture
-def chance(request: pytest.FixtureRequest) -> random.Random:
+def chance(request):
     return random.Random(f"{SEED} {request.node.name}")
 
 
-def every_report(path: Path, whole: list[Any]) -> None:
+def every_report(path, whole):
     """All that is ever made of a results.json, without the drawing."""
     records = read_json(path)
     write_files(path.parent, run_report(records))
@@ -71,7 +67,7 @@ def every_report(path: Path, whole: list[Any]) -> None:
         paired(records, whole)
 
 
-def resume_from(path: Path) -> None:
+def resume_from(path):
     """What a run that goes on does with a journal, apart from asking."""
     journal = Journal(path, fresh=False)
     try:
@@ -88,7 +84,7 @@ def resume_from(path: Path) -> None:
     assert len(again) == len(records) + bool(records)
 
 
-def test_damaged_results(run: Path, tmp_path: Path, chance: random.Random) -> None:
+def test_damaged_results(run, tmp_path, chance):
     path, data = tmp_path / "results.json", (run / "results.json").read_bytes()
     whole = read_json(run / "results.json")
     for _ in range(25 * ROUNDS):
@@ -97,7 +93,7 @@ def test_damaged_results(run: Path, tmp_path: Path, chance: random.Random) -> No
         complaint(partial(load_panels, path))
 
 
-def test_results_of_other_types(run: Path, tmp_path: Path, chance: random.Random) -> None:
+def test_results_of_other_types(run, tmp_path, chance):
     path, content = tmp_path / "results.json", json.loads((run / "results.json").read_bytes())
     whole = read_json(run / "results.json")
     content = {"schema": 1, "records": content["records"][:3]}
@@ -109,7 +105,7 @@ def test_results_of_other_types(run: Path, tmp_path: Path, chance: random.Random
     assert used > 3 * ROUNDS, "most changes are refused; what is not must work"
 
 
-def test_damaged_journals(run: Path, tmp_path: Path, chance: random.Random) -> None:
+def test_damaged_journals(run, tmp_path, chance):
     path, data = tmp_path / "journal.jsonl", (run / "journal.jsonl").read_bytes()
     for _ in range(50 * ROUNDS):
         path.write_bytes(damaged(data, chance))
@@ -117,7 +113,7 @@ def test_damaged_journals(run: Path, tmp_path: Path, chance: random.Random) -> N
         complaint(partial(load_panels, path))
 
 
-def test_journals_of_other_types(run: Path, tmp_path: Path, chance: random.Random) -> None:
+def test_journals_of_other_types(run, tmp_path, chance):
     path, lines = tmp_path / "journal.jsonl", (run / "journal.jsonl").read_text().splitlines()
     for _ in range(50 * ROUNDS):
         record = swapped(json.loads(lines[0]), chance)
@@ -145,7 +141,7 @@ SUMMARY = (
     [("x.json", LLMTEST), ("x.json", PUBLISHED), ("Length1000Depth0_origin_en_4k.json", SAMPLES)],
     ids=["cell", "published", "samples"],
 )
-def test_other_systems_files(name: str, content: Any, tmp_path: Path, chance: random.Random) -> None:
+def test_other_systems_files(name, content, tmp_path, chance):
     path = tmp_path / "model" / name
     path.parent.mkdir()
     for _ in range(60 * ROUNDS):
@@ -156,14 +152,14 @@ def test_other_systems_files(name: str, content: Any, tmp_path: Path, chance: ra
         complaint(partial(load_panels, path))
 
 
-def test_other_systems_tables(tmp_path: Path, chance: random.Random) -> None:
+def test_other_systems_tables(tmp_path, chance):
     path = tmp_path / "summary.csv"
     for _ in range(50 * ROUNDS):
         path.write_bytes(damaged(SUMMARY.encode(), chance))
         complaint(partial(load_panels, path))
 
 
-def test_damaged_manifests(run: Path, chance: random.Random) -> None:
+def test_damaged_manifests(run, chance):
     manifest = json.loads((run / "manifest.json").read_bytes())
     cells = [record.id for record in read_json(run / "results.json")]
     made = 0
@@ -174,10 +170,10 @@ def test_damaged_manifests(run: Path, chance: random.Random) -> None:
 
 
 @pytest.fixture
-def command(capfd: pytest.CaptureFixture[str]) -> Callable[..., int]:
+def command(capfd):
     """Run a sub-command as the shell would: its exit code, after a look at what it said."""
 
-    def call(*words: str) -> int:
+    def call(*words):
         with bounded(60):
             try:
                 code = needlework.main(list(words))
@@ -193,7 +189,7 @@ def command(capfd: pytest.CaptureFixture[str]) -> Callable[..., int]:
     return call
 
 
-def test_commands_take_odd_words(run: Path, tmp_path: Path, command: Callable[..., int]) -> None:
+def test_commands_take_odd_words(run, tmp_path, command):
     for word in ODD_WORDS:
         if "\0" in word or word in ("/", "~", ".", "..", "") or word.startswith("-"):
             continue
@@ -207,7 +203,7 @@ def test_commands_take_odd_words(run: Path, tmp_path: Path, command: Callable[..
 
 
 @pytest.mark.parametrize("name", ["results.json", "manifest.json"])
-def test_commands_take_damaged_runs(name: str, run: Path, tmp_path: Path, command: Any, chance: random.Random) -> None:
+def test_commands_take_damaged_runs(name, run, tmp_path, command, chance):
     for each in ("results.json", "manifest.json"):
         (tmp_path / each).write_bytes((run / each).read_bytes())
     for _ in range(6 * ROUNDS):
@@ -219,7 +215,7 @@ def test_commands_take_damaged_runs(name: str, run: Path, tmp_path: Path, comman
             command("plot", str(tmp_path), "--format=svg", "--out", str(tmp_path))
 
 
-def test_a_comparison_with_itself_is_fine(run: Path, tmp_path: Path, capsys: Any) -> None:
+def test_a_comparison_with_itself_is_fine(run, tmp_path, capsys):
     assert compare([str(run), str(run), "--out", str(tmp_path)]) == 0
     assert recipe_of(resolve_settings({}, {}, tmp_path))
     assert summarise(read_json(run / "results.json"))

@@ -1,7 +1,5 @@
 """What each engine gets: Slurm's script and queue, Kubernetes' Job, the environment of local processes."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

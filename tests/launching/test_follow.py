@@ -1,7 +1,5 @@
 """Following shards to their end: starts, restarts, messages."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

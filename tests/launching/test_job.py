@@ -1,7 +1,5 @@
 """The process that runs one shard: restarts pytest if it dies, stops in order, writes its ending."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

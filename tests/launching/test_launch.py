@@ -1,7 +1,5 @@
 """`needlework launch`: its options, the words of pytest, and refusals before anything starts."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -62,7 +60,7 @@ def test_a_wrong_option_is_one_line(words, message, capsys):
     assert message in error
 
 
-def test_modules_that_read_runs_are_not_loaded_before_the_first_shard() -> None:
+def test_modules_that_read_runs_are_not_loaded_before_the_first_shard():
     code = "import sys, needlework.cluster.launch; assert not {'numpy', 'jinja2'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -133,7 +131,7 @@ def test_a_secret_never_gets_into_a_script(word, secret):
         ("kubernetes --image i --claim c --dry-run", "--model hf:/models/only-there", ""),
     ],
 )
-def test_a_launch_and_its_dry_run_check_the_run(launch, words, message, tmp_path, monkeypatch, capsys) -> None:
+def test_a_launch_and_its_dry_run_check_the_run(launch, words, message, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     code = main([*launch.split(), "--shards=2", "--", *words.split(), "--lengths=400", "--run-name=big"])
     out, error = capsys.readouterr()
@@ -144,7 +142,7 @@ def test_a_launch_and_its_dry_run_check_the_run(launch, words, message, tmp_path
     assert not (tmp_path / "results").exists()
 
 
-def test_a_missing_file_is_no_wrong_option_name(monkeypatch, tmp_path) -> None:
+def test_a_missing_file_is_no_wrong_option_name(monkeypatch, tmp_path):
     plan = Plan(tmp_path / "r", 2, ("--documents", "/only/there"), tmp_path, 0)
     output = "ERROR: --documents: '/only/there': no such folder"
     monkeypatch.setattr(plan_module, "run_pytest", lambda words, cwd: (4, output))

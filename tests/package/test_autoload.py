@@ -1,7 +1,5 @@
 """The plugin comes by itself where a run names our benchmarks, and nowhere else."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess
@@ -44,7 +42,7 @@ def test_a_relative_path_is_seen_from_where_pytest_was_called():
     assert not asks_for_benchmarks(["benchmarks"], False, ROOT / "tests")
 
 
-def test_another_projects_run_loads_one_small_module_and_gets_no_option(pytester: pytest.Pytester):
+def test_another_projects_run_loads_one_small_module_and_gets_no_option(pytester):
     pytester.makeconftest(
         """
         def pytest_addoption(parser):
@@ -70,7 +68,7 @@ def test_another_projects_run_loads_one_small_module_and_gets_no_option(pytester
     assert not (pytester.path / "results").exists()
 
 
-def test_our_modules_are_loaded_as_they_are_and_tests_with_their_assertions_rewritten(pytester: pytest.Pytester):
+def test_our_modules_are_loaded_as_they_are_and_tests_with_their_assertions_rewritten(pytester):
     pytester.makeconftest(
         """
         import sys
@@ -89,7 +87,7 @@ def test_our_modules_are_loaded_as_they_are_and_tests_with_their_assertions_rewr
     run.stdout.fnmatch_lines(["*2 tests collected*"])
 
 
-def test_benchmarks_run_in_an_empty_folder(pytester: pytest.Pytester):
+def test_benchmarks_run_in_an_empty_folder(pytester):
     run = pytester.runpytest_subprocess(*QUICK, *AUTOLOAD, *CELLS, "--corpus=pydoc", "--run-name=r")
 
     run.stdout.fnmatch_lines(["needlework: preset quick, model mock:perfect, results in results/runs/r", "*2 scored*"])
@@ -97,14 +95,14 @@ def test_benchmarks_run_in_an_empty_folder(pytester: pytest.Pytester):
     assert {"report.html", "results.json", "summary.json"} <= made
 
 
-def test_needlework_run_is_the_same_run(pytester: pytest.Pytester):
+def test_needlework_run_is_the_same_run(pytester):
     run = pytester.run(sys.executable, "-m", "needlework", "run", *CELLS[2:], "--corpus=pydoc", "--run-name=r", "-q")
 
     run.stdout.fnmatch_lines(["*2 scored*"])
     assert (pytester.path / "results" / "runs" / "r" / "results.json").is_file()
 
 
-def test_settings_are_read_here_and_not_where_the_documents_lie(pytester: pytest.Pytester):
+def test_settings_are_read_here_and_not_where_the_documents_lie(pytester):
     folder = pytester.mkdir("documents")
     (folder / "a.txt").write_text("The ferry to Ulvik leaves at noon. " * 200, encoding="utf-8")
     (folder / "pytest.ini").write_text("[pytest]\nrun_name = theirs\n", encoding="utf-8")
@@ -118,7 +116,7 @@ def test_settings_are_read_here_and_not_where_the_documents_lie(pytester: pytest
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell closes the output")
-def test_a_run_whose_output_is_closed_writes_its_files(pytester: pytest.Pytester):
+def test_a_run_whose_output_is_closed_writes_its_files(pytester):
     words = [sys.executable, "-m", "needlework", "run", *CELLS[2:], "--corpus=pydoc", "--run-name=r"]
     done = subprocess.run(f"{shlex.join(words)} >&- 2>&-", shell=True, check=False)
 
@@ -126,7 +124,7 @@ def test_a_run_whose_output_is_closed_writes_its_files(pytester: pytest.Pytester
     assert (pytester.path / "results" / "runs" / "r" / "report.html").is_file()
 
 
-def test_the_help_of_run_has_our_options_alone(capsys: pytest.CaptureFixture[str]):
+def test_the_help_of_run_has_our_options_alone(capsys):
     with pytest.raises(SystemExit):
         needlework.main(["run", "--help"])
     shown = capsys.readouterr().out
@@ -134,13 +132,13 @@ def test_the_help_of_run_has_our_options_alone(capsys: pytest.CaptureFixture[str
     assert "--collect-only" not in shown
 
 
-def test_the_command_of_a_checkout_is_told_where_there_is_none(pytester: pytest.Pytester):
+def test_the_command_of_a_checkout_is_told_where_there_is_none(pytester):
     run = pytester.runpytest_subprocess(*QUICK, *AUTOLOAD, "benchmarks", "--plan")
 
     run.stderr.fnmatch_lines(["*unrecognized arguments: --plan*", "*elsewhere: needlework run ..."])
 
 
-def test_a_plugin_that_the_project_has_already_is_not_loaded_again(pytester: pytest.Pytester):
+def test_a_plugin_that_the_project_has_already_is_not_loaded_again(pytester):
     pytester.makeconftest('pytest_plugins = ("needlework.plugin",)')
 
     run = pytester.runpytest_subprocess(
@@ -150,7 +148,7 @@ def test_a_plugin_that_the_project_has_already_is_not_loaded_again(pytester: pyt
     run.stdout.fnmatch_lines(["*2 tests collected*"])
 
 
-def test_an_option_of_the_projects_own_that_has_a_name_of_ours_is_one_line(pytester: pytest.Pytester):
+def test_an_option_of_the_projects_own_that_has_a_name_of_ours_is_one_line(pytester):
     pytester.makeconftest('def pytest_addoption(parser): parser.addoption("--model")')
 
     run = pytester.runpytest_subprocess(*QUICK, *AUTOLOAD, *CELLS)
@@ -160,7 +158,7 @@ def test_an_option_of_the_projects_own_that_has_a_name_of_ours_is_one_line(pytes
     assert line.startswith("ERROR: --model: a conftest.py or another plugin has an option of that name: rename it")
 
 
-def test_results_go_under_the_current_folder_wherever_the_named_folders_lie(pytester: pytest.Pytester, monkeypatch):
+def test_results_go_under_the_current_folder_wherever_the_named_folders_lie(pytester, monkeypatch):
     here = pytester.mkdir("here")
     pytester.mkdir("texts").joinpath("a.txt").write_text("One sentence of many. " * 900)
     monkeypatch.chdir(here)

@@ -1,7 +1,5 @@
 """What pip is told: which extra brings what, and that the commands in messages and docs name what there is."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -22,7 +20,7 @@ PINNED = dict(re.findall(r"^([\w.-]+)==([\w.]+)", DATA, re.MULTILINE))
 PROSE = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 
 
-def names(lines: list[str]) -> set[str]:
+def names(lines):
     return {re.split(r"[^\w-]", line)[0] for line in lines}
 
 

@@ -1,14 +1,11 @@
 """A wheel, installed as pip installs it, in a folder that is not ours: what a user has who never saw this checkout."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
 import sys
 import sysconfig
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -40,7 +37,7 @@ OWN = {
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def base(tmp_path_factory):
     """A virtual environment with the wheel and the packages of a base install. They are links: nothing is fetched."""
     folder = tmp_path_factory.mktemp("base")
     build = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
@@ -58,13 +55,13 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def elsewhere(tmp_path, monkeypatch):
     for name in [name for name in os.environ if name.startswith(("PYTEST", "PYTHON"))]:
         monkeypatch.delenv(name)
     return tmp_path
 
 
-def run(python: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def run(python, folder, *words):
     return subprocess.run([python, "-m", *words], cwd=folder, capture_output=True, text=True, check=False)
 
 

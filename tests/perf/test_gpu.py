@@ -1,7 +1,5 @@
 """`make gpu`, as far as it goes without a card."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -11,15 +9,13 @@ import torch
 from perf import gpu
 
 
-def test_a_machine_without_a_card_says_so_in_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_machine_without_a_card_says_so_in_one_line(monkeypatch, capsys):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert gpu.main([]) == 0
     assert "sees no card here; nothing was run" in capsys.readouterr().out
 
 
-def test_prompts_of_one_length_share_their_beginnings() -> None:
+def test_prompts_of_one_length_share_their_beginnings():
     first, second, *_ = gpu.prompts_of(100)
     assert len(first) == len(second) == 100
     assert list(first[:8]) == list(second[:8])
@@ -27,7 +23,7 @@ def test_prompts_of_one_length_share_their_beginnings() -> None:
 
 
 @pytest.mark.slow
-def test_the_script_itself_on_a_cpu() -> None:
+def test_the_script_itself_on_a_cpu():
     done = subprocess.run([sys.executable, "-m", "perf.gpu", "--cpu-tiny"], capture_output=True, text=True, check=True)
     assert "tiny: 5 of 5 answers are those of generate (float32, batched)" in done.stdout
     rows = [line.split(" | ") for line in done.stdout.splitlines() if line.startswith("| tiny")]

@@ -1,23 +1,20 @@
 """Records and panels for the tests of the reports."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from needlework.core.record import SCORED, Record, record_of
-from needlework.results.statistics.panels import Panel, ScoredTrial, panels_of
+from needlework.core.record import SCORED, record_of
+from needlework.results.statistics.panels import ScoredTrial, panels_of
 
 DEFAULT_SCORES = {"found": 1.0, "partial": 0.5}
 
 
 @pytest.fixture(scope="session")
-def make_record() -> Callable[..., Record]:
+def make_record():
     """Build a record; every field can be given."""
 
-    def build(**fields: Any) -> Record:
+    def build(**fields):
         outcome = fields.get("outcome", "found")
         at = {"length": 1000, "depth": 50.0, "repeat": 0, "task": "niah", "needle": "code", "model": "mock"} | fields
         record: dict[str, Any] = {
@@ -50,7 +47,7 @@ def make_record() -> Callable[..., Record]:
 
 
 @pytest.fixture(scope="session")
-def small_panel() -> Panel:
+def small_panel():
     """3 lengths x 2 depths: scores, one censored-only, one invalid, one error and one cell that never ran."""
     rows: list[tuple[int, float, int, Any, float | None]] = [
         (500, 0.0, 0, "found", 1.0),

@@ -1,26 +1,22 @@
 """Hand-made records of questions on documents."""
 
-from __future__ import annotations
-
-from typing import Any
-
-from needlework.core.record import SCORED, Record, record_of
+from needlework.core.record import SCORED, record_of
 
 ANSWERS = {"found": "Oruro", "wrong": "Potosi", "refused": "NOT FOUND", "empty": ""}
 
 
 def asked(
-    question: int,
-    outcome: str = "found",
+    question,
+    outcome="found",
     *,
-    task: str = "doc_position",
-    arm: str = "",
-    length: int = 8000,
-    depth: float | None = 50.0,
-    repeat: int = 0,
-    rule: str = "",
-    **fields: Any,
-) -> Record:
+    task="doc_position",
+    arm="",
+    length=8000,
+    depth=50.0,
+    repeat=0,
+    rule="",
+    **fields,
+):
     """One trial of a question. `arm`: the label's suffix (`bm25`, `focused`, `absent`, `near`). `rule`: the offline
     rule's verdict, of a judged trial."""
     needle = f"q{question}_{arm}" if arm else f"q{question}"

@@ -1,28 +1,20 @@
 """Runs on disk for the tests of commands that compare them."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
 
 import needlework
-from needlework.core.record import Record
 from needlework.results.files.json_files import write_json
 from needlework.results.statistics.run_report import run_report
 
 
-def write_run(folder: Path, records: Sequence[Record], *, planned: int | None = None, manifest: Any = None) -> Path:
+def write_run(folder, records, *, planned=None, manifest=None):
     write_json(folder / "results.json", run_report(list(records), planned=planned))
     if manifest is not None:
         (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     return folder
 
 
-def run_of(
-    make_record: Callable[..., Record], folder: Path, right: int = 12, *, failed: int = 0, day: int = 0, **options: Any
-) -> Path:
+def run_of(make_record, folder, right=12, *, failed=0, day=0, **options):
     """Write a run of 12 samples at 1000 and 4000 tokens: the first `right` are right, the first `failed` trials errors.
 
     `day`: on which it began; `planned`, `manifest` as of `write_run`, other options are fields of the records.
@@ -42,7 +34,7 @@ def run_of(
     return write_run(folder, records, planned=planned, manifest=manifest)
 
 
-def exit_code(*words: str | Path) -> int:
+def exit_code(*words):
     """What a command ends with, complaints of its options too."""
     try:
         return needlework.main([str(word) for word in words])

@@ -1,12 +1,8 @@
 """`needlework compare`: the table, the pictures, refusals."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -20,17 +16,17 @@ Make = Callable[..., Record]
 
 
 @pytest.fixture
-def write_run(make_record: Make, tmp_path: Path) -> Callable[..., Path]:
+def write_run(make_record, tmp_path):
     """Write a run of 2 lengths x 3 depths x 12 repeats; `fails` says which (length, depth) are wrong."""
 
     def write(
-        name: str,
-        fails: Callable[[int, float], bool] = lambda *_: False,
+        name,
+        fails=lambda *_: False,
         *,
-        prompt: str = "p",
-        manifest: Any = None,
-        **fields: Any,
-    ) -> Path:
+        prompt="p",
+        manifest=None,
+        **fields,
+    ):
         records = [
             make_record(
                 length=length,
@@ -49,14 +45,12 @@ def write_run(make_record: Make, tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-def content_of(path: Path) -> list[dict[str, Any]]:
+def content_of(path):
     """The configurations of a comparison.json."""
     return json.loads(path.read_text(encoding="utf-8"))["configurations"]
 
 
-def test_a_regression_is_shown_listed_and_drawn(
-    write_run: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_regression_is_shown_listed_and_drawn(write_run, tmp_path, capsys):
     a, b = write_run("old"), write_run("new", lambda length, depth: depth == 50, model="mock-2")
     out = tmp_path / "pictures"
 
@@ -87,9 +81,7 @@ def test_a_regression_is_shown_listed_and_drawn(
     assert (out / "difference-niah-code.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_files_go_beside_the_second_run_with_a_title_and_the_same_bytes(
-    write_run: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_go_beside_the_second_run_with_a_title_and_the_same_bytes(write_run, tmp_path, monkeypatch):
     a, b = (write_run(name, lambda length, depth: depth == 0) for name in ("old", "new"))
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
@@ -107,9 +99,7 @@ def test_files_go_beside_the_second_run_with_a_title_and_the_same_bytes(
     assert ">My title · niah · code<".encode() in contents[0]
 
 
-def test_other_prompts_are_refused_unless_allowed(
-    write_run: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_prompts_are_refused_unless_allowed(write_run, tmp_path, capsys):
     corpora = [{"corpora": {"essays/en": {"sha256": str(number)}}} for number in (1, 2)]
     a, b = write_run("a", manifest=corpora[0]), write_run("b", prompt="q", manifest=corpora[1])
     argv = [str(a), str(b), "--out", str(tmp_path / "out"), "--format", "svg"]
@@ -131,9 +121,7 @@ def test_other_prompts_are_refused_unless_allowed(
     assert "What differs between the runs (A / B)\n  corpora essays/en: sha256 1 / 2\n  filler: p / q\n" in printed
 
 
-def test_one_model_in_two_dtypes_is_refused_unless_allowed(
-    write_run: Callable[..., Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_model_in_two_dtypes_is_refused_unless_allowed(write_run, capsys):
     a, b = (
         write_run(name, manifest={"models": {"mock": {"dtype": dtype}}})
         for name, dtype in (("a", "float32"), ("b", "bfloat16"))
@@ -147,9 +135,7 @@ def test_one_model_in_two_dtypes_is_refused_unless_allowed(
     assert "  models mock: dtype float32 / bfloat16\n" in capsys.readouterr().out
 
 
-def test_a_smaller_window_stands_first_and_fails_if_wanted(
-    make_record: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_smaller_window_stands_first_and_fails_if_wanted(make_record, tmp_path, capsys):
     for name, window, planned in (("base", 8192, None), ("small", 1024, 30)):
         records = [
             make_record(length=length, repeat=repeat, outcome="skipped" if length > window else "found")
@@ -185,13 +171,13 @@ def test_a_smaller_window_stands_first_and_fails_if_wanted(
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(
-    write_run: Callable[..., Path],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    name: str,
-    content: str | None,
-    message: str,
-) -> None:
+    write_run,
+    tmp_path,
+    capsys,
+    name,
+    content,
+    message,
+):
     bad = tmp_path / name
     if name == "folder":
         bad.mkdir()
@@ -222,14 +208,14 @@ def test_bad_input_is_one_line_and_exit_code_2(
     ],
 )
 def test_what_cannot_be_compared_or_written_is_one_line(
-    write_run: Callable[..., Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    fields: dict[str, Any],
-    options: list[str],
-    message: str,
-) -> None:
+    write_run,
+    tmp_path,
+    monkeypatch,
+    capsys,
+    fields,
+    options,
+    message,
+):
     monkeypatch.chdir(tmp_path)
     write_run("a")
     write_run("b", **fields)
@@ -240,7 +226,7 @@ def test_what_cannot_be_compared_or_written_is_one_line(
     assert message in error
 
 
-def test_controls_and_retrievers_are_left_out_of_the_page_too(make_record: Make, tmp_path: Path) -> None:
+def test_controls_and_retrievers_are_left_out_of_the_page_too(make_record, tmp_path):
     for name in ("a", "b"):
         records = [
             make_record(needle="code", repeat=0),
@@ -256,7 +242,7 @@ NAMES = ("step-1k", "step-500", "step-2k")
 
 
 @pytest.fixture
-def series(write_run: Callable[..., Path]) -> list[str]:
+def series(write_run):
     """Three checkpoints, out of order; the last one falls at 8000 tokens."""
     weights = {"step-500": "a" * 64, "step-1k": "b" * 64, "step-2k": "b" * 64}
     return [
@@ -276,9 +262,7 @@ def series(write_run: Callable[..., Path]) -> list[str]:
     ]
 
 
-def test_a_series_is_put_in_order_and_each_compared_with_the_one_before(
-    series: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_series_is_put_in_order_and_each_compared_with_the_one_before(series, tmp_path, capsys):
     out, copy = tmp_path / "out", tmp_path / "copy.json"
     argv = [*series, "--order", "step", "--base", "previous", "--json", str(copy), "--out", str(out)]
 
@@ -306,15 +290,13 @@ def test_a_series_is_put_in_order_and_each_compared_with_the_one_before(
 @pytest.mark.parametrize(
     ("order", "names"), [("given", [0, 1, 2]), ("name", [0, 2, 1]), ("date", [2, 1, 0]), ("step", [1, 0, 2])]
 )
-def test_runs_stand_in_the_order_wanted(series: list[str], order: str, names: list[int], tmp_path: Path) -> None:
+def test_runs_stand_in_the_order_wanted(series, order, names, tmp_path):
     assert main([*series, "--order", order, "--out", str(tmp_path / "out")]) == 0
     content = content_of(tmp_path / "out" / "comparison.json")
     assert [each["configuration"] for each in content] == [NAMES[at] for at in names]
 
 
-def test_runs_have_labels_and_one_tokenizer_is_no_difference(
-    series: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_have_labels_and_one_tokenizer_is_no_difference(series, tmp_path, capsys):
     argv = [*series[:2], "--labels", "new, old", "--order", "name", "--format", "svg", "--out", str(tmp_path / "out")]
 
     assert main(argv) == 0

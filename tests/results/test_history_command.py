@@ -1,26 +1,19 @@
 """`needlework history`: runs in order, with the changes told."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from needlework.core.record import Record
 from tests.results.run_folders import exit_code, run_of
 
 
 @pytest.fixture
-def write(make_record: Callable[..., Record], tmp_path: Path) -> Callable[..., Path]:
+def write(make_record, tmp_path):
     """Write a run into `runs/NAME`."""
     return lambda name, right=12, **options: run_of(make_record, tmp_path / "runs" / name, right, **options)
 
 
-def test_nights_stand_by_date_and_a_fall_is_told(
-    write: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nights_stand_by_date_and_a_fall_is_told(write, tmp_path, capsys):
     for name, right, day in (("c", 12, 1), ("a", 12, 2), ("b", 0, 3)):
         write(name, right, day=day)
     out = tmp_path / "out"
@@ -39,9 +32,7 @@ def test_nights_stand_by_date_and_a_fall_is_told(
     assert (out / "history-niah.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_night_with_errors_is_in_the_series_and_one_of_errors_alone_is_named(
-    write: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_night_with_errors_is_in_the_series_and_one_of_errors_alone_is_named(write, tmp_path, capsys):
     for day, failed in ((1, 0), (2, 4), (3, 24), (4, 0)):
         write(f"n{day}", day=day, failed=failed)
 
@@ -56,9 +47,7 @@ def test_a_night_with_errors_is_in_the_series_and_one_of_errors_alone_is_named(
     assert [run["score_with_misses"] for run in series["runs"]] == pytest.approx([1, 20 / 24, 1])
 
 
-def test_where_a_date_repeats_all_runs_are_told_by_their_names(
-    write: Callable[..., Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_where_a_date_repeats_all_runs_are_told_by_their_names(write, capsys):
     assert exit_code("history", write("a", day=3), write("b", day=3), write("c", 0, day=4)) == 0
     assert "fell between b and c, from 100 to 0 %" in capsys.readouterr().out
 
@@ -70,9 +59,7 @@ def test_where_a_date_repeats_all_runs_are_told_by_their_names(
         (12, "niah: no change is shown", "no change is shown"),
     ],
 )
-def test_checkpoints_of_other_names_are_one_series_by_step(
-    write: Callable[..., Path], tmp_path: Path, right: int, sentence: str, note: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_checkpoints_of_other_names_are_one_series_by_step(write, tmp_path, right, sentence, note, capsys):
     runs = [write(f"step-{step}", score, model=f"out/step-{step}") for step, score in (("10k", right), ("2k", 12))]
 
     code = exit_code("history", *runs, "--order", "step", "--fail-if", "worse", "--out", tmp_path / "out")
@@ -92,9 +79,7 @@ def test_checkpoints_of_other_names_are_one_series_by_step(
         (["day"], "no two whole runs asked the same cells of one model"),
     ],
 )
-def test_runs_without_a_place_and_runs_that_asked_other_things_are_refused_in_one_line(
-    write: Callable[..., Path], options: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_without_a_place_and_runs_that_asked_other_things_are_refused_in_one_line(write, options, message, capsys):
     fields = [{"day": day, "model": f"m{day}"} for day in (1, 2)] if options == ["day"] else [{}, {}]
     runs = [write(name, **each) for name, each in zip("ab", fields, strict=True)]
 

@@ -1,32 +1,25 @@
 """`needlework leaderboard`: from runs on disk to the tables and files."""
 
-from __future__ import annotations
-
 import csv
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import pytest
 
-from needlework.core.record import Record
 from needlework.results.compare.collect import collect_models
 from tests.results.run_folders import exit_code, run_of
 
 
 @pytest.fixture
-def runs(make_record: Callable[..., Record], tmp_path: Path) -> Callable[..., Path]:
+def runs(make_record, tmp_path):
     """Write a run into `runs/NAME`."""
     return lambda name, *args, **options: run_of(make_record, tmp_path / "runs" / name, *args, **options)
 
 
-def rows(folder: Path) -> list[dict[str, str]]:
+def rows(folder):
     return list(csv.DictReader((folder / "leaderboard.csv").read_text(encoding="utf-8").splitlines()))
 
 
-def test_a_folder_of_runs_is_ranked_printed_and_written(
-    runs: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_of_runs_is_ranked_printed_and_written(runs, tmp_path, capsys):
     runs("a", model="good")
     runs("matrix/b", 0, model="poor")
     for number in range(5):
@@ -56,9 +49,7 @@ def test_a_folder_of_runs_is_ranked_printed_and_written(
     assert "<summary>3 more</summary>" in page  # one box, however many notes
 
 
-def test_runs_with_errors_stand_in_the_table_and_one_of_errors_alone_is_named(
-    runs: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_with_errors_stand_in_the_table_and_one_of_errors_alone_is_named(runs, tmp_path, capsys):
     runs("a", model="good")
     runs("b", model="flaky", failed=6)
     runs("c", model="dead", failed=24)
@@ -78,7 +69,7 @@ def test_runs_with_errors_stand_in_the_table_and_one_of_errors_alone_is_named(
 
 
 @pytest.mark.slow
-def test_many_runs_are_read_by_several_processes(runs: Callable[..., Path], tmp_path: Path) -> None:
+def test_many_runs_are_read_by_several_processes(runs, tmp_path):
     for number in range(6):
         runs(f"r{number}", model=f"m{number}")
 
@@ -87,9 +78,7 @@ def test_many_runs_are_read_by_several_processes(runs: Callable[..., Path], tmp_
     ]
 
 
-def test_the_newest_run_of_a_model_stands_for_it_unless_all_are_wanted(
-    runs: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_newest_run_of_a_model_stands_for_it_unless_all_are_wanted(runs, tmp_path, capsys):
     first, last = runs("z", 6, day=1), runs("b", day=3)
     manifest = {"started": "2026-01-02T00:00:00+00:00", "models": {"mock": {"dtype": "bfloat16"}}}
     runs("c", 0, manifest=manifest)
@@ -114,12 +103,12 @@ def test_the_newest_run_of_a_model_stands_for_it_unless_all_are_wanted(
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(
-    words: list[str],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    words,
+    message,
+    tmp_path,
+    monkeypatch,
+    capsys,
+):
     monkeypatch.chdir(tmp_path)
     if words == ["empty"]:
         (tmp_path / "empty").mkdir()

@@ -1,18 +1,14 @@
 """A terminal without our characters gets plain ones, and everything that was asked for."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import needlework
-from needlework.core.record import Record
 from needlework.results.files.json_files import write_json
 from needlework.results.statistics.run_report import run_report
 
@@ -21,9 +17,7 @@ HEAVY = ("torch", "transformers", "openai", "tokenizers", "tiktoken")
 
 
 @pytest.mark.parametrize("words", [["compare", "a", "b"], ["rescore", "a", "--scorer", "match"], ["plot", "a"]])
-def test_a_command_writes_its_files_on_a_plain_stream_and_loads_no_model_library(
-    make_record: Callable[..., Record], tmp_path: Path, words: list[str]
-) -> None:
+def test_a_command_writes_its_files_on_a_plain_stream_and_loads_no_model_library(make_record, tmp_path, words):
     for name in ("a", "b"):
         records = [make_record(repeat=i, model="通义 \ud800", reference={"answers": ["4711"]}) for i in range(3)]
         write_json(tmp_path / name / "results.json", run_report(records))
@@ -42,7 +36,7 @@ def test_a_command_writes_its_files_on_a_plain_stream_and_loads_no_model_library
 
 
 @pytest.mark.slow
-def test_progress_is_plain_where_the_table_is(tmp_path: Path) -> None:
+def test_progress_is_plain_where_the_table_is(tmp_path):
     quick = ("-p", "needlework.plugin", "-p", "no:cacheprovider", "--pyargs", "needlework.benchmarks.test_niah")
     options = ("--model=mock:middle", "--lengths=400", "--depths=0,50", "--corpus=pydoc")
     plain = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}

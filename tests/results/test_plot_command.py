@@ -1,7 +1,5 @@
 """`needlework plot`, good and bad paths, and the door `needlework`."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -23,14 +21,14 @@ Make = Callable[..., Record]
 
 
 @pytest.fixture
-def run(make_record: Make, tmp_path: Path) -> Path:
+def run(make_record, tmp_path):
     """A run folder with nothing but a results.json."""
     folder = tmp_path / "run-1"
     write_json(folder / "results.json", run_report([make_record(length=length) for length in (500, 1000)]))
     return folder
 
 
-def test_redraws_a_run_and_prints_what_it_wrote(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_redraws_a_run_and_prints_what_it_wrote(run, tmp_path, capsys):
     out = tmp_path / "pictures"
     options = ["--numbers", "--colors", "red-yellow-green", "--title", "My title"]
     assert needlework.main(["plot", str(run), "--out", str(out), *options]) == 0
@@ -40,9 +38,7 @@ def test_redraws_a_run_and_prints_what_it_wrote(run: Path, tmp_path: Path, capsy
     assert ">My title<" in (out / "heatmap-niah-code-mock.svg").read_text()
 
 
-def test_pictures_go_beside_what_is_drawn(
-    make_record: Make, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pictures_go_beside_what_is_drawn(make_record, run, tmp_path, monkeypatch):
     write_json(tmp_path / "run-2" / "results.json", run_report([make_record(outcome="wrong")]))
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
@@ -57,7 +53,7 @@ def test_pictures_go_beside_what_is_drawn(
         assert f"mock · niah · code · 8k · {name}" in combined
 
 
-def test_draws_the_same_from_every_kind_of_file(make_record: Make, run: Path, tmp_path: Path) -> None:
+def test_draws_the_same_from_every_kind_of_file(make_record, run, tmp_path):
     records = [make_record(length=length) for length in (500, 1000)]
     lines = [line_of(record) for record in (make_record(length=500, outcome="error"), *records)]
     (tmp_path / "journal.jsonl").write_text("\n".join(lines) + '\n{"torn', encoding="utf-8")
@@ -69,7 +65,7 @@ def test_draws_the_same_from_every_kind_of_file(make_record: Make, run: Path, tm
     assert len(pictures) == 1
 
 
-def test_a_journal_is_read_by_its_last_recipe(make_record: Make, tmp_path: Path) -> None:
+def test_a_journal_is_read_by_its_last_recipe(make_record, tmp_path):
     old = make_record(length=9000, details={"recipe": "old"})
     lines = [line_of(record) for record in (old, make_record(model="a"), make_record(model="b"))]
     (tmp_path / "journal.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -82,7 +78,7 @@ def test_a_journal_is_read_by_its_last_recipe(make_record: Make, tmp_path: Path)
     ]
 
 
-def test_other_systems_files_are_drawn_and_named(tmp_path: Path) -> None:
+def test_other_systems_files_are_drawn_and_named(tmp_path):
     rows = [{"token_limit": 1000, "depth_percent": depth, "score": 10} for depth in (0, 50)]
     (tmp_path / "gpt.json").write_text(json.dumps(rows))
 
@@ -107,9 +103,7 @@ def test_other_systems_files_are_drawn_and_named(tmp_path: Path) -> None:
         ("folder", "", "holds no results"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: str | None, message: str
-) -> None:
+def test_bad_input_is_one_line_and_exit_code_2(tmp_path, capsys, name, content, message):
     path = tmp_path / name
     if name == "folder":
         path.mkdir()
@@ -124,9 +118,7 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_wrong_option_and_a_folder_that_cannot_be_written_are_one_line(
-    run: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_option_and_a_folder_that_cannot_be_written_are_one_line(run, capsys):
     for words in ([str(run), "--format", "gif"], [str(run), "--colors", "pink"], [], [str(run), "--nonsense"]):
         with pytest.raises(SystemExit) as caught:
             main(words)
@@ -136,7 +128,7 @@ def test_a_wrong_option_and_a_folder_that_cannot_be_written_are_one_line(
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_the_door_helps_and_names_the_nearest_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_door_helps_and_names_the_nearest_command(capsys):
     assert (needlework.main(["--help"]), needlework.main([]), needlework.main(["--version"])) == (0, 2, 0)
     assert "plot" in capsys.readouterr().out
     assert needlework.main(["plto"]) == 2
@@ -145,7 +137,7 @@ def test_the_door_helps_and_names_the_nearest_command(capsys: pytest.CaptureFixt
     assert "--help" in capsys.readouterr().err
 
 
-def test_help_imports_neither_matplotlib_nor_numpy() -> None:
+def test_help_imports_neither_matplotlib_nor_numpy():
     code = "import sys, needlework; needlework.main(['--help']); assert not {'numpy', 'matplotlib'} & set(sys.modules)"
 
     subprocess.run(
@@ -153,7 +145,7 @@ def test_help_imports_neither_matplotlib_nor_numpy() -> None:
     )
 
 
-def test_files_of_one_folder_are_told_apart_by_their_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_of_one_folder_are_told_apart_by_their_names(tmp_path, capsys):
     rows = (
         "dataset,version,metric,mode,m\nCDME_Length1000Depth0,a,score,gen,90\nCDME_Length1000Depth50,a,score,gen,80\n"
     )

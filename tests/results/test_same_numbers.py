@@ -1,21 +1,17 @@
 """All sections of one set of runs say the same numbers: terminal, Markdown, page, JSON and charts."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from needlework.core.record import Record
 from needlework.results.files.json_files import results_bytes
 from needlework.results.html.report import html_text
 from needlework.results.report.charts import panel_heatmap
 from needlework.results.report.section import BarChart, LineChart
 from needlework.results.report.sections import run_charts, run_sections
-from needlework.results.statistics.run_report import RunReport, run_report
+from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.suites.ruler import TASKS
 from needlework.results.style import percent, percent1
 from needlework.results.tables.summary import markdown_lines, run_lines
@@ -24,7 +20,7 @@ from tests.results.html.pages import Page
 
 
 @pytest.fixture(scope="module")
-def report(make_record: Callable[..., Record]) -> RunReport:
+def report(make_record):
     """Families, RULER, L-Eval and own documents, each partly right."""
     families: list[tuple[tuple[str, ...], str, dict[str, Any]]] = [
         (("niah", "chain"), "code", {}),
@@ -44,20 +40,20 @@ def report(make_record: Callable[..., Record]) -> RunReport:
     return run_report(records)
 
 
-def cells(report: RunReport, *, without: str = "") -> Iterator[str]:
+def cells(report, *, without=""):
     for section in run_sections(report):
         if section.name != without:
             yield from (finding.text for finding in section.findings)
             yield from (text for table in section.tables for row in table.rows for text in row[table.names :])
 
 
-def test_there_is_a_section_of_each_kind(report: RunReport) -> None:
+def test_there_is_a_section_of_each_kind(report):
     titles = [section.title for section in run_sections(report)]
     for word in ("Tasks", "your documents", "RULER", "L-Eval"):
         assert any(word in title for title in titles), word
 
 
-def test_the_terminal_and_markdown_have_every_number(report: RunReport) -> None:
+def test_the_terminal_and_markdown_have_every_number(report):
     terminal = "\n".join(run_lines(report, color=False, encoding="utf-8", width=1000))
     markdown = "\n".join(markdown_lines(report))
 
@@ -67,7 +63,7 @@ def test_the_terminal_and_markdown_have_every_number(report: RunReport) -> None:
         assert percent1(panel.overall.mean or 0.0) in markdown
 
 
-def test_the_page_has_every_number(report: RunReport) -> None:
+def test_the_page_has_every_number(report):
     page = " ".join(data for _, data in Page(html_text(report)).contents)
     own = {row.task for row in report.tasks if row.task.startswith("doc_")}  # the page has them in their own section
     assert own
@@ -75,7 +71,7 @@ def test_the_page_has_every_number(report: RunReport) -> None:
     assert shown == []
 
 
-def numbers_in(value: Any) -> Iterator[float]:
+def numbers_in(value):
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         yield float(value)
     elif isinstance(value, (dict, list)):
@@ -83,7 +79,7 @@ def numbers_in(value: Any) -> Iterator[float]:
             yield from numbers_in(each)
 
 
-def test_json_has_every_score_of_tables_and_charts(report: RunReport) -> None:
+def test_json_has_every_score_of_tables_and_charts(report):
     known = {percent1(number) for number in numbers_in(json.loads(results_bytes(report))) if 0 <= number <= 1}
     scores = {
         match[0]
@@ -103,11 +99,11 @@ def test_json_has_every_score_of_tables_and_charts(report: RunReport) -> None:
     assert {score for score in scores if f"{float(score):.1f}".removesuffix(".0") not in _rounded(known)} == set()
 
 
-def _rounded(known: set[str]) -> set[str]:
+def _rounded(known):
     return {f"{float(each):.1f}".removesuffix(".0") for each in known}
 
 
-def test_a_heatmap_of_pictures_is_that_of_the_page(report: RunReport) -> None:
+def test_a_heatmap_of_pictures_is_that_of_the_page(report):
     (panel,) = (panel for panel in report.panels if panel.task == "niah")
     chart = panel_heatmap(panel)
     page = html_text(report)

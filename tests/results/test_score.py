@@ -1,12 +1,9 @@
 """`needlework score mrcr|graphwalks|longbench-v2`: predictions made without needlework, by every rule in one table."""
 
-from __future__ import annotations
-
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -19,12 +16,12 @@ Table = dict[str, dict[str, str]]
 Run = Callable[..., tuple[Table, str]]
 
 
-def lines_of(path: Path, rows: Sequence[Any]) -> str:
+def lines_of(path, rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return str(path)
 
 
-def table(text: str) -> Table:
+def table(text):
     """The rows of the one table that was printed, by their group, as cells by head."""
     lines = text.splitlines()
     at = next(number for number, line in enumerate(lines) if line.strip().startswith("group"))
@@ -33,10 +30,10 @@ def table(text: str) -> Table:
 
 
 @pytest.fixture
-def score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[Table, str]]:
+def score(tmp_path, capsys):
     """Score rows; the table that was printed, and all of the text."""
 
-    def run(benchmark: str, rows: Sequence[Any], *words: str) -> tuple[Table, str]:
+    def run(benchmark, rows, *words):
         assert main([benchmark, lines_of(tmp_path / "rows.jsonl", rows), *words]) == 0
         text = capsys.readouterr().out
         return table(text), text
@@ -44,7 +41,7 @@ def score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., t
     return run
 
 
-def test_rows_with_the_columns_of_mrcr(score: Run) -> None:
+def test_rows_with_the_columns_of_mrcr(score):
     rows = [mrcr_row(number, needles) | {"total_tok_cnt": 16384} for number, needles in enumerate((2, 2, 4))]
     second = json.loads(rows[1]["prompt"])
     other = next(
@@ -61,12 +58,12 @@ def test_rows_with_the_columns_of_mrcr(score: Run) -> None:
     assert "openbench and evalscope count 3 of 3 rows in another bin" in text
 
 
-def test_rows_of_deepmind_s_mrcr(score: Run) -> None:
+def test_rows_of_deepmind_s_mrcr(score):
     groups, _ = score("mrcr", [row | {"prediction": f"Sure: {row['answer']}"} for row in map(deepmind_row, range(2))])
     assert [groups["overall"][name] for name in ("deepmind %", "score %", "no string")] == ["100", "0", "2"]
 
 
-def test_rows_of_graphwalks(score: Run) -> None:
+def test_rows_of_graphwalks(score):
     rows = [graph_row(number, "bfs" if number % 2 else "parents") for number in range(4)]
     said = [row | {"prediction": f"Final Answer: [{', '.join(row['answer_nodes'])}]\n"} for row in rows]
     groups, _ = score("graphwalks", said)
@@ -75,7 +72,7 @@ def test_rows_of_graphwalks(score: Run) -> None:
     assert groups["parents"]["lm_eval %"] == "50.0"  # one of them has an empty key
 
 
-def test_rows_of_longbench(score: Run) -> None:
+def test_rows_of_longbench(score):
     rows = [longbench_row(number) | {"prediction": "The correct answer is (A)"} for number in range(4)]
     rows[1]["prediction"] = ""
     groups, text = score("longbench-v2", rows)
@@ -84,7 +81,7 @@ def test_rows_of_longbench(score: Run) -> None:
     assert groups["overall"]["authors %"] == "33.3"  # an empty reply is not in the authors' files
 
 
-def test_reasoning_is_left_out_by_our_rule_alone(score: Run) -> None:
+def test_reasoning_is_left_out_by_our_rule_alone(score):
     rows = [longbench_row(number) for number in range(6)]
     said = [row | {"prediction": f"<think>Is it A?</think>ANSWER: {row['answer']}"} for row in rows]
     groups, _ = score("longbench-v2", said)
@@ -92,7 +89,7 @@ def test_reasoning_is_left_out_by_our_rule_alone(score: Run) -> None:
     assert groups["overall"]["authors %"] == "0"
 
 
-def test_a_failed_request_is_in_no_mean(tmp_path: Path, score: Run) -> None:
+def test_a_failed_request_is_in_no_mean(tmp_path, score):
     good = graph_row(1) | {"prediction": f"Final Answer: [{graph_row(1)['answer_nodes'][0]}]"}
     failed = good | {"prediction": "", "error": "too long"}
     groups, _ = score("graphwalks", [failed, good], "--out", str(tmp_path / "o.json"))
@@ -101,9 +98,7 @@ def test_a_failed_request_is_in_no_mean(tmp_path: Path, score: Run) -> None:
     assert (items[0]["outcome"], items[0]["score"], items[0]["why"]) == ("error", None, "too long")
 
 
-def test_a_log_of_inspect_is_read_by_its_own_reader(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_of_inspect_is_read_by_its_own_reader(tmp_path, capsys, monkeypatch):
     row = graph_row(1)
     good = SimpleNamespace(completion=f"Final Answer: [{row['answer_nodes'][0]}]", error=None)
     asked = [SimpleNamespace(role="user", text=row["prompt"])]
@@ -124,7 +119,7 @@ def test_a_log_of_inspect_is_read_by_its_own_reader(
 
 
 @pytest.mark.parametrize("key", ["{}", "n2_q{:04}", "openai_mrcr-len8192-depthall-n2_q{:04}-r0"])
-def test_plain_rows_with_the_data(tmp_path: Path, score: Run, key: str) -> None:
+def test_plain_rows_with_the_data(tmp_path, score, key):
     rows = [mrcr_row(number) for number in range(3)]
     said = [{"id": key.format(at), "prediction": row["answer"]} for at, row in enumerate(rows)]
     groups, _ = score("mrcr", said, "--data", written(tmp_path / "m.parquet", rows))
@@ -142,9 +137,7 @@ def test_plain_rows_with_the_data(tmp_path: Path, score: Run, key: str) -> None:
         ("log.eval", "", "a log of inspect_ai needs its reader: pip install inspect-ai\n"),
     ],
 )
-def test_what_cannot_be_scored_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any, name: str, content: str, message: str
-) -> None:
+def test_what_cannot_be_scored_is_one_line(tmp_path, capsys, monkeypatch, name, content, message):
     monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
     (tmp_path / name).write_text(content, encoding="utf-8")
     data = ["--data", written(tmp_path / "data.jsonl", [graph_row(0)])] if "data" in name else []

@@ -1,10 +1,7 @@
 """Answers with the label of a careful reader, or with the verdict that `match` gives them, from `data`."""
 
-from __future__ import annotations
-
 import json
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 from needlework.scoring.scores import Reference
@@ -24,7 +21,7 @@ SETS = (
 )
 
 
-def labelled(name: str, *, kind: str = "") -> Iterator[tuple[str, Reference, str]]:
+def labelled(name, *, kind=""):
     """Label, reference and answer of each line of a file, or of one `kind` of them."""
     references, reference, heading = _references(), Reference(()), ""
     for line in (DATA / name).read_text(encoding="utf-8").splitlines():
@@ -35,7 +32,7 @@ def labelled(name: str, *, kind: str = "") -> Iterator[tuple[str, Reference, str
             yield line[0], reference, line[2:].replace("\\n", "\n")
 
 
-def judged() -> Iterator[tuple[str, str, Reference, str]]:
+def judged():
     """Scorer, verdict, reference and answer of each line of `verdicts.txt`; an answer in quotes is JSON."""
     references, reference, scorer = _references(), Reference(()), ""
     for line in (DATA / "verdicts.txt").read_text(encoding="utf-8").splitlines():
@@ -47,7 +44,7 @@ def judged() -> Iterator[tuple[str, str, Reference, str]]:
             yield scorer or "match", verdict, reference, json.loads(answer) if answer.startswith('"') else answer
 
 
-def _references() -> dict[str, Reference]:
+def _references():
     tables = tomllib.loads((DATA / "references.toml").read_text(encoding="utf-8"))
     return {
         key: Reference(**{field: tuple(value) if isinstance(value, list) else value for field, value in table.items()})

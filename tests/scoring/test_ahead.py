@@ -1,12 +1,9 @@
 """Answers that wait for their tests are scored before, by what their tests will score by, and by nothing else."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from weakref import ref
@@ -36,36 +33,36 @@ class Exchange:
     error_kind: str | None = None
     finish_reason: str | None = "stop"
     scorer: str | None = "judge_evalscope"
-    asked_again: tuple[Exchange, ...] = ()
+    asked_again: tuple = ()
     scored_before: None = None
 
 
 class Judge:
     """Answers when `together` have asked, and keeps what it was asked."""
 
-    def __init__(self, together: int = 1) -> None:
+    def __init__(self, together=1):
         self._barrier = threading.Barrier(together)
         self.asked: list[str] = []
         self.changed = threading.Condition()
 
-    def __call__(self, _system: str, user: str) -> str:
+    def __call__(self, _system, user):
         with self.changed:
             self.asked.append(user)
             self.changed.notify_all()
         self._barrier.wait(WITHIN_S)
         return '{"reasoning": "so", "verdict": 8}'
 
-    def has_asked(self, count: int) -> bool:
+    def has_asked(self, count):
         with self.changed:
             return self.changed.wait_for(lambda: len(self.asked) >= count, WITHIN_S)
 
 
-def waiting(judge: Callable[[str, str], str], count: int, at_once: int = 3, **changes: object) -> list[Exchange]:
+def waiting(judge, count, at_once=3, **changes):
     judging = Judging({"judge": judge}, at_once=at_once)
     return [Exchange(f"k{n}", judging, f"The code is {n}.", **changes) for n in range(count)]  # type: ignore[arg-type]
 
 
-def test_judges_are_asked_as_many_at_once_as_they_bear() -> None:
+def test_judges_are_asked_as_many_at_once_as_they_bear():
     judge, ahead = Judge(together=3), BackgroundScoring()
     exchanges = waiting(judge, 6)
     for each in exchanges:
@@ -78,7 +75,7 @@ def test_judges_are_asked_as_many_at_once_as_they_bear() -> None:
     assert scored == [score_all(replace(each, judging=Judging({"judge": alone}))) for each in exchanges]
 
 
-def test_nobody_is_asked_before_a_test_has_said_by_what_it_scores() -> None:
+def test_nobody_is_asked_before_a_test_has_said_by_what_it_scores():
     judge, ahead = Judge(), BackgroundScoring()
     for each in (exchanges := waiting(judge, 3)):
         ahead.add(each)
@@ -87,7 +84,7 @@ def test_nobody_is_asked_before_a_test_has_said_by_what_it_scores() -> None:
     assert judge.asked == []
 
 
-def test_what_comes_later_is_begun_as_it_comes() -> None:
+def test_what_comes_later_is_begun_as_it_comes():
     judge, ahead = Judge(), BackgroundScoring()
     first, *others = waiting(judge, 4)
     ahead.score(first, None)
@@ -99,7 +96,7 @@ def test_what_comes_later_is_begun_as_it_comes() -> None:
     assert len(judge.asked) == 4
 
 
-def test_a_test_that_scores_otherwise_ends_it_for_its_task() -> None:
+def test_a_test_that_scores_otherwise_ends_it_for_its_task():
     judge, ahead = Judge(), BackgroundScoring()
     first, second, third, fourth = waiting(judge, 4)
     ahead.add(replace(waiting(judge, 1, cell=Cell("chain"))[0], key="other"))
@@ -112,7 +109,7 @@ def test_a_test_that_scores_otherwise_ends_it_for_its_task() -> None:
     assert len(judge.asked) == 2
 
 
-def test_a_test_that_does_not_score_ends_it() -> None:
+def test_a_test_that_does_not_score_ends_it():
     judge, ahead = Judge(), BackgroundScoring()
     exchanges = deque(waiting(judge, 4))
     ahead.add(exchanges[1])
@@ -129,7 +126,7 @@ def test_a_test_that_does_not_score_ends_it() -> None:
     assert len(judge.asked) == 3
 
 
-def test_what_has_not_begun_by_then_never_does() -> None:
+def test_what_has_not_begun_by_then_never_does():
     judge, ahead = Judge(together=2), BackgroundScoring()
     exchanges = waiting(judge, 9, at_once=1)
     for each in exchanges:
@@ -146,10 +143,10 @@ def test_what_has_not_begun_by_then_never_does() -> None:
 
 
 @pytest.mark.parametrize("named", [True, False], ids=["the suite's, by name", "the test's"])
-def test_a_users_own_function_is_called_in_its_tests_turn(named: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_users_own_function_is_called_in_its_tests_turn(named, monkeypatch):
     threads = []
 
-    def own(_answer: str, _reference: Reference) -> float:
+    def own(_answer, _reference):
         threads.append(threading.current_thread())
         return 0.5
 
@@ -165,7 +162,7 @@ def test_a_users_own_function_is_called_in_its_tests_turn(named: bool, monkeypat
     assert set(threads) == {threading.current_thread()}
 
 
-def test_an_exchange_that_a_test_has_changed_is_scored_as_it_is_now() -> None:
+def test_an_exchange_that_a_test_has_changed_is_scored_as_it_is_now():
     judge, ahead = Judge(), BackgroundScoring()
     first, second, third = waiting(judge, 3)
     ahead.score(first, None)
@@ -177,7 +174,7 @@ def test_an_exchange_that_a_test_has_changed_is_scored_as_it_is_now() -> None:
     assert len(judge.asked) == 2
 
 
-def test_further_answers_of_a_probe_are_scored_at_once_too() -> None:
+def test_further_answers_of_a_probe_are_scored_at_once_too():
     judge, ahead = Judge(together=3), BackgroundScoring()
     exchange, *again = waiting(judge, 3)
     probed = replace(exchange, asked_again=tuple(again))
@@ -187,7 +184,7 @@ def test_further_answers_of_a_probe_are_scored_at_once_too() -> None:
     assert [each.score and each.score.answer for each in scored.again] == [each.answer for each in again]
 
 
-def test_what_is_scored_before_its_turn_is_told_until_the_end() -> None:
+def test_what_is_scored_before_its_turn_is_told_until_the_end():
     told: list[tuple[str, ScoringResult]] = []
     judge, ahead = Judge(), BackgroundScoring(lambda exchange, scored: told.append((exchange.key, scored)))
     exchanges = waiting(judge, 3)

@@ -1,11 +1,8 @@
 """Outcomes, scores that compare with numbers, and the `assert_scored` fixture."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from msgspec import structs
@@ -33,7 +30,7 @@ class Exchange:
     finish_reason: str | None = "stop"
     scorer: str | None = None
     judging: Judging | None = None
-    asked_again: tuple[Exchange, ...] = ()
+    asked_again: tuple = ()
     scored_before: Record | None = None
 
 
@@ -57,7 +54,7 @@ OUTCOMES = [
 
 
 @pytest.mark.parametrize(("error", "finish", "invalid", "score", "text", "outcome", "value"), OUTCOMES)
-def test_outcome(error, finish, invalid, score, text, outcome, value) -> None:
+def test_outcome(error, finish, invalid, score, text, outcome, value):
     made = outcome_of(error_kind=error, finish_reason=finish, invalid=invalid, score=score, answer_text=text)
     assert made == (outcome, value)
 
@@ -77,14 +74,14 @@ UNREAD = Exchange(
         ([], "unclear", 0.0),  # it fails
     ],
 )
-def test_what_the_rules_cannot_tell_goes_to_the_judge(replies: list[str], verdict: str, value: float) -> None:
+def test_what_the_rules_cannot_tell_goes_to_the_judge(replies, verdict, value):
     score = score_exchange(replace(UNREAD, judging=Judging({"judge": Judge(*replies)})), "match").score
     assert score is not None
     assert (score.verdict, score.value, score.scorer) == (verdict, value, f"match v{MATCH.version}")
     assert "cannot be told" in score.why
 
 
-def test_an_unclear_score_passes_no_comparison() -> None:
+def test_an_unclear_score_passes_no_comparison():
     scored = score_exchange(UNREAD, "match")
     assert scored.score is not None
     assert scored.score.verdict == "unclear"
@@ -92,7 +89,7 @@ def test_an_unclear_score_passes_no_comparison() -> None:
     assert not scored.for_asserting < 1
 
 
-def test_scores_compare_with_numbers() -> None:
+def test_scores_compare_with_numbers():
     assert FOUND >= 0.9
     assert PARTIAL < 0.9
     assert WRONG == 0
@@ -104,7 +101,7 @@ def test_scores_compare_with_numbers() -> None:
     assert PARTIAL != "0.5"
 
 
-def test_the_scorer_is_the_tests_else_the_suites_else_match() -> None:
+def test_the_scorer_is_the_tests_else_the_suites_else_match():
     assert score_exchange(Exchange()).scorer == "match"
     assert score_exchange(Exchange(scorer="cdme")).scorer == "cdme"
     scored = score_exchange(Exchange(scorer="cdme"), "exact_match")
@@ -113,8 +110,8 @@ def test_the_scorer_is_the_tests_else_the_suites_else_match() -> None:
     assert (score_exchange(Exchange(), mine).scorer, score_exchange(Exchange(), mine).version) == ("mine", 7)
 
 
-def test_any_callable_is_a_scorer() -> None:
-    def length_share(answer: str, _reference: Reference) -> float:
+def test_any_callable_is_a_scorer():
+    def length_share(answer, _reference):
         return min(1.0, len(answer) / 36)
 
     scored = score_exchange(Exchange(), length_share)
@@ -124,7 +121,7 @@ def test_any_callable_is_a_scorer() -> None:
     assert score_exchange(Exchange(), lambda _answer, _reference: FOUND).score == replace(FOUND, scorer="<lambda> v1")
 
 
-def test_an_exchange_with_an_error_has_no_score() -> None:
+def test_an_exchange_with_an_error_has_no_score():
     scored = score_exchange(Exchange(error_kind="timeout"))
     assert (scored.score, scored.error_kind) == (None, "timeout")
     assert math.isnan(scored.for_asserting.value)
@@ -132,7 +129,7 @@ def test_an_exchange_with_an_error_has_no_score() -> None:
     assert "timeout" in scored.for_asserting.why
 
 
-def _broken(_answer: str, _reference: Reference) -> float:
+def _broken(_answer, _reference):
     raise RuntimeError("two\nlines")
 
 
@@ -156,14 +153,14 @@ def _broken(_answer: str, _reference: Reference) -> float:
         (Exchange(reference=Reference(())), "match", "harness", "no value"),
     ],
 )
-def test_a_scorer_that_fails_is_an_error_of_one_line(exchange: Exchange, scorer: Any, kind: str, message: str) -> None:
+def test_a_scorer_that_fails_is_an_error_of_one_line(exchange, scorer, kind, message):
     scored = score_exchange(exchange, scorer)
     assert (scored.score, scored.error_kind) == (None, kind)
     assert message in scored.message
     assert "\n" not in scored.message
 
 
-def test_references_of_other_kinds() -> None:
+def test_references_of_other_kinds():
     wanted = Reference(("48213",), question="What?", distractors=("1", "2"), places={"1": 50.0}, kinds={"2": "stale"})
     told = {"answers": "48213", "question": "What?", "distractors": ["1", "2"], "more": 1, "name_key": "k"}
     told |= {"places": {"1": 50, "3": "x"}, "kinds": {"2": "stale", "3": 4}}
@@ -204,7 +201,7 @@ def test_explains(assert_scored):
 """
 
 
-def test_the_fixture_records_and_explains(pytester: pytest.Pytester) -> None:
+def test_the_fixture_records_and_explains(pytester):
     pytester.makeconftest('pytest_plugins = ("needlework.plugin",)')
     pytester.makepyfile(_SUITE)
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
@@ -220,7 +217,7 @@ KNOWN = Record(
 )  # fmt: skip
 
 
-def test_the_score_that_the_same_version_of_a_scorer_gave_is_kept() -> None:
+def test_the_score_that_the_same_version_of_a_scorer_gave_is_kept():
     scored = score_exchange(Exchange(scored_before=KNOWN))
     assert (scored.known, scored.for_asserting, scored.for_asserting.why) == (True, 0, "as before")
     cut = {"error_kind": None, "finish_reason": "length", "invalid": (), "answer_text": "48213"}
@@ -238,6 +235,6 @@ def test_the_score_that_the_same_version_of_a_scorer_gave_is_kept() -> None:
     ],
     ids=["another version", "another scorer", "judges ruled", "a function", "one's own of that name"],
 )
-def test_anything_else_is_scored_again(scorer: Any, before: dict[str, Any]) -> None:
+def test_anything_else_is_scored_again(scorer, before):
     scored = score_exchange(Exchange(scored_before=structs.replace(KNOWN, **before)), scorer)
     assert (scored.known, scored.for_asserting) == (False, 1)

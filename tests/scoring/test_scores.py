@@ -1,13 +1,9 @@
 """Every scorer but `match` on answers as models give them (`data/scores.toml`), and what must hold for any answer."""
 
-from __future__ import annotations
-
 import re
 import time
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -17,7 +13,7 @@ from needlework.scoring.match.match import match_score
 from needlework.scoring.published.data_sets import card_ratio
 from needlework.scoring.recording import as_reference, score_exchange
 from needlework.scoring.registry import SCORERS
-from needlework.scoring.scores import Reference, Score, outcome_of
+from needlework.scoring.scores import Reference, outcome_of
 from tests.scoring.test_recording_scores import Exchange
 
 TABLES = tomllib.loads((Path(__file__).parent / "data" / "scores.toml").read_text("utf-8"))
@@ -29,11 +25,11 @@ ROOMS = ("kitchen", "garden", "hallway", "attic")
 STRING = "aB3dE5fG7h"
 
 
-def score(scorer: str, answer: str, reference: Reference) -> Score:
+def score(scorer, answer, reference):
     return SCORERS[scorer].judge(answer, reference)
 
 
-def differences(scorer: str, reference: Reference, rows: list[list[Any]]) -> Iterator[tuple[object, ...]]:
+def differences(scorer, reference, rows):
     """The answers of which the scorer does not say what the table says."""
     for answer, value, verdict, *details in rows:
         if value == "raises":
@@ -49,12 +45,12 @@ def differences(scorer: str, reference: Reference, rows: list[list[Any]]) -> Ite
 
 
 @pytest.mark.parametrize("scorer", TABLES)
-def test_values_verdicts_and_details(scorer: str) -> None:
+def test_values_verdicts_and_details(scorer):
     for table in TABLES[scorer]:
         assert list(differences(scorer, as_reference({"answers": [], **table["reference"]}), table["rows"])) == []
 
 
-def test_unknown_scorers_name_the_closest_first() -> None:
+def test_unknown_scorers_name_the_closest_first():
     from needlework.scoring.registry import scorer_named
 
     with pytest.raises(ValueError, match="unknown scorer 'matsch': use one of match,"):
@@ -73,20 +69,20 @@ def test_unknown_scorers_name_the_closest_first() -> None:
     ],
 )
 @given(answer=st.text(max_size=120))
-def test_any_answer_has_a_score(scorer: str, reference: Reference, answer: str) -> None:
+def test_any_answer_has_a_score(scorer, reference, answer):
     found = score(scorer, answer, reference)
     assert 0 <= found.value <= 1
     assert (found.value == 1) == (found.verdict == "found")
 
 
 @given(st.integers(-999_999, 999_999), st.integers(-999_999, 999_999))
-def test_a_number_is_right_if_it_is_the_number(right: int, other: int) -> None:
+def test_a_number_is_right_if_it_is_the_number(right, other):
     for answer in (str(other), f"The answer is {other}.", f"{other:,}", f"答案是{other}。"):
         assert score("number", answer, Reference((str(right),))).value == (right == other)
 
 
 @given(st.integers(2, 60), st.data())
-def test_a_copy_knows_every_place_of_the_odd_word(size: int, data: st.DataObject) -> None:
+def test_a_copy_knows_every_place_of_the_odd_word(size, data):
     place, other = data.draw(st.integers(0, size - 1)), data.draw(st.integers(0, size - 1))
     right, answer = (" ".join("rivers" if n == at else "river" for n in range(size)) for at in (place, other))
     reference = Reference((right,), parts=("river", "rivers"), keyword="rivers")
@@ -106,7 +102,7 @@ def test_a_copy_knows_every_place_of_the_odd_word(size: int, data: st.DataObject
         ("a ferry", "unfinished", ("censored", None)),
     ],
 )
-def test_a_copy_that_was_cut_off_has_no_score(answer: str, finish_reason: str, outcome: object) -> None:
+def test_a_copy_that_was_cut_off_has_no_score(answer, finish_reason, outcome):
     exchange = Exchange(answer, Reference(("a ferry left",)), finish_reason=finish_reason, scorer="copy")
     made = score_exchange(exchange).score  # type: ignore[arg-type]
     told = {"error_kind": None, "finish_reason": finish_reason, "invalid": (), "answer_text": answer}
@@ -114,14 +110,14 @@ def test_a_copy_that_was_cut_off_has_no_score(answer: str, finish_reason: str, o
 
 
 @given(st.sets(st.sampled_from(CODES)), st.integers(0, 3), st.sampled_from(["\n", ", ", "、", " and ", "\n- "]))
-def test_f1_is_that_of_the_sets_in_any_layout(listed: set[str], more: int, between: str) -> None:
+def test_f1_is_that_of_the_sets_in_any_layout(listed, more, between):
     answer = between.join([*sorted(listed), *(str(3_000_000 + number) for number in range(more))])
     right = 2 * len(listed) / (len(listed) + more + len(CODES))
     assert score("set_f1", answer, Reference((), parts=CODES)).value == pytest.approx(right)
 
 
 @given(st.permutations(["noon", "hive", "ox", "knob", "box"]), st.integers(0, 5))
-def test_lists_of_words_are_f1_in_any_order(words: list[str], size: int) -> None:
+def test_lists_of_words_are_f1_in_any_order(words, size):
     right = len(set(words[:size]) & {"noon", "hive", "ox"})
     for scorer in ("word_list", "ruler_strict"):
         reference = Reference((), parts=("noon", "hive", "ox"), distractors=("knob", "box"))
@@ -130,38 +126,38 @@ def test_lists_of_words_are_f1_in_any_order(words: list[str], size: int) -> None
 
 
 @given(st.sets(st.from_regex(r"[0-9a-f]{10}", fullmatch=True), max_size=30), st.data())
-def test_nodes_count_once_in_any_order(nodes: set[str], data: st.DataObject) -> None:
+def test_nodes_count_once_in_any_order(nodes, data):
     shown = data.draw(st.permutations([*nodes, *list(nodes)[:3]]))
     assert score("node_set", f"Final Answer: [{', '.join(shown)}]", Reference((), parts=tuple(nodes))).value == 1
 
 
 @given(st.sets(st.sampled_from(ROOMS), min_size=1), st.sampled_from([", ", " and ", "\t"]))
-def test_only_the_right_set_of_labels_is_right(named: set[str], between: str) -> None:
+def test_only_the_right_set_of_labels_is_right(named, between):
     reference = Reference((), parts=tuple(named), labels=ROOMS)
     assert score("labels", between.join(sorted(named)), reference).value == 1
     assert score("labels", between.join(ROOMS), reference).value == (len(named) == len(ROOMS))
 
 
 @given(st.sampled_from(["9300121", "7745810", "4815162", "refuse"]), st.text(max_size=20))
-def test_confusion_scores_as_match_does(value: str, noise: str) -> None:
+def test_confusion_scores_as_match_does(value, noise):
     reference = Reference(("4815162",), distractors=("9300121", "7745810"), places={"9300121": 10.0})
     assert score("confusion", f"{noise} {value}", reference).value == match_score(f"{noise} {value}", reference).value
 
 
 @given(st.one_of(_WORDS, _NAMES, st.integers(0, 10**9).map(str)))
-def test_the_reference_itself_is_found(reference: str) -> None:
+def test_the_reference_itself_is_found(reference):
     assert score("documents", reference, Reference((reference,))).verdict == "found"
 
 
 @given(_ANY_TEXT, st.one_of(_ANY_TEXT, _WORDS).filter(str.strip), _WORDS)
-def test_a_further_accepted_answer_never_lowers_a_score(answer: str, one: str, other: str) -> None:
+def test_a_further_accepted_answer_never_lowers_a_score(answer, one, other):
     first = score("documents", answer, Reference((one,)))
     assert (first.value, first.verdict == "found") in ((0, False), (1, True))
     assert score("documents", answer, Reference((one, other))).value >= first.value
 
 
 @given(_ANY_TEXT, _WORDS)
-def test_without_a_word_of_the_reference_nothing_is_found(answer: str, reference: str) -> None:
+def test_without_a_word_of_the_reference_nothing_is_found(answer, reference):
     assert score("documents", re.sub(r"[A-Za-z]", " ", answer), Reference((reference,))).value == 0
 
 
@@ -169,7 +165,7 @@ _PIECES = st.lists(st.text(st.sampled_from("abcde \n。桥灯"), min_size=1), mi
 
 
 @given(_PIECES, st.data())
-def test_any_piece_is_known_by_its_own_words(pieces: list[str], data: st.DataObject) -> None:
+def test_any_piece_is_known_by_its_own_words(pieces, data):
     """A copy of the wanted piece is worth 1, one of another piece nothing, unless they are the same words."""
     wanted = data.draw(st.sampled_from(pieces))
     others = tuple(text for text in pieces if text != wanted)
@@ -181,7 +177,7 @@ def test_any_piece_is_known_by_its_own_words(pieces: list[str], data: st.DataObj
             assert score("mrcr", STRING + other, reference).value < 1
 
 
-def test_mrcr_does_without_autojunk_and_takes_little_time() -> None:
+def test_mrcr_does_without_autojunk_and_takes_little_time():
     few_letters = " ".join("abcdefgh"[number % 8] * (number % 3 + 1) for number in range(150))
     answer, right = f"{STRING}x{few_letters}", STRING + few_letters
     assert card_ratio(answer, right, STRING) == 0
@@ -193,7 +189,7 @@ def test_mrcr_does_without_autojunk_and_takes_little_time() -> None:
 
 
 @given(st.text(max_size=80))
-def test_of_a_chain_only_the_last_box_counts(before: str) -> None:
+def test_of_a_chain_only_the_last_box_counts(before):
     reference = Reference(("Flora Lockwood",), keyword="Flora Lockwood", distractors=("Ruth Vavasour",))
     answer = before.replace("\\", "") + r" \boxed{Flora Lockwood}"
     assert score("needlebench_atc", answer, reference).value == 1

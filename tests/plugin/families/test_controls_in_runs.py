@@ -7,7 +7,7 @@ from needlework.results.prompt import rebuild, stored_run
 
 @pytest.fixture
 def controlled(project):
-    def run(*args: str, **more: str):
+    def run(*args, **more):
         return project.run("--lengths=400", "--depths=0,100", "--controls=absent,focused", *args, **more)
 
     return run

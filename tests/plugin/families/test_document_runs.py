@@ -1,7 +1,5 @@
 """Runs on documents of the user's: a folder and a file of questions, made here."""
 
-from __future__ import annotations
-
 import json
 import re
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """Runs of L-Eval's tasks, on two documents of ours in its layout."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

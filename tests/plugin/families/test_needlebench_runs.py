@@ -1,7 +1,5 @@
 """A run of a NeedleBench preset tells its published rows, on the terminal, in results.json and in the report."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

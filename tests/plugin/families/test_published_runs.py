@@ -1,7 +1,5 @@
 """Runs on rows of published data sets, ours in their layouts: panels, tables, notes, manifest."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Whole runs with retrievers, on two documents of ours in L-Eval's layout."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

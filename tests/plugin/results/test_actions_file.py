@@ -1,7 +1,5 @@
 """docs/github-actions.yml: its commands, as they stand there, stop a model that got worse and pass an equal one."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

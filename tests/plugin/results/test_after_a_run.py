@@ -1,7 +1,5 @@
 """What a run leaves to be looked at, and where it says to look."""
 
-from __future__ import annotations
-
 
 def test_the_last_line_says_what_to_open(project):
     result = project.run("--repeats=2", model="mock:middle")

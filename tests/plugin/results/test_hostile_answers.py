@@ -1,23 +1,19 @@
 """A model's words are data: whatever it says, files stay whole, terminals unmoved, and nothing in the report runs."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
 import threading
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import needlework
 from tests.chromium import chromium_driver
-from tests.loopback import Asked, Loopback, Said, loopback
+from tests.loopback import Said, loopback
 
 MEGABYTE = 1_000_000
 RUNS = "<script>window.pwned=1;document.title='pwned'</script><img src=/beacon onerror=\"window.pwned=1\">"
@@ -66,7 +62,7 @@ COLUMNS_LEAST = 20
 TURNS: dict[str, int] = {}  # of the prompts: each gets the next text
 
 
-def hostile(asked: Asked) -> Said:
+def hostile(asked):
     """One of the texts for each prompt; the other fields of the answer are no better."""
     if "Ægir" in asked.prompt or not asked.value:  # a short request that learns how the server counts
         return Said(f"The code is {asked.value}.")
@@ -82,7 +78,7 @@ def hostile(asked: Asked) -> Said:
     )
 
 
-def failing(asked: Asked) -> Said:
+def failing(asked):
     """Errors with the same texts in them, in JSON and in HTML."""
     text = HOSTILE[sorted(HOSTILE)[int(asked.value or "0") % len(HOSTILE)]][:50_000]
     if len(asked.prompt) % 2:
@@ -92,12 +88,12 @@ def failing(asked: Asked) -> Said:
 
 
 @pytest.fixture
-def server() -> Iterator[Loopback]:
+def server():
     with loopback(hostile) as running:
         yield running
 
 
-def ask(project: Any, server: Loopback, *args: str) -> pytest.RunResult:
+def ask(project, server, *args):
     return project.run(
         f"--base-url={server.url}", "--tokenizer=tiktoken:cl100k_base", "--lengths=400", "--depths=0,50,100",
         "--repeats=14", "--retries=0", "--timeout=60", "--junitxml=junit.xml", "-vv", "-rA", "--tb=long",
@@ -105,16 +101,16 @@ def ask(project: Any, server: Loopback, *args: str) -> pytest.RunResult:
     )  # fmt: skip
 
 
-def check_terminal(text: str) -> None:
+def check_terminal(text):
     """Lines of printable text; no escape, no bell, nothing that turns the direction."""
     found = re.findall(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text.replace("\r\n", "\n"))
     assert found == []
 
 
-def check_files(project: Any, cells: int) -> None:
+def check_files(project, cells):
     folder, here = project.runs / "r", Path(project.pytester.path)
 
-    def refuse(word: str) -> None:
+    def refuse(word):
         raise ValueError(word)
 
     content = json.loads((folder / "results.json").read_bytes().decode("utf-8"), parse_constant=refuse)
@@ -143,7 +139,7 @@ def check_files(project: Any, cells: int) -> None:
 
 
 @pytest.mark.parametrize("say", [hostile, failing], ids=["answers", "errors"])
-def test_a_run_survives(say: Any, project: Any, server: Loopback, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+def test_a_run_survives(say, project, server, monkeypatch, capfd):
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.pytester.path / "summary.md"))
     server.say = say
     result = ask(project, server)
@@ -168,7 +164,7 @@ def test_a_run_survives(say: Any, project: Any, server: Loopback, monkeypatch: p
         check_terminal(out + err)
 
 
-def test_a_judge_that_says_it_is_an_error(project: Any, server: Loopback) -> None:
+def test_a_judge_that_says_it_is_an_error(project, server):
     server.say = failing
     judge = ["--judge=openai:judge", f"--judge-base-url={server.url}", "--scorer=judge_llmtest", "--lengths=400"]
     result = project.run(*judge, "-vv", "-rA", model="mock:perfect")
@@ -178,12 +174,12 @@ def test_a_judge_that_says_it_is_an_error(project: Any, server: Loopback) -> Non
 
 
 @pytest.mark.slow
-def test_nothing_of_it_runs_in_a_browser(project: Any, server: Loopback) -> None:
+def test_nothing_of_it_runs_in_a_browser(project, server):
     ask(project, server)
     asked: list[str] = []
 
     class Handler(SimpleHTTPRequestHandler):
-        def log_message(self, *args: Any) -> None:
+        def log_message(self, *args):
             asked.append(self.path)
 
     pages = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(project.runs / "r")))
@@ -207,7 +203,7 @@ def test_nothing_of_it_runs_in_a_browser(project: Any, server: Loopback) -> None
         pages.server_close()
 
 
-def test_a_test_that_fails_on_it_shows_it_harmlessly(project: Any, server: Loopback) -> None:
+def test_a_test_that_fails_on_it_shows_it_harmlessly(project, server):
     project.pytester.makepyfile(
         test_needles="""
         import pytest

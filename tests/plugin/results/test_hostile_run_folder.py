@@ -1,21 +1,17 @@
 """Somebody else's run folder, opened with each command while a listener, a key and a private folder wait for it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.haystack_fixtures.retrieval.embeddings import embeddings
-from tests.loopback import Loopback, loopback
-from tests.plugin.conftest import Project
+from tests.loopback import loopback
 
 ROOT = Path(__file__).parents[3]
 CELL = "niah-len400-depth50-code-r0"
@@ -62,7 +58,7 @@ EVIL = "from pathlib import Path\nPath({mark!r}).write_text('executed')\n"
 class Trap:
     """A run folder that tries everything at once, and what is watched."""
 
-    def __init__(self, project: Project, server: Loopback) -> None:
+    def __init__(self, project, server):
         self.folder = Path(project.pytester.path)
         self.run = project.runs / "r"
         self.server = server
@@ -72,14 +68,14 @@ class Trap:
         self.executed = self.folder / "executed"
         self.log = self.folder / "log"
 
-    def change(self, options: dict[str, Any], suites: dict[str, Any], **fields: Any) -> None:
+    def change(self, options, suites, **fields):
         path = self.run / "manifest.json"
         told = json.loads(path.read_text())
         told["options"] |= options
         told["suites"] = [suite | suites for suite in told["suites"]]
         path.write_text(json.dumps(told | fields))
 
-    def add_code(self) -> None:
+    def add_code(self):
         """Python files that pytest would run, and a command that runs them."""
         for name in ("conftest.py", "evil.py", "sitecustomize.py", "test_evil.py", "needlework.py"):
             (self.run / name).write_text(EVIL.format(mark=str(self.executed)))
@@ -89,7 +85,7 @@ class Trap:
         command = ["pytest", "-p", "evil", f"--junitxml={self.private}/report.xml", str(self.run / "test_evil.py")]
         self.change({}, {}, command=command, folder=str(self.run))
 
-    def open(self, *words: str, program: str = COMMAND, here: Path | None = None) -> subprocess.CompletedProcess[str]:
+    def open(self, *words, program=COMMAND, here=None):
         """Start a command, and require that nothing was reached, read, run or told."""
         before = len(self.server.requests) + self.server.gets
         driver = DRIVER.format(root=str(ROOT), log=str(self.log), private=str(self.private), program=program)
@@ -109,18 +105,18 @@ class Trap:
         return done
 
 
-def _holds(path: Path, secret: str) -> bool:
+def _holds(path, secret):
     return path.stat().st_size < 2**24 and secret.encode() in path.read_bytes()
 
 
 @pytest.fixture
-def trap(project: Project) -> Iterator[Trap]:
+def trap(project):
     with loopback() as server:
         project.run("--lengths=400", "--depths=50", f"--base-url={server.url}", "--template=raw", model="openai:gpt-4")
         yield Trap(project, server)
 
 
-def lie(trap: Trap, way: str) -> None:
+def lie(trap, way):
     """Change the manifest in one of the ways that the commands once obeyed."""
     server = {"tokenizer": "server", "base_url": trap.server.url}
     match way:
@@ -141,7 +137,7 @@ WAYS = ("server tokenizer", "key", "header", "folder")
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("program", [COMMAND, PAGE], ids=["prompt", "page"])
-def test_rebuilding_a_prompt_obeys_no_address_key_or_path(trap: Trap, way: str, program: str) -> None:
+def test_rebuilding_a_prompt_obeys_no_address_key_or_path(trap, way, program):
     lie(trap, way)
     words = (str(trap.run), CELL)
     done = trap.open(*(("prompt", *words) if program == COMMAND else words), program=program)
@@ -151,7 +147,7 @@ def test_rebuilding_a_prompt_obeys_no_address_key_or_path(trap: Trap, way: str, 
 
 
 @pytest.mark.parametrize("program", [COMMAND, PAGE], ids=["prompt", "page"])
-def test_rebuilding_a_prompt_asks_no_embedder(project: Project, monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+def test_rebuilding_a_prompt_asks_no_embedder(project, monkeypatch, program):
     monkeypatch.setenv("NEEDLEWORK_CACHE", str(project.pytester.mkdir("cache")))
     monkeypatch.setenv("EMBEDDER_KEY", "x")
     (project.pytester.path / "tpo.jsonl").write_text(
@@ -200,7 +196,7 @@ OTHERS: dict[str, Words] = {
 
 
 @pytest.fixture
-def worst(trap: Trap) -> Trap:
+def worst(trap):
     """All ways in one manifest, with a private folder wherever a path is named."""
     trap.add_code()
     for way in WAYS:
@@ -213,7 +209,7 @@ def worst(trap: Trap) -> Trap:
 
 
 @pytest.mark.parametrize("command", OTHERS)
-def test_no_other_command_obeys_it(worst: Trap, command: str) -> None:
+def test_no_other_command_obeys_it(worst, command):
     Path("matrix.toml").write_text(MATRIX)
     done = worst.open(*OTHERS[command](worst))
     assert done.returncode in (0, 1, 2, 3), done.stderr
@@ -221,7 +217,7 @@ def test_no_other_command_obeys_it(worst: Trap, command: str) -> None:
         assert f"give --read {worst.private}" in done.stderr
 
 
-def spoil(run: Path, how: str, private: Path) -> None:
+def spoil(run, how, private):
     for name in ("results.json", "manifest.json", "journal.jsonl", "summary.json", "results.csv"):
         path = run / name
         path.unlink(missing_ok=True)
@@ -238,7 +234,7 @@ def spoil(run: Path, how: str, private: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["fifo", "device", "link", "endless"])
-def test_files_without_an_end_and_links_are_one_line(trap: Trap, how: str) -> None:
+def test_files_without_an_end_and_links_are_one_line(trap, how):
     spoil(trap.run, how, trap.private)
     commands = [OTHERS[name](trap) for name in ("compare", "merge", "plot", "rescore", "status", "leaderboard")]
     for words in (*commands, ("prompt", str(trap.run), CELL)):
@@ -248,7 +244,7 @@ def test_files_without_an_end_and_links_are_one_line(trap: Trap, how: str) -> No
 
 
 @pytest.mark.parametrize("record", [None, "text", {"id": CELL}, {"id": CELL, "prompt": None}])
-def test_a_record_that_is_none_is_one_line(trap: Trap, record: object) -> None:
+def test_a_record_that_is_none_is_one_line(trap, record):
     path = trap.run / "results.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"records": [record]}))
     done = trap.open("prompt", str(trap.run), CELL)
@@ -256,7 +252,7 @@ def test_a_record_that_is_none_is_one_line(trap: Trap, record: object) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_plotting_options_that_are_no_table(trap: Trap) -> None:
+def test_plotting_options_that_are_no_table(trap):
     path = trap.run / "manifest.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"options": [1]}))
     assert trap.open("plot", str(trap.run)).returncode == 0

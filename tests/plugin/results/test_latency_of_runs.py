@@ -1,7 +1,5 @@
 """pytest-benchmark's options and cells: what is asked, what is printed, what is compared."""
 
-from __future__ import annotations
-
 GRID = ("--lengths=400", "--depths=0,50", "--fresh")
 
 

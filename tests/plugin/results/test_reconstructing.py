@@ -1,12 +1,9 @@
 """After a run: its prompts can be made again byte for byte, its answers judged again; no text of others is stored."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -31,7 +28,7 @@ depths = "10,50,90"
 """
 
 
-def needlework(program: str, folder: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
+def needlework(program, folder, *words):
     """A fresh process in another folder."""
     return subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {program}", *words],
@@ -42,7 +39,7 @@ def needlework(program: str, folder: Path, *words: str) -> subprocess.CompletedP
 MAIN = "import needlework; sys.exit(needlework.main(sys.argv[1:]))"
 
 
-def test_every_prompt_of_every_task_and_language_is_made_again(project: Any, tmp_path: Path) -> None:
+def test_every_prompt_of_every_task_and_language_is_made_again(project, tmp_path):
     project.asks("niah", "multi_needle", "parallel")
     (project.pytester.path / "mine.toml").write_text(PRESET)
     project.pytester.runpytest_inprocess(
@@ -70,7 +67,7 @@ def test_every_prompt_of_every_task_and_language_is_made_again(project: Any, tmp
 
 
 @pytest.fixture
-def own_text(project: Any) -> Path:
+def own_text(project):
     """A run on the user's own files, named as one types them: from where one is."""
     folder = Path(project.pytester.path)
     (folder / "docs").mkdir()
@@ -83,7 +80,7 @@ def own_text(project: Any) -> Path:
     return project.runs / "r"
 
 
-def test_from_another_folder(own_text: Path, tmp_path: Path) -> None:
+def test_from_another_folder(own_text, tmp_path):
     words = ("prompt", str(own_text), "niah-len2000-depth50-owls-r0")
     refused = needlework(MAIN, tmp_path, *words)
     done = needlework(MAIN, tmp_path, *words, "--read", str(own_text.parents[2]))
@@ -96,7 +93,7 @@ def test_from_another_folder(own_text: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file", ["docs/0.txt", "owls.toml", "asked.toml"])
-def test_a_file_that_has_changed_is_refused(file: str, own_text: Path, tmp_path: Path, project: Any) -> None:
+def test_a_file_that_has_changed_is_refused(file, own_text, tmp_path, project):
     path = project.pytester.path / file
     path.write_text(path.read_text().replace("rested", "slept").replace("owls.", "hens.").replace("Read.", "See."))
     words = ("prompt", str(own_text), "niah-len2000-depth50-owls-r0", "--read", str(project.pytester.path))

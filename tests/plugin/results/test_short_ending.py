@@ -1,13 +1,11 @@
 """What a person sees at the end of a run: a screen at most, whatever the terminal; `-v` has everything."""
 
-from __future__ import annotations
-
 import pytest
 
 SHORT = "-qv"  # neither quiet nor verbose: the tests' project adds -v where nothing is said
 
 
-def below_progress(result: pytest.RunResult) -> list[str]:
+def below_progress(result):
     lines = result.stdout.lines
     last = max(at for at, line in enumerate(lines) if "[100%]" in line)
     return lines[last + 1 :]

@@ -1,7 +1,5 @@
 """The examples of docs/extend.md do what the page says."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -20,7 +18,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "extend.md"
 def page(project):
     """Writes the files that the code blocks of one section begin with: `page("A task of your own")`."""
 
-    def write(section: str) -> None:
+    def write(section):
         text = PAGE.read_text(encoding="utf-8").split(f"\n## {section}\n")[1].split("\n## ")[0]
         for name, code in re.findall(r"```python\n# (\S+)\n(.*?)```", text, re.DOTALL):
             (project.pytester.path / name).write_text(code, encoding="utf-8")
@@ -57,7 +55,7 @@ def test_a_task_of_ones_own_is_asked_scored_and_written_and_a_preset_names_it(pr
 def installed(project):
     """Pretends that a package is installed: `installed("tasks", "berths = harbour:BERTHS")`."""
 
-    def install(group: str, point: str) -> None:
+    def install(group, point):
         folder = project.pytester.mkdir("harbour-1.dist-info")
         (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: harbour\nVersion: 1\n")
         (folder / "entry_points.txt").write_text(f"[needlework.{group}]\n{point}\n")

@@ -1,7 +1,5 @@
 """`--limit`: a part of the grid, said as one, and gone on with."""
 
-from __future__ import annotations
-
 import json
 
 

@@ -1,10 +1,7 @@
 """`needlework merge`: shards become the run that one process would have made, whatever happened to them."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -30,7 +27,7 @@ def made(tmp_path_factory):
     return tmp_path_factory.mktemp("made")
 
 
-def once(project, shards, made: Path, of: int) -> None:
+def once(project, shards, made, of):
     """All shards of so many in the project's run; they are made once for this file."""
     kept = made / str(of)
     if not kept.exists():
@@ -51,11 +48,11 @@ def halves(project, shards, made):
     once(project, shards, made, 2)
 
 
-def journal(project, shard) -> Path:
+def journal(project, shard):
     return project.runs / "r/shards" / shard / "journal.jsonl"
 
 
-def change(path: Path, at: int = 0, **fields) -> str:
+def change(path, at=0, **fields):
     """Change a record of a journal; its id."""
     lines = path.read_text("utf-8").splitlines(keepends=True)
     record = json.loads(lines[at]) | fields

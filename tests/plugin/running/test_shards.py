@@ -1,7 +1,5 @@
 """`--shard I/N`: each shard runs its part into a folder of its own."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

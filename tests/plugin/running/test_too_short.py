@@ -1,7 +1,5 @@
 """Lengths that some tasks of a run cannot be asked at: what fits is run, and what does not is named."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """`--lengths window`: as many tokens as the model takes, and of documents no more than they fill."""
 
-from __future__ import annotations
-
 import json
 
 from tests.loopback import loopback

@@ -18,7 +18,7 @@ def note():
 """
 
 
-def header(result) -> str:
+def header(result):
     return "\n".join(line for line in result.outlines if line.startswith("needlework: "))
 
 

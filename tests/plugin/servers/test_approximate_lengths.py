@@ -1,7 +1,5 @@
 """Runs whose lengths a provider's own counter says, about: labelled so, and cut prompts are still seen."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from hashlib import sha256
@@ -9,14 +7,13 @@ from hashlib import sha256
 import pytest
 
 from needlework.results.prompt import PromptsOfRuns
-from tests.native_servers import Question, Reply, native_server, right
-from tests.plugin.conftest import Project
+from tests.native_servers import native_server, right
 
 GIVEN = ("--tokenizer=server", "--verify-prompts", "--concurrency=1")
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "google"])
-def test_lengths_are_about_what_the_provider_counts(project: Project, provider: str) -> None:
+def test_lengths_are_about_what_the_provider_counts(project, provider):
     with native_server(provider) as server:
         result = project.run(*GIVEN, f"--base-url={server.url}", "--lengths=600,3000", model=f"{provider}:mm")
     assert result.ret == 0, result.stdout.str()
@@ -34,10 +31,10 @@ def test_lengths_are_about_what_the_provider_counts(project: Project, provider: 
         assert sha256(made.text.encode()).hexdigest() == record["prompt"]["sha256"]
 
 
-def test_a_provider_that_cuts_prompts_is_seen_by_counts_that_stop_growing(project: Project) -> None:
+def test_a_provider_that_cuts_prompts_is_seen_by_counts_that_stop_growing(project):
     window = 800
 
-    def cut(question: Question) -> Reply:
+    def cut(question):
         reply = right(question)
         return replace(reply, tokens=window) if len(question.text) > 4 * window else reply
 

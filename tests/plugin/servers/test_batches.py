@@ -1,45 +1,41 @@
 """Batch files: what a run writes, what comes back, and that the results are those of a server."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.batch_runner import run_batch
-from tests.loopback import Asked, Said, honest, loopback
-from tests.plugin.conftest import Project
+from tests.loopback import Said, honest, loopback
 
 MODEL = "openai:gpt-4"
 KEY = "sk-planted-batch-key-4711"
 RAW = "--template=raw"
 
 
-def out(project: Project, file: str, *more: str, name: str = "r") -> pytest.RunResult:
+def out(project, file, *more, name="r"):
     return project.run(f"--batch-out={file}", RAW, *more, model=MODEL, name=name)
 
 
-def back(project: Project, *files: str, more: tuple[str, ...] = (), name: str = "r") -> pytest.RunResult:
+def back(project, *files, more=(), name="r"):
     return project.run(*(f"--batch-in={file}" for file in files), RAW, *more, model=MODEL, name=name)
 
 
-def answered(server_url: str, file: str, tag: str = "") -> tuple[int, int]:
+def answered(server_url, file, tag=""):
     return run_batch(Path(file), server_url, Path(f"out{tag}.jsonl"), Path(f"err{tag}.jsonl"))
 
 
-def lines(file: str) -> list[dict[str, Any]]:
+def lines(file):
     return [json.loads(line) for line in Path(file).read_text(encoding="ascii").splitlines()]
 
 
-def told(record: dict[str, Any]) -> dict[str, Any]:
+def told(record):
     """A record without what two runs of the same thing may differ in, and without what the server's address changes."""
     details = {name: value for name, value in record["details"].items() if name != "recipe"}
     return {name: value for name, value in record.items() if name not in ("timing", "key")} | {"details": details}
 
 
-def test_a_batch_gives_the_records_of_a_server(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_gives_the_records_of_a_server(project, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with loopback() as server:
         wrote = out(project, "q.jsonl")
@@ -59,8 +55,8 @@ def test_a_batch_gives_the_records_of_a_server(project: Project, monkeypatch: py
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
 
 
-def test_a_second_batch_has_what_the_first_missed(project: Project) -> None:
-    def flaky(asked: Asked) -> Said:
+def test_a_second_batch_has_what_the_first_missed(project):
+    def flaky(asked):
         return (
             Said(raw=b'{"error": {"message": "boom"}}', status=500)
             if asked.value and len(asked.prompt) > 2000
@@ -85,7 +81,7 @@ def test_a_second_batch_has_what_the_first_missed(project: Project) -> None:
     assert not Path("q3.jsonl").exists()
 
 
-def test_a_part_of_the_answers_is_a_part_of_the_run(project: Project) -> None:
+def test_a_part_of_the_answers_is_a_part_of_the_run(project):
     with loopback() as server:
         out(project, "q.jsonl")
         answered(server.url, "q.jsonl")
@@ -111,7 +107,7 @@ def test_a_part_of_the_answers_is_a_part_of_the_run(project: Project) -> None:
     assert "is it the answer to another --batch-out?" in nothing.stderr.str()
 
 
-def test_answers_to_other_prompts_are_not_taken(project: Project) -> None:
+def test_answers_to_other_prompts_are_not_taken(project):
     with loopback() as server:
         out(project, "q.jsonl", "--seed=1")
         answered(server.url, "q.jsonl")
@@ -121,7 +117,7 @@ def test_answers_to_other_prompts_are_not_taken(project: Project) -> None:
     }
 
 
-def test_both_questions_of_a_trial_are_in_the_batch(project: Project) -> None:
+def test_both_questions_of_a_trial_are_in_the_batch(project):
     """L-Eval's sci_fi asks twice: about the document's world, and about ours."""
     tree, question = "The pear tree stood behind the mill. " * 40, "The mill is haunted, True or False?"
     asked = {"input": tree, "instructions": [question], "outputs": ["True [fact: False]"], "evaluation": "exam"}
@@ -137,7 +133,7 @@ def test_both_questions_of_a_trial_are_in_the_batch(project: Project) -> None:
     assert (record["response"]["text"], record["score"]) == ("True [fact: False]", 1)
 
 
-def test_a_judge_is_asked_when_the_answers_are_read(project: Project) -> None:
+def test_a_judge_is_asked_when_the_answers_are_read(project):
     given = ("--lengths=400", "--scorer=judge_llmtest", "--judge=openai:judge")
     with loopback(lambda asked: Said("[[7]]") if "grade" in asked.prompt.lower() else honest(asked)) as server:
         given += (f"--judge-base-url={server.url}",)
@@ -164,7 +160,7 @@ def test_a_judge_is_asked_when_the_answers_are_read(project: Project) -> None:
         (("--batch-out=q", "--batch-limits=0,1"), "--batch-limits: '0,1': give the most requests*"),
     ],
 )
-def test_what_a_batch_cannot_do_is_one_line(project: Project, given: tuple[str, ...], line: str) -> None:
+def test_what_a_batch_cannot_do_is_one_line(project, given, line):
     result = project.run(RAW, *given, model=MODEL)
     assert result.ret == 4
     result.stderr.fnmatch_lines([f"ERROR: {line}"])

@@ -1,42 +1,38 @@
 """A run's judges are asked for several answers at once, before these are scored in their tests' turns."""
 
-from __future__ import annotations
-
 import threading
-from collections.abc import Callable
 
 import pytest
 
-from tests.loopback import Asked, Loopback, Said, loopback
-from tests.plugin.conftest import Project
+from tests.loopback import Said, loopback
 
 CELLS = 6
 SEVERAL = 3
 REPLY = '{"reasoning": "right", "verdict": 8}'
 
 
-def together(count: int = SEVERAL) -> Callable[[Asked], Said]:
+def together(count=SEVERAL):
     """Replies when so many are asked for; nothing at all where they do not come."""
     barrier = threading.Barrier(count)
 
-    def say(_asked: Asked) -> Said:
+    def say(_asked):
         barrier.wait(20)
         return Said(REPLY)
 
     return say
 
 
-def judged(judge: Loopback, *more: str, at_once: int = SEVERAL) -> tuple[str, ...]:
+def judged(judge, *more, at_once=SEVERAL):
     asked = ("--scorer=judge_evalscope", "--judge=openai:judge", f"--judge-base-url={judge.url}", "--retries=0")
     return (*asked, f"--concurrency={at_once}", *more)
 
 
-def scores(project: Project, name: str = "r") -> list[tuple[str, float]]:
+def scores(project, name="r"):
     return [(record["id"], record["score"]) for record in project.records(name)]
 
 
 @pytest.mark.parametrize("model", ["mock:perfect", "mock:sleep=0.01", "openai:gpt-4"])
-def test_as_many_answers_as_concurrency_says_are_judged_at_once(project: Project, model: str) -> None:
+def test_as_many_answers_as_concurrency_says_are_judged_at_once(project, model):
     with loopback(together()) as judge, loopback() as server:
         project.run(*judged(judge, f"--base-url={server.url}"), model=model)
 
@@ -45,7 +41,7 @@ def test_as_many_answers_as_concurrency_says_are_judged_at_once(project: Project
         assert not list((project.runs / "r").glob("answers-*"))
 
 
-def test_a_finished_run_is_judged_now_from_its_stored_answers(project: Project) -> None:
+def test_a_finished_run_is_judged_now_from_its_stored_answers(project):
     with loopback(together()) as judge, loopback() as server:
         to_model = f"--base-url={server.url}"
         project.run(to_model, model="openai:gpt-4")
@@ -56,7 +52,7 @@ def test_a_finished_run_is_judged_now_from_its_stored_answers(project: Project) 
         assert (len(server.requests), len(judge.requests)) == (asked, CELLS)
 
 
-def test_a_judge_is_not_asked_of_what_tests_score_by_a_rule(project: Project) -> None:
+def test_a_judge_is_not_asked_of_what_tests_score_by_a_rule(project):
     project.pytester.makepyfile(
         test_needles="""
         import pytest
@@ -72,7 +68,7 @@ def test_a_judge_is_not_asked_of_what_tests_score_by_a_rule(project: Project) ->
         assert judge.requests == []
 
 
-def test_no_reply_is_paid_twice_when_the_run_ends_early(project: Project) -> None:
+def test_no_reply_is_paid_twice_when_the_run_ends_early(project):
     project.pytester.makepyfile(
         test_needles="""
         import time
@@ -105,11 +101,11 @@ def test_no_reply_is_paid_twice_when_the_run_ends_early(project: Project) -> Non
     assert early == whole
 
 
-def test_a_question_to_a_judge_that_hangs_stops_no_other(project: Project) -> None:
+def test_a_question_to_a_judge_that_hangs_stops_no_other(project):
     """Further answers come, or are there already, and are judged while one test waits for its judge."""
     cells, first, got = 8 * CELLS, threading.Lock(), []
 
-    def hangs_once(_asked: Asked) -> Said:
+    def hangs_once(_asked):
         if first.acquire(blocking=False):
             with judge.changed:
                 got.append(judge.changed.wait_for(lambda: len(judge.requests) == cells, 20))

@@ -2,16 +2,11 @@
 lost, none asked twice.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,7 +16,7 @@ CONCURRENCY, RETRIES, DEPTHS = 64, 4, 10
 TRANSIENT = {"rate_limit", "server", "timeout", "protocol"}
 
 
-def command(folder: Path, url: str, *args: str) -> list[str]:
+def command(folder, url, *args):
     return [
         sys.executable, "-m", "pytest", "benchmarks/test_niah.py", "-q", "-p", "no:cacheprovider",
         "-p", "no:hypothesispytest", "--model=openai:gpt-4", "--template=raw", f"--base-url={url}", "--corpus=pydoc",
@@ -30,18 +25,18 @@ def command(folder: Path, url: str, *args: str) -> list[str]:
     ]  # fmt: skip
 
 
-def run(folder: Path, url: str, *args: str) -> subprocess.CompletedProcess[str]:
+def run(folder, url, *args):
     return subprocess.run(command(folder, url, *args), cwd=ROOT, capture_output=True, text=True, timeout=600)
 
 
-def journal(folder: Path) -> list[dict[str, Any]]:
+def journal(folder):
     return [json.loads(line) for line in (folder / "r" / "journal.jsonl").read_text(encoding="utf-8").split("\n")[:-1]]
 
 
 @pytest.mark.parametrize(
     ("workers", "repeats"), [(0, 30), *(pytest.param(n, 200, marks=pytest.mark.slow) for n in (0, 2))]
 )
-def test_a_storm_loses_no_cell_and_asks_none_twice(workers: int, repeats: int, tmp_path: Path) -> None:
+def test_a_storm_loses_no_cell_and_asks_none_twice(workers, repeats, tmp_path):
     grid = (f"--depths=0:100:{DEPTHS}", f"--repeats={repeats}", "--timeout=4", f"-n{workers}")
     with storm_server(latency_s=0.05, failing=0.2) as storm:
         result = run(tmp_path, storm.url, *grid)
@@ -81,7 +76,7 @@ def test_a_storm_loses_no_cell_and_asks_none_twice(workers: int, repeats: int, t
         pytest.param(5, 2, "", marks=pytest.mark.slow),
     ],
 )
-def test_workers_together_keep_to_the_concurrency(concurrency: int, workers: int, told: str, tmp_path: Path) -> None:
+def test_workers_together_keep_to_the_concurrency(concurrency, workers, told, tmp_path):
     grid = ("--depths=0:100:10", "--repeats=2", f"-n{workers}", f"--concurrency={concurrency}", "-v")
     with storm_server(latency_s=0.05) as storm:
         result = run(tmp_path, storm.url, *grid)
@@ -93,7 +88,7 @@ def test_workers_together_keep_to_the_concurrency(concurrency: int, workers: int
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 2])
-def test_a_server_that_dies_during_the_run_is_told_at_once_and_waited_for(workers: int, tmp_path: Path) -> None:
+def test_a_server_that_dies_during_the_run_is_told_at_once_and_waited_for(workers, tmp_path):
     grid = ("--depths=0:100:10", "--repeats=20", f"-n{workers}", "--concurrency=4")
     with (tmp_path / "said").open("w+", encoding="utf-8") as said:
         with storm_server(latency_s=0.1) as storm:
@@ -108,7 +103,7 @@ def test_a_server_that_dies_during_the_run_is_told_at_once_and_waited_for(worker
     assert "200 scored" in told
 
 
-def wait_for(true: Callable[[], bool], seconds: float = 60) -> None:
+def wait_for(true, seconds=60):
     until = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < until

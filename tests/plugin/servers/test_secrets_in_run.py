@@ -4,12 +4,10 @@ The server here is the worst one: whatever it is sent, it says again, in the ans
 as it came, percent-encoded, in base64 and escaped as in JSON.
 """
 
-from __future__ import annotations
-
 import base64
 import html
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, quote_plus
@@ -28,7 +26,7 @@ SECRETS = (KEY, HEADER, FIELD, USER, PASSWORD, TOKEN, PROXY_USER, PROXY_PASSWORD
 FRAGMENT = 10  # so many characters of a secret in a row are a leak too: errors are cut somewhere
 
 
-def forms(text: str) -> set[str]:
+def forms(text):
     """How a secret looks to whoever reads a file: as it is, quoted, in base64 wherever it begins, escaped."""
     encoded = text.encode()
     found = {text, quote(text), quote(text, safe=""), quote_plus(text), html.escape(text), repr(text)[1:-1]}
@@ -40,7 +38,7 @@ def forms(text: str) -> set[str]:
     return {form for form in found if form}
 
 
-def echo(asked: Asked) -> str:
+def echo(asked):
     """Everything that a request carried, in every form."""
     carried = [*asked.headers.values(), asked.path, *map(str, asked.body.values())]
     carried = [part for part in carried if part != asked.prompt] + [
@@ -49,7 +47,7 @@ def echo(asked: Asked) -> str:
     return "\n".join(form for part in carried for form in sorted(forms(part)))
 
 
-def answering(asked: Asked) -> Said:
+def answering(asked):
     """A right answer with the echo behind it."""
     said = echo(asked)
     return Said(
@@ -60,16 +58,16 @@ def answering(asked: Asked) -> Said:
     )
 
 
-def refusing(status: int, pad: int = 0) -> Callable[[Asked], Said]:
+def refusing(status, pad=0):
     """An error whose message is the echo; `pad` characters stand before it, so that a cut goes through a secret."""
 
-    def say(asked: Asked) -> Said:
+    def say(asked):
         return Said(raw=json.dumps({"error": {"message": "x" * pad + echo(asked)}}).encode(), status=status)
 
     return say
 
 
-def rubbish(asked: Asked) -> Said:
+def rubbish(asked):
     """Status 200, and no JSON."""
     return Said(raw=("<html>" + "x" * (160 + len(asked.prompt) % 40) + echo(asked)).encode(), kind="text/html")
 
@@ -91,7 +89,7 @@ class Planted:
     server: Loopback
     monkeypatch: pytest.MonkeyPatch
 
-    def arguments(self, way: str, url: str) -> list[str]:
+    def arguments(self, way, url):
         body = f"--model-arg=extra_body={json.dumps({'api_key': FIELD, 'top_k': 1})}"
         if way == "key and header":
             return [f"--base-url={url}", "--api-key-env=PLANTED_KEY", f"--model-arg=header.X-Auth={HEADER}", body]
@@ -102,7 +100,7 @@ class Planted:
         address = f"{url.replace('://', f'://{login}')}?token={quote(TOKEN, safe='')}"
         return [f"--base-url={address}", f"--model-arg=proxy={proxy}", body]
 
-    def run(self, way: str, *args: str, url: str = "") -> pytest.RunResult:
+    def run(self, way, *args, url=""):
         self.monkeypatch.setenv("PLANTED_KEY", KEY)
         self.monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(self.folder / "summary.md"))
         return self.project.run(
@@ -114,10 +112,10 @@ class Planted:
         )  # fmt: skip
 
     @property
-    def folder(self) -> Path:
+    def folder(self):
         return Path(self.project.pytester.path)
 
-    def check(self, result: pytest.RunResult) -> None:
+    def check(self, result):
         texts = {"stdout": result.stdout.str(), "stderr": result.stderr.str()}
         for path in self.folder.rglob("*"):
             if path.is_file():
@@ -131,7 +129,7 @@ class Planted:
         assert leaks == []
 
 
-def _leak(text: str, secret: str) -> str:
+def _leak(text, secret):
     """The part of a secret that is in a text: any form of it whole, or ten characters in a row."""
     whole = next((form for form in forms(secret) if len(form) >= FRAGMENT and form in text), "")
     parts = (secret[i : i + FRAGMENT] for i in range(len(secret) - FRAGMENT + 1))
@@ -139,7 +137,7 @@ def _leak(text: str, secret: str) -> str:
 
 
 @pytest.fixture
-def planted(project: object, monkeypatch: pytest.MonkeyPatch) -> Iterator[Planted]:
+def planted(project, monkeypatch):
     with loopback() as server:
         yield Planted(project, server, monkeypatch)
 
@@ -151,7 +149,7 @@ def planted(project: object, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plante
         *(("address and proxy", behaviour) for behaviour in ("answers", "500", "400, cut")),
     ],
 )
-def test_no_secret_is_in_what_a_run_leaves(planted: Planted, way: str, behaviour: str) -> None:
+def test_no_secret_is_in_what_a_run_leaves(planted, way, behaviour):
     planted.server.say, status = BEHAVIOURS[behaviour]
     result = planted.run(way)
 
@@ -167,19 +165,19 @@ def test_no_secret_is_in_what_a_run_leaves(planted: Planted, way: str, behaviour
 
 
 @pytest.mark.parametrize("behaviour", [pytest.param("answers", marks=pytest.mark.slow), "500"])
-def test_nor_under_workers(planted: Planted, behaviour: str) -> None:
+def test_nor_under_workers(planted, behaviour):
     planted.server.say, _ = BEHAVIOURS[behaviour]
     planted.check(planted.run("key and header", "-n2"))
 
 
 @pytest.mark.parametrize("behaviour", ["answers", "rubbish"])
-def test_nor_when_a_judge_says_it_again(planted: Planted, behaviour: str) -> None:
+def test_nor_when_a_judge_says_it_again(planted, behaviour):
     planted.server.say, _ = BEHAVIOURS[behaviour]
     judge = ["--judge=openai:judge", "--scorer=judge_evalscope"]
     planted.check(planted.run("key and header", *judge))
 
 
-def test_nor_when_a_test_of_the_users_fails(planted: Planted) -> None:
+def test_nor_when_a_test_of_the_users_fails(planted):
     planted.server.say = answering
     planted.project.pytester.makepyfile(
         test_needles="""
@@ -210,7 +208,7 @@ def test_nor_when_a_test_of_the_users_fails(planted: Planted) -> None:
         f"--judge-base-url=htp://{USER}:pass@host/v1?key={TOKEN}",
     ],
 )
-def test_nor_in_a_refused_value(planted: Planted, wrong: str) -> None:
+def test_nor_in_a_refused_value(planted, wrong):
     result = planted.run("key and header", wrong, "--judge=openai:judge", "--scorer=judge_evalscope")
 
     planted.check(result)

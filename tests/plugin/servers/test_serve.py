@@ -20,7 +20,7 @@ def real_server():
     pytest.importorskip("xllamacpp")
 
 
-def servers_of(folder: Path) -> list[int]:
+def servers_of(folder):
     """Processes whose command line names this folder's log."""
     found = []
     for entry in Path("/proc").glob("[0-9]*/cmdline"):

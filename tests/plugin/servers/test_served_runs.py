@@ -1,24 +1,21 @@
 """Whole runs against a server: what is learnt of it, and what a run says of answers that prove nothing."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 
-from tests.loopback import Asked, Said, honest, loopback
-from tests.plugin.conftest import Project
+from tests.loopback import Said, honest, loopback
 
 SERVED = {"model": "openai:gpt-4"}
 RAW = ("--template=raw", "--concurrency=4")
 
 
-def trials(asked: list[Asked]) -> list[Asked]:
+def trials(asked):
     return [each for each in asked if each.path.endswith("/completions")]
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
-def test_a_run_learns_once_how_the_server_counts(project: Project, workers: str) -> None:
+def test_a_run_learns_once_how_the_server_counts(project, workers):
     with loopback() as server:
         result = project.run(*RAW, f"--base-url={server.url}", workers, **SERVED)
     assert result.ret == 0, result.stdout.str()
@@ -31,10 +28,10 @@ def test_a_run_learns_once_how_the_server_counts(project: Project, workers: str)
 
 
 @pytest.mark.parametrize(("most", "exit_code"), [("51", 0), ("50", 0), ("49", 11)])
-def test_as_many_errors_as_are_allowed_are_allowed(project: Project, most: str, exit_code: int) -> None:
+def test_as_many_errors_as_are_allowed_are_allowed(project, most, exit_code):
     """3 of 6 trials cannot be used: exactly 50 %."""
 
-    def cut(asked: Asked) -> Said:
+    def cut(asked):
         return Said(honest(asked).text, tokens=300) if len(asked.prompt) > 2000 else honest(asked)
 
     with loopback(cut) as server:
@@ -43,10 +40,8 @@ def test_as_many_errors_as_are_allowed_are_allowed(project: Project, most: str, 
 
 
 @pytest.mark.parametrize(("told", "exit_code"), [(4096, 11), (500, 0)])
-def test_what_a_server_refuses_below_the_window_that_it_tells_counts_as_an_error(
-    project: Project, told: int, exit_code: int
-) -> None:
-    def small(asked: Asked) -> Said:
+def test_what_a_server_refuses_below_the_window_that_it_tells_counts_as_an_error(project, told, exit_code):
+    def small(asked):
         error = b'{"error": {"message": "This model\'s maximum context length is 500 tokens"}}'
         return Said(raw=error, status=400) if len(asked.prompt) > 2000 else honest(asked)
 
@@ -60,9 +55,7 @@ def test_what_a_server_refuses_below_the_window_that_it_tells_counts_as_an_error
     assert (line in result.stdout.str()) is (exit_code == 11)
 
 
-def test_answers_of_another_server_at_the_same_address_are_asked_again(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_answers_of_another_server_at_the_same_address_are_asked_again(project, monkeypatch):
     monkeypatch.delenv("PYTEST_XDIST_TESTRUNUID", raising=False)  # these are runs of their own, not one run's workers
     with loopback() as server:
         server.told["/props"] = {"total_slots": 4, "model_path": "/m.gguf"}

@@ -1,23 +1,19 @@
 """Servers at several addresses that are alike: `--server-id` names them, and shards of theirs are one run."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
 
 from needlework.results.merge.command import main
-from tests.loopback import Loopback, loopback, mixed
-from tests.plugin.conftest import Project
+from tests.loopback import loopback, mixed
 
 ASK = ("--template=raw", "--concurrency=4", "--repeats=2")
 NAMED = (*ASK, "--server-id=qwen on h100")
 
 
 @pytest.fixture
-def two(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Loopback, Loopback]]:
+def two(project, monkeypatch):
     monkeypatch.chdir(project.pytester.path)
     with ExitStack() as running:
         one, other = (running.enter_context(loopback(mixed)) for _ in range(2))

@@ -7,7 +7,7 @@ def stability(project, name="r"):
     return [each for record in project.records(name) for each in record["details"].get("stability", ())]
 
 
-def line(result) -> str:
+def line(result):
     return next((line for line in result.outlines if line.startswith("stability: ")), "")
 
 

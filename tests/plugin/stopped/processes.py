@@ -1,20 +1,17 @@
 """A run in a process of its own, which a test stops when it likes."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 
 
-def start(folder: Path, *words: str, program: tuple[str, ...] = ("pytest",)) -> subprocess.Popen[str]:
+def start(folder, *words, program=("pytest",)):
     """`pytest` in this folder, in a session of its own: it can be killed with everything that it started."""
     if program == ("pytest",):
         program = ("pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest")
@@ -25,20 +22,20 @@ def start(folder: Path, *words: str, program: tuple[str, ...] = ("pytest",)) -> 
     )  # fmt: skip
 
 
-def output_of(process: subprocess.Popen[str], timeout_s: float = 180) -> str:
+def output_of(process, timeout_s=180):
     """Wait for its end."""
     text, _ = process.communicate(timeout=timeout_s)
     return text
 
 
-def kill(process: subprocess.Popen[str]) -> None:
+def kill(process):
     """`kill -9`, of all that it has started too."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
 
 
-def wait_until(is_so: Callable[[], object], process: subprocess.Popen[str] | None = None, seconds: float = 60) -> None:
+def wait_until(is_so, process=None, seconds=60):
     """Wait until it is so; also where the process ends before."""
     until = time.monotonic() + seconds
     while time.monotonic() < until and not is_so() and (process is None or process.poll() is None):

@@ -1,16 +1,11 @@
 """Folders that cannot take the results: one clear line, exit code 4, a whole journal, and later the run goes on."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,7 +16,7 @@ CELLS = 18
 MORE = ("--repeats=3", "-s")
 
 
-def limited(project: Any, largest_file: int, *args: str) -> tuple[int, str]:
+def limited(project, largest_file, *args):
     """Run in a process that may write so many bytes into any file, as a full disk has it: exit code, what was said."""
     grid = [*GRID, *MORE, "-p", "no:cacheprovider", "-p", "no:hypothesispytest", f"--results-dir={project.runs}"]
     program = (
@@ -37,12 +32,12 @@ def limited(project: Any, largest_file: int, *args: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def ask(project: Any, *args: str) -> tuple[int, str]:
+def ask(project, *args):
     done = project.run(*MORE, *args)
     return int(done.ret), done.stdout.str() + done.stderr.str()
 
 
-def refused(done: tuple[int, str], *words: str) -> None:
+def refused(done, *words):
     code, said = done
     assert code == 4, said
     assert "Traceback" not in said
@@ -51,7 +46,7 @@ def refused(done: tuple[int, str], *words: str) -> None:
     assert len(line) < 600
 
 
-def journal(runs: Path) -> list[str]:
+def journal(runs):
     """The ids of the records; every line is whole."""
     path = runs / "r" / "journal.jsonl"
     lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
@@ -59,7 +54,7 @@ def journal(runs: Path) -> list[str]:
     return [json.loads(line)["id"] for line in lines]
 
 
-def goes_on(project: Any, runs: Path, kept: list[str]) -> None:
+def goes_on(project, runs, kept):
     """Run again with room: what was kept is not asked again, and everything is there."""
     done = project.run(*MORE, f"--results-dir={runs}")
     assert done.ret == 0, done.stdout.str() + done.stderr.str()
@@ -74,7 +69,7 @@ def goes_on(project: Any, runs: Path, kept: list[str]) -> None:
     [(500, ("--results-dir", "free space")), (9_000, ("journal", "free space")), (40_000, ("results", "free space"))],
     ids=["at the start", "in the middle", "at the end"],
 )
-def test_a_disk_that_is_full(largest: int, line: tuple[str, ...], project: Any) -> None:
+def test_a_disk_that_is_full(largest, line, project):
     refused(limited(project, largest), *line)
     kept = journal(project.runs)
 
@@ -82,7 +77,7 @@ def test_a_disk_that_is_full(largest: int, line: tuple[str, ...], project: Any) 
     goes_on(project, project.runs, kept)
 
 
-def test_prompts_that_cannot_be_written(project: Any) -> None:
+def test_prompts_that_cannot_be_written(project):
     (project.runs / "r").mkdir(parents=True)
     (project.runs / "r" / "prompts").write_text("not a folder")
     refused(ask(project, "--save-prompts"), "--save-prompts", "cannot be written")
@@ -93,7 +88,7 @@ def test_prompts_that_cannot_be_written(project: Any) -> None:
 
 
 @contextmanager
-def mounted(*words: str, at: Path) -> Iterator[None]:
+def mounted(*words, at):
     tool = shutil.which("mount")
     if tool is None or subprocess.run([tool, *words, str(at)], capture_output=True, check=False).returncode:
         pytest.skip("this machine lets nobody mount")
@@ -103,7 +98,7 @@ def mounted(*words: str, at: Path) -> Iterator[None]:
         subprocess.run(["umount", "-l", str(at)], check=True)
 
 
-def test_a_folder_that_is_read_only(project: Any) -> None:
+def test_a_folder_that_is_read_only(project):
     project.run(*MORE)
     kept = journal(project.runs)
     with mounted("--bind", str(project.runs), at=project.runs):
@@ -117,7 +112,7 @@ def test_a_folder_that_is_read_only(project: Any) -> None:
 CANNOT = ("--results-dir", "cannot be written")
 
 
-def linked(path: Path, target: str | Path) -> None:
+def linked(path, target):
     path.parent.mkdir(exist_ok=True)
     path.symlink_to(target)
 
@@ -138,13 +133,13 @@ def linked(path: Path, target: str | Path) -> None:
     ids=["a file", "a loop", "a long path", "a long name", "a device", "a run that is a file",
          "a journal that is a folder", "a manifest that is a folder", "a journal that leads nowhere"],
 )  # fmt: skip
-def test_an_odd_folder(make: Any, runs: str, words: tuple[str, ...], project: Any, tmp_path: Path) -> None:
+def test_an_odd_folder(make, runs, words, project, tmp_path):
     make(tmp_path)
     refused(ask(project, f"--results-dir={tmp_path / runs}"), *words)
 
 
 @pytest.mark.slow
-def test_two_runs_into_one_folder(project: Any) -> None:
+def test_two_runs_into_one_folder(project):
     first = start(project.pytester.path, *GRID, *MORE, "--concurrency=1", "--model=mock:sleep=0.4", "--run-name=r")
     wait_until(lambda: journal(project.runs), first)
     before = len(journal(project.runs))
@@ -156,7 +151,7 @@ def test_two_runs_into_one_folder(project: Any) -> None:
     assert len(set(journal(project.runs))) == len(journal(project.runs)) == CELLS
 
 
-def with_journal(folder: Path, change: Callable[[bytes], bytes]) -> None:
+def with_journal(folder, change):
     path = folder / "journal.jsonl"
     path.write_bytes(change(path.read_bytes()))
 
@@ -175,7 +170,7 @@ def with_journal(folder: Path, change: Callable[[bytes], bytes]) -> None:
     ],
     ids=["torn", "NULs at the end", "empty", "only NULs", "no manifest", "no results", "half results", "all empty"],
 )
-def test_a_folder_after_a_power_cut(spoil: Callable[[Path], object], project: Any) -> None:
+def test_a_folder_after_a_power_cut(spoil, project):
     project.run()
     whole = json.loads(project.file("results.json"))
     spoil(project.runs / "r")

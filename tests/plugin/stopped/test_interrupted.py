@@ -1,24 +1,20 @@
 """A run that is told to end does so at once, whatever its server does, writes the same files, says so in all of them,
 and decides no gate."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import signal
-import subprocess
 import threading
 import time
-from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
 import pytest
 
 from needlework.results.files.read_run import read_run
-from tests.loopback import Asked, Said, honest, loopback
-from tests.plugin.conftest import GRID, Project
+from tests.loopback import Said, honest, loopback
+from tests.plugin.conftest import GRID
 from tests.plugin.stopped.processes import output_of, start, wait_until
 
 WORDS = "interrupted after 2 of 6 trials"
@@ -37,18 +33,18 @@ def test_needle(cell, generate, assert_scored):
 """
 
 
-def started(project: Project, *options: str) -> subprocess.Popen[str]:
+def started(project, *options):
     """A run of 48 cells."""
     return start(Path(project.pytester.path), *GRID, "--repeats=8", "--run-name=r", *options)
 
 
-def has_record(project: Project) -> bool:
+def has_record(project):
     journal = project.runs / "r" / "journal.jsonl"
     return journal.exists() and journal.stat().st_size > 0
 
 
 @pytest.fixture
-def stopped(project: Project) -> Project:
+def stopped(project):
     """It stops after two cells."""
     project.pytester.makepyfile(
         test_needles="""
@@ -66,7 +62,7 @@ def stopped(project: Project) -> Project:
     return project
 
 
-def test_every_file_says_so_until_the_same_command_makes_it_whole(stopped: Project) -> None:
+def test_every_file_says_so_until_the_same_command_makes_it_whole(stopped):
     result = stopped.run()
 
     assert result.ret == 2
@@ -85,7 +81,7 @@ def test_every_file_says_so_until_the_same_command_makes_it_whole(stopped: Proje
     assert json.loads(stopped.file("results.json"))["planned"] == 6
 
 
-def test_ctrl_c_before_the_first_answer_says_how_to_go_on(project: Project) -> None:
+def test_ctrl_c_before_the_first_answer_says_how_to_go_on(project):
     project.pytester.makepyfile(
         test_needles="""
         import pytest
@@ -109,7 +105,7 @@ def test_ctrl_c_before_the_first_answer_says_how_to_go_on(project: Project) -> N
 @pytest.mark.skipif(os.name == "nt", reason="sends signals")
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize(("name", "group"), [("SIGTERM", False), ("SIGTERM", True), ("SIGHUP", True), ("SIGINT", True)])
-def test_signals_end_a_run_as_ctrl_c_does(project: Project, name: str, group: bool, workers: int) -> None:
+def test_signals_end_a_run_as_ctrl_c_does(project, name, group, workers):
     """`group`: to the workers too, as Slurm and terminals do."""
     project.pytester.makepyfile(test_needles=SLOW_TEST.format(seconds=0.5))
     process = started(project, "--model=mock:perfect", f"-n{workers}", "--gate=score >= 0.1")
@@ -129,17 +125,17 @@ def test_signals_end_a_run_as_ctrl_c_does(project: Project, name: str, group: bo
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="sends signals")
-def test_answers_that_waited_for_their_test_are_not_asked_for_again(project: Project) -> None:
+def test_answers_that_waited_for_their_test_are_not_asked_for_again(project):
     first, held = threading.Lock(), threading.Event()
 
-    def first_is_held(asked: Asked) -> Said:
+    def first_is_held(asked):
         if asked.is_trial and first.acquire(blocking=False):
             held.wait(60)
         return honest(asked)
 
     project.pytester.makepyfile(test_needles=SLOW_TEST.format(seconds=0))
 
-    def kept() -> int:
+    def kept():
         return sum(len(path.read_bytes().splitlines()) for path in (project.runs / "r").glob("answers-*"))
 
     with loopback(first_is_held) as server:
@@ -165,11 +161,11 @@ def test_answers_that_waited_for_their_test_are_not_asked_for_again(project: Pro
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="sends signals")
 @pytest.mark.parametrize(("name", "workers"), [("SIGTERM", 0), ("SIGINT", 2)])
-def test_nothing_is_asked_once_a_run_has_been_told_to_end(project: Project, name: str, workers: int) -> None:
+def test_nothing_is_asked_once_a_run_has_been_told_to_end(project, name, workers):
     """A few more than are in flight wait for a place, which is free when one of those is answered."""
     held, numbers = threading.Event(), count(1)
 
-    def all_but_six_are_held(asked: Asked) -> Said:
+    def all_but_six_are_held(asked):
         if asked.is_trial and next(numbers) > 6:
             held.wait(60)
         return honest(asked)
@@ -203,7 +199,7 @@ def test_nothing_is_asked_once_a_run_has_been_told_to_end(project: Project, name
 
 @pytest.mark.skipif(os.name == "nt", reason="sends signals")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
-def test_a_signal_while_files_are_written_does_not_stop_that(project: Project, name: str) -> None:
+def test_a_signal_while_files_are_written_does_not_stop_that(project, name):
     project.pytester.makeconftest(
         f"""
         import os, signal, pytest
@@ -220,7 +216,7 @@ def test_a_signal_while_files_are_written_does_not_stop_that(project: Project, n
     assert json.loads(project.file("manifest.json"))["recorded"] == 6
 
 
-def test_a_hook_keeps_no_record_out_of_the_run_and_changes_none(project: Project) -> None:
+def test_a_hook_keeps_no_record_out_of_the_run_and_changes_none(project):
     project.pytester.makeconftest(
         """
         pytest_plugins = ("needlework.plugin",)
@@ -245,21 +241,21 @@ def test_a_hook_keeps_no_record_out_of_the_run_and_changes_none(project: Project
 # -- waiting for a server ----------------------------------------------------------------------------------------
 
 
-def refuses(_asked: Asked) -> Said:
+def refuses(_asked):
     return Said(raw=b'{"error": {"message": "slow down"}}', status=429, headers={"Retry-After": "1"})
 
 
-def hangs(_asked: Asked) -> Said:
+def hangs(_asked):
     threading.Event().wait(60)
     return Said("too late")
 
 
-def after(trials: int, then: Callable[[Asked], Said]) -> Callable[[Asked], Said]:
+def after(trials, then):
     """So many trials are answered before."""
     left = [trials]
     lock = threading.Lock()
 
-    def say(asked: Asked) -> Said:
+    def say(asked):
         with lock:
             left[0] -= asked.is_trial
             answers = left[0] >= 0
@@ -277,9 +273,7 @@ def after(trials: int, then: Callable[[Asked], Said]) -> Callable[[Asked], Said]
     [(refuses, None), (refuses, 2), (hangs, 2), (hangs, None)],
     ids=["refuses from the start", "refuses after two", "hangs after two", "hangs from the start"],
 )
-def test_a_run_that_waits_ends_soon(
-    project: Project, then: Callable[[Asked], Said], answered: int | None, name: str, workers: int
-) -> None:
+def test_a_run_that_waits_ends_soon(project, then, answered, name, workers):
     """From the start: before the first trial, whose two short requests have no answer yet."""
     say = then if answered is None else after(answered, then)
     options = ("--concurrency=2", "--run-name=r", f"-n{workers}", "--gate=score >= 0.1", "-v")

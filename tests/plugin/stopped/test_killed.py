@@ -4,18 +4,13 @@ The model is a server that counts its requests: it is the one witness that canno
 One kill, and 60 more that are slow. A seed of `NEEDLEWORK_KILL_SEED` tries other moments.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import os
 import random
-import subprocess
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -40,29 +35,29 @@ class Command:
     log: list[str] = field(default_factory=list)
 
     @property
-    def folder(self) -> Path:
+    def folder(self):
         return self.runs / "run"
 
-    def start(self, workers: int, *more: str) -> subprocess.Popen[str]:
+    def start(self, workers, *more):
         return start(
             ROOT, str(ROOT / "benchmarks"), "-q", f"-n{workers}", *GRID, "--rootdir", str(ROOT),
             "--model=openai:gpt-4", "--template=raw", f"--base-url={self.server.url}", f"--concurrency={CONCURRENCY}",
             f"--results-dir={self.runs}", "--run-name=run", *more,
         )  # fmt: skip
 
-    def finish(self, workers: int, *more: str) -> None:
+    def finish(self, workers, *more):
         process = self.start(workers, *more)
         text = output_of(process)
         assert process.returncode == 0, text
 
-    def scored(self, folder: str = ".") -> set[str]:
+    def scored(self, folder="."):
         """The sha256 of every prompt whose trial the journal has; only its last line may be torn."""
         path = self.folder / folder / "journal.jsonl"
         *lines, _torn = path.read_bytes().split(b"\n") if path.exists() else [b""]
         records = [json.loads(line) for line in lines]
         return {r["prompt"]["sha256"] for r in records if r["outcome"] not in ("error", "invalid", "skipped")}
 
-    def results(self) -> dict[str, Any]:
+    def results(self):
         """Numbers and pictures, without times, and without what the manifest knew when it was killed."""
         results = json.loads((self.folder / "results.json").read_text("utf-8"))
         del results["latency"], results["run"], results["models"]
@@ -70,7 +65,7 @@ class Command:
             del record["timing"]
         return {"json": results} | {path.name: path.read_bytes() for path in self.folder.glob("heatmap-*.png")}
 
-    def files(self) -> dict[str, Any]:
+    def files(self):
         """All that one process leaves, without times and who asked."""
         rows = list(csv.DictReader((self.folder / "results.csv").open(encoding="utf-8", newline="")))
         return self.results() | {
@@ -80,13 +75,13 @@ class Command:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Loopback]:
+def server():
     with loopback(mixed, latency_s=(0.01, 0.06)) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def undisturbed(server: Loopback, tmp_path_factory: pytest.TempPathFactory) -> Command:
+def undisturbed(server, tmp_path_factory):
     command = Command(server, tmp_path_factory.mktemp("undisturbed"))
     command.finish(workers=0)
     assert server.asked.total() == len(server.asked) == CELLS
@@ -96,9 +91,7 @@ def undisturbed(server: Loopback, tmp_path_factory: pytest.TempPathFactory) -> C
 @pytest.mark.parametrize(
     ("chain", "kills"), [(0, 1), *(pytest.param(chain, 5, marks=pytest.mark.slow) for chain in range(1, 13))]
 )
-def test_a_killed_run_goes_on_and_ends_like_an_undisturbed_one(
-    chain: int, kills: int, server: Loopback, undisturbed: Command, tmp_path: Path
-) -> None:
+def test_a_killed_run_goes_on_and_ends_like_an_undisturbed_one(chain, kills, server, undisturbed, tmp_path):
     chance = random.Random(f"{SEED} {chain}")
     command = Command(server, tmp_path)
     server.asked.clear()
@@ -122,7 +115,7 @@ def test_a_killed_run_goes_on_and_ends_like_an_undisturbed_one(
     assert command.files() == undisturbed.files()
 
 
-def _kill_somewhere(process: subprocess.Popen[str], command: Command, workers: int, chance: random.Random) -> int:
+def _kill_somewhere(process, command, workers, chance):
     """Kill a part of a run at a random moment; returns how many kills it took."""
     server, left = command.server, CELLS - len(command.server.asked)
     kind = chance.choice(
@@ -159,12 +152,12 @@ def _kill_somewhere(process: subprocess.Popen[str], command: Command, workers: i
     return kills
 
 
-def _sleep_while_alive(process: subprocess.Popen[str], seconds: float) -> None:
+def _sleep_while_alive(process, seconds):
     wait_until(lambda: False, process, seconds)
 
 
 @pytest.mark.slow
-def test_killed_shards_and_merges_lose_nothing(server: Loopback, undisturbed: Command, tmp_path: Path) -> None:
+def test_killed_shards_and_merges_lose_nothing(server, undisturbed, tmp_path):
     server.asked.clear()
     command = Command(server, tmp_path)
     second = command.start(0, f"--shard=2/{SHARDS}")

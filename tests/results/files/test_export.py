@@ -1,10 +1,7 @@
 """`needlework export`: logs of inspect_ai, read by its own reader where it is installed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +15,7 @@ OUTCOMES = ("found", "wrong", "partial", "censored", "error")
 
 
 @pytest.fixture
-def run(make_record: Make, tmp_path: Path) -> Path:
+def run(make_record, tmp_path):
     """Ten trials of a run of a model whose key was given on the command line."""
     records = [
         make_record(
@@ -41,14 +38,14 @@ def run(make_record: Make, tmp_path: Path) -> Path:
     return tmp_path / "r"
 
 
-def exported(run: Path) -> Path:
+def exported(run):
     assert needlework.main(["export", str(run), "--to", "inspect"]) == 0
     (path,) = (run / "inspect").iterdir()
     assert b"sk-secret" not in path.read_bytes()
     return path
 
 
-def test_an_inspect_log_has_every_trial_and_its_score(run: Path) -> None:
+def test_an_inspect_log_has_every_trial_and_its_score(run):
     path = exported(run)
     log = json.loads(path.read_text(encoding="utf-8"))
 
@@ -64,7 +61,7 @@ def test_an_inspect_log_has_every_trial_and_its_score(run: Path) -> None:
     assert log["samples"][4]["error"]["message"] == "timeout: gone"
 
 
-def test_inspects_own_reader_opens_it(run: Path) -> None:
+def test_inspects_own_reader_opens_it(run):
     """Needs inspect_ai, which no extra brings: `pip install inspect_ai`."""
     log = pytest.importorskip("inspect_ai.log")
     found = log.read_eval_log(str(exported(run)))

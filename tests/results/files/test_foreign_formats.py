@@ -1,10 +1,6 @@
 """Result files of LLMTest_NeedleInAHaystack and OpenCompass, written here in their published formats."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,18 +10,18 @@ from needlework.results.files.foreign import LLMTEST, OPENCOMPASS, foreign_panel
 SANDWICH = "\nThe best thing to do in San Francisco is eat a sandwich.\n"
 
 
-def write(path: Path, content: Any) -> Path:
+def write(path, content):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     return path
 
 
-def llmtest_cell(length: Any, depth: Any, score: Any, **more: Any) -> dict[str, Any]:
+def llmtest_cell(length, depth, score, **more):
     cell = {"model": "claude-2.1", "context_length": length, "depth_percent": depth, "version": 1, "needle": SANDWICH}
     return cell | {"model_response": "Eat a sandwich", "score": score, "test_duration_seconds": 1.5} | more
 
 
-def test_a_folder_of_llmtest_cells(tmp_path: Path) -> None:
+def test_a_folder_of_llmtest_cells(tmp_path):
     write(tmp_path / "token_len_1000_depth_0_results.json", llmtest_cell(1000, 0, 10))
     write(tmp_path / "token_len_1000_depth_0_results_2.json", llmtest_cell("1000", "0", "5"))
     write(tmp_path / "token_len_2000_depth_119_results.json", llmtest_cell(2000, 1.199, 1))
@@ -41,7 +37,7 @@ def test_a_folder_of_llmtest_cells(tmp_path: Path) -> None:
     assert (missing.n, missing.counts["error"]) == (0, 1)
 
 
-def test_a_list_is_named_by_its_file_and_a_numbered_one_beside_it_is_a_repeat(tmp_path: Path) -> None:
+def test_a_list_is_named_by_its_file_and_a_numbered_one_beside_it_is_a_repeat(tmp_path):
     for name, score in (("gpt.json", 10), ("gpt_2.json", 1), ("llama_3.json", 10)):
         write(tmp_path / name, [{"token_limit": 73571, "depth_percent": 0, "score": score}])
     gpt, llama = foreign_panels(tmp_path)
@@ -50,7 +46,7 @@ def test_a_list_is_named_by_its_file_and_a_numbered_one_beside_it_is_a_repeat(tm
     assert llama.model == "llama_3"
 
 
-def test_opencompass_results_folder(tmp_path: Path) -> None:
+def test_opencompass_results_folder(tmp_path):
     results = tmp_path / "20240101_000000" / "results" / "internlm2-chat-7b"
     details = {"0": {"pred": "a", "score": 100}, "1": {"pred": "b", "score": 75.0}}
     write(results / "Length1000Depth0_origin_en_4k.json", {"score": 87.5, "details": details})
@@ -75,7 +71,7 @@ def test_opencompass_results_folder(tmp_path: Path) -> None:
     assert panels["cdme", "needle"].cells[8000, 100.0].mean == 0.99
 
 
-def test_opencompass_summary_csv(tmp_path: Path) -> None:
+def test_opencompass_summary_csv(tmp_path):
     text = (
         "dataset,version,metric,mode,model-a,model-b\n"
         "--------- NeedleBench ---------,-,-,-,-,-\n"
@@ -107,7 +103,7 @@ def test_opencompass_summary_csv(tmp_path: Path) -> None:
         ("a.csv", "dataset,m\nmmlu,50\n", "holds no results"),
     ],
 )
-def test_other_files_are_refused_in_one_line(tmp_path: Path, name: str, content: Any, message: str) -> None:
+def test_other_files_are_refused_in_one_line(tmp_path, name, content, message):
     with pytest.raises(InputError, match=message) as caught:
         foreign_panels(write(tmp_path / name, content))
     assert "\n" not in str(caught.value)

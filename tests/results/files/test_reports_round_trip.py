@@ -1,12 +1,9 @@
 """results.json and results.csv: what is written can be read, by machines and by spreadsheets."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -24,13 +21,13 @@ from tests.results.clopper_pearson import clopper_pearson
 Make = Callable[..., Record]
 
 
-def read_rows(path: Path) -> list[dict[str, str]]:
+def read_rows(path):
     """The rows without the apostrophes that keep spreadsheets from reading a text as a formula."""
     with path.open(encoding="utf-8", newline="") as file:
         return [{name: text.removeprefix("'") for name, text in row.items()} for row in csv.DictReader(file)]
 
 
-def test_json_round_trip_keeps_every_field(make_record: Make, tmp_path: Path) -> None:
+def test_json_round_trip_keeps_every_field(make_record, tmp_path):
     records = [make_record(depth=None, repeat=1), make_record(length=500), make_record(answer="四七一一", depth=12.5)]
     write_json(tmp_path / "new" / "results.json", run_report(records))
     again = read_json(tmp_path / "new" / "results.json")
@@ -42,7 +39,7 @@ def test_json_round_trip_keeps_every_field(make_record: Make, tmp_path: Path) ->
     assert list((tmp_path / "new").iterdir()) == [tmp_path / "new" / "results.json"]
 
 
-def test_equal_runs_differ_only_in_timing(make_record: Make) -> None:
+def test_equal_runs_differ_only_in_timing(make_record):
     first = [make_record(repeat=i, timing={"latency_s": i}) for i in range(3)]
     second = [make_record(repeat=i, timing={"latency_s": 9}, details={"recipe": "r"}) for i in (2, 0, 1)]
     texts = [json.loads(results_bytes(run_report(records))) for records in (first, second)]
@@ -55,13 +52,13 @@ def test_equal_runs_differ_only_in_timing(make_record: Make) -> None:
     assert json.dumps(texts[0]) == json.dumps(texts[1])
 
 
-def test_json_never_has_nan(make_record: Make) -> None:
+def test_json_never_has_nan(make_record):
     odd = {"a": float("nan"), "b": [float("inf"), 1.5], "c": {"d": float("-inf")}}
     content = json.loads(results_bytes(run_report([make_record(details={"score": odd})])), parse_constant=pytest.fail)
     assert content["records"][0]["details"]["score"] == {"a": None, "b": [None, 1.5], "c": {"d": None}}
 
 
-def test_json_summary_has_the_denominators(make_record: Make) -> None:
+def test_json_summary_has_the_denominators(make_record):
     names = ("found", "censored", "invalid", "error", "error")
     report = run_report([make_record(repeat=i, outcome=name) for i, name in enumerate(names)])
     (panel,) = json.loads(results_bytes(report))["summary"]
@@ -77,7 +74,7 @@ def test_json_summary_has_the_denominators(make_record: Make) -> None:
         assert (group["low"], group["high"], group["clusters"]) == (None, None, 1)
 
 
-def test_cells_csv_has_the_denominators_of_every_cell(make_record: Make, tmp_path: Path) -> None:
+def test_cells_csv_has_the_denominators_of_every_cell(make_record, tmp_path):
     names = ("found", "wrong", "censored", "error")
     records = [make_record(repeat=i, outcome=name, model="=cmd") for i, name in enumerate(names)]
     panels = summarise([*records, make_record(model="=cmd", depth=None, outcome="skipped")])
@@ -103,7 +100,7 @@ def test_cells_csv_has_the_denominators_of_every_cell(make_record: Make, tmp_pat
         ('{"schema": 1, "records": [{"model": "m"}]}', "record 1 is none: Object missing required field `task`"),
     ],
 )
-def test_a_wrong_json_is_refused_in_one_line(tmp_path: Path, content: str, message: str) -> None:
+def test_a_wrong_json_is_refused_in_one_line(tmp_path, content, message):
     path = tmp_path / "results.json"
     path.write_text(content)
 
@@ -112,7 +109,7 @@ def test_a_wrong_json_is_refused_in_one_line(tmp_path: Path, content: str, messa
     assert "\n" not in str(caught.value)
 
 
-def test_csv_has_one_row_for_each_trial(make_record: Make, tmp_path: Path) -> None:
+def test_csv_has_one_row_for_each_trial(make_record, tmp_path):
     failed = make_record(
         depth=None,
         outcome="error",
@@ -133,15 +130,13 @@ def test_csv_has_one_row_for_each_trial(make_record: Make, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1+1", "'=1", "''=1"])
-def test_no_cell_is_a_formula(make_record: Make, tmp_path: Path, text: str) -> None:
+def test_no_cell_is_a_formula(make_record, tmp_path, text):
     write_csv(tmp_path / "r.csv", [make_record(answer=text, needle="n")])
     with (tmp_path / "r.csv").open(encoding="utf-8", newline="") as file:
         assert next(csv.DictReader(file))["answer"] == f"'{text}".replace("\r", "\n")
 
 
-def test_an_answer_is_what_the_model_said_without_escapes_and_what_the_scorer_took(
-    make_record: Make, tmp_path: Path
-) -> None:
+def test_an_answer_is_what_the_model_said_without_escapes_and_what_the_scorer_took(make_record, tmp_path):
     response, escapes = {"text": "It was B7, or so."}, "a\x00b\x1b[31mred\x1b[0m\x1b]0;title\x07c\x07\x9bd\u0085e"
     records = [
         make_record(answer=response["text"], read_as="b7", response=response),
@@ -155,7 +150,7 @@ def test_an_answer_is_what_the_model_said_without_escapes_and_what_the_scorer_to
 
 
 @given(text=st.text(max_size=60), model=st.text(min_size=1, max_size=10))
-def test_any_text_survives_both_reports(make_record: Make, tmp_path: Path, text: str, model: str) -> None:
+def test_any_text_survives_both_reports(make_record, tmp_path, text, model):
     record = make_record(answer=text, model=model, question=text, expected=[text], details={text: [text]})
     write_json(tmp_path / "r.json", run_report([record]))
     write_csv(tmp_path / "r.csv", [record])

@@ -1,19 +1,14 @@
 """`summary.json`: small, for machines."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 import needlework
 from needlework.core.record import Record
 from needlework.results.files.json_files import results_bytes, summary_object, write_summary
 from needlework.results.statistics.run_facts import run_facts
-from needlework.results.statistics.run_report import RunReport, run_report
+from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.tasks import GateRow
 
 Make = Callable[..., Record]
@@ -28,7 +23,7 @@ MANIFEST: dict[str, Any] = {
 GATE = GateRow("score >= 0.9", "all", "fail", 0.5, 0.2, 0.8, 95.0, 12, "", 12)
 
 
-def report(make_record: Make, **more: Any) -> RunReport:
+def report(make_record, **more):
     records = [
         make_record(model="mock:perfect", length=length, depth=depth, repeat=repeat, outcome=outcome)
         for length, outcome in ((500, "found"), (1000, "found"), (2000, "wrong"))
@@ -38,7 +33,7 @@ def report(make_record: Make, **more: Any) -> RunReport:
     return run_report(records, facts=run_facts(MANIFEST, "nightly"), gates=[GATE], **more)
 
 
-def test_it_says_which_run_it_is_what_answered_and_what_came_out(make_record: Make, tmp_path: Path) -> None:
+def test_it_says_which_run_it_is_what_answered_and_what_came_out(make_record, tmp_path):
     whole = report(make_record)
     write_summary(tmp_path / "summary.json", whole)
     assert (tmp_path / "summary.json").stat().st_size < 10_000  # however many records there are
@@ -62,12 +57,12 @@ def test_it_says_which_run_it_is_what_answered_and_what_came_out(make_record: Ma
     assert {"low", "point", "high"} <= results["statistics"][0]["effective_length"][0].keys()
 
 
-def test_a_run_without_a_manifest_has_one_too(make_record: Make) -> None:
+def test_a_run_without_a_manifest_has_one_too(make_record):
     assert summary_object(run_report([make_record()]))["run"]["name"] is None
     assert summary_object(run_report([]))["panels"] == []
 
 
-def test_the_schema_of_a_record_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_schema_of_a_record_is_printed(capsys):
     assert needlework.main(["schema"]) == 0
     schema = json.loads(capsys.readouterr().out)
     assert set(Record.__struct_fields__) == schema["$defs"]["Record"]["properties"].keys()

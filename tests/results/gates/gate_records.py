@@ -1,17 +1,15 @@
 """Records as gates read them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 from needlework.core.grid import Cell
-from needlework.core.record import SCORED, Record, record_of
+from needlework.core.record import SCORED, record_of
 from needlework.results.gates.decide import gate_lines, judge_gate
-from needlework.results.gates.gate import Baseline, Verdict, parse_gate
+from needlework.results.gates.gate import Baseline, parse_gate
 
 
-def record(score: float | None = 1.0, *, outcome: str | None = None, **more: Any) -> Record:
+def record(score=1.0, *, outcome=None, **more):
     """One trial; without a score it is an error, if nothing else is said."""
     outcome = outcome or ("error" if score is None else "found" if score == 1 else "wrong" if score == 0 else "partial")
     fields: dict[str, Any] = {
@@ -23,26 +21,26 @@ def record(score: float | None = 1.0, *, outcome: str | None = None, **more: Any
     return record_of(fields)
 
 
-def trials(hits: int, misses: int = 0, **more: Any) -> list[Record]:
+def trials(hits, misses=0, **more):
     """So many hits and misses, each a sample of its own: repeats 0, 1, 2, ..."""
     scores = [1.0] * hits + [0.0] * misses
     return [record(score, repeat=repeat, **more) for repeat, score in enumerate(scores)]
 
 
-def in_samples(scores: list[float], samples: int) -> list[Record]:
+def in_samples(scores, samples):
     return [record(score, repeat=i % samples, depth=i / 2) for i, score in enumerate(scores)]
 
 
-def baseline(records: list[Record], **manifest: Any) -> Baseline:
+def baseline(records, **manifest):
     index = {(("", r.task, r.needle), r.length, r.depth, r.repeat, r.seed): r for r in records}
     return Baseline(Path("before"), index, by_model=False, manifest=manifest)
 
 
-def judged(text: str, records: list[Record], before: list[Record] | None = None, look: int = 1) -> Verdict:
+def judged(text, records, before=None, look=1):
     """The one verdict of a gate."""
     (verdict,) = judge_gate(parse_gate(text), records, None if before is None else baseline(before), look)
     return verdict
 
 
-def lines(*verdicts: Verdict, further: int = 0, trial_s: float | None = None) -> list[str]:
+def lines(*verdicts, further=0, trial_s=None):
     return [line for line, _ in gate_lines(verdicts, further, trial_s)]

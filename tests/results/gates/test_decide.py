@@ -1,7 +1,5 @@
 """Verdicts: pass, fail or inconclusive, and how many trials would decide."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Gates: which expressions there are, and which records they judge."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

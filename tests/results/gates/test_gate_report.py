@@ -1,7 +1,5 @@
 """Verdicts in words: lines, a Markdown table, JUnit cases."""
 
-from __future__ import annotations
-
 import pytest
 
 from needlework.pytest_plugin.reports import gate_case

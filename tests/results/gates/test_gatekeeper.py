@@ -1,7 +1,5 @@
 """The gates of a run: baselines, `--top-up` rounds, and the samples that `--plan --power` names."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

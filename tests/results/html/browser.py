@@ -1,23 +1,18 @@
 """What the tests ask a page in a browser."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 from tests.chromium import Page
 
 
 class Browser(Page):
     """A page in a browser, and what the tests ask it."""
 
-    def __init__(self, driver: Any, folder: Path, address: str, requests: list[str]) -> None:
+    def __init__(self, driver, folder, address, requests):
         super().__init__(driver)
         self._folder = folder
         self._address = address
         self.requests = requests
 
-    def show(self, text: str, *, width: int = 1280, dark: bool = False, media: str = "", unfold: bool = True) -> None:
+    def show(self, text, *, width=1280, dark=False, media="", unfold=True):
         """Open a page, wait until it has unpacked its trials, and `unfold` what is closed."""
         (self._folder / "report.html").write_text(text, encoding="utf-8")
         self.requests.clear()
@@ -34,10 +29,10 @@ class Browser(Page):
         if unfold:
             self.ask("document.querySelectorAll('details.more').forEach(part => { part.open = true; })")
 
-    def color(self, selector: str) -> str:
+    def color(self, selector):
         return str(self.ask("return getComputedStyle(document.querySelector(arguments[0])).backgroundColor", selector))
 
-    def focused(self) -> tuple[int, int]:
+    def focused(self):
         """Column and row of the cell that has the focus."""
         column, row = self.ask("const a = document.activeElement; return [a.cellIndex, a.parentElement.rowIndex]")
         return column, row

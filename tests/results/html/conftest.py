@@ -1,12 +1,8 @@
 """A real browser: Debian's `chromium` and `chromium-driver`, driven by selenium."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from typing import Any
 
 import pytest
 
@@ -15,16 +11,16 @@ from tests.results.html.browser import Browser
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def browser(tmp_path_factory):
     """A browser that shows the pages it is given; skips where there is none."""
     folder = tmp_path_factory.mktemp("page")
     asked: list[str] = []
 
     class Handler(SimpleHTTPRequestHandler):
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        def log_message(self, format, *args):  # noqa: A002
             asked.append(self.path)
 
-        def end_headers(self) -> None:
+        def end_headers(self):
             self.send_header("Cache-Control", "no-store")  # the tests write one page after another to one address
             super().end_headers()
 

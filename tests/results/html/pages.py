@@ -1,11 +1,9 @@
 """A reader of our pages, and records to fill them with."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from base64 import b64decode
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from hashlib import sha256
 from html.parser import HTMLParser
 from itertools import product
@@ -24,7 +22,7 @@ EVIL = "<img src=x onerror=alert(1)></script><!--<script>\x00\x1b[31m\x1b]0;titl
 class Page(HTMLParser):
     """What is in a page; an element that is not closed in its turn is an error."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         super().__init__(convert_charrefs=True)
         self.open: list[str] = []
         self.elements: list[tuple[str, dict[str, str | None]]] = []
@@ -33,47 +31,47 @@ class Page(HTMLParser):
         self.close()
         assert self.open == []
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         assert len({name for name, _ in attrs}) == len(attrs), f"an attribute twice in {tag}"
         self.elements.append((tag, dict(attrs)))
         if tag not in VOID:
             self.open.append(tag)
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_startendtag(self, tag, attrs):
         self.elements.append((tag, dict(attrs)))
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         assert self.open, tag
         assert self.open.pop() == tag
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         self.contents.append((self.open[-1] if self.open else "", data))
 
-    def tags(self) -> list[str]:
+    def tags(self):
         return [tag for tag, _ in self.elements]
 
-    def inside(self, tag: str) -> list[str]:
+    def inside(self, tag):
         return [data for at, data in self.contents if at == tag]
 
-    def data(self) -> dict[str, Any]:
+    def data(self):
         content: dict[str, Any] = json.loads(self.inside("script")[0])
         return content
 
-    def details(self) -> list[Any]:
+    def details(self):
         """The packed part, unpacked as the script does it."""
         packed = "".join(self.inside("script")[1:-1])
         return json.loads(zlib.decompress(b64decode(packed))) if packed else []
 
-    def trials(self) -> list[dict[str, Any]]:
+    def trials(self):
         """The trials as the script reads them."""
         return [trial for row in self.pairs() for trial in row if trial is not None]
 
-    def pairs(self) -> list[list[dict[str, Any] | None]]:
+    def pairs(self):
         """The trials of each row: one in a run's page, two in a comparison's."""
         return [row[3:] for row in self.details()]
 
 
-def grid(make_record: MakeRecord, columns: int, rows: int, **fields: Any) -> list[Record]:
+def grid(make_record, columns, rows, **fields):
     """`columns` x `rows` trials with prompt facts and hashes as runs have them; the far middle is wrong."""
     records = []
     for column, row in product(range(columns), range(rows)):
@@ -101,14 +99,14 @@ def grid(make_record: MakeRecord, columns: int, rows: int, **fields: Any) -> lis
     return records
 
 
-def one_of_each(make_record: MakeRecord) -> list[Record]:
+def one_of_each(make_record):
     return [
         make_record(length=1000 * (number + 1), outcome=outcome, response={"text": f"text of {outcome}"})
         for number, outcome in enumerate(OUTCOMES)
     ]
 
 
-def texts_in(value: object) -> Iterable[str]:
+def texts_in(value):
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):

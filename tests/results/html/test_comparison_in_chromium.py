@@ -1,20 +1,15 @@
 """The pages of a comparison and of a leaderboard in a real browser."""
 
-from __future__ import annotations
-
 import base64
 
 import pytest
 
-from needlework.core.record import Record
 from needlework.results.html.comparison import comparison_html, sections_html
 from needlework.results.report.boards import board_sections
 from needlework.results.statistics.comparison.comparison import compare_runs
 from needlework.results.statistics.leaderboard.boards import ModelRun, boards_of
 from needlework.results.statistics.leaderboard.entries import entries_of
 from needlework.results.statistics.panels import asked_of
-from tests.results.html.browser import Browser
-from tests.results.html.pages import MakeRecord
 
 PLANTED = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"
 CELLS = "table.heat tbody td"
@@ -23,10 +18,10 @@ MODELS = {"zeta/a-very-long-name-of-a-model-and-its-quantisation-q4_k_m": 0.25, 
 
 
 @pytest.fixture(scope="module")
-def text(make_record: MakeRecord) -> str:
+def text(make_record):
     """2 lengths x 3 depths x 2 repeats; B fails at depth 50 of 8k and says something planted there."""
 
-    def run(second: bool) -> list[Record]:
+    def run(second):
         return [
             make_record(
                 length=length,
@@ -45,7 +40,7 @@ def text(make_record: MakeRecord) -> str:
     return comparison_html(compare_runs({"old": run(False), "new": run(True)}), title="B − A")
 
 
-def test_it_loads_silently_and_alone(browser: Browser, text: str) -> None:
+def test_it_loads_silently_and_alone(browser, text):
     browser.show(text)
 
     assert browser.driver.get_log("browser") == []
@@ -53,7 +48,7 @@ def test_it_loads_silently_and_alone(browser: Browser, text: str) -> None:
     assert len(browser.texts(CELLS)) == 6
 
 
-def test_the_tooltip_has_the_difference_and_its_interval(browser: Browser, text: str) -> None:
+def test_the_tooltip_has_the_difference_and_its_interval(browser, text):
     from selenium.webdriver import ActionChains
 
     browser.show(text)
@@ -66,7 +61,7 @@ def test_the_tooltip_has_the_difference_and_its_interval(browser: Browser, text:
     assert "A 100 % · B 0 %" in tip
 
 
-def test_a_click_in_the_list_shows_both_answers_side_by_side(browser: Browser, text: str) -> None:
+def test_a_click_in_the_list_shows_both_answers_side_by_side(browser, text):
     browser.show(text)
     browser.click(CHANGED)
 
@@ -87,7 +82,7 @@ def test_a_click_in_the_list_shows_both_answers_side_by_side(browser: Browser, t
     assert browser.ask("return document.activeElement.hash") == "#cell-0,1,1"
 
 
-def test_the_heatmap_works_from_the_keyboard(browser: Browser, text: str) -> None:
+def test_the_heatmap_works_from_the_keyboard(browser, text):
     browser.show(text)
     browser.ask("document.querySelector('table.heat td[tabindex=\"0\"]').focus()")
     browser.press("\ue015", "\ue014", "\ue007")
@@ -97,7 +92,7 @@ def test_the_heatmap_works_from_the_keyboard(browser: Browser, text: str) -> Non
 
 
 @pytest.mark.parametrize(("dark", "width"), [(False, 1280), (True, 1280), (False, 360)])
-def test_dark_light_narrow_and_print(browser: Browser, text: str, dark: bool, width: int) -> None:
+def test_dark_light_narrow_and_print(browser, text, dark, width):
     browser.show(text, dark=dark, width=width)
     overflow = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
@@ -112,7 +107,7 @@ def test_dark_light_narrow_and_print(browser: Browser, text: str, dark: bool, wi
 
 
 @pytest.fixture(scope="module")
-def board(make_record: MakeRecord) -> str:
+def board(make_record):
     """Three models at six lengths."""
     runs = []
     for name, right in MODELS.items():
@@ -126,7 +121,7 @@ def board(make_record: MakeRecord) -> str:
     return sections_html(board_sections(boards_of(runs)), title="Leaderboard", lead="", notes=["one run is left out"])
 
 
-def test_a_click_sorts_a_leaderboard_and_a_second_one_turns_the_order(browser: Browser, board: str) -> None:
+def test_a_click_sorts_a_leaderboard_and_a_second_one_turns_the_order(browser, board):
     browser.show(board)
     first, second, third = MODELS
     names = ".sortable tbody th a"
@@ -140,6 +135,6 @@ def test_a_click_sorts_a_leaderboard_and_a_second_one_turns_the_order(browser: B
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_a_phone_does_not_scroll_a_leaderboard_sideways(browser: Browser, board: str, dark: bool) -> None:
+def test_a_phone_does_not_scroll_a_leaderboard_sideways(browser, board, dark):
     browser.show(board, width=400, dark=dark)
     assert browser.ask("return document.documentElement.scrollWidth") <= 400

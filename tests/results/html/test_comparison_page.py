@@ -1,7 +1,5 @@
 """The page of `needlework compare`: differences with intervals, what differs, both answers of every trial."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -12,20 +10,20 @@ from needlework.results.html.comparison import comparison_html
 from needlework.results.statistics.comparison.comparison import compare_runs
 from needlework.results.style import difference_color
 from tests.results.changed import changed
-from tests.results.html.pages import EVIL, MakeRecord, Page, grid
+from tests.results.html.pages import EVIL, Page, grid
 
 Run = Callable[..., list[Record]]
 
 
 @pytest.fixture
-def run(make_record: MakeRecord) -> Run:
+def run(make_record):
     """2 lengths x 3 depths x 12 repeats; `fails` says which (length, depth, repeat) are wrong, `lost` which errors."""
 
     def build(
-        fails: Callable[[int, float, int], bool] = lambda *_: False,
-        lost: Callable[[int, float, int], bool] = lambda *_: False,
-        answer: str = "4711",
-    ) -> list[Record]:
+        fails=lambda *_: False,
+        lost=lambda *_: False,
+        answer="4711",
+    ):
         return [
             make_record(
                 length=length,
@@ -42,16 +40,16 @@ def run(make_record: MakeRecord) -> Run:
     return build
 
 
-def page_of(first: list[Record], second: list[Record], parts: tuple[str, ...] = (), **options: int) -> Page:
+def page_of(first, second, parts=(), **options):
     old, new = compare_runs({"old": first, "new": second})
     return Page(comparison_html((old, replace(new, parts=parts)), title="new − old", **options))
 
 
-def looks_of(page: Page) -> list[str]:
+def looks_of(page):
     return [str(a["class"]) for tag, a in page.elements if tag == "td" and "class" in a]
 
 
-def test_tables_have_difference_interval_tests_and_denominators(run: Run) -> None:
+def test_tables_have_difference_interval_tests_and_denominators(run):
     page = page_of(
         run(),
         run(lambda length, depth, i: depth == 50, lambda length, depth, i: (depth, i) == (0, 0)),
@@ -70,7 +68,7 @@ def test_tables_have_difference_interval_tests_and_denominators(run: Run) -> Non
     assert "nothing that their manifests or records name" in page_of(run(), run()).inside("bdi")
 
 
-def test_the_heatmap_is_of_differences_and_cells_without_a_pair_say_so(run: Run) -> None:
+def test_the_heatmap_is_of_differences_and_cells_without_a_pair_say_so(run):
     page = page_of(run(lambda length, depth, i: depth == 0), run(lambda length, depth, i: depth == 50 and i < 6))
     looks = [look for look in looks_of(page) if look.startswith("by")]
     assert looks == ["by17"] * 2 + ["by100"] * 2 + ["by-50"] * 2 + ["by0"] * 2
@@ -87,7 +85,7 @@ def test_the_heatmap_is_of_differences_and_cells_without_a_pair_say_so(run: Run)
     assert "no pair: not scored in both runs" in " ".join(page.inside("span"))
 
 
-def test_lists_of_what_changed_lead_to_their_cells(run: Run) -> None:
+def test_lists_of_what_changed_lead_to_their_cells(run):
     page = page_of(
         run(lambda length, depth, i: (length, depth) == (8000, 100)), run(lambda length, depth, i: depth == 0)
     )
@@ -100,7 +98,7 @@ def test_lists_of_what_changed_lead_to_their_cells(run: Run) -> None:
     assert "length 8k, depth 100" in page.inside("bdi")
 
 
-def test_both_answers_of_a_trial_stand_together(run: Run) -> None:
+def test_both_answers_of_a_trial_stand_together(run):
     first, second = run(answer="It is 4711."), run(lambda *at: at == (1000, 0.0, 3), answer="It is 12.")
     del second[5]
     pairs = page_of(first, second).pairs()
@@ -112,7 +110,7 @@ def test_both_answers_of_a_trial_stand_together(run: Run) -> None:
     assert [side is None for side in pairs[5]] == [False, True]
 
 
-def test_trials_that_both_judge_alike_are_left_out_first(make_record: MakeRecord) -> None:
+def test_trials_that_both_judge_alike_are_left_out_first(make_record):
     first = grid(make_record, 30, 12)
     second = [changed(record, response={"text": f"{i} " * 40}) for i, record in enumerate(first)]
     for record in second[100:110]:
@@ -124,7 +122,7 @@ def test_trials_that_both_judge_alike_are_left_out_first(make_record: MakeRecord
     assert "Left out: details of " in " ".join(page.inside("div"))
 
 
-def test_each_further_run_and_each_task_has_its_place(run: Run) -> None:
+def test_each_further_run_and_each_task_has_its_place(run):
     runs = compare_runs({"a": run(), "b": run(lambda length, *_: length == 8000), "c": run()})
     page = Page(comparison_html(runs, title="three", links={"c": "../c/report.html"}))
     hrefs = {str(a["href"]) for tag, a in page.elements if tag == "a"}
@@ -141,14 +139,14 @@ def test_each_further_run_and_each_task_has_its_place(run: Run) -> None:
     assert page.inside("td").count("worse") == 3  # the run, and each of its tasks
 
 
-def test_equal_runs_give_equal_bytes_in_any_order(run: Run) -> None:
+def test_equal_runs_give_equal_bytes_in_any_order(run):
     a, b = run(), run(lambda length, depth, i: depth == 50)
     texts = [comparison_html(compare_runs({"a": x, "b": y}), title="t") for x, y in ((a, b), (a[::-1], b[::-1]))]
 
     assert texts[0] == texts[1]
 
 
-def test_nothing_that_a_model_says_becomes_markup_and_nothing_is_loaded(make_record: MakeRecord) -> None:
+def test_nothing_that_a_model_says_becomes_markup_and_nothing_is_loaded(make_record):
     fields = dict.fromkeys(("model", "task", "needle", "why", "question", "answer", "scorer", "id"), EVIL)
     hostile = [make_record(**fields, response={"text": EVIL}, expected=[EVIL])]
     first, second = compare_runs({EVIL: hostile, f"{EVIL} again": hostile})

@@ -1,14 +1,10 @@
 """axe-core, Deque's checks of contrast, names, landmarks and keyboard access, finds nothing on a run's pages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 import needlework
-from needlework.core.record import Record
 from needlework.results.files.json_files import write_json
 from needlework.results.html.comparison import comparison_html
 from needlework.results.html.report import html_text
@@ -16,7 +12,6 @@ from needlework.results.statistics.comparison.comparison import compare_runs
 from needlework.results.statistics.run_report import run_report
 from tests.results.changed import changed
 from tests.results.document_records import asked
-from tests.results.html.browser import Browser
 from tests.results.html.pages import MakeRecord, grid
 
 selenium = pytest.importorskip(
@@ -24,7 +19,7 @@ selenium = pytest.importorskip(
 )
 
 
-def documents(model: str) -> list[Record]:
+def documents(model):
     """Questions on documents: by position, by size, by what a search found."""
     outcome = ("found", "wrong", "refused")
     return [
@@ -35,27 +30,27 @@ def documents(model: str) -> list[Record]:
     ]
 
 
-def report(records: list[Record]) -> str:
+def report(records):
     return html_text(run_report(records, notes=["one note"]), title="A run")
 
 
-def errors(make: MakeRecord) -> list[Record]:
+def errors(make):
     fault = {"kind": "timeout", "message": "no answer in 60 s"}
     return [make(repeat=at, outcome="error", error=fault, response={}) for at in range(6)]
 
 
-def halves(make: MakeRecord) -> tuple[list[Record], list[Record]]:
+def halves(make):
     return grid(make, 3, 3), [changed(record, outcome="wrong", score=0.0) for record in grid(make, 3, 3)]
 
 
-def two(make: MakeRecord) -> str:
+def two(make):
     a, b = halves(make)
     tasks = [changed(record, task="chain", key=f"c{record.key}") for record in a]
     runs = compare_runs({"old": [*a, *tasks], "new": [*b, *tasks]})
     return comparison_html(runs, title="B - A")
 
 
-def several(make: MakeRecord) -> str:
+def several(make):
     a, b = halves(make)
     return comparison_html(compare_runs({"a": a, "b": b, "c": a}), title="Three")
 
@@ -73,7 +68,7 @@ PAGES: dict[str, Callable[[MakeRecord], str]] = {
 FOLDERS = {"leaderboard": ["leaderboard", "--every-run"], "history": ["history", "--order", "step"]}
 
 
-def of_folder(command: list[str], make: MakeRecord, folder: Path) -> str:
+def of_folder(command, make, folder):
     """What a command makes of two runs."""
     for name, records in zip(("step-1", "step-2"), halves(make), strict=True):
         write_json(folder / "runs" / name / "results.json", run_report(records))
@@ -84,7 +79,7 @@ def of_folder(command: list[str], make: MakeRecord, folder: Path) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 400])
 @pytest.mark.parametrize("name", [*PAGES, *FOLDERS])
-def test_axe_finds_nothing(browser: Browser, make_record: MakeRecord, tmp_path: Path, name: str, width: int) -> None:
+def test_axe_finds_nothing(browser, make_record, tmp_path, name, width):
     page = PAGES[name](make_record) if name in PAGES else of_folder(FOLDERS[name], make_record, tmp_path)
     for dark in (False, True):
         browser.show(page, width=width, dark=dark)

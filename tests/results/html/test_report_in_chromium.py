@@ -1,7 +1,5 @@
 """`report.html` in a real browser."""
 
-from __future__ import annotations
-
 import base64
 import time
 from itertools import product
@@ -9,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from needlework.core.record import Record
 from needlework.results.html.report import html_text
 from needlework.results.statistics.panels import OUTCOMES
 from needlework.results.statistics.run_report import run_report
-from tests.results.html.browser import Browser
-from tests.results.html.pages import EVIL, MakeRecord, grid
+from tests.results.html.pages import EVIL, grid
 
 PLANTED = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>\x1b[31m 你好 \u202eabc"
 SHOWN = (
@@ -23,12 +19,12 @@ SHOWN = (
 CELLS = "table.heat tbody td"
 
 
-def page(records: list[Record], **options: Any) -> str:
+def page(records, **options):
     return html_text(run_report(records, notes=["one note"]), title="A run", **options)
 
 
 @pytest.fixture(scope="module")
-def records(make_record: MakeRecord) -> list[Record]:
+def records(make_record):
     """4 lengths x 3 depths x 2 trials of one panel, every outcome, and one more panel."""
     made = []
     for number, (length, depth) in enumerate(product((1000, 2000, 4000, 8000), (0.0, 50.0, 100.0))):
@@ -42,7 +38,7 @@ def records(make_record: MakeRecord) -> list[Record]:
     return [*made, make_record(model="通义千问", needle="实习地点", response={"text": PLANTED})]
 
 
-def test_it_loads_alone_and_nothing_but_our_own_script_runs(browser: Browser, records: list[Record]) -> None:
+def test_it_loads_alone_and_nothing_but_our_own_script_runs(browser, records):
     browser.show(page(records))
 
     assert browser.driver.get_log("browser") == []
@@ -59,7 +55,7 @@ def test_it_loads_alone_and_nothing_but_our_own_script_runs(browser: Browser, re
     assert browser.requests == ["/report.html"]
 
 
-def test_a_click_shows_what_the_model_said_and_nothing_of_it_runs(browser: Browser, records: list[Record]) -> None:
+def test_a_click_shows_what_the_model_said_and_nothing_of_it_runs(browser, records):
     browser.show(page(records))
     browser.click(CELLS)
 
@@ -75,7 +71,7 @@ def test_a_click_shows_what_the_model_said_and_nothing_of_it_runs(browser: Brows
     assert browser.ask("return document.querySelector('#pane').hidden")
 
 
-def test_everything_works_from_the_keyboard(browser: Browser, records: list[Record]) -> None:
+def test_everything_works_from_the_keyboard(browser, records):
     browser.show(page(records))
     browser.ask("document.querySelector('table.heat td[tabindex=\"0\"]').focus()")
     left, right, up, down, home, end, enter, escape = (
@@ -106,7 +102,7 @@ def test_everything_works_from_the_keyboard(browser: Browser, records: list[Reco
     assert browser.ask("return document.querySelectorAll('table.heat td[tabindex]').length") == 2
 
 
-def test_the_tooltip_follows_the_pointer(browser: Browser, records: list[Record]) -> None:
+def test_the_tooltip_follows_the_pointer(browser, records):
     browser.show(page(records))
     from selenium.webdriver import ActionChains
 
@@ -121,7 +117,7 @@ def test_the_tooltip_follows_the_pointer(browser: Browser, records: list[Record]
     assert "2 " in tip
 
 
-def test_filters_hide_panels_and_dim_cells(browser: Browser, records: list[Record]) -> None:
+def test_filters_hide_panels_and_dim_cells(browser, records):
     browser.show(page(records))
     choose = """
         const select = document.querySelector(arguments[0]);
@@ -140,7 +136,7 @@ def test_filters_hide_panels_and_dim_cells(browser: Browser, records: list[Recor
     assert len(browser.texts(f"{CELLS}.dim")) == 12
 
 
-def test_dark_and_light_and_print(browser: Browser, records: list[Record]) -> None:
+def test_dark_and_light_and_print(browser, records):
     browser.show(page(records), dark=True)
     assert browser.color("body") == "rgb(20, 22, 26)"
     score = browser.color("td.c100")
@@ -157,9 +153,7 @@ def test_dark_and_light_and_print(browser: Browser, records: list[Record]) -> No
 
 @pytest.mark.parametrize("width", [320, 400, 1280])
 @pytest.mark.parametrize(("columns", "rows"), [(35, 35), (100, 20)])
-def test_wide_grids_scroll_inside_their_box(
-    browser: Browser, make_record: MakeRecord, width: int, columns: int, rows: int
-) -> None:
+def test_wide_grids_scroll_inside_their_box(browser, make_record, width, columns, rows):
     many = [
         make_record(length=1000 * c + 1000, depth=100 * r / (rows - 1)) for c in range(columns) for r in range(rows)
     ]
@@ -174,7 +168,7 @@ def test_wide_grids_scroll_inside_their_box(
     assert browser.driver.get_log("browser") == []
 
 
-def test_ten_thousand_trials_open_within_three_seconds(browser: Browser, make_record: MakeRecord) -> None:
+def test_ten_thousand_trials_open_within_three_seconds(browser, make_record):
     text = page(grid(make_record, 100, 100))
     start = time.perf_counter()
     browser.show(text)
@@ -186,7 +180,7 @@ def test_ten_thousand_trials_open_within_three_seconds(browser: Browser, make_re
     assert browser.driver.get_log("browser") == []
 
 
-def test_the_page_without_a_script_has_the_scores(browser: Browser, records: list[Record]) -> None:
+def test_the_page_without_a_script_has_the_scores(browser, records):
     browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         browser.show(page(records))
@@ -200,9 +194,7 @@ def test_the_page_without_a_script_has_the_scores(browser: Browser, records: lis
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_hostile_texts_of_every_size_in_every_field_run_nothing(
-    browser: Browser, make_record: MakeRecord, dark: bool
-) -> None:
+def test_hostile_texts_of_every_size_in_every_field_run_nothing(browser, make_record, dark):
     """Markup, scripts, terminal escapes, NUL, halves of surrogates and ten megabytes, in each field that is shown."""
     evil = PLANTED + EVIL.replace("alert(1)", "document.title='pwned'")
     names = ("model", "task", "needle", "why", "question", "answer", "scorer", "id", "nodeid", "key")
@@ -236,7 +228,7 @@ def test_hostile_texts_of_every_size_in_every_field_run_nothing(
     assert browser.ask(overflow) == 0
 
 
-def answers(make_record: MakeRecord) -> list[Record]:
+def answers(make_record):
     """5 lengths x 5 depths of one task, as the default run has them."""
     return [
         make_record(length=length, depth=depth, outcome="wrong" if depth == 25 else "found", answer=f"at {length}")
@@ -247,9 +239,7 @@ def answers(make_record: MakeRecord) -> list[Record]:
 
 @pytest.mark.parametrize("width", [320, 400, 1280])
 @pytest.mark.parametrize("dark", [False, True])
-def test_the_answer_and_its_picture_fill_less_than_two_screens(
-    browser: Browser, make_record: MakeRecord, width: int, dark: bool
-) -> None:
+def test_the_answer_and_its_picture_fill_less_than_two_screens(browser, make_record, width, dark):
     browser.show(page(answers(make_record)), width=width, dark=dark, unfold=False)
 
     assert browser.ask("return [...document.querySelectorAll('details')].filter(part => part.open).length") == 0
@@ -258,9 +248,7 @@ def test_the_answer_and_its_picture_fill_less_than_two_screens(
     assert width < 1000 or browser.ask("return document.documentElement.scrollHeight") < 1800
 
 
-def test_an_answer_in_the_list_opens_its_trial_and_gets_the_focus_back(
-    browser: Browser, make_record: MakeRecord
-) -> None:
+def test_an_answer_in_the_list_opens_its_trial_and_gets_the_focus_back(browser, make_record):
     browser.show(page(answers(make_record)), unfold=False)
     browser.click("button.place", 2)
 
@@ -269,7 +257,7 @@ def test_an_answer_in_the_list_opens_its_trial_and_gets_the_focus_back(
     assert browser.ask("return document.activeElement.dataset.place") == "0,2,1"
 
 
-def test_a_point_of_a_chart_leads_to_its_trials_by_the_keyboard_too(browser: Browser, make_record: MakeRecord) -> None:
+def test_a_point_of_a_chart_leads_to_its_trials_by_the_keyboard_too(browser, make_record):
     lengths = [make_record(length=length, repeat=i, depth=50.0) for length in (1000, 2000, 4000) for i in range(3)]
     browser.show(page(lengths), unfold=False)
     browser.ask("document.querySelectorAll('.point')[1].focus()")
@@ -280,9 +268,7 @@ def test_a_point_of_a_chart_leads_to_its_trials_by_the_keyboard_too(browser: Bro
     assert len(browser.texts("#pane article")) == 3
 
 
-def test_a_head_says_what_it_means_on_focus_and_leads_to_the_glossary(
-    browser: Browser, make_record: MakeRecord
-) -> None:
+def test_a_head_says_what_it_means_on_focus_and_leads_to_the_glossary(browser, make_record):
     browser.show(page(answers(make_record)))
     browser.ask("document.querySelector('a.term[href*=score]').focus()")
 
@@ -294,7 +280,7 @@ def test_a_head_says_what_it_means_on_focus_and_leads_to_the_glossary(
     assert browser.ask("return [...document.querySelectorAll('details')].every(part => part.open)")
 
 
-def test_a_browser_that_cannot_unpack_says_so_and_shows_the_scores(browser: Browser, records: list[Record]) -> None:
+def test_a_browser_that_cannot_unpack_says_so_and_shows_the_scores(browser, records):
     old = {"source": "delete window.DecompressionStream"}
     script = browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", old)
     try:

@@ -1,13 +1,9 @@
 """`report.html` without a script: what it says of a run, its trials, its size; no text of others becomes markup."""
 
-from __future__ import annotations
-
 import json
 import re
 from base64 import b64encode
-from collections.abc import Sequence
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,24 +11,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import to_builtins
 
-from needlework.core.record import UNSCORED, Record, record_of
+from needlework.core.record import UNSCORED, record_of
 from needlework.results.html.page import word_id
 from needlework.results.html.report import html_text, write_html
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.suites.ruler import TASKS
 from needlework.results.statistics.tasks import GateRow
-from needlework.results.style import ColorsName, color_of
+from needlework.results.style import color_of
 from tests.results.changed import changed
 from tests.results.document_records import asked
-from tests.results.html.pages import EVIL, MakeRecord, Page, grid, one_of_each, texts_in
+from tests.results.html.pages import EVIL, Page, grid, one_of_each, texts_in
 
 
-def text_of(records: Sequence[Record], **options: Any) -> str:
+def text_of(records, **options):
     return html_text(run_report(records), title="x", **options)
 
 
-def test_one_file_that_needs_nothing_else(make_record: MakeRecord, tmp_path: Path) -> None:
+def test_one_file_that_needs_nothing_else(make_record, tmp_path):
     path = tmp_path / "deep" / "report.html"
     write_html(path, run_report(one_of_each(make_record), notes=["drop 3 % <b>"]), title="Nightly <run>")
     text = path.read_text(encoding="utf-8")
@@ -60,7 +56,7 @@ def test_one_file_that_needs_nothing_else(make_record: MakeRecord, tmp_path: Pat
 
 
 @pytest.mark.parametrize("colors", ["safe", "field"])
-def test_colours_are_those_of_the_pictures(make_record: MakeRecord, colors: ColorsName) -> None:
+def test_colours_are_those_of_the_pictures(make_record, colors):
     style = Page(text_of([make_record()], colors=colors)).inside("style")[0]
 
     for value in (0, 37, 100):
@@ -68,14 +64,14 @@ def test_colours_are_those_of_the_pictures(make_record: MakeRecord, colors: Colo
 
 
 @pytest.mark.parametrize("limit", [3_000_000, 63_000])
-def test_equal_records_give_equal_bytes_in_any_order(make_record: MakeRecord, limit: int) -> None:
+def test_equal_records_give_equal_bytes_in_any_order(make_record, limit):
     records = [*grid(make_record, 6, 5), *one_of_each(make_record)]
     first, second = (text_of(each, limit_bytes=limit) for each in (records, records[::-1]))
     assert first == second
     assert ("Shortened." in second) == (limit < 100_000)
 
 
-def test_scores_stand_in_the_page_without_a_script(make_record: MakeRecord) -> None:
+def test_scores_stand_in_the_page_without_a_script(make_record):
     records = [*one_of_each(make_record), make_record(length=1000, outcome="wrong", repeat=1)]
     page = Page(text_of(records))
     cells = page.inside("td")
@@ -91,7 +87,7 @@ def test_scores_stand_in_the_page_without_a_script(make_record: MakeRecord) -> N
     assert "No trials were recorded" in text_of([])
 
 
-def test_cells_that_leave_trials_out_say_of_how_many(make_record: MakeRecord) -> None:
+def test_cells_that_leave_trials_out_say_of_how_many(make_record):
     outcomes = ("found", "found", "wrong", "error")
     page = Page(text_of([make_record(repeat=i, outcome=name) for i, name in enumerate(outcomes)]))
 
@@ -101,7 +97,7 @@ def test_cells_that_leave_trials_out_say_of_how_many(make_record: MakeRecord) ->
     assert (page.inside("a").count("error"), page.inside("a").count("censored")) == (2, 0)
 
 
-def test_the_page_begins_with_the_sentence_and_what_it_rests_on(make_record: MakeRecord) -> None:
+def test_the_page_begins_with_the_sentence_and_what_it_rests_on(make_record):
     records = [
         make_record(length=length, repeat=i, outcome="found" if length < 8000 else "wrong")
         for length in (1000, 2000, 8000)
@@ -114,7 +110,7 @@ def test_the_page_begins_with_the_sentence_and_what_it_rests_on(make_record: Mak
     assert text.index("holds RULER") < text.index("<svg") < text.index("<details")
 
 
-def test_errors_come_first_with_their_reason(make_record: MakeRecord) -> None:
+def test_errors_come_first_with_their_reason(make_record):
     error = {"kind": "judge", "message": "the judge's reply cannot be read: `reason` is missing"}
     page = Page(text_of([make_record(repeat=i, outcome="error", error=error) for i in range(19)]))
 
@@ -122,7 +118,7 @@ def test_errors_come_first_with_their_reason(make_record: MakeRecord) -> None:
     assert "mock has no score: 19 of 19 questions failed." in page.inside("bdi")
 
 
-def test_gates_stand_above_the_picture(make_record: MakeRecord) -> None:
+def test_gates_stand_above_the_picture(make_record):
     row = GateRow("mean >= 0.9", "all", "fail", 0.5, 0.1, 0.8, 95.0, 12, "", 12)
     text = html_text(run_report([make_record()], gates=[row]), title="x")
 
@@ -130,7 +126,7 @@ def test_gates_stand_above_the_picture(make_record: MakeRecord) -> None:
     assert text.index("mean &gt;= 0.9") < text.index('class="first"')
 
 
-def test_how_it_was_run_stands_at_the_top_and_in_a_part_of_its_own(make_record: MakeRecord) -> None:
+def test_how_it_was_run_stands_at_the_top_and_in_a_part_of_its_own(make_record):
     manifest = {
         "command": ["pytest", "benchmarks"],
         "commit": "abc",
@@ -147,12 +143,12 @@ def test_how_it_was_run_stands_at_the_top_and_in_a_part_of_its_own(make_record: 
     assert "rope_scaling" in page.inside("dt")
 
 
-def test_lengths_that_are_approximate_say_by_how_much(make_record: MakeRecord) -> None:
+def test_lengths_that_are_approximate_say_by_how_much(make_record):
     assert "in tokens. Down" in text_of([make_record()])
     assert "in tokens, about ±1.2 %. Down" in text_of([changed(make_record(), prompt={"tokens_error": 0.012})])
 
 
-def test_statistics_and_heads_have_their_meaning(make_record: MakeRecord) -> None:
+def test_statistics_and_heads_have_their_meaning(make_record):
     """Two panels of 2 lengths x 3 depths x 12 repeats; the middle of one fails."""
     records = [
         make_record(
@@ -173,7 +169,7 @@ def test_statistics_and_heads_have_their_meaning(make_record: MakeRecord) -> Non
     assert any(text.startswith("lost in the middle (12 samples), p ") for text in page.inside("bdi"))
 
 
-def test_answers_that_are_not_there_have_a_section_for_all_tasks(make_record: MakeRecord) -> None:
+def test_answers_that_are_not_there_have_a_section_for_all_tasks(make_record):
     twin = make_record(needle="gone", outcome="refused", reference={"absent": True, "twin": "code"})
     page = Page(text_of([make_record(), twin]))
     assert {"mock · niah · answers that are not there", "100 % (one sample: no interval), n = 1"} <= {
@@ -189,8 +185,8 @@ def test_answers_that_are_not_there_have_a_section_for_all_tasks(make_record: Ma
     assert '<details class="more" open>' not in text
 
 
-def test_panels_are_compared_only_where_there_are_several(make_record: MakeRecord) -> None:
-    def overviews(page: Page) -> int:
+def test_panels_are_compared_only_where_there_are_several(make_record):
+    def overviews(page):
         return [attributes["class"] for tag, attributes in page.elements if tag == "table"].count("rates overview")
 
     two = Page(text_of([make_record(), make_record(model="通义千问", depth=None)]))
@@ -203,7 +199,7 @@ def test_panels_are_compared_only_where_there_are_several(make_record: MakeRecor
     assert list(dict.fromkeys(text for text in Page(text_of(records)).inside("bdi") if text in names)) == names
 
 
-def test_runs_on_documents_have_a_section_and_others_have_none(make_record: MakeRecord) -> None:
+def test_runs_on_documents_have_a_section_and_others_have_none(make_record):
     records = [asked(q, depth=depth) for q in range(3) for depth in (0.0, 100.0)]
     records += [asked(q, task="doc_absent", arm="near") for q in range(3)]
     page = Page(text_of(records))
@@ -214,7 +210,7 @@ def test_runs_on_documents_have_a_section_and_others_have_none(make_record: Make
     assert "plot" not in {a.get("class") for _, a in Page(text_of([make_record()])).elements}
 
 
-def test_averages_of_suites_stand_open_and_cells_where_nothing_else_says_more(make_record: MakeRecord) -> None:
+def test_averages_of_suites_stand_open_and_cells_where_nothing_else_says_more(make_record):
     leval = [make_record(task=f"leval_{task}", length=16_000, scorer="leval_letter") for task in ("tpo", "quality")]
     assert '<details class="more" open>' in text_of(leval)
 
@@ -231,7 +227,7 @@ def test_averages_of_suites_stand_open_and_cells_where_nothing_else_says_more(ma
     assert '<details class="more" id="heatmaps">' in text_of([*cells, make_record(task="copy")])
 
 
-def test_every_fact_of_a_trial_is_in_the_details(make_record: MakeRecord) -> None:
+def test_every_fact_of_a_trial_is_in_the_details(make_record):
     """A tokenizer's marks between special tokens are left out around needles, other controls are shown."""
     needle = {"name": "n", "requested": 50.0, "depth": 49.9, "tokens_before": 7, "tokens": 3, "text": "It is 4711."}
     around = {"before": "x" * 300 + "\x1b", "after": "\ufdd0<|im_end|>"}
@@ -262,7 +258,7 @@ def test_every_fact_of_a_trial_is_in_the_details(make_record: MakeRecord) -> Non
     assert Page(text_of([record_of(bare)])).trials()[0]["outcome"] == "found"
 
 
-def test_ten_megabytes_of_text_are_cut_with_a_mark(make_record: MakeRecord) -> None:
+def test_ten_megabytes_of_text_are_cut_with_a_mark(make_record):
     response = {"text": "begin " + "<" * 10_000_000 + " end"}
     text = text_of([make_record(outcome="wrong", response=response)])
     head, left_out, tail = Page(text).trials()[0]["response"]["text"]
@@ -274,7 +270,7 @@ def test_ten_megabytes_of_text_are_cut_with_a_mark(make_record: MakeRecord) -> N
 
 
 @pytest.mark.slow
-def test_ten_thousand_cells_fit_into_three_megabytes_with_every_answer(make_record: MakeRecord) -> None:
+def test_ten_thousand_cells_fit_into_three_megabytes_with_every_answer(make_record):
     text = text_of(grid(make_record, 100, 100))
     page = Page(text)
     trials = page.trials()
@@ -285,7 +281,7 @@ def test_ten_thousand_cells_fit_into_three_megabytes_with_every_answer(make_reco
     assert all(trial["response"]["text"] and trial["question"] and trial["prompt"]["needles"] for trial in trials)
 
 
-def test_what_was_found_is_left_out_first_scattered_and_the_page_says_so(make_record: MakeRecord) -> None:
+def test_what_was_found_is_left_out_first_scattered_and_the_page_says_so(make_record):
     records = grid(make_record, 30, 12)
     for number, record in enumerate(records):  # texts that cannot be packed
         words = range(5 if record.score else 16)
@@ -314,7 +310,7 @@ def test_what_was_found_is_left_out_first_scattered_and_the_page_says_so(make_re
     assert "details of 25 of 25 trials" in " ".join(none.inside("div"))
 
 
-def test_nothing_that_a_model_says_becomes_markup(make_record: MakeRecord) -> None:
+def test_nothing_that_a_model_says_becomes_markup(make_record):
     fields = dict.fromkeys(("model", "task", "needle", "why", "question", "answer", "scorer", "id", "key"), EVIL)
     hostile = make_record(
         **fields,
@@ -339,14 +335,12 @@ def test_nothing_that_a_model_says_becomes_markup(make_record: MakeRecord) -> No
 
 
 @pytest.fixture(scope="module")
-def structure(make_record: MakeRecord) -> Sequence[str]:
+def structure(make_record):
     return Page(html_text(run_report([make_record(timing={})], notes=["y"]), title="x")).tags()
 
 
 @given(texts=st.lists(st.text(st.characters(codec=None), max_size=40), min_size=12, max_size=12))
-def test_any_text_in_any_field_changes_texts_only(
-    make_record: MakeRecord, structure: Sequence[str], texts: list[str]
-) -> None:
+def test_any_text_in_any_field_changes_texts_only(make_record, structure, texts):
     texts = [text and f"{text}~" for text in texts]  # no name of ours, such as a task's, which has sections of its own
     names = ("model", "task", "needle", "why", "question", "answer", "scorer", "id", "nodeid", "key")
     needle = {"depth": 50.0, "name": texts[5], "before": texts[6], "text": texts[7], "after": texts[8]}

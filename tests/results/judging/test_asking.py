@@ -1,11 +1,8 @@
 """Asking a model many questions: what is written down when it fails, is closed, or the process is stopped."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
@@ -27,7 +24,7 @@ class Judge:
     tell: Callable[[str], object] = print
     closed: Event = field(default_factory=Event)
 
-    def ask(self, system: str, user: str) -> str:
+    def ask(self, system, user):
         if user == "refuse":
             raise InputError("--judge", "stub", "the key is not valid")
         if user.startswith("fail"):
@@ -38,26 +35,26 @@ class Judge:
             raise RuntimeError("the run is over")
         return "[[A]]"
 
-    def shortened(self, text: str, around: str) -> str:
+    def shortened(self, text, around):
         return text
 
-    def close(self) -> None:
+    def close(self):
         self.closed.set()
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path):
     return tmp_path / "replies.jsonl"
 
 
-def rows_after(judge: Judge, path: Path, *users: str) -> list[dict[str, Any]]:
+def rows_after(judge, path, *users):
     """Ask, and return the rows of the file."""
     questions = [question_to(judge, "s", user, {"item": user}) for user in users]
     ask_all(questions, judge, read_choice, path, fields=lambda _, replied: {"verdict": bool(replied.replies)})
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_a_question_that_failed_is_asked_again_by_the_next_run_and_a_good_one_is_not(path: Path) -> None:
+def test_a_question_that_failed_is_asked_again_by_the_next_run_and_a_good_one_is_not(path):
     rows = rows_after(Judge(), path, "one", "fail", "two", "one")
     assert [(row["item"], row["problem"]) for row in rows] == [
         ("one", None), ("fail", "it did not answer"), ("two", None),
@@ -66,7 +63,7 @@ def test_a_question_that_failed_is_asked_again_by_the_next_run_and_a_good_one_is
     assert len(rows_after(Judge(identity={"spec": "other"}), path, "one")) == 5, "another judge is asked anew"
 
 
-def test_a_judge_of_no_use_ends_it_and_what_came_stays(path: Path) -> None:
+def test_a_judge_of_no_use_ends_it_and_what_came_stays(path):
     judge = Judge()
     with pytest.raises(InputError, match="the key is not valid"):
         rows_after(judge, path, "one", "refuse", "two")
@@ -74,7 +71,7 @@ def test_a_judge_of_no_use_ends_it_and_what_came_stays(path: Path) -> None:
     assert judge.closed.is_set()
 
 
-def test_nothing_but_errors_ends_it_and_names_the_error(path: Path) -> None:
+def test_nothing_but_errors_ends_it_and_names_the_error(path):
     users = [f"fail {at}" for at in range(30)]
     with pytest.raises(InputError, match=r"--judge: 'stub': none of its first 10 questions was answered; it did not"):
         rows_after(Judge(), path, *users)
@@ -83,13 +80,13 @@ def test_nothing_but_errors_ends_it_and_names_the_error(path: Path) -> None:
     assert len(rows_after(Judge(), path, *users[:3])) == count + 3, "errors are asked again"
 
 
-def test_errors_after_a_reply_do_not_end_it_nor_does_a_reply_of_an_earlier_session(path: Path) -> None:
+def test_errors_after_a_reply_do_not_end_it_nor_does_a_reply_of_an_earlier_session(path):
     users = ["one", *(f"fail {at}" for at in range(30))]
     assert len(rows_after(Judge(), path, *users)) == 31
     assert len(rows_after(Judge(), path, *users)) == 61
 
 
-def test_progress_is_told_now_and_then(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_told_now_and_then(path, monkeypatch):
     monkeypatch.setattr(ask, "FIRST_S", 0.05)
     told: list[str] = []
     judge = Judge()
@@ -98,13 +95,13 @@ def test_progress_is_told_now_and_then(path: Path, monkeypatch: pytest.MonkeyPat
     assert told == ["judge: 2 of 3 questions done, 1 without a reply (it did not answer)"]
 
 
-def test_questions_cut_off_by_closing_the_judge_are_not_in_the_file(path: Path) -> None:
+def test_questions_cut_off_by_closing_the_judge_are_not_in_the_file(path):
     with pytest.raises(InputError):
         rows_after(Judge(at_once=2), path, "wait until closed", "refuse")
     assert path.read_text() == ""
 
 
-def test_damaged_lines_are_asked_again(path: Path) -> None:
+def test_damaged_lines_are_asked_again(path):
     rows_after(Judge(), path, "one", "two", "three")
     lines = path.read_text().splitlines()
     path.write_text("\n".join([lines[0], lines[1][:-9], '{"key": 5}', "[]", lines[2], '{"key":"half']))
@@ -114,20 +111,20 @@ def test_damaged_lines_are_asked_again(path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", '{"key":"', '{"ke'])
-def test_a_file_that_has_only_begun_is_gone_on_with(path: Path, content: str) -> None:
+def test_a_file_that_has_only_begun_is_gone_on_with(path, content):
     path.write_text(content)
     assert len(rows_after(Judge(), path, "one")) == 1
 
 
 @pytest.mark.parametrize("content", ["query,gt\n", '{"query": "x"}', "\n"])
-def test_a_file_of_something_else_is_left_alone(path: Path, content: str) -> None:
+def test_a_file_of_something_else_is_left_alone(path, content):
     path.write_text(content)
     with pytest.raises(InputError, match="is no file of a model's replies"):
         rows_after(Judge(), path, "one")
     assert path.read_text() == content
 
 
-def test_two_runs_never_write_one_file(path: Path) -> None:
+def test_two_runs_never_write_one_file(path):
     judge = Judge()
     first = Thread(target=rows_after, args=(judge, path, "one", "wait until closed"))
     first.start()

@@ -1,16 +1,11 @@
 """`needlework judge-audit`: judge, offline rule and people beside each other, and the judge beside itself."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
 import needlework
-from needlework.core.record import Record
 from needlework.results.files.json_files import write_json
 from needlework.results.statistics.run_report import run_report
 from tests.results.changed import changed
@@ -20,10 +15,10 @@ Audit = Callable[..., list[str]]
 
 
 @pytest.fixture
-def audit(capsys: pytest.CaptureFixture[str]) -> Audit:
+def audit(capsys):
     """The lines of the command, or the one line that refuses."""
 
-    def lines(*words: object, code: int = 0) -> list[str]:
+    def lines(*words, code=0):
         assert needlework.main(["judge-audit", *map(str, words)]) == code
         told = capsys.readouterr()
         assert not (told.out if code else told.err)
@@ -32,17 +27,17 @@ def audit(capsys: pytest.CaptureFixture[str]) -> Audit:
     return lines
 
 
-def rows(path: Path, lines: Sequence[Any]) -> Path:
+def rows(path, lines):
     path.write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in lines), encoding="utf-8")
     return path
 
 
-def run(folder: Path, records: Sequence[Record]) -> Path:
+def run(folder, records):
     write_json(folder / "results.json", run_report(list(records)))
     return folder
 
 
-def test_verdicts_beside_labels_and_beside_each_other(tmp_path: Path, audit: Audit) -> None:
+def test_verdicts_beside_labels_and_beside_each_other(tmp_path, audit):
     """Labels may stand in rows of their own, below the file that `needlework judge` writes."""
     lines = [{"item": f"a{at}", "verdict": "win"} for at in range(20) for _ in range(2)]
     lines += [{"item": f"b{at}", "human": "win", "verdict": "loss"} for at in range(5)]
@@ -58,14 +53,14 @@ def test_verdicts_beside_labels_and_beside_each_other(tmp_path: Path, audit: Aud
     assert table[2:] == [["loss", "0", "15", "25"], ["win", "0", "5", "40"]]
 
 
-def test_a_table_may_be_csv(tmp_path: Path, audit: Audit) -> None:
+def test_a_table_may_be_csv(tmp_path, audit):
     path = rows(tmp_path / "marks.csv", ["item,human,verdict,note", "1,7,7,", '2,8,7,"two', 'lines"', "2,8,,"])
     out = audit(path)
     assert out[0].endswith("1 judgements without a verdict")
     assert [line.split() for line in out[-2:]] == [["7", "1", "0"], ["8", "1", "0"]]
 
 
-def test_judge_rule_and_people_on_answers_of_a_run(tmp_path: Path, audit: Audit) -> None:
+def test_judge_rule_and_people_on_answers_of_a_run(tmp_path, audit):
     records = [asked(q, "found", rule="found") for q in range(10)]
     records += [asked(q, "found", rule="wrong") for q in range(10, 15)]
     records += [asked(q, "wrong", rule="wrong") for q in range(15, 20)]
@@ -82,13 +77,13 @@ def test_judge_rule_and_people_on_answers_of_a_run(tmp_path: Path, audit: Audit)
     ]  # fmt: skip
 
 
-def test_equal_answers_show_whether_the_judge_agrees_with_itself(tmp_path: Path, audit: Audit) -> None:
+def test_equal_answers_show_whether_the_judge_agrees_with_itself(tmp_path, audit):
     records = [asked(q, "found", rule="found", depth=d) for q in range(4) for d in (0.0, 100.0)]
     records[0] = changed(records[0], outcome="wrong", score=0.0)
     assert audit(run(tmp_path, records))[-1].startswith("the judge agrees with itself: 75.00 % of 4 equal answers")
 
 
-def test_marks_of_nine_and_ten_are_right(tmp_path: Path, audit: Audit) -> None:
+def test_marks_of_nine_and_ten_are_right(tmp_path, audit):
     marks = ("found", "found", "found", "partial", "wrong", "empty")
     records = [
         changed(asked(0, mark, task="niah", repeat=number, scorer="judge_evalscope"), question=f"The code of {number}?")
@@ -102,7 +97,7 @@ def test_marks_of_nine_and_ten_are_right(tmp_path: Path, audit: Audit) -> None:
     assert out[1].startswith("human and judge agree: 80.00 %")
 
 
-def test_labelled_answers_audit_the_offline_rule(tmp_path: Path, audit: Audit) -> None:
+def test_labelled_answers_audit_the_offline_rule(tmp_path, audit):
     question = {"question": "What is the dish called?", "answers": ["Oruro"]}
     lines = [question | {"response": "It is Oruro.", "human": "right"}] * 3
     lines += [question | {"response": "Potosi", "human": "wrong"}, question | {"response": "Potosi", "human": "right"}]
@@ -128,13 +123,13 @@ def test_labelled_answers_audit_the_offline_rule(tmp_path: Path, audit: Audit) -
         ("results.json", None, "does not exist"),
     ],
 )
-def test_files_that_cannot_be_audited(tmp_path: Path, audit: Audit, name: str, lines: Any, told: str) -> None:
+def test_files_that_cannot_be_audited(tmp_path, audit, name, lines, told):
     path = tmp_path / name if lines is None else rows(tmp_path / name, lines)
     [line] = audit(path, code=2)
     assert told in line
 
 
-def test_labels_and_runs_that_do_not_fit(tmp_path: Path, audit: Audit) -> None:
+def test_labels_and_runs_that_do_not_fit(tmp_path, audit):
     path = rows(tmp_path / "l.jsonl", [{"item": "other", "human": "right"}])
     assert "goes with a run" in audit(path, "--labels", path, code=2)[0]
     assert "--scorer judge_documents" in audit(run(tmp_path, [asked(0)]), code=2)[0]

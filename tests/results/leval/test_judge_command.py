@@ -1,7 +1,5 @@
 """`needlework judge` on a server of this machine: verdicts, errors, resuming, rows that do not fit."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -11,19 +9,18 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Lock
-from typing import Any
 
 import pytest
 
 import needlework
-from tests.loopback import Asked, Loopback, Said, loopback
+from tests.loopback import Said, loopback
 
 Write = Callable[..., Path]
 Files = tuple[Path, Path]
 ROOT = Path(__file__).parents[3]
 
 
-def rows_of(model: str, answers: list[str], **fields: Any) -> list[dict[str, Any]]:
+def rows_of(model, answers, **fields):
     return [
         {"query": f"Question {at}?", "gt": f"gold {at}", f"{model}_pred": answer, "evaluation": "LLM"} | fields
         for at, answer in enumerate(answers)
@@ -31,10 +28,10 @@ def rows_of(model: str, answers: list[str], **fields: Any) -> list[dict[str, Any
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Write:
+def write(tmp_path):
     """Write rows to NAME.pred.jsonl; a row that is text stays as it is."""
 
-    def build(name: str, rows: list[Any]) -> Path:
+    def build(name, rows):
         path = tmp_path / f"{name}.pred.jsonl"
         path.write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows), encoding="utf-8")
         return path
@@ -43,42 +40,42 @@ def write(tmp_path: Path) -> Write:
 
 
 @pytest.fixture
-def both(write: Write) -> Files:
+def both(write):
     """Twelve questions; our answer is right to the first nine, the rival's to the last six."""
     ours = ["right" if at < 9 else "wrong" for at in range(12)]
     rival = ["right" if at >= 6 else "wrong" for at in range(12)]
     return write("ours", rows_of("ours", ours)), write("rival", rows_of("rival", rival))
 
 
-def judge(server: Loopback, *words: object) -> int:
+def judge(server, *words):
     return needlework.main(["judge", *map(str, words), "--judge", "openai:stub", "--judge-base-url", server.url])
 
 
-def answers_in(asked: Asked) -> tuple[str, str]:
+def answers_in(asked):
     first, second = (asked.prompt.split(f"[Answer {name}]\n")[1].split("\n[End")[0] for name in "AB")
     return first, second
 
 
-def fair(asked: Asked) -> Said:
+def fair(asked):
     """Prefers the right answer, wherever it stands."""
     first, second = answers_in(asked)
     return Said("Reasons. [[C]]" if first == second else "Reasons. [[A]]" if first == "right" else "Reasons. [[B]]")
 
 
-def mute(asked: Asked) -> Said:
+def mute(asked):
     return Said("Hard to say.") if "Question 3?" in asked.prompt else fair(asked)
 
 
-def replies_in(path: Path) -> list[dict[str, Any]]:
+def replies_in(path):
     return [json.loads(line) for line in path.read_text(encoding="ascii").splitlines()]
 
 
-def rates(out: str) -> list[list[str]]:
+def rates(out):
     """The rows of the table: compat, strict."""
     return [line.split() for line in out.splitlines() if line.startswith(("compat ", "strict "))]
 
 
-def test_a_fair_judge_counts_every_pair_twice(both: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fair_judge_counts_every_pair_twice(both, tmp_path, capsys):
     with loopback(fair) as server:
         assert judge(server, *both, "--out", tmp_path / "out.json") == 0
     out = capsys.readouterr().out
@@ -103,9 +100,7 @@ def test_a_fair_judge_counts_every_pair_twice(both: Files, tmp_path: Path, capsy
     assert "agrees with itself: 100.00 % of 12 equal answers" in out
 
 
-def test_a_judge_sees_no_names_and_one_that_likes_the_first_answer_is_seen(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_judge_sees_no_names_and_one_that_likes_the_first_answer_is_seen(write, capsys):
     ours = write("ours", rows_of("secret-model", ["one"], prompt="Document is as follows. The whole document."))
     with loopback(lambda _: Said("[[A]]")) as server:
         assert judge(server, ours, write("rival", rows_of("other-model", ["two"]))) == 0
@@ -119,11 +114,11 @@ def test_a_judge_sees_no_names_and_one_that_likes_the_first_answer_is_seen(
     assert "the answer shown first preferred: 100.00 % of 2 verdicts" in out
 
 
-def test_an_unreadable_reply_is_asked_for_once_more(both: Files, tmp_path: Path) -> None:
+def test_an_unreadable_reply_is_asked_for_once_more(both, tmp_path):
     seen: set[str] = set()
     lock = Lock()
 
-    def stumbling(asked: Asked) -> Said:
+    def stumbling(asked):
         with lock:
             is_second = asked.prompt in seen
             seen.add(asked.prompt)
@@ -139,9 +134,7 @@ def test_an_unreadable_reply_is_asked_for_once_more(both: Files, tmp_path: Path)
     assert (found["compat"]["wins"], found["compat"]["losses"], found["compat"]["ties"]) == (9, 9, 6)
 
 
-def test_a_reply_without_a_verdict_is_an_error_and_asked_for_again_by_the_next_run(
-    both: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_reply_without_a_verdict_is_an_error_and_asked_for_again_by_the_next_run(both, tmp_path, capsys):
     with loopback(mute) as server:
         assert judge(server, *both) == 1
         out = capsys.readouterr().out
@@ -164,12 +157,10 @@ def test_a_reply_without_a_verdict_is_an_error_and_asked_for_again_by_the_next_r
 
 @pytest.mark.skipif(os.name == "nt", reason="sends signals")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
-def test_a_signal_ends_it_with_a_line_and_keeps_the_replies(
-    both: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
+def test_a_signal_ends_it_with_a_line_and_keeps_the_replies(both, tmp_path, capsys, name):
     count, over = Counter[str](), Event()
 
-    def ending(asked: Asked) -> Said:
+    def ending(asked):
         count["all"] += 1
         if count["all"] == 20:
             os.kill(os.getpid(), getattr(signal, name))
@@ -183,12 +174,10 @@ def test_a_signal_ends_it_with_a_line_and_keeps_the_replies(
     assert len(replies_in(tmp_path / "ours.judge.jsonl")) >= 10
 
 
-def test_keys_and_passwords_are_in_no_file_and_no_line(
-    both: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_keys_and_passwords_are_in_no_file_and_no_line(both, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("JUDGE_KEY", "sk-verysecretkey123")
 
-    def refuse(asked: Asked) -> Said:
+    def refuse(asked):
         error = {"error": {"message": f"bad key {asked.headers['authorization']}"}}
         return Said(raw=json.dumps(error).encode(), status=401)
 
@@ -206,9 +195,7 @@ def test_keys_and_passwords_are_in_no_file_and_no_line(
     assert "hidden-password" not in everything
 
 
-def test_rows_without_a_partner_and_questions_asked_twice_are_named(
-    write: Write, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_rows_without_a_partner_and_questions_asked_twice_are_named(write, capsys, tmp_path):
     ours = write("ours", [*rows_of("ours", ["right"] * 4), "{", {"query": "No answer?", "gt": "x"}])
     rival = rows_of("rival", ["wrong"] * 5)
     rival[2]["query"] = "Another wording?"
@@ -235,7 +222,7 @@ def test_rows_without_a_partner_and_questions_asked_twice_are_named(
     assert content["repeated"] == [[[1, 1], [2, 2]]]
 
 
-def test_two_models_of_one_file_and_a_reader_that_stops_reading(write: Write, tmp_path: Path) -> None:
+def test_two_models_of_one_file_and_a_reader_that_stops_reading(write, tmp_path):
     both = write("both", [row | {"b_pred": "wrong"} for row in rows_of("a", ["right"] * 2)])
     command = f"{sys.executable} -m needlework judge {both} --model a --rival-model b --judge mock:judge"
     subprocess.run(f"{command} --out {tmp_path}/out.json | true", shell=True, check=False, cwd=ROOT)
@@ -253,9 +240,7 @@ def test_two_models_of_one_file_and_a_reader_that_stops_reading(write: Write, tm
         ("web_annotate_jsonl", "serve"),
     ],
 )
-def test_levals_scripts_are_named_in_docs_and_by_the_command_line(
-    script: str, command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_levals_scripts_are_named_in_docs_and_by_the_command_line(script, command, capsys):
     assert needlework.main([script]) == 2
     assert f"`needlework {command}` here" in capsys.readouterr().err
     lines = (ROOT / "docs" / "leval.md").read_text(encoding="utf-8").splitlines()
@@ -264,12 +249,12 @@ def test_levals_scripts_are_named_in_docs_and_by_the_command_line(
 
 
 def test_input_that_cannot_be_judged(
-    both: Files,
-    write: Write,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    both,
+    write,
+    tmp_path,
+    capsys,
+    monkeypatch,
+):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     ours, rival = both
     before = rival.read_bytes()

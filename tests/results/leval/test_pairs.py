@@ -1,7 +1,5 @@
 """Pairs of answers: no row is lost; win rates against published counts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,7 @@ from needlework.results.leval.judge import Preference, match, win_rate
 from needlework.results.leval.predictions import Answers, Prediction
 
 
-def _answers(questions: list[int], path: str = "mine") -> Answers:
+def _answers(questions, path="mine"):
     rows = (Prediction(line, f"question {each}", "gold", f"{path} {line}") for line, each in enumerate(questions, 1))
     return Answers(Path(path), path, tuple(rows), ())
 
@@ -22,7 +20,7 @@ _questions = st.lists(st.integers(0, 5), min_size=1, max_size=12)
 
 
 @given(_questions, _questions)
-def test_every_row_is_in_one_pair_or_alone(ours: list[int], rival: list[int]) -> None:
+def test_every_row_is_in_one_pair_or_alone(ours, rival):
     if not set(ours) & set(rival):
         with pytest.raises(InputError, match="has no question of"):
             match(_answers(ours), _answers(rival))
@@ -37,7 +35,7 @@ def test_every_row_is_in_one_pair_or_alone(ours: list[int], rival: list[int]) ->
     assert len(found.pairs) == sum(min(ours.count(each), rival.count(each)) for each in set(ours))
 
 
-def test_the_same_words_with_another_reference_are_another_question() -> None:
+def test_the_same_words_with_another_reference_are_another_question():
     other = Answers(Path("its"), "its", (Prediction(1, "question 1", "another", "x"),), ())
     with pytest.raises(InputError, match="by `query` and `gt`"):
         match(_answers([1]), other)
@@ -52,7 +50,7 @@ def test_the_same_words_with_another_reference_are_another_question() -> None:
         (0, 0, 0, 2, None),
     ],
 )
-def test_win_rates_of_published_counts(wins: int, losses: int, ties: int, errors: int, rate: float | None) -> None:
+def test_win_rates_of_published_counts(wins, losses, ties, errors, rate):
     kinds: list[Preference | None] = ["win"] * wins + ["loss"] * losses + ["tie"] * ties + [None] * errors
     pairs = len(kinds) // 2
     found = win_rate([(at % pairs, kind) for at, kind in enumerate(kinds)], pairs)

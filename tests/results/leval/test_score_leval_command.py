@@ -1,11 +1,9 @@
 """`needlework score leval`: good files, broken ones, and files of something else."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +26,7 @@ _GOLDS = {
 }
 
 
-def _rows(task: str, model: str = "m", n: int | None = None, **fields: Any) -> Iterator[dict[str, Any]]:
+def _rows(task, model="m", n=None, **fields):
     about = TASKS[task]
     gold = _GOLDS[about.scorer.removeprefix("leval_")]
     for at in range(about.expected if n is None else n):
@@ -38,10 +36,10 @@ def _rows(task: str, model: str = "m", n: int | None = None, **fields: Any) -> I
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Write:
+def write(tmp_path):
     """Write rows to TASK.pred.jsonl; a row that is text stays as it is."""
 
-    def build(task: str, rows: Any = None, folder: str = ".", name: str | None = None) -> Path:
+    def build(task, rows=None, folder=".", name=None):
         path = tmp_path / folder / (name or f"{task}.pred.jsonl")
         path.parent.mkdir(parents=True, exist_ok=True)
         lines = (row if isinstance(row, str) else json.dumps(row) for row in (_rows(task) if rows is None else rows))
@@ -51,11 +49,11 @@ def write(tmp_path: Path) -> Write:
     return build
 
 
-def _score(*words: object) -> int:
+def _score(*words):
     return needlework.main(["score", "leval", *map(str, words)])
 
 
-def _refusal(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+def _refusal(capsys, *words):
     assert _score(*words) == 2
     told = capsys.readouterr()
     assert told.out == ""
@@ -63,9 +61,7 @@ def _refusal(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     return told.err
 
 
-def test_a_complete_file_has_scores_floor_ceiling_and_interval(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_complete_file_has_scores_floor_ceiling_and_interval(write, capsys):
     assert _score(write("gsm100")) == 0
     out = capsys.readouterr().out
     [row] = [line.split() for line in out.splitlines() if line.startswith("gsm100")]
@@ -74,7 +70,7 @@ def test_a_complete_file_has_scores_floor_ceiling_and_interval(
     assert "no closed average" in out
 
 
-def test_an_incomplete_task_has_no_number(write: Write, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_an_incomplete_task_has_no_number(write, capsys, tmp_path):
     assert _score(write("review_summ", _rows("review_summ", n=48)), "--out", tmp_path / "out.json") == 0
     out = capsys.readouterr().out
     assert "48 of 120" in out
@@ -86,7 +82,7 @@ def test_an_incomplete_task_has_no_number(write: Write, capsys: pytest.CaptureFi
     assert all(average["compat"]["score"] is None for average in model["averages"])
 
 
-def test_the_closed_average_is_of_six_tasks(write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_closed_average_is_of_six_tasks(write, tmp_path, capsys):
     for task in CLOSED:
         rows = [*_rows(task)]
         if task == "gsm100":
@@ -101,7 +97,7 @@ def test_the_closed_average_is_of_six_tasks(write: Write, tmp_path: Path, capsys
     assert "83.33" in capsys.readouterr().out
 
 
-def test_every_item_is_in_the_file(write: Write, tmp_path: Path) -> None:
+def test_every_item_is_in_the_file(write, tmp_path):
     rows = [*_rows("coursera")]
     rows[3]["m_pred"] = "A, C"
     assert _score(write("coursera", rows), "--out", tmp_path / "out.json") == 0
@@ -112,7 +108,7 @@ def test_every_item_is_in_the_file(write: Write, tmp_path: Path) -> None:
     assert task["scorers"] == {"compat": "leval_letters_compat v1", "strict": "leval_letters v2"}
 
 
-def test_a_file_of_another_name_needs_its_task(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_another_name_needs_its_task(write, capsys):
     assert _score(write("tpo", folder="coursera/codeU")) == 0
     assert "leval_letter v2" in capsys.readouterr().out  # never the task of a folder
     path = write("tpo", name="mine.jsonl", folder="tpo")
@@ -133,9 +129,7 @@ def test_a_file_of_another_name_needs_its_task(write: Write, capsys: pytest.Capt
         ("tpo", ["not JSON"], "no line of it is a JSON object"),
     ],
 )
-def test_files_that_cannot_be_scored(
-    write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str], task: str, rows: list[Any], line: str
-) -> None:
+def test_files_that_cannot_be_scored(write, tmp_path, capsys, task, rows, line):
     assert line in _refusal(capsys, write(task, rows))
     assert "there is no such file" in _refusal(capsys, tmp_path / "coursera.pred.jsonl")
     (tmp_path / "empty").mkdir()
@@ -144,7 +138,7 @@ def test_files_that_cannot_be_scored(
     assert "is not UTF-8 text" in _refusal(capsys, tmp_path / "gsm100.pred.jsonl")
 
 
-def _broken() -> list[Any]:
+def _broken():
     rows: list[Any] = [*_rows("tpo")]
     rows[1:6] = ["{", "[1]", {"evaluation": "exam", "gt": "A"}, rows[0] | {"m_pred": None}, rows[0] | {"gt": 5}]
     rows[7] |= {"evaluation": "f1"}
@@ -166,15 +160,13 @@ def _broken() -> list[Any]:
          ["gov_report_summ  rouge1", "13 of 13"]),
     ],
 )  # fmt: skip
-def test_what_is_said_of_rows(
-    write: Write, capsys: pytest.CaptureFixture[str], name: str, rows: list[Any], told: list[str]
-) -> None:
+def test_what_is_said_of_rows(write, capsys, name, rows, told):
     assert _score(write(name, rows)) == 0
     out = capsys.readouterr().out
     assert [words for words in told if words not in out] == []
 
 
-def test_answers_of_several_models(write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_answers_of_several_models(write, tmp_path, capsys):
     both = [row | {"other_pred": "19"} for row in _rows("gsm100")]
     path = write("gsm100", both)
     assert "give --model, one of m, other" in _refusal(capsys, path)
@@ -185,7 +177,7 @@ def test_answers_of_several_models(write: Write, tmp_path: Path, capsys: pytest.
     assert " 0.00" in out
 
 
-def test_models_have_tables_of_their_own(write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_models_have_tables_of_their_own(write, tmp_path, capsys):
     write("gsm100", folder="runs/a")
     write("gsm100", _rows("gsm100", model="b"), folder="runs/b")
     write("gsm100", _rows("gsm100", evaluation="LLM"), name="notes.pred.jsonl", folder="runs/b")
@@ -197,13 +189,13 @@ def test_models_have_tables_of_their_own(write: Write, tmp_path: Path, capsys: p
     assert "m has gsm100 in" in _refusal(capsys, tmp_path / "runs")
 
 
-def test_a_full_disk_is_told(write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_full_disk_is_told(write, tmp_path, capsys):
     (tmp_path / "folder").mkdir()
     assert _score(write("gsm100"), "--out", tmp_path / "folder") == 2
     assert "--out" in capsys.readouterr().err
 
 
-def test_exams_load_neither_models_nor_rouge(write: Write) -> None:
+def test_exams_load_neither_models_nor_rouge(write):
     code = (
         f"import sys, needlework; assert needlework.main(['score', 'leval', {str(write('gsm100'))!r}]) == 0;"
         " loaded = {'torch', 'transformers', 'openai', 'tokenizers', 'nltk', 'jieba'} & set(sys.modules);"

@@ -1,10 +1,7 @@
 """What L-Eval's leaderboard asks for, written from runs: files, tables, and what stays blank."""
 
-from __future__ import annotations
-
 import csv
 import json
-from pathlib import Path
 
 import pytest
 
@@ -52,7 +49,7 @@ def run(tmp_path):
     return write
 
 
-def table(path: Path) -> dict[str, str]:
+def table(path):
     head, row = csv.reader(path.read_text().splitlines())
     return dict(zip(head, row, strict=True))
 
@@ -116,9 +113,7 @@ def test_bad_input_is_one_line(make_record, run, tmp_path, capsys, case):
 
 
 @pytest.mark.parametrize("name", ["../up", "/tmp/x", "a/b", "..", ""])
-def test_a_name_that_leads_out_of_the_folder_is_refused(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_name_that_leads_out_of_the_folder_is_refused(name, tmp_path, capsys):
     (tmp_path / "results.json").write_text('{"schema": 1, "records": []}')
     assert main([str(tmp_path), "--name", name]) == 2
     assert "--name" in capsys.readouterr().err

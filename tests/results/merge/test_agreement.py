@@ -1,7 +1,5 @@
 """Parts of a run: of one model and prompt, as far as their manifests say, and without a missing shard."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The union of parts: one record for each trial, an answer before any failure."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import pytest

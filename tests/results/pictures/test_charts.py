@@ -1,7 +1,5 @@
 """Charts as data: which a run has, their titles, rows and lines."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
@@ -28,7 +26,7 @@ from needlework.results.report.section import ChartLine, ChartPoint, Heatmap, Li
 from needlework.results.statistics.documents import document_statistics
 from needlework.results.statistics.leaderboard.boards import ModelRun, series_of
 from needlework.results.statistics.leaderboard.entries import entries_of
-from needlework.results.statistics.panels import Panel, asked_of, summarise
+from needlework.results.statistics.panels import asked_of, summarise
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.suites.ruler import TASKS, ruler_tables
 from tests.results.document_records import asked
@@ -36,7 +34,7 @@ from tests.results.document_records import asked
 MakeRecord = Callable[..., Record]
 
 
-def asked_heatmap(right_up_to: int) -> Heatmap:
+def asked_heatmap(right_up_to):
     lengths, depths = (4_000, 8_000, 16_000, 32_000), (0.0, 50.0, 100.0)
     cells = tuple(Cell("niah", length, depth, "code") for length in lengths for depth in depths)
     series = cast(Any, SimpleNamespace(model="mock", cells=cells))
@@ -50,7 +48,7 @@ def asked_heatmap(right_up_to: int) -> Heatmap:
     return chart
 
 
-def test_an_adaptive_run_shows_how_often_each_cell_was_asked_and_what_was_decided() -> None:
+def test_an_adaptive_run_shows_how_often_each_cell_was_asked_and_what_was_decided():
     chart = asked_heatmap(8_000)
 
     assert chart.name == "asked-niah-code-mock"
@@ -60,7 +58,7 @@ def test_an_adaptive_run_shows_how_often_each_cell_was_asked_and_what_was_decide
     assert "score >= 85.6 %: 8k" in chart.subtitle
 
 
-def test_lengths_that_an_adaptive_run_left_out_take_no_room() -> None:
+def test_lengths_that_an_adaptive_run_left_out_take_no_room():
     chart = asked_heatmap(0)
 
     assert chart.title == "mock does not hold RULER's 85.6 % even at 4k tokens (95 % sure)"
@@ -68,8 +66,8 @@ def test_lengths_that_an_adaptive_run_left_out_take_no_room() -> None:
     assert chart.lengths == ("4k",)
 
 
-def test_heatmaps_of_one_box_or_of_equal_values_are_left_out(make_record: MakeRecord) -> None:
-    def drawn(records: list[Record]) -> int:
+def test_heatmaps_of_one_box_or_of_equal_values_are_left_out(make_record):
+    def drawn(records):
         return len(telling_panels(summarise(records)))
 
     assert drawn([make_record(repeat=i) for i in range(3)]) == 0
@@ -88,12 +86,12 @@ def test_heatmaps_of_one_box_or_of_equal_values_are_left_out(make_record: MakeRe
         (("error",), "mock has no score on niah · code"),
     ],
 )
-def test_titles_of_heatmaps_say_the_score(make_record: MakeRecord, outcomes: tuple[str, ...], title: str) -> None:
+def test_titles_of_heatmaps_say_the_score(make_record, outcomes, title):
     records = [make_record(repeat=i, outcome=outcome) for i, outcome in enumerate(outcomes)]
     assert heatmap_title(summarise(records)[0]) == title
 
 
-def test_cells_without_a_score_have_a_mark_and_no_colour(small_panel: Panel) -> None:
+def test_cells_without_a_score_have_a_mark_and_no_colour(small_panel):
     chart = panel_heatmap(small_panel)
     cells = [cell for row in chart.rows for cell in row if cell]
 
@@ -102,7 +100,7 @@ def test_cells_without_a_score_have_a_mark_and_no_colour(small_panel: Panel) -> 
     assert chart.has_blanks
 
 
-def test_several_models_have_one_chart_and_several_tasks_another(make_record: MakeRecord) -> None:
+def test_several_models_have_one_chart_and_several_tasks_another(make_record):
     records = [
         make_record(model=model, task=task, length=length, repeat=i)
         for model in ("good", "bad")
@@ -120,7 +118,7 @@ def test_several_models_have_one_chart_and_several_tasks_another(make_record: Ma
     assert [line.name for line in models.lines] == ["bad", "good"]
 
 
-def test_tasks_of_one_model_have_their_mean_for_a_title(make_record: MakeRecord) -> None:
+def test_tasks_of_one_model_have_their_mean_for_a_title(make_record):
     records = [
         make_record(task=task, repeat=i, outcome="found" if i or task == "niah" else "wrong")
         for task in ("niah", "chain")
@@ -133,7 +131,7 @@ def test_tasks_of_one_model_have_their_mean_for_a_title(make_record: MakeRecord)
     assert "75.0 % on chain, 100 % on niah" in chart.subtitle
 
 
-def test_averages_of_leval_come_first_and_say_how_many_tasks_they_have(make_record: MakeRecord) -> None:
+def test_averages_of_leval_come_first_and_say_how_many_tasks_they_have(make_record):
     records = [
         make_record(task=f"leval_{name}", needle="doc0_q0", depth=None, scorer="leval_letter")
         for name in ("tpo", "quality")
@@ -146,7 +144,7 @@ def test_averages_of_leval_come_first_and_say_how_many_tasks_they_have(make_reco
     assert bar_chart(reports, "t").models == ("z", "a")  # in the order of their runs
 
 
-def test_ruler_has_a_line_over_length_for_each_model(make_record: MakeRecord) -> None:
+def test_ruler_has_a_line_over_length_for_each_model(make_record):
     records = [
         make_record(task=task, length=length, repeat=i, model=model)
         for model in ("a", "b")
@@ -161,7 +159,7 @@ def test_ruler_has_a_line_over_length_for_each_model(make_record: MakeRecord) ->
     assert ruler_charts(ruler_tables([record for record in records if record.length == 1000])) == []
 
 
-def test_own_documents_have_a_line_for_each_way_to_give_them() -> None:
+def test_own_documents_have_a_line_for_each_way_to_give_them():
     records = [asked(q, "found" if q else "wrong", depth=d) for q in range(4) for d in (0.0, 50.0, 100.0)]
     for length in (2000, 4000):
         records += [
@@ -180,7 +178,7 @@ def test_own_documents_have_a_line_for_each_way_to_give_them() -> None:
     assert position.across == "text before the answer's document (percent)"
 
 
-def test_several_lengths_have_a_chart_of_depths_each_and_a_single_point_none() -> None:
+def test_several_lengths_have_a_chart_of_depths_each_and_a_single_point_none():
     records = [asked(0, length=n, depth=d) for n in (4000, 8000) for d in (0.0, 100.0)]
     records += [asked(0, length=16000, depth=50.0), asked(0, task="doc_size"), asked(1, "error", depth=0.0)]
     charts = document_charts(document_statistics(records)[0])
@@ -196,13 +194,13 @@ def test_several_lengths_have_a_chart_of_depths_each_and_a_single_point_none() -
         ([(0, 0.0), (0, 100.0), (1, 0.0), (1, 100.0)], "answer document at depths 0, 100 %"),
     ],
 )
-def test_the_chart_of_sizes_says_where_the_answer_document_was(depths: list[tuple[int, float]], words: str) -> None:
+def test_the_chart_of_sizes_says_where_the_answer_document_was(depths, words):
     records = [asked(q, task="doc_size", length=n, depth=depth) for n in (2000, 4000) for q, depth in depths]
     (chart,) = document_charts(document_statistics(records)[0])
     assert words in chart.subtitle
 
 
-def test_a_history_has_misses_beside_scores_and_the_names_of_its_runs(make_record: MakeRecord) -> None:
+def test_a_history_has_misses_beside_scores_and_the_names_of_its_runs(make_record):
     runs = []
     for at, name in enumerate(("before", "after", "later")):
         records = [make_record(repeat=each, outcome="found" if at or each else "error") for each in range(4)]
@@ -220,7 +218,7 @@ def test_a_history_has_misses_beside_scores_and_the_names_of_its_runs(make_recor
     ("xs", "shares"),
     [((1, 2, 4, 8), (0, 1 / 3, 2 / 3, 1)), ((1, 2, 3, 4), (0, 1 / 3, 2 / 3, 1)), ((5,), (0.5,)), ((1, 9), (0, 1))],
 )
-def test_lengths_are_spread_evenly_over_the_axis(xs: tuple[float, ...], shares: tuple[float, ...]) -> None:
+def test_lengths_are_spread_evenly_over_the_axis(xs, shares):
     line = ChartLine("a", tuple(ChartPoint(x, str(x), 50.0, None, None, 1) for x in xs))
     chart = LineChart("c", "t", "x", (line,))
 

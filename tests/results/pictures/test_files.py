@@ -1,13 +1,9 @@
 """Picture files: names, formats, and what is written in them."""
 
-from __future__ import annotations
-
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 import pytest
@@ -20,9 +16,9 @@ from needlework.results.pictures.files import FORMATS, write_charts
 from needlework.results.report.charts import document_charts, panel_heatmap
 from needlework.results.run.finish import write_files
 from needlework.results.statistics.documents import document_statistics
-from needlework.results.statistics.panels import Panel, ScoredTrial, panels_of
+from needlework.results.statistics.panels import ScoredTrial, panels_of
 from needlework.results.statistics.run_report import run_report
-from needlework.results.style import Rgb, color_of, dark, difference_color
+from needlework.results.style import color_of, dark, difference_color
 from tests.results.changed import changed
 from tests.results.document_records import asked
 
@@ -30,7 +26,7 @@ MakeRecord = Callable[..., Record]
 
 
 @pytest.fixture(autouse=True)
-def _warnings_are_errors() -> Iterator[None]:
+def _warnings_are_errors():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         # What tests before this one left open is closed by a garbage collection in this one.
@@ -39,7 +35,7 @@ def _warnings_are_errors() -> Iterator[None]:
         yield
 
 
-def grid(columns: int, rows: int, repeats: int = 1) -> Panel:
+def grid(columns, rows, repeats=1):
     return panels_of(
         ScoredTrial("mock", "niah", "code", 1000 * (column + 1), row, repeat, "partial", (column + row) % 11 / 10)
         for column in range(columns)
@@ -48,11 +44,11 @@ def grid(columns: int, rows: int, repeats: int = 1) -> Panel:
     )[0]
 
 
-def svg_texts(path: Path) -> list[str]:
+def svg_texts(path):
     return re.findall(r"<text[^>]*>([^<]*)</text>", path.read_text(encoding="utf-8"))
 
 
-def test_depth_0_is_at_the_top_and_short_lengths_at_the_left(tmp_path: Path) -> None:
+def test_depth_0_is_at_the_top_and_short_lengths_at_the_left(tmp_path):
     scores = {(1000, 0.0): 0.10, (2000, 0.0): 0.25, (1000, 100.0): 0.30, (2000, 100.0): 0.95}
     trials = [ScoredTrial("mock", "niah", "code", *cell, 0, "partial", score) for cell, score in scores.items()]
     svg, *_ = write_charts([panel_heatmap(panels_of(trials)[0], numbers=True)], tmp_path, ("svg",))
@@ -65,7 +61,7 @@ def test_depth_0_is_at_the_top_and_short_lengths_at_the_left(tmp_path: Path) -> 
     assert at["10"][1] == at["25"][1] < at["30"][1] == at["95"][1]
 
 
-def test_a_heatmap_in_every_format_with_what_it_must_say(small_panel: Panel, tmp_path: Path) -> None:
+def test_a_heatmap_in_every_format_with_what_it_must_say(small_panel, tmp_path):
     png, svg, pdf = write_charts([panel_heatmap(small_panel, numbers=True)], tmp_path, FORMATS)
     texts = svg_texts(svg)
 
@@ -81,7 +77,7 @@ def test_a_heatmap_in_every_format_with_what_it_must_say(small_panel: Panel, tmp
     assert svg.read_text(encoding="utf-8").count("<pattern") == 3
 
 
-def test_the_same_scores_give_the_same_bytes_and_settings_are_put_back(small_panel: Panel, tmp_path: Path) -> None:
+def test_the_same_scores_give_the_same_bytes_and_settings_are_put_back(small_panel, tmp_path):
     before = dict(mpl.rcParams)
     records = [asked(q, "found" if q else "wrong", depth=d) for q in range(4) for d in (0.0, 100.0)]
     charts = [panel_heatmap(small_panel), *document_charts(document_statistics(records)[0])]
@@ -91,7 +87,7 @@ def test_the_same_scores_give_the_same_bytes_and_settings_are_put_back(small_pan
     assert dict(mpl.rcParams) == before
 
 
-def test_intervals_and_n_are_in_cells_where_numbers_are_asked_for(tmp_path: Path) -> None:
+def test_intervals_and_n_are_in_cells_where_numbers_are_asked_for(tmp_path):
     outcomes: tuple[OutcomeName, ...] = ("found", "found", "found", "wrong", "error")
     scores = {"found": 1.0, "wrong": 0.0}
     (panel,) = panels_of(
@@ -111,7 +107,7 @@ def test_intervals_and_n_are_in_cells_where_numbers_are_asked_for(tmp_path: Path
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(1, 1), (5, 1), (1, 11), (35, 35), (150, 40)])
-def test_every_shape_fits_a_page_and_has_its_last_length(columns: int, rows: int, tmp_path: Path) -> None:
+def test_every_shape_fits_a_page_and_has_its_last_length(columns, rows, tmp_path):
     chart = panel_heatmap(grid(columns, rows), numbers=True)
     width, height = figure_size(chart)
     texts = svg_texts(write_charts([chart], tmp_path, ["svg"])[0])
@@ -122,9 +118,7 @@ def test_every_shape_fits_a_page_and_has_its_last_length(columns: int, rows: int
     assert len([text for text in texts if text.endswith("k")]) < 60
 
 
-def test_names_are_not_mathematics_nor_markup_and_long_ones_go_on_in_a_second_line(
-    small_panel: Panel, tmp_path: Path
-) -> None:
+def test_names_are_not_mathematics_nor_markup_and_long_ones_go_on_in_a_second_line(small_panel, tmp_path):
     records = [changed(asked(q, depth=d), model="$x^2$ ../é") for q in range(3) for d in (0.0, 100.0)]
     long = "some-organisation/a-model-with-a-long-name-that-tells-checkpoints-apart-128k-instruct-step1000"
     models = ("$x_1^{$ <b>&\x00\x1b[1m", long)
@@ -138,9 +132,7 @@ def test_names_are_not_mathematics_nor_markup_and_long_ones_go_on_in_a_second_li
     assert "$x^2$ ../é on your documents, 8k tokens" in documents
 
 
-def test_characters_without_a_font_are_one_warning(
-    small_panel: Panel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_characters_without_a_font_are_one_warning(small_panel, tmp_path, monkeypatch):
     monkeypatch.setattr(style, "cjk_font", lambda: None)
     with pytest.warns(UserWarning, match="no font for") as caught:
         svg, _ = write_charts([panel_heatmap(replace(small_panel, model="通义"))], tmp_path, ["svg", "png"])
@@ -149,7 +141,7 @@ def test_characters_without_a_font_are_one_warning(
     assert "通义 · niah · code" in svg_texts(svg)  # a browser has a font for it
 
 
-def test_file_names_are_safe_short_and_distinct(small_panel: Panel, tmp_path: Path) -> None:
+def test_file_names_are_safe_short_and_distinct(small_panel, tmp_path):
     models = ["../a/b c:d", *("模" * 300 + end for end in "ab"), "a b", "a/b", "A b"]
     charts = [panel_heatmap(replace(small_panel, model=model), title="t") for model in models]
     paths = write_charts(charts, tmp_path, ["svg"])
@@ -159,7 +151,7 @@ def test_file_names_are_safe_short_and_distinct(small_panel: Panel, tmp_path: Pa
     assert len({path.name.casefold() for path in paths}) == len(models)
 
 
-def test_a_run_of_one_box_writes_no_picture_and_removes_an_old_one(make_record: MakeRecord, tmp_path: Path) -> None:
+def test_a_run_of_one_box_writes_no_picture_and_removes_an_old_one(make_record, tmp_path):
     (tmp_path / "heatmap-niah-code-mock.png").write_text("old")
     write_files(tmp_path, run_report([make_record()]))
 
@@ -167,8 +159,8 @@ def test_a_run_of_one_box_writes_no_picture_and_removes_an_old_one(make_record: 
     assert (tmp_path / "report.html").is_file()
 
 
-def test_bars_have_every_model_in_every_row(make_record: MakeRecord, tmp_path: Path, capsys: Any) -> None:
-    def run(name: str, model: str, *tasks: str) -> str:
+def test_bars_have_every_model_in_every_row(make_record, tmp_path, capsys):
+    def run(name, model, *tasks):
         records = [make_record(model=model, task=task, depth=None) for task in tasks]
         records.append(make_record(model=model, task="niah", depth=None, repeat=1, outcome="wrong"))
         write_json(tmp_path / name / "results.json", run_report(records))
@@ -185,20 +177,20 @@ def test_bars_have_every_model_in_every_row(make_record: MakeRecord, tmp_path: P
     assert not (tmp_path / "r0" / "bars.png").exists()
 
 
-def test_plot_draws_charts_of_documents_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plot_draws_charts_of_documents_again(tmp_path, capsys):
     write_json(tmp_path / "results.json", run_report([asked(q, depth=d) for q in range(3) for d in (0.0, 100.0)]))
 
     assert plot.main([str(tmp_path), "--format", "svg"]) == 0
     assert str(tmp_path / "documents-position-mock.svg") in capsys.readouterr().out.splitlines()
 
 
-def _luminance(color: Rgb) -> float:
+def _luminance(color):
     red, green, blue = (c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in color)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 @pytest.mark.parametrize("colors", ["viridis", "red-yellow-green", "safe", "field"])
-def test_numbers_in_cells_can_be_read_on_every_colour(colors: style.ColorsName) -> None:
+def test_numbers_in_cells_can_be_read_on_every_colour(colors):
     """4.5 to 1 at least (WCAG 2.2, 1.4.3)."""
     every = [color_of(value / 200, colors) for value in range(201)]
     every += [difference_color(value / 100) for value in range(-100, 101)]

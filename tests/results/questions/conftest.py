@@ -1,22 +1,17 @@
 """Folders of documents, and the command as a user calls it."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import needlework
-from tests.loopback import Loopback
 
 ANIMALS = ("owl", "bat", "fox", "hedgehog", "badger")
 
 
 @pytest.fixture
-def animals(tmp_path: Path) -> Path:
+def animals(tmp_path):
     """Five documents, one fact each."""
     folder = tmp_path / "animals"
     folder.mkdir()
@@ -27,10 +22,10 @@ def animals(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def questions() -> Callable[..., int]:
+def questions():
     """Call `needlework questions`, with a server as the model where one is given."""
 
-    def call(*words: object, server: Loopback | None = None) -> int:
+    def call(*words, server=None):
         reached = ["--model", "openai:stub", "--base-url", server.url] if server else []
         return needlework.main(["questions", *map(str, words), *reached])
 
@@ -38,10 +33,10 @@ def questions() -> Callable[..., int]:
 
 
 @pytest.fixture
-def rows() -> Callable[[Path], dict[str, Any]]:
+def rows():
     """The rows of a question file."""
 
-    def read(path: Path) -> dict[str, Any]:
+    def read(path):
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return found
 

@@ -1,7 +1,5 @@
 """`needlework questions check`, alone and with servers of this machine as the models."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable
@@ -10,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.loopback import Asked, Loopback, Said, loopback
+from tests.loopback import Said, loopback
 
 Call = Callable[..., int]
 Rows = Callable[[Path], dict[str, Any]]
@@ -18,7 +16,7 @@ CHECKER = ("--checker", "openai:checker", "--checker-base-url")
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path):
     """Three good pairs about three of the animals, and one about none."""
     rows = {
         name: {"question": f"What does the {name} of Kells weigh?", "answer": f"{weight} stone"}
@@ -32,21 +30,21 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def checked(file: Path, rows: Rows) -> Callable[[], dict[str, Any]]:
+def checked(file, rows):
     return lambda: rows(file.with_name("q.checked.json"))
 
 
-def prompts(server: Loopback) -> list[str]:
+def prompts(server):
     return [asked.prompt for asked in server.requests if "messages" in asked.body]
 
 
-def knows_the_fox(asked: Asked) -> Said:
+def knows_the_fox(asked):
     """Has no document; knows one animal."""
     assert "house" not in asked.prompt
     return Said("5 stone" if "fox" in asked.prompt else "I do not know.")
 
 
-def honest(asked: Asked) -> Said:
+def honest(asked):
     """Reads the document that it is shown."""
     document, question = asked.prompt.split("</document>")
     animal = re.search(r"does the (\w+) of", question)
@@ -54,9 +52,7 @@ def honest(asked: Asked) -> Said:
     return Said(json.dumps({"answerable": bool(weight), "answer": f"{weight[1]} stone" if weight else ""}))
 
 
-def test_without_a_model_every_row_gets_a_status_and_keeps_what_it_had(
-    questions: Call, checked: Any, animals: Path, file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_model_every_row_gets_a_status_and_keeps_what_it_had(questions, checked, animals, file, capsys):
     (animals / "owl (2).txt").write_bytes((animals / "owl.txt").read_bytes())
     (animals / "picture.png").write_bytes(b"x")
     decision = {"status": "reject", "by": "ann", "at": "2026-01-01"}
@@ -84,9 +80,7 @@ def test_without_a_model_every_row_gets_a_status_and_keeps_what_it_had(
     assert checked() == first
 
 
-def test_what_a_model_knows_without_the_document_is_rejected(
-    questions: Call, checked: Any, animals: Path, file: Path
-) -> None:
+def test_what_a_model_knows_without_the_document_is_rejected(questions, checked, animals, file):
     with loopback(knows_the_fox) as server:
         assert questions("check", animals, file, server=server) == 0
         assert questions("check", animals, file, server=server) == 0
@@ -98,9 +92,7 @@ def test_what_a_model_knows_without_the_document_is_rejected(
     assert (owl["status"], owl["closed_book"]["known"]) == ("accept", False)
 
 
-def test_a_checker_reads_the_document_and_the_three_nearest_others(
-    questions: Call, checked: Any, animals: Path, file: Path
-) -> None:
+def test_a_checker_reads_the_document_and_the_three_nearest_others(questions, checked, animals, file):
     (animals / "rumour.txt").write_text("Some say: The bat of Kells weighs 9 stone, whatever Kells may tell.")
     with loopback(honest) as server:
         assert questions("check", animals, file, *CHECKER, server.url) == 0
@@ -120,10 +112,8 @@ def test_a_checker_reads_the_document_and_the_three_nearest_others(
         ({"answerable": True, "answer": "three and a half tons"}, "review", "another answer"),
     ],
 )
-def test_what_a_checker_finds_in_the_questions_own_document(
-    questions: Call, checked: Any, animals: Path, file: Path, reply: dict[str, Any], status: str, kind: str
-) -> None:
-    def doubting(asked: Asked) -> Said:
+def test_what_a_checker_finds_in_the_questions_own_document(questions, checked, animals, file, reply, status, kind):
+    def doubting(asked):
         is_own = "About the owl" in asked.prompt and "does the owl" in asked.prompt
         return Said(json.dumps(reply)) if is_own else honest(asked)
 
@@ -133,9 +123,7 @@ def test_what_a_checker_finds_in_the_questions_own_document(
     assert [reason.split(":")[0] for reason in checked()["owl"]["reasons"]] == [kind]
 
 
-def test_a_reply_that_is_missing_is_said_and_asked_for_again(
-    questions: Call, checked: Any, animals: Path, file: Path
-) -> None:
+def test_a_reply_that_is_missing_is_said_and_asked_for_again(questions, checked, animals, file):
     refusal = Said("", status=400, raw=b'{"error": {"message": "no"}}')
     with loopback(lambda asked: refusal if "fox" in asked.prompt else knows_the_fox(asked)) as server:
         assert questions("check", animals, file, server=server) == 1
@@ -155,9 +143,7 @@ def test_a_reply_that_is_missing_is_said_and_asked_for_again(
         (("--out", "."), "--out: '.': is a folder"),
     ],
 )
-def test_what_cannot_be_used_is_one_line(
-    questions: Call, animals: Path, file: Path, capsys: pytest.CaptureFixture[str], words: tuple[Any, ...], said: str
-) -> None:
+def test_what_cannot_be_used_is_one_line(questions, animals, file, capsys, words, said):
     assert questions("check", animals, file, *words) == 2
     error = capsys.readouterr().err
     assert said in error

@@ -1,16 +1,12 @@
 """What is found about questions without a model."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.haystack_fixtures.documents.near_copies import twins
 from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument
-from needlework.results.questions.evidence import CheckedQuestion, DocumentIndex, check_rows
+from needlework.results.questions.evidence import DocumentIndex, check_rows
 from needlework.scoring.content_words import content_words
 
 TEXTS = {
@@ -26,12 +22,12 @@ BOUGHT = {"question": "Who bought the barn owl in Kells?", "answer": "Ada Byrne"
 CHINESE = {"question": "凯尔斯的猫头鹰有多重？", "answer": "三石", "answer_doc": "zh.txt"}
 
 
-def check(**rows: dict[str, Any]) -> dict[str, CheckedQuestion]:
+def check(**rows):
     groups, index = twins(FOLDER.documents), DocumentIndex(FOLDER.documents)
     return {each.key: each for each in check_rows(rows, FOLDER, groups, index)}
 
 
-def test_a_good_question_is_accepted_and_twins_of_its_document_are_named() -> None:
+def test_a_good_question_is_accepted_and_twins_of_its_document_are_named():
     checked = check(a=OWL)["a"]
     assert (checked.status, checked.reasons) == ("accept", ())
     assert checked.facts == {"support": 1.0, "also_in": [], "twins": ["owl-copy.txt"]}
@@ -59,19 +55,19 @@ def test_a_good_question_is_accepted_and_twins_of_its_document_are_named() -> No
         (CHINESE, {"answer": "三石" * 31}, ["review: hardly supported", "review: answer too long"]),
     ],
 )
-def test_what_is_wrong_with_a_question_alone(row: dict[str, Any], changed: dict[str, Any], reasons: list[str]) -> None:
+def test_what_is_wrong_with_a_question_alone(row, changed, reasons):
     told = [f"{reason.status}: {reason}" for reason in check(a=row | changed)["a"].reasons]
     assert len(told) == len(reasons)
     assert all(line.startswith(reason) for line, reason in zip(told, reasons, strict=True)), told
 
 
-def test_supporting_documents_support() -> None:
+def test_supporting_documents_support():
     row = {"question": "Who bought it, and what else?", "answer": "Tom Daly; clocks", "answer_doc": "bat.txt"}
     assert check(a=row)["a"].facts["support"] == 0.6667
     assert check(a=row | {"supporting_docs": ["byrne.txt"]})["a"].facts["support"] == 1.0
 
 
-def test_the_same_question_twice() -> None:
+def test_the_same_question_twice():
     copy = {**OWL, "question": "what does the barn owl of kells weigh", "answer_doc": "owl-copy.txt"}
     checked = check(a=OWL, b=copy, c={**OWL, "answer": "four stone", "answer_doc": "bat.txt"})
     assert [str(each) for key in "abc" for each in checked[key].reasons] == [
@@ -85,7 +81,7 @@ def test_the_same_question_twice() -> None:
     st.lists(st.text(st.sampled_from("ab 猫的模,'no"), max_size=20), max_size=6),
     st.text(st.sampled_from("ab 猫的模no")),
 )
-def test_all_documents_that_have_an_answers_words_are_found(texts: list[str], answer: str) -> None:
+def test_all_documents_that_have_an_answers_words_are_found(texts, answer):
     index = DocumentIndex([OwnDocument(str(number), text) for number, text in enumerate(texts)])
     words = {word for word in content_words(answer) if len(word) > 1 or word.isascii()}
     assert {number for number, text in enumerate(texts) if words <= content_words(text)} <= set(index.having(answer))

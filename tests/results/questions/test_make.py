@@ -1,7 +1,5 @@
 """`needlework questions make` with a server of this machine as the model."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -15,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.loopback import Asked, Loopback, Said, loopback
+from tests.loopback import Said, loopback
 
 Call = Callable[..., int]
 Rows = Callable[[Path], dict[str, Any]]
@@ -23,30 +21,28 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
-def out(tmp_path: Path) -> Path:
+def out(tmp_path):
     return tmp_path / "q.json"
 
 
-def prompts(server: Loopback) -> list[Asked]:
+def prompts(server):
     """What the model was asked; the server was also asked for its window."""
     return [asked for asked in server.requests if "messages" in asked.body]
 
 
-def animal_of(asked: Asked) -> str:
+def animal_of(asked):
     found = re.search(r"About the (\w+)", asked.prompt)
     return found[1] if found else ""
 
 
-def writer(asked: Asked) -> Said:
+def writer(asked):
     """Asks for the weight of a document's animal."""
     weight = re.search(r"weighs (\d+) stone", asked.prompt)
     pair = {"question": f"What does the {animal_of(asked)} of Kells weigh?", "answer": f"{weight and weight[1]} stone"}
     return Said(f"Here:\n```json\n{json.dumps([pair])}\n```")
 
 
-def test_each_document_gets_a_question_and_the_next_run_goes_on(
-    questions: Call, rows: Rows, animals: Path, out: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_document_gets_a_question_and_the_next_run_goes_on(questions, rows, animals, out, capsys):
     with loopback(writer) as server:
         assert questions("make", animals, "--out", out, server=server) == 0
         assert rows(out)["0"] == {
@@ -79,10 +75,8 @@ def test_each_document_gets_a_question_and_the_next_run_goes_on(
     assert "documents that are twins, equal or nearly, 1:\n- 'owl-2.txt', 'owl.txt'\nof twins only the first" in said
 
 
-def test_a_reply_that_cannot_be_used_is_asked_for_again_with_what_was_wrong(
-    questions: Call, rows: Rows, animals: Path, out: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def stumbling(asked: Asked) -> Said:
+def test_a_reply_that_cannot_be_used_is_asked_for_again_with_what_was_wrong(questions, rows, animals, out, capsys):
+    def stumbling(asked):
         if animal_of(asked) == "fox":
             return Said("No.")
         return writer(asked) if "could not be used" in asked.prompt else Said('[{"question": "What?"}]')
@@ -100,13 +94,11 @@ def test_a_reply_that_cannot_be_used_is_asked_for_again_with_what_was_wrong(
     assert len(rows(out)) == 5
 
 
-def test_several_questions_a_document_by_a_template_of_the_user(
-    questions: Call, rows: Rows, animals: Path, out: Path, tmp_path: Path
-) -> None:
+def test_several_questions_a_document_by_a_template_of_the_user(questions, rows, animals, out, tmp_path):
     template = tmp_path / "mine.toml"
     template.write_text('system = "You test."\nuser = "Give {{ count }} of {{ document }}"\n')
 
-    def two(asked: Asked) -> Said:
+    def two(asked):
         pairs = [{"question": f"{animal_of(asked)} {n}?", "answer": n, "aliases": ["x"]} for n in range(2)]
         return Said(json.dumps({"pairs": pairs}))
 
@@ -119,9 +111,7 @@ def test_several_questions_a_document_by_a_template_of_the_user(
     assert len({row["answer_doc"] for row in rows(out).values()}) == len(prompts(server)) == 3
 
 
-def test_a_document_longer_than_the_window_is_shown_from_its_beginning_and_named(
-    questions: Call, animals: Path, out: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_document_longer_than_the_window_is_shown_from_its_beginning_and_named(questions, animals, out, capsys):
     (animals / "owl.txt").write_text("About the owl. The owl of Kells weighs 3 stone. " + "It hoots again. " * 3000)
     with loopback(writer) as server:
         assert questions("make", animals, "--out", out, "--model-arg", "window=4000", server=server) == 0
@@ -130,9 +120,7 @@ def test_a_document_longer_than_the_window_is_shown_from_its_beginning_and_named
     assert "documents longer than the model's window, of which it saw the beginning, 1:\n- 'owl.txt'" in said
 
 
-def test_gap_questions_need_no_model_and_go_on_too(
-    questions: Call, rows: Rows, animals: Path, out: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_gap_questions_need_no_model_and_go_on_too(questions, rows, animals, out, capsys):
     for number in range(12):
         (animals / f"{number}.png").write_bytes(b"x")
     make = ("make", animals, "--out", out, "--template", "gap")
@@ -152,7 +140,7 @@ def test_gap_questions_need_no_model_and_go_on_too(
     assert "more (--list" not in said
 
 
-def test_killed_it_goes_on_where_it_was(questions: Call, rows: Rows, animals: Path, out: Path) -> None:
+def test_killed_it_goes_on_where_it_was(questions, rows, animals, out):
     with loopback(writer, latency_s=(0.1, 0.1)) as server:
         command = [sys.executable, "-m", "needlework", "questions", "make", str(animals), "--out", str(out)]
         command += ["--model", "openai:stub", "--base-url", server.url, "--concurrency", "1"]
@@ -169,7 +157,7 @@ def test_killed_it_goes_on_where_it_was(questions: Call, rows: Rows, animals: Pa
     assert len(rows(out)) == 5
 
 
-def test_who_pipes_the_lines_to_head_has_the_file(animals: Path, out: Path) -> None:
+def test_who_pipes_the_lines_to_head_has_the_file(animals, out):
     make = f"{sys.executable} -m needlework questions make {animals} --template gap --out {out}"
     subprocess.run(f"{make} | true", shell=True, check=False, cwd=ROOT, capture_output=True)
     assert out.exists()
@@ -187,9 +175,7 @@ def test_who_pipes_the_lines_to_head_has_the_file(animals: Path, out: Path) -> N
         (("--model", "mock:wrong"), "has written no question that can be used"),
     ],
 )
-def test_what_cannot_be_used_is_one_line(
-    questions: Call, animals: Path, out: Path, capsys: pytest.CaptureFixture[str], words: tuple[Any, ...], said: str
-) -> None:
+def test_what_cannot_be_used_is_one_line(questions, animals, out, capsys, words, said):
     given = () if "--model" in words else ("--model", "mock:perfect")
     assert questions("make", animals, "--out", out, *given, *words) == 2
     error = capsys.readouterr().err
@@ -208,16 +194,14 @@ def test_what_cannot_be_used_is_one_line(
         ("nothing", "is not valid TOML"),
     ],
 )
-def test_a_template_that_cannot_be_used_says_why(
-    questions: Call, animals: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, said: str
-) -> None:
+def test_a_template_that_cannot_be_used_says_why(questions, animals, tmp_path, capsys, content, said):
     (tmp_path / "t.toml").write_text(content)
     assert questions("make", animals, "--model", "mock:perfect", "--template", tmp_path / "t.toml") == 2
     assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["factoid", "factoid-zh", "two-facts"])
-def test_the_built_in_templates_show_the_document(questions: Call, animals: Path, out: Path, name: str) -> None:
+def test_the_built_in_templates_show_the_document(questions, animals, out, name):
     with loopback(writer) as server:
         questions("make", animals, "--out", out, "--template", name, server=server)
     assert prompts(server)

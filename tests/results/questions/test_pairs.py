@@ -1,7 +1,5 @@
 """Replies read as pairs of question and answer."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re
@@ -25,14 +23,14 @@ BAT = {"question": "What does the bat eat?", "answer": "moths", "aliases": ["nig
         json.dumps([OWL, BAT, OWL]),
     ],
 )
-def test_json_is_found_in_whatever_a_model_says_around_it(reply: str) -> None:
+def test_json_is_found_in_whatever_a_model_says_around_it(reply):
     assert read_pairs(reply, 2) == (
         QuestionPair("What does the owl eat?", "mice"),
         QuestionPair("What does the bat eat?", "moths", ("night moths",)),
     )
 
 
-def test_one_object_is_one_pair_and_numbers_are_texts() -> None:
+def test_one_object_is_one_pair_and_numbers_are_texts():
     assert read_pairs('{"question": " How many? ", "answer": 1912}', 1) == (QuestionPair("How many?", "1912"),)
 
 
@@ -52,17 +50,17 @@ def test_one_object_is_one_pair_and_numbers_are_texts() -> None:
         (json.dumps([{**OWL, "answer": "a mouse " * 13}]), 1, "item 1: the answer has 26 words, at most 25 words are"),
     ],
 )
-def test_what_is_wrong_is_said(reply: str, count: int, problem: str) -> None:
+def test_what_is_wrong_is_said(reply, count, problem):
     with pytest.raises(ValueError, match=re.escape(problem)):
         read_pairs(reply, count)
 
 
 @given(st.text('[]{}":,\\ 1aquestionanswer'))
-def test_whatever_is_said_is_pairs_or_a_value_error(reply: str) -> None:
+def test_whatever_is_said_is_pairs_or_a_value_error(reply):
     with contextlib.suppress(ValueError):
         assert len(read_pairs(reply, 1)) == 1
 
 
-def test_chinese_answers_count_by_characters() -> None:
+def test_chinese_answers_count_by_characters():
     assert too_long("猫" * 60) == too_long("one two " * 12) == ""
     assert too_long("猫" * 61) == "the answer has 61 characters, at most 60 characters are short"

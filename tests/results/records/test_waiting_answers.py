@@ -20,7 +20,7 @@ from needlework.scoring.scores import Score
 NAMES = {"worker": "gw0", "recipe": ""}
 
 
-def exchange(key="k", text="It is 42.", **changes) -> Exchange:
+def exchange(key="k", text="It is 42.", **changes):
     fields = {"response": Response(text, prompt_tokens=9, latency_s=0.5), "stored_prompt": PromptFacts(tokens=9)}
     suite = SimpleNamespace(language="en")
     return Exchange(Cell("niah", 400, 50.0, "code", 0), suite, "m", key, **(fields | changes))
@@ -73,7 +73,7 @@ def test_a_clean_end_drops_answers_and_of_earlier_sessions_only_those_in_the_jou
     assert list(tmp_path.iterdir()) == []
 
 
-def ruled(verdict="wrong", value=0.0, **details) -> ScoringResult:
+def ruled(verdict="wrong", value=0.0, **details):
     score = Score(value, verdict, "It is 42.", "judge: so", {RULED: "by whom", **details})
     return ScoringResult(score, "judge_evalscope", 1)
 

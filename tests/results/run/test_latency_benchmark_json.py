@@ -1,14 +1,10 @@
 """Latencies in pytest-benchmark's output, with and without xdist."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from needlework.core.record import Record
 from needlework.pytest_plugin.latency import benchmark_asked, latency_groups
 
 CONFTEST = """
@@ -31,12 +27,12 @@ def pytest_sessionfinish(session):
 """
 
 
-def write_tests(pytester: pytest.Pytester, slow: float = 0.01) -> None:
+def write_tests(pytester, slow=0.01):
     pytester.makeconftest(CONFTEST.replace("SLOW", str(slow)))
     pytester.makepyfile("import pytest\n@pytest.mark.parametrize('i', range(4))\ndef test_cell(i): pass")
 
 
-def test_benchmark_json_has_one_entry_for_each_group_with_and_without_xdist(pytester: pytest.Pytester) -> None:
+def test_benchmark_json_has_one_entry_for_each_group_with_and_without_xdist(pytester):
     """The second run, under xdist, is slower: it has its own JSON, and fails the comparison with the first."""
     write_tests(pytester)
     alone = pytester.runpytest_subprocess("--benchmark-json=alone.json", "--benchmark-save=base")
@@ -58,14 +54,14 @@ def test_benchmark_json_has_one_entry_for_each_group_with_and_without_xdist(pyte
     assert entries_of(pytester, "xdist.json")[0]["stats"]["data"] == pytest.approx([1.0, 6.0, 11.0])
 
 
-def entries_of(pytester: pytest.Pytester, name: str) -> list[dict[str, Any]]:
+def entries_of(pytester, name):
     entries: list[dict[str, Any]] = json.loads((pytester.path / name).read_text())["benchmarks"]
     return entries
 
 
 def test_answers_make_groups_of_latency_first_token_and_further_tokens(
-    make_record: Callable[..., Record],
-) -> None:
+    make_record,
+):
     timings = [("found", 2.0), ("found", 1.0), ("error", 60.0), ("skipped", None), ("censored", None), ("found", 0.0)]
     records = [make_record(repeat=9 - i, outcome=name, timing={"latency_s": s}) for i, (name, s) in enumerate(timings)]
     (group,) = latency_groups(records)
@@ -78,5 +74,5 @@ def test_answers_make_groups_of_latency_first_token_and_further_tokens(
 
 
 @pytest.mark.parametrize("options", [(), ("--benchmark-skip",), ("--benchmark-disable",)])
-def test_what_switches_measuring_off_does(pytester: pytest.Pytester, options: tuple[str, ...]) -> None:
+def test_what_switches_measuring_off_does(pytester, options):
     assert not benchmark_asked(pytester.parseconfigure(*options))

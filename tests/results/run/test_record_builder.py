@@ -1,7 +1,5 @@
 """Facts of a record: speed, retrieval; the pace of a session and what a time has in it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -26,9 +24,7 @@ DOCUMENT = "The ferry ran on Thursdays only. The pear tree stood behind the mill
     ("completion_tokens", "ttft_s", "tokens_per_s"),
     [(11, 0.5, 10.0), (2, 1.0, 2.0), (1, 0.5, None), (None, 0.5, None), (11, None, None), (11, 1.5, None)],
 )
-def test_the_speed_is_that_of_the_tokens_after_the_first(
-    completion_tokens: int | None, ttft_s: float | None, tokens_per_s: float | None
-) -> None:
+def test_the_speed_is_that_of_the_tokens_after_the_first(completion_tokens, ttft_s, tokens_per_s):
     response = Response("x", completion_tokens=completion_tokens, ttft_s=ttft_s, latency_s=1.5)
     suite = cast(Any, SimpleNamespace(language="en"))
     exchange = Exchange(Cell("niah", 400, 50.0, "code", 0), suite, "m", "k", response)
@@ -49,20 +45,18 @@ def test_the_speed_is_that_of_the_tokens_after_the_first(
         ("渡船只在星期四开", "渡船只在星期四开。", 1.0),
     ],
 )
-def test_retrieved_words_are_those_of_the_answer_that_the_documents_have(
-    answer: str, context: str, recall: float | None
-) -> None:
+def test_retrieved_words_are_those_of_the_answer_that_the_documents_have(answer, context, recall):
     assert answer_recall(answer, [DOCUMENT, "渡船只在星期四开。"], context) == recall
 
 
-def record(tokens: int = 1000, *, failed: bool = False, replayed: bool = False) -> Record:
+def record(tokens=1000, *, failed=False, replayed=False):
     return Record(
         model="m", task="niah", needle="code", length=1000, depth=50.0, repeat=0, score=None if failed else 1.0,
         outcome="error" if failed else "found", prompt=PromptFacts(tokens=tokens), timing=Timing(replayed=replayed),
     )  # fmt: skip
 
 
-def test_the_pace_is_that_of_the_answers_of_this_session() -> None:
+def test_the_pace_is_that_of_the_answers_of_this_session():
     assert pace_of([record(), record(3000), record(replayed=True), record(failed=True)], 2.0) == SessionPace(
         2, 4000, 2.0
     )
@@ -73,7 +67,7 @@ def test_the_pace_is_that_of_the_answers_of_this_session() -> None:
     ("seconds", "words"),
     [(0.234, "0.23 s"), (4, "4 s"), (59, "59 s"), (90, "2 min"), (3601, "1 h 0 min"), (12_000, "3 h 20 min")],
 )
-def test_durations(seconds: float, words: str) -> None:
+def test_durations(seconds, words):
     assert duration(seconds) == words
 
 
@@ -85,7 +79,7 @@ def test_durations(seconds: float, words: str) -> None:
         ("smollm2", 8, None, "a time is one prompt's share"), ("mock:perfect", 8, None, ""),
     ],
 )  # fmt: skip
-def test_a_note_says_what_a_time_has_in_it(model: str, concurrency: int, slots: str | None, note: str) -> None:
+def test_a_note_says_what_a_time_has_in_it(model, concurrency, slots, note):
     settings = resolve_settings({"model": [model], "concurrency": str(concurrency)}, {}, Path())
     notes = list(sending_notes(settings, {"models": {model: {"server total_slots": slots}}}))
 

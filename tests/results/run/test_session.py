@@ -1,7 +1,5 @@
 """A run from Python is the same run."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path
@@ -24,24 +22,24 @@ ROOT = Path(needlework.__path__[0]).parent
         ("fresh", True, ["--fresh"]), ("fresh", False, []), ("seed", None, []),
     ],
 )  # fmt: skip
-def test_keywords_are_options(key: str, value: object, words: list[str]) -> None:
+def test_keywords_are_options(key, value, words):
     assert list(_words(key, value)) == words
 
 
-def test_a_misspelt_keyword_names_the_near_one() -> None:
+def test_a_misspelt_keyword_names_the_near_one():
     with pytest.raises(InputError, match=r"^option: 'lenghts': did you mean lengths\?"):
         needlework.run(lenghts=[400])
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]))
     return tmp_path
 
 
 @pytest.mark.slow
-def test_the_example_of_the_quickstart(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_of_the_quickstart(elsewhere, capsys):
     page = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
     code = re.search(r"```python\n# notebook.py\n(.*?)```", page, re.DOTALL)
     assert code is not None
@@ -59,21 +57,19 @@ def test_the_example_of_the_quickstart(elsewhere: Path, capsys: pytest.CaptureFi
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("elsewhere")
-def test_what_pytest_refuses_is_raised() -> None:
+def test_what_pytest_refuses_is_raised():
     with pytest.raises(RuntimeError, match=r"^ERROR: --lengths: 'x'"):
         needlework.run(model="mock:perfect", lengths="x")
 
 
-def test_a_plan_is_printed_and_is_no_run(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_plan_is_printed_and_is_no_run(monkeypatch, tmp_path, capfd):
     monkeypatch.chdir(tmp_path)
     assert needlework.run(plan=True, model="mock:perfect", lengths=[500], depths=[50]) is None
     assert "nothing was run; leave out --plan to run it" in capfd.readouterr().out
     assert not list(tmp_path.rglob("journal.jsonl"))
 
 
-def test_a_run_shows_itself_in_one_line(tmp_path: Path) -> None:
+def test_a_run_shows_itself_in_one_line(tmp_path):
     run = Run(tmp_path / "nightly", (), {}, planned=25)
     assert repr(run).startswith("<Run nightly: 0 of 25 trials, no model; ")
     assert "\n" not in repr(run)

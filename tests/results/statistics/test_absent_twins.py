@@ -1,7 +1,5 @@
 """Absent twins: rates by hand, what is no rate's business, and coverage."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 
@@ -12,7 +10,7 @@ from needlework.core.record import OutcomeName, Record
 from needlework.results.files.json_files import results_bytes
 from needlework.results.report.section import section_lines
 from needlework.results.report.tasks import twins_sections
-from needlework.results.statistics.absent import AbsentTwins, twins_of
+from needlework.results.statistics.absent import twins_of
 from needlework.results.statistics.run_report import run_report
 from tests.results.clopper_pearson import clopper_pearson
 
@@ -20,7 +18,7 @@ Make = Callable[..., Record]
 Pair = tuple[OutcomeName | None, OutcomeName | None]
 
 
-def records_of(make_record: Make, *pairs: Pair) -> list[Record]:
+def records_of(make_record, *pairs):
     """Records of both arms: (outcome with the answer in the text, outcome without it) for each repeat."""
     absent = {"needle": "code_absent", "reference": {"absent": True, "twin": "code"}}
     return [
@@ -31,7 +29,7 @@ def records_of(make_record: Make, *pairs: Pair) -> list[Record]:
     ]
 
 
-def rates(twins: AbsentTwins) -> list[tuple[float | None, int]]:
+def rates(twins):
     return [(rate.value, rate.n) for rate in (twins.hallucination, twins.needless, twins.balanced, twins.discriminates)]
 
 
@@ -56,7 +54,7 @@ def rates(twins: AbsentTwins) -> list[tuple[float | None, int]]:
         ([(None, "refused"), (None, "wrong")], [(0.5, 2), (None, 0), (None, 0), (None, 0)]),
     ],
 )
-def test_rates_by_hand(make_record: Make, pairs: list[Pair], expected: list[tuple[float | None, int]]) -> None:
+def test_rates_by_hand(make_record, pairs, expected):
     (twins,) = run_report(records_of(make_record, *pairs)).twins
 
     assert (twins.model, twins.task) == ("mock", "niah")
@@ -69,7 +67,7 @@ def test_rates_by_hand(make_record: Make, pairs: list[Pair], expected: list[tupl
     assert terms == ["hallucination rate", *shown, "without a score"]
 
 
-def test_trials_without_a_score_are_counted_beside_the_rates(make_record: Make) -> None:
+def test_trials_without_a_score_are_counted_beside_the_rates(make_record):
     other = make_record(task="qa")  # has no absent arm
     pairs: list[Pair] = [("found", "refused"), ("error", "censored"), (None, "invalid")]
     records = [other, *records_of(make_record, *pairs)]
@@ -93,7 +91,7 @@ def test_trials_without_a_score_are_counted_beside_the_rates(make_record: Make) 
 
 
 @pytest.mark.parametrize(("samples", "together"), [(40, 0.0), (40, 0.5), (25, -0.5)])
-def test_balanced_accuracy_is_covered(make_record: Make, samples: int, together: float) -> None:
+def test_balanced_accuracy_is_covered(make_record, samples, together):
     """Arms right with chances 0.8 and 0.6, alike (or opposed) within a sample."""
     rng = np.random.default_rng(samples)
     cover = np.array([[1.0, together], [together, 1.0]])

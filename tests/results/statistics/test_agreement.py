@@ -1,7 +1,5 @@
 """Agreement of raters and judges, against published examples and the definitions."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import pytest
@@ -21,11 +19,11 @@ UNITS = [[int(mark) for mark in column if mark != "."] for column in zip(*map(st
 marks = st.integers(1, 5)
 
 
-def test_krippendorffs_own_example() -> None:
+def test_krippendorffs_own_example():
     assert ordinal_alpha(UNITS, range(12), 5).value == pytest.approx(0.815, abs=0.0005)
 
 
-def test_the_interval_holds_the_value_and_needs_ten_units() -> None:
+def test_the_interval_holds_the_value_and_needs_ten_units():
     found = ordinal_alpha(UNITS, range(12), 5)
     assert found.low is not None
     assert found.high is not None
@@ -34,17 +32,17 @@ def test_the_interval_holds_the_value_and_needs_ten_units() -> None:
 
 
 @pytest.mark.parametrize("units", [[], [[3]], [[4, 4], [4, 4]]])
-def test_no_value_where_nothing_could_disagree(units: list[list[int]]) -> None:
+def test_no_value_where_nothing_could_disagree(units):
     assert ordinal_alpha(units, range(len(units)), 5).value is None
 
 
 @given(st.lists(st.lists(marks, max_size=4), max_size=9))
-def test_alpha_is_what_its_definition_says(units: list[list[int]]) -> None:
+def test_alpha_is_what_its_definition_says(units):
     """Observed over expected disagreement, pair by pair, with the distance of the paper."""
     pairable = [unit for unit in units if len(unit) > 1]
     every = [mark for unit in pairable for mark in unit]
 
-    def distance(one: int, other: int) -> float:
+    def distance(one, other):
         low, high = min(one, other), max(one, other)
         return (sum(low <= mark <= high for mark in every) - (every.count(low) + every.count(high)) / 2) ** 2
 
@@ -58,7 +56,7 @@ def test_alpha_is_what_its_definition_says(units: list[list[int]]) -> None:
         assert found == pytest.approx(1 - observed / expected)
 
 
-def test_weighted_kappa_by_hand() -> None:
+def test_weighted_kappa_by_hand():
     # Marks 1..3, ten things. Weighted disagreement: (2 * 1 + 1 * 4) / 10 = 0.6; by chance 1.34, from the margins
     # 5, 3, 2 and 4, 3, 3.
     table = {(1, 1): 4, (2, 2): 2, (3, 3): 1, (2, 3): 1, (1, 3): 1, (3, 2): 1}
@@ -68,7 +66,7 @@ def test_weighted_kappa_by_hand() -> None:
 
 
 @given(st.lists(st.tuples(marks, marks), min_size=1, max_size=9))
-def test_weighted_kappa_is_lins_concordance(pairs: list[tuple[int, int]]) -> None:
+def test_weighted_kappa_is_lins_concordance(pairs):
     """With squared weights: 2 cov / (var + var + (mean - mean)²), with n below (Lin 1989; King, Chinchilli 2001)."""
     n = len(pairs)
     one, other = zip(*pairs, strict=True)
@@ -83,7 +81,7 @@ def test_weighted_kappa_is_lins_concordance(pairs: list[tuple[int, int]]) -> Non
 
 
 @given(st.lists(st.tuples(marks, marks), min_size=1, max_size=9))
-def test_who_is_named_first_does_not_matter(pairs: list[tuple[int, int]]) -> None:
+def test_who_is_named_first_does_not_matter(pairs):
     turned = [(other, one) for one, other in pairs]
     clusters = range(len(pairs))
 
@@ -91,12 +89,12 @@ def test_who_is_named_first_does_not_matter(pairs: list[tuple[int, int]]) -> Non
     assert ordinal_alpha(pairs, clusters, 5).value == pytest.approx(ordinal_alpha(turned, clusters, 5).value)
 
 
-def pairs_of(*cells: tuple[str, str, int]) -> tuple[list[tuple[str, str]], list[str]]:
+def pairs_of(*cells):
     pairs = [(one, other) for one, other, count in cells for _ in range(count)]
     return pairs, list(map(str, range(len(pairs))))
 
 
-def test_the_textbook_table() -> None:
+def test_the_textbook_table():
     # 50 proposals, two readers: observed 0.7, by chance 0.5.
     both = agreement(*pairs_of(("yes", "yes", 20), ("yes", "no", 5), ("no", "yes", 10), ("no", "no", 15)))
 
@@ -106,7 +104,7 @@ def test_the_textbook_table() -> None:
     assert (both.kappa.low, both.kappa.high) == pytest.approx((0.153, 0.647), abs=0.03)
 
 
-def test_too_little_has_no_kappa_or_no_interval() -> None:
+def test_too_little_has_no_kappa_or_no_interval():
     one_label = agreement(*pairs_of(("win", "win", 12)))
     few = agreement(*pairs_of(("win", "win", 3), ("loss", "win", 1), ("loss", "loss", 2)))
     nothing = agreement([], [])
@@ -116,7 +114,7 @@ def test_too_little_has_no_kappa_or_no_interval() -> None:
     assert (nothing.agreement.value, nothing.kappa.value, nothing.n) == (None, None, 0)
 
 
-def test_many_verdicts_on_one_item_say_no_more_than_one() -> None:
+def test_many_verdicts_on_one_item_say_no_more_than_one():
     pairs, items = pairs_of(("win", "win", 20), ("loss", "win", 10), ("loss", "loss", 20))
     once, thrice = agreement(pairs, items), agreement(pairs * 3, items * 3)
 
@@ -126,7 +124,7 @@ def test_many_verdicts_on_one_item_say_no_more_than_one() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1, max_size=40))
-def test_kappa_is_symmetric_and_never_above_agreement(pairs: list[tuple[str, str]]) -> None:
+def test_kappa_is_symmetric_and_never_above_agreement(pairs):
     items = list(map(str, range(len(pairs))))
     one, other = agreement(pairs, items), agreement([(right, left) for left, right in pairs], items)
 

@@ -1,19 +1,16 @@
 """Questions on documents: rates by hand, whose trials belong together, and what is compared with what."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.core.record import Record
 from needlework.results.files.json_files import results_bytes
 from needlework.results.report.documents import document_sections
 from needlework.results.report.section import section_lines
 from needlework.results.statistics.comparison.comparison import compare
-from needlework.results.statistics.documents import ArmAtPlace, DocumentScores, document_statistics
+from needlework.results.statistics.documents import document_statistics
 from needlework.results.statistics.intervals import score_interval
 from needlework.results.statistics.paired import mean_difference
 from needlework.results.statistics.panels import asked_of
@@ -24,17 +21,17 @@ from tests.results.clopper_pearson import clopper_pearson
 from tests.results.document_records import asked
 
 
-def scores_of(records: list[Record], vote: int = 0) -> DocumentScores:
+def scores_of(records, vote=0):
     (scores,) = document_statistics(records, vote)
     return scores
 
 
-def point_at(points: tuple[ArmAtPlace, ...], depth: float | None = 50.0) -> ArmAtPlace:
+def point_at(points, depth=50.0):
     (point,) = [each for each in points if (each.arm, each.length, each.depth) == ("whole", 8000, depth)]
     return point
 
 
-def test_by_depth_wrong_answers_are_told_apart() -> None:
+def test_by_depth_wrong_answers_are_told_apart():
     outcomes = ["found", "found", "wrong", "wrong", "wrong", "refused", "empty", "censored"]
     point = point_at(scores_of([asked(q, o) for q, o in enumerate(outcomes)]).by_depth)
 
@@ -44,7 +41,7 @@ def test_by_depth_wrong_answers_are_told_apart() -> None:
     assert point.unscored == {"censored": 1}
 
 
-def test_intervals_take_the_trials_of_a_question_together() -> None:
+def test_intervals_take_the_trials_of_a_question_together():
     records = [asked(q, "found" if q % 2 else "wrong", repeat=r) for q in range(20) for r in range(5)]
     point = point_at(scores_of(records).by_depth)
     apart = score_interval([float(q % 2) for q in range(20) for _ in range(5)], range(100))
@@ -55,7 +52,7 @@ def test_intervals_take_the_trials_of_a_question_together() -> None:
     assert point.score.low < apart.low
 
 
-def test_by_size_the_answer_document_alone_comes_first_and_each_retriever_has_a_curve() -> None:
+def test_by_size_the_answer_document_alone_comes_first_and_each_retriever_has_a_curve():
     records = [asked(0, task="doc_size", arm=arm, length=n) for arm in ("", "bm25") for n in (4000, 2000)]
     points = scores_of([*records, asked(0, task="doc_size", arm="focused", length=2000)]).by_size
     pooled = scores_of([asked(0, o, task="doc_size", depth=d) for o, d in (("found", 0.0), ("wrong", 100.0))])
@@ -67,7 +64,7 @@ def test_by_size_the_answer_document_alone_comes_first_and_each_retriever_has_a_
     assert point_at(pooled.by_size, None).score.value == 0.5, "depths of a size are pooled"
 
 
-def test_best_and_worst_depth_are_compared_by_question() -> None:
+def test_best_and_worst_depth_are_compared_by_question():
     worst, best = [0] * 9 + [1] * 3, [1] * 11 + [0]
     records = [asked(q, "found" if hit else "wrong", depth=depth) for depth, hits in ((25.0, worst), (100.0, best))
                for q, hit in enumerate(hits)]  # fmt: skip
@@ -80,7 +77,7 @@ def test_best_and_worst_depth_are_compared_by_question() -> None:
     assert depth.extremes.p == pytest.approx(22 / 1024, abs=0.01)
 
 
-def test_orders_of_a_question_are_one_sample_of_the_depth_effect() -> None:
+def test_orders_of_a_question_are_one_sample_of_the_depth_effect():
     records = [
         asked(q, "found" if (d == 100.0 or r) else "wrong", depth=d, repeat=r)
         for q in range(12) for d in (0.0, 100.0) for r in range(2)
@@ -93,7 +90,7 @@ def test_orders_of_a_question_are_one_sample_of_the_depth_effect() -> None:
     assert (depth.extremes.best_score, depth.extremes.worst_score) == (1.0, 0.5)
 
 
-def test_what_size_costs_is_paired_by_question() -> None:
+def test_what_size_costs_is_paired_by_question():
     large = [1.0] * 8 + [0.0] * 4
     records = [asked(q, task="doc_size", arm="focused", length=2000) for q in range(13)]  # one has no pair
     records += [asked(q, "found" if hit else "wrong", task="doc_size") for q, hit in enumerate(large)]
@@ -105,7 +102,7 @@ def test_what_size_costs_is_paired_by_question() -> None:
     assert row.relative.low is not None
 
 
-def test_absent_arms_are_twins_of_the_same_question_in_another_task() -> None:
+def test_absent_arms_are_twins_of_the_same_question_in_another_task():
     present = ["found", "found", "refused", "wrong"]
     absent = ["found", "wrong", "found", "wrong"]  # `found` there: it abstains
     records = [asked(q, o) for q, o in enumerate(present)]
@@ -125,7 +122,7 @@ def test_absent_arms_are_twins_of_the_same_question_in_another_task() -> None:
     assert scores_of(sizes).absent["absent"].discriminates.value == 1.0, "without depths sizes are the present arm"
 
 
-def test_the_offline_rule_stands_beside_the_judge() -> None:
+def test_the_offline_rule_stands_beside_the_judge():
     counts = {("found", "found"): 8, ("wrong", "wrong"): 6, ("found", "wrong"): 4, ("wrong", "refused"): 2}
     verdicts = [pair for pair, count in counts.items() for _ in range(count)]
     judge = scores_of([asked(q, judge, rule=rule) for q, (judge, rule) in enumerate(verdicts)]).judge
@@ -136,7 +133,7 @@ def test_the_offline_rule_stands_beside_the_judge() -> None:
     assert scores_of([asked(0)]).judge is None
 
 
-def test_they_are_printed_and_written_alike_whatever_the_order_of_the_records() -> None:
+def test_they_are_printed_and_written_alike_whatever_the_order_of_the_records():
     records = [asked(q, o, depth=d) for q, o in enumerate(["found", "wrong", "refused"]) for d in (0.0, 100.0)]
     records += [asked(q, task="doc_size", arm=arm) for q in range(3) for arm in ("", "bm25", "focused")]
     records += [asked(q, task="doc_absent", arm="near") for q in range(3)]
@@ -157,7 +154,7 @@ def test_they_are_printed_and_written_alike_whatever_the_order_of_the_records() 
     assert all(map(str.isascii, plain))
 
 
-def test_an_arm_without_scores_has_no_rate() -> None:
+def test_an_arm_without_scores_has_no_rate():
     scores = scores_of([asked(0, "error"), asked(0, "error", task="doc_size")])
     (section,) = document_sections([scores])
 
@@ -166,7 +163,7 @@ def test_an_arm_without_scores_has_no_rate() -> None:
 
 
 @given(st.lists(st.sampled_from(["found", "wrong", "refused", "empty", "error"]), min_size=1, max_size=12))
-def test_shares_of_a_point_sum_up(outcomes: list[str]) -> None:
+def test_shares_of_a_point_sum_up(outcomes):
     point = scores_of([asked(q, o) for q, o in enumerate(outcomes)]).by_depth[0]
     parts = [point.score.value, point.abstains.value, point.asserts.value]
 
@@ -176,7 +173,7 @@ def test_shares_of_a_point_sum_up(outcomes: list[str]) -> None:
     assert point.score.n + outcomes.count("error") == len(outcomes)
 
 
-def test_two_runs_are_compared_over_all_questions_and_not_one_by_one() -> None:
+def test_two_runs_are_compared_over_all_questions_and_not_one_by_one():
     first = [asked(q, "found" if q < 6 else "wrong", depth=d) for q in range(12) for d in (0.0, 100.0)]
     second = [asked(q, "found", depth=d) for q in range(12) for d in (0.0, 100.0)]
     (task,) = compare(first, second).tasks

@@ -1,9 +1,6 @@
 """Boards and series: what was asked the same is ranked together, an answer without a score is a miss."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -23,15 +20,15 @@ Make = Callable[..., Record]
 Outcome = Callable[[int, int], str]
 
 
-def _found(_length: int, _repeat: int) -> str:
+def _found(_length, _repeat):
     return "found"
 
 
 @pytest.fixture
-def records(make_record: Make) -> Callable[..., list[Record]]:
+def records(make_record):
     """2 lengths x 12 repeats of each task; `outcome` says what became of each (length, repeat)."""
 
-    def build(outcome: Outcome, tasks: tuple[str, ...] = ("niah",), **fields: Any) -> list[Record]:
+    def build(outcome, tasks=("niah",), **fields):
         failed = {"scorer": "", "scorer_version": 0}
         return [
             make_record(
@@ -48,30 +45,30 @@ def records(make_record: Make) -> Callable[..., list[Record]]:
 
 
 @pytest.fixture
-def run_of(records: Callable[..., list[Record]]) -> Callable[..., ModelRun]:
-    def build(name: str, outcome: Outcome = _found, *, why: str = "", suite: Any = None, **fields: Any) -> ModelRun:
+def run_of(records):
+    def build(name, outcome=_found, *, why="", suite=None, **fields):
         manifest = {"suites": [{"task": "niah", **suite}]} if suite else {}
         return model_run(name, reversed(records(outcome, model=name, **fields)), why=why, manifest=manifest)
 
     return build
 
 
-def model_run(name: str, records: Iterable[Record], **fields: Any) -> ModelRun:
+def model_run(name, records, **fields):
     entries = {entry.task: entry for entry in entries_of(asked_of(records), fields.get("manifest", {}))}
     return ModelRun(name, f"run-{name}", name, entries, **fields)
 
 
-def ranks(runs: list[ModelRun]) -> list[dict[str, tuple[int, int]]]:
+def ranks(runs):
     return [{run.name: ranks for run, ranks in board.rows} for board in boards_of(runs)]
 
 
-def row(runs: list[ModelRun], at: int, board: int = 0) -> dict[str, str]:
+def row(runs, at, board=0):
     """A row of a board by its columns."""
     (table,) = board_sections(boards_of(runs))[board].tables
     return dict(zip(table.head, table.rows[at], strict=True))
 
 
-def test_the_better_model_stands_first_and_equal_ones_are_tied(run_of: Callable[..., ModelRun]) -> None:
+def test_the_better_model_stands_first_and_equal_ones_are_tied(run_of):
     fair = run_of("fair", lambda _, repeat: "found" if repeat else "wrong")
     runs = [run_of("poor", lambda *_: "wrong"), run_of("good"), fair]
 
@@ -97,9 +94,7 @@ def test_the_better_model_stands_first_and_equal_ones_are_tied(run_of: Callable[
 
 
 @pytest.mark.parametrize("outcome", ["censored", "unclear", "error", "skipped"])
-def test_what_has_no_score_is_a_miss_for_boards_series_and_comparisons_alike(
-    outcome: str, run_of: Callable[..., ModelRun], records: Callable[..., list[Record]]
-) -> None:
+def test_what_has_no_score_is_a_miss_for_boards_series_and_comparisons_alike(outcome, run_of, records):
     whole, lost = run_of("whole"), run_of("lost", lambda length, _: "found" if length < 4000 else outcome)
 
     assert ranks([lost, whole]) == [{"whole": (1, 1), "lost": (2, 2)}]
@@ -110,13 +105,11 @@ def test_what_has_no_score_is_a_miss_for_boards_series_and_comparisons_alike(
     assert compare_runs(runs)[1].verdict == "worse"
 
 
-def test_one_overall_score_of_several_tasks_everywhere(
-    run_of: Callable[..., ModelRun], records: Callable[..., list[Record]], make_record: Make
-) -> None:
+def test_one_overall_score_of_several_tasks_everywhere(run_of, records, make_record):
     """Two tasks of one family and one of another, of which one has twice the trials."""
     tasks = ("ruler_vt", "ruler_cwe", "niah")
 
-    def outcome(_length: int, repeat: int) -> str:
+    def outcome(_length, repeat):
         return "found" if repeat % 2 else "wrong"
 
     asked = records(outcome, tasks, model="a") + [make_record(model="a", needle="more", repeat=at) for at in range(24)]
@@ -135,10 +128,8 @@ def test_one_overall_score_of_several_tasks_everywhere(
     assert second.verdict == "worse"
 
 
-def test_a_fall_over_all_tasks_is_seen_where_no_task_alone_shows_it(
-    run_of: Callable[..., ModelRun], make_record: Make
-) -> None:
-    def night(lost: int) -> ModelRun:
+def test_a_fall_over_all_tasks_is_seen_where_no_task_alone_shows_it(run_of, make_record):
+    def night(lost):
         asked = [
             make_record(task=f"task{task}", repeat=repeat, outcome="wrong" if repeat < lost else "found")
             for task in range(15)
@@ -164,18 +155,18 @@ def test_a_fall_over_all_tasks_is_seen_where_no_task_alone_shows_it(
     ],
     ids=str,
 )
-def test_other_cells_are_ranked_apart(run_of: Callable[..., ModelRun], other: dict[str, Any]) -> None:
+def test_other_cells_are_ranked_apart(run_of, other):
     boards = ranks([run_of("a"), run_of("b", **other)])
     assert sorted(map(list, boards)) == [["a"], ["b"]]
 
 
-def test_another_models_texts_and_times_are_the_same_cells(run_of: Callable[..., ModelRun]) -> None:
+def test_another_models_texts_and_times_are_the_same_cells(run_of):
     other = {"prompt": {"tokens": 990}, "answer": "1", "timing": {}, "response": {}}
 
     assert [*row([run_of("a"), run_of("b", **other)], 1).values()][-4:] == ["–"] * 4
 
 
-def test_what_was_addressed_in_another_way_is_marked_with_what_differs(run_of: Callable[..., ModelRun]) -> None:
+def test_what_was_addressed_in_another_way_is_marked_with_what_differs(run_of):
     usual = {"template": "chat", "system_prompt": None}
     runs = [
         run_of("a", suite=usual),
@@ -189,8 +180,8 @@ def test_what_was_addressed_in_another_way_is_marked_with_what_differs(run_of: C
 
 
 def test_all_tasks_stand_before_each_an_interrupted_run_nowhere_and_failed_trials_in_its_row(
-    run_of: Callable[..., ModelRun],
-) -> None:
+    run_of,
+):
     tasks = ("chain", "niah")
     failed = run_of("b", lambda _, repeat: "found" if repeat > 8 else "error", tasks=tasks)
     early = run_of("d", tasks=tasks, why="interrupted after 2 of 40 trials")
@@ -209,7 +200,7 @@ def test_all_tasks_stand_before_each_an_interrupted_run_nowhere_and_failed_trial
     ]  # fmt: skip
 
 
-def test_a_place_of_its_own_takes_a_shown_difference_and_enough_samples() -> None:
+def test_a_place_of_its_own_takes_a_shown_difference_and_enough_samples():
     good, fair, poor = np.full(12, 5.0), np.tile([5.0, 4.0], 6), np.zeros(12)
 
     assert rank_ranges(np.array([fair, poor, good])) == [(1, 2), (3, 3), (1, 2)]
@@ -219,7 +210,7 @@ def test_a_place_of_its_own_takes_a_shown_difference_and_enough_samples() -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize("samples", [8, 20])
-def test_equal_models_are_told_apart_in_one_table_of_twenty_at_most(samples: int) -> None:
+def test_equal_models_are_told_apart_in_one_table_of_twenty_at_most(samples):
     rng = np.random.default_rng(samples)
     wrong = 0
     for _ in range(600):
@@ -229,7 +220,7 @@ def test_equal_models_are_told_apart_in_one_table_of_twenty_at_most(samples: int
     assert wrong / 600 <= 0.05 + 0.02
 
 
-def runs_at(*levels: float, samples: int = 12) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def runs_at(*levels, samples=12):
     """Runs whose samples all score the same."""
     return np.array([[level] * samples for level in levels])
 
@@ -241,15 +232,13 @@ def runs_at(*levels: float, samples: int = 12) -> np.ndarray[tuple[int, int], np
         ((5, 5, 0, 5, 5), [(1, 2, 2, 1.0, 0.0), (2, 3, 3, 0.0, 1.0)]),
     ],
 )
-def test_a_change_is_shown_with_the_runs_between_which_it_lies(
-    levels: tuple[float, ...], shown: list[tuple[float, ...]]
-) -> None:
+def test_a_change_is_shown_with_the_runs_between_which_it_lies(levels, shown):
     found = changes(runs_at(*levels), 60)
     assert [(each.first, each.last, each.at, each.before, each.after) for each in found] == shown
     assert all(each.p < 0.01 for each in found)
 
 
-def test_what_two_runs_cannot_show_several_can_between_wider_ends() -> None:
+def test_what_two_runs_cannot_show_several_can_between_wider_ends():
     rng = np.random.default_rng(3)
     sums = rng.binomial(5, np.repeat([0.75, 0.6], 8)[:, None], size=(16, 12)).astype(float)
     (change,) = changes(sums, 60)
@@ -259,16 +248,16 @@ def test_what_two_runs_cannot_show_several_can_between_wider_ends() -> None:
 
 
 @given(st.integers(2, 9), st.integers(1, 30), st.floats(0, 5))
-def test_runs_that_are_alike_have_no_change(runs: int, samples: int, level: float) -> None:
+def test_runs_that_are_alike_have_no_change(runs, samples, level):
     assert changes(runs_at(*[level] * runs, samples=samples), 5 * samples) == ()
 
 
-def test_few_samples_show_no_change() -> None:
+def test_few_samples_show_no_change():
     assert changes(runs_at(5, 0, samples=5), 25) == ()
     assert len(changes(runs_at(5, 0, samples=6), 30)) == 1
 
 
-def test_a_series_says_how_many_samples_could_show_a_change(run_of: Callable[..., ModelRun]) -> None:
+def test_a_series_says_how_many_samples_could_show_a_change(run_of):
     few = [run_of(name, lambda _, repeat: "found" if repeat else "wrong", repeat=0) for name in "abcd"]
     (series,) = series_of(few, by_model=False)
 
@@ -277,7 +266,7 @@ def test_a_series_says_how_many_samples_could_show_a_change(run_of: Callable[...
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("runs", "samples"), [(4, 10), (10, 20), (30, 20)])
-def test_false_changes_are_rare_and_true_ones_are_found(runs: int, samples: int) -> None:
+def test_false_changes_are_rare_and_true_ones_are_found(runs, samples):
     rates = detection_rates(runs, samples, 0.9, 5, 100)
 
     assert rates.false <= 0.05 + 0.05

@@ -1,7 +1,5 @@
 """Retrieval beside the whole documents, by hand."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 
@@ -26,10 +24,10 @@ FACTS = {"retriever": "bm25", "embedder": None, "k": 4, "chunk_size": 1000, "chu
 
 
 @pytest.fixture
-def ask(make_record: Make) -> Callable[..., list[Record]]:
+def ask(make_record):
     """`ask(scores, arm="bm25", ranks=[...])`: a question of each document, with these scores, as L-Eval's are."""
 
-    def build(scores: list[float | None], *, arm: str = "", ranks: list[int | None] | None = None, **facts: object):
+    def build(scores, *, arm="", ranks=None, **facts):
         records = []
         for number, score in enumerate(scores):
             needle, prompt, reference = f"doc{number}_q0", {"tokens": 9000}, {"answers": ["a"]}

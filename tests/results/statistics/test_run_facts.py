@@ -1,15 +1,11 @@
 """How a run was made, its latency by length, and its stability."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.core.record import Record
 from needlework.results.files.json_files import results_bytes
 from needlework.results.report.section import section_lines
 from needlework.results.report.suites import latency_sections
@@ -32,21 +28,21 @@ MANIFEST = {
 }
 
 
-def test_facts_that_a_reader_asks_for_come_first_and_in_one_line() -> None:
+def test_facts_that_a_reader_asks_for_come_first_and_in_one_line():
     facts = run_facts(MANIFEST, "step1000")
     assert facts.seconds == 2.0
     assert facts.models[0].short == "window 8,192 tokens · float32 · rope_scaling {'factor': 2}"
     assert [name for name, _ in facts.models[0].facts] == ["window", "dtype", "rope_scaling", "spec"]
 
 
-def test_the_next_command_goes_on_under_the_runs_name() -> None:
+def test_the_next_command_goes_on_under_the_runs_name():
     facts = run_facts(MANIFEST, "step1000")
     assert command_words(facts, 5) == "pytest benchmarks -k 'len500 and en' --repeats 5 --run-name step1000"
     assert command_words(run_facts({**MANIFEST, "command": ["ipykernel"]}, "x"), 5) == ""
 
 
 @given(manifest=st.dictionaries(NAMES, VALUES))
-def test_any_manifest_can_be_read(manifest: dict[str, object]) -> None:
+def test_any_manifest_can_be_read(manifest):
     assert run_facts(manifest, "x").name == "x"
 
 
@@ -111,9 +107,7 @@ def test_p95_is_never_below_the_median(make_record, seconds):
         ("", "error", None, Flips(unanswered=1)),
     ],
 )
-def test_a_flip_is_another_text_and_another_outcome_or_score(
-    make_record: Callable[..., Record], text: str, outcome: str, score: float | None, flips: Flips
-) -> None:
+def test_a_flip_is_another_text_and_another_outcome_or_score(make_record, text, outcome, score, flips):
     again = {"how": "warm", "text": text, "outcome": outcome, "score": score}
     record = make_record(outcome="wrong", score=0.0, response={"text": "9"}, details={"stability": [again]})
     report = run_report([record])

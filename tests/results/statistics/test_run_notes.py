@@ -1,9 +1,6 @@
 """What is told about a corpus and a server before the scores."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -13,7 +10,7 @@ from needlework.results.statistics.run_report import run_report
 Make = Callable[..., Record]
 
 
-def notes(make_record: Make, rows: list[dict[str, Any]]) -> str:
+def notes(make_record, rows):
     """The notes on a run of one trial for each row."""
     records = []
     for number, row in enumerate(rows):
@@ -60,7 +57,7 @@ UNFINISHED = {"finish_reason": "unfinished", "outcome": "censored"}
         ([{"cached": 0}] * 5, "prompt cache gave nothing"),
     ],
 )
-def test_a_server_that_is_odd_is_told(make_record: Make, rows: list[dict[str, Any]], note: str) -> None:
+def test_a_server_that_is_odd_is_told(make_record, rows, note):
     assert note in notes(make_record, rows)
 
 
@@ -73,17 +70,17 @@ def test_a_server_that_is_odd_is_told(make_record: Make, rows: list[dict[str, An
         [{"outcome": "error", "flags": ["no_usage"]}, {"outcome": "skipped"}],  # no answers
     ],
 )
-def test_nothing_is_said_of_a_server_that_does_what_it_should(make_record: Make, rows: list[dict[str, Any]]) -> None:
+def test_nothing_is_said_of_a_server_that_does_what_it_should(make_record, rows):
     assert notes(make_record, rows) == ""
 
 
-def test_a_template_that_differs_is_no_wrong_one_where_answers_come(make_record: Make) -> None:
+def test_a_template_that_differs_is_no_wrong_one_where_answers_come(make_record):
     note = notes(make_record, [TEMPLATE] * 4)
     assert "template is not the tokenizer's (-23 tokens a prompt)" in note
     assert "WRONG" not in note
 
 
-def test_repeated_text_is_told_with_where_it_is_repeated_most(make_record: Make) -> None:
+def test_repeated_text_is_told_with_where_it_is_repeated_most(make_record):
     passes = {500: 0.4, 1000: 1.0, 2000: 1.6, 4000: 3.25}
     records = [make_record(length=length, prompt={"tokens": 1, "corpus_passes": n}) for length, n in passes.items()]
 

@@ -1,7 +1,5 @@
 """A run's report is one value, computed once, the same whatever the order of the records."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 
@@ -22,7 +20,7 @@ from needlework.results.tables.summary import markdown_lines, next_line, run_lin
 Make = Callable[..., Record]
 
 
-def test_the_order_of_records_changes_nothing_and_a_note_is_told_wherever_the_run_is(make_record: Make) -> None:
+def test_the_order_of_records_changes_nothing_and_a_note_is_told_wherever_the_run_is(make_record):
     records = [make_record(length=length, repeat=i) for length in (4000, 500) for i in range(3)]
     note = "every answer is from the journal"
     report = run_report(records, notes=[note])
@@ -35,9 +33,7 @@ def test_the_order_of_records_changes_nothing_and_a_note_is_told_wherever_the_ru
 
 
 @pytest.mark.parametrize("outcome", ["found", "error", "skipped"])
-def test_the_next_step_names_a_trial_that_was_missed_and_none_that_no_model_answered(
-    make_record: Make, outcome: str
-) -> None:
+def test_the_next_step_names_a_trial_that_was_missed_and_none_that_no_model_answered(make_record, outcome):
     first, missed = make_record(id="a", outcome=outcome), make_record(id="b", repeat=1, outcome="wrong")
 
     assert next_line(run_report([first]), "runs/x").endswith(
@@ -47,7 +43,7 @@ def test_the_next_step_names_a_trial_that_was_missed_and_none_that_no_model_answ
     assert told.endswith("needlework prompt runs/x b prints what the model saw")
 
 
-def test_trials_that_failed_are_the_first_next_step(make_record: Make) -> None:
+def test_trials_that_failed_are_the_first_next_step(make_record):
     facts = run_facts({"run": "r"}, "r")
     kinds = ("server", "timeout", "client")
     errors = [make_record(repeat=1 + at, outcome="error", error={"kind": kind}) for at, kind in enumerate(kinds)]
@@ -63,7 +59,7 @@ def test_trials_that_failed_are_the_first_next_step(make_record: Make) -> None:
     assert headline_of(lasting).next_run != NextRun(again)
 
 
-def records(make_record: Callable[..., Record]) -> list[Record]:
+def records(make_record):
     """Twelve repeats that fail in the middle of the longer length; one error; a second panel without depths."""
     made = [
         make_record(length=length, depth=depth, repeat=i, outcome="wrong" if length > 1000 and depth == 50 else "found")
@@ -75,7 +71,7 @@ def records(make_record: Callable[..., Record]) -> list[Record]:
     return [*made, *(make_record(task="qa", depth=None, repeat=i) for i in range(3))]
 
 
-def test_lines_of_every_panel(make_record: Callable[..., Record]) -> None:
+def test_lines_of_every_panel(make_record):
     sections = panel_sections(run_statistics(asked_of(records(make_record)), threshold=0.7))
     lines = section_lines(sections)
     bar = "  effective length (score >= 70.0 %)"
@@ -93,7 +89,7 @@ def test_lines_of_every_panel(make_record: Callable[..., Record]) -> None:
     assert all(finding.meaning.endswith(".") for section in sections for finding in section.findings)
 
 
-def test_the_object_is_json_and_independent_of_order(make_record: Callable[..., Record]) -> None:
+def test_the_object_is_json_and_independent_of_order(make_record):
     made = records(make_record)
     first, second = (json.loads(results_bytes(run_report(each)))["statistics"] for each in (made, made[::-1]))
 

@@ -1,19 +1,17 @@
 """The aggregation, against sums done by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
 
 from needlework.core.record import Record
 from needlework.results.report.panels import headline
-from needlework.results.statistics.panels import Panel, summarise
+from needlework.results.statistics.panels import summarise
 
 Make = Callable[..., Record]
 
 
-def test_columns_are_means_over_trials(make_record: Make) -> None:
+def test_columns_are_means_over_trials(make_record):
     """Length 1000: three trials at one depth, one at the other: (1 + 1 + 0 + 0.5) / 4, not the mean of cell means."""
     outcomes = [(0.0, "found"), (0.0, "found"), (0.0, "wrong"), (100.0, "partial")]
     records = [make_record(depth=depth, repeat=at, outcome=outcome) for at, (depth, outcome) in enumerate(outcomes)]
@@ -39,9 +37,7 @@ def test_columns_are_means_over_trials(make_record: Make) -> None:
         (("found", "refused", "empty"), 3, 1 / 3, None, "score 33.3 % ("),
     ],
 )  # fmt: skip
-def test_what_has_no_score_never_enters_a_mean(
-    make_record: Make, names: tuple[str, ...], n: int, mean: float, limits: tuple[float, float] | None, words: str
-) -> None:
+def test_what_has_no_score_never_enters_a_mean(make_record, names, n, mean, limits, words):
     records = [make_record(repeat=i, outcome=name) for i, name in enumerate(names)]
     for record in records:
         if record.outcome == "censored":
@@ -53,7 +49,7 @@ def test_what_has_no_score_never_enters_a_mean(
     assert words in headline(panel)
 
 
-def test_one_panel_for_each_model_task_and_needle_in_order(make_record: Make) -> None:
+def test_one_panel_for_each_model_task_and_needle_in_order(make_record):
     records = [make_record(model=m, task=t, needle=n) for m in "ba" for t in "yx" for n in ("n2", "n1")]
     names = [panel.name for panel in summarise(records)]
 
@@ -63,13 +59,13 @@ def test_one_panel_for_each_model_task_and_needle_in_order(make_record: Make) ->
 
 
 @pytest.mark.parametrize("score", [None, float("nan"), 1.5])
-def test_a_scored_outcome_needs_a_score(make_record: Make, score: float | None) -> None:
+def test_a_scored_outcome_needs_a_score(make_record, score):
     record = make_record()
     record.score = score
     with pytest.raises(ValueError, match=r"score is in 0\.\.1"):
         summarise([record])
 
 
-def test_small_panel_is_what_the_other_tests_take_it_for(small_panel: Panel) -> None:
+def test_small_panel_is_what_the_other_tests_take_it_for(small_panel):
     assert (small_panel.cells[500, 0.0].mean, small_panel.overall.n) == (0.5, 3)
     assert (16000, 100.0) not in small_panel.cells

@@ -1,14 +1,12 @@
 """Tasks beside each other: controls, chance, the mean over families."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.core.record import OutcomeName, Record
+from needlework.core.record import Record
 from needlework.results.gates.gate import groups_of, parse_gate
 from needlework.results.report.section import section_lines
 from needlework.results.report.tasks import task_sections
@@ -19,10 +17,10 @@ Make = Callable[..., Record]
 
 
 @pytest.fixture
-def trials(make_record: Make) -> Callable[..., list[Record]]:
+def trials(make_record):
     """Records of one task with these outcomes, one for each repeat, as a task or as one of its controls."""
 
-    def build(task: str, outcomes: list[OutcomeName], *, control: str = "", **reference: object) -> list[Record]:
+    def build(task, outcomes, *, control="", **reference):
         told = {"answers": ["1"], **reference}
         told |= {"control": control, "twin": "code", "absent": control == "absent"} if control else {}
         needle = f"code_{control}" if control else "code"

@@ -1,11 +1,8 @@
 """How far a run is, from the files that its processes are writing."""
 
-from __future__ import annotations
-
 import json
 import os
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -19,11 +16,11 @@ from tests.results.changed import changed
 BEGUN = 1_700_000_000.0
 
 
-def name_of(length: int, repeat: int) -> str:
+def name_of(length, repeat):
     return f"t.py::test[niah-len{length}-depth50-code-r{repeat}]"
 
 
-def write(folder: Path, records, *, ended: bool = False, before: int = 0, planned: int = 4, **more: str) -> Path:
+def write(folder, records, *, ended=False, before=0, planned=4, **more):
     """A run's folder that began at `BEGUN` with `before` records, and has written last 60 seconds later."""
     folder.mkdir(parents=True, exist_ok=True)
     started = datetime.fromtimestamp(BEGUN, UTC).isoformat()
@@ -48,7 +45,7 @@ def record(make_record):
     return of
 
 
-def only(run: Path):
+def only(run):
     (found,) = progress_of_run(run, BEGUN + 70)
     return found
 
@@ -111,5 +108,5 @@ def test_the_command_prints_lines_or_json_and_refuses_other_folders(tmp_path, re
     assert "has no journal.jsonl and no shards" in capsys.readouterr().err
 
 
-def test_times_are_short() -> None:
+def test_times_are_short():
     assert [clock(seconds) for seconds in (None, 9, 309, 3909)] == ["", "0:09", "5:09", "1:05:09"]

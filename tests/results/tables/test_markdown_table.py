@@ -1,15 +1,10 @@
 """The table for pages of CI runs."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
-from needlework.core.record import Record
 from needlework.results.statistics.run_report import run_report
 from needlework.results.tables.summary import markdown_lines
 
 
-def test_a_row_has_score_interval_n_what_has_no_score_and_how_far_it_reads(make_record: Callable[..., Record]) -> None:
+def test_a_row_has_score_interval_n_what_has_no_score_and_how_far_it_reads(make_record):
     records = [make_record(length=length, repeat=i) for length in (1000, 4000) for i in range(40)]
     records += [make_record(repeat=40 + i, outcome=name) for i, name in enumerate(("error", "censored", "censored"))]
     records.append(make_record(model="a|b", outcome="invalid"))

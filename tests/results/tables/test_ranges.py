@@ -1,7 +1,5 @@
 """A score that leaves cut-off answers out is never a headline: it is a range, wherever a mean would stand."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -17,7 +15,7 @@ from needlework.results.files.json_files import results_bytes
 from needlework.results.html.report import html_text
 from needlework.results.report.panels import headline
 from needlework.results.statistics.panels import range_of, summarise
-from needlework.results.statistics.run_report import RunReport, run_report
+from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.wording import range_words, score_and_interval
 from needlework.results.tables.summary import markdown_lines, run_lines
 
@@ -25,14 +23,14 @@ Make = Callable[..., Record]
 
 
 @pytest.fixture
-def report(make_record: Make) -> RunReport:
+def report(make_record):
     """Two tasks; of the first, 2 of 10 answers at 4k are cut off, of the second all are scored."""
     outcomes = ["found"] * 6 + ["wrong"] * 2 + ["censored"] * 2
     records = [make_record(length=4000, repeat=i, outcome=name) for i, name in enumerate(outcomes)]
     return run_report([*records, *(make_record(task="copy", repeat=i) for i in range(10))])
 
 
-def test_the_headline_is_the_range_and_the_scored_come_second(report: RunReport) -> None:
+def test_the_headline_is_the_range_and_the_scored_come_second(report):
     words = [headline(panel) for panel in report.panels]
 
     assert words[0].startswith("score 100 % (95 % interval ")
@@ -51,7 +49,7 @@ def test_the_headline_is_the_range_and_the_scored_come_second(report: RunReport)
         (["found", *["empty"] * 3, "refused"], "n = 5 · 1 cell of 5 trials · every trial scored · 1 refused · 3 empty"),
     ],
 )
-def test_only_undecided_answers_make_a_range(make_record: Make, outcomes: list[str], words: str) -> None:
+def test_only_undecided_answers_make_a_range(make_record, outcomes, words):
     (panel,) = summarise([make_record(repeat=i, outcome=name) for i, name in enumerate(outcomes)])
 
     assert words in headline(panel)
@@ -59,7 +57,7 @@ def test_only_undecided_answers_make_a_range(make_record: Make, outcomes: list[s
     assert (score_and_interval(panel.overall) == ("0–100", "–")) == ("censored" in outcomes)
 
 
-def test_tasks_and_macro_are_ranges(report: RunReport) -> None:
+def test_tasks_and_macro_are_ranges(report):
     (macro,) = report.macros
     lines = run_lines(report, color=False, encoding="utf-8", width=100)
 
@@ -68,7 +66,7 @@ def test_tasks_and_macro_are_ranges(report: RunReport) -> None:
     assert next(line for line in lines if line.startswith("  macro ")).split()[5:8] == ["80.0–90.0", "scored", "87.5"]
 
 
-def test_files_have_it(report: RunReport) -> None:
+def test_files_have_it(report):
     results = json.loads(results_bytes(report))
     (copy, niah) = results["summary"]
 
@@ -83,9 +81,7 @@ def test_files_have_it(report: RunReport) -> None:
 
 
 @given(st.integers(0, 50), st.integers(0, 50), st.integers(1, 50))
-def test_the_scored_mean_lies_within_and_the_width_is_the_share_of_the_undecided(
-    hits: int, misses: int, censored: int
-) -> None:
+def test_the_scored_mean_lies_within_and_the_width_is_the_share_of_the_undecided(hits, misses, censored):
     n = hits + misses
     ends = range_of(hits / n if n else None, n, {"censored": censored})
 

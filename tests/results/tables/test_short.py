@@ -1,8 +1,6 @@
 """The end of a run in short: never more lines than a screen has, never wider than it, whatever the run was."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import product
 
 import pytest
@@ -17,7 +15,7 @@ from needlework.results.tables.summary import MOST, ending
 Make = Callable[..., Record]
 
 
-def lines_of(records: Sequence[Record], width: int = 80, last: int = 0, *, quiet: bool = False) -> list[str]:
+def lines_of(records, width=80, last=0, *, quiet=False):
     found = ending(
         run_report(records), skipped=[], folder="results/runs/r", last=last, width=width, encoding="utf-8",
         color=False, quiet=quiet,
@@ -25,12 +23,12 @@ def lines_of(records: Sequence[Record], width: int = 80, last: int = 0, *, quiet
     return [line for line, _ in found]
 
 
-def grid(make_record: Make, **fields: object) -> list[Record]:
+def grid(make_record, **fields):
     asked = product((500, 1000, 2000), (0.0, 50.0, 100.0), range(2))
     return [make_record(length=n, depth=d, repeat=r, **{"outcome": "found", **fields}) for n, d, r in asked]
 
 
-def test_a_run_of_one_task_shows_its_grid_and_where_its_report_is(make_record: Make) -> None:
+def test_a_run_of_one_task_shows_its_grid_and_where_its_report_is(make_record):
     lines = lines_of(grid(make_record))
 
     assert lines[0].startswith("mock")
@@ -43,7 +41,7 @@ def test_a_run_of_one_task_shows_its_grid_and_where_its_report_is(make_record: M
     assert len(lines) <= MOST
 
 
-def test_a_run_of_many_tasks_shows_the_lowest_and_counts_the_others(make_record: Make) -> None:
+def test_a_run_of_many_tasks_shows_the_lowest_and_counts_the_others(make_record):
     tasks = [f"task_{number:02}" for number in range(40)]
     records = [each for task in tasks for each in grid(make_record, task=task)]
     records += grid(make_record, task="worst", outcome="wrong")
@@ -54,7 +52,7 @@ def test_a_run_of_many_tasks_shows_the_lowest_and_counts_the_others(make_record:
     assert any("more that score higher or the same, in the report" in line for line in lines)
 
 
-def test_errors_come_by_their_reason_with_how_many_and_in_red(make_record: Make) -> None:
+def test_errors_come_by_their_reason_with_how_many_and_in_red(make_record):
     error = {"kind": "judge", "message": "the judge's replies cannot be read: no verdict"}
     records = [make_record(repeat=r, outcome="error", error=error) for r in range(19)]
     found = ending(run_report(records), skipped=[], folder="r", last=0, width=80, encoding="utf-8", color=False)
@@ -62,7 +60,7 @@ def test_errors_come_by_their_reason_with_how_many_and_in_red(make_record: Make)
     assert ("19 of 19: the judge's replies cannot be read: no verdict", "red") in list(found)
 
 
-def test_what_goes_on_in_the_report_ends_with_a_whole_word(make_record: Make) -> None:
+def test_what_goes_on_in_the_report_ends_with_a_whole_word(make_record):
     for end in range(100, 140):
         words = " ".join(f"word{number} (" for number in range(end))[:-2]
         lines = lines_of([make_record(outcome="error", error={"kind": "judge", "message": words})])
@@ -71,7 +69,7 @@ def test_what_goes_on_in_the_report_ends_with_a_whole_word(make_record: Make) ->
         assert not cut.endswith(("(", " "))
 
 
-def test_quiet_is_the_sentence_and_the_report(make_record: Make) -> None:
+def test_quiet_is_the_sentence_and_the_report(make_record):
     lines = lines_of(grid(make_record), quiet=True)
 
     assert lines[-1] == "report: results/runs/r/report.html"
@@ -82,9 +80,7 @@ def test_quiet_is_the_sentence_and_the_report(make_record: Make) -> None:
     width=st.integers(40, 200), last=st.integers(0, 12), tasks=st.integers(1, 20), models=st.integers(1, 3),
     outcome=st.sampled_from(["found", "wrong", "error", "invalid", "censored", "skipped"]),
 )  # fmt: skip
-def test_no_more_lines_than_a_screen_and_none_wider(
-    make_record: Make, width: int, last: int, tasks: int, models: int, outcome: str
-) -> None:
+def test_no_more_lines_than_a_screen_and_none_wider(make_record, width, last, tasks, models, outcome):
     names = [f"mock:model-{number}" for number in range(models)]
     records = [
         make_record(task=f"task_{task}", model=model, length=length, outcome=outcome)
@@ -98,7 +94,7 @@ def test_no_more_lines_than_a_screen_and_none_wider(
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8", "no-such-encoding"])
-def test_every_line_can_be_written_in_the_terminals_encoding(encoding: str) -> None:
+def test_every_line_can_be_written_in_the_terminals_encoding(encoding):
     shown = encodable("模型 · 85.6 % ≥ 4k – 8k …", encoding)
     known = "ascii" if encoding.startswith("no") else encoding
     assert shown.encode(known).decode(known) == shown
@@ -106,13 +102,13 @@ def test_every_line_can_be_written_in_the_terminals_encoding(encoding: str) -> N
 
 
 @given(text=st.text(st.characters(blacklist_categories=["Cs", "Cc"]), max_size=200), width=st.integers(10, 80))
-def test_folding_loses_no_word(text: str, width: int) -> None:
+def test_folding_loses_no_word(text, width):
     lines = folded(text, width)
     assert " ".join(lines).split() == text.split()
     assert all(display_width(line) <= width or len(line.split(" ")) <= 3 for line in lines)
 
 
-def test_a_wide_table_goes_on_below_with_its_names_again() -> None:
+def test_a_wide_table_goes_on_below_with_its_names_again():
     rows = [("task", "a" * 20, "b" * 20), ("niah", "1", "2")]
     assert list(folded_table(rows, 1, 30)) == [
         "task  aaaaaaaaaaaaaaaaaaaa", "niah                     1", "task  bbbbbbbbbbbbbbbbbbbb",

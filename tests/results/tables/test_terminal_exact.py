@@ -1,15 +1,11 @@
 """The terminal heatmap, line by line."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from needlework.core.record import Record
-from needlework.results.statistics.panels import Panel, summarise
+from needlework.results.statistics.panels import summarise
 from needlework.results.style import can_encode, display_width, fit, length_labels, percent, percent1, score_glyph
 from needlework.results.tables.terminal import terminal_heatmaps
 
@@ -31,7 +27,7 @@ LINES = [
 WITHOUT_BLOCKS = [re.sub("[▁-█]", " ", line) for line in LINES]
 
 
-def test_the_grid_plain_in_ascii_and_in_256_colours(small_panel: Panel) -> None:
+def test_the_grid_plain_in_ascii_and_in_256_colours(small_panel):
     assert terminal_heatmaps([small_panel], color=False) == LINES
 
     signs = str.maketrans({"·": "|", "–": "-"})
@@ -47,7 +43,7 @@ def test_the_grid_plain_in_ascii_and_in_256_colours(small_panel: Panel) -> None:
 
 @pytest.mark.parametrize("width", [12, 20, 40, 80])
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii", "gbk", "no-such-encoding", None])
-def test_no_line_is_wider_than_the_terminal(small_panel: Panel, width: int, encoding: str | None) -> None:
+def test_no_line_is_wider_than_the_terminal(small_panel, width, encoding):
     wide = replace(small_panel, model="通义千问", needle="小明最喜欢的实习地点" * 5)
     lines = terminal_heatmaps([wide, wide], color=False, encoding=encoding, width=width)
 
@@ -55,14 +51,14 @@ def test_no_line_is_wider_than_the_terminal(small_panel: Panel, width: int, enco
     assert "n = 3" in " ".join(lines)
 
 
-def test_wide_grids_are_wrapped_and_lose_nothing(small_panel: Panel) -> None:
+def test_wide_grids_are_wrapped_and_lose_nothing(small_panel):
     lines = terminal_heatmaps([small_panel], color=False, width=21)
     heads = [line.split()[1:] for line in lines if line.startswith("depth")]
 
     assert heads == [["500", "4k"], ["16k"]]
 
 
-def test_cells_that_leave_trials_out_are_marked(make_record: Callable[..., Record]) -> None:
+def test_cells_that_leave_trials_out_are_marked(make_record):
     outcomes = ["found"] * 9 + ["wrong"] * 2 + ["error", "censored"]
     records = [make_record(depth=50.0, repeat=i, outcome=outcome) for i, outcome in enumerate(outcomes)]
     panels = summarise([*records, make_record(depth=0.0), make_record(depth=0.0, length=2000, outcome="invalid")])
@@ -88,20 +84,20 @@ def test_cells_that_leave_trials_out_are_marked(make_record: Callable[..., Recor
     assert re.sub(r"\x1b\[[\d;]*m", "", color[3]) == "   50     82 *     ."
 
 
-def test_names_cannot_write_escapes(small_panel: Panel) -> None:
+def test_names_cannot_write_escapes(small_panel):
     lines = terminal_heatmaps([replace(small_panel, model="a\x1b[2Jb\nc\x07")], color=False)
 
     assert lines[0] == "ab c · niah · code"
 
 
-def test_glyphs_top_out_only_at_a_full_score() -> None:
+def test_glyphs_top_out_only_at_a_full_score():
     assert "".join(score_glyph(i / 7) for i in range(8)) == "▁▂▃▄▅▆▇█"
     assert score_glyph(0.999) == "▇"
     assert [score_glyph(score, ascii_only=True) for score in (0, 0.5, 0.999, 1)] == ["0", "4", "8", "9"]
     assert (can_encode("utf-8"), can_encode("latin-1"), can_encode(None), can_encode("bogus")) == (True, *[False] * 3)
 
 
-def test_labels() -> None:
+def test_labels():
     assert length_labels([500, 1000, 4000, 1500, 1_000_000]) == ("500", "1k", "4k", "1.5k", "1M")
     assert length_labels([4096, 4100, 8192, 131_072]) == ("4096", "4.1k", "8192", "131072")
     assert [percent(score) for score in (0, 0.001, 0.5, 0.999, 1)] == ["0", "1", "50", "99", "100"]

@@ -1,15 +1,12 @@
 """Lines about trials without a score, and about tokens that were computed once."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from typing import Any
 
-from needlework.core.record import Record, record_of
+from needlework.core.record import record_of
 from needlework.results.tables.summary import shared_lines, unscored_lines
 
 
-def record(outcome: str, why: str = "", *invalid: str) -> Record:
+def record(outcome, why="", *invalid):
     details: dict[str, Any] = {"invalid": list(invalid)} if invalid else {}
     return record_of(
         {"model": "m", "task": "niah", "needle": "code", "length": 1000, "depth": 50.0, "repeat": 0}
@@ -17,7 +14,7 @@ def record(outcome: str, why: str = "", *invalid: str) -> Record:
     )
 
 
-def test_one_line_for_each_reason() -> None:
+def test_one_line_for_each_reason():
     records = [
         record("found"),
         record("skipped", "length 900 is over the window"),
@@ -33,15 +30,15 @@ def test_one_line_for_each_reason() -> None:
     ]
 
 
-def test_a_servers_words_are_data_and_scored_trials_have_no_line() -> None:
+def test_a_servers_words_are_data_and_scored_trials_have_no_line():
     scored = [record("found"), record("censored", "cut off")]
     (line,) = unscored_lines([*scored, record("invalid", "x: \x1b[31mred\x1b[0m\nline " + "a" * 1000, "x")])
     assert "\x1b" not in line
     assert len(line) < 330
 
 
-def test_tokens_that_were_not_computed_again_are_counted_by_model(make_record: Callable[..., Record]) -> None:
-    def records(*cached: int | None) -> list[Record]:
+def test_tokens_that_were_not_computed_again_are_counted_by_model(make_record):
+    def records(*cached):
         fields = [{"prompt": {"tokens": 1_000}, "timing": {"cached_tokens": tokens}} for tokens in cached]
         return [make_record(repeat=at, **each) for at, each in enumerate(fields)]
 

@@ -1,10 +1,6 @@
 """What the tests ask a page in a browser."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Callable
-from typing import Any
 
 from needlework.results.web.guard import PARAMETER
 from tests.chromium import Page
@@ -16,11 +12,11 @@ _PATIENCE_S = 10.0
 class Chrome(Page):
     """A browser with one page open."""
 
-    def __init__(self, driver: Any) -> None:
+    def __init__(self, driver):
         super().__init__(driver)
         self._known: set[str] = set()
 
-    def open(self, address: str, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
+    def open(self, address, *, width=1280, height=900, dark=False):
         """Go to an address, in a window of so many CSS pixels; 320 wide is 1280 at 400 % zoom."""
         self.look(width=width, height=height, dark=dark)
         site = "/".join(address.split("/", 3)[:3])
@@ -30,16 +26,16 @@ class Chrome(Page):
             self.driver.add_cookie({"name": "needlework-name", "value": "Ann"})
         self.driver.get(address)
 
-    def until(self, script: str, *arguments: object) -> Any:
+    def until(self, script, *arguments):
         """Wait until the script gives something, and return it; an `AssertionError` after ten seconds."""
         return patiently(lambda: self.ask(script, *arguments), script)
 
-    def log(self) -> list[str]:
+    def log(self):
         """What the console has said since the last call."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
 
-def patiently(look: Callable[[], Any], what: str) -> Any:
+def patiently(look, what):
     """Look until there is something, and return it."""
     end = time.monotonic() + _PATIENCE_S
     while not (found := look()):

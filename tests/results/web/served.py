@@ -1,11 +1,8 @@
 """The real `needlework serve` in a process of its own."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 
 
 @contextmanager
-def served(*words: object, port: str = "0") -> Iterator[tuple[subprocess.Popen[str], str]]:
+def served(*words, port="0"):
     """The process on these paths and options, and its address, `http://127.0.0.1:PORT/`; its token is the tests'."""
     command = [sys.executable, "-m", "needlework", "serve", *map(str, words), "--port", port]
     with subprocess.Popen(

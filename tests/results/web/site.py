@@ -1,22 +1,18 @@
 """The pages over files of a test, asked over HTTP on the loopback interface as a browser asks them."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import unescape
-from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import httpx2
 import uvicorn
 
-from needlework.results.web.app import Rebuild, build_app
+from needlework.results.web.app import build_app
 from needlework.results.web.command import find_sources
 
 TOKEN = "token-of-the-tests"
@@ -36,13 +32,13 @@ QUESTIONS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
+def write_rows(path, rows):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="ascii")
     return path
 
 
-def write_predictions(folder: Path, models: Mapping[str, Sequence[str]], **more: Any) -> Path:
+def write_predictions(folder, models, **more):
     """A prediction file for each model, with its answers to questions 0, 1, 2 ..."""
     for name, answers in models.items():
         rows = enumerate(answers)
@@ -51,7 +47,7 @@ def write_predictions(folder: Path, models: Mapping[str, Sequence[str]], **more:
     return folder
 
 
-def write_questions(folder: Path, rows: Mapping[str, Any] = QUESTIONS) -> tuple[Path, Path]:
+def write_questions(folder, rows=QUESTIONS):
     """A questions file, and its documents."""
     (folder / "documents").mkdir(parents=True, exist_ok=True)
     for name, text in DOCUMENTS.items():
@@ -61,39 +57,37 @@ def write_questions(folder: Path, rows: Mapping[str, Any] = QUESTIONS) -> tuple[
     return path, folder / "documents"
 
 
-def never(_run: Path, _id: str) -> Any:
+def never(_run, _id):
     raise AssertionError
 
 
 class Site:
     """A browser that is logged in, and has told its person's name."""
 
-    def __init__(self, address: str, person: str = "Ann") -> None:
+    def __init__(self, address, person="Ann"):
         self.address = address
         cookies = {"needlework-name": person}
         self.client = httpx2.Client(base_url=address, cookies=cookies, headers={"origin": address}, trust_env=False)
         self.client.get(f"/?token={TOKEN}")
 
-    def page(self, path: str, status: int = 200) -> str:
+    def page(self, path, status=200):
         answer = self.client.get(path, headers={"accept": "text/html"})
         assert answer.status_code == status, answer.text
         return unescape(answer.text)
 
-    def post(self, path: str, fields: Mapping[str, Any], status: int = 303) -> str:
+    def post(self, path, fields, status=303):
         """Send a form; the address that it leads to, or the one line of what was wrong."""
         answer = self.client.post(path, data=dict(fields))
         assert answer.status_code == status, answer.text
         return answer.headers.get("location") or answer.text
 
-    def form(self, path: str) -> dict[str, str]:
+    def form(self, path):
         """The hidden fields of a page's form."""
         return dict(re.findall(r'type="hidden" name="(\w+)" value="(.*?)"', self.page(path)))
 
 
 @contextmanager
-def opened(
-    *paths: Path, documents: Path | None = None, state: Path | None = None, rebuild: Rebuild = never
-) -> Iterator[Site]:
+def opened(*paths, documents=None, state=None, rebuild=never):
     """Serve paths; `state`: beside the first unless it is named."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))

@@ -1,7 +1,5 @@
 """L-Eval's loop on a file of one's own: a pair is added on the page, the export is run, exported and scored."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,9 +1,5 @@
 """Whom the pages answer, and what a browser is told with every answer."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping
-
 import httpx2
 import pytest
 
@@ -13,14 +9,14 @@ FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(tmp_path_factory):
     folder = write_predictions(tmp_path_factory.mktemp("guard") / "p", {"alpha": ["yes"]})
     with opened(folder) as site:
         yield site
 
 
 @pytest.fixture
-def stranger(site: Site) -> Iterator[httpx2.Client]:
+def stranger(site):
     """Another account of this machine: it finds the port, and has no cookie."""
     with httpx2.Client(base_url=site.address, headers={"origin": site.address}, trust_env=False) as client:
         yield client
@@ -29,7 +25,7 @@ def stranger(site: Site) -> Iterator[httpx2.Client]:
 @pytest.mark.parametrize(
     "host", ["evil.test", "evil.test:80", "127.0.0.1.evil.test", "127.0.0.1@evil.test", "[::1]", ""]
 )
-def test_a_name_that_is_made_to_point_here_opens_nothing(site: Site, host: str) -> None:
+def test_a_name_that_is_made_to_point_here_opens_nothing(site, host):
     assert site.client.get("/", headers={"host": host}).status_code == 400
 
 
@@ -38,22 +34,22 @@ def test_a_name_that_is_made_to_point_here_opens_nothing(site: Site, host: str) 
     [{"origin": "http://evil.test"}, {"origin": "null"}, {"origin": ""}, {"sec-fetch-site": "cross-site"},
      {"origin": "http://127.0.0.1:1", "sec-fetch-site": "same-site"}],
 )  # fmt: skip
-def test_changes_come_from_our_own_pages_alone(site: Site, changed: Mapping[str, str]) -> None:
+def test_changes_come_from_our_own_pages_alone(site, changed):
     assert site.client.post("/rating/show", headers={**FORM, **changed}).status_code == 403
     assert site.client.post("/rating/show", headers=FORM).status_code == 303
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH", "OPTIONS"])
-def test_nothing_changes_by_another_method(site: Site, method: str) -> None:
+def test_nothing_changes_by_another_method(site, method):
     assert site.client.request(method, "/rating/show").status_code == 405
 
 
 @pytest.mark.parametrize("path", ["../app.py", "%2e%2e/app.py", "..%2fapp.py", "%2fetc/passwd", "app.js%00.css", ""])
-def test_nothing_but_what_is_static_is_static(site: Site, path: str) -> None:
+def test_nothing_but_what_is_static_is_static(site, path):
     assert site.client.get(f"/static/{path}").status_code == 404
 
 
-def test_every_answer_tells_the_browser_to_run_nothing_of_others(site: Site) -> None:
+def test_every_answer_tells_the_browser_to_run_nothing_of_others(site):
     fault = f"/rating/{'9' * 5000}"  # more digits than Python takes for a number
     for path, status in (("/", 200), ("/static/app.js", 200), ("/nowhere", 404), (fault, 500)):
         answer = site.client.get(path)
@@ -65,7 +61,7 @@ def test_every_answer_tells_the_browser_to_run_nothing_of_others(site: Site) -> 
 
 
 @pytest.mark.parametrize("path", ["/", "/rating/", "/rating/results", "/nowhere", f"/?token={TOKEN}x", "/?token="])
-def test_without_the_token_there_is_nothing_to_see(stranger: httpx2.Client, path: str) -> None:
+def test_without_the_token_there_is_nothing_to_see(stranger, path):
     answer = stranger.get(path, headers={"accept": "text/html"})
     assert answer.status_code == 403
     assert "with everything after the" in answer.text
@@ -74,7 +70,7 @@ def test_without_the_token_there_is_nothing_to_see(stranger: httpx2.Client, path
     assert stranger.post("/rating/show", headers=FORM).status_code == 403
 
 
-def test_the_token_is_taken_out_of_the_address_for_a_cookie(stranger: httpx2.Client) -> None:
+def test_the_token_is_taken_out_of_the_address_for_a_cookie(stranger):
     answer = stranger.get(f"/rating/?late=1&token={TOKEN}")
     assert (answer.status_code, answer.headers["location"]) == (303, "/rating/?late=1")
     assert all(word in answer.headers["set-cookie"].lower() for word in ("httponly", "samesite=strict"))
@@ -85,12 +81,12 @@ def test_the_token_is_taken_out_of_the_address_for_a_cookie(stranger: httpx2.Cli
     )
 
 
-def test_the_cookie_of_another_port_opens_nothing(stranger: httpx2.Client) -> None:
+def test_the_cookie_of_another_port_opens_nothing(stranger):
     for name, value in (("needlework-1", TOKEN), ("needlework-test", f"{TOKEN}x"), ("needlework-test", "ü")):
         assert stranger.get("/rating/", headers={"cookie": f"{name}={value}".encode()}).status_code == 403
 
 
-def test_a_name_is_asked_for_first_and_leads_back(site: Site) -> None:
+def test_a_name_is_asked_for_first_and_leads_back(site):
     new = Site(site.address, "")
     assert "<h1>Your name</h1>" in new.page("/rating/")
     assert new.post("/rating/show", {}, 400).startswith("name:")

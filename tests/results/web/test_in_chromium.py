@@ -1,17 +1,10 @@
 """The pages in a real browser: by keys alone, on a phone, and what axe-core (Deque) says of them."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.results.web.chrome import Chrome
-from tests.results.web.conftest import Serve
 from tests.results.web.served import served
 from tests.results.web.site import TOKEN, write_predictions, write_questions, write_rows
 
@@ -26,7 +19,7 @@ LONG = "A long line of a document, and its keeper. "
 ENTER, ESCAPE = "\ue007", "\ue00c"
 
 
-def write_site(folder: Path) -> tuple[object, ...]:
+def write_site(folder):
     """What `needlework serve` is given, with names and texts that are too long for a phone."""
     answers = write_predictions(folder / ("a" * 90), {"one": ["x" * 500, "b"], "two": ["c", "d"], "z" * 90: ["e", "f"]})
     about = {"instructions": ["question 0?"], "outputs": ["reference 0"]}
@@ -38,13 +31,13 @@ def write_site(folder: Path) -> tuple[object, ...]:
 
 
 @pytest.fixture(scope="module")
-def shared(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> str:
+def shared(serve, tmp_path_factory):
     """A server whose files no test changes."""
     return serve(*write_site(tmp_path_factory.mktemp("shared")))
 
 
 @pytest.fixture
-def page(browser: Chrome) -> Iterator[Chrome]:
+def page(browser):
     """The module's browser; the test fails where its console has a message but that a page is not there."""
     browser.log()
     yield browser
@@ -52,20 +45,20 @@ def page(browser: Chrome) -> Iterator[Chrome]:
     assert [line for line in browser.log() if not re.search(r"40[0349]|CONNECTION_REFUSED", line)] == []
 
 
-def violations(page: Chrome) -> list[tuple[Any, Any]]:
+def violations(page):
     """What axe finds: the rule, and where."""
     result = selenium.Axe().run(page.driver)
     return [(each["id"], node["target"]) for each in result["violations"] for node in each["nodes"]]
 
 
-def arrive(page: Chrome, title: str) -> None:
+def arrive(page, title):
     """Wait until a page is there, and its script has run."""
     script = "return document.readyState === 'complete' && document.querySelector('h1')?.textContent === arguments[0]"
     page.until(script, title)
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_axe_finds_nothing_and_nothing_scrolls_sideways(page: Chrome, shared: str, path: str) -> None:
+def test_axe_finds_nothing_and_nothing_scrolls_sideways(page, shared, path):
     for width, dark in ((1280, False), (1280, True), (400, False), (400, True), (320, False)):
         page.open(f"{shared}{path}", width=width, dark=dark)
         page.until("return [...document.querySelectorAll('[data-source]')].every(e => e.querySelector('h2, summary'))")
@@ -73,7 +66,7 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(page: Chrome, shared: st
         assert page.ask("return document.documentElement.scrollWidth - innerWidth") <= 0, width
 
 
-def test_axe_finds_what_is_wrong_and_nothing_where_nobody_is_logged_in(page: Chrome, shared: str) -> None:
+def test_axe_finds_what_is_wrong_and_nothing_where_nobody_is_logged_in(page, shared):
     page.open(shared)
     page.ask("const p = document.createElement('p'); p.textContent = 'pale'; document.querySelector('main').append(p)")
     page.ask("document.querySelector('main').lastChild.style.color = 'rgb(200, 200, 200)'")
@@ -86,7 +79,7 @@ def test_axe_finds_what_is_wrong_and_nothing_where_nobody_is_logged_in(page: Chr
     page.driver.add_cookie({"name": "needlework-name", "value": "Ann"})
 
 
-def test_answers_are_rated_by_keys_alone(page: Chrome, serve: Serve, tmp_path: Path) -> None:
+def test_answers_are_rated_by_keys_alone(page, serve, tmp_path):
     page.open(f"{serve(*write_site(tmp_path))}rating/")
     page.driver.delete_cookie("needlework-name")
     page.driver.refresh()
@@ -114,7 +107,7 @@ def test_answers_are_rated_by_keys_alone(page: Chrome, serve: Serve, tmp_path: P
     assert [mark["comment"] for mark in rater["skipped"].values()] == ["unclear"]
 
 
-def test_a_question_is_edited_beside_its_document_and_accepted(page: Chrome, serve: Serve, tmp_path: Path) -> None:
+def test_a_question_is_edited_beside_its_document_and_accepted(page, serve, tmp_path):
     page.open(f"{serve(*write_site(tmp_path))}questions/0/")
     page.press("o")
     page.until("return document.querySelector('mark')?.textContent === '1874'")
@@ -137,7 +130,7 @@ def test_a_question_is_edited_beside_its_document_and_accepted(page: Chrome, ser
     assert rows["0"]["decision"]["edited"] == ["answers"]
 
 
-def test_what_is_typed_stays_when_the_server_is_gone(page: Chrome, tmp_path: Path) -> None:
+def test_what_is_typed_stays_when_the_server_is_gone(page, tmp_path):
     with served(*write_site(tmp_path)) as (process, address):
         page.open(f"{address}jsonl/0/0")
         page.press("+", "Who wrote it?")
@@ -172,9 +165,7 @@ def test_what_is_typed_stays_when_the_server_is_gone(page: Chrome, tmp_path: Pat
         ("nothing of it", ["", " . "], []),
     ],
 )
-def test_the_answer_is_marked_in_its_document(
-    page: Chrome, shared: str, text: str, answers: list[str], marked: list[str]
-) -> None:
+def test_the_answer_is_marked_in_its_document(page, shared, text, answers, marked):
     page.open(f"{shared}questions/0/pair?key=0")
     script = """
         const e = document.createElement("div"), b = document.createElement("div");

@@ -1,12 +1,8 @@
 """A jsonl file of documents: pairs are edited line by line, and nothing else in the file changes."""
 
-from __future__ import annotations
-
 import json
 import os
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +10,7 @@ from hypothesis import strategies as st
 
 from needlework.results.web.jsonl_pages import TextPair, read_line, with_pairs
 from needlework.results.web.store import digest_of
-from tests.results.web.site import Site, opened
+from tests.results.web.site import opened
 
 REAL = Path(os.environ.get("NEEDLEWORK_LEVAL_DATA", Path(__file__).parents[4] / "shared" / "data" / "leval"))
 FIRST = {"input": "A long day.", "instructions": ["What day?"], "outputs": ["long"], "evaluation": "LLM", "n": 1.50}
@@ -23,7 +19,7 @@ PAIRS = st.lists(st.builds(TextPair, TEXTS, TEXTS), max_size=4)
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Path:
+def source(tmp_path):
     path = tmp_path / "data" / "days.jsonl"
     path.parent.mkdir()
     rows = [FIRST, {"text": "Ein Tag\ud800", "id": 7}, {"input": "short", "instructions": ["a"], "outputs": []}]
@@ -32,18 +28,18 @@ def source(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ann(source: Path) -> Iterator[Site]:
+def ann(source):
     with opened(source) as site:
         yield site
 
 
-def save(site: Site, line: int, pairs: Sequence[tuple[str, str]], status: int = 303, **more: Any) -> str:
+def save(site, line, pairs, status=303, **more):
     fields = {"seen": site.form(f"/jsonl/0/{line}")["seen"]}
     fields |= {"question": [pair[0] for pair in pairs], "answer": [pair[1] for pair in pairs], **more}
     return site.post(f"/jsonl/0/{line}", fields, status)
 
 
-def test_every_byte_that_nobody_edited_stays_and_of_two_tabs_the_second_is_told(ann: Site, source: Path) -> None:
+def test_every_byte_that_nobody_edited_stays_and_of_two_tabs_the_second_is_told(ann, source):
     before, seen = source.read_bytes(), ann.form("/jsonl/0/0")["seen"]
     assert save(ann, 0, [("What day?", "a long one"), ("Why?", "It is\r\nso."), ("", " ")]) == "/jsonl/0/0"
     was, now = before.split(b"\n"), source.with_name("days.cleaned.jsonl").read_bytes().split(b"\n")
@@ -59,7 +55,7 @@ def test_every_byte_that_nobody_edited_stays_and_of_two_tabs_the_second_is_told(
     assert "has changed since" in ann.page("/jsonl/0/")
 
 
-def test_what_was_saved_is_there_after_a_new_start_and_can_be_saved_again(ann: Site, source: Path) -> None:
+def test_what_was_saved_is_there_after_a_new_start_and_can_be_saved_again(ann, source):
     assert save(ann, 1, [("Wer?", "Ich")], then="next") == "/jsonl/0/2"
     with opened(source) as again:
         assert "Ich</textarea>" in again.page("/jsonl/0/1")
@@ -77,16 +73,14 @@ def test_what_was_saved_is_there_after_a_new_start_and_can_be_saved_again(ann: S
         (0, [("a", "b" * 1_000_001)], "give a text of up to 1,000,000 characters"),
     ],
 )
-def test_what_no_run_could_ask_is_refused(
-    ann: Site, source: Path, line: int, pairs: list[tuple[str, str]], problem: str
-) -> None:
+def test_what_no_run_could_ask_is_refused(ann, source, line, pairs, problem):
     seen = digest_of([raw for raw in source.read_bytes().splitlines(keepends=True) if raw.strip()][line])
     fields = {"question": [pair[0] for pair in pairs], "answer": [pair[1] for pair in pairs]}
     assert problem in ann.post(f"/jsonl/0/{line}", {"seen": seen, **fields}, 400)
     assert not source.with_name("days.cleaned.jsonl").exists()
 
 
-def test_the_list_filters_and_says_what_is_wrong(ann: Site) -> None:
+def test_the_list_filters_and_says_what_is_wrong(ann):
     page = ann.page("/jsonl/0/")
     for text in ("Ein Tag?", "This line is no JSON", "1 pairs · 5 characters"):  # half a character has no place here
         assert text in page
@@ -96,7 +90,7 @@ def test_the_list_filters_and_says_what_is_wrong(ann: Site) -> None:
     ann.page("/jsonl/0/4", 404)
 
 
-def test_texts_and_names_are_shown_as_they_are(tmp_path: Path) -> None:
+def test_texts_and_names_are_shown_as_they_are(tmp_path):
     path = tmp_path / "<b>&'.jsonl"
     path.write_text(json.dumps({"input": "<script>alert(1)</script>"}), encoding="utf-8")
     with opened(path) as site:
@@ -111,9 +105,7 @@ def test_texts_and_names_are_shown_as_they_are(tmp_path: Path) -> None:
     st.dictionaries(TEXTS, st.none() | st.integers() | st.floats() | TEXTS, max_size=4),
     PAIRS, PAIRS, st.booleans(),
 )  # fmt: skip
-def test_an_edited_line_has_the_new_pairs_and_all_else_as_it_was(
-    row: dict[str, Any], old: list[TextPair], new: list[TextPair], ascii_only: bool
-) -> None:
+def test_an_edited_line_has_the_new_pairs_and_all_else_as_it_was(row, old, new, ascii_only):
     row |= {"instructions": [pair[0] for pair in old], "outputs": [pair[1] for pair in old]}
     raw = json.dumps(row, ensure_ascii=ascii_only).encode("utf-8", "replace") + b"\r\n"
     edited, before = with_pairs(raw, new), read_line(raw)
@@ -126,7 +118,7 @@ def test_an_edited_line_has_the_new_pairs_and_all_else_as_it_was(
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="needs L-Eval's data")
-def test_levals_lines_get_their_pairs_back_byte_for_byte() -> None:
+def test_levals_lines_get_their_pairs_back_byte_for_byte():
     lines = [line for path in sorted(REAL.rglob("*.jsonl"))[:4] for line in path.read_bytes().splitlines()[:3]]
     assert lines
     for raw in lines:

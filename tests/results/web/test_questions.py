@@ -1,10 +1,6 @@
 """Questions about documents: accepted, edited, rejected, added; `q.reviewed.json` has it, and a run reads it."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,13 +14,13 @@ from tests.results.web.site import QUESTIONS, Site, opened, write_questions
 
 
 @pytest.fixture
-def ann(tmp_path: Path) -> Iterator[Site]:
+def ann(tmp_path):
     path, documents = write_questions(tmp_path)
     with opened(path, documents=documents) as site:
         yield site
 
 
-def decide(site: Site, key: str, status: str, code: int = 303, **more: str) -> str:
+def decide(site, key, status, code=303, **more):
     row = QUESTIONS.get(key, {})
     pair = pair_of(row)
     fields = {
@@ -34,12 +30,12 @@ def decide(site: Site, key: str, status: str, code: int = 303, **more: str) -> s
     return site.post("/questions/0/decide", {**fields, **more}, code)
 
 
-def reviewed(tmp_path: Path) -> dict[str, Any]:
+def reviewed(tmp_path):
     rows: dict[str, Any] = json.loads((tmp_path / "q.reviewed.json").read_text("utf-8"))
     return rows
 
 
-def test_a_decision_is_in_the_file_at_once_and_the_next_undecided_comes(ann: Site, tmp_path: Path) -> None:
+def test_a_decision_is_in_the_file_at_once_and_the_next_undecided_comes(ann, tmp_path):
     before = (tmp_path / "q.checked.json").read_bytes()
     assert decide(ann, "0", "accept") == "/questions/0/pair?key=1"
     rows = reviewed(tmp_path)
@@ -65,7 +61,7 @@ def test_a_decision_is_in_the_file_at_once_and_the_next_undecided_comes(ann: Sit
     assert "no such document" in ann.page("/questions/0/pair?key=3")
 
 
-def test_a_question_is_added(ann: Site, tmp_path: Path) -> None:
+def test_a_question_is_added(ann, tmp_path):
     about = {"question": "What was built in 1874, too?", "answer": "The mill", "document": "mills.txt"}
     assert decide(ann, "", "accept", **about) == "/questions/0/"
     (key,) = reviewed(tmp_path).keys() - QUESTIONS.keys()
@@ -85,15 +81,13 @@ def test_a_question_is_added(ann: Site, tmp_path: Path) -> None:
         ("0", {"status": "maybe"}, "status"),
     ],
 )
-def test_what_a_run_cannot_ask_is_not_accepted(
-    ann: Site, tmp_path: Path, key: str, changed: dict[str, str], problem: str
-) -> None:
+def test_what_a_run_cannot_ask_is_not_accepted(ann, tmp_path, key, changed, problem):
     status = changed.pop("status", "accept")
     assert problem in decide(ann, key, status, 400, **changed)
     assert not (tmp_path / "q.reviewed.json").exists()
 
 
-def test_a_decision_of_somebody_else_is_not_written_over_and_can_be_taken_back(ann: Site, tmp_path: Path) -> None:
+def test_a_decision_of_somebody_else_is_not_written_over_and_can_be_taken_back(ann, tmp_path):
     bob = Site(ann.address, "Bob")
     form = {name: text for name, text in ann.form("/questions/0/pair?key=0").items() if name != "key"}
     decide(bob, "0", "accept", question="When?")
@@ -103,7 +97,7 @@ def test_a_decision_of_somebody_else_is_not_written_over_and_can_be_taken_back(a
     assert reviewed(tmp_path) == QUESTIONS
 
 
-def test_decisions_count_until_the_file_says_something_else(ann: Site, tmp_path: Path) -> None:
+def test_decisions_count_until_the_file_says_something_else(ann, tmp_path):
     decide(ann, "0", "accept", question="When?")
     decide(ann, "1", "accept")
     changed = {**QUESTIONS, "0": {**QUESTIONS["0"], "support": 0.1}, "1": {**QUESTIONS["1"], "answer": "Mara"}}
@@ -114,7 +108,7 @@ def test_decisions_count_until_the_file_says_something_else(ann: Site, tmp_path:
         assert "2 decided" in again.page("/")
 
 
-def test_the_document_stands_beside_with_what_to_mark_and_others_that_might_answer(ann: Site) -> None:
+def test_the_document_stands_beside_with_what_to_mark_and_others_that_might_answer(ann):
     page = ann.page("/questions/0/document?key=1")
     assert "Its keeper, Mara Voss, kept a grey cat." in page
     assert '<data value="Mara Voss"></data><data value="Voss"></data>' in page
@@ -126,7 +120,7 @@ def test_the_document_stands_beside_with_what_to_mark_and_others_that_might_answ
     ann.page("/questions/0/pair?key=9", 404)
 
 
-def test_a_broken_reviewed_file_is_told_and_not_written_over(ann: Site, tmp_path: Path) -> None:
+def test_a_broken_reviewed_file_is_told_and_not_written_over(ann, tmp_path):
     form = ann.form("/questions/0/pair?key=0")
     (tmp_path / "q.reviewed.json").write_text('{"half')
     assert "is not JSON" in ann.page("/questions/0/", 400)
@@ -136,7 +130,7 @@ def test_a_broken_reviewed_file_is_told_and_not_written_over(ann: Site, tmp_path
     assert (tmp_path / "q.reviewed.json").read_text() == '{"half'
 
 
-def test_files_with_nothing_in_them_are_refused(tmp_path: Path) -> None:
+def test_files_with_nothing_in_them_are_refused(tmp_path):
     (tmp_path / "m.pred.jsonl").write_text("\n")
     with pytest.raises(InputError, match="there is nothing to show"), opened(tmp_path):
         pass
@@ -162,7 +156,7 @@ PAIRS = st.builds(
 
 
 @given(ROWS, PAIRS)
-def test_an_edited_row_says_the_new_pair_and_keeps_every_other_field(row: dict[str, Any], pair: ReviewedPair) -> None:
+def test_an_edited_row_says_the_new_pair_and_keeps_every_other_field(row, pair):
     edited = with_pair(row, pair)
     of_the_pair = {"question", "answer", "aliases", "answer_doc", "supporting_docs"}
     assert pair_of(edited) == pair

@@ -1,13 +1,8 @@
 """Rating answers: blind, in an order for each person, saved at every click; tables and files of what came out."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Callable, Mapping
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -17,33 +12,33 @@ from needlework.results.records.journal import line_of
 from needlework.results.statistics.agreement import AnswerRating, rating_tables
 from needlework.results.statistics.run_report import run_report
 from needlework.results.web.command import find_sources
-from needlework.results.web.rated_answers import RatedItems, read_items, sample_items
+from needlework.results.web.rated_answers import read_items, sample_items
 from tests.results.web.site import Site, opened, write_predictions, write_rows
 
 
-def rate(site: Site, place: int, answer: int, level: int, *, status: int = 303, **more: Any) -> str:
+def rate(site, place, answer, level, *, status=303, **more):
     page = site.page(f"/rating/{place}")
     comments = re.findall(r'name="comment".*?>\n(.*?)</textarea>', page, re.DOTALL)
     fields = {"seen": site.form(f"/rating/{place}")["seen"], "comment": comments, "rate": f"{answer}:{level}"}
     return site.post(f"/rating/{place}/rate", {**fields, **more}, status)
 
 
-def answers(site: Site, place: int) -> list[str]:
+def answers(site, place):
     return re.findall(r'<p class="text answer">(.*?)</p>', site.page(f"/rating/{place}"), re.DOTALL)
 
 
-def rate_all(site: Site, levels: Mapping[str, int]) -> None:
+def rate_all(site, levels):
     """Rate every answer by its text."""
     for place in range(site.page("/rating/").count('<span class="title">')):
         for index, text in enumerate(answers(site, place)):
             rate(site, place, index, levels[text])
 
 
-def pressed(site: Site, place: int) -> list[str]:
+def pressed(site, place):
     return re.findall(r'value="(\d+:\d)" aria-pressed="true"', site.page(f"/rating/{place}"))
 
 
-def test_nobody_sees_whose_answer_it_is_and_each_has_an_order(tmp_path: Path) -> None:
+def test_nobody_sees_whose_answer_it_is_and_each_has_an_order(tmp_path):
     models = {name: [f"{name[0]} says {at}" for at in range(12)] for name in ("alphamodel", "betamodel", "gammamodel")}
     with opened(write_predictions(tmp_path / "p", models)) as ann:
         bob = Site(ann.address, "Bob")
@@ -57,7 +52,7 @@ def test_nobody_sees_whose_answer_it_is_and_each_has_an_order(tmp_path: Path) ->
         assert [answers(Site(ann.address, "ANN"), at) for at in range(12)] == [found for _, found in orders[0]]
 
 
-def test_a_rating_is_saved_at_once_and_the_next_open_question_comes(tmp_path: Path) -> None:
+def test_a_rating_is_saved_at_once_and_the_next_open_question_comes(tmp_path):
     folder = write_predictions(tmp_path / "p", {"one": ["a", "b"], "two": ["c", "d"]})
     with opened(folder) as ann:
         seen = ann.form("/rating/0")["seen"]
@@ -86,7 +81,7 @@ def test_a_rating_is_saved_at_once_and_the_next_open_question_comes(tmp_path: Pa
         assert pressed(again, 0) == []
 
 
-def test_results_wait_until_they_are_asked_for_and_what_comes_later_is_left_out(tmp_path: Path) -> None:
+def test_results_wait_until_they_are_asked_for_and_what_comes_later_is_left_out(tmp_path):
     with opened(write_predictions(tmp_path / "p", {"one": ["a", "b"], "two": ["c", "d"]})) as ann:
         bob = Site(ann.address, "Bob")
         rate_all(ann, {"a": 5, "b": 5, "c": 1, "d": 2})
@@ -103,7 +98,7 @@ def test_results_wait_until_they_are_asked_for_and_what_comes_later_is_left_out(
         assert "one_pred" not in ann.page("/rating/results")  # Cy has not seen names
 
 
-def test_files_have_levals_counts_and_every_rating(tmp_path: Path) -> None:
+def test_files_have_levals_counts_and_every_rating(tmp_path):
     folder = write_predictions(tmp_path / "p", {"one": ["a", "same"], "two": ["c", "same"]})
     with opened(folder) as ann:
         rate_all(ann, {"a": 5, "c": 1, "same": 4})
@@ -126,7 +121,7 @@ def test_files_have_levals_counts_and_every_rating(tmp_path: Path) -> None:
         assert json.loads((folder / "results_from_Ann.jsonl").read_text()) == counts
 
 
-def test_a_broken_file_of_ratings_is_told_and_not_written_over(tmp_path: Path) -> None:
+def test_a_broken_file_of_ratings_is_told_and_not_written_over(tmp_path):
     folder = write_predictions(tmp_path / "p", {"one": ["a"]})
     state = tmp_path / "state.json"
     with opened(folder, state=state) as ann:
@@ -139,7 +134,7 @@ def test_a_broken_file_of_ratings_is_told_and_not_written_over(tmp_path: Path) -
     assert state.read_text() == '{"half'
 
 
-def test_the_document_of_a_trial_is_built_again(tmp_path: Path, make_record: Callable[..., Any]) -> None:
+def test_the_document_of_a_trial_is_built_again(tmp_path, make_record):
     write_json(tmp_path / "run" / "results.json", run_report([make_record(response={"text": "4711"})]))
     text = "Intro. " + "Story <b>. " * 90 + "End."
     placed = SimpleNamespace(name="tale.txt", start=7, end=len(text) - 4)
@@ -151,15 +146,15 @@ def test_the_document_of_a_trial_is_built_again(tmp_path: Path, make_record: Cal
         assert "Intro" not in page
 
 
-def read(*paths: Path) -> RatedItems:
+def read(*paths):
     return read_items(find_sources(paths, None))
 
 
-def shown(items: RatedItems) -> list[tuple[str, dict[str, str]]]:
+def shown(items):
     return [(item.question, {each.model: each.text for same in item.answers for each in same}) for item in items.items]
 
 
-def test_answers_are_joined_by_question_and_reference_and_time(tmp_path: Path) -> None:
+def test_answers_are_joined_by_question_and_reference_and_time(tmp_path):
     write_predictions(tmp_path, {"one": ["a", "b"], "two": ["c", "d", "e"]})
     assert shown(read(tmp_path)) == [
         ("question 0?", {"one_pred": "a", "two_pred": "c"}),
@@ -179,7 +174,7 @@ def test_answers_are_joined_by_question_and_reference_and_time(tmp_path: Path) -
     assert [item.question for item in read(path).items] == ["f1", "LLM"]
 
 
-def test_a_file_of_references_in_the_folder_has_models_more_and_the_documents(tmp_path: Path) -> None:
+def test_a_file_of_references_in_the_folder_has_models_more_and_the_documents(tmp_path):
     about = {"instructions": ["question 0?", "question 1?"], "outputs": ["reference 0", "reference 1"]}
     row = {**about, "gpt4_outputs": ["g0", "g1"], "input": "The document.", "evaluation": "human"}
     write_rows(tmp_path / "claude.gpt4.ref.jsonl", [row])
@@ -190,13 +185,13 @@ def test_a_file_of_references_in_the_folder_has_models_more_and_the_documents(tm
         assert "The document." in ann.page("/rating/0/document")
 
 
-def test_two_files_of_one_model_are_two_models_where_they_answer_the_same(tmp_path: Path) -> None:
+def test_two_files_of_one_model_are_two_models_where_they_answer_the_same(tmp_path):
     write_predictions(tmp_path / "before", {"m": ["a"]})
     write_predictions(tmp_path / "after", {"m": ["b"]})
     assert read(tmp_path).models == ["m_pred (after/m.pred.jsonl)", "m_pred (before/m.pred.jsonl)"]
 
 
-def test_broken_rows_and_runs_are_told_and_do_not_hide_others(tmp_path: Path) -> None:
+def test_broken_rows_and_runs_are_told_and_do_not_hide_others(tmp_path):
     path = write_predictions(tmp_path / "p", {"one": ["a"]}) / "one.pred.jsonl"
     path.write_text(path.read_text() + "{half\n[]\n")
     (tmp_path / "run").mkdir()
@@ -207,7 +202,7 @@ def test_broken_rows_and_runs_are_told_and_do_not_hide_others(tmp_path: Path) ->
             assert line in page
 
 
-def test_trials_of_runs_are_joined_by_their_id(tmp_path: Path, make_record: Callable[..., Any]) -> None:
+def test_trials_of_runs_are_joined_by_their_id(tmp_path, make_record):
     texts = {"a": "The code is 4711.", "b": "No idea."}
     for model, text in texts.items():
         records = [
@@ -222,7 +217,7 @@ def test_trials_of_runs_are_joined_by_their_id(tmp_path: Path, make_record: Call
     assert items.items[0].group == items.items[1].group  # one needle and haystack
 
 
-def test_a_question_of_runs_is_rated_in_one_of_its_contexts(tmp_path: Path, make_record: Callable[..., Any]) -> None:
+def test_a_question_of_runs_is_rated_in_one_of_its_contexts(tmp_path, make_record):
     absent = {"control": "absent", "absent": True}
     for model, depths in {"a": (0.0, 25.0, 50.0, 75.0), "b": (0.0, 50.0)}.items():
         records = [make_record(model=model, depth=depth, response={"text": f"{model} {depth}"}) for depth in depths]
@@ -238,16 +233,16 @@ def test_a_question_of_runs_is_rated_in_one_of_its_contexts(tmp_path: Path, make
     assert sum(map(len, once.answers)) == 2, "both models answered in it"
 
 
-def test_a_run_that_is_not_finished_is_read_from_its_journal(tmp_path: Path, make_record: Callable[..., Any]) -> None:
+def test_a_run_that_is_not_finished_is_read_from_its_journal(tmp_path, make_record):
     (tmp_path / "journal.jsonl").write_text(f"{line_of(make_record(answer='4711', response={}))}\n")
     assert shown(read(tmp_path)) == [("What is the code?", {"mock": "4711"})]
 
 
-def rating(rater: str, model: str, question: int, level: int) -> AnswerRating:
+def rating(rater, model, question, level):
     return AnswerRating(rater, model, f"document {question // 2}", level, False, f"{model} {question}")
 
 
-def test_questions_of_one_document_say_less_than_those_of_several() -> None:
+def test_questions_of_one_document_say_less_than_those_of_several():
     """Ten ratings that go by the document are no better than two or three."""
     levels = [5, 5, 1, 1, 5, 5, 1, 1, 5, 5]
     together, apart = (

@@ -1,7 +1,5 @@
 """The server as a process: how it starts, ends, and what is kept when it is killed."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -10,10 +8,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
-from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -27,21 +23,21 @@ _AT_ONCE_S = 8.0  # the server's own patience is 2 s; the rest is for a busy mac
 
 
 @contextmanager
-def server(*words: object) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def server(*words):
     with served(*words) as (process, address):
         yield process, int(address.rstrip("/").rpartition(":")[2])
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     return write_predictions(tmp_path / "answers", {"alpha": ["yes"]})
 
 
-def cookie(port: int) -> str:
+def cookie(port):
     return f"needlework-{port}={TOKEN}"
 
 
-def rate(port: int, name: str) -> bool:
+def rate(port, name):
     """Rate the only answer as somebody of this name; whether the server says that it is saved."""
     headers = {"Origin": f"http://127.0.0.1:{port}", "Cookie": f"{cookie(port)}; needlework-name={name}"}
     seen = re.search(r'name="seen" value="(\w+)"', _asked(port, "GET", "/rating/0", headers=headers)[1])
@@ -50,9 +46,7 @@ def rate(port: int, name: str) -> bool:
     return _asked(port, "POST", "/rating/0/rate", form, {**headers, **FORM})[0] == 303
 
 
-def _asked(
-    port: int, method: str, path: str, body: str | None = None, headers: dict[str, str] | None = None
-) -> tuple[int, str]:
+def _asked(port, method, path, body=None, headers=None):
     with closing(HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
         connection.request(method, path, body, headers or {})
         answer = connection.getresponse()
@@ -61,7 +55,7 @@ def _asked(
 
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT")
 @pytest.mark.parametrize("open_", ["half a request", "a page", "half a change"])
-def test_ctrl_c_ends_it_whatever_a_browser_has_open(folder: Path, open_: str) -> None:
+def test_ctrl_c_ends_it_whatever_a_browser_has_open(folder, open_):
     with server(folder) as (process, port):
         host = f"Host: 127.0.0.1:{port}\r\nCookie: {cookie(port)}\r\n"
         ours = f"Origin: http://127.0.0.1:{port}\r\n"
@@ -79,10 +73,10 @@ def test_ctrl_c_ends_it_whatever_a_browser_has_open(folder: Path, open_: str) ->
     assert "Traceback" not in said
 
 
-def test_what_was_told_to_be_saved_outlives_a_kill(folder: Path) -> None:
+def test_what_was_told_to_be_saved_outlives_a_kill(folder):
     saved: list[str] = []
 
-    def save(rater: int) -> None:
+    def save(rater):
         for at in range(10_000):
             try:
                 if rate(port, f"{rater}-{at}"):
@@ -103,7 +97,7 @@ def test_what_was_told_to_be_saved_outlives_a_kill(folder: Path) -> None:
     assert set(saved) <= {rater["name"] for rater in content["raters"]}
 
 
-def test_two_servers_share_a_file_of_ratings(folder: Path) -> None:
+def test_two_servers_share_a_file_of_ratings(folder):
     with server(folder) as (_, one), server(folder) as (_, two):
         threads = [Thread(target=rate, args=(port, f"{port}-{at}")) for port in (one, two) for at in range(10)]
         for each in threads:
@@ -114,7 +108,7 @@ def test_two_servers_share_a_file_of_ratings(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [("--port", "99999"), ("--state", "."), ("--state", "/dev/null/x")])
-def test_what_cannot_be_served_is_refused_in_one_line(folder: Path, words: tuple[str, ...]) -> None:
+def test_what_cannot_be_served_is_refused_in_one_line(folder, words):
     command = [sys.executable, "-m", "needlework", "serve", str(folder), *words]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=30)
     assert done.returncode == 2
@@ -123,7 +117,7 @@ def test_what_cannot_be_served_is_refused_in_one_line(folder: Path, words: tuple
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT")
-def test_the_printed_address_opens_the_pages_and_no_websocket_does(folder: Path) -> None:
+def test_the_printed_address_opens_the_pages_and_no_websocket_does(folder):
     environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
     command = [sys.executable, "-m", "needlework", "serve", str(folder), "--port", "0"]
     with subprocess.Popen(
@@ -148,7 +142,7 @@ def test_the_printed_address_opens_the_pages_and_no_websocket_does(folder: Path)
         assert process.communicate(timeout=_AT_ONCE_S)[1] == ""  # the terminal is not filled by others
 
 
-def test_a_token_that_is_easily_guessed_is_refused_and_not_shown(folder: Path) -> None:
+def test_a_token_that_is_easily_guessed_is_refused_and_not_shown(folder):
     command = [sys.executable, "-m", "needlework", "serve", str(folder)]
     environment = {**os.environ, VARIABLE: "hunter2"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=30)

@@ -1,7 +1,5 @@
 """Content words: what an answer shares with its reference beside the words that every text has."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

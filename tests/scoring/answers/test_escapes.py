@@ -1,7 +1,5 @@
 """Terminal control sequences around an answer are no part of it."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,14 +19,14 @@ from needlework.scoring.recording import without_escapes
         "\x1b(B2582150\x1b7",
     ],
 )
-def test_what_a_terminal_obeys_is_left_out(text: str) -> None:
+def test_what_a_terminal_obeys_is_left_out(text):
     assert without_escapes(text) == "2582150"
 
 
 @given(st.text(st.characters(exclude_categories=["Cc"])))
-def test_other_text_stays_as_it_is(text: str) -> None:
+def test_other_text_stays_as_it_is(text):
     assert without_escapes(text) == text
 
 
-def test_a_sequence_without_end_takes_no_time() -> None:
+def test_a_sequence_without_end_takes_no_time():
     assert without_escapes("\x1b]" * 200_000) == ""

@@ -1,7 +1,5 @@
 """Judges that say what a test planted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -9,11 +7,11 @@ from dataclasses import dataclass
 class Judge:
     """Replies in turn, and keeps what it was asked."""
 
-    def __init__(self, *replies: str) -> None:
+    def __init__(self, *replies):
         self.replies = list(replies)
         self.asked: list[tuple[str, str]] = []
 
-    def __call__(self, system: str, user: str) -> str:
+    def __call__(self, system, user):
         self.asked.append((system, user))
         return self.replies.pop(0)
 

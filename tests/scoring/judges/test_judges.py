@@ -1,7 +1,5 @@
 """When judges are asked and what they are shown, how replies become scores, and what several of them say."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import pytest
@@ -9,7 +7,7 @@ import pytest
 from needlework.core.record import Details, Record
 from needlework.scoring.judges.judges import check_prompt, judged, pair_messages
 from needlework.scoring.judges.replies import JudgeReplyError
-from needlework.scoring.recording import ScoringResult, score_exchange
+from needlework.scoring.recording import score_exchange
 from needlework.scoring.scores import Reference
 from tests.scoring.judges.planted import Judge, Judging
 
@@ -30,13 +28,13 @@ class Exchange:
     scored_before: object = None
 
 
-def scored(answer: str, *judges: Judge, strategy: str = "auto", **more: object) -> ScoringResult:
+def scored(answer, *judges, strategy="auto", **more):
     prompt = more.pop("prompt", None)
     judging = Judging({f"judge{n}": judge for n, judge in enumerate(judges)}, strategy, prompt)  # type: ignore[arg-type]
     return score_exchange(Exchange(answer, **{"judging": judging, **more}))  # type: ignore[arg-type]
 
 
-def test_rule_never_asks_and_llm_always() -> None:
+def test_rule_never_asks_and_llm_always():
     silent, judge = Judge(), Judge('{"verdict": 10}')
     assert scored("It is 48213.", silent, strategy="rule").scorer == "match"
     assert scored("It is 48213.", silent, strategy="rule", scorer="judge_evalscope").scorer == "match"
@@ -45,7 +43,7 @@ def test_rule_never_asks_and_llm_always() -> None:
     assert not silent.asked
 
 
-def test_recall_asks_only_what_the_rule_missed_and_takes_the_greater() -> None:
+def test_recall_asks_only_what_the_rule_missed_and_takes_the_greater():
     judge = Judge('{"verdict": 7}', '{"verdict": 0}')
     hit = scored("It is 48213.", judge, strategy="llm_recall")
     assert (hit.for_asserting, hit.scorer, len(judge.asked)) == (1, "match+judge_evalscope", 0)
@@ -55,7 +53,7 @@ def test_recall_asks_only_what_the_rule_missed_and_takes_the_greater() -> None:
     assert scored("It is 11111.", judge, strategy="llm_recall").for_asserting == 0
 
 
-def test_a_judge_that_says_no_decides_what_the_rule_cannot_tell() -> None:
+def test_a_judge_that_says_no_decides_what_the_rule_cannot_tell():
     unclear = "48213 was painted on the lighthouse."
     bergen = Reference(("48213",), question="What is the code for Bergen?")
     assert scored(unclear, strategy="rule", reference=bergen).for_asserting.verdict == "unclear"
@@ -63,11 +61,11 @@ def test_a_judge_that_says_no_decides_what_the_rule_cannot_tell() -> None:
     assert by_judge.for_asserting.verdict == "wrong"
 
 
-def test_recall_with_a_judge_that_fails_is_an_error_and_no_miss() -> None:
+def test_recall_with_a_judge_that_fails_is_an_error_and_no_miss():
     assert scored("It is 1.", Judge("?", "?"), strategy="llm_recall").error_kind == "judge"
 
 
-def test_where_the_answer_is_absent_only_the_judge_that_knows_of_it_is_asked() -> None:
+def test_where_the_answer_is_absent_only_the_judge_that_knows_of_it_is_asked():
     absent = Reference(("NOT FOUND",), absent=True)
     judge = Judge(YES)
     assert scored("NOT FOUND", judge, strategy="llm", reference=absent).scorer == "abstain"
@@ -77,7 +75,7 @@ def test_where_the_answer_is_absent_only_the_judge_that_knows_of_it_is_asked() -
     assert scored("I cannot tell", judge, strategy="llm", reference=absent, scorer="documents").for_asserting == 1
 
 
-def test_a_prompt_of_ones_own() -> None:
+def test_a_prompt_of_ones_own():
     judge = Judge("GRADE: C")
     prompt = 'Q: {question}\nGold: {gold}\nSaid: {pred}\nReply {"correct": true} or false.'
     ruled = scored("It is {question}", judge, strategy="llm", prompt=prompt)
@@ -99,7 +97,7 @@ def test_a_prompt_of_ones_own() -> None:
         ("{question} {answer} {response}", "{answer} and {response} are both the answer"),
     ],
 )
-def test_a_wrong_prompt_says_what_is_wrong(text: str, problem: str) -> None:
+def test_a_wrong_prompt_says_what_is_wrong(text, problem):
     with pytest.raises(ValueError, match=problem.replace("{", "\\{").replace("}", "\\}")):
         check_prompt(text)
 
@@ -114,27 +112,25 @@ def test_a_wrong_prompt_says_what_is_wrong(text: str, problem: str) -> None:
         ((YES, NO), 0, "unclear"),
     ],
 )
-def test_most_judges_decide_and_an_even_split_decides_nothing(
-    replies: tuple[str, ...], value: float, verdict: str
-) -> None:
+def test_most_judges_decide_and_an_even_split_decides_nothing(replies, value, verdict):
     score = scored("Oruro", *(Judge(each, each) for each in replies), scorer="judge_documents").score
     assert score is not None
     assert (score.value, score.verdict) == (value, verdict)
     assert len([key for key in score.details if key.startswith("judge:")]) == len(replies)
 
 
-def test_the_middle_of_several_marks() -> None:
+def test_the_middle_of_several_marks():
     marks = [Judge(f'{{"verdict": {mark}}}') for mark in (10, 4, 7)]
     assert scored("x", *marks, scorer="judge_evalscope").for_asserting.value == pytest.approx(0.7)
     two = [Judge(f'{{"verdict": {mark}}}') for mark in (10, 7)]
     assert scored("x", *two, scorer="judge_evalscope").for_asserting.value == pytest.approx(0.85)
 
 
-def test_judges_of_whom_half_cannot_be_read_are_an_error() -> None:
+def test_judges_of_whom_half_cannot_be_read_are_an_error():
     assert scored("x", Judge(YES), Judge("?", "?"), scorer="judge_documents").error_kind == "judge"
 
 
-def test_an_answer_that_these_judges_have_judged_is_not_asked_about_again() -> None:
+def test_an_answer_that_these_judges_have_judged_is_not_asked_about_again():
     first = scored("Oruro", Judge(YES), scorer="judge_documents").score
     assert first is not None
     before = Record(
@@ -150,7 +146,7 @@ def test_an_answer_that_these_judges_have_judged_is_not_asked_about_again() -> N
 @pytest.mark.parametrize(
     ("mark", "value", "verdict"), [(10, 1.0, "found"), (9, 0.9, "found"), (7, 0.7, "partial"), (1, 0.1, "wrong")]
 )
-def test_both_published_styles_score_a_tenth_of_the_mark(mark: int, value: float, verdict: str) -> None:
+def test_both_published_styles_score_a_tenth_of_the_mark(mark, value, verdict):
     for judge, style in (
         (Judge(f'{{"reasoning": "x", "verdict": {mark}}}'), "evalscope"),
         (Judge(f"[[{mark}]]"), "llmtest"),
@@ -162,7 +158,7 @@ def test_both_published_styles_score_a_tenth_of_the_mark(mark: int, value: float
 @pytest.mark.parametrize(
     ("style", "good", "bad"), [("llmtest", "[[6]]", "no idea"), ("documents", YES, '{"correct": "maybe"}')]
 )
-def test_an_unreadable_reply_is_asked_for_once_more_then_raises(style: str, good: str, bad: str) -> None:
+def test_an_unreadable_reply_is_asked_for_once_more_then_raises(style, good, bad):
     judge = Judge(bad, good)
     assert judged(judge, style).judge("x", REFERENCE).details["asked"] == len(judge.asked) == 2
     judge = Judge(bad, "still none", good)
@@ -172,13 +168,13 @@ def test_an_unreadable_reply_is_asked_for_once_more_then_raises(style: str, good
 
 
 @pytest.mark.parametrize("style", ["evalscope", "documents"])
-def test_a_blank_answer_is_empty_and_nobody_is_asked(style: str) -> None:
+def test_a_blank_answer_is_empty_and_nobody_is_asked(style):
     judge = Judge()
     assert judged(judge, style).judge(" \n", REFERENCE).verdict == "empty"
     assert not judge.asked
 
 
-def test_messages_have_question_references_and_answers() -> None:
+def test_messages_have_question_references_and_answers():
     judge = Judge('{"verdict": 3}', "[[10]]", YES)
     judged(judge).judge("my answer", REFERENCE)
     parts = ("Question", REFERENCE.question), ("Reference", REFERENCE.statement), ("Answer", "my answer")
@@ -193,7 +189,7 @@ def test_messages_have_question_references_and_answers() -> None:
     assert all(label in system for label in ("[[A]]", "[[B]]", "[[C]]"))
 
 
-def test_unknown_style() -> None:
+def test_unknown_style():
     with pytest.raises(ValueError, match="use evalscope, llmtest, documents or prompt"):
         judged(Judge(), "other")
 
@@ -207,14 +203,12 @@ def test_unknown_style() -> None:
         (NO, "The text does not say.", "refused", "refused"),
     ],
 )
-def test_the_judge_of_documents_decides_and_the_rules_verdict_stands_beside_it(
-    reply: str, answer: str, verdict: str, rule: str
-) -> None:
+def test_the_judge_of_documents_decides_and_the_rules_verdict_stands_beside_it(reply, answer, verdict, rule):
     score = judged(Judge(reply), "documents").judge(answer, DISH)
     assert (score.value, score.verdict, score.details["rule"]) == (reply == YES, verdict, rule)
 
 
-def test_where_the_answer_is_absent_the_judge_is_asked_whether_the_answer_abstains() -> None:
+def test_where_the_answer_is_absent_the_judge_is_asked_whether_the_answer_abstains():
     judge, absent = Judge(YES, NO), replace(DISH, absent=True)
     scorer = judged(judge, "documents")
     assert scorer.judge("I cannot tell.", absent).verdict == "found"
@@ -224,6 +218,6 @@ def test_where_the_answer_is_absent_the_judge_is_asked_whether_the_answer_abstai
 
 
 @pytest.mark.parametrize(("scorer", "used"), [("documents", "documents"), ("match", "abstain")])
-def test_scorers_that_know_absence_judge_it_themselves(scorer: str, used: str) -> None:
+def test_scorers_that_know_absence_judge_it_themselves(scorer, used):
     result = scored("NOT FOUND", scorer=scorer, reference={"answers": ["NOT FOUND"], "absent": True}, judging=None)
     assert (result.scorer, result.for_asserting) == (used, 1)

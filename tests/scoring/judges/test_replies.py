@@ -1,7 +1,5 @@
 """Reading what judges reply, in whatever form their prompt asked for; nothing is guessed."""
 
-from __future__ import annotations
-
 import contextlib
 
 import pytest
@@ -40,7 +38,7 @@ NO_VERDICTS = [
 NO_MARKS = ["[[0]]", "[[]]", "[[1.5]]", "[[01]]", "[[１]]", "[[1\n]]", "[1]"]
 
 
-def test_rulings_are_read_in_the_forms_of_prompts() -> None:
+def test_rulings_are_read_in_the_forms_of_prompts():
     assert {reply: parse_ruling(reply).value for reply in RULINGS} == pytest.approx(RULINGS)
     assert parse_ruling('{"explanation": "two\\n lines", "correct": true}').reason == "two lines"
     assert parse_ruling("yes").reason == ""
@@ -50,14 +48,14 @@ def test_rulings_are_read_in_the_forms_of_prompts() -> None:
     ("parse", "replies"),
     [(parse_ruling, NO_RULINGS), (parse_evalscope_reply, NO_VERDICTS), (parse_llmtest_reply, NO_MARKS)],
 )
-def test_what_cannot_be_read_is_never_a_verdict(parse, replies) -> None:
+def test_what_cannot_be_read_is_never_a_verdict(parse, replies):
     for reply in replies:
         with pytest.raises(JudgeReplyError):
             parse(reply)
 
 
 @given(st.text(max_size=60))
-def test_any_reply_is_read_or_refused(reply: str) -> None:
+def test_any_reply_is_read_or_refused(reply):
     with contextlib.suppress(JudgeReplyError):
         assert 0 <= parse_ruling(reply).value <= 1
 
@@ -72,7 +70,7 @@ def test_any_reply_is_read_or_refused(reply: str) -> None:
         ('{"verdict": true}', 1),
     ],
 )
-def test_evalscopes_verdict_among_other_text(reply: str, verdict: float) -> None:
+def test_evalscopes_verdict_among_other_text(reply, verdict):
     assert parse_evalscope_reply(reply) == verdict
 
 
@@ -87,14 +85,14 @@ def test_evalscopes_verdict_among_other_text(reply: str, verdict: float) -> None
         *((reply, None, None) for reply in ("A is better.", "[[D]]", "[A]", "[[a]]", "")),
     ],
 )
-def test_verdicts_on_two_answers(reply: str, strict: str | None, published: str | None) -> None:
+def test_verdicts_on_two_answers(reply, strict, published):
     assert read_choice_compat(reply) == published
     with contextlib.nullcontext() if strict else pytest.raises(JudgeReplyError):
         assert read_choice(reply) == strict
 
 
 @given(st.text(), st.sampled_from("ABC"), st.text())
-def test_a_strict_verdict_is_the_published_one_too(before: str, label: str, after: str) -> None:
+def test_a_strict_verdict_is_the_published_one_too(before, label, after):
     reply = f"{before}[[{label}]]{after}"
     try:
         assert read_choice(reply) == read_choice_compat(reply)

@@ -1,7 +1,5 @@
 """Every scorer of L-Eval on arbitrary answers and references."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -21,14 +19,14 @@ _TEXT = st.one_of(
 )
 
 
-def test_every_rule_has_a_compatible_twin() -> None:
+def test_every_rule_has_a_compatible_twin():
     assert len(_NAMES) == 16
     assert all(f"{name}_compat" in _NAMES for name in _NAMES if not name.endswith("_compat"))
 
 
 @pytest.mark.parametrize("name", _NAMES)
 @given(answer=_TEXT, gold=_TEXT)
-def test_scores_are_0_to_1_and_nothing_raises(name: str, answer: str, gold: str) -> None:
+def test_scores_are_0_to_1_and_nothing_raises(name, answer, gold):
     # Only a topic that has a letter or digit can be looked for.
     reference = Reference((f"topic {gold}" if name == "leval_topic" else gold,))
     score = SCORERS[name].judge(answer, reference)
@@ -38,7 +36,7 @@ def test_scores_are_0_to_1_and_nothing_raises(name: str, answer: str, gold: str)
 
 @pytest.mark.parametrize("name", [name for name in _NAMES if not name.endswith("_compat")])
 @pytest.mark.parametrize("answer", ["", " \n\t", "\ud800"], ids=["empty", "blank", "surrogate"])
-def test_no_answer_is_never_right_for_a_strict_rule(name: str, answer: str) -> None:
+def test_no_answer_is_never_right_for_a_strict_rule(name, answer):
     for gold in ("B", "12", "[1 2]", "-. .-.", "True [fact: False]", "The role of art", "some words"):
         assert SCORERS[name].judge(answer, Reference((gold,))) == 0
 
@@ -57,7 +55,7 @@ def test_no_answer_is_never_right_for_a_strict_rule(name: str, answer: str) -> N
         ("rouge", "a short summary"),
     ],
 )
-def test_the_reference_itself_is_right(rule: str, gold: str) -> None:
+def test_the_reference_itself_is_right(rule, gold):
     for name in (f"leval_{rule}", f"leval_{rule}_compat"):
         assert SCORERS[name].judge(gold, Reference((gold,))).value == pytest.approx(1), name
 
@@ -73,7 +71,7 @@ _HUGE = [
 
 
 @pytest.mark.parametrize("answer", _HUGE, ids=[ascii(text[:12]) for text in _HUGE])
-def test_huge_answers_end(answer: str) -> None:
+def test_huge_answers_end(answer):
     for name in _NAMES:
         start = time.process_time()
         assert 0 <= SCORERS[name].judge(answer, Reference(("48213",))).value <= 1
@@ -81,18 +79,18 @@ def test_huge_answers_end(answer: str) -> None:
 
 
 @given(st.sets(st.sampled_from("ABCD"), min_size=1), st.sampled_from([", ", " and ", "/", " & "]))
-def test_letters_are_read_however_they_are_listed(letters: set[str], between: str) -> None:
+def test_letters_are_read_however_they_are_listed(letters, between):
     listed = sorted(letters)
     for answer in (between.join(listed), f"The answer is {between.join(listed)}.", "".join(listed)):
         assert stated_letters(answer) == "".join(listed), answer
 
 
 @given(_TEXT.filter(str.strip))
-def test_compat_always_takes_a_letter(answer: str) -> None:
+def test_compat_always_takes_a_letter(answer):
     for several in (False, True):
         assert set(compat_letters(answer, several=several)) <= set("ABCD")
 
 
-def test_the_question_says_which_topic_is_asked_for() -> None:
+def test_the_question_says_which_topic_is_asked_for():
     assert asked_for("What is the second topic we discussed?") == "second"
     assert asked_for("What are the first topic and the third topic?") is None

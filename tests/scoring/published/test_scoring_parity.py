@@ -1,9 +1,6 @@
 """Every published rule gives the numbers that its own system's code gave (tests/parity/niah)."""
 
-from __future__ import annotations
-
 from statistics import fmean
-from typing import Any
 
 import pytest
 from rapidfuzz.distance import Levenshtein
@@ -24,21 +21,21 @@ from needlework.scoring.scores import Reference
 from tests.parity.cases import cases
 
 
-def _exactly(number: float) -> Any:
+def _exactly(number):
     return pytest.approx(number, rel=0, abs=1e-9)
 
 
-def test_evalscope_normalize_answer() -> None:
+def test_evalscope_normalize_answer():
     for case in cases("niah/es_normalize_answer"):
         assert normalize_answer(case["text"]) == case["result"], case
 
 
-def test_evalscope_rule_scores() -> None:
+def test_evalscope_rule_scores():
     for case in cases("niah/es_rule_scores"):
         assert rule_score(case["prediction"], case["reference"]) == case["score"], case
 
 
-def test_evalscope_judge_replies() -> None:
+def test_evalscope_judge_replies():
     for case in cases("niah/es_judge_parse"):
         if case["ok"]:
             verdict = parse_evalscope_reply(case["reply"])
@@ -49,7 +46,7 @@ def test_evalscope_judge_replies() -> None:
                 parse_evalscope_reply(case["reply"])
 
 
-def test_llmtest_judge_replies() -> None:
+def test_llmtest_judge_replies():
     for case in cases("niah/gk_judge_parse"):
         if "raises" in case:
             with pytest.raises(ValueError, match="double brackets"):
@@ -58,22 +55,22 @@ def test_llmtest_judge_replies() -> None:
             assert parse_llmtest_reply(case["text"]) == case["score"], case
 
 
-def test_atc_boxed_answers() -> None:
+def test_atc_boxed_answers():
     for case in cases("niah/oc_atc_postprocess"):
         assert boxed_answer(case["text"]) == case["result"], case
 
 
-def points(scorer: str, prediction: str, reference: Reference) -> float:
+def points(scorer, prediction, reference):
     return 100 * scorer_named(scorer).judge(prediction, reference).value
 
 
-def split(reference: str) -> Reference:
+def split(reference):
     """A published reference, `answer*keyword`."""
     answer, keyword = reference.split("*", 1)
     return Reference((answer,), statement=answer, keyword=keyword)
 
 
-def test_atc_scores() -> None:
+def test_atc_scores():
     for case in cases("niah/oc_atc_scores"):
         right = [
             prediction.strip() == name.strip()
@@ -87,13 +84,13 @@ def test_atc_scores() -> None:
                 assert boxed == 100 * (prediction.strip() == name.strip()), case
 
 
-def test_levenshtein() -> None:
+def test_levenshtein():
     for case in cases("niah/oc_levenshtein"):
         assert Levenshtein.distance(case["s1"], case["s2"]) == case["distance"], case
 
 
 @pytest.mark.parametrize(("name", "trim"), [("oc_cdme_single_scores", False), ("oc_cdme_single_scores_trim", True)])
-def test_cdme_single(name: str, trim: bool) -> None:
+def test_cdme_single(name, trim):
     for case in cases(f"niah/{name}"):
         result, detail = edit_score(case["prediction"], case["reference"], trim=trim), case["detail"]
         compared = (detail["edit_distance"], detail["pred"], detail["answer"])
@@ -101,7 +98,7 @@ def test_cdme_single(name: str, trim: bool) -> None:
         assert (result.distance, result.prediction, result.reference) == compared
 
 
-def test_cdme_batch() -> None:
+def test_cdme_batch():
     for case in cases("niah/oc_cdme_batch"):
         pairs = zip(case["predictions"], case["references"], strict=True)
         scores = [edit_score(prediction, reference).score for prediction, reference in pairs]
@@ -116,7 +113,7 @@ def test_cdme_batch() -> None:
         ("oc_nb2_origin_scores", "needlebench_v2_compat"),
     ],
 )
-def test_keyword_or_edit_distance(name: str, scorer: str) -> None:
+def test_keyword_or_edit_distance(name, scorer):
     for case in cases(f"niah/{name}"):
         reference, detail = split(case["reference_string"]), case["detail"]
         if not reference.keyword:
@@ -127,7 +124,7 @@ def test_keyword_or_edit_distance(name: str, scorer: str) -> None:
         assert edit.distance == detail.get("edit_distance", edit.distance)
 
 
-def test_needlebench_v1_multi() -> None:
+def test_needlebench_v1_multi():
     for case in cases("niah/oc_nb1_multi_scores"):
         if "raises" in case:
             if "*" in case["reference"]:  # one without is no reference of ours
@@ -139,7 +136,7 @@ def test_needlebench_v1_multi() -> None:
         assert sum(map(bool, score.details.values())) == case["detail"]["matched_keywords"], case
 
 
-def test_parallel() -> None:
+def test_parallel():
     scorer = scorer_named("needlebench_parallel_compat")
     for case in cases("niah/oc_parallel_scores"):
         if "raises" in case:
@@ -155,7 +152,7 @@ def test_parallel() -> None:
         assert fmean(by_depth.values()) == _exactly(case["average_score"]), case
 
 
-def test_ruler() -> None:
+def test_ruler():
     """RULER's scale is percent to 2 decimals; lm-eval's port has 0..1, and a share where RULER takes any reference."""
     pairs = cases("ruler/scorer_pairs")
     assert len(pairs) == 20
@@ -170,25 +167,25 @@ def test_ruler() -> None:
             assert round(score.value * 100, 2) == pair[told], pair
 
 
-def test_control_characters_become_line_ends() -> None:
+def test_control_characters_become_line_ends():
     assert postprocessed(" \x01a\x07b\t \x1f") == "a\nb"
 
 
 @pytest.mark.parametrize("who", ["card", "openbench", "evalscope"])
-def test_openai_mrcr(who: str) -> None:
+def test_openai_mrcr(who):
     for case in cases("field/mrcr_grade"):
         reference = Reference((case["answer"],), given=(case["prefix"],))
         assert points(f"mrcr_{who}_compat", case["response"], reference) == _exactly(100 * case[who]), case["note"]
 
 
-def test_deepmind_mrcr() -> None:
+def test_deepmind_mrcr():
     for case in cases("field/mrcr_v2_deepmind"):
         reference = Reference((case["target"],))
         said = case["prediction"] or ""
         assert points("mrcr_deepmind_compat", said, reference) == _exactly(100 * case["score"]), case["note"]
 
 
-def test_bins() -> None:
+def test_bins():
     for case in cases("field/mrcr_bins"):
         tokens = case["tokens_in"] + case["tokens_out"]
         assert (card_bin(tokens), harness_bin(tokens), harness_bin(tokens)) == (
@@ -199,7 +196,7 @@ def test_bins() -> None:
 
 
 @pytest.mark.parametrize("case", cases("field/graphwalks"), ids=lambda case: case["note"])
-def test_graphwalks(case: dict[str, Any]) -> None:
+def test_graphwalks(case):
     reference = Reference((), parts=tuple(case["gold"]))
     theirs = {
         "card": case["card"],
@@ -216,7 +213,7 @@ def test_graphwalks(case: dict[str, Any]) -> None:
             assert score.details[key] == pytest.approx(result[key], abs=1e-12)
 
 
-def test_longbench_v2_letters() -> None:
+def test_longbench_v2_letters():
     for case in cases("field/longbench_v2_letters"):
         assert (authors_letter(case["response"]), evalscope_letter(case["response"])) == (
             case["longbench"],
@@ -224,7 +221,7 @@ def test_longbench_v2_letters() -> None:
         ), case["response"]
 
 
-def test_longbench_v2_table() -> None:
+def test_longbench_v2_table():
     for case in cases("field/longbench_v2_aggregates"):
         rows = [GradedReply(row["difficulty"], row["length"], row["pred"], row["answer"]) for row in case["rows"]]
         assert authors_table(rows) == case["plain"]

@@ -1,11 +1,8 @@
 """`match` on answers as models write them, against the labels of a careful reader; and the table of docs/match.md."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -37,9 +34,7 @@ BERGEN = Reference(("4712",), statement="The code for Bergen is 4712.", question
         ("plain_answers.txt", "realistic", 0.98, 1, 0.0),
     ],
 )
-def test_answers_are_judged_as_a_careful_reader_labels_them(
-    name: str, kind: str, right: float, false_hits: int, unclear: float
-) -> None:
+def test_answers_are_judged_as_a_careful_reader_labels_them(name, kind, right, false_hits, unclear):
     count = Counter(
         (label, LABELS.get(match_score(answer, reference).verdict, "-"))
         for label, reference, answer in labelled(name, kind=kind)
@@ -51,7 +46,7 @@ def test_answers_are_judged_as_a_careful_reader_labels_them(
     assert sum(n for (_, verdict), n in count.items() if verdict == "?") <= unclear * count.total()
 
 
-def test_verdicts_are_those_of_the_file() -> None:
+def test_verdicts_are_those_of_the_file():
     rows = [
         (verdict, scorer_named(scorer).judge(answer, reference), answer)
         for scorer, verdict, reference, answer in judged()
@@ -61,14 +56,14 @@ def test_verdicts_are_those_of_the_file() -> None:
     assert all(score.value == (verdict == "found") and (score.why or verdict == "empty") for verdict, score, _ in rows)
 
 
-def rows() -> Iterator[tuple[str, str]]:
+def rows():
     for line in (ROOT / "docs/match.md").read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip("|").split(" | ")]
         if len(cells) == 2 and cells[0].startswith("`"):
             yield from ((answer, cells[1]) for answer in re.findall(r"`([^`]+)`", cells[0]))
 
 
-def test_the_table_of_the_docs_is_what_the_scorer_says() -> None:
+def test_the_table_of_the_docs_is_what_the_scorer_says():
     assert len(list(rows())) > 50
     assert [(answer, verdict) for answer, verdict in rows() if match_score(answer, BERGEN).verdict != verdict] == []
 
@@ -77,7 +72,7 @@ def test_the_table_of_the_docs_is_what_the_scorer_says() -> None:
 @pytest.mark.parametrize(
     "answer", ["The code for {} is 4712.", "{}: 4712", "4712 is the code for {}.", "{}'s code is 4712."]
 )
-def test_a_word_of_the_key_says_nothing_of_the_value(key: str, answer: str) -> None:
+def test_a_word_of_the_key_says_nothing_of_the_value(key, answer):
     reference = Reference(("4712",), question=f"What is the code for {key}? Reply with the code only.")
     assert match_score(answer.format(key), reference).verdict == "found"
 
@@ -99,12 +94,12 @@ GEMS = Reference((), parts=("48213", "55601", "10934"), distractors=("77120",), 
         ("", 0.0, "empty"),
     ],
 )
-def test_several_needles_score_their_share(answer: str, value: float, verdict: str) -> None:
+def test_several_needles_score_their_share(answer, value, verdict):
     score = match_score(answer, GEMS)
     assert (score.value, score.verdict) == (pytest.approx(value), verdict)
 
 
-def test_a_quotation_of_several_needles_gives_each_of_their_values() -> None:
+def test_a_quotation_of_several_needles_gives_each_of_their_values():
     text = "Ada keeps owls. Eve keeps newts."
     reference = Reference((), parts=("owls", "newts"), statement=text, question="What is kept?")
     assert match_score(text, reference).verdict == "found"
@@ -126,11 +121,11 @@ ZH_COPY = "江上的渔夫每天清晨划船出去，傍晚才带着几条鱼回
         (COPY + BERGEN.statement + " " + COPY + "\n\n" + BERGEN.question, "wrong"),
     ],
 )
-def test_a_value_in_a_long_copy_of_the_text_is_no_answer(answer: str, verdict: str) -> None:
+def test_a_value_in_a_long_copy_of_the_text_is_no_answer(answer, verdict):
     assert match_score(answer, BERGEN).verdict == verdict
 
 
-def test_a_reference_without_a_value_is_an_error() -> None:
+def test_a_reference_without_a_value_is_an_error():
     with pytest.raises(ValueError, match="no value to match"):
         match_score("48213", Reference((" ",)))
 
@@ -154,18 +149,18 @@ CONCLUSIONS = ("So the answer is {}.", "Final answer: {}", "\\boxed{{{}}}", "Hen
 
 
 @given(st.integers(1000, 9_999_999), st.sampled_from(BARE))
-def test_a_value_that_is_plainly_stated_is_found(n: int, frame: str) -> None:
+def test_a_value_that_is_plainly_stated_is_found(n, frame):
     assert match_score(frame.format(n), Reference((str(n),), question=ASKED)).verdict == "found"
 
 
 @given(st.integers(1000, 9_999_999), st.sampled_from(DENIALS), st.integers(1, 9))
-def test_a_value_that_is_denied_corrected_replaced_or_anothers_is_never_a_hit(n: int, frame: str, more: int) -> None:
+def test_a_value_that_is_denied_corrected_replaced_or_anothers_is_never_a_hit(n, frame, more):
     answer = frame.format(n, other=n - more if str(n).endswith("9") else n + more)
     assert match_score(answer, Reference((str(n),), question=ASKED)).value == 0, answer
 
 
 @given(st.integers(1000, 9_000_000), st.sampled_from(CONCLUSIONS), st.booleans())
-def test_a_conclusion_refutes_and_rescues(n: int, conclusion: str, known: bool) -> None:
+def test_a_conclusion_refutes_and_rescues(n, conclusion, known):
     other = n + 1 if n % 10 < 9 else n - 1
     reference = Reference((str(n),), question=ASKED, distractors=(str(other),) * known)
     text = "The text names the code {}. "
@@ -177,7 +172,7 @@ def test_a_conclusion_refutes_and_rescues(n: int, conclusion: str, known: bool) 
     st.from_regex(r"[A-Z]{1,3}[0-9]{3,6}|[0-9]{4,9}", fullmatch=True),
     st.sampled_from([str.lower, str.upper, str.title]),
 )
-def test_a_code_alone_is_found_in_any_case_and_script(code: str, spell: Callable[[str], str]) -> None:
+def test_a_code_alone_is_found_in_any_case_and_script(code, spell):
     wide = code.translate({char: char + 0xFEE0 for char in range(0x21, 0x7F)})
     for answer in (spell(code), f" {spell(code)}.\n", wide, f"**{code}**", code.translate(str.maketrans(ARABIC))):
         assert match_score(answer, Reference((code,), question=ASKED)).verdict == "found"
@@ -188,7 +183,7 @@ REFUSALS = ("The text does not say it.", "I'm sorry, I cannot help.", "Das steht
 
 
 @given(st.sampled_from(REFUSALS), st.text(max_size=40))
-def test_a_refusal_is_no_hit_whatever_the_value(refusal: str, value: str) -> None:
+def test_a_refusal_is_no_hit_whatever_the_value(refusal, value):
     if any(map(str.isalnum, value)) and fold(value) not in fold(refusal):
         assert match_score(refusal, Reference((value,), question=ASKED)).value == 0
 
@@ -222,20 +217,20 @@ FRAMED = [
 
 
 @given(st.sampled_from(FRAMED), st.sampled_from(FRAMES))
-def test_a_neutral_frame_changes_no_verdict(case: tuple[str, Reference, str], frame: str) -> None:
+def test_a_neutral_frame_changes_no_verdict(case, frame):
     _, reference, answer = case
     plain, framed = (match_score(text, reference) for text in (answer, frame.format(answer)))
     assert (plain.verdict == "unclear", plain.value) == (framed.verdict == "unclear", framed.value)
 
 
 @given(st.text(max_size=200), st.text(max_size=40))
-def test_no_text_and_no_reference_makes_it_raise(answer: str, question: str) -> None:
+def test_no_text_and_no_reference_makes_it_raise(answer, question):
     for reference in (BERGEN, Reference(("Inés Fuertes",), question=question), Reference((), parts=("4712", "x y"))):
         assert 0 <= match_score(answer, reference).value <= 1
 
 
 @given(st.text(max_size=80))
-def test_folding_twice_is_folding_once(text: str) -> None:
+def test_folding_twice_is_folding_once(text):
     assert fold(fold(fold(text))) == fold(fold(text))
 
 
@@ -256,10 +251,10 @@ def test_folding_twice_is_folding_once(text: str) -> None:
         "4,712,",
     ],
 )
-def test_a_long_answer_takes_no_longer_than_its_length(piece: str) -> None:
+def test_a_long_answer_takes_no_longer_than_its_length(piece):
     """Four times as long an answer takes four times as long; twice that is let pass, as others may use the core."""
 
-    def taken(chars: int) -> float:
+    def taken(chars):
         answer = piece * (chars // len(piece))
         tries = []
         for _ in range(4):
@@ -274,7 +269,7 @@ def test_a_long_answer_takes_no_longer_than_its_length(piece: str) -> None:
 DIGITS = "零一二三四五六七八九"
 
 
-def said(number: int) -> str:
+def said(number):
     """A number below a million million as a Chinese reader says it."""
     for size, sign in ((10**8, "亿"), (10**4, "万"), (1000, "千"), (100, "百"), (10, "十")):
         if number >= size:
@@ -284,7 +279,7 @@ def said(number: int) -> str:
 
 
 @given(st.integers(0, 10**12 - 1))
-def test_every_chinese_number_is_read_as_it_is_said(number: int) -> None:
+def test_every_chinese_number_is_read_as_it_is_said(number):
     assert read_han(said(number)) == str(number)
     assert read_han(said(number).removeprefix("一") if 10 <= number < 20 else said(number)) == str(number)
 
@@ -296,7 +291,7 @@ def test_every_chinese_number_is_read_as_it_is_said(number: int) -> None:
         *[(run, None) for run in ("", "三四", "一百五", "三万五", "百", "万", "十十", "三十百", "廿三", "个")],
     ],
 )
-def test_other_spellings_are_read_and_what_may_say_several_numbers_is_not(run: str, number: str | None) -> None:
+def test_other_spellings_are_read_and_what_may_say_several_numbers_is_not(run, number):
     assert read_han(run) == number
 
 
@@ -308,7 +303,7 @@ HAN_FRAMES = (
 HAN_VALUES = ("3只", "2024年3月5日", "B座12楼", "K-77绿", "15公里", "4712", "A7", "绿K77", "3마리", "OpenAI公司")
 
 
-def spaced(text: str, spaces: list[bool]) -> str:
+def spaced(text, spaces):
     """The text with a space, or none, wherever Han, kana or Hangul meets a digit or Latin letter."""
     text = re.sub(_EDGE.format(" "), "", text)
     put = iter([*spaces, *[False] * len(text)])
@@ -321,7 +316,7 @@ def spaced(text: str, spaces: list[bool]) -> str:
     st.sampled_from(HAN_VALUES),
     st.lists(st.booleans(), max_size=12),
 )
-def test_a_space_beside_han_changes_no_verdict(frame: str, value: str, other: str, spaces: list[bool]) -> None:
+def test_a_space_beside_han_changes_no_verdict(frame, value, other, spaces):
     answer = frame.format(value, other=other)
     references = Reference((value,), question="Alpha项目的密码是多少？"), Reference((spaced(value, spaces[::-1]),))
     plain, again = (match_score(spaced(answer, each), references[0]) for each in ([], spaces))
@@ -330,12 +325,12 @@ def test_a_space_beside_han_changes_no_verdict(frame: str, value: str, other: st
 
 
 @given(st.text("39a7kz只绿座三〇あ마 .,-*_'\n是不", max_size=30), st.lists(st.booleans(), max_size=30))
-def test_a_space_beside_han_makes_no_other_text(text: str, spaces: list[bool]) -> None:
+def test_a_space_beside_han_makes_no_other_text(text, spaces):
     assert fold(spaced(text, spaces)) == fold(text)
 
 
 @given(st.integers(1, 9999), st.sampled_from("0123456789"), st.booleans(), st.sampled_from("只楼人年匹"))
-def test_a_number_with_another_digit_beside_it_is_never_found(number: int, digit: str, before: bool, word: str) -> None:
+def test_a_number_with_another_digit_beside_it_is_never_found(number, digit, before, word):
     more = f"{digit}{number}" if before else f"{number}{digit}"
     for frame in ("{}", "一共有{}。", "是{}吗"):
         for answer in (frame.format(f"{more}{word}"), frame.format(f"{more} {word}")):
@@ -343,9 +338,7 @@ def test_a_number_with_another_digit_beside_it_is_never_found(number: int, digit
 
 
 @given(st.integers(1, 9), st.sampled_from("一二三四五六七八九十百千万"), st.booleans(), st.sampled_from(["只", "公里"]))
-def test_a_numeral_with_another_numeral_beside_it_is_never_found(
-    number: int, numeral: str, before: bool, word: str
-) -> None:
+def test_a_numeral_with_another_numeral_beside_it_is_never_found(number, numeral, before, word):
     answer = f"有{numeral}{DIGITS[number]}{word}" if before else f"有{DIGITS[number]}{numeral}{word}"
     for value in (f"{number}{word}", f"{DIGITS[number]}{word}"):
         assert match_score(answer, Reference((value,))).value == 0, (value, answer)
@@ -359,5 +352,5 @@ def test_a_numeral_with_another_numeral_beside_it_is_never_found(
         ("7:05 pm march 2024", "19:05 march 2024"),  # minutes are no day of the month
     ],
 )
-def test_dates_and_times_are_read_once(text: str, folded: str) -> None:
+def test_dates_and_times_are_read_once(text, folded):
     assert fold(text) == folded

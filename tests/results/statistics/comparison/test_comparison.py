@@ -1,17 +1,11 @@
 """Comparing runs: the join, what is counted apart, corrections, verdicts, and what the tables say."""
 
-from __future__ import annotations
-
-import random
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
-from needlework.core.record import Record, record_of
+from needlework.core.record import record_of
 from needlework.results.files.json_files import comparison_object
 from needlework.results.html.comparison import comparison_html
 from needlework.results.report.comparison import (
@@ -22,12 +16,12 @@ from needlework.results.report.comparison import (
     task_sentence,
 )
 from needlework.results.report.section import section_lines
-from needlework.results.statistics.comparison.comparison import Comparison, compare, compare_runs
+from needlework.results.statistics.comparison.comparison import compare, compare_runs
 from needlework.results.statistics.wording import points, points1
 from tests.results.changed import changed
 
 
-def record(score: float | None = 1.0, **fields: Any) -> Record:
+def record(score=1.0, **fields):
     """A record of the fields that a comparison reads; no score is an error."""
     at = {
         "model": "m",
@@ -45,7 +39,7 @@ def record(score: float | None = 1.0, **fields: Any) -> Record:
     return record_of(made | at)
 
 
-def grid(score: Callable[[int, float, int], float | None], repeats: int = 12, **fields: Any) -> list[Record]:
+def grid(score, repeats=12, **fields):
     return [
         record(score(length, depth, repeat), length=length, depth=depth, repeat=repeat, **fields)
         for length in (1000, 4000)
@@ -59,17 +53,17 @@ NONE_AT_4K = grid(lambda length, *_: float(length < 4000))
 SKIPPED_AT_4K = [changed(each, outcome="skipped", score=None) if each.length == 4000 else each for each in ALL]
 
 
-def pair_of(first: list[Record], second: list[Record]) -> Comparison:
+def pair_of(first, second):
     return compare_runs({"A": first, "B": second})[1].pair
 
 
-def lines_of(first: list[Record], second: list[Record]) -> list[str]:
+def lines_of(first, second):
     """What a terminal says of the pair."""
     runs = compare_runs({"A": first, "B": second})
     return [line.strip() for line in section_lines(pair_sections(runs[1], runs))]
 
 
-def test_a_drop_at_one_depth_by_hand() -> None:
+def test_a_drop_at_one_depth_by_hand():
     """Each of twelve repeats fails at 50 % of both lengths: 24 of 72 pairs, all one way."""
     (pair) = pair_of(ALL, grid(lambda length, depth, repeat: float(depth != 50)))
     (task,) = pair.tasks
@@ -92,7 +86,7 @@ def test_a_drop_at_one_depth_by_hand() -> None:
     )
 
 
-def test_every_mean_and_difference_has_its_interval() -> None:
+def test_every_mean_and_difference_has_its_interval():
     first = grid(lambda length, depth, repeat: float(repeat % 4 > 0))
     second = grid(lambda length, depth, repeat: float(repeat % 4 > 0 and not (depth == 50 and repeat % 2)))
     (task,) = pair_of(first, second).tasks
@@ -105,7 +99,7 @@ def test_every_mean_and_difference_has_its_interval() -> None:
     assert (cell.n, *cell.means, cell.difference.mean) == (12, 0.75, 0.25, -0.5)
 
 
-def test_what_is_not_scored_on_both_sides_is_counted_once_and_apart() -> None:
+def test_what_is_not_scored_on_both_sides_is_counted_once_and_apart():
     first = [record(score, repeat=at) for at, score in enumerate((1.0, None, 1.0, None, 1.0))]
     second = [record(score, repeat=at) for at, score in ((0, 0.0), (1, 1.0), (2, None), (3, None), (5, 1.0), (6, 1.0))]
     pair = pair_of(first, second)
@@ -126,7 +120,7 @@ def test_what_is_not_scored_on_both_sides_is_counted_once_and_apart() -> None:
     } <= set(lines_of(first, second))
 
 
-def test_another_model_is_compared_and_several_go_by_name() -> None:
+def test_another_model_is_compared_and_several_go_by_name():
     assert compare([record(model="small")], [record(model="large")]).whole.n == 1
 
     both = [record(model=model, repeat=repeat) for model in ("a", "b") for repeat in range(3)]
@@ -135,7 +129,7 @@ def test_another_model_is_compared_and_several_go_by_name() -> None:
         compare(both, [record(model="a")])
 
 
-def _broken() -> Record:
+def _broken():
     made = record()
     made.score = None
     return made
@@ -152,14 +146,12 @@ def _broken() -> Record:
     ],
     ids=["seed", "length", "needle", "twice", "no score"],
 )
-def test_runs_without_a_common_trial_and_damaged_ones_say_why(
-    first: list[Record], second: list[Record], words: str
-) -> None:
+def test_runs_without_a_common_trial_and_damaged_ones_say_why(first, second, words):
     with pytest.raises(InputError, match=words):
         compare(first, second)
 
 
-def test_prompts_and_scorers_that_differ_or_are_unknown_are_counted() -> None:
+def test_prompts_and_scorers_that_differ_or_are_unknown_are_counted():
     other, unknown = record(repeat=0, prompt={"sha256": "other"}), record(repeat=1, prompt={})
     first, second = [record(repeat=repeat) for repeat in range(3)], [other, unknown, record(repeat=2, scorer="exact")]
     pair = compare(first, second)
@@ -170,7 +162,7 @@ def test_prompts_and_scorers_that_differ_or_are_unknown_are_counted() -> None:
     assert "1 trial without a prompt hash on one side, not checked" in lines
 
 
-def test_holm_runs_over_the_tasks_of_all_pairs_and_over_the_runs() -> None:
+def test_holm_runs_over_the_tasks_of_all_pairs_and_over_the_runs():
     """One task of the same p among two: twice the p; six samples have no p below 2 / 2^6."""
     worse = [0.0] * 7 + [1.0] * 5
     first = [record(1.0, needle=needle, repeat=i) for needle in ("x", "y") for i in range(12)]
@@ -196,9 +188,7 @@ def test_holm_runs_over_the_tasks_of_all_pairs_and_over_the_runs() -> None:
     ),
     st.randoms(use_true_random=False),
 )
-def test_order_does_not_matter_and_swapping_flips_the_sign(
-    scores: list[tuple[float | None, float | None]], shuffler: random.Random
-) -> None:
+def test_order_does_not_matter_and_swapping_flips_the_sign(scores, shuffler):
     sides = [
         [record(pair[side], repeat=i // 4, depth=25.0 * (i % 4)) for i, pair in enumerate(scores)] for side in (0, 1)
     ]
@@ -215,14 +205,14 @@ def test_order_does_not_matter_and_swapping_flips_the_sign(
     assert {"better": "worse", "worse": "better"}.get(b.whole.verdict, b.whole.verdict) == a.whole.verdict
 
 
-def test_a_run_is_no_different_from_itself() -> None:
+def test_a_run_is_no_different_from_itself():
     records = grid(lambda length, depth, repeat: float((repeat + depth) % 3 == 0))
     pair = compare(records, records)
 
     assert (pair.tasks[0].whole.p, pair.tasks[0].whole.verdict, pair.changed(1)) == (1.0, "no difference shown", [])
 
 
-def test_differences_in_words() -> None:
+def test_differences_in_words():
     assert [points(x) for x in (0.0, 0.004, -0.004, 0.05, -1.0)] == ["0", "+0", "-0", "+5", "-100"]
     assert [points1(x) for x in (0.0, -0.0001, 0.0533, -0.5)] == ["0.0", "0.0", "+5.3", "-50.0"]
     (task,) = compare([record(1.0), record(None, repeat=1)], [record(0.0), record(1.0, repeat=1)]).tasks
@@ -231,7 +221,7 @@ def test_differences_in_words() -> None:
     assert task_sentence(task) == "no pair of scores"
 
 
-def test_what_does_not_fit_one_window_is_worse_for_certain_and_stands_first() -> None:
+def test_what_does_not_fit_one_window_is_worse_for_certain_and_stands_first():
     base, small = compare_runs({"base": ALL, "small": SKIPPED_AT_4K})
     whole = small.pair.tasks[0].whole
 
@@ -251,20 +241,20 @@ def test_what_does_not_fit_one_window_is_worse_for_certain_and_stands_first() ->
 
 
 @pytest.mark.parametrize("outcome", ["censored", "error", "invalid"])
-def test_other_losses_count_as_misses_in_p_and_verdict(outcome: str) -> None:
+def test_other_losses_count_as_misses_in_p_and_verdict(outcome):
     (task,) = pair_of(ALL, [changed(each, outcome=outcome, score=None) if each.depth else each for each in ALL]).tasks
 
     assert (task.whole.p < 0.05, task.whole.verdict) == (True, "worse")
 
 
-def test_trials_that_neither_run_could_answer_are_no_loss() -> None:
+def test_trials_that_neither_run_could_answer_are_no_loss():
     records = [record(1.0, repeat=0), record(None, repeat=1, outcome="skipped")]
     whole = compare(records, records).whole
 
     assert (whole.losses, whole.counted) == ((), whole.difference)
 
 
-def test_answers_of_nothing_are_counted_beside_the_score() -> None:
+def test_answers_of_nothing_are_counted_beside_the_score():
     second = [record(0.0, repeat=i, outcome="empty") for i in range(2)] + [record(0.0, repeat=2, outcome="refused")]
 
     assert "B: B: 3 trials, 3 scored (1 refused, 2 empty)" in lines_of(
@@ -272,7 +262,7 @@ def test_answers_of_nothing_are_counted_beside_the_score() -> None:
     )
 
 
-def test_each_run_is_compared_with_its_base_in_the_order_given() -> None:
+def test_each_run_is_compared_with_its_base_in_the_order_given():
     runs = compare_runs({"base": ALL, "worse": NONE_AT_4K, "same": ALL})
 
     assert [(each.name, each.verdict, each.worse_from) for each in runs] == [
@@ -288,7 +278,7 @@ def test_each_run_is_compared_with_its_base_in_the_order_given() -> None:
     ]
 
 
-def test_a_run_that_is_worse_in_one_task_alone_is_worse_and_says_where() -> None:
+def test_a_run_that_is_worse_in_one_task_alone_is_worse_and_says_where():
     both = [*ALL, *grid(lambda *at: float(at[1] != 50), task="chain")]
     base, run = compare_runs({"base": both, "mixed": [*NONE_AT_4K, *grid(lambda *_: 1.0, task="chain")]})
 
@@ -304,12 +294,12 @@ def test_a_run_that_is_worse_in_one_task_alone_is_worse_and_says_where() -> None
     [(lambda _: False, 1000), (lambda length: length > 1000, None)],
     ids=["everywhere", "at short lengths alone"],
 )
-def test_worse_from_takes_all_longer_lengths_too(right: Callable[[int], bool], worse_from: int | None) -> None:
+def test_worse_from_takes_all_longer_lengths_too(right, worse_from):
     run = compare_runs({"base": ALL, "broken": grid(lambda length, *_: float(right(length)))})[1]
     assert (run.verdict, run.worse_from) == ("worse", worse_from)
 
 
-def test_samples_too_few_for_any_p_with_so_many_runs_are_undetermined_and_say_so() -> None:
+def test_samples_too_few_for_any_p_with_so_many_runs_are_undetermined_and_say_so():
     """Seven samples have no p below 2 / 2^7; times four that is above 5 %."""
     seven, wrong = grid(lambda *_: 1.0, repeats=7), grid(lambda *_: 0.0, repeats=7)
     runs = compare_runs({"base": seven, "a": wrong, "b": seven, "c": seven, "d": seven})
@@ -321,7 +311,7 @@ def test_samples_too_few_for_any_p_with_so_many_runs_are_undetermined_and_say_so
 
 
 @pytest.mark.parametrize("runs", [{"base": []}, {"base": [], "other": ALL}, {"base": ALL, "other": []}])
-def test_runs_that_are_not_there_spoil_nothing(runs: dict[str, list[Record]]) -> None:
+def test_runs_that_are_not_there_spoil_nothing(runs):
     rows = compare_runs(runs)
 
     comparison_lines(rows)
@@ -330,7 +320,7 @@ def test_runs_that_are_not_there_spoil_nothing(runs: dict[str, list[Record]]) ->
     assert all(each.verdict is None for each in rows)
 
 
-def test_other_cells_are_not_compared_and_other_prompts_are_told() -> None:
+def test_other_cells_are_not_compared_and_other_prompts_are_told():
     reworded = [changed(each, prompt={"sha256": "other"}) for each in ALL]
     lines = comparison_lines(compare_runs({"base": ALL, "away": [record(length=77)], "reworded": reworded}))
 
@@ -338,7 +328,7 @@ def test_other_cells_are_not_compared_and_other_prompts_are_told() -> None:
     assert "  caution: reworded was asked other prompts in 72 trials (another tokenizer?)" in lines
 
 
-def test_the_json_is_small_and_has_what_a_dashboard_shows() -> None:
+def test_the_json_is_small_and_has_what_a_dashboard_shows():
     censored = [changed(each, outcome="censored", score=None) if each.repeat % 2 else each for each in ALL]
     runs = compare_runs({"base": ALL, "small": SKIPPED_AT_4K, "half": censored})
     base, small, half = comparison_object(runs, {"small": {"window": 1024}})
@@ -357,11 +347,11 @@ def test_the_json_is_small_and_has_what_a_dashboard_shows() -> None:
     assert any("50.0–100, scored 100 (" in line for line in comparison_lines(runs))
 
 
-def test_one_sentence_says_which_is_which() -> None:
+def test_one_sentence_says_which_is_which():
     right = [record(repeat=at) for at in range(12)]
     wrong = [record(0.0, repeat=at) for at in range(12)]
 
-    def sentence(base: Any = "first", **runs: list[Record]) -> str:
+    def sentence(base="first", **runs):
         return comparison_sentence(compare_runs({"a": right, **runs}, base))
 
     assert (

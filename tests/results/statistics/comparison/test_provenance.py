@@ -1,7 +1,5 @@
 """What differs between runs beside their scores, from manifests and records."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -27,7 +25,7 @@ FIRST: dict[str, Any] = {
 }
 
 
-def served(server: str, command: str) -> dict[str, Any]:
+def served(server, command):
     options = {"server_id": server, "base_url": command}
     return FIRST | {"options": options, "models": {"openai:m": {"command": command, "window": 512}}}
 
@@ -68,7 +66,7 @@ def served(server: str, command: str) -> dict[str, Any]:
         ({"suites": 3, "corpora": [1]}, {"suites": [None], "options": "x"}, ["suite : only in B"]),
     ],
 )
-def test_manifests_say_which_part_differs(first: Any, second: Any, lines: list[str]) -> None:
+def test_manifests_say_which_part_differs(first, second, lines):
     assert differing_parts(first, second) == lines
 
 
@@ -86,7 +84,7 @@ FP32, BF16 = {"dtype": "float32", "weights_sha256": "w"}, {"dtype": "bfloat16", 
         ({"m": {"dtype": None}}, {"m": BF16}, ""),
     ],
 )
-def test_one_model_in_two_kinds_of_numbers_is_refused(first: Any, second: Any, words: str) -> None:
+def test_one_model_in_two_kinds_of_numbers_is_refused(first, second, words):
     if not words:
         check_dtypes("runs", "a and b", {"models": first}, {"models": second})
         return
@@ -95,7 +93,7 @@ def test_one_model_in_two_kinds_of_numbers_is_refused(first: Any, second: Any, w
     check_dtypes("runs", "a and b", None, {"models": second})
 
 
-def test_what_two_sessions_of_a_run_know_otherwise_is_a_change_and_what_one_does_not_know_is_none() -> None:
+def test_what_two_sessions_of_a_run_know_otherwise_is_a_change_and_what_one_does_not_know_is_none():
     before = {"corpora": {"c/en": {"sha256": "a"}, "d/en": {}}, "models": {"m": {"window": None, "dtype": "fp32"}}}
     now = {"corpora": {"c/en": {"sha256": "b"}}, "models": {"m": {"window": 8, "dtype": "fp32", "server": "y"}}}
 
@@ -105,14 +103,14 @@ def test_what_two_sessions_of_a_run_know_otherwise_is_a_change_and_what_one_does
     assert changed_parts({}, now) == changed_parts({"models": 3, "corpora": {"c/en": 3}}, {"models": [1]}) == []
 
 
-def test_records_say_which_fact_of_a_prompt_differs() -> None:
+def test_records_say_which_fact_of_a_prompt_differs():
     other = record(prompt={"sha256": "x", "filler_sha256": "g", "tokens": 901, "needles": []})
 
     assert differing_facts(record(), other) == ["filler: f / g", "tokens: 900 / 901"]
 
 
-def test_models_are_known_by_their_weights() -> None:
-    def manifest(model: str, sha256: str | None) -> dict[str, Any]:
+def test_models_are_known_by_their_weights():
+    def manifest(model, sha256):
         return {"models": {model: {"weights_sha256": sha256}}}
 
     assert weights_lines({"a": manifest("m", "s" * 64), "b": manifest("n", "s" * 64), "c": manifest("x", None)}) == [

@@ -1,15 +1,13 @@
 """Depth effects: one test over all shapes, and the names that shapes get."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.results.statistics.depth import Extremes, depth_effect, depth_effects
+from needlework.results.statistics.depth import depth_effect, depth_effects
 from needlework.results.statistics.depth_tables import DepthColumn, depth_table, templates
 from needlework.results.statistics.panels import ScoredTrial, panels_of
 
@@ -18,19 +16,19 @@ TENTHS = tuple(range(0, 101, 10))
 THIRDS = (0.0, 50.0, 100.0)
 
 
-def curve(trials_of: TrialsOf, scores: list[float], samples: int = 40, seed: int = 0) -> list[ScoredTrial]:
+def curve(trials_of, scores, samples=40, seed=0):
     """0/1 trials at eleven depths with these chances, from 0 % to 100 %."""
     hits = np.random.default_rng(seed).random((samples, 11)) < np.array(scores)
     return trials_of((4000, depth, i, float(hits[i, at])) for i in range(samples) for at, depth in enumerate(TENTHS))
 
 
-def extremes_of(trials: list[ScoredTrial]) -> Extremes:
+def extremes_of(trials):
     ends = depth_effect(trials).extremes
     assert ends is not None
     return ends
 
 
-def columns(depths: Sequence[float]) -> tuple[DepthColumn, ...]:
+def columns(depths):
     return tuple(DepthColumn(depth, depth, depth) for depth in depths)
 
 
@@ -53,7 +51,7 @@ def columns(depths: Sequence[float]) -> tuple[DepthColumn, ...]:
         ("uneven, best at 40..60 %", [0.4] * 4 + [1.0] * 3 + [0.4] * 4),
     ],
 )
-def test_shapes_are_named(trials_of: TrialsOf, label: str, scores: list[float]) -> None:
+def test_shapes_are_named(trials_of, label, scores):
     trials = curve(trials_of, scores)
     effect = depth_effect(trials)
 
@@ -63,7 +61,7 @@ def test_shapes_are_named(trials_of: TrialsOf, label: str, scores: list[float]) 
 
 
 @pytest.mark.parametrize(("depths", "count"), [(TENTHS, 113), ((0.0, 25.0, 50.0, 75.0, 100.0), 23)])
-def test_there_are_as_many_shapes_as_the_specification_counts(depths: Sequence[float], count: int) -> None:
+def test_there_are_as_many_shapes_as_the_specification_counts(depths, count):
     named, scanned = templates(columns(depths))
 
     assert len(scanned) == count
@@ -79,14 +77,14 @@ def test_there_are_as_many_shapes_as_the_specification_counts(depths: Sequence[f
         ((60, 90), "hole"), ((20, 80), "lost in the middle"),
     ],
 )  # fmt: skip
-def test_a_window_is_named_by_where_it_is(low: tuple[float, float], shape: str) -> None:
+def test_a_window_is_named_by_where_it_is(low, shape):
     _, scanned = templates(columns(TENTHS))
     windows = [each for each in scanned if each.place == low and min(each.weights) == each.weights[int(low[0] // 10)]]
 
     assert [each.shape for each in windows] == [shape]
 
 
-def test_a_perfect_run_shows_what_is_not_ruled_out(trials_of: TrialsOf) -> None:
+def test_a_perfect_run_shows_what_is_not_ruled_out(trials_of):
     """A tenth of all samples may still miss at one depth: that is no flat curve, and no failure either."""
     effect = depth_effect(curve(trials_of, [1.0] * 11, samples=10))
 
@@ -95,7 +93,7 @@ def test_a_perfect_run_shows_what_is_not_ruled_out(trials_of: TrialsOf) -> None:
     assert 0.05 < effect.bound < 0.3
 
 
-def test_few_samples_have_a_p_and_no_name(trials_of: TrialsOf) -> None:
+def test_few_samples_have_a_p_and_no_name(trials_of):
     few = trials_of((1000, d, i, float(d != 50)) for i in range(4) for d in (0.0, 25.0, 50.0, 75.0, 100.0))
     effect = depth_effect(few)
 
@@ -115,11 +113,11 @@ def test_few_samples_have_a_p_and_no_name(trials_of: TrialsOf) -> None:
         ([(n, d, 0, float(d != 30)) for n in (1000, 2000, 4000, 8000) for d in TENTHS], "undetermined (one sample)"),
     ],
 )
-def test_too_little_is_undetermined(trials_of: TrialsOf, rows: list[tuple[object, ...]], label: str) -> None:
+def test_too_little_is_undetermined(trials_of, rows, label):
     assert depth_effect(trials_of(rows)).label == label
 
 
-def test_a_missing_score_leaves_its_row_in_at_its_own_level(trials_of: TrialsOf) -> None:
+def test_a_missing_score_leaves_its_row_in_at_its_own_level(trials_of):
     """At 2000 all is wrong and one depth has no score: that depth is not better for it."""
     rows = [(1000, d, i, 1.0) for i in range(20) for d in THIRDS]
     hard = [(2000, d, i, None if d == 50 else 0.0) for i in range(20) for d in THIRDS]
@@ -128,7 +126,7 @@ def test_a_missing_score_leaves_its_row_in_at_its_own_level(trials_of: TrialsOf)
     assert (effect.samples, effect.extremes, effect.shape) == (20, None, "undetermined")
 
 
-def test_best_against_worst_pays_for_having_been_picked(trials_of: TrialsOf) -> None:
+def test_best_against_worst_pays_for_having_been_picked(trials_of):
     trials = trials_of((1000, d, i, float(d != 50 or i >= 12)) for i in range(20) for d in THIRDS)
     ends = extremes_of(trials)
 
@@ -139,7 +137,7 @@ def test_best_against_worst_pays_for_having_been_picked(trials_of: TrialsOf) -> 
     assert [each.p_adjusted for each in two if each is not None] == pytest.approx([2 * ends.p] * 2)
 
 
-def test_several_panels_share_the_error(trials_of: TrialsOf) -> None:
+def test_several_panels_share_the_error(trials_of):
     rows = curve(trials_of, [0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95], samples=12)
     alone = depth_effect(rows)
     together = depth_effects([rows, curve(trials_of, [0.9] * 11), curve(trials_of, [0.9] * 11, seed=1)])[0]
@@ -148,7 +146,7 @@ def test_several_panels_share_the_error(trials_of: TrialsOf) -> None:
     assert together.p_adjusted == pytest.approx(min(1.0, 3 * (alone.p or 0.0)))
 
 
-def test_random_depths_are_binned(trials_of: TrialsOf) -> None:
+def test_random_depths_are_binned(trials_of):
     """Each of 200 samples at a depth of its own, a hole from 20 to 40 %."""
     rng = np.random.default_rng(5)
     depths = rng.uniform(0, 100, size=200).round(3)
@@ -160,7 +158,7 @@ def test_random_depths_are_binned(trials_of: TrialsOf) -> None:
     assert [column.depth for column in table.columns] == [10, 30, 50, 70, 90]
 
 
-def test_one_depth_each_of_a_grid_keeps_its_depths(trials_of: TrialsOf) -> None:
+def test_one_depth_each_of_a_grid_keeps_its_depths(trials_of):
     """As `--depths spread` asks: sample i at one of five depths at each length."""
     rows = [(length, 25.0 * ((i + at) % 5), i, 1.0) for at, length in enumerate((1000, 2000)) for i in range(20)]
     table = depth_table(trials_of(rows))
@@ -175,9 +173,7 @@ def test_one_depth_each_of_a_grid_keeps_its_depths(trials_of: TrialsOf) -> None:
     ),
     spread=st.booleans(),
 )
-def test_best_and_worst_are_told_with_the_means_of_the_table(
-    trials_of: TrialsOf, scores: list[tuple[int, float, bool, bool]], spread: bool
-) -> None:
+def test_best_and_worst_are_told_with_the_means_of_the_table(trials_of, scores, spread):
     """Whatever is missing, and however unevenly depths were asked."""
     rows = [
         (length, depth, at if spread else at % 5, None if lost and not right else float(right))
@@ -194,7 +190,7 @@ def test_best_and_worst_are_told_with_the_means_of_the_table(
         assert ends.best_score >= ends.worst_score
 
 
-def test_a_depth_that_was_asked_more_often_at_a_hard_length_is_not_shown_to_be_worse(trials_of: TrialsOf) -> None:
+def test_a_depth_that_was_asked_more_often_at_a_hard_length_is_not_shown_to_be_worse(trials_of):
     """All of 500 is right and all but one of 1000 is wrong: the depth asked at 1000 alone is lowest, by the lengths."""
     easy = [(500, depth, at, 1.0) for at, depth in enumerate([0.0] * 20 + [50.0] * 10)]
     hard = [(1000, depth, 100 + at, float(at == 0)) for at, depth in enumerate([50.0] * 10 + [100.0] * 20)]
@@ -204,7 +200,7 @@ def test_a_depth_that_was_asked_more_often_at_a_hard_length_is_not_shown_to_be_w
     assert ends.p > 0.05
 
 
-def test_needles_with_the_same_depth_at_every_length_count_once(trials_of: TrialsOf) -> None:
+def test_needles_with_the_same_depth_at_every_length_count_once(trials_of):
     """Hard needles are missed at all lengths: were these independent, 7 of 10 runs without an effect would show one."""
     rng = np.random.default_rng(1)
     shown = 0

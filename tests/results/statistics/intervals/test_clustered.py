@@ -1,7 +1,5 @@
 """The interval of a mean score: known values, limits, and what must always hold."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np
@@ -20,12 +18,12 @@ from needlework.results.statistics.intervals import (
 )
 
 
-def counts(hits: list[float], *sizes: int) -> Counts:
+def counts(hits, *sizes):
     """Samples by the sums of their scores, and their trials."""
     return Counts(tuple(hits), sizes * len(hits) if len(sizes) == 1 else sizes)
 
 
-def clopper_pearson(hits: int, trials: int) -> tuple[float, float]:
+def clopper_pearson(hits, trials):
     """Both ends, 0..1, of the 95 % interval."""
     low = betaincinv(hits, trials - hits + 1, 0.025) if hits else 0.0
     return float(low), float(betaincinv(hits + 1, trials - hits, 0.975) if hits < trials else 1.0)
@@ -33,9 +31,7 @@ def clopper_pearson(hits: int, trials: int) -> tuple[float, float]:
 
 @pytest.mark.parametrize("depths", [1, 11])
 @pytest.mark.parametrize(("hits", "samples"), [(0, 10), (10, 10), (5, 10), (9, 10), (3, 4), (369, 400)])
-def test_samples_that_are_all_right_or_all_wrong_have_clopper_and_pearsons(
-    hits: int, samples: int, depths: int
-) -> None:
+def test_samples_that_are_all_right_or_all_wrong_have_clopper_and_pearsons(hits, samples, depths):
     data = counts([depths] * hits + [0] * (samples - hits), depths)
     assert exact_ends(data) == pytest.approx(clopper_pearson(hits, samples), abs=1e-9)
 
@@ -51,18 +47,18 @@ def test_samples_that_are_all_right_or_all_wrong_have_clopper_and_pearsons(
     ],
     ids=["one miss", "few samples", "unequal", "quarters", "all alike"],
 )
-def test_the_ends_are_quantiles_of_means_with_random_weights(data: Counts) -> None:
+def test_the_ends_are_quantiles_of_means_with_random_weights(data):
     """By the definition, with sorted uniform numbers in place of weights, and other draws."""
     means = np.sort([total / size for total, size in zip(data.sums, data.sizes, strict=True)])
     uniform = np.sort(np.random.default_rng(1).random((100_000, len(means))))
 
-    def upper(values: np.ndarray) -> float:
+    def upper(values):
         return float(np.quantile(1 - uniform @ np.diff(np.append(values, 1.0)), 0.975))
 
     assert exact_ends(data) == pytest.approx((1 - upper(1 - means[::-1]), upper(means)), abs=0.01)
 
 
-def test_it_holds_where_a_share_of_needles_always_fails() -> None:
+def test_it_holds_where_a_share_of_needles_always_fails():
     """5 % of needles at 0, the others right in 97 % of eleven depths: the method before this one held in 68 %."""
     rng, truth, inside = np.random.default_rng(5), 0.95 * 0.97, 0
     for _ in range(200):
@@ -72,12 +68,12 @@ def test_it_holds_where_a_share_of_needles_always_fails() -> None:
     assert inside >= 187
 
 
-def test_growth_is_the_same_mixture_of_samples_so_many_times() -> None:
+def test_growth_is_the_same_mixture_of_samples_so_many_times():
     once, thrice = counts([5, 4, 2], 5), counts([5, 4, 2] * 3, 5)
     assert exact_ends(once, growth=3) == pytest.approx(exact_ends(thrice), abs=0.01)
 
 
-def test_scores_and_samples_must_match() -> None:
+def test_scores_and_samples_must_match():
     with pytest.raises(ValueError, match="shorter"):
         counts_of([1.0], [])
     with pytest.raises(ValueError, match="no trials"):
@@ -85,8 +81,8 @@ def test_scores_and_samples_must_match() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.sampled_from([0.0, 1.0])), min_size=1, max_size=40))
-def test_what_must_always_hold(trials: list[tuple[int, float]]) -> None:
-    def ends(rows: list[tuple[int, float]], error: float = 0.025) -> tuple[float, float]:
+def test_what_must_always_hold(trials):
+    def ends(rows, error=0.025):
         return exact_ends(counts_of([score for _, score in rows], [sample for sample, _ in rows]), error)
 
     low, high = ends(trials)
@@ -103,7 +99,7 @@ def test_what_must_always_hold(trials: list[tuple[int, float]]) -> None:
 @pytest.mark.parametrize(
     ("hits", "n", "low", "high"), [(81, 263, 0.2527, 0.3676), (15, 148, 0.0578, 0.1617), (0, 20, 0.0, 0.1684)]
 )
-def test_one_trial_of_each_sample_is_as_published(hits: int, n: int, low: float, high: float) -> None:
+def test_one_trial_of_each_sample_is_as_published(hits, n, low, high):
     """Newcombe 1998, "Two-sided confidence intervals for the single proportion", table I: 81 of 263, 15 of 148."""
     interval = score_interval([1.0] * hits + [0.0] * (n - hits), range(n))
     assert interval is not None
@@ -111,20 +107,20 @@ def test_one_trial_of_each_sample_is_as_published(hits: int, n: int, low: float,
     assert interval.samples == n
 
 
-def test_one_sample_says_nothing_of_others() -> None:
+def test_one_sample_says_nothing_of_others():
     for trials in (0, 1, 25):
         assert score_interval([1.0] * trials, [0] * trials) is None
 
 
 @pytest.mark.parametrize("scores", [[0.5, 0.5], [0.5] * 3, [0.5] * 30])
-def test_few_or_equal_partial_scores_do_not_claim_certainty(scores: list[float]) -> None:
+def test_few_or_equal_partial_scores_do_not_claim_certainty(scores):
     interval = score_interval(scores, range(len(scores)))
     assert interval is not None
     assert interval.low < 0.45
     assert interval.high > 0.55
 
 
-def test_columns_are_drawn_together_and_gaps_are_left_out() -> None:
+def test_columns_are_drawn_together_and_gaps_are_left_out():
     """Two equal columns stay equal in every draw; a column without values has no mean."""
     table = [[float(i), float(i), np.nan] for i in range(12)]
     sums, sizes = cluster_sums(table, [(i,) for i in range(12)])

@@ -1,29 +1,27 @@
 """Simulations: intervals hold, gates and labels err as seldom as they say. All tables: `python -m perf.simulations`."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest
 from scipy import stats
 
 from perf.simulations import labels
-from perf.simulations.coverage import Make, Setting, compared, covered, hits, looks, macro, quarters, relative
+from perf.simulations.coverage import Setting, compared, covered, hits, looks, macro, quarters, relative
 
 TIMES = 600
 
 
-def least(share: float, times: int = TIMES) -> float:
+def least(share, times=TIMES):
     """What a true share of so many data sets falls below in one of a thousand tries."""
     return float(stats.binom.ppf(0.001, times, share)) / times
 
 
-def most(share: float, times: int = TIMES) -> float:
+def most(share, times=TIMES):
     return float(stats.binom.ppf(0.999, times, share)) / times
 
 
 @pytest.mark.parametrize(("icc", "mean"), [(0.0, 0.8), (0.5, 0.95), (0.99, 0.9)])
-def test_ten_samples_of_five_depths_are_covered(icc: float, mean: float) -> None:
+def test_ten_samples_of_five_depths_are_covered(icc, mean):
     """The quick one; its slow neighbours have more settings."""
     run = covered(Setting("beta", 10, 5, mean, icc), 150)
 
@@ -50,7 +48,7 @@ GRID = product(("beta", "logit"), (10, 40), (0.8, 0.9, 0.95, 0.99), (0.0, 0.5, 0
     ],
     ids=lambda value: value.words if isinstance(value, Setting) else None,
 )
-def test_means_are_covered_however_alike_samples_are(setting: Setting, held: float, make: Make, times: int) -> None:
+def test_means_are_covered_however_alike_samples_are(setting, held, make, times):
     run = covered(setting, times, make)
 
     assert run.held >= least(held, times)
@@ -59,7 +57,7 @@ def test_means_are_covered_however_alike_samples_are(setting: Setting, held: flo
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("limit", "icc"), [*product((0.8, 0.95), (0.0, 0.3, 0.99))])
-def test_gates_at_their_limit_err_in_one_of_twenty_runs_over_all_looks(limit: float, icc: float) -> None:
+def test_gates_at_their_limit_err_in_one_of_twenty_runs_over_all_looks(limit, icc):
     run = looks("beta", 5, 5, limit, icc, 400)
 
     assert run.passed <= most(0.025, 400)
@@ -68,7 +66,7 @@ def test_gates_at_their_limit_err_in_one_of_twenty_runs_over_all_looks(limit: fl
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("mean", "icc"), [(0.85, 0.8), (0.9, 0.0), (0.9, 0.8)])
-def test_a_lower_bound_seldom_passes_at_its_limit_or_below(mean: float, icc: float) -> None:
+def test_a_lower_bound_seldom_passes_at_its_limit_or_below(mean, icc):
     assert looks("beta", 10, 5, 0.9, icc, TIMES, bound_of=mean).passed <= most(0.015)
 
 
@@ -76,7 +74,7 @@ def test_a_lower_bound_seldom_passes_at_its_limit_or_below(mean: float, icc: flo
 @pytest.mark.parametrize(
     ("samples", "depths", "score", "spread"), [(10, 5, 0.8, 4.0), (20, 11, 0.95, 4.0), (40, 11, 0.8, 1.5)]
 )
-def test_runs_of_equal_models_differ_seldom(samples: int, depths: int, score: float, spread: float) -> None:
+def test_runs_of_equal_models_differ_seldom(samples, depths, score, spread):
     run = compared(samples, (score, score), spread, "own", depths, TIMES)
 
     assert run.held >= least(0.945)
@@ -86,7 +84,7 @@ def test_runs_of_equal_models_differ_seldom(samples: int, depths: int, score: fl
 
 @pytest.mark.slow
 @pytest.mark.parametrize("samples", [20, 40])
-def test_a_length_just_at_the_relative_bar_is_seldom_certified(samples: int) -> None:
+def test_a_length_just_at_the_relative_bar_is_seldom_certified(samples):
     assert relative(samples, 0.85, 1.5, 5, TIMES) <= most(0.025)
 
 
@@ -95,21 +93,19 @@ def test_a_length_just_at_the_relative_bar_is_seldom_certified(samples: int) -> 
     ("tasks", "icc", "shared", "low", "high"),
     [(6, 0.3, False, 0.95, 1.0), (6, 0.8, False, 0.95, 1.0), (13, 0.3, True, 0.80, 0.88)],
 )
-def test_macro_scores_are_covered_where_tasks_have_needles_of_their_own(
-    tasks: int, icc: float, shared: bool, low: float, high: float
-) -> None:
+def test_macro_scores_are_covered_where_tasks_have_needles_of_their_own(tasks, icc, shared, low, high):
     assert least(low) <= macro(tasks, 10, 5, icc, TIMES, shared=shared) <= most(high)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("samples", "depths"), [(10, labels.FIVE), (20, labels.ELEVEN)])
-def test_flat_data_are_named_in_one_of_twenty_runs(samples: int, depths: tuple[float, ...]) -> None:
+def test_flat_data_are_named_in_one_of_twenty_runs(samples, depths):
     assert labels.named(labels.labels(lambda _: 0.9, samples, depths, 300)) <= most(0.05, 300)
     assert labels.luck(samples, depths, 200) <= most(0.05, 200)
 
 
 @pytest.mark.slow
-def test_a_hole_at_the_end_is_no_primacy_and_a_step_is_not_lost_in_the_middle() -> None:
+def test_a_hole_at_the_end_is_no_primacy_and_a_step_is_not_lost_in_the_middle():
     hole, step = (
         labels.labels(labels.TRUTHS[truth], 20, labels.ELEVEN, 200)
         for truth in ("hole at 100 % (.98 > .4)", "first fifth .95, else .75")

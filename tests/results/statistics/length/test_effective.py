@@ -1,9 +1,7 @@
 """Effective length and trend: both rules, certainty, undecided answers, and RULER's published table."""
 
-from __future__ import annotations
-
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -13,7 +11,6 @@ from needlework.core.errors import InputError
 from needlework.core.record import OutcomeName
 from needlework.results.statistics.effective_length import (
     RULER_THRESHOLD,
-    EffectiveLength,
     Trend,
     absolute_length,
     relative_length,
@@ -33,7 +30,7 @@ from tests.parity.cases import cases, meta
 TrialsOf = Callable[..., list[ScoredTrial]]
 
 
-def exact_scores(scores: Iterable[tuple[int, float | None]]) -> tuple[LengthScore, ...]:
+def exact_scores(scores):
     """Published (length, score 0..1) as they are: intervals of no width."""
     return tuple(LengthScore(length, score, score, score, shared_high=score) for length, score in scores)
 
@@ -48,7 +45,7 @@ BREAK_THEIR_RULE = {
 }
 
 
-def test_rulers_table_is_reproduced_but_for_rows_that_break_its_rule() -> None:
+def test_rulers_table_is_reproduced_but_for_rows_that_break_its_rule():
     """Ours takes >=: Qwen3-32B (85.6 at 128K, published as > 128K) passes, with a strict > it would be a sixth row."""
     disagreeing = {}
     for row in cases("ruler/leaderboard_table"):
@@ -97,23 +94,21 @@ OPEN = [LengthScore(1000, 0.5, 0.2, 0.9), LengthScore(2000, 0.6, 0.3, 0.9)]
         (exact_scores([(1000, 0.9), (2000, 0.9), (4000, None)]), "at least", None, ">= 2k (longest tested)"),
     ],
 )
-def test_the_absolute_rule_by_hand(
-    scores: Sequence[LengthScore], status: str, decisive: int | None, words: str
-) -> None:
+def test_the_absolute_rule_by_hand(scores, status, decisive, words):
     rule = absolute_length(scores, 0.8)
 
     assert (rule.status, rule.decisive) == (status, decisive)
     assert rule.text == f"score >= 80.0 %: {words}"
 
 
-def steady(trials_of: TrialsOf, scores: dict[int, float], samples: int = 40) -> list[ScoredTrial]:
+def steady(trials_of, scores, samples=40):
     """At each length the same share of the samples is right: the first ones."""
     return trials_of(
         (length, 50.0, i, float(i < share * samples)) for length, share in scores.items() for i in range(samples)
     )
 
 
-def test_the_relative_rule_by_hand(trials_of: TrialsOf) -> None:
+def test_the_relative_rule_by_hand(trials_of):
     """Base (0.9 + 0.7) / 2 = 0.8 over 500 and 1k, which are not judged; the bar is 0.68."""
     trials = steady(trials_of, {500: 0.9, 1000: 0.7, 2000: 0.7, 4000: 0.65})
     base = base_of(trials)
@@ -124,7 +119,7 @@ def test_the_relative_rule_by_hand(trials_of: TrialsOf) -> None:
     assert (rule.point, rule.conservative, rule.status) == (2000, 1000, "undetermined")
 
 
-def test_the_shortest_length_is_the_base_where_none_is_short_and_passes_by_definition(trials_of: TrialsOf) -> None:
+def test_the_shortest_length_is_the_base_where_none_is_short_and_passes_by_definition(trials_of):
     trials = steady(trials_of, {4000: 0.5, 8000: 0.1}, samples=80)
     rule = relative_length(trials, base_of(trials))
 
@@ -140,16 +135,14 @@ def test_the_shortest_length_is_the_base_where_none_is_short_and_passes_by_defin
         (BaselineChoice(lengths=(8000,)), 0.5, "at 8k", 8000),
     ],
 )
-def test_a_base_from_outside_judges_every_length(
-    trials_of: TrialsOf, choice: BaselineChoice | None, base: float, words: str, point: int | None
-) -> None:
+def test_a_base_from_outside_judges_every_length(trials_of, choice, base, words, point):
     trials = steady(trials_of, {1000: 0.8, 8000: 0.5}, samples=80)
     rule = relative_length(trials, base_of(trials, steady(trials_of, {100: 1.0}, samples=80), choice))
 
     assert (rule.base, rule.base_words, rule.point) == (base, words, point)
 
 
-def test_the_uncertainty_of_the_base_counts(trials_of: TrialsOf) -> None:
+def test_the_uncertainty_of_the_base_counts(trials_of):
     """A number is certain; the same score of 40 samples is not, and less so where other samples have it."""
     trials, paired = steady(trials_of, {8000: 0.95}), steady(trials_of, {100: 1.0})
     others = [trial._replace(sample=trial.sample + 99) for trial in paired]
@@ -166,17 +159,17 @@ def test_the_uncertainty_of_the_base_counts(trials_of: TrialsOf) -> None:
 
 @pytest.mark.parametrize(("text", "choice"), [("95%", BaselineChoice(0.95)), ("0.9", BaselineChoice(0.9)), (None, None),
                                               ("500,1k", BaselineChoice(lengths=(500, 1000)))])  # fmt: skip
-def test_a_base_is_a_score_or_lengths(text: str | None, choice: BaselineChoice | None) -> None:
+def test_a_base_is_a_score_or_lengths(text, choice):
     assert parse_relative_to(text) == choice
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "120%", "", "best", "1k,x"])
-def test_a_wrong_base_is_one_line_that_names_the_option(text: str) -> None:
+def test_a_wrong_base_is_one_line_that_names_the_option(text):
     with pytest.raises(InputError, match=r"^--relative-to: "):
         parse_relative_to(text)
 
 
-def test_a_base_of_nothing_has_nothing_to_keep(trials_of: TrialsOf) -> None:
+def test_a_base_of_nothing_has_nothing_to_keep(trials_of):
     nothing, unknown = steady(trials_of, {1000: 0.0, 2000: 0.0}), trials_of([(1000, 50.0, 0, None)])
 
     assert relative_length(nothing, base_of(nothing)).status == "none"
@@ -196,7 +189,7 @@ FEW = "lower bound none (needs at least 24 samples at bar 85.6)"
         (24, 0.0, "1k, 95 % interval 1k"),
     ],
 )
-def test_few_samples_say_what_they_are(trials_of: TrialsOf, samples: int, longest: float, words: str) -> None:
+def test_few_samples_say_what_they_are(trials_of, samples, longest, words):
     rows = [
         (length, depth, i, float(length < 4000 or i >= samples * (1 - longest)))
         for length in (1000, 4000) for depth in (0.0, 50.0, 100.0) for i in range(samples)
@@ -211,7 +204,7 @@ def test_few_samples_say_what_they_are(trials_of: TrialsOf, samples: int, longes
     st.floats(0.01, 1),
     st.floats(0.01, 1),
 )
-def test_a_higher_threshold_never_lengthens(pairs: list[tuple[float, float]], one: float, other: float) -> None:
+def test_a_higher_threshold_never_lengthens(pairs, one, other):
     scores = [
         LengthScore(1000 * (i + 1), score, max(0.0, score - half), min(1.0, score + half))
         for i, (score, half) in enumerate(pairs)
@@ -228,11 +221,11 @@ Counts = tuple[int, int, int, int]
 KINDS: tuple[OutcomeName, ...] = ("found", "wrong", "censored", "unclear")
 
 
-def trial(length: int, repeat: int, outcome: OutcomeName) -> ScoredTrial:
+def trial(length, repeat, outcome):
     return ScoredTrial("m", "niah", "code", length, 50.0, repeat, outcome, {"found": 1.0, "wrong": 0.0}.get(outcome))
 
 
-def trials_with(*counts: Counts) -> list[ScoredTrial]:
+def trials_with(*counts):
     trials = []
     for length, of in zip((500, 1000, 2000), counts, strict=False):
         outcomes = [kind for kind, count in zip(KINDS, of, strict=True) for _ in range(count)]
@@ -240,7 +233,7 @@ def trials_with(*counts: Counts) -> list[ScoredTrial]:
     return trials
 
 
-def rules_of(trials: Sequence[ScoredTrial]) -> list[EffectiveLength]:
+def rules_of(trials):
     return [absolute_length(length_scores(trials)), relative_length(trials, base_of(trials))]
 
 
@@ -249,7 +242,7 @@ def rules_of(trials: Sequence[ScoredTrial]) -> list[EffectiveLength]:
     seed=st.integers(0, 2**32),
     share=st.floats(0, 1),
 )
-def test_deciding_answers_turns_no_claim_into_its_opposite(counts: list[Counts], seed: int, share: float) -> None:
+def test_deciding_answers_turns_no_claim_into_its_opposite(counts, seed, share):
     chance, trials = random.Random(seed), trials_with(*counts)
     known = [
         trial(each.length, each.sample, "found" if chance.random() < share else "wrong") if each.score is None else each
@@ -286,14 +279,14 @@ UNDECIDED = "80 undecided answers: by the scores alone none if they are misses, 
          " 40 undecided answers: by the scores alone 500 if they are misses, 1k if hits")),
     ],
 )  # fmt: skip
-def test_undecided_answers_by_hand(counts: list[Counts], status: str, hangs: bool, words: str) -> None:
+def test_undecided_answers_by_hand(counts, status, hangs, words):
     rule = absolute_length(length_scores(trials_with(*counts)))
 
     assert (rule.status, rule.hangs, rule.words) == (status, hangs, words)
     assert rule.undecided == sum(censored + unclear for *_, censored, unclear in counts)
 
 
-def test_a_base_of_undecided_answers_makes_no_bar() -> None:
+def test_a_base_of_undecided_answers_makes_no_bar():
     rule = rules_of(trials_with((40, 0, 40, 0), (50, 30, 0, 0)))[1]
 
     assert (rule.status, rule.hangs, rule.base, rule.base_range) == ("undetermined", True, 1.0, (0.5, 1.0))
@@ -312,7 +305,7 @@ def test_a_base_of_undecided_answers_makes_no_bar() -> None:
         ([(1000, 0.0), (2000, 0.0)], Trend(0.0, 0.0, None, None)),
     ],
 )
-def test_trend_by_hand(scores: list[tuple[int, float | None]], expected: Trend) -> None:
+def test_trend_by_hand(scores, expected):
     found = trend(exact_scores(scores), scores[0][1])
 
     for name in ("base", "area", "drop", "half_life"):

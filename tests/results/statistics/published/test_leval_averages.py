@@ -1,7 +1,5 @@
 """L-Eval's averages of a run's records: which tasks are in them, and what is said of those that are not."""
 
-from __future__ import annotations
-
 import pytest
 
 from needlework.haystack_fixtures.tasks.published.leval_files import CLOSED

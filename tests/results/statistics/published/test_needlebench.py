@@ -1,10 +1,7 @@
 """NeedleBench's rows: weights and means by hand, what is missing, and how long a chain is held."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from math import sqrt
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -17,10 +14,8 @@ from needlework.results.report.section import section_lines
 from needlework.results.report.suites import needlebench_sections
 from needlework.results.statistics.intervals import Counts, exact_ends
 from needlework.results.statistics.suites.needlebench import (
-    NeedleBench,
     NeedleBenchDesign,
     NeedleBenchPart,
-    NeedleBenchRow,
     design_of,
     needlebench,
 )
@@ -30,12 +25,10 @@ Make = Callable[..., Record]
 
 
 @pytest.fixture
-def run(make_record: Make, tmp_path: Path) -> Callable[..., tuple[list[Record], NeedleBenchDesign]]:
+def run(make_record, tmp_path):
     """Records of all trials of a run, with the score that `score` tells by task and needle, and its design."""
 
-    def build(
-        score: Callable[[str, str], float] = lambda *_: 1.0, **options: str
-    ) -> tuple[list[Record], NeedleBenchDesign]:
+    def build(score=lambda *_: 1.0, **options):
         chosen = {"preset": "needlebench-v2-4k", "lengths": "1k,2k", "depths": "0,50", "repeats": "2"} | options
         settings = resolve_settings(chosen | {"model": ["mock"]}, {}, tmp_path)
         design = design_of(settings)
@@ -51,7 +44,7 @@ def run(make_record: Make, tmp_path: Path) -> Callable[..., tuple[list[Record], 
     return build
 
 
-def rows_of(records: list[Record], design: NeedleBenchDesign) -> Mapping[str, NeedleBenchRow]:
+def rows_of(records, design):
     (summary,) = needlebench(records, design)
     return {row.name: row for row in summary.rows}
 
@@ -111,7 +104,7 @@ def test_trials_that_did_not_run_or_have_no_score_are_named(run):
     assert stopped["S-RT-EN"].missing == ("S-RT-EN: 4 of 8 trials not run",)
     assert (stopped["S-RT-ZH"].value, stopped["Overall"].value) == (1, None)
 
-    def censored(*repeats: int) -> Mapping[str, NeedleBenchRow]:
+    def censored(*repeats):
         lost = [r for r in records if (r.needle, r.length, r.depth) == ("code", 2000, 50.0) and r.repeat in repeats]
         return rows_of([changed(r, outcome="censored", score=None) if r in lost else r for r in records], design)
 
@@ -157,7 +150,7 @@ def test_what_is_not_as_published_is_told(run, tmp_path):
 CHAINS = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
-def traced(run, scores: Mapping[int, float], without: tuple[int, ...] = ()) -> NeedleBench:
+def traced(run, scores, without=()):
     options = {"preset": "needlebench-v2-atc", "lengths": "32k", "repeats": "4", "language": "en"}
     records, design = run(lambda _, needle: scores[int(needle.removeprefix("n"))], **options)
     (summary,) = needlebench([r for r in records if r.needle not in {f"n{count}" for count in without}], design)
@@ -204,7 +197,7 @@ def test_more_score_never_shortens_the_longest_chain(make_record, scores):
     ]
     design = NeedleBenchDesign("needlebench-v2-atc", "v2", tuple(parts), ())
 
-    def longest(gain: float) -> int:
+    def longest(gain):
         cell = {"task": "needlebench_atc", "length": 32_000, "depth": None, "outcome": "partial"}
         records = [make_record(needle=f"n{n}", score=min(1.0, scores.get(n, 1.0) + gain), **cell) for n in CHAINS]
         return needlebench(records, design)[0].max_needles[0].needles or 0

@@ -1,7 +1,5 @@
 """RULER's table: the mean of 13 tasks, weighted means over lengths, effective length."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -115,7 +113,7 @@ def test_languages_and_two_tests_of_one_task_have_tables_of_their_own_and_scorer
     assert models == [("m (test_a)", 1.0), ("m (test_b)", pytest.approx(12 / 13))]
 
 
-def test_weighted_means_of_the_published_table() -> None:
+def test_weighted_means_of_the_published_table():
     """wAvg(inc) and wAvg(dec) of every published row that has them."""
     checked = 0
     for row in cases("ruler/leaderboard_table"):

@@ -1,7 +1,5 @@
 """What a run is based on, what went wrong in it, and what to run next."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
@@ -29,9 +27,7 @@ Make = Callable[..., Record]
         ),
     ],
 )
-def test_questions_on_one_document_are_told_with_their_documents(
-    make_record: Make, needles: tuple[str, ...], basis: str
-) -> None:
+def test_questions_on_one_document_are_told_with_their_documents(make_record, needles, basis):
     records = [make_record(task="leval_tpo", needle=needle, depth=None) for needle in needles]
     assert headline_of(run_report(records)).rests == basis
 
@@ -60,7 +56,7 @@ def test_questions_on_one_document_are_told_with_their_documents(
         ),
     ],
 )
-def test_a_fault_that_comes_in_many_wordings_is_one(make_record: Make, messages: list[str], faults: list[str]) -> None:
+def test_a_fault_that_comes_in_many_wordings_is_one(make_record, messages, faults):
     records = [
         make_record(repeat=at, outcome="error", error={"kind": "server", "message": message})
         for at, message in enumerate(messages)
@@ -68,7 +64,7 @@ def test_a_fault_that_comes_in_many_wordings_is_one(make_record: Make, messages:
     assert [fault.text for fault in headline_of(run_report(records)).faults] == faults
 
 
-def test_errors_are_told_with_their_reasons(make_record: Make) -> None:
+def test_errors_are_told_with_their_reasons(make_record):
     errors = [make_record(repeat=i, outcome="error", error={"message": f"reply {i}: no `reason`"}) for i in range(3)]
     told = headline_of(run_report([*errors, make_record(repeat=9, outcome="invalid", why="cut by the server")]))
     assert told.sentence == (
@@ -92,15 +88,13 @@ HALF = "for an interval half as wide"
         ({1000: 40, 4000: 40}, 40, None),
     ],
 )
-def test_more_repeats_are_the_fewest_that_are_enough(
-    make_record: Make, right: dict[int, int], of: int, expected: NextRun | None
-) -> None:
+def test_more_repeats_are_the_fewest_that_are_enough(make_record, right, of, expected):
     records = [make_record(length=length, repeat=i, outcome="found" if i < count else "wrong")
                for length, count in right.items() for i in range(of)]  # fmt: skip
     assert headline_of(run_report(records)).next_run == expected
 
 
-def test_repeats_of_several_samples_are_no_multiple_of_those_so_far(make_record: Make) -> None:
+def test_repeats_of_several_samples_are_no_multiple_of_those_so_far(make_record):
     records = [
         make_record(length=length, repeat=sample % 2, reference={"sample": sample})
         for length in (1000, 4000)
@@ -109,8 +103,8 @@ def test_repeats_of_several_samples_are_no_multiple_of_those_so_far(make_record:
     assert headline_of(run_report(records)).next_run == NextRun(PROOF, 5)
 
 
-def test_repeats_are_counted_from_the_command_and_not_from_an_older_session(make_record: Make) -> None:
-    def next_run(records: list[Record], repeats: int | None = None) -> NextRun | None:
+def test_repeats_are_counted_from_the_command_and_not_from_an_older_session(make_record):
+    def next_run(records, repeats=None):
         manifest = {"suites": [{"task": "niah", "repeats": repeats}]} if repeats else {}
         return headline_of(run_report(records, facts=run_facts(manifest, "r"))).next_run
 
@@ -122,13 +116,13 @@ def test_repeats_are_counted_from_the_command_and_not_from_an_older_session(make
     assert next_run(records[:4]) == NextRun(HALF, 16)
 
 
-def test_a_limit_is_what_stands_in_the_way_of_a_surer_score(make_record: Make) -> None:
+def test_a_limit_is_what_stands_in_the_way_of_a_surer_score(make_record):
     records = [make_record(repeat=i, outcome=outcome) for i, outcome in enumerate(("found", "wrong"))]
     told = headline_of(run_report(records, facts=run_facts({"options": {"limit": 2.0}}, "first")))
     assert told.next_run == NextRun("the same command with --run-name first without --limit 2")
 
 
-def test_a_question_counts_once_however_its_answer_is_taken_out() -> None:
+def test_a_question_counts_once_however_its_answer_is_taken_out():
     absent = [asked(question, task="doc_absent", arm=arm) for question in range(4) for arm in ("absent", "near")]
     told = headline_of(run_report(absent)).next_run
     assert told is not None

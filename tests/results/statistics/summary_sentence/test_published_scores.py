@@ -1,9 +1,6 @@
 """The sentence says the score that a published benchmark reports, first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +16,7 @@ from tests.results.changed import changed
 Make = Callable[..., Record]
 
 
-def sentence(records: list[Record]) -> str:
+def sentence(records):
     return headline_of(run_report(records)).sentence
 
 
@@ -61,9 +58,9 @@ ATC = {"preset": "needlebench-v2-atc", "lengths": "32k"}
     ],
 )
 def test_needlebench_has_its_overall_score_its_parts_and_the_longest_chain(
-    make_record: Make, tmp_path: Path, right: Callable[[str, str], bool], tasks: tuple[str, ...],
-    options: dict[str, str], parts: list[str],
-) -> None:  # fmt: skip
+    make_record, tmp_path, right, tasks,
+    options, parts,
+):  # fmt: skip
     settings = resolve_settings({"model": ["mock"], "repeats": "2"} | options, {}, tmp_path)
     cells = [cell for series in grid(settings) for cell in series.cells if not tasks or cell.task in tasks]
     records = [
@@ -78,7 +75,7 @@ def test_needlebench_has_its_overall_score_its_parts_and_the_longest_chain(
     assert parts[-1] in told
 
 
-def ruler(make_record: Make, wrong: dict[int, int]) -> list[Record]:
+def ruler(make_record, wrong):
     """Four samples of each of RULER's tasks at each length, so many tasks of which are wrong."""
     return [
         make_record(task=task, length=length, repeat=at, outcome="wrong" if number < bad else "found")
@@ -88,7 +85,7 @@ def ruler(make_record: Make, wrong: dict[int, int]) -> list[Record]:
     ]
 
 
-def test_rulers_mean_is_said_where_every_task_has_a_score_and_no_other_task_was_asked(make_record: Make) -> None:
+def test_rulers_mean_is_said_where_every_task_has_a_score_and_no_other_task_was_asked(make_record):
     records = ruler(make_record, {4000: 1})
     assert " at 4k as RULER's mean of 13 tasks; from 0 % on " in sentence(records)
     assert "RULER" not in sentence(records[4:])
@@ -97,7 +94,7 @@ def test_rulers_mean_is_said_where_every_task_has_a_score_and_no_other_task_was_
     assert "; by the means alone it holds RULER's 85.6 % up to 8k tokens;" in several
 
 
-def test_two_models_have_their_published_scores_beside_each_other(make_record: Make) -> None:
+def test_two_models_have_their_published_scores_beside_each_other(make_record):
     records = ruler(make_record, {4000: 0}) + [changed(each, model="b") for each in ruler(make_record, {4000: 13})]
     assert sentence(records).startswith("2 models, scores in percent: b 0 (")
     assert sentence([record for record in records if not record.repeat]) == (
@@ -105,14 +102,14 @@ def test_two_models_have_their_published_scores_beside_each_other(make_record: M
     )
 
 
-def longbench(make_record: Make, task: str, number: int, *, right: bool) -> Record:
+def longbench(make_record, task, number, *, right):
     reference = {"answers": ["A"], "chance": 0.25, "difficulty": "easy" if number % 2 else "hard"}
     details = {"score": {"letter": "A", "as_authors": float(right or number == 0)}}
     fields = {"outcome": "found" if right else "wrong", "reference": reference, "details": details}
     return make_record(task=task, needle=f"q{number}", repeat=number, **fields)
 
 
-def test_longbench_v2_says_the_authors_rule_closed_book_and_difficulty(make_record: Make) -> None:
+def test_longbench_v2_says_the_authors_rule_closed_book_and_difficulty(make_record):
     records = [longbench(make_record, "longbench_v2", n, right=n % 2 == 1) for n in range(20)]
     told = sentence(records + [longbench(make_record, "longbench_v2_closed_book", n, right=n < 5) for n in range(20)])
     assert told.startswith("mock scores 50.0 % (95 % sure: ")
@@ -121,7 +118,7 @@ def test_longbench_v2_says_the_authors_rule_closed_book_and_difficulty(make_reco
     )
 
 
-def test_languages_of_one_task_are_named_and_a_length_that_nothing_shows_is_not_said_first(make_record: Make) -> None:
+def test_languages_of_one_task_are_named_and_a_length_that_nothing_shows_is_not_said_first(make_record):
     both = [
         make_record(needle=needle, language=language, repeat=n, outcome="found" if n or language == "en" else "wrong")
         for needle, language in (("pizza", "en"), ("pizza_zh", "zh"))

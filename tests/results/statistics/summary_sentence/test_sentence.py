@@ -1,10 +1,7 @@
 """A run in one sentence: what it says of runs of every kind."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -12,18 +9,18 @@ from needlework.core.record import Record
 from needlework.results.adaptive.statement import LengthResult, LengthStatement
 from needlework.results.statistics.run_followup import NextRun
 from needlework.results.statistics.run_report import run_report
-from needlework.results.statistics.summary_sentence import Headline, headline_of
+from needlework.results.statistics.summary_sentence import headline_of
 from tests.results.changed import changed
 from tests.results.document_records import asked
 
 Make = Callable[..., Record]
 
 
-def said(records: Sequence[Record], **more: Any) -> Headline:
+def said(records, **more):
     return headline_of(run_report(records, **more))
 
 
-def spread(make_record: Make, right: dict[int, int], of: int = 40, **fields: Any) -> list[Record]:
+def spread(make_record, right, of=40, **fields):
     """`of` samples at each length, of which so many are right."""
     return [
         make_record(length=length, repeat=i, outcome="found" if i < count else "wrong", **fields)
@@ -60,7 +57,7 @@ ONE_SAMPLE = "mock scores 100 % (one sample: says nothing of others) at 1k token
         ({1000: 1}, 1, ONE_SAMPLE),
     ],
 )
-def test_a_length_with_what_is_sure_of_it(make_record: Make, right: dict[int, int], of: int, words: str) -> None:
+def test_a_length_with_what_is_sure_of_it(make_record, right, of, words):
     records = spread(make_record, right, of=of)
     told = said(records)
 
@@ -68,7 +65,7 @@ def test_a_length_with_what_is_sure_of_it(make_record: Make, right: dict[int, in
     assert told.rests == f"{len(records)} trial{'s' * (len(records) > 1)} of {of} independent question{'s' * (of > 1)}"
 
 
-def test_lengths_without_a_score_are_no_length_that_holds(make_record: Make) -> None:
+def test_lengths_without_a_score_are_no_length_that_holds(make_record):
     failed = [make_record(length=8000, repeat=i, outcome="error", score=None) for i in range(40)]
     told = said([*spread(make_record, {1000: 40, 4000: 40}), *failed]).sentence
     assert "holds RULER's 85.6 % at every length with a score, up to 4k tokens (95 % sure)" in told
@@ -78,7 +75,7 @@ def test_lengths_without_a_score_are_no_length_that_holds(make_record: Make) -> 
     ("count", "words"),
     [(12, "; weakest in the middle of the text"), (2, "; lowest at depth 50 % (0 %), which may be chance")],
 )
-def test_a_depth_that_is_weak_is_told_and_chance_is_called_so(make_record: Make, count: int, words: str) -> None:
+def test_a_depth_that_is_weak_is_told_and_chance_is_called_so(make_record, count, words):
     records = [
         make_record(depth=depth, repeat=i, outcome="wrong" if depth == 50.0 else "found")
         for depth in (0.0, 25.0, 50.0, 75.0, 100.0)
@@ -87,7 +84,7 @@ def test_a_depth_that_is_weak_is_told_and_chance_is_called_so(make_record: Make,
     assert words in said(records).sentence
 
 
-def test_answers_that_were_cut_off_make_the_score_a_range(make_record: Make) -> None:
+def test_answers_that_were_cut_off_make_the_score_a_range(make_record):
     cut = [make_record(repeat=100 + i, outcome="censored") for i in range(5)]
     assert said([*spread(make_record, {1000: 20}, of=20), *cut]).sentence == (
         "mock scores between 80.0 and 100 % at 1k tokens; 5 of 25 answers were cut off."
@@ -99,7 +96,7 @@ def test_answers_that_were_cut_off_make_the_score_a_range(make_record: Make) -> 
     )
 
 
-def test_several_tasks_have_a_mean_over_families_and_their_ends(make_record: Make) -> None:
+def test_several_tasks_have_a_mean_over_families_and_their_ends(make_record):
     niah = spread(make_record, {1000: 20, 2000: 20}, of=20)
     told = said([*niah, *spread(make_record, {1000: 5, 2000: 5}, of=20, task="chain", needle="h2")]).sentence
     assert "% (95 % sure: " in told
@@ -107,7 +104,7 @@ def test_several_tasks_have_a_mean_over_families_and_their_ends(make_record: Mak
     assert "holds" not in told
 
 
-def test_several_models_are_beside_each_other_and_the_best_is_named_where_intervals_say_so(make_record: Make) -> None:
+def test_several_models_are_beside_each_other_and_the_best_is_named_where_intervals_say_so(make_record):
     good, bad, same = (spread(make_record, {1000: n}, model=m) for m, n in (("good", 40), ("bad", 4), ("same", 38)))
     told = said([*good, *bad])
     assert told.sentence.startswith("2 models, scores in percent: bad 10.0 (95 % sure: ")
@@ -116,7 +113,7 @@ def test_several_models_are_beside_each_other_and_the_best_is_named_where_interv
     assert said([*good, *same]).sentence.endswith("none is shown to be best.")
 
 
-def test_scores_of_overlapping_words_and_retrieved_contexts_have_no_length(make_record: Make) -> None:
+def test_scores_of_overlapping_words_and_retrieved_contexts_have_no_length(make_record):
     overlap = spread(make_record, {1000: 30, 2000: 10}, scorer="leval_f1", task="leval_financial_qa")
     assert "85.6" not in said(overlap).sentence
     reference = {"answers": ["4711"], "retriever": "bm25"}
@@ -124,7 +121,7 @@ def test_scores_of_overlapping_words_and_retrieved_contexts_have_no_length(make_
     assert said(bm25).sentence.startswith("mock with bm25 search scores 75.0 %")
 
 
-def test_leval_has_its_averages_what_they_lack_and_lengths_that_are_the_most_of_a_document(make_record: Make) -> None:
+def test_leval_has_its_averages_what_they_lack_and_lengths_that_are_the_most_of_a_document(make_record):
     records = [
         make_record(task=task, needle=f"doc{i}_q0", length=16_000, depth=None, scorer="leval_letter", outcome=outcome)
         for task in ("leval_tpo", "leval_quality")
@@ -137,7 +134,7 @@ def test_leval_has_its_averages_what_they_lack_and_lengths_that_are_the_most_of_
     assert said(records[:12]).sentence.endswith("with at most 16k tokens.")
 
 
-def test_own_documents_say_place_size_search_and_inventions() -> None:
+def test_own_documents_say_place_size_search_and_inventions():
     records = [
         asked(question, "wrong" if depth == 50.0 else "found", depth=depth)
         for question in range(20)
@@ -170,7 +167,7 @@ def test_own_documents_say_place_size_search_and_inventions() -> None:
         ),
     ],
 )
-def test_one_arm_alone_is_not_said_of_all_documents(arm: str, sentence: str) -> None:
+def test_one_arm_alone_is_not_said_of_all_documents(arm, sentence):
     task, outcome = ("doc_absent", "refused") if arm == "absent" else ("doc_size", "found")
     assert said([asked(i, outcome, task=task, arm=arm) for i in range(8)]).sentence == sentence
 
@@ -182,14 +179,14 @@ def test_one_arm_alone_is_not_said_of_all_documents(arm: str, sentence: str) -> 
         ("wrong", "BM25 search gives it 0 % with 2.3 % of the tokens"),
     ],
 )
-def test_search_is_told_with_what_it_saves_where_it_ties_too(outcome: str, words: str) -> None:
+def test_search_is_told_with_what_it_saves_where_it_ties_too(outcome, words):
     small = {"prompt": {"tokens": 300, "context_tokens": 180, "needles": []}}
     records = [asked(question, task="doc_size") for question in range(20)]
     records += [changed(asked(question, outcome, task="doc_size", arm="bm25"), **small) for question in range(20)]
     assert f"; {words}" in said(records).sentence
 
 
-def test_a_run_that_was_interrupted_or_has_nothing_says_so(make_record: Make) -> None:
+def test_a_run_that_was_interrupted_or_has_nothing_says_so(make_record):
     early = said(spread(make_record, {1000: 5, 4000: 2}, of=5), planned=40)
     assert early.sentence.startswith("Interrupted after 10 of 40 trials: mock scores")
     assert early.next_run == NextRun("the same command asks the rest")
@@ -207,9 +204,7 @@ def test_a_run_that_was_interrupted_or_has_nothing_says_so(make_record: Make) ->
         (None, None, False, "does not hold RULER's 85.6 % even at 1k tokens (95 % sure)"),
     ],
 )
-def test_adaptive_runs_say_their_bracket(
-    make_record: Make, low: int | None, high: int | None, or_more: bool, words: str
-) -> None:
+def test_adaptive_runs_say_their_bracket(make_record, low, high, or_more, words):
     length = LengthResult(1000, 5, 5.0, 1, "pass", 5, 5000, 0.5, 1.0, False, {50.0: 5})
     statement = LengthStatement(
         "mock", "niah", "code", "fast", "absolute", 0.856, None, low, high, or_more, "", (length,), (), 5, 5000, 9000

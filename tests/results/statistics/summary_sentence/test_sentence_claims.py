@@ -1,15 +1,11 @@
 """Whatever a run holds, its sentence claims nothing that the intervals deny."""
 
-from __future__ import annotations
-
 import random
 import re
-from collections.abc import Callable
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.core.record import Record
 from needlework.results.statistics.panels import OUTCOMES, asked_of, summarise
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.summary_sentence import headline_of
@@ -27,7 +23,7 @@ RUNS = st.tuples(
 )
 
 
-def drawn(make_record: Callable[..., Record], run: tuple[list[float], int, float, int, int]) -> list[Record]:
+def drawn(make_record, run):
     shares, samples, odd, seed, lengths = run
     chance = random.Random(seed)
     records = []
@@ -40,9 +36,7 @@ def drawn(make_record: Callable[..., Record], run: tuple[list[float], int, float
 
 
 @given(run=RUNS)
-def test_what_is_called_sure_is_what_the_intervals_say(
-    make_record: Callable[..., Record], run: tuple[list[float], int, float, int, int]
-) -> None:
+def test_what_is_called_sure_is_what_the_intervals_say(make_record, run):
     records = drawn(make_record, run)
     told = headline_of(run_report(records)).sentence
     (panel,) = summarise(records)
@@ -87,8 +81,6 @@ def test_what_is_called_sure_is_what_the_intervals_say(
 
 
 @given(run=RUNS)
-def test_the_order_of_the_records_does_not_matter(
-    make_record: Callable[..., Record], run: tuple[list[float], int, float, int, int]
-) -> None:
+def test_the_order_of_the_records_does_not_matter(make_record, run):
     records = drawn(make_record, run)
     assert headline_of(run_report(records)) == headline_of(run_report(records[::-1]))

@@ -1,14 +1,12 @@
 """Sentences about runs with undecided answers, and what would make them surer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
 
 from needlework.core.record import OutcomeName, Record
 from needlework.results.statistics.run_report import run_report
-from needlework.results.statistics.summary_sentence import Headline, headline_of
+from needlework.results.statistics.summary_sentence import headline_of
 
 Make = Callable[..., Record]
 Counts = dict[OutcomeName, int]
@@ -19,7 +17,7 @@ HOLDS = (
 CUT = "80 of 160 answers were cut off."
 
 
-def said(make_record: Make, *counts: Counts, finish: str = "length") -> Headline:
+def said(make_record, *counts, finish="length"):
     """Of a run with so many outcomes at 500, 1k and 2k tokens."""
     records = [
         make_record(length=length, repeat=at, outcome=outcome, response={"finish_reason": finish})
@@ -36,9 +34,7 @@ def said(make_record: Make, *counts: Counts, finish: str = "length") -> Headline
         ({"found": 80}, {"censored": 80}, f"{HOLDS}; {CUT}"),
     ],
 )
-def test_a_length_that_undecided_answers_decide_is_not_told(
-    make_record: Make, at_500: Counts, at_1k: Counts, sentence: str
-) -> None:
+def test_a_length_that_undecided_answers_decide_is_not_told(make_record, at_500, at_1k, sentence):
     told = said(make_record, at_500, at_1k)
 
     assert told.sentence == sentence
@@ -47,11 +43,11 @@ def test_a_length_that_undecided_answers_decide_is_not_told(
 
 
 @pytest.mark.parametrize("lost", ["error", "skipped", "invalid"])
-def test_a_length_without_a_score_is_not_one_that_the_score_is_at(make_record: Make, lost: OutcomeName) -> None:
+def test_a_length_without_a_score_is_not_one_that_the_score_is_at(make_record, lost):
     assert ") at 500 to 1k tokens;" in said(make_record, {"found": 8}, {"found": 8}, {lost: 8}).sentence
 
 
-def test_what_undecided_answers_leave_open_and_what_they_do_not(make_record: Make) -> None:
+def test_what_undecided_answers_leave_open_and_what_they_do_not(make_record):
     few = said(make_record, {"found": 5, "unclear": 1}, {"found": 6}).sentence
     assert "held" not in few
     assert few.endswith("by the rule.")
@@ -60,7 +56,7 @@ def test_what_undecided_answers_leave_open_and_what_they_do_not(make_record: Mak
     )
 
 
-def test_answers_that_ended_before_the_limit_need_no_room(make_record: Make) -> None:
+def test_answers_that_ended_before_the_limit_need_no_room(make_record):
     assert said(make_record, {"found": 6, "censored": 6}, {"found": 12}, finish="unfinished").next_run is None
 
 
@@ -71,9 +67,7 @@ def test_answers_that_ended_before_the_limit_need_no_room(make_record: Make) -> 
         ("censored", "; weakest in the middle of the text by the answers that have a score;"),
     ],
 )
-def test_depths_are_told_of_undecided_answers_only_where_they_are_shown(
-    make_record: Make, outcome: OutcomeName, clause: str
-) -> None:
+def test_depths_are_told_of_undecided_answers_only_where_they_are_shown(make_record, outcome, clause):
     records = [
         make_record(length=length, depth=depth, repeat=repeat, outcome="wrong" if depth == 50.0 else "found")
         for length in (500, 1000)
