@@ -1,13 +1,15 @@
 """Shared by the tests of models: prompts, the embedded model, a real server, and a server with planted faults."""
 
 import hashlib
+from dataclasses import replace
 
 import pytest
 
 from needlework.core.files import default_cache_dir
-from needlework.core.prompts import Message, Prompt, RenderedForms
+from needlework.core.prompts import Message, Prompt, RenderedForms, raw_text
 from needlework.models.model import Request
 from needlework.models.served.connection import ServerOptions
+from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.specs import load_model, resolve_tokenizer
 from tests.haystack_fixtures.models.served.planted_http import planted_server
 from tests.llama_server import llama_server  # noqa: F401 - a fixture
@@ -24,6 +26,25 @@ def make_prompt(tokenizer, text, messages=()):
         text_sha256=hashlib.sha256(text.encode()).hexdigest(),
         filler_sha256="",
     )
+
+
+def make_trial(tokenizer, needle, context, kind="chat", *, question="", system="", budget=16, **more):
+    """A request as the engine makes it of a trial: a context with the needle, and behind it the question."""
+    messages = (Message("user", f"Read this.\n{context}\n\n{question or needle.question}"),)
+    messages = (Message("system", system), *messages) if system else messages
+    is_rendered = kind == "chat" and tokenizer.has_chat_template
+    text = tokenizer.render_chat(messages) if is_rendered else raw_text(messages, "Answer:")
+    start = text.index(context)
+    prompt = replace(make_prompt(tokenizer, text, messages), context=(start, start + len(context)))
+    return Request(prompt, kind, budget, needles=(needle,), **more)
+
+
+def served_model(url, tokenizer, spec="openai:m", *, gate=None, shared=None, options=None, **args):
+    """A served model at an address; `options` of its connection, and `--model-arg`s."""
+    kind, _, name = spec.partition(":")
+    given = {"timeout_s": 20.0, "retries": 0} | ({"api_key_env": "NO_SUCH_KEY"} if kind == "openai" else {})
+    connection = ServerOptions(url, **given | (options or {}))
+    return ServedModel(transport_of(kind, name, args, connection), tokenizer, connection, gate, shared=shared)
 
 
 @pytest.fixture(scope="session")

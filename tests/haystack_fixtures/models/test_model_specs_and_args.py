@@ -24,8 +24,8 @@ from needlework.models.local.memory import (
     window_of,
 )
 from needlework.models.served.connection import ServerOptions, address, is_loopback, served_options
-from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.specs import ModelSpec, load_model, parse_spec, resolve_tokenizer
+from tests.haystack_fixtures.models.conftest import served_model
 from tests.haystack_fixtures.models.served.planted_http import good
 
 
@@ -289,6 +289,5 @@ def test_dummy_keys_do_not_eat_words():
 
 def test_answers_are_not_touched(planted, mock_tokenizer, chat):
     planted.plant(good("The code is sk-abcdef123."))
-    connection = ServerOptions(planted.url)
-    model = ServedModel(transport_of("openai", "m", {}, connection), mock_tokenizer, connection)
+    model = served_model(planted.url, mock_tokenizer)
     assert model.respond(chat(mock_tokenizer, "Hello?")).text == "The code is sk-abcdef123."

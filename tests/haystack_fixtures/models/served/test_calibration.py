@@ -16,10 +16,8 @@ from needlework.models.served.calibration import (
     layout_of,
     new_short_requests,
 )
-from needlework.models.served.connection import ServerOptions
-from needlework.models.served.model import ServedModel, transport_of
 from needlework.pipeline.exchange import check_answer
-from tests.haystack_fixtures.models.conftest import make_prompt
+from tests.haystack_fixtures.models.conftest import make_prompt, make_trial, served_model
 from tests.haystack_fixtures.models.served.planted_http import good
 
 NEEDLE = Needle(
@@ -29,14 +27,8 @@ CONTEXT = "The harbour was quiet. " * 300 + NEEDLE.text + " A gull sat on the ra
 QUESTION = "What is the gate code for the mill? Answer in a few words."
 
 
-def trial(tokenizer, template="chat", system="You are helpful.", needle=NEEDLE):
-    messages = (Message("user", f"Read this.\n\n<document>\n{CONTEXT}\n</document>\n\n{QUESTION}"),)
-    messages = (Message("system", system), *messages) if system else messages
-    chat = template == "chat" and tokenizer.has_chat_template
-    text = tokenizer.render_chat(messages) if chat else raw_text(messages, "Answer:")
-    start = text.index(CONTEXT)
-    prompt = replace(make_prompt(tokenizer, text, messages), context=(start, start + len(CONTEXT)))
-    return Request(prompt, "chat" if template == "chat" else "raw", 16, needles=(needle,))
+def trial(tokenizer, kind="chat", system="You are helpful.", needle=NEEDLE):
+    return make_trial(tokenizer, needle, CONTEXT, kind, question=QUESTION, system=system)
 
 
 def test_the_short_requests_are_the_trial_with_another_text(smol_tokenizer):
@@ -235,14 +227,9 @@ def begun(chat, smol_tokenizer):
     return replace(request, prompt=make_prompt(smol_tokenizer, request.prompt.text + PREFIX, messages))
 
 
-def connected(url, tokenizer, **args):
-    connection = ServerOptions(url, "SOME_KEY", timeout_s=60)
-    return ServedModel(transport_of("openai", "m", args, connection), tokenizer, connection)
-
-
 def test_servers_are_told_to_go_on_with_a_started_answer(planted, begun, chat, smol_tokenizer):
     planted.plant(good(), good())
-    model = connected(planted.url, smol_tokenizer)
+    model = served_model(planted.url, smol_tokenizer)
     model.respond(begun)
     model.respond(chat(smol_tokenizer, NEEDLE.question))
     first, second = planted.requests
@@ -253,9 +240,9 @@ def test_servers_are_told_to_go_on_with_a_started_answer(planted, begun, chat, s
 
 @pytest.mark.parametrize("url", ["https://api.openai.com/v1", "azure"])
 def test_those_that_cannot_are_not_asked(url, planted, begun, smol_tokenizer, monkeypatch):
-    monkeypatch.setenv("SOME_KEY", "k")
+    monkeypatch.setenv("NO_SUCH_KEY", "k")
     args = {"azure_api_version": "2026-01-01"} if url == "azure" else {}
-    error = connected(planted.url if url == "azure" else url, smol_tokenizer, **args).respond(begun).error
+    error = served_model(planted.url if url == "azure" else url, smol_tokenizer, **args).respond(begun).error
     assert (error.kind, error.fatal, planted.requests) == ("client", True, [])
     assert error.message.endswith("give --answer-prefix false")
 
@@ -270,7 +257,7 @@ def test_the_short_requests_have_no_started_answer(begun, smol_tokenizer):
 
 
 def test_a_real_server_goes_on(llama_server, smol, begun, smol_tokenizer):
-    served = connected(llama_server, smol_tokenizer)
+    served = served_model(llama_server, smol_tokenizer, options={"timeout_s": 60})
     response, local = served.respond(replace(begun, cell=Cell("ruler_vt", 100, None, "hops4"))), smol.respond(begun)
     assert response.error is None
     for text in (response.text, local.text):

@@ -9,12 +9,11 @@ import pytest
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
-from needlework.core.prompts import Message, Needle
+from needlework.core.prompts import Needle
 from needlework.models.event_loop import event_loop
-from needlework.models.model import Request
 from needlework.models.served.connection import ServerOptions, served_options
-from needlework.models.served.model import ServedModel, check_served, transport_of
-from tests.haystack_fixtures.models.conftest import make_prompt
+from needlework.models.served.model import check_served
+from tests.haystack_fixtures.models.conftest import make_trial, served_model
 from tests.loopback import Said, honest, loopback
 from tests.native_servers import Reply, native_server, right
 
@@ -23,13 +22,9 @@ NEEDLE = Needle("code", "The door code for Hartsmoor is 4711023.", "What is the 
 CONTEXT = f"A ferry left at noon. {NEEDLE.text} Rain fell."
 
 
-def asked(tokenizer, budget=16, thinking=0, **more):
-    messages = (Message("system", "Be short."), Message("user", f"{CONTEXT}\n\n{NEEDLE.question}"))
-    text = tokenizer.render_chat(messages)
-    start = text.index(CONTEXT)
-    prompt = replace(make_prompt(tokenizer, text, messages), context=(start, start + len(CONTEXT)))
+def asked(tokenizer, **more):
     cell = Cell("niah", 400, 50.0, "code")
-    request = Request(prompt, "chat", budget, thinking, cell=cell, needles=(NEEDLE,), answer=NEEDLE.answer)
+    request = make_trial(tokenizer, NEEDLE, CONTEXT, system="Be short.", cell=cell, answer=NEEDLE.answer)
     return replace(request, **more)
 
 
@@ -37,8 +32,8 @@ def asked(tokenizer, budget=16, thinking=0, **more):
 def model(kind, tokenizer, say=right, *, retries=0, timeout_s=20.0, window=None, **args):
     with native_server(kind, say) as server:
         server.window = window
-        connection = ServerOptions(base_url=server.url, retries=retries, timeout_s=timeout_s)
-        made = ServedModel(transport_of(kind, "mm", args, connection), tokenizer, connection)
+        options = {"retries": retries, "timeout_s": timeout_s}
+        made = served_model(server.url, tokenizer, f"{kind}:mm", options=options, **args)
         try:
             yield made, server
         finally:
@@ -125,8 +120,7 @@ def test_silence_and_nobody_there(kind, mock_tokenizer):
     with model(kind, mock_tokenizer, say, timeout_s=0.3) as (made, _):
         slow = made.respond(asked(mock_tokenizer)).error
     assert slow.kind == "timeout"
-    connection = ServerOptions(base_url="http://127.0.0.1:9", retries=0)
-    gone = ServedModel(transport_of(kind, "mm", {}, connection), mock_tokenizer, connection)
+    gone = served_model("http://127.0.0.1:9", mock_tokenizer, f"{kind}:mm")
     request = asked(mock_tokenizer)
     attempt = event_loop().wait(gone.transport.attempt(request, gone.transport.dialect, gone._allowed(request), 0.0))
     assert "no connection" in str(attempt) or "over when its time" in str(attempt)
@@ -135,19 +129,19 @@ def test_silence_and_nobody_there(kind, mock_tokenizer):
 
 def test_claude_is_told_what_to_think_and_what_to_keep(mock_tokenizer):
     with model("anthropic", mock_tokenizer, cache="1h", temperature="0.5", extra_body='{"top_k": 1}') as (made, server):
-        made.respond(asked(mock_tokenizer, thinking=2048))
+        made.respond(asked(mock_tokenizer, thinking_budget=2048))
     body = server.asked[-1].body
     assert (body["thinking"], body["max_tokens"]) == ({"type": "enabled", "budget_tokens": 2048}, 2064)
     assert (body["temperature"], body["top_k"]) == (0.5, 1)
     kept, rest = body["messages"][0]["content"]
-    assert (kept["text"], kept["cache_control"]) == (CONTEXT, {"type": "ephemeral", "ttl": "1h"})
+    assert (kept["text"], kept["cache_control"]) == (f"Read this.\n{CONTEXT}", {"type": "ephemeral", "ttl": "1h"})
     assert rest["text"] == f"\n\n{NEEDLE.question}"
 
 
 def test_gemini_is_told_what_to_think(mock_tokenizer):
     for args, thinking, budget in (({}, 512, 512), ({"thinking": "off"}, 0, 0), ({"thinking": "auto"}, 512, -1)):
         with model("google", mock_tokenizer, seed="7", **args) as (made, server):
-            made.respond(asked(mock_tokenizer, thinking=thinking))
+            made.respond(asked(mock_tokenizer, thinking_budget=thinking))
         told = server.asked[-1].body["generationConfig"]
         assert told["thinkingConfig"]["thinkingBudget"] == budget
         assert (told["seed"], told["temperature"], told["maxOutputTokens"]) == (7, 0, 16 + thinking)
@@ -232,8 +226,7 @@ def streamed(request):
 
 
 def ask(tokenizer, url, **model_args):
-    connection = ServerOptions(base_url=url, retries=0)
-    model = ServedModel(transport_of("openai-sdk", "m", model_args, connection), tokenizer, connection)
+    model = served_model(url, tokenizer, "openai-sdk:m", **model_args)
     assert model.identity["spec"] == "openai-sdk:m"
     try:
         return model.respond(asked(tokenizer))

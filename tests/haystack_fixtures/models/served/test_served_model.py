@@ -11,9 +11,8 @@ import pytest
 from needlework.core.grid import Cell
 from needlework.models.event_loop import event_loop
 from needlework.models.model import Request
-from needlework.models.served.connection import ServerOptions
 from needlework.models.served.limiter import NEVER_HEARD_S, PATIENCE_S, UNANSWERED_S, Turnstile
-from needlework.models.served.model import ServedModel, transport_of
+from tests.haystack_fixtures.models.conftest import served_model
 from tests.haystack_fixtures.models.served.planted_http import Answer, error, good
 from tests.haystack_fixtures.models.served.slept_time import SleptTime
 
@@ -32,9 +31,9 @@ def make(planted, mock_tokenizer, clock):
     """A served model that asks the planted server, with a clock that only its pauses move."""
 
     def made(url="", args=None, **options):
-        connection = ServerOptions(url or planted.url, "NO_SUCH_KEY", **{"timeout_s": 5.0, "retries": 2, **options})
         gate = Turnstile(8, now=clock.now, sleep=clock.sleep)
-        model = ServedModel(transport_of("openai", "m", args or {}, connection), mock_tokenizer, connection, gate)
+        options = {"timeout_s": 5.0, "retries": 2} | options
+        model = served_model(url or planted.url, mock_tokenizer, gate=gate, options=options, **(args or {}))
         model._jitter = random.Random(0)
         return model
 

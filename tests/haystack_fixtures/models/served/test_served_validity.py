@@ -1,4 +1,4 @@
-"""A served model learns the window and how the server counts; every answer is held against it."""
+"""A served model learns the window and how the server counts, of a planted server and of a real one (llama.cpp)."""
 
 import re
 import threading
@@ -9,11 +9,8 @@ import pytest
 from needlework.core.files import folder_of_run
 from needlework.core.grid import Cell
 from needlework.core.prompts import Message, Needle
-from needlework.models.model import Request
-from needlework.models.served.connection import ServerOptions
-from needlework.models.served.model import ServedModel, transport_of
 from needlework.pipeline.exchange import check_answer
-from tests.haystack_fixtures.models.conftest import make_prompt
+from tests.haystack_fixtures.models.conftest import make_trial, served_model
 from tests.haystack_fixtures.models.served.planted_http import Answer
 
 VALUE = re.compile(r"The gate code for the mill is (\d{7})")
@@ -22,22 +19,16 @@ VALUE = re.compile(r"The gate code for the mill is (\d{7})")
 @pytest.fixture
 def model(planted, smol_tokenizer):
     def make(shared=None, **args):
-        connection = ServerOptions(planted.url, "NO_SUCH_KEY", 5.0, 0)
-        return ServedModel(transport_of("openai", "m", args, connection), smol_tokenizer, connection, shared=shared)
+        return served_model(planted.url, smol_tokenizer, shared=shared, options={"timeout_s": 5.0}, **args)
 
     return make
 
 
-def trial(tokenizer, value="4829173", sentences=40, system=""):
-    """A trial as the engine makes it."""
+def trial(tokenizer, kind="chat", value="4829173", sentences=40, system="", budget=16):
     needle = Needle("code", f"The gate code for the mill is {value}.", "What is the gate code for the mill?", value)
     context = "The sea was calm. " * sentences + needle.text + " A gull sat there." * sentences
-    messages = (Message("user", f"Read this.\n{context}\n{needle.question}"),)
-    messages = (Message("system", system), *messages) if system else messages
-    text = tokenizer.render_chat(messages)
-    start = text.index(context)
-    prompt = replace(make_prompt(tokenizer, text, messages), context=(start, start + len(context)))
-    return Request(prompt, "chat", 16, needles=(needle,), cell=Cell("niah", 1000, 50.0, "code"))
+    cell = Cell("niah", 1000, 50.0, "code")
+    return make_trial(tokenizer, needle, context, kind, system=system, budget=budget, cell=cell)
 
 
 def honest(tokenizer, *, more=0, window=10**6):
@@ -181,3 +172,67 @@ def test_budgets_say_what_a_finish_reason_does_not(planted, model, smol_tokenize
     unclosed = answer("stop", "<think>hm", 5)
     assert (unclosed.finish_reason, unclosed.flags) == ("unfinished", ("unclosed_reasoning", "reasoning_only"))
     assert answer("length", "<think>hm", 16).finish_reason == "length"
+
+
+TEXTS = (
+    "What is the capital of France?",
+    "  Spaces,\ttabs and\n\nlines; 3.14 and 1,000,000! Ünïcödé — “quotes” 😀 红房子的密码是48151。  ",
+    "The harbour was quiet. A gull sat on the rail and watched the boats. " * 8 + "\nWho watched the boats?",
+)
+CODE = "The code of the red house is 48151. The sea was calm.\nWhat is the code of the red house?"
+OF_LLAMA_CPP = {"timeout_s": 60}
+
+
+@pytest.fixture
+def llama_cpp(llama_server, smol_tokenizer):
+    return served_model(llama_server, smol_tokenizer, "openai:any", options=OF_LLAMA_CPP)
+
+
+def test_a_real_server_answers_as_we_count_streamed_and_whole(llama_server, llama_cpp, smol, smol_tokenizer, chat):
+    request = chat(smol_tokenizer, CODE, 24)
+    response = llama_cpp.respond(request)
+    # Not the same text: the server computes with the 4-bit weights as they are.
+    assert "48151" in response.text
+    assert "48151" in smol.respond(request).text
+    assert (response.finish_reason, response.attempts, response.error) == ("stop", 1, None)
+    assert 0 < response.ttft_s < response.latency_s
+    plain = served_model(llama_server, smol_tokenizer, "openai:any", options=OF_LLAMA_CPP, stream="false")
+    whole = plain.respond(request)
+    assert "48151" in whole.text
+    assert (whole.ttft_s, whole.prompt_tokens) == (None, request.prompt.tokens)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_real_server_counts_what_we_count(llama_cpp, smol_tokenizer, chat, raw, text):
+    for request in (chat(smol_tokenizer, text, 1), raw(smol_tokenizer, text, 1)):
+        response = llama_cpp.respond(request)
+        assert (response.prompt_tokens, response.completion_tokens) == (request.prompt.tokens, 1)
+
+
+def test_a_real_server_tells_its_cache_its_window_and_what_is_too_long(llama_cpp, smol_tokenizer, raw):
+    request = raw(smol_tokenizer, "The capital of France is", 4)
+    assert "Paris" in llama_cpp.respond(request).text
+    assert llama_cpp.respond(request).cached_tokens == request.prompt.tokens - 1
+    assert llama_cpp.window == 2048
+    assert llama_cpp.identity["window_source"] == "/props default_generation_settings.n_ctx"
+    response = llama_cpp.respond(raw(smol_tokenizer, "word " * 2500))
+    assert (response.error.kind, response.attempts) == ("client", 1)
+    assert "context too long" in response.error.message
+
+
+@pytest.mark.parametrize("kind", ["chat", "raw"])
+def test_short_requests_show_that_a_real_server_counts_as_we_do(llama_cpp, smol_tokenizer, kind):
+    for sentences in (5, 25):
+        request = trial(smol_tokenizer, kind, sentences=sentences, system="Be brief.", budget=24)
+        response = llama_cpp.respond(request)
+        assert (response.calibration.status, response.calibration.template_tokens) == ("exact", 0)
+        check = check_answer(request.prompt.tokens, ["4829173"], response)
+        assert (check.invalid, check.flags) == ((), ("other_model",))  # "any" was asked for
+
+
+def test_another_tokenizer_than_a_real_servers_is_noticed(llama_server, mock_tokenizer):
+    model = served_model(llama_server, mock_tokenizer, "openai:any", options=OF_LLAMA_CPP)
+    request = trial(mock_tokenizer, sentences=20, system="Be brief.", budget=24)
+    check = check_answer(request.prompt.tokens, ["4829173"], model.respond(request))
+    assert check.invalid == ("token_mismatch",)
+    assert "--tokenizer" in check.why
