@@ -15,6 +15,8 @@ from needlework.haystack_fixtures.tasks.catalogue import Series, grid
 from needlework.results.adaptive.design import SHARE, BaseScore, Decision, wilson
 from needlework.results.adaptive.survey import BarSearch, Survey, surveys_of
 from needlework.results.adaptive.walk import LengthState, LengthTurn, out_of_reach
+from needlework.results.statistics.wording import bar_words
+from needlework.results.style import length_label
 
 _GRID_SAMPLES = 10  # of the full grid that a run is compared with
 Stopped = Literal["", "budget", "interrupted"]
@@ -69,6 +71,25 @@ class LengthStatement:
     def series(self) -> str:
         """`model · task · needle`."""
         return " · ".join((self.model, self.task, self.needle))
+
+    @property
+    def clause(self) -> str:
+        """`holds RULER's 85.6 % up to a length between 32k and 64k tokens (95 % sure)`; empty if nothing is known."""
+        if self.bar is None:
+            return ""
+        bar = bar_words(self.rule, self.bar)
+        if self.high is None:
+            return f"does not hold {bar} even at {length_label(self.lengths[0].length)} tokens (95 % sure)"
+        high = f"{length_label(self.high)}{' or more' if self.or_more else ''} tokens"
+        if self.low is None and self.or_more:
+            scored = any(each.n for each in self.lengths)
+            return f"is not decided: no length is shown to hold {bar}, none to fail it" if scored else ""
+        if self.low is None:
+            return f"holds {bar} up to at most {high} (95 % sure)"
+        if self.low < self.high:
+            return f"holds {bar} up to a length between {length_label(self.low)} and {high} (95 % sure)"
+        every = "at every length, " if self.or_more else ""
+        return f"holds {bar} {every}up to {length_label(self.low)} tokens (95 % sure)"
 
     def as_object(self) -> dict[str, Any]:
         """For `results.json`."""

@@ -22,7 +22,6 @@ from needlework.results.statistics.leaderboard.entries import BoardEntry, entrie
 from needlework.results.statistics.panels import asked_of
 from needlework.results.statistics.run_followup import FAULTS
 from needlework.results.statistics.run_report import interrupted
-from needlework.results.statistics.wording import adaptive_clause
 from needlework.results.style import one_line
 
 Order = Literal["given", "name", "date", "step"]
@@ -163,7 +162,7 @@ def _why_not_ranked(run: Run, entries: Sequence[BoardEntry]) -> str:
     if {name for entry in entries for name, count in entry.overall.counts.items() if count} <= set(FAULTS):
         return f"all of its trials failed ({failed_words(entries)})"
     if object_of(run.manifest.get("options")).get("adaptive"):
-        claims = [clause for statement in run.report.adaptive if (clause := adaptive_clause(statement))]
+        claims = [statement.clause for statement in run.report.adaptive if statement.clause]
         why = "--adaptive decided by its answers how often each length was asked, so that it has no score to rank"
         return f"{why}{': it ' if claims else ''}{'; '.join(claims)}"
     return ""

@@ -13,7 +13,6 @@ from needlework.results.adaptive.statement import LengthResult, LengthStatement
 from needlework.results.adaptive.survey import Cost
 from needlework.results.report.section import ColorScale, Heatmap, HeatmapCell, Section, Table, chart_name
 from needlework.results.statistics.panels import depth_order
-from needlework.results.statistics.wording import adaptive_clause
 from needlework.results.style import COUNTS, NONE, length_label, length_labels, one_line, percent1
 
 _UNKNOWN = "unknown"
@@ -98,12 +97,11 @@ def _trials_heatmap(name: str, statements: Sequence[LengthStatement]) -> Heatmap
         for result in statement.lengths[:shown]:
             yield HeatmapCell(text=_length_words(result, statement) if result.asked else "")
 
-    clause = adaptive_clause(first)
     answers = " · ".join(f"{_bar_words(statement)}: {answer(statement)}" for statement in statements)
     series = name.removeprefix(first.model).strip(" ·")
     return Heatmap(
         name=chart_name("asked", first.task, first.needle, first.model),
-        title=one_line(f"{first.model} {clause}" if clause else name),
+        title=one_line(f"{first.model} {first.clause}" if first.clause else name),
         subtitle=one_line(f"{series}: {_cost_words(statements)} · {answers}{unasked}"),
         lengths=length_labels([result.length for result in results]),
         depths=tuple(map(depth_label, depths)),

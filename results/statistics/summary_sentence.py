@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from needlework.core.labels import OWN_DOCUMENTS
-from needlework.core.record import NOTHING_SAID
+from needlework.core.record import NOTHING_SAID, OutcomeName
 from needlework.haystack_fixtures.tasks.catalogue import family_of
 from needlework.results.records.samples import task_of
+from needlework.results.statistics.depth import DepthEffect
+from needlework.results.statistics.depth_tables import depth_range_words
 from needlework.results.statistics.documents import FOCUSED, WHOLE, ArmAtPlace, DocumentScores
+from needlework.results.statistics.effective_length import EffectiveLength
 from needlework.results.statistics.panels import Panel, Share, Tally, range_of
 from needlework.results.statistics.run_followup import (
     FaultCount,
@@ -26,23 +30,12 @@ from needlework.results.statistics.suites.data_sets import GRAPHWALKS, LONGBENCH
 from needlework.results.statistics.suites.needlebench import HELD, NeedleBench, NeedleBenchRow
 from needlework.results.statistics.suites.ruler import TASKS
 from needlework.results.statistics.tasks import Macro, TaskScore
-from needlework.results.statistics.wording import (
-    LISTED,
-    adaptive_clause,
-    bar_words,
-    depth_clause,
-    few_clause,
-    length_clause,
-    lost_clauses,
-    models_clauses,
-    score_clause,
-    share_words,
-    spread_clauses,
-    tally_words,
-)
+from needlework.results.statistics.wording import bar_words, share_words, tally_words
 from needlework.results.style import length_label, length_labels, one_line, percent, percent1
 
-_SEARCH_NAMES = {"bm25": "BM25 search", "dense": "embedding search"}
+_LISTED = 4  # scores or models, of which each is named
+_CHANCE = 0.05  # what is said of depth may be chance in at most so many runs
+_TELLING = 0.2  # score: how far apart two depths are before a difference that may be chance is spoken of
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +65,7 @@ def headline_of(report: RunReport) -> Headline:
     if not by_model:
         lead, rest = "Nothing was recorded: no question has an answer yet", list[str]()
     elif len(by_model) > 1:
-        lead, *rest = models_clauses({model: report.overall(model) for model in by_model})
+        lead, *rest = _models_clauses({model: report.overall(model) for model in by_model})
     else:
         lead, *rest = next(iter(by_model.values()))
     if report.interrupted and by_model:
@@ -95,38 +88,59 @@ def _model_clauses(report: RunReport, model: str) -> list[str]:
     published = _needlebench_clauses(tables[0]) if len(tables) == 1 else []
     if others and not published:
         published = _ruler_clauses(report, model, others) or _data_set_clauses(report, model, others)
-    adaptive = [clause for each in report.adaptive if each.model == model and (clause := adaptive_clause(each))]
+    adaptive = [each.clause for each in report.adaptive if each.model == model and each.clause]
     clauses = adaptive[:3] or published or _task_clauses(report, others)
     if not clauses and not others:
         clauses = [f"with {row.retriever} search {clause}" for row in report.retrieval if row.model == model
-                   and task_of(row.task) not in OWN_DOCUMENTS and (clause := score_clause(row.score))]  # fmt: skip
+                   and task_of(row.task) not in OWN_DOCUMENTS and (clause := _score_clause(row.score))]  # fmt: skip
     for scores in report.documents:
         if scores.model == model:
             position = next((row.overall for row in rows if task_of(row.task) == "doc_position"), None)
             clauses = [*_document_clauses(scores, position), *clauses]
-    tallies = [_tally_of(panel) for panel in report.panels if panel.model == model]
-    lost = lost_clauses(tallies)
+    lost = _lost_clauses([_tally_of(panel) for panel in report.panels if panel.model == model])
     if clauses:
         return [f"{one_line(model)} {clauses[0]}", *clauses[1:], *lost]
     return [f"{one_line(model)} has no score{': ' if lost else ''}{lost[0] if lost else ''}", *lost[1:]]
 
 
+# Runs of several models
+
+
+def _models_clauses(scores: Mapping[str, Tally]) -> list[str]:
+    """`2 models, scores in percent: a 90.0 (95 % sure: 80.1 to 95.2), b 40.0 (...)`, and `a is best`: its interval lies
+    above all others. Models of one run were asked the same questions.
+    """
+    names = [
+        f"{one_line(model)} {tally_words(score).replace(' %', '', 1) or 'no score'}"
+        for model, score in [*scores.items()][:_LISTED]
+    ]
+    more = [f"and {len(scores) - _LISTED} more"] * (len(scores) > _LISTED)
+    lead = f"{len(scores)} models, scores in percent: {', '.join([*names, *more])}"
+    if any(score.mean is None for score in scores.values()):
+        return [lead]
+    known = all(score.interval and score.range is None for score in scores.values())
+    ends = {model: (each.share.low or 0.0, each.share.high or 1.0) for model, each in scores.items()}
+    best = max(ends, key=lambda model: ends[model][0])
+    is_best = known and all(ends[best][0] > high for model, (_, high) in ends.items() if model != best)
+    return [lead, f"{one_line(best)} is best" if is_best else "none is shown to be best"]
+
+
+# Runs of tasks that have no published table
+
+
 def _task_clauses(report: RunReport, rows: Sequence[TaskScore]) -> list[str]:
-    """Of tasks that have no published table."""
     if not rows:
         return []
-    model = rows[0].model
     if len(rows) == 1:
-        clauses = _one_task(report, rows[0])
-    else:
-        macro = next((each for each in report.macros if each.model == model), None)
-        clauses = task_clauses(rows, macro, _leval_clauses(report, model))
-    return [*clauses, *_missing_overall(report, model)] if clauses else []
+        return _one_task(report, rows[0])
+    model = rows[0].model
+    macro = next((each for each in report.macros if each.model == model), None)
+    return task_clauses(rows, macro, _leval_clauses(report, model))
 
 
 def _one_task(report: RunReport, row: TaskScore) -> list[str]:
     panels = panels_of_task(report, row.model, row.task)
-    score = score_clause(row.overall)
+    score = _score_clause(row.overall)
     if not score or any(panel.uneven for panel in panels):
         return []
     columns = [column for panel in panels for column in zip(panel.lengths, panel.columns, strict=True)]
@@ -136,28 +150,14 @@ def _one_task(report: RunReport, row: TaskScore) -> list[str]:
     labels = list(dict.fromkeys(length_labels([min(lengths), max(lengths)])))
     scored = f"{score} {limit} {' to '.join(labels)} tokens"
     if len(panels) != 1 or (statistics := statistics_of(report, panels[0])) is None:
-        parts = zip(_part_names(report, panels), (panel.overall for panel in panels), strict=True)
-        return [scored, *spread_clauses(list(parts), f"on {len(panels)} parts")]
-    undecided = row.overall.range is not None
-    depth = depth_clause(statistics.depth, undecided=undecided)
+        parts = [(f"on {panel.needle}", panel.overall) for panel in panels]
+        return [scored, *_spread_clauses(parts, f"on {len(panels)} parts")]
+    depth = "" if row.overall.range else _depth_clause(statistics.depth)
     length = length_of(report, panels)
-    if length is None or length.few:
-        return [each for each in (scored, depth, few_clause(length) if length else "") if each]
-    clause = length_clause(length)
-    if clause and not length.hangs and undecided:
-        clause += " whatever the undecided answers were"
-    sure = length.point is not None and not length.hangs
-    first = clause and (sure or length.optimistic is None or length.conservative is not None)
+    clause = _length_clause(length) if length else ""
+    # What is sure about the length comes first.
+    first = clause and length and not length.few and (length.point or length.optimistic is None or length.conservative)
     return [each for each in ((clause, depth, scored) if first else (scored, depth, clause)) if each]
-
-
-def _part_names(report: RunReport, panels: Sequence[Panel]) -> list[str]:
-    """The panels of a task by their languages, where these tell them apart, else by their needles."""
-    words = {"en": "in English", "zh": "in Chinese"}
-    spoken = {(record.model, record.task_label, record.panel): words.get(record.language) for record in report.records}
-    names = [spoken.get((panel.model, panel.task, panel.needle)) for panel in panels]
-    apart = len({*names} - {None}) == len(panels)
-    return [name if apart and name else f"on {panel.needle}" for name, panel in zip(names, panels, strict=True)]
 
 
 def task_clauses(rows: Sequence[TaskScore], macro: Macro | None, means: Sequence[str] = ()) -> list[str]:
@@ -171,7 +171,7 @@ def task_clauses(rows: Sequence[TaskScore], macro: Macro | None, means: Sequence
     elif macro is not None and macro.missing and not means:
         more = f" and {len(macro.missing) - 1} more have" if len(macro.missing) > 1 else " has"
         missing = [f"no mean over {macro.families} kinds of tasks, as {one_line(macro.missing[0])}{more} no score"]
-    scores = spread_clauses([(f"on {row.task}", row.overall) for row in rows], f"on {len(rows)} tasks")
+    scores = _spread_clauses([(f"on {row.task}", row.overall) for row in rows], f"on {len(rows)} tasks")
     return [*leads, *(scores if leads else [f"scores {each}" for each in scores]), *missing]
 
 
@@ -184,8 +184,6 @@ def _leval_clauses(report: RunReport, model: str) -> list[str]:
         if not score or average.name in ("all tasks", "ROUGE-1 average", "ROUGE-2 average"):
             continue
         of = f" over {len(average.tasks)} of {average.of} tasks" if average.missing else ""
-        if any(" 0 of " not in each for each in average.missing):
-            of += ", not all of their questions"
         clauses.append(f"{'' if clauses else 'scores '}{score} in L-Eval's {average.name}{of}")
     return clauses
 
@@ -195,14 +193,14 @@ def _leval_clauses(report: RunReport, model: str) -> list[str]:
 
 def _needlebench_clauses(table: NeedleBench) -> list[str]:
     """`scores 60.4 % (95 % sure: ...) as NeedleBench's overall score (v2-4k)`, `S-RT 66.7 %, ...`."""
-    rows = {row.name: row for row in table.rows}
-    clauses = []
+    rows, clauses = {row.name: row for row in table.rows}, list[str]()
     if "Overall" not in rows:
         clauses = _chain_clauses(table)
     elif overall := _row_score(rows["Overall"]):
         parts = [f"{name} {score}" for name in ("S-RT", "M-RT", "M-RS")
                  if name in rows and (score := _row_score(rows[name], ends=False))]  # fmt: skip
-        clauses = [f"scores {overall} as NeedleBench's overall score ({_version(table)})", ", ".join(parts)]
+        version = table.preset.removeprefix("needlebench-")
+        clauses = [f"scores {overall} as NeedleBench's overall score ({version})", ", ".join(parts)]
     if clauses and table.changed:
         clauses.append(f"not as published: {', '.join(name.replace('_', ' ') for name in table.changed)}")
     return clauses
@@ -210,29 +208,15 @@ def _needlebench_clauses(table: NeedleBench) -> list[str]:
 
 def _chain_clauses(table: NeedleBench) -> list[str]:
     """How long a chain the model follows, by language."""
-    reached = []
-    for reach in table.max_needles:
-        if reach.needles is not None:
-            words = f"of up to {reach.needles} statements" if reach.needles else "of no length"
-            words = f"of {reach.needles} statements or more" if reach.needles and reach.dropped is None else words
-            reached.append(f"{words} {_language(reach.name)}")
+    reached = [
+        f"{reach.needles}{' or more' if reach.dropped is None else ''} statements {_language(reach.name)}"
+        for reach in table.max_needles
+        if reach.needles is not None
+    ]
     scores = [f"{score} {_language(row.name)}" for row in table.rows
               if row.name in ("ATC-EN", "ATC-ZH") and (score := _row_score(row, ends=False))]  # fmt: skip
-    lead = f"follows chains {' and '.join(reached)} (each number up to there at {percent(HELD)} % or more)"
+    lead = f"follows chains of {' and '.join(reached)} (each number up to there at {percent(HELD)} % or more)"
     return [*([lead] if reached else []), *([f"scores {', '.join(scores)} on them (ATC)"] if scores else [])]
-
-
-def _missing_overall(report: RunReport, model: str) -> Iterator[str]:
-    """`no overall score of NeedleBench (v2-4k): it lacks S-RT-ZH`, where the run left parts out."""
-    for table in (each for each in report.suites if each.model == model):
-        missing = next((row.missing for row in table.rows if row.name == "Overall"), ())
-        if missing:
-            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            yield f"no overall score of NeedleBench ({_version(table)}): it lacks {missing[0]}{more}"
-
-
-def _version(table: NeedleBench) -> str:
-    return table.preset.removeprefix("needlebench-")
 
 
 def _language(name: str) -> str:
@@ -260,7 +244,7 @@ def _ruler_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) -> 
         effective = tables[0].effective
         limit = f"up to {length_label(effective.point)} tokens" if effective.point else "at no length"
         clauses.append(f"by the means alone it holds {bar_words('absolute', effective.threshold)} {limit}")
-    return [*clauses, *spread_clauses([(f"on {row.task}", row.overall) for row in rows], "task by task")]
+    return [*clauses, *_spread_clauses([(f"on {row.task}", row.overall) for row in rows], "task by task")]
 
 
 _LONGBENCH, _CLOSED_BOOK = LONGBENCH_V2
@@ -280,7 +264,7 @@ def _data_set_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) 
     if len(known) != 1 or not {row.task for row in rows} <= set(tables):
         return []
     overall, *groups = known[0].groups
-    score = score_clause(overall.score)
+    score = _score_clause(overall.score)
     if not score:
         return []
     name, maker, rule = _DATA_SETS[known[0].task]
@@ -289,7 +273,7 @@ def _data_set_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) 
     if _CLOSED_BOOK in tables and (closed := tally_words(tables[_CLOSED_BOOK].groups[0].score, ends=False)):
         clauses.append(f"{closed} without the documents")
     named = [each for each in groups if each.name not in ("whole text", "text cut") and " " not in each.name]
-    shares = [f"{each.name} {share}" for each in named[:LISTED] if (share := tally_words(each.score, ends=False))]
+    shares = [f"{each.name} {share}" for each in named[:_LISTED] if (share := tally_words(each.score, ends=False))]
     return [*clauses, *([", ".join(shares)] if len(shares) > 1 else [])]
 
 
@@ -300,26 +284,22 @@ def _document_clauses(scores: DocumentScores, position: Tally | None) -> list[st
     """None where nothing was scored. `position`: the answers of `doc_position`."""
     count = f"{scores.questions} questions" if scores.questions != 1 else "one question"
     whole = _largest(scores, WHOLE) or _largest(scores, FOCUSED)
-    clauses = []
+    share, of = "", f"{count} on your documents"
     if position is not None and position.n:
-        clauses.append(_right_answers(tally_words(position), f"{count} on your documents"))
+        share = tally_words(position)
     elif whole is not None:
         share = share_words(whole.score, range_of(whole.score.value, whole.score.n, whole.unscored))
-        clauses.append(_right_answers(share, f"{count} on your documents" if whole.arm == WHOLE else count))
-        clauses += ["each with its answer's document alone"] if whole.arm == FOCUSED else []
-    present, undecided = bool(clauses), position is not None and position.range is not None
-    clauses += [depth_clause(scores.depth, undecided=undecided), _size_clause(scores), *_search_clauses(scores)]
+        of = of if whole.arm == WHOLE else f"{count}, each with its answer's document alone,"
+    score, _, ends = share.partition(" (")
+    clauses = [f"answers {score} of {of} right{f' ({ends}' if ends else ''}"] if share else []
+    if position is None or position.range is None:
+        clauses.append(_depth_clause(scores.depth))
+    clauses += [_size_clause(scores), *_search_clauses(scores)]
     absent = scores.absent["absent"].hallucination if "absent" in scores.absent else None
     if absent is not None and absent.value is not None:
-        of = "the answers that are not there" if present else f"the answers to {count} that are not there"
-        clauses.append(f"makes up {percent1(absent.value)} % of {of}")
+        answers = "the answers" if share else f"the answers to {count}"
+        clauses.append(f"makes up {percent1(absent.value)} % of {answers} that are not there")
     return [clause for clause in clauses if clause]
-
-
-def _right_answers(share: str, of: str) -> str:
-    """`answers 87.5 % of 8 questions right (95 % sure: ...)`."""
-    share, _, ends = share.partition(" (")
-    return f"answers {share} of {of} right{f' ({ends}' if ends else ''}"
 
 
 def _largest(scores: DocumentScores, arm: str) -> ArmAtPlace | None:
@@ -341,7 +321,7 @@ def _size_clause(scores: DocumentScores) -> str:
 def _search_clauses(scores: DocumentScores) -> Iterator[str]:
     """Search in place of reading everything, and whether the intervals of both lie apart."""
     whole = _largest(scores, WHOLE)
-    for arm, name in _SEARCH_NAMES.items():
+    for arm, name in (("bm25", "BM25 search"), ("dense", "embedding search")):
         other = _largest(scores, arm)
         if whole is None or other is None or other.length != whole.length:
             continue
@@ -351,9 +331,111 @@ def _search_clauses(scores: DocumentScores) -> Iterator[str]:
         low, high, other_low, other_high = (end or 0.0 for end in ends)
         share = f"{name} gives it {percent1(other.score.value or 0.0)} %"
         if other.tokens and whole.tokens and other.tokens < whole.tokens:
-            part = 100 * other.tokens / whole.tokens
-            share += f" with {f'{part:.2g}' if part < 10 else f'{part:.0f}'} % of the tokens"
+            share += f" with {100 * other.tokens / whole.tokens:.2g} % of the tokens"
         yield share if high < other_low or other_high < low else f"{share}, no difference shown"
+
+
+# Clauses of several kinds of runs: scores, lengths, depths, what the scores leave out
+
+
+def _score_clause(tally: Tally) -> str:
+    """`scores 87.5 % (95 % sure: 81.0 to 92.1)`; empty where there is no score."""
+    share = tally_words(tally)
+    alone = tally.mean is not None and tally.interval is None and not (tally.range and tally.n)
+    return f"scores {share}{' (one sample: says nothing of others)' if alone else ''}" if share else ""
+
+
+def _spread_clauses(scores: Sequence[tuple[str, Tally]], scope: str) -> list[str]:
+    """`25.0 % on chain, 90.0 % on niah`, from the lowest on; of many scores the lowest and the highest.
+
+    `scores`: with the words that follow each; `scope`: the words that follow all of them.
+    """
+    known = sorted(
+        (tally.mean, one_line(name)) for name, tally in scores if tally.mean is not None and tally.range is None
+    )
+    if len(known) < 2:
+        return []
+    (low, worst), (high, best) = known[0], known[-1]
+    if low == high:
+        return [f"{percent1(low)} % each {scope}"]
+    if len(known) <= _LISTED:
+        return [", ".join(f"{percent1(score)} % {name}" for score, name in known)]
+    return [f"from {percent1(low)} % {worst} to {percent1(high)} % {best}, {scope}"]
+
+
+def _length_clause(length: EffectiveLength) -> str:
+    """`holds RULER's 85.6 % up to 2k tokens (95 % sure: 1k to 4k)`; empty where scores do not say it: nothing was
+    scored, or undecided answers decide. What is "sure" is what the intervals say.
+    """
+    if length.longest_tested is None or length.hangs or (length.rule == "relative" and not length.base):
+        return ""
+    bar, low = bar_words(length.rule, length.threshold), length.conservative
+    if length.status == "at least":
+        scored = " with a score" if length.longest_asked not in (None, length.longest_tested) else ""
+        return f"holds {bar} at every length{scored}, up to {length_label(length.longest_tested)} tokens (95 % sure)"
+    if length.status == "none":
+        return f"does not hold {bar} at any length, {length_label(length.decisive)} tokens included (95 % sure)"
+    limit = f"up to {length_label(length.point)} tokens" if length.point is not None else "at no length"
+    if length.few:
+        count = "one question" if length.samples == 1 else f"{length.samples} questions"
+        return f"in this run it held {bar} {limit}, but {count} a length cannot prove that ({length.needed} can)"
+    high, sure = None if length.optimistic == length.longest_tested else length.optimistic, "95 % sure"
+    if length.optimistic is None:
+        sure += ": at no length"
+    elif low is None:
+        sure = "nothing about it is 95 % sure yet" if high is None else f"95 % sure: at most {length_label(high)}"
+    elif low != high:
+        sure += f": {length_label(low)}{' or more' if high is None else f' to {length_label(high)}'}"
+    return f"holds {bar} {limit if length.point is not None else f'{limit} by its scores'} ({sure})"
+
+
+_SHAPES = {
+    "lost in the middle": "weakest in the middle of the text",
+    "primacy": "best where the answer stands early",
+    "recency": "best where the answer stands late",
+    "falling": "weaker the later the answer stands",
+    "rising": "weaker the earlier the answer stands",
+    "flat": "no part of the text more than 10 points weaker",
+}
+
+
+def _depth_clause(effect: DepthEffect | None) -> str:
+    """`weakest at depth 10..30 %`; a difference that may be chance is called so, or, a small one, left out."""
+    if effect is None:
+        return ""
+    p = effect.p if effect.p_adjusted is None else effect.p_adjusted
+    significant, ends = p is not None and p <= _CHANCE, effect.extremes
+    if effect.shape == "flat" or (effect.shape in _SHAPES and significant):
+        return _SHAPES[effect.shape]
+    if effect.shape == "hole" and effect.place is not None and significant:
+        return f"weakest at depth {depth_range_words(effect.place)}"
+    if ends is None or ends.best_score - ends.worst_score < _TELLING:
+        return ""
+    worst = f"depth {depth_range_words(ends.worst)} ({percent1(min(1.0, max(0.0, round(ends.worst_score, 9))))} %)"
+    return f"weakest at {worst}" if ends.p_adjusted <= _CHANCE else f"lowest at {worst}, which may be chance"
+
+
+_LOST: Mapping[OutcomeName, str] = {
+    "censored": "answers cut off",
+    "unclear": "answers neither right nor wrong by the rule",
+    "empty": "answers empty",
+    "refused": "answers with a refusal",
+}
+_MISSING: Mapping[OutcomeName, str] = {
+    "skipped": "questions longer than the model's window",
+    "invalid": "questions not read as they were sent",
+    "error": "questions failed",
+}
+
+
+def _lost_clauses(tallies: Sequence[Tally]) -> list[str]:
+    """`4 of 25 answers cut off`, `6 of 36 questions longer than the model's window`."""
+    trials, counts = sum(each.trials for each in tallies), Counter[OutcomeName]()
+    for tally in tallies:
+        counts.update(tally.counts)
+    answers = trials - sum(counts[name] for name in _MISSING)
+    lost = [f"{counts[name]:,} of {answers:,} {words}" for name, words in _LOST.items() if counts[name]]
+    return lost + [f"{counts[name]:,} of {trials:,} {words}" for name, words in _MISSING.items() if counts[name]]
 
 
 def _tally_of(panel: Panel) -> Tally:

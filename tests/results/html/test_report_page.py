@@ -83,7 +83,7 @@ def test_scores_stand_in_the_page_without_a_script(make_record):
     assert {"c50", "c0", "range", *UNSCORED} <= set(looks)
     assert "0–100" in cells  # the mean of a length whose only answer was cut off
     assert "mock scores between 16.7 and 38.9\u00a0% at 1k to 8k\u00a0tokens." in page.inside("bdi")
-    assert any("1 of 9 answers was cut off; 1 of 9 answers is neither" in text for text in page.inside("bdi"))
+    assert any("1 of 9 answers cut off; 1 of 9 answers neither" in text for text in page.inside("bdi"))
     assert "No trials were recorded" in text_of([])
 
 

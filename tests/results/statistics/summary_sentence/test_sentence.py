@@ -87,10 +87,10 @@ def test_a_depth_that_is_weak_is_told_and_chance_is_called_so(make_record, count
 def test_answers_that_were_cut_off_make_the_score_a_range(make_record):
     cut = [make_record(repeat=100 + i, outcome="censored") for i in range(5)]
     assert said([*spread(make_record, {1000: 20}, of=20), *cut]).sentence == (
-        "mock scores between 80.0 and 100 % at 1k tokens; 5 of 25 answers were cut off."
+        "mock scores between 80.0 and 100 % at 1k tokens; 5 of 25 answers cut off."
     )
     none = said(cut)
-    assert none.sentence == "mock has no score: 5 of 5 answers were cut off."
+    assert none.sentence == "mock has no score: 5 of 5 answers cut off."
     assert none.next_run == NextRun(
         "more room for the answers: --answer-budget, and --thinking-budget for a model that reasons first"
     )
@@ -129,7 +129,7 @@ def test_leval_has_its_averages_what_they_lack_and_lengths_that_are_the_most_of_
     ]
     told = said(records).sentence
     assert told.startswith("mock scores 75.0 % (95 % sure: ")
-    lacking = ") in L-Eval's closed average over 2 of 6 tasks, not all of their questions; 75.0 % each on 2 tasks."
+    lacking = ") in L-Eval's closed average over 2 of 6 tasks; 75.0 % each on 2 tasks."
     assert lacking in told
     assert said(records[:12]).sentence.endswith("with at most 16k tokens.")
 
@@ -163,7 +163,7 @@ def test_own_documents_say_place_size_search_and_inventions():
         ("absent", "mock makes up 0 % of the answers to 8 questions that are not there."),
         (
             "focused",
-            "mock answers 100 % of 8 questions right (95 % sure: 63.1 to 100); each with its answer's document alone.",
+            "mock answers 100 % of 8 questions, each with its answer's document alone, right (95 % sure: 63.1 to 100).",
         ),
     ],
 )
