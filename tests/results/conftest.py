@@ -1,7 +1,5 @@
 """Records and panels for the tests of the reports."""
 
-from typing import Any
-
 import pytest
 
 from needlework.core.record import SCORED, record_of
@@ -17,7 +15,7 @@ def make_record():
     def build(**fields):
         outcome = fields.get("outcome", "found")
         at = {"length": 1000, "depth": 50.0, "repeat": 0, "task": "niah", "needle": "code", "model": "mock"} | fields
-        record: dict[str, Any] = {
+        record = {
             "schema": 1,
             "key": f"k{at['length']}-{at['depth']}-{at['repeat']}",
             "id": f"{at['task']}-len{at['length']}-depth{at['depth']}-{at['needle']}-r{at['repeat']}",
@@ -49,7 +47,7 @@ def make_record():
 @pytest.fixture(scope="session")
 def small_panel():
     """3 lengths x 2 depths: scores, one censored-only, one invalid, one error and one cell that never ran."""
-    rows: list[tuple[int, float, int, Any, float | None]] = [
+    rows = [
         (500, 0.0, 0, "found", 1.0),
         (500, 0.0, 1, "wrong", 0.0),
         (500, 100.0, 0, "found", 1.0),

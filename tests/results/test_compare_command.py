@@ -2,31 +2,20 @@
 
 import json
 import re
-from collections.abc import Callable
 from xml.etree import ElementTree
 
 import pytest
 
-from needlework.core.record import Record
 from needlework.results.compare.command import main
 from tests.results.run_folders import exit_code
 from tests.results.run_folders import write_run as write_records
-
-Make = Callable[..., Record]
 
 
 @pytest.fixture
 def write_run(make_record, tmp_path):
     """Write a run of 2 lengths x 3 depths x 12 repeats; `fails` says which (length, depth) are wrong."""
 
-    def write(
-        name,
-        fails=lambda *_: False,
-        *,
-        prompt="p",
-        manifest=None,
-        **fields,
-    ):
+    def write(name, fails=lambda *_: False, *, prompt="p", manifest=None, **fields):
         records = [
             make_record(
                 length=length,
@@ -170,14 +159,7 @@ def test_a_smaller_window_stands_first_and_fails_if_wanted(make_record, tmp_path
         ("other.json", '{"schema": 1, "records": [{}]}', "record 1 is none: Object missing required field `model`"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(
-    write_run,
-    tmp_path,
-    capsys,
-    name,
-    content,
-    message,
-):
+def test_bad_input_is_one_line_and_exit_code_2(write_run, tmp_path, capsys, name, content, message):
     bad = tmp_path / name
     if name == "folder":
         bad.mkdir()

@@ -102,13 +102,7 @@ def test_the_newest_run_of_a_model_stands_for_it_unless_all_are_wanted(runs, tmp
         ([], "the following arguments are required"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(
-    words,
-    message,
-    tmp_path,
-    monkeypatch,
-    capsys,
-):
+def test_bad_input_is_one_line_and_exit_code_2(words, message, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     if words == ["empty"]:
         (tmp_path / "empty").mkdir()

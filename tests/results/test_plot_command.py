@@ -3,21 +3,17 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import needlework
-from needlework.core.record import Record
 from needlework.results.files.json_files import write_json
 from needlework.results.files.read_run import load_panels
 from needlework.results.plot import main
 from needlework.results.records.journal import line_of
 from needlework.results.report.panels import headline
 from needlework.results.statistics.run_report import run_report
-
-Make = Callable[..., Record]
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import json
 import re
-from typing import Any
 
 import pytest
 
@@ -22,7 +21,7 @@ from tests.results.html.pages import Page
 @pytest.fixture(scope="module")
 def report(make_record):
     """Families, RULER, L-Eval and own documents, each partly right."""
-    families: list[tuple[tuple[str, ...], str, dict[str, Any]]] = [
+    families = [
         (("niah", "chain"), "code", {}),
         (TASKS, "code", {}),
         (("leval_tpo", "leval_quality"), "doc0_q0", {"scorer": "leval_letter", "depth": None}),
@@ -113,5 +112,4 @@ def test_a_heatmap_of_pictures_is_that_of_the_page(report):
     ]
     for row in chart.rows:
         for cell in row:
-            assert cell is not None
             assert f'<td class="c{cell.text}">{cell.text}<small>{cell.notes[-1]}</small></td>' in page

@@ -2,18 +2,13 @@
 
 import json
 import sys
-from collections.abc import Callable
 from itertools import pairwise
 from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import pytest
 
 from needlework.results.score import main
 from tests.published_rows import deepmind_row, graph_row, longbench_row, mrcr_row, written
-
-Table = dict[str, dict[str, str]]
-Run = Callable[..., tuple[Table, str]]
 
 
 def lines_of(path, rows):
@@ -108,7 +103,7 @@ def test_a_log_of_inspect_is_read_by_its_own_reader(tmp_path, capsys, monkeypatc
             id=2, input="?", target=row["answer_nodes"], output=good, metadata=None, error=SimpleNamespace(message="no")
         ),
     ]
-    module: Any = ModuleType("inspect_ai.log")
+    module = ModuleType("inspect_ai.log")
     module.read_eval_log = lambda _path, resolve_attachments: SimpleNamespace(samples=samples)
     monkeypatch.setitem(sys.modules, "inspect_ai", ModuleType("inspect_ai"))
     monkeypatch.setitem(sys.modules, "inspect_ai.log", module)

@@ -49,7 +49,7 @@ def test_a_length_at_the_bar_errs_no_more_than_allowed(bar, unit, lengths):
     found = boundaries(bar, looks, 0.025, 0.025 / lengths)
     alive, passed, failed = {0: 1.0}, 0.0, 0.0
     for trial in range(1, looks[-1] + 1):
-        after: dict[int, float] = {}
+        after = {}
         for hits, chance in alive.items():
             after[hits + 1] = after.get(hits + 1, 0.0) + chance * bar
             after[hits] = after.get(hits, 0.0) + chance * (1 - bar)

@@ -69,7 +69,7 @@ def test_shorter_lengths_have_more_trials_for_at_most_the_tokens_of_the_longest(
 def test_the_walk_is_the_same_however_many_trials_are_in_flight(curve, seed, width):
     """Sends trials in any order until none is needed: ends where the walk over all answers ends."""
     scores = answers(curve, seed)
-    known: dict[int, dict[int, float]] = {}
+    known = {}
 
     def see(at, n):
         return seen(known.get(at, {}), n, UNIT, 5.0)

@@ -1,16 +1,13 @@
 """`needlework export`: logs of inspect_ai, read by its own reader where it is installed."""
 
 import json
-from collections.abc import Callable
 
 import pytest
 
 import needlework
-from needlework.core.record import Record
 from needlework.results.files.json_files import write_json
 from needlework.results.statistics.run_report import run_report
 
-Make = Callable[..., Record]
 OUTCOMES = ("found", "wrong", "partial", "censored", "error")
 
 

@@ -3,22 +3,18 @@
 import csv
 import json
 import re
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
-from needlework.core.record import Record
 from needlework.results.files.csv_files import COLUMNS, write_cells, write_csv
 from needlework.results.files.json_files import read_json, results_bytes, write_json
 from needlework.results.statistics.panels import OUTCOMES, summarise
 from needlework.results.statistics.run_report import run_report
 from needlework.results.style import clean
 from tests.results.clopper_pearson import clopper_pearson
-
-Make = Callable[..., Record]
 
 
 def read_rows(path):

@@ -1,8 +1,6 @@
 """`summary.json`: small, for machines."""
 
 import json
-from collections.abc import Callable
-from typing import Any
 
 import needlework
 from needlework.core.record import Record
@@ -11,8 +9,7 @@ from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.tasks import GateRow
 
-Make = Callable[..., Record]
-MANIFEST: dict[str, Any] = {
+MANIFEST = {
     "started": "2026-11-22T10:00:00+00:00",
     "commit": "0123456789ab",
     "command": ["pytest", "benchmarks"],

@@ -1,7 +1,6 @@
 """Records as gates read them."""
 
 from pathlib import Path
-from typing import Any
 
 from needlework.core.grid import Cell
 from needlework.core.record import SCORED, record_of
@@ -12,7 +11,7 @@ from needlework.results.gates.gate import Baseline, parse_gate
 def record(score=1.0, *, outcome=None, **more):
     """One trial; without a score it is an error, if nothing else is said."""
     outcome = outcome or ("error" if score is None else "found" if score == 1 else "wrong" if score == 0 else "partial")
-    fields: dict[str, Any] = {
+    fields = {
         "model": "m", "task": "niah", "needle": "code", "language": "en", "length": 1000, "depth": 50.0, "repeat": 0,
         "seed": 0, "outcome": outcome, "score": score if outcome in SCORED else None, "prompt": {"sha256": "same"},
         **more,

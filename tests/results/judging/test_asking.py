@@ -88,7 +88,7 @@ def test_errors_after_a_reply_do_not_end_it_nor_does_a_reply_of_an_earlier_sessi
 
 def test_progress_is_told_now_and_then(path, monkeypatch):
     monkeypatch.setattr(ask, "FIRST_S", 0.05)
-    told: list[str] = []
+    told = []
     judge = Judge()
     judge.tell = lambda line: (told.append(line), judge.close())
     rows_after(judge, path, "one", "fail", "wait until closed")

@@ -1,7 +1,6 @@
 """`needlework judge-audit`: judge, offline rule and people beside each other, and the judge beside itself."""
 
 import json
-from collections.abc import Callable
 
 import pytest
 
@@ -10,8 +9,6 @@ from needlework.results.files.json_files import write_json
 from needlework.results.statistics.run_report import run_report
 from tests.results.changed import changed
 from tests.results.document_records import asked
-
-Audit = Callable[..., list[str]]
 
 
 @pytest.fixture

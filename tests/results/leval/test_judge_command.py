@@ -16,7 +16,6 @@ import needlework
 from tests.loopback import Said, loopback
 
 Write = Callable[..., Path]
-Files = tuple[Path, Path]
 ROOT = Path(__file__).parents[3]
 
 
@@ -115,7 +114,7 @@ def test_a_judge_sees_no_names_and_one_that_likes_the_first_answer_is_seen(write
 
 
 def test_an_unreadable_reply_is_asked_for_once_more(both, tmp_path):
-    seen: set[str] = set()
+    seen = set()
     lock = Lock()
 
     def stumbling(asked):
@@ -248,13 +247,7 @@ def test_levals_scripts_are_named_in_docs_and_by_the_command_line(script, comman
     assert f"`needlework {command} " in row
 
 
-def test_input_that_cannot_be_judged(
-    both,
-    write,
-    tmp_path,
-    capsys,
-    monkeypatch,
-):
+def test_input_that_cannot_be_judged(both, write, tmp_path, capsys, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     ours, rival = both
     before = rival.read_bytes()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
-from needlework.results.leval.judge import Preference, match, win_rate
+from needlework.results.leval.judge import match, win_rate
 from needlework.results.leval.predictions import Answers, Prediction
 
 
@@ -51,7 +51,7 @@ def test_the_same_words_with_another_reference_are_another_question():
     ],
 )
 def test_win_rates_of_published_counts(wins, losses, ties, errors, rate):
-    kinds: list[Preference | None] = ["win"] * wins + ["loss"] * losses + ["tie"] * ties + [None] * errors
+    kinds = ["win"] * wins + ["loss"] * losses + ["tie"] * ties + [None] * errors
     pairs = len(kinds) // 2
     found = win_rate([(at % pairs, kind) for at, kind in enumerate(kinds)], pairs)
     assert (found.wins, found.ties, found.losses, found.n) == (wins, ties, losses, 2 * pairs - errors)
@@ -59,7 +59,7 @@ def test_win_rates_of_published_counts(wins, losses, ties, errors, rate):
     assert found.score.value == (None if errors else found.of_those_there.value)
     assert found.most - found.least == pytest.approx(errors / len(kinds))
     if rate is not None:
-        assert found.of_those_there.low < rate < found.of_those_there.high  # type: ignore[operator]
+        assert found.of_those_there.low < rate < found.of_those_there.high
         assert found.least <= rate <= found.most
     missing = win_rate([(at % pairs, kind) for at, kind in enumerate(kinds[:-1])], pairs)
     assert missing.score.value is None

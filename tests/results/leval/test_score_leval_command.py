@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -139,7 +138,7 @@ def test_files_that_cannot_be_scored(write, tmp_path, capsys, task, rows, line):
 
 
 def _broken():
-    rows: list[Any] = [*_rows("tpo")]
+    rows = [*_rows("tpo")]
     rows[1:6] = ["{", "[1]", {"evaluation": "exam", "gt": "A"}, rows[0] | {"m_pred": None}, rows[0] | {"gt": 5}]
     rows[7] |= {"evaluation": "f1"}
     return rows

@@ -1,7 +1,6 @@
 """Folders of documents, and the command as a user calls it."""
 
 import json
-from typing import Any
 
 import pytest
 
@@ -37,7 +36,6 @@ def rows():
     """The rows of a question file."""
 
     def read(path):
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return found
+        return json.loads(path.read_text(encoding="utf-8"))
 
     return read

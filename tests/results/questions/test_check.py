@@ -2,16 +2,11 @@
 
 import json
 import re
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.loopback import Said, loopback
 
-Call = Callable[..., int]
-Rows = Callable[[Path], dict[str, Any]]
 CHECKER = ("--checker", "openai:checker", "--checker-base-url")
 
 

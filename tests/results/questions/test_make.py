@@ -6,17 +6,13 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.loopback import Said, loopback
 
-Call = Callable[..., int]
-Rows = Callable[[Path], dict[str, Any]]
 ROOT = Path(__file__).parents[3]
 
 

@@ -1,7 +1,6 @@
 """Latencies in pytest-benchmark's output, with and without xdist."""
 
 import json
-from typing import Any
 
 import pytest
 
@@ -55,13 +54,10 @@ def test_benchmark_json_has_one_entry_for_each_group_with_and_without_xdist(pyte
 
 
 def entries_of(pytester, name):
-    entries: list[dict[str, Any]] = json.loads((pytester.path / name).read_text())["benchmarks"]
-    return entries
+    return json.loads((pytester.path / name).read_text())["benchmarks"]
 
 
-def test_answers_make_groups_of_latency_first_token_and_further_tokens(
-    make_record,
-):
+def test_answers_make_groups_of_latency_first_token_and_further_tokens(make_record):
     timings = [("found", 2.0), ("found", 1.0), ("error", 60.0), ("skipped", None), ("censored", None), ("found", 0.0)]
     records = [make_record(repeat=9 - i, outcome=name, timing={"latency_s": s}) for i, (name, s) in enumerate(timings)]
     (group,) = latency_groups(records)

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 
@@ -26,8 +25,7 @@ DOCUMENT = "The ferry ran on Thursdays only. The pear tree stood behind the mill
 )
 def test_the_speed_is_that_of_the_tokens_after_the_first(completion_tokens, ttft_s, tokens_per_s):
     response = Response("x", completion_tokens=completion_tokens, ttft_s=ttft_s, latency_s=1.5)
-    suite = cast(Any, SimpleNamespace(language="en"))
-    exchange = Exchange(Cell("niah", 400, 50.0, "code", 0), suite, "m", "k", response)
+    exchange = Exchange(Cell("niah", 400, 50.0, "code", 0), SimpleNamespace(language="en"), "m", "k", response)
     record = make_record(exchange, ScoringResult(None), nodeid="", worker="main", recipe="r")
 
     assert record.timing.tokens_per_s == tokens_per_s

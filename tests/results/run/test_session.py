@@ -42,8 +42,7 @@ def elsewhere(tmp_path, monkeypatch):
 def test_the_example_of_the_quickstart(elsewhere, capsys):
     page = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
     code = re.search(r"```python\n# notebook.py\n(.*?)```", page, re.DOTALL)
-    assert code is not None
-    names: dict[str, needlework.results.Run] = {}
+    names = {}
     exec(code[1], names)
     run = names["run"]
 

@@ -47,8 +47,6 @@ def test_intervals_take_the_trials_of_a_question_together():
     apart = score_interval([float(q % 2) for q in range(20) for _ in range(5)], range(100))
 
     assert (point.questions, point.score.n) == (20, 100)
-    assert point.score.low is not None
-    assert apart is not None
     assert point.score.low < apart.low
 
 
@@ -70,8 +68,6 @@ def test_best_and_worst_depth_are_compared_by_question():
                for q, hit in enumerate(hits)]  # fmt: skip
     depth = scores_of(records).depth
 
-    assert depth is not None
-    assert depth.extremes is not None
     assert (depth.extremes.best, depth.extremes.worst, depth.samples) == ((100.0, 100.0), (25.0, 25.0), 12)
     # Ten questions differ, nine of them one way: of 1,024 orders 22 are as uneven.
     assert depth.extremes.p == pytest.approx(22 / 1024, abs=0.01)
@@ -84,8 +80,6 @@ def test_orders_of_a_question_are_one_sample_of_the_depth_effect():
     ]  # fmt: skip
     depth = scores_of(records).depth
 
-    assert depth is not None
-    assert depth.extremes is not None
     assert (depth.samples, depth.left_out) == (12, 0)
     assert (depth.extremes.best_score, depth.extremes.worst_score) == (1.0, 0.5)
 
@@ -127,7 +121,6 @@ def test_the_offline_rule_stands_beside_the_judge():
     verdicts = [pair for pair, count in counts.items() for _ in range(count)]
     judge = scores_of([asked(q, judge, rule=rule) for q, (judge, rule) in enumerate(verdicts)]).judge
 
-    assert judge is not None
     assert (judge.n, judge.agreement.value) == (20, 0.8)
     assert judge.kappa.value == pytest.approx((0.8 - (0.4 * 0.6 + 0.6 * 0.4)) / (1 - 0.48))
     assert scores_of([asked(0)]).judge is None

@@ -1,11 +1,9 @@
 """Retrieval beside the whole documents, by hand."""
 
 import json
-from collections.abc import Callable
 
 import pytest
 
-from needlework.core.record import Record
 from needlework.results.files.json_files import results_bytes
 from needlework.results.gates.gate import groups_of, parse_gate
 from needlework.results.html.report import html_text
@@ -19,7 +17,6 @@ from needlework.results.statistics.tasks import task_scores
 from tests.results.clopper_pearson import clopper_pearson
 from tests.results.html.pages import EVIL, Page
 
-Make = Callable[..., Record]
 FACTS = {"retriever": "bm25", "embedder": None, "k": 4, "chunk_size": 1000, "chunk_overlap": 200, "unit": "characters"}
 
 
@@ -52,7 +49,6 @@ def test_an_arm_is_compared_with_the_same_questions_on_the_whole_documents(ask):
     assert (row.score.n, row.score.mean) == (4, 0.5)
     assert (task.overall.n, task.overall.mean) == (4, 0.75), "nothing retrieved is in a task's score"
     assert {panel.needle: panel.overall.n for panel in summarise(records)} == {"questions": 4, "questions_bm25": 4}
-    assert row.paired is not None
     assert row.paired.difference.n == 3  # two questions have no score on one side
     assert (row.paired.arm, row.paired.whole) == pytest.approx((1 / 3, 2 / 3))
     assert row.paired.difference.mean == pytest.approx(-1 / 3)

@@ -112,7 +112,6 @@ def test_a_flip_is_another_text_and_another_outcome_or_score(make_record, text, 
     record = make_record(outcome="wrong", score=0.0, response={"text": "9"}, details={"stability": [again]})
     report = run_report([record])
 
-    assert report.stability is not None
     assert report.stability.flips == report.stability.by_how["warm"] == flips
     assert report.stability.flipped == ((record.id,) if flips.texts else ())
     assert json.loads(results_bytes(report))["stability"]["flips"]["asked"] == flips.asked

@@ -1,13 +1,8 @@
 """What is told about a corpus and a server before the scores."""
 
-from collections.abc import Callable
-
 import pytest
 
-from needlework.core.record import Record
 from needlework.results.statistics.run_report import run_report
-
-Make = Callable[..., Record]
 
 
 def notes(make_record, rows):

@@ -1,11 +1,9 @@
 """A run's report is one value, computed once, the same whatever the order of the records."""
 
 import json
-from collections.abc import Callable
 
 import pytest
 
-from needlework.core.record import Record
 from needlework.results.files.json_files import results_bytes
 from needlework.results.report.section import section_lines
 from needlework.results.report.tasks import panel_sections
@@ -16,8 +14,6 @@ from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.tasks import run_statistics
 from needlework.results.tables.summary import markdown_lines, next_line, run_lines
-
-Make = Callable[..., Record]
 
 
 def test_the_order_of_records_changes_nothing_and_a_note_is_told_wherever_the_run_is(make_record):

@@ -1,14 +1,9 @@
 """The aggregation, against sums done by hand."""
 
-from collections.abc import Callable
-
 import pytest
 
-from needlework.core.record import Record
 from needlework.results.report.panels import headline
 from needlework.results.statistics.panels import summarise
-
-Make = Callable[..., Record]
 
 
 def test_columns_are_means_over_trials(make_record):

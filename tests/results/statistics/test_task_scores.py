@@ -1,19 +1,14 @@
 """Tasks beside each other: controls, chance, the mean over families."""
 
-from collections.abc import Callable
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.core.record import Record
 from needlework.results.gates.gate import groups_of, parse_gate
 from needlework.results.report.section import section_lines
 from needlework.results.report.tasks import task_sections
 from needlework.results.statistics.panels import asked_of, summarise
 from needlework.results.statistics.tasks import macros, task_scores
-
-Make = Callable[..., Record]
 
 
 @pytest.fixture

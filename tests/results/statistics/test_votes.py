@@ -50,7 +50,6 @@ def test_a_majority_of_right_answers_beats_a_single_one():
     vote = vote_of([record for q in range(12) for record in series("++-" if q else "---", question=q)])
 
     assert (vote.n, vote.of, vote.arm, vote.voted.n, vote.single.n) == (12, 3, "whole", 12, 36)
-    assert vote.gain is not None
     assert (vote.voted.value, vote.single.value, vote.gain.mean) == pytest.approx((11 / 12, 22 / 36, 11 / 36))
     assert vote.gain.clusters == 12
 

@@ -3,13 +3,11 @@
 import csv
 import io
 import json
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.core.record import Record
 from needlework.results.files.csv_files import cells_text
 from needlework.results.files.json_files import results_bytes
 from needlework.results.html.report import html_text
@@ -18,8 +16,6 @@ from needlework.results.statistics.panels import range_of, summarise
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.wording import range_words, score_and_interval
 from needlework.results.tables.summary import markdown_lines, run_lines
-
-Make = Callable[..., Record]
 
 
 @pytest.fixture

@@ -1,18 +1,14 @@
 """The end of a run in short: never more lines than a screen has, never wider than it, whatever the run was."""
 
-from collections.abc import Callable
 from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.core.record import Record
 from needlework.results.statistics.run_report import run_report
 from needlework.results.style import display_width, encodable, folded, folded_table
 from needlework.results.tables.summary import MOST, ending
-
-Make = Callable[..., Record]
 
 
 def lines_of(records, width=80, last=0, *, quiet=False):

@@ -1,13 +1,11 @@
 """Lines about trials without a score, and about tokens that were computed once."""
 
-from typing import Any
-
 from needlework.core.record import record_of
 from needlework.results.tables.summary import shared_lines, unscored_lines
 
 
 def record(outcome, why="", *invalid):
-    details: dict[str, Any] = {"invalid": list(invalid)} if invalid else {}
+    details = {"invalid": list(invalid)} if invalid else {}
     return record_of(
         {"model": "m", "task": "niah", "needle": "code", "length": 1000, "depth": 50.0, "repeat": 0}
         | {"outcome": outcome, "score": 1.0 if outcome == "found" else None, "why": why, "details": details}

@@ -1,7 +1,5 @@
 """What differs between runs beside their scores, from manifests and records."""
 
-from typing import Any
-
 import pytest
 
 from needlework.core.errors import InputError
@@ -15,7 +13,7 @@ from needlework.results.statistics.comparison.provenance import (
 from tests.results.statistics.comparison.test_comparison import record
 
 SUITE = {"task": "niah", "needle_set": "codes", "language": "en", "answer_budget": 48, "lengths": [1000]}
-FIRST: dict[str, Any] = {
+FIRST = {
     "suites": [SUITE],
     "options": {"seed": 0},
     "corpora": {"essays/en": {"sha256": "1", "documents": 3}},

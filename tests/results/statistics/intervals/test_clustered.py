@@ -102,7 +102,6 @@ def test_what_must_always_hold(trials):
 def test_one_trial_of_each_sample_is_as_published(hits, n, low, high):
     """Newcombe 1998, "Two-sided confidence intervals for the single proportion", table I: 81 of 263, 15 of 148."""
     interval = score_interval([1.0] * hits + [0.0] * (n - hits), range(n))
-    assert interval is not None
     assert (interval.low, interval.high) == pytest.approx((low, high), abs=6e-5)
     assert interval.samples == n
 
@@ -115,7 +114,6 @@ def test_one_sample_says_nothing_of_others():
 @pytest.mark.parametrize("scores", [[0.5, 0.5], [0.5] * 3, [0.5] * 30])
 def test_few_or_equal_partial_scores_do_not_claim_certainty(scores):
     interval = score_interval(scores, range(len(scores)))
-    assert interval is not None
     assert interval.low < 0.45
     assert interval.high > 0.55
 

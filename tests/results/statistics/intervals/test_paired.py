@@ -84,7 +84,6 @@ def test_runs_swapped_turn_the_interval_round(given_trials):
 def test_one_sample_has_a_difference_and_no_interval():
     found = mean_difference([1.0, 0.0, -1.0, -1.0], [0, 0, 0, 0])
 
-    assert found is not None
     assert (found.mean, found.low, found.high, found.clusters) == (-0.25, None, None, 1)
     assert mean_difference([], []) is None
 

@@ -1,14 +1,12 @@
 """Effective length and trend: both rules, certainty, undecided answers, and RULER's published table."""
 
 import random
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from needlework.core.errors import InputError
-from needlework.core.record import OutcomeName
 from needlework.results.statistics.effective_length import (
     RULER_THRESHOLD,
     Trend,
@@ -26,8 +24,6 @@ from needlework.results.statistics.length_scores import (
 )
 from needlework.results.statistics.panels import ScoredTrial
 from tests.parity.cases import cases, meta
-
-TrialsOf = Callable[..., list[ScoredTrial]]
 
 
 def exact_scores(scores):
@@ -217,8 +213,7 @@ def test_a_higher_threshold_never_lengthens(pairs, one, other):
 
 
 # Undecided answers. By length: right answers, wrong ones, those that were cut off, those that no rule can tell.
-Counts = tuple[int, int, int, int]
-KINDS: tuple[OutcomeName, ...] = ("found", "wrong", "censored", "unclear")
+KINDS = ("found", "wrong", "censored", "unclear")
 
 
 def trial(length, repeat, outcome):

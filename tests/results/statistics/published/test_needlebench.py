@@ -1,13 +1,11 @@
 """NeedleBench's rows: weights and means by hand, what is missing, and how long a chain is held."""
 
-from collections.abc import Callable
 from math import sqrt
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.core.record import Record
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.report.section import section_lines
@@ -20,8 +18,6 @@ from needlework.results.statistics.suites.needlebench import (
     needlebench,
 )
 from tests.results.changed import changed
-
-Make = Callable[..., Record]
 
 
 @pytest.fixture
@@ -142,7 +138,6 @@ def test_what_is_not_as_published_is_told(run, tmp_path):
     assert "(not as published: lengths, depths, repeats, scorer)" in title
 
     published = design_of(resolve_settings({"preset": "needlebench-v2-4k"}, {}, tmp_path))
-    assert published is not None
     assert published.changed == ()
     assert sum(len(part.trials) for part in published.parts) == 4 * 11 * 100 + 4 * 50
 
