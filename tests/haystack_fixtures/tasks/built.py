@@ -30,6 +30,13 @@ def builder(task, tokenizer=None, **options):
     return TrialBuilder(settings, tokenizer or load_tokenizer("o200k_base"), Path(tempfile.gettempdir()))
 
 
+def run_of(folder, cache_dir=None, **options):
+    """What builds the trials of these options, and every cell with its suite; every prompt is verified."""
+    settings = resolve_settings({"model": ["mock:perfect"], "verify_prompts": "true"} | options, {}, folder)
+    made = TrialBuilder(settings, load_tokenizer("o200k_base"), cache_dir or Path(tempfile.gettempdir()))
+    return made, [(series.suite, cell) for series in grid(settings) for cell in series.cells]
+
+
 def trials(task, tokenizer=None, **options):
     """Every trial of `--task TASK` with further options as written, controls included, checked for its length."""
     made = builder(task, tokenizer, **options)

@@ -1,5 +1,7 @@
 """Controls: the same question without what it asks for, and with nothing else."""
 
+from dataclasses import replace
+
 import pytest
 
 from needlework.core.prompts import Needle
@@ -45,18 +47,8 @@ def test_absent_leaves_out_what_is_needed_and_nothing_else():
 def test_a_list_that_is_the_answer_gives_way_and_others_stay():
     rest = Listing(lambda n: ["a\n"] * n)
     counted = Listing(lambda n: ["a\n"] * n, resolve=lambda n: (str(n), {}))
-    assert (
-        absent(
-            Question(needles=FACTS, depths=(0.0,) * 4, question="?", answer="1", reference={}, context=rest), "en", "x"
-        ).context
-        is rest
-    )
-    assert (
-        absent(
-            Question(needles=(), depths=(), question="?", answer="1", reference={}, context=counted), "en", "x"
-        ).context
-        == Prose()
-    )
+    assert absent(replace(ASKED, context=rest), "en", "x").context is rest
+    assert absent(replace(ASKED, needles=(), depths=(), needed=(), context=counted), "en", "x").context == Prose()
 
 
 def test_focused_shows_what_is_needed_in_the_order_of_the_document():

@@ -5,12 +5,8 @@ import json
 import pytest
 
 from needlework.core.errors import InputError
-from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.tasks.catalogue import grid
-from needlework.haystack_fixtures.trials.builder import TrialBuilder
-from needlework.models.tokenizers.tokenizer import load_tokenizer
 from tests.haystack_fixtures.retrieval.embeddings import embeddings
-from tests.haystack_fixtures.tasks.built import context, mock_value
+from tests.haystack_fixtures.tasks.built import context, mock_value, run_of
 from tests.loopback import loopback
 
 pytest.importorskip("bm25s")
@@ -37,10 +33,7 @@ def run(tmp_path):
 
     def make(**options):
         given = {"preset": "leval-closed", "task": "leval_tpo", "leval_data": str(tmp_path), "lengths": "1200"}
-        given |= {"model": ["mock:perfect"], "verify_prompts": "true", "chunk_size": "300", "chunk_overlap": "50"}
-        settings = resolve_settings(given | options, {}, tmp_path)
-        cells = [(series.suite, cell) for series in grid(settings) for cell in series.cells]
-        return TrialBuilder(settings, load_tokenizer("o200k_base"), tmp_path), cells
+        return run_of(tmp_path, tmp_path, **given | {"chunk_size": "300", "chunk_overlap": "50"} | options)
 
     return make
 

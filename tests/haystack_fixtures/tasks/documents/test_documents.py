@@ -12,11 +12,9 @@ from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.documents.near_copies import DocumentSimilarity
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, deepest_first, grid
-from needlework.haystack_fixtures.trials.builder import TrialBuilder
-from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.pipeline.engine import Engine
 from needlework.pipeline.preparation import prepare
-from tests.haystack_fixtures.tasks.built import context, mock_says, mock_value
+from tests.haystack_fixtures.tasks.built import context, mock_says, mock_value, run_of
 
 RULE = "\n\n-----\n\n"
 KEEPERS = ("Ada Vane", "Bo Holt", "Cyril Moss", "Dora Lind", "Egon Fry", "Frida Kerr", "Gus Penn", "Hetty Rook")
@@ -62,11 +60,9 @@ def folder(tmp_path):
 
 
 def run(folder, task, **options):
-    given = {"preset": "own-documents", "task": task, "model": ["mock:perfect"], "verify_prompts": "true"}
-    given |= {"documents": str(folder / "documents"), "questions": str(folder / "questions.json"), "lengths": "3k"}
-    settings = resolve_settings(given | options, {}, folder)
-    builder = TrialBuilder(settings, load_tokenizer("o200k_base"), Path(tempfile.gettempdir()))
-    return builder, [(series.suite, cell) for series in grid(settings) for cell in series.cells]
+    given = {"preset": "own-documents", "task": task, "lengths": "3k"}
+    given |= {"documents": str(folder / "documents"), "questions": str(folder / "questions.json")}
+    return run_of(folder, **given | options)
 
 
 def asked_of(folder, **options):

@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 
 from needlework.core.errors import InputError
-from needlework.haystack_fixtures.configuration.resolve import resolve_settings
-from needlework.haystack_fixtures.tasks.catalogue import TASKS, grid
+from needlework.haystack_fixtures.tasks.catalogue import TASKS
 from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS, SUBSETS, read_task
 from needlework.haystack_fixtures.trials.builder import TrialBuilder
-from needlework.models.tokenizers.tokenizer import load_tokenizer
 from needlework.scoring.registry import scorer_named
-from tests.haystack_fixtures.tasks.built import context, mock_value
+from tests.haystack_fixtures.tasks.built import context, mock_value, run_of
 
 ROOT = Path(__file__).parents[4]
 REAL = Path(os.environ.get("NEEDLEWORK_LEVAL_DATA", ROOT.parent / "shared" / "data" / "leval"))
@@ -49,11 +47,9 @@ def data(tmp_path):
 
 
 def run(folder, *names, **options):
-    given = {"preset": "leval-closed", "leval_data": folder, "model": ["mock:perfect"], "verify_prompts": "true"}
-    given |= {"task": ",".join(f"leval_{name}" for name in names), "lengths": "1200"} | options
-    settings = resolve_settings({key: value for key, value in given.items() if value is not None}, {}, Path(folder))
-    builder = TrialBuilder(settings, load_tokenizer("o200k_base"), Path(folder))
-    return builder, [(series.suite, cell) for series in grid(settings) for cell in series.cells]
+    given = {"preset": "leval-closed", "leval_data": folder, "lengths": "1200"}
+    given |= {"task": ",".join(f"leval_{name}" for name in names)} | options
+    return run_of(Path(folder), Path(folder), **{key: value for key, value in given.items() if value is not None})
 
 
 def trials(folder, *names, **options):

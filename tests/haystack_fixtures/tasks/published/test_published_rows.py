@@ -1,9 +1,7 @@
 """Tasks on rows of published data sets, on rows of our own in their layouts: prompts as given, references, lengths."""
 
 import json
-import tempfile
 from hashlib import sha256
-from pathlib import Path
 
 import pytest
 
@@ -14,10 +12,9 @@ from needlework.haystack_fixtures.documents.data_set import RowSummary
 from needlework.haystack_fixtures.haystacks.documents import middle_cut
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.tasks.published.data_sets import as_authors_fill, choice_question
-from needlework.haystack_fixtures.trials.builder import TrialBuilder
 from needlework.haystack_fixtures.trials.contexts import put
 from needlework.models.tokenizers.tokenizer import load_tokenizer
-from tests.haystack_fixtures.tasks.built import mock_value
+from tests.haystack_fixtures.tasks.built import mock_value, run_of
 from tests.parity.cases import cases
 from tests.published_rows import deepmind_row, graph_row, longbench_row, mrcr_row, written
 
@@ -25,11 +22,9 @@ from tests.published_rows import deepmind_row, graph_row, longbench_row, mrcr_ro
 @pytest.fixture
 def run(tmp_path):
     def build(preset, name, rows, **options):
-        data = written(tmp_path / name, rows)
-        given = {"preset": preset, "data": data, "model": ["mock:perfect"], "verify_prompts": "true"} | options
-        settings = resolve_settings(given, {}, tmp_path)
-        builder = TrialBuilder(settings, load_tokenizer("o200k_base"), Path(tempfile.gettempdir()))
-        return {cell.id: builder.build(each.suite, cell) for each in grid(settings) for cell in each.cells}
+        given = {"preset": preset, "data": written(tmp_path / name, rows)} | options
+        builder, cells = run_of(tmp_path, **given)
+        return {cell.id: builder.build(suite, cell) for suite, cell in cells}
 
     return build
 
