@@ -1,6 +1,7 @@
 """Cells and their ids; lengths, depths, spread depths and limits of a grid; lengths that do not fit."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,6 @@ from needlework.core.errors import InputError, TooLongError
 from needlework.core.grid import (
     Cell,
     Misfit,
-    depth_label,
-    doubling,
     first_trials,
     left_out,
     limit_note,
@@ -25,7 +24,6 @@ from needlework.core.grid import (
     parse_depths,
     parse_id,
     parse_lengths,
-    parse_tokens,
     slug,
     spread_depths,
     spread_questions,
@@ -47,6 +45,7 @@ cells = st.builds(
 
 def test_the_id_reads_as_documented():
     assert Cell("niah", 4000, 50.0, "code").id == "niah-len4000-depth50-code-r0"
+    assert Cell("niah", 4000, 99.104, "code").id == "niah-len4000-depth99.104-code-r0"
     assert Cell("parallel", 4000, None, "codes", 2, "smollm2").id == "parallel-len4000-depthall-codes-r2-smollm2"
 
 
@@ -64,26 +63,16 @@ def test_other_ids_are_no_cells(text):
 
 
 @given(cells)
-def test_cells_of_one_haystack_differ_in_depth_alone(cell):
-    other = Cell(cell.task, cell.length, 12.0, cell.needle, cell.repeat, cell.model)
-    longer = Cell(cell.task, cell.length + 1, cell.depth, cell.needle, cell.repeat, cell.model)
-
-    assert cell.haystack_id == other.haystack_id
-    assert cell.haystack_id != longer.haystack_id
-
-
-def test_depths_are_written_without_trailing_zeros():
-    assert [depth_label(depth) for depth in (0.0, 50.0, 99.104, None)] == ["0", "50", "99.104", "all"]
+def test_cells_of_one_haystack_differ_in_depth_or_in_the_question_about_a_document(cell):
+    assert replace(cell, depth=12.0).haystack_id == cell.haystack_id
+    assert replace(cell, length=cell.length + 1).haystack_id != cell.haystack_id
+    ids = [replace(cell, needle=needle).haystack_id for needle in ("doc3_q0", "doc3_q17", "doc31_q0")]
+    assert ids[0] == ids[1] != ids[2]
 
 
 def test_a_slug_is_safe_in_file_names():
     assert slug("hf:org/Some Model") == "hf_org_Some_Model"
     assert slug("///") == "unnamed"
-
-
-def test_questions_of_a_document_share_a_haystack():
-    ids = [Cell("leval_tpo", 1000, None, needle).haystack_id for needle in ("doc3_q0", "doc3_q17", "doc31_q0")]
-    assert ids[0] == ids[1] != ids[2]
 
 
 NEEDLEBENCH_PARTS = {"niah": "single", "parallel": "multi_retrieval", "needlebench_reasoning": "multi_reasoning"}
@@ -175,18 +164,21 @@ def test_presets_have_the_published_sizes(tmp_path):
     assert sizes("cdme-200k") == [("zh", 13, 20, 10)]
 
 
-def test_tokens_can_be_written_short():
-    assert [parse_tokens("--lengths", word) for word in ("512", "4k", "1.5K", "1m")] == [512, 4000, 1500, 1_000_000]
-
-
-def test_lists_and_ranges():
-    assert parse_lengths("--lengths", "4k,1k 2k,1k", "linear") == (1000, 2000, 4000)
-    assert parse_lengths("--lengths", "1k, 2k,", "linear") == (1000, 2000)
-    assert parse_lengths("--lengths", "1k:8k:4", "log") == (1000, 2000, 4000, 8000)
-    assert parse_lengths("--lengths", "1k:10k", "doubling") == (1000, 2000, 4000, 8000, 10_000)
-    assert parse_depths("--depths", "0:100:5", "linear") == (0, 25, 50, 75, 100)
-    assert parse_depths("--depths", "50%,2.5", "linear") == (2.5, 50)
-    assert doubling(1000, 4000) == [1000, 2000, 4000]
+@pytest.mark.parametrize(
+    ("parse", "text", "spacing", "values"),
+    [
+        (parse_lengths, "4k,1k 2k,1k", "linear", (1000, 2000, 4000)),
+        (parse_lengths, "1k, 2k,", "linear", (1000, 2000)),
+        (parse_lengths, "512 1.5K 1m", "linear", (512, 1500, 1_000_000)),
+        (parse_lengths, "1k:8k:4", "log", (1000, 2000, 4000, 8000)),
+        (parse_lengths, "1k:10k", "doubling", (1000, 2000, 4000, 8000, 10_000)),
+        (parse_lengths, "1k:4k", "doubling", (1000, 2000, 4000)),
+        (parse_depths, "0:100:5", "linear", (0, 25, 50, 75, 100)),
+        (parse_depths, "50%,2.5", "linear", (2.5, 50)),
+    ],
+)
+def test_lists_and_ranges(parse, text, spacing, values):
+    assert parse("--grid", text, spacing) == values
 
 
 @pytest.mark.parametrize(
@@ -228,19 +220,16 @@ PANELS = [
 ALL = {cell for panel in PANELS for cell in panel}
 
 
-def test_the_shortest_lengths_first_then_repeats_then_needles_and_depths():
+def test_the_shortest_lengths_first_then_repeats_then_needles_and_depths_or_rows_in_their_order():
     found = first_trials(PANELS, ALL, 5, rows=False)
     first = {cell for cell in ALL if cell.length == 1000 and cell.repeat == 0}
     assert found == first | {Cell("niah", 1000, 0.0, "a", 1)}
-
-
-def test_rows_of_a_data_set_come_in_its_order():
     assert first_trials(PANELS, ALL, 8, rows=True) == set(PANELS[0])
-
-
-def test_a_share_is_of_what_was_selected_and_at_least_one():
-    assert len(first_trials(PANELS, ALL, 0.25, rows=False)) == 4
-    assert len(first_trials(PANELS, ALL, 0.001, rows=False)) == 1
+    # A share is of what was selected, and one trial at least.
+    assert [len(first_trials(PANELS, ALL, share, rows=False)) for share in (0.25, 0.001)] == [4, 1]
+    assert limit_note(10.0) == (
+        "--limit 10: the first 10 trials of each task and language, the shortest first: a part of the grid"
+    )
 
 
 @given(st.sets(st.sampled_from(sorted(ALL, key=str))), st.integers(1, 20), st.booleans())
@@ -256,48 +245,38 @@ def test_a_limit_that_is_none_is_one_line(tmp_path, value):
         resolve_settings({"limit": value}, {}, tmp_path)
 
 
-def test_a_limit_is_told_as_a_part_of_the_grid():
-    assert limit_note(10.0) == (
-        "--limit 10: the first 10 trials of each task and language, the shortest first: a part of the grid"
-    )
-
-
 COPY = [Misfit("copy", 1000, 2065), Misfit("copy", 2000, 2065)]
 WORDS = [Misfit("ruler_cwe freq6", 1000, 1138), Misfit("ruler_cwe freq6_zh", 1000, 1200)]
 CHAIN = [Misfit("chain", 1000, None)]
 
 
-def test_each_task_is_named_with_its_lengths_and_the_least_that_fits_all_its_needles():
-    assert left_out([*COPY, *WORDS, *CHAIN]) == (
-        "left out, too short: copy at 1000, 2000 (from 2065), ruler_cwe at 1000 (from 1200), chain at 1000"
+SHARE = [Misfit("doc_size", 1000, 1217, share=25)]
+
+
+def test_each_task_that_is_left_out_is_named_with_its_lengths_and_the_least_that_fits_all_its_needles():
+    assert left_out([*COPY, *WORDS, *CHAIN, *SHARE]) == (
+        "left out, too short: copy at 1000, 2000 (from 2065), ruler_cwe at 1000 (from 1200), chain at 1000,"
+        " doc_size at 1000 (from 1217: --lengths 4868)"
     )
 
 
-def test_where_nothing_fits_the_least_over_all_tasks_is_told_at_once():
-    assert str(nothing_fits([*WORDS, *COPY], [1000, 2000], 48)) == (
-        "--lengths: '1000,2000': too short for ruler_cwe, copy: use at least 2065"
-        " (ruler_cwe at 1000 (from 1200), copy at 1000, 2000 (from 2065)), or other tasks (--task)"
-    )
-    assert str(nothing_fits(COPY, [1000, 2000], 48)).endswith(
-        "too short for copy: use at least 2065, or other tasks (--task)"
-    )
-    assert str(nothing_fits(CHAIN, [1000], 48)).endswith(
-        "too short for chain: use longer ones, or other tasks (--task)"
-    )
+BOTH = "ruler_cwe at 1000 (from 1200), copy at 1000, 2000 (from 2065)"
+KEPT = "; --answer-budget and --length-buffer keep 1500 of them"
 
 
-def test_where_most_of_a_length_is_kept_free_the_options_that_keep_it_are_named():
-    assert str(nothing_fits(COPY, [1000, 2000], 1500)).endswith(
-        "; --answer-budget and --length-buffer keep 1500 of them"
-    )
-
-
-def test_a_task_that_is_asked_at_shares_of_a_length_tells_the_length_to_type():
-    sizes = [Misfit("doc_size", 1000, 1217, share=25), Misfit("doc_size", 2000, 2100, share=25)]
-    assert left_out(sizes[:1]) == "left out, too short: doc_size at 1000 (from 1217: --lengths 4868)"
-    assert str(nothing_fits(sizes[:1], [4000], 48)) == (
-        "--lengths: '4000': too short for doc_size: use at least 4868, or other tasks (--task)"
-    )
+@pytest.mark.parametrize(
+    ("misfits", "lengths", "kept_free", "told"),
+    [
+        ([*WORDS, *COPY], "1000,2000", 48, f"ruler_cwe, copy: use at least 2065 ({BOTH}), or other tasks (--task)"),
+        (COPY, "1000,2000", 48, "copy: use at least 2065, or other tasks (--task)"),
+        (COPY, "1000,2000", 1500, f"copy: use at least 2065, or other tasks (--task){KEPT}"),
+        (CHAIN, "1000", 48, "chain: use longer ones, or other tasks (--task)"),
+        (SHARE, "4000", 48, "doc_size: use at least 4868, or other tasks (--task)"),
+    ],
+)
+def test_where_nothing_fits_the_least_over_all_tasks_is_told_at_once(misfits, lengths, kept_free, told):
+    asked = [int(length) for length in lengths.split(",")]
+    assert str(nothing_fits(misfits, asked, kept_free)) == f"--lengths: '{lengths}': too short for {told}"
 
 
 def test_of_documents_that_are_few_the_length_told_is_one_for_all_questions():

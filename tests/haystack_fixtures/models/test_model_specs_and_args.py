@@ -43,30 +43,21 @@ def test_specs(spec, parsed):
     assert parse_spec(spec) == parsed
 
 
-@pytest.mark.parametrize("spec", ["gpt-4o", "", "hf:", "openai:", "smollm2:x", "mock:", "mock:clever", "mock:error=x"])
-def test_a_wrong_spec_names_the_right_ones(spec):
-    with pytest.raises(InputError) as caught:
-        parse_spec(spec)
-    assert "\n" not in str(caught.value)
-    assert "use one of" in str(caught.value) or "write " in str(caught.value)
-
-
 @pytest.mark.parametrize(
     ("spec", "remedy"),
     [
+        *(
+            (spec, "use one of|write ")
+            for spec in ("gpt-4o", "", "hf:", "openai:", "smollm2:x", "mock:", "mock:clever")
+        ),
+        ("mock:error=x", "use one of|write "),
         ("turbomind:./w", "--serve lmdeploy --model ./w"),
         ("vllm:org/name", "--serve vllm --model org/name"),
     ],
 )
-def test_an_engine_is_no_kind_of_model(spec, remedy):
-    with pytest.raises(InputError) as caught:
+def test_a_wrong_spec_names_the_right_ones(spec, remedy):
+    with pytest.raises(InputError, match=rf"\A[^\n]*({remedy})[^\n]*\Z"):
         parse_spec(spec)
-    assert remedy in str(caught.value)
-
-
-def test_a_model_without_a_known_tokenizer_names_the_servers_counter(tmp_path):
-    with pytest.raises(InputError, match=r"give --tokenizer FOLDER, tiktoken:NAME, or server \(its own counter\)"):
-        specs.resolve_tokenizer("openai:some-model", {}, None, tmp_path)
 
 
 def test_a_plug_in_brings_a_kind(monkeypatch, tmp_path):
@@ -92,31 +83,30 @@ def test_a_plug_in_brings_a_kind(monkeypatch, tmp_path):
 
 
 def test_a_served_model_of_unknown_tokenizer_asks_for_one(tmp_path):
-    with pytest.raises(InputError, match="--tokenizer"):
+    with pytest.raises(InputError, match=r"give --tokenizer FOLDER, tiktoken:NAME, or server \(its own counter\)"):
         resolve_tokenizer("openai:my-own-finetune", {}, None, tmp_path)
     assert resolve_tokenizer("openai:gpt-4", {}, None, tmp_path).encode("hello").ids.size == 1
     chosen = resolve_tokenizer("openai:my-own-finetune", {}, "tiktoken:cl100k_base", tmp_path)
     assert chosen.encode("hello").ids.size == 1
 
 
+YARM = '{"rope_type": "yarm", "factor": 2.0}'
+
+
 @pytest.mark.parametrize(
-    "args",
+    ("args", "told"),
     [
-        {"dtipe": "float32"},
-        {"dtype": "int3"},
-        {"cache": "none"},
-        {"kernels": "fast"},
-        {"prefill_chunk": "0"},
-        {"prefill_chunk": "many"},
-        {"rope_scaling": "[1]"},
-        {"rope_scaling": "{"},
-        {"trust_remote_code": "maybe"},
-        {"window": "-5"},
-        {"repetition_penalty": "nan"},
+        ({"dtipe": "float32"}, "dtipe"), ({"dtype": "int3"}, "dtype"), ({"cache": "none"}, "cache"),
+        ({"kernels": "fast"}, "kernels"), ({"prefill_chunk": "0"}, "prefill_chunk"),
+        ({"prefill_chunk": "many"}, "prefill_chunk"), ({"rope_scaling": "[1]"}, "rope_scaling"),
+        ({"rope_scaling": "{"}, "rope_scaling"), ({"trust_remote_code": "maybe"}, "trust_remote_code"),
+        ({"window": "-5"}, "window"), ({"repetition_penalty": "nan"}, "repetition_penalty"),
+        ({"rope_scaling": YARM}, "'yarm': is unknown: did you mean yarn\\? Known: default, linear, .*llama3"),
+        ({"rope_scaling": '{"type": 3}'}, "'3': is unknown: use default"),
     ],
-)
-def test_wrong_local_arguments(args):
-    with pytest.raises(InputError, match=next(iter(args))):
+)  # fmt: skip
+def test_wrong_local_arguments(args, told):
+    with pytest.raises(InputError, match=told):
         local_options(args)
 
 
@@ -125,6 +115,7 @@ def test_local_arguments_have_types():
     assert (options.dtype, options.prefill_chunk, options.rope_scaling) == ("bfloat16", 2048, {"factor": 2})
     assert not options.trust_remote_code
     assert options.answer_changing() == {"rope_scaling": '{"factor": 2}'}
+    assert local_options({"rope_scaling": YARM, "trust_remote_code": "true"}).rope_scaling["rope_type"] == "yarm"
 
 
 def test_served_arguments(monkeypatch):
@@ -256,15 +247,6 @@ def test_heavy_libraries_are_imported_only_when_needed():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-def test_an_unknown_rope_type_names_the_near_one_before_anything_is_loaded():
-    with pytest.raises(InputError, match=r"'yarm': is unknown: did you mean yarn\? Known: default, linear, .*llama3"):
-        local_options({"rope_scaling": '{"rope_type": "yarm", "factor": 2.0}'})
-    with pytest.raises(InputError, match=r"'3': is unknown: use default"):
-        local_options({"rope_scaling": '{"type": 3}'})
-    assert local_options({"rope_scaling": '{"rope_type": "yarm"}', "trust_remote_code": "true"}).rope_scaling
-    assert local_options({"rope_scaling": '{"factor": 4.0}'}).rope_scaling == {"factor": 4.0}
 
 
 def test_a_missing_key_is_refused_except_on_this_machine(monkeypatch):

@@ -126,26 +126,22 @@ SOMETHING_ELSE = [
 ]
 
 
-@pytest.mark.parametrize("words", TOO_LONG_WORDS)
-def test_a_prompt_that_does_not_fit(words):
-    assert says_too_long(400, words.lower())
-    assert not says_too_long(401, words.lower())
+POT = re.compile("pot is FULL", re.IGNORECASE)
+MADE_SLOW = "prompt length " * 4000  # read in linear time
 
 
-@pytest.mark.parametrize("words", SOMETHING_ELSE)
-def test_something_else(words):
-    assert not says_too_long(400, words.lower())
-
-
-def test_a_body_that_is_too_large_for_a_proxy_is_too_long_unless_it_is_about_a_rate():
-    assert says_too_long(413, "<html><title>413 request entity too large</title></html>")
-    assert not says_too_long(413, "request too large on tokens per minute (tpm): limit 6000")
-
-
-def test_a_pattern_of_ones_own_knows_a_server_whose_words_nobody_knows():
-    assert not says_too_long(418, "the pot is full")
-    assert says_too_long(418, "the pot is full", re.compile("pot is FULL", re.IGNORECASE))
-
-
-def test_a_long_page_is_read_in_linear_time():
-    assert not says_too_long(400, "prompt length " * 4000)
+@pytest.mark.parametrize(
+    ("status", "words", "pattern", "is_too_long"),
+    [
+        *((400, words, None, True) for words in TOO_LONG_WORDS),
+        *((401, words, None, False) for words in TOO_LONG_WORDS),
+        *((400, words, None, False) for words in (*SOMETHING_ELSE, MADE_SLOW)),
+        (413, "<html><title>413 request entity too large</title></html>", None, True),
+        (413, "request too large on tokens per minute (tpm): limit 6000", None, False),
+        (418, "the pot is full", None, False),
+        (418, "the pot is full", POT, True),
+    ],
+    ids=lambda given: str(given)[:40],
+)
+def test_a_prompt_that_does_not_fit_is_known_by_its_status_and_words(status, words, pattern, is_too_long):
+    assert says_too_long(status, words.lower(), pattern) == is_too_long

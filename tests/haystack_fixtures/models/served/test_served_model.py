@@ -121,7 +121,7 @@ def test_a_server_that_never_ends_an_answer_is_told_and_ends_the_run(planted, ma
 def test_a_wrong_address_is_told_soon(make, question, clock):
     (last,) = ask_until_fatal(make(NOBODY, retries=4), question)
     assert fault(last).fatal
-    assert fault(last).message.startswith(f"{NOBODY} never answered")
+    assert fault(last).message.startswith(f"{NOBODY} never answered (no connection: ConnectionRefusedError")
     assert "--base-url" in fault(last).message
     assert clock.now() < NEVER_HEARD_S + 2, "pauses do not grow beyond it"
 
