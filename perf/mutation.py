@@ -27,7 +27,7 @@ TESTS = {
     "scoring": ("tests/scoring",),
     "results/statistics": ("tests/results",),
     "results/gates": ("tests/results/gates",),
-    "results/merge": ("tests/results/merge", "tests/results/status", "tests/plugin/running"),
+    "results/merge": ("tests/results/merge", "tests/plugin/running"),
     "results/records": ("tests/results/records",),
     "results/report": ("tests/results",),
 }

@@ -1,11 +1,16 @@
-"""All sections of one set of runs say the same numbers: terminal, Markdown, page, JSON and charts."""
+"""All outputs of a run say the same numbers, in plain characters where a stream has no others."""
 
 import json
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from needlework.results.files.json_files import results_bytes
+import needlework
+from needlework.results.files.json_files import results_bytes, write_json
 from needlework.results.html.report import html_text
 from needlework.results.report.charts import panel_heatmap
 from needlework.results.report.section import BarChart, LineChart
@@ -113,3 +118,39 @@ def test_a_heatmap_of_pictures_is_that_of_the_page(report):
     for row in chart.rows:
         for cell in row:
             assert f'<td class="c{cell.text}">{cell.text}<small>{cell.notes[-1]}</small></td>' in page
+
+
+ROOT = Path(needlework.__path__[0]).parent
+HEAVY = ("torch", "transformers", "openai", "tokenizers", "tiktoken")
+
+
+@pytest.mark.parametrize("words", [["compare", "a", "b"], ["rescore", "a", "--scorer", "match"], ["plot", "a"]])
+def test_a_command_writes_its_files_on_a_plain_stream_and_loads_no_model_library(make_record, tmp_path, words):
+    for name in ("a", "b"):
+        records = [make_record(repeat=i, model="通义 \ud800", reference={"answers": ["4711"]}) for i in range(3)]
+        write_json(tmp_path / name / "results.json", run_report(records))
+    argv = [*words, *(["--format", "svg"] if words[0] != "rescore" else [])]
+    code = (
+        f"import sys, needlework; assert needlework.main({argv!r}) == 0; assert not {{*{HEAVY!r}}} & {{*sys.modules}}"
+    )
+    plain = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=plain, capture_output=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    said = done.stdout.decode("ascii")
+    assert said.strip()
+    if words[0] == "rescore":
+        assert " | niah | code" in said
+
+
+@pytest.mark.slow
+def test_progress_is_plain_where_the_table_is(tmp_path):
+    quick = ("-p", "needlework.plugin", "-p", "no:cacheprovider", "--pyargs", "needlework.benchmarks.test_niah")
+    options = ("--model=mock:middle", "--lengths=400", "--depths=0,50", "--corpus=pydoc")
+    plain = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
+    words = [sys.executable, "-m", "pytest", *quick, *options]
+    done = subprocess.run(words, cwd=tmp_path, env=plain, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stdout
+    assert re.search(r" 70 +\[100%\]", done.stdout)
+    assert "\\u25" not in done.stdout

@@ -1,14 +1,18 @@
-"""A run's report is one value, computed once, the same whatever the order of the records."""
+"""A run's report: means by hand, panels, how it was made, and what is told before the scores."""
 
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from needlework.results.files.json_files import results_bytes
+from needlework.results.report.panels import headline
 from needlework.results.report.section import section_lines
+from needlework.results.report.suites import latency_sections
 from needlework.results.report.tasks import panel_sections
-from needlework.results.statistics.panels import asked_of
-from needlework.results.statistics.run_facts import run_facts
+from needlework.results.statistics.panels import asked_of, summarise
+from needlework.results.statistics.run_facts import Flips, command_words, latency_rows, run_facts
 from needlework.results.statistics.run_followup import NextRun
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.summary_sentence import headline_of
@@ -98,3 +102,252 @@ def test_the_object_is_json_and_independent_of_order(make_record):
     assert (absolute["rule"], absolute["conservative"], absolute["optimistic"]) == ("absolute", None, 1000)
     assert (relative["rule"], relative["base"]) == ("relative", 1.0)
     assert qa["effective_length"] == []
+
+
+def test_columns_are_means_over_trials(make_record):
+    """Length 1000: three trials at one depth, one at the other: (1 + 1 + 0 + 0.5) / 4, not the mean of cell means."""
+    outcomes = [(0.0, "found"), (0.0, "found"), (0.0, "wrong"), (100.0, "partial")]
+    records = [make_record(depth=depth, repeat=at, outcome=outcome) for at, (depth, outcome) in enumerate(outcomes)]
+    (panel,) = summarise([*records, make_record(depth=None, length=4000, outcome="error")])
+
+    assert (panel.lengths, panel.depths) == ((1000, 4000), (0.0, 100.0, None))
+    assert (panel.cells[1000, 0.0].n, panel.cells[1000, 0.0].mean) == (3, pytest.approx(2 / 3))
+    assert [(each.n, each.mean) for each in panel.columns] == [(4, 0.625), (0, None)]
+    assert panel.columns[1].interval is None
+    assert [(row.n, row.mean) for row in panel.rows] == [(3, pytest.approx(2 / 3)), (1, 0.5), (0, None)]
+    assert (1000, None) not in panel.cells
+    assert (panel.blank, panel.partly) == (True, False)
+    assert (panel.overall.n, panel.overall.mean, panel.overall.trials) == (4, 0.625, 5)
+    assert (panel.overall.counts["found"], panel.overall.unscored) == (2, {"error": 1})
+
+
+@pytest.mark.parametrize(
+    ("names", "n", "mean", "limits", "words"),
+    [
+        (("found", "censored", "censored", "invalid", "skipped", "error"), 1, 1.0, (1 / 3, 1.0), "2 censored of 3"),
+        (("found", "censored", "unclear", "error"), 1, 1.0, (1 / 3, 1.0), ("score 33.3–100 % (1 censored, 1 unclear of"
+         " 3: all missed to all hit) · of the scored 100 %, n = 1 · 1 cell of 4 trials · 1 error")),
+        (("found", "refused", "empty"), 3, 1 / 3, None, "score 33.3 % ("),
+    ],
+)  # fmt: skip
+def test_what_has_no_score_never_enters_a_mean(make_record, names, n, mean, limits, words):
+    records = [make_record(repeat=i, outcome=name) for i, name in enumerate(names)]
+    for record in records:
+        if record.outcome == "censored":
+            record.score = 1.0  # a score beside an outcome that has none is not a score
+    (panel,) = summarise(records)
+
+    assert (panel.overall.n, panel.overall.mean) == (n, pytest.approx(mean))
+    assert panel.overall.range == (limits and pytest.approx(limits))
+    assert words in headline(panel)
+
+
+def test_one_panel_for_each_model_task_and_needle_in_order(make_record):
+    records = [make_record(model=m, task=t, needle=n) for m in "ba" for t in "yx" for n in ("n2", "n1")]
+    names = [panel.name for panel in summarise(records)]
+
+    assert (names, len(names)) == (sorted(names), 8)
+    assert summarise(records) == summarise(records[::-1])
+    assert summarise([]) == ()
+
+
+@pytest.mark.parametrize("score", [None, float("nan"), 1.5])
+def test_a_scored_outcome_needs_a_score(make_record, score):
+    record = make_record()
+    record.score = score
+    with pytest.raises(ValueError, match=r"score is in 0\.\.1"):
+        summarise([record])
+
+
+def test_small_panel_is_what_the_other_tests_take_it_for(small_panel):
+    assert (small_panel.cells[500, 0.0].mean, small_panel.overall.n) == (0.5, 3)
+    assert (16000, 100.0) not in small_panel.cells
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+NAMES = st.sampled_from(("started", "commit", "command", "pace", "models", "versions"))
+MANIFEST = {
+    "started": "2026-11-22T22:08:52+00:00",
+    "commit": "6c8c3e2",
+    "command": ["__main__.py", "benchmarks", "--repeats", "2", "--fresh", "-k", "len500 and en", "--run-name=x"],
+    "pace": {"trials": 25, "seconds": 50},
+    "models": {"m": {"spec": "m", "window": 8192, "rope_scaling": {"factor": 2}, "dtype": "float32", "kernels": None}},
+    "versions": {"torch": "2.13.0"},
+}
+
+
+def test_facts_that_a_reader_asks_for_come_first_and_in_one_line():
+    facts = run_facts(MANIFEST, "step1000")
+    assert facts.seconds == 2.0
+    assert facts.models[0].short == "window 8,192 tokens · float32 · rope_scaling {'factor': 2}"
+    assert [name for name, _ in facts.models[0].facts] == ["window", "dtype", "rope_scaling", "spec"]
+
+
+def test_the_next_command_goes_on_under_the_runs_name():
+    facts = run_facts(MANIFEST, "step1000")
+    assert command_words(facts, 5) == "pytest benchmarks -k 'len500 and en' --repeats 5 --run-name step1000"
+    assert command_words(run_facts({**MANIFEST, "command": ["ipykernel"]}, "x"), 5) == ""
+
+
+@given(manifest=st.dictionaries(NAMES, VALUES))
+def test_any_manifest_can_be_read(manifest):
+    assert run_facts(manifest, "x").name == "x"
+
+
+def times(**fields):
+    return {"latency_s": 1.0, "ttft_s": 0.25, "tokens_per_s": 40.0, "cached_tokens": 0} | fields
+
+
+def test_a_row_for_each_model_and_length_with_numpys_quantiles(make_record):
+    records = [make_record(length=length, timing=times(latency_s=length / 1000)) for length in (4000, 1000)]
+    records += [make_record(model="b", repeat=i, timing=times(latency_s=float(i + 1))) for i in range(21)]
+    rows = latency_rows(records)
+
+    assert [(row.model, row.length, row.n, row.latency_s.median, row.latency_s.p95) for row in rows] == [
+        ("b", 1000, 21, 11.0, 20.0), ("mock", 1000, 1, 1.0, 1.0), ("mock", 4000, 1, 4.0, 4.0),
+    ]  # fmt: skip
+    assert (rows[0].tokens_per_s, rows[0].token_s.median) == pytest.approx((40, 0.025))
+
+
+def test_failures_and_what_nobody_measured_are_in_no_row(make_record):
+    timings = ({"latency_s": None}, {"latency_s": 0.0})
+    records = [make_record(outcome="error", timing=times(latency_s=60.0)), make_record(outcome="skipped", timing={})]
+
+    assert latency_rows([*records, *(make_record(timing=timing) for timing in timings)]) == ()
+    assert latency_sections(()) == []
+
+
+def test_earlier_answers_and_cached_tokens_are_told(make_record):
+    cached = make_record(repeat=1, timing=times(cached_tokens=490), prompt={"tokens": 980})
+    (row,) = latency_rows([make_record(timing=times(replayed=True)), cached])
+
+    assert (row.n, row.earlier, row.cached) == (2, 1, 0.25)
+    notes = latency_sections([row], ["one at a time"])[0].notes
+    assert notes[:2] == ("one at a time", "1 of 2 answers were measured in an earlier session")
+
+
+def test_columns_that_nothing_fills_are_left_out(make_record):
+    sections = latency_sections(latency_rows([make_record(timing={"latency_s": 0.0501})]))
+    lines = section_lines(sections, ascii_only=True)
+
+    assert [line.split() for line in lines[2:4]] == [
+        ["length", "n", "latency", "s", "p95"],
+        ["1k", "1", *["0.0501"] * 2],
+    ]
+    assert "\n".join(lines).isascii()
+
+
+@given(st.lists(st.floats(0.001, 1e6), min_size=1, max_size=30))
+def test_p95_is_never_below_the_median(make_record, seconds):
+    (row,) = latency_rows([make_record(repeat=i, timing=times(latency_s=each)) for i, each in enumerate(seconds)])
+
+    assert min(seconds) <= row.latency_s.median <= row.latency_s.p95 <= max(seconds)
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome", "score", "flips"),
+    [
+        ("9", "wrong", 0.0, Flips(asked=1)),
+        ("8", "wrong", 0.0, Flips(asked=1, texts=1)),
+        ("No.", "refused", 0.0, Flips(asked=1, texts=1, scores=1)),  # another outcome of the same score
+        ("", "censored", None, Flips(asked=1, texts=1, scores=1)),
+        ("4711", "found", 1.0, Flips(asked=1, texts=1, scores=1)),
+        ("", "error", None, Flips(unanswered=1)),
+    ],
+)
+def test_a_flip_is_another_text_and_another_outcome_or_score(make_record, text, outcome, score, flips):
+    again = {"how": "warm", "text": text, "outcome": outcome, "score": score}
+    record = make_record(outcome="wrong", score=0.0, response={"text": "9"}, details={"stability": [again]})
+    report = run_report([record])
+
+    assert report.stability.flips == report.stability.by_how["warm"] == flips
+    assert report.stability.flipped == ((record.id,) if flips.texts else ())
+    assert json.loads(results_bytes(report))["stability"]["flips"]["asked"] == flips.asked
+    assert report.notes[0].startswith(
+        f"stability: 1 cells asked again {flips.asked} times (warm {flips.asked}): the text"
+    )
+    assert run_report([make_record()]).stability is None
+
+
+def notes(make_record, rows):
+    """The notes on a run of one trial for each row."""
+    records = []
+    for number, row in enumerate(rows):
+        response = {name: row[name] for name in ("model", "fingerprint", "finish_reason") if name in row}
+        fields = {
+            "details": {"flags": list(row.get("flags", ())), "recipe": "r"},
+            "response": {"model": "m", "prompt_tokens": row.get("counted", 980), "finish_reason": "stop"} | response,
+            "timing": {"cached_tokens": row.get("cached", 3)},
+            "prompt": {"tokens": 980, "filler_sha256": "same"},
+        }
+        records.append(make_record(repeat=number, outcome=row.get("outcome", "found"), **fields))
+    return "\n".join(run_report(records).notes)
+
+
+TEMPLATE = {"flags": ["template_difference"], "counted": 957}
+UNFINISHED = {"finish_reason": "unfinished", "outcome": "censored"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "note"),
+    [
+        # Between sessions or shards no flag says so.
+        ([{}] * 3 + [{"model": "small"}], "CHANGED ITS MODEL during the run: answers came from 'm' (3), 'small' (1)"),
+        ([{"model": "x.gguf", "flags": ["other_model"]}] * 2, "answers as 'x.gguf'"),
+        ([{"fingerprint": "a"}, {"fingerprint": "b"}, {"fingerprint": "a"}], "2 kinds"),
+        (
+            [TEMPLATE | {"outcome": "empty"}] * 26 + [TEMPLATE] * 10,
+            "(-23 tokens a prompt): with 26 of 36 answers empty, a WRONG CHAT TEMPLATE is the likely cause",
+        ),
+        (
+            [UNFINISHED | {"flags": ["answer_in_reasoning"]}, UNFINISHED, {}],
+            "2 of 3 answers are reasoning without an answer (in 1 the right value stands in it)",
+        ),
+        (
+            [{"finish_reason": "tool_calls", "outcome": "empty"}] * 3,
+            "mock: 3 of 3 answers are calls of tools and no words: the server offers tools that no request asked for",
+        ),
+        ([{"outcome": "empty"}] * 3, "3 of 3 answers are empty: look at the chat template"),
+        ([{"flags": ["no_usage"]}] * 2, "counted no tokens for 2 of 2 answers"),
+        ([{"flags": ["over_budget"]}], "heeds no limit"),
+        ([{"flags": ["server_changed"]}, {}], "1 of 2 answers were asked again: another server"),
+        ([{"flags": ["cumulative_stream"]}], "1 of 1 answers came in events that repeat the text so far"),
+        ([{"flags": ["canary_end_missing", "canary_start_missing"]}, {}], "1 of 2 answers lack a mark"),
+        ([{"cached": 0}] * 5, "prompt cache gave nothing"),
+    ],
+)
+def test_a_server_that_is_odd_is_told(make_record, rows, note):
+    assert note in notes(make_record, rows)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{}] * 8,
+        [{"cached": 0}] * 4 + [{}],
+        [{"cached": None}] * 5,
+        [{"outcome": "error", "flags": ["no_usage"]}, {"outcome": "skipped"}],  # no answers
+    ],
+)
+def test_nothing_is_said_of_a_server_that_does_what_it_should(make_record, rows):
+    assert notes(make_record, rows) == ""
+
+
+def test_a_template_that_differs_is_no_wrong_one_where_answers_come(make_record):
+    note = notes(make_record, [TEMPLATE] * 4)
+    assert "template is not the tokenizer's (-23 tokens a prompt)" in note
+    assert "WRONG" not in note
+
+
+def test_repeated_text_is_told_with_where_it_is_repeated_most(make_record):
+    passes = {500: 0.4, 1000: 1.0, 2000: 1.6, 4000: 3.25}
+    records = [make_record(length=length, prompt={"tokens": 1, "corpus_passes": n}) for length, n in passes.items()]
+
+    (note,) = run_report(records).notes
+    assert note.startswith("the corpus is shorter than 2 of 4 prompts")
+    assert "up to 3.2 times over at 4k tokens" in note
+    assert run_report(records[:2]).notes == ()

@@ -67,9 +67,7 @@ def test_a_fault_that_comes_in_many_wordings_is_one(make_record, messages, fault
 def test_errors_are_told_with_their_reasons(make_record):
     errors = [make_record(repeat=i, outcome="error", error={"message": f"reply {i}: no `reason`"}) for i in range(3)]
     told = headline_of(run_report([*errors, make_record(repeat=9, outcome="invalid", why="cut by the server")]))
-    assert told.sentence == (
-        "mock has no score: 1 of 4 questions not read as they were sent; 3 of 4 questions failed."
-    )
+    assert told.sentence == ("mock has no score: 1 of 4 questions not read as they were sent; 3 of 4 questions failed.")
     assert [fault.text for fault in told.faults] == ["3 of 4: reply 0: no `reason`", "1 of 4: cut by the server"]
     assert told.rests == "4 trials of 4 independent questions; 4 without a score (1 invalid, 3 error)"
 

@@ -1,11 +1,15 @@
-"""Simulations: intervals hold, gates and labels err as seldom as they say. All tables: `python -m perf.simulations`."""
+"""Simulations: intervals hold, gates, labels and adaptive runs err as seldom as they say.
+
+All tables: `python -m perf.simulations`.
+"""
 
 from itertools import product
 
+import numpy as np
 import pytest
 from scipy import stats
 
-from perf.simulations import labels
+from perf.simulations import adaptive, labels
 from perf.simulations.coverage import Setting, compared, covered, hits, looks, macro, quarters, relative
 
 TIMES = 600
@@ -115,3 +119,56 @@ def test_a_hole_at_the_end_is_no_primacy_and_a_step_is_not_lost_in_the_middle():
     assert hole["hole"] >= 180
     assert step["lost in the middle"] <= 24
     assert step["primacy"] >= 110
+
+
+FULL = 110 * sum(adaptive.LENGTHS)
+HARDEST = ("all at the bar", "the first just below", "just below at 16k, high again")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", adaptive.LEAST_FAVOURABLE)
+def test_the_statement_holds_whatever_the_curve(name):
+    """Nominal: 2.5 % of a wrong pass, and as much of wrong fails; 400 runs are 0.8 points uncertain."""
+    assert adaptive.adaptive(adaptive.LEAST_FAVOURABLE[name], 400).wrong <= 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HARDEST)
+@pytest.mark.parametrize("kind", ["lost in the middle", "quarters"])
+def test_it_holds_with_a_depth_effect_and_for_shares_of_a_hit(name, kind):
+    assert adaptive.adaptive(adaptive.LEAST_FAVOURABLE[name], 200, draw=adaptive.DRAWS[kind]).wrong <= 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HARDEST)
+@pytest.mark.parametrize("mode", ["quick", "careful"])
+def test_it_holds_in_every_mode(name, mode):
+    assert adaptive.adaptive(adaptive.LEAST_FAVOURABLE[name], 150, mode).wrong <= 0.05
+
+
+@pytest.mark.slow
+def test_it_holds_for_a_bar_that_was_measured():
+    just_below = (0.95, *(0.85 * 0.95 - 0.001,) * 8)
+    assert adaptive.adaptive_share(just_below, 200).wrong <= 0.05
+
+
+@pytest.mark.slow
+def test_it_saves_most_of_the_tokens_of_a_full_grid():
+    cliff = adaptive.adaptive(adaptive.LEAST_FAVOURABLE["cliff after 32k"], 40)
+    assert cliff.tokens < FULL / 40
+    assert cliff.width == 0
+    models = [adaptive.adaptive(curve, 3) for curve in adaptive.ruler_curves()]
+    assert len(models) == 43
+    tokens = [each.tokens for each in models]
+    assert np.mean(tokens) < FULL / 4.5
+    assert np.median(tokens) < FULL / 10
+    assert np.mean([each.width for each in models]) < 3.5
+
+
+@pytest.mark.slow
+def test_132_samples_at_one_depth_each_say_more_than_ten_at_eleven():
+    """For a fifth more tokens (docs/ci.md): ten needles are little evidence of others, at however many depths."""
+    curve = adaptive.ruler_curves()[10]
+    ten = adaptive.grid(curve, 12, 10, spread=False)
+    spread = adaptive.grid(curve, 12, 132, spread=True)
+    assert spread.width < ten.width

@@ -1,4 +1,4 @@
-"""results.json and results.csv: what is written can be read, by machines and by spreadsheets."""
+"""What a run writes for machines: results.json, summary.json, CSV, and logs of inspect_ai (`needlework export`)."""
 
 import csv
 import json
@@ -8,11 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import needlework
 from needlework.core.errors import InputError
+from needlework.core.record import Record
 from needlework.results.files.csv_files import COLUMNS, write_cells, write_csv
-from needlework.results.files.json_files import read_json, results_bytes, write_json
+from needlework.results.files.json_files import read_json, results_bytes, summary_object, write_json, write_summary
 from needlework.results.statistics.panels import OUTCOMES, summarise
+from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import run_report
+from needlework.results.statistics.tasks import GateRow
 from needlework.results.style import clean
 from tests.results.clopper_pearson import clopper_pearson
 
@@ -155,3 +159,118 @@ def test_any_text_survives_both_reports(make_record, tmp_path, text, model):
     assert read_json(tmp_path / "r.json") == [record]
     shown = tuple(clean(each).removeprefix("'") for each in (text, model, text))
     assert (row["answer"], row["model"], row["question"]) == shown
+
+
+MANIFEST = {
+    "started": "2026-11-22T10:00:00+00:00",
+    "commit": "0123456789ab",
+    "command": ["pytest", "benchmarks"],
+    "options": {"preset": "quick", "seed": 3, "judge": ["openai:a"]},
+    "models": {"mock:perfect": {"window": 8192, "dtype": "bfloat16", "rope": {"factor": 2.0}}},
+    "versions": {"pytest": "9.2.0"},
+}
+GATE = GateRow("score >= 0.9", "all", "fail", 0.5, 0.2, 0.8, 95.0, 12, "", 12)
+
+
+def report(make_record, **more):
+    records = [
+        make_record(model="mock:perfect", length=length, depth=depth, repeat=repeat, outcome=outcome)
+        for length, outcome in ((500, "found"), (1000, "found"), (2000, "wrong"))
+        for depth in (0.0, 100.0)
+        for repeat in range(30)
+    ]
+    return run_report(records, facts=run_facts(MANIFEST, "nightly"), gates=[GATE], **more)
+
+
+def test_it_says_which_run_it_is_what_answered_and_what_came_out(make_record, tmp_path):
+    whole = report(make_record)
+    write_summary(tmp_path / "summary.json", whole)
+    assert (tmp_path / "summary.json").stat().st_size < 10_000  # however many records there are
+    summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+
+    assert summary["run"] | {"versions": {}, "ended": None} == {
+        "name": "nightly", "started": "2026-11-22T10:00:00+00:00", "ended": None, "commit": "0123456789ab",
+        "command": ["pytest", "benchmarks"], "preset": "quick", "seed": 3, "judges": ["openai:a"],
+        "judge_prompt_sha256": None, "versions": {},
+    }  # fmt: skip
+    (model,), (panel,) = summary["models"], summary["panels"]
+    assert (model["window"], model["facts"]["rope"]) == (8192, {"factor": 2.0})
+    assert (summary["verdict"], summary["gates"][0]["verdict"]) == ("fail", "fail")
+    assert summary["outcomes"] == {"found": 120, "wrong": 60}
+    length = panel["effective_length"][0]
+    assert (length["low"], length["point"], length["high"], length["status"]) == (1000, 1000, 1000, "reached")
+    assert [row["score"] for row in panel["lengths"]] == [1, 1, 0]
+    assert panel["low"] < panel["score"] < panel["high"]
+    results = json.loads(results_bytes(whole))
+    assert (results["run"], results["models"]) == (summary["run"], summary["models"])
+    assert {"low", "point", "high"} <= results["statistics"][0]["effective_length"][0].keys()
+
+
+def test_a_run_without_a_manifest_has_one_too(make_record):
+    assert summary_object(run_report([make_record()]))["run"]["name"] is None
+    assert summary_object(run_report([]))["panels"] == []
+
+
+def test_the_schema_of_a_record_is_printed(capsys):
+    assert needlework.main(["schema"]) == 0
+    schema = json.loads(capsys.readouterr().out)
+    assert set(Record.__struct_fields__) == schema["$defs"]["Record"]["properties"].keys()
+
+
+EXPORTED = ("found", "wrong", "partial", "censored", "error")
+
+
+@pytest.fixture
+def run(make_record, tmp_path):
+    """Ten trials of a run of a model whose key was given on the command line."""
+    records = [
+        make_record(
+            repeat=repeat,
+            outcome=EXPORTED[repeat % 5],
+            depth=None if repeat == 9 else 50.0,
+            error={"kind": "timeout", "message": "gone"} if repeat % 5 == 4 else None,
+            response={} if repeat % 5 == 4 else {"text": "It is 4711 \ud800.", "finish_reason": "stop"},
+            id=f"niah-r{repeat}",
+        )
+        for repeat in range(10)
+    ]
+    write_json(tmp_path / "r" / "results.json", run_report(records))
+    manifest = {
+        "started": "2026-01-02T03:04:05+00:00",
+        "command": ["pytest", "--model-arg", "api_key=sk-secret"],
+        "options": {"model_arg": ["api_key=sk-secret"]},
+    }
+    (tmp_path / "r" / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return tmp_path / "r"
+
+
+def exported(run):
+    assert needlework.main(["export", str(run), "--to", "inspect"]) == 0
+    (path,) = (run / "inspect").iterdir()
+    assert b"sk-secret" not in path.read_bytes()
+    return path
+
+
+def test_an_inspect_log_has_every_trial_and_its_score(run):
+    path = exported(run)
+    log = json.loads(path.read_text(encoding="utf-8"))
+
+    assert path.name.startswith("2026-01-02T03-04-05-00-00_niah-mock_")
+    assert (log["version"], log["status"], log["eval"]["task"], log["eval"]["model"]) == (2, "success", "niah", "mock")
+    assert log["eval"]["dataset"]["sample_ids"] == [f"niah-r{repeat}" for repeat in range(10)]
+    (score,) = log["results"]["scores"]
+    metrics = {name: metric["value"] for name, metric in score["metrics"].items()}
+    # Two answers are undecided: as misses, and as hits.
+    expected = {"mean": 0.5, "n": 6, "trials": 10, "undecided": 2, "range_low": 3 / 8, "range_high": 5 / 8}
+    assert metrics == metrics | expected
+    assert [each["scores"].get("match", {}).get("value") for each in log["samples"][:5]] == [1, 0, 0.5, None, None]
+    assert log["samples"][4]["error"]["message"] == "timeout: gone"
+
+
+def test_inspects_own_reader_opens_it(run):
+    """Needs inspect_ai, which no extra brings: `pip install inspect_ai`."""
+    log = pytest.importorskip("inspect_ai.log")
+    found = log.read_eval_log(str(exported(run)))
+
+    assert (found.status, found.results.scores[0].metrics["mean"].value) == ("success", 0.5)
+    assert [sample.metadata["outcome"] for sample in found.samples] == [*EXPORTED] * 2

@@ -1,0 +1,241 @@
+"""Parts of a run: do they fit together, their union, and how far each is."""
+
+import json
+import os
+from datetime import UTC, datetime
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from needlework.core.devices import Division, Shard
+from needlework.core.errors import InputError
+from needlework.core.record import FINAL
+from needlework.haystack_fixtures.configuration.resolve import resolve_settings
+from needlework.results.merge.command import merged_manifest, union
+from needlework.results.merge.parts import RunPart, absent_shards, differing_facts
+from needlework.results.merge.status import main, progress_of_run, time_left
+from needlework.results.records.journal import line_of
+from needlework.results.records.manifest import notes_of
+from needlework.results.records.run_folder import Planned, write_shard_file
+from needlework.results.style import clock
+from tests.results.changed import changed
+
+MODEL = {
+    "spec": "openai:m",
+    "server": "http://a:8000/v1",
+    "window": 8192,
+    "window_source": "vLLM /v1/models",
+    "server model_path": "m.gguf",
+    "server total_slots": "4",
+    "kernels": "onednn",
+    "calibration chat user": "exact, +0 tokens",
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "lines"),
+    [
+        ({"window": 4096}, ["models m: window 8192 / 4096"]),
+        ({"server model_path": "q4.gguf"}, ["models m: server model_path m.gguf / q4.gguf"]),
+        ({"calibration chat user": "exact, +23 tokens"},
+         ["models m: calibration chat user exact, +0 tokens / exact, +23 tokens"]),
+        # Another address, and facts that only one of them states, are no difference.
+        ({"server": "http://b:8000/v1"}, []), ({"window": None, "window_source": "the server does not tell"}, []),
+        ({"calibration chat user": "failed: a short request failed"}, []), ({"server total_slots": "8"}, []),
+        ({"kernels": "plain"}, []),
+    ],
+)  # fmt: skip
+def test_models_that_differ_are_named(change, lines):
+    assert differing_facts({"models": {"m": MODEL}}, {"models": {"m": MODEL | change}}) == lines
+
+
+@pytest.mark.parametrize("part", ["corpora", "tokenizers", "prompts", "embedders"])
+def test_other_texts_are_named_and_missing_ones_agree(part):
+    one = {part: {"x": "sha one"}, "models": {"m": MODEL}}
+
+    assert differing_facts(one, {part: {"x": "sha two"}}) == [f"{part} x: sha one / sha two"]
+    for other in ({}, {part: {"y": "sha two"}}, {"models": {}}):
+        assert differing_facts(one, other) == []
+
+
+@pytest.mark.parametrize(
+    ("present", "absent"), [((1, 3), []), ((1,), ["shards/3-of-3"]), ((3,), ["shards/1-of-3"])], ids=str
+)
+def test_a_shard_without_cells_is_not_missing(present, absent):
+    counts = (2, 0, 1)
+    parts = [
+        RunPart("", Path(), {}, None, None, (), 0, Planned(Division(Shard(number, 3), counts, "all"), ()))
+        for number in present
+    ]
+
+    assert [shard.part for shard in absent_shards(parts)] == absent
+
+
+def test_a_merged_run_began_with_its_first_part_and_has_the_changes_of_all(tmp_path):
+    settings = resolve_settings({"model": ["mock:perfect"]}, {}, tmp_path)
+    manifests = [
+        {"started": "2026-11-02", "ended": "2026-11-03", "changed_facts": ["models m: window 8 / 4", 3]},
+        {"started": "2026-11-01", "ended": "2026-11-04", "session_started": "2026-11-05"},
+        {"started": "2026-11-02", "ended": "2026-11-03", "changed_facts": ["models m: window 8 / 4"]},
+    ]
+    parts = [RunPart(str(at), tmp_path, each, settings, "r", (), 0, None) for at, each in enumerate(manifests)]
+    merged = merged_manifest(settings, parts, planned=3, recorded=3)
+
+    assert (merged["started"], merged["ended"]) == ("2026-11-01", "2026-11-04")
+    assert "session_started" not in merged
+    assert notes_of(merged) == [
+        "answers of earlier sessions were given under other facts (before / now): models m: window 8 / 4"
+    ]
+
+
+OUTCOMES = st.sampled_from(["found", "wrong", "censored", "skipped", "invalid", "error"])
+
+
+def of(make_record, outcome="found", text="4711", repeat=0, key="k"):
+    cell = f"niah-len1000-depth50-code-r{repeat}"
+    fields = {"id": cell, "nodeid": f"t.py::test[{cell}]", "repeat": repeat, "key": key and f"{key}{repeat}"}
+    return make_record(outcome=outcome, response={"text": text}, **fields)
+
+
+@given(outcomes=st.lists(OUTCOMES, min_size=1, max_size=4))
+def test_the_kind_of_outcome_does_not_depend_on_the_order(make_record, outcomes):
+    kinds = set()
+    for order in permutations(outcomes):
+        (record,), _ = union({str(at): [of(make_record, outcome)] for at, outcome in enumerate(order)})
+        kinds.add("answer" if record.outcome in FINAL else record.outcome)
+
+    assert len(kinds) == 1
+    assert ("answer" in kinds) == bool(FINAL & set(outcomes))
+
+
+@given(outcome=OUTCOMES)
+def test_parts_that_agree_are_no_conflict(make_record, outcome):
+    (record,), conflicts = union({part: [of(make_record, outcome)] for part in "ab"})
+
+    assert (record.timing.part, conflicts) == ("a", [])
+
+
+def test_two_answers_are_a_conflict_and_one_is_chosen(make_record):
+    parts = {"a": [of(make_record, text="one")], "b": [of(make_record, text="two")]}
+    _, (conflict,) = union(parts)
+
+    assert conflict.parts == ("a", "b")
+    assert [union(parts, keep)[0][0].response.text for keep in ("first", "last")] == ["one", "two"]
+
+
+def test_two_prompts_under_one_name_are_refused_but_not_a_cell_whose_process_died(make_record):
+    with pytest.raises(InputError, match=r"^RUN: 'b': asked another prompt for niah.* than a: text, needles"):
+        union({"a": [of(make_record)], "b": [of(make_record, key="of another text")]})
+    (record,), _ = union({"a": [of(make_record, "error", key="")], "b": [of(make_record)]})
+
+    assert record.outcome == "found"
+
+
+def test_a_part_counts_with_its_last_answer_and_all_trials_are_there(make_record):
+    again = [of(make_record, outcome) for outcome in ("error", "found", "error")]
+    records, _ = union({"a": again, **{str(at): [of(make_record, repeat=at)] for at in (1, 2)}, "": again})
+
+    assert [(record.repeat, record.outcome) for record in records] == [(at, "found") for at in range(3)]
+    assert not union({"": again})[0][0].timing.part, "the run's own stay as they are"
+
+
+BEGUN = 1_700_000_000.0
+
+
+def name_of(length, repeat):
+    return f"t.py::test[niah-len{length}-depth50-code-r{repeat}]"
+
+
+def write(folder, records, *, ended=False, before=0, planned=4, **more):
+    """A run's folder that began at `BEGUN` with `before` records, and has written last 60 seconds later."""
+    folder.mkdir(parents=True, exist_ok=True)
+    started = datetime.fromtimestamp(BEGUN, UTC).isoformat()
+    manifest = {"started": started, "ended": started if ended else None, "planned": planned, "recorded": before}
+    if "started" in more:
+        manifest |= {"session_started": started, **more}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "journal.jsonl").write_text("".join(f"{line_of(record)}\n" for record in records))
+    for path in folder.iterdir():
+        os.utime(path, (BEGUN + 60, BEGUN + 60))
+    return folder
+
+
+@pytest.fixture
+def record(make_record):
+    def of(repeat=0, length=1000, outcome="found"):
+        cell = name_of(length, repeat)
+        return make_record(
+            id=cell[11:-1], nodeid=cell, repeat=repeat, length=length, outcome=outcome, key=f"k{length} {repeat}"
+        )
+
+    return of
+
+
+def only(run):
+    (found,) = progress_of_run(run, BEGUN + 70)
+    return found
+
+
+@pytest.mark.parametrize("more", [{}, {"started": "2001-01-01T00:00:00+00:00"}], ids=["first session", "resumed"])
+def test_a_run_that_writes_has_a_rate_and_a_time_left(tmp_path, record, more):
+    part = only(write(tmp_path / "r", [record(0), record(1), record(2)], before=1, **more))
+
+    assert (part.name, part.state, part.done, part.expected, part.errors) == ("r", "writing", 3, 4, 0)
+    assert part.per_minute == pytest.approx(2), "one of the three is of an earlier session"
+    assert (part.left_s, part.quiet_s) == (pytest.approx(30), pytest.approx(10))
+
+
+def test_the_time_left_is_estimated_by_tokens(tmp_path, record):
+    run, cells = tmp_path / "r", [(1000, 0), (1000, 1), (1000, 2), (9000, 0)]
+    write(run / "shards/1-of-1", [record(repeat, length) for length, repeat in cells[:3]])
+    names = [name_of(length, repeat) for length, repeat in cells]
+    write_shard_file(run / "shards/1-of-1", Division(Shard(1, 1), (4,), "all"), names)
+
+    assert only(run).left_s == pytest.approx(180)
+
+
+def test_failures_and_answers_that_wait_for_their_test_are_done(tmp_path, record):
+    run = write(tmp_path / "r", [record(0), record(1, outcome="error"), record(1), record(2, outcome="error")])
+    lines = [changed(record(0), key=f"k1000 {repeat}", outcome="unscored", score=None) for repeat in (0, 3)]
+    (run / "answers-1.jsonl").write_text("".join(f"{line_of(line)}\n" for line in lines))
+
+    assert (only(run).done, only(run).errors) == (4, 1)
+
+
+@pytest.mark.parametrize(("records", "state", "left"), [(4, "ended", 0), (1, "interrupted", None)])
+def test_a_run_that_ended_is_whole_or_interrupted(tmp_path, record, records, state, left):
+    part = only(write(tmp_path / "r", [record(repeat) for repeat in range(records)], ended=True))
+
+    assert (part.state, part.left_s) == (state, left)
+
+
+def test_shards_without_a_folder_have_a_line(tmp_path, record, capsys):
+    shard = write(tmp_path / "r/shards/2-of-3", [record(0), record(1)], ended=True, planned=2)
+    write_shard_file(shard, Division(Shard(2, 3), (2, 2, 0), "all"), [name_of(1000, 0), name_of(1000, 1)])
+
+    assert time_left(progress_of_run(tmp_path / "r", BEGUN)) is None
+    assert main([str(tmp_path / "r")]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "part           done            errors  a minute  left  state",
+        "shards/2-of-3  2 of 2 (100 %)  0                       ended",
+        "shards/1-of-3  0 of 2 (0 %)    0                       not begun",
+        "all            2 of 4 (50 %)   0",
+    ]
+
+
+def test_the_command_prints_lines_or_json_and_refuses_other_folders(tmp_path, record, capsys):
+    run = str(write(tmp_path / "r", [record(0)]))
+    assert main([run]) == 0
+    assert "killed? the same command goes on" in capsys.readouterr().out, "silent for long"
+    assert main([run, "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert (content["done"], content["expected"], content["parts"][0]["name"]) == (1, 4, "r")
+    assert main([str(tmp_path)]) == 2
+    assert "has no journal.jsonl and no shards" in capsys.readouterr().err
+
+
+def test_times_are_short():
+    assert [clock(seconds) for seconds in (None, 9, 309, 3909)] == ["", "0:09", "5:09", "1:05:09"]

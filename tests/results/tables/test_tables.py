@@ -1,0 +1,360 @@
+"""What a run shows at its end: heatmap, ranges, Markdown, lines about what has no score; at any width."""
+
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from needlework.core.record import record_of
+from needlework.results.files.csv_files import cells_text
+from needlework.results.files.json_files import results_bytes
+from needlework.results.html.report import html_text
+from needlework.results.report.panels import headline
+from needlework.results.statistics.panels import range_of, summarise
+from needlework.results.statistics.run_report import run_report
+from needlework.results.statistics.wording import range_words, score_and_interval
+from needlework.results.style import (
+    can_encode,
+    display_width,
+    encodable,
+    fit,
+    folded,
+    folded_table,
+    length_labels,
+    percent,
+    percent1,
+    score_glyph,
+)
+from needlework.results.tables.summary import MOST, ending, markdown_lines, run_lines, shared_lines, unscored_lines
+from needlework.results.tables.terminal import terminal_heatmaps
+
+LINES = [
+    "mock · niah · code",
+    "depth    500     4k    16k",
+    "    0     50▄     c      E",
+    "  100    100█     !      .",
+    "range         0–100",
+    " mean     67▅     !      E",
+    " high     99",
+    "  low      1",
+    "    n      3    0/2    0/1",
+    "score 50.0–75.0 % (1 censored of 4: all missed to all hit)",
+    "of the scored 66.7 % (95 % interval 1.3–98.7 from 2 samples), n = 3",
+    "5 cells of 1–2 trials · 1 invalid · 1 error",
+    "! invalid · E error · c censored · . not run",
+]
+WITHOUT_BLOCKS = [re.sub("[▁-█]", " ", line) for line in LINES]
+
+
+def test_the_grid_plain_in_ascii_and_in_256_colours(small_panel):
+    assert terminal_heatmaps([small_panel], color=False) == LINES
+
+    signs = str.maketrans({"·": "|", "–": "-"})
+    plain = terminal_heatmaps([small_panel], color=False, encoding="ascii")
+    assert plain == [line.translate(signs) for line in WITHOUT_BLOCKS]
+
+    colored = terminal_heatmaps([small_panel], color=True)
+    assert colored[2] == "    0 \x1b[30;48;5;30m    50 \x1b[0m     c      E"
+    other = terminal_heatmaps([small_panel], color=True, colors="field")
+    assert other[3] == "  100 \x1b[30;48;5;43m   100 \x1b[0m     !      ."
+    assert [re.sub(r"\x1b\[[\d;]*m", "", line) for line in colored] == WITHOUT_BLOCKS
+
+
+@pytest.mark.parametrize("width", [12, 20, 40, 80])
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii", "gbk", "no-such-encoding", None])
+def test_no_line_is_wider_than_the_terminal(small_panel, width, encoding):
+    wide = replace(small_panel, model="通义千问", needle="小明最喜欢的实习地点" * 5)
+    lines = terminal_heatmaps([wide, wide], color=False, encoding=encoding, width=width)
+
+    assert max(display_width(line) for line in lines) <= width
+    assert "n = 3" in " ".join(lines)
+
+
+def test_wide_grids_are_wrapped_and_lose_nothing(small_panel):
+    lines = terminal_heatmaps([small_panel], color=False, width=21)
+    heads = [line.split()[1:] for line in lines if line.startswith("depth")]
+
+    assert heads == [["500", "4k"], ["16k"]]
+
+
+def test_cells_that_leave_trials_out_are_marked(make_record):
+    outcomes = ["found"] * 9 + ["wrong"] * 2 + ["error", "censored"]
+    records = [make_record(depth=50.0, repeat=i, outcome=outcome) for i, outcome in enumerate(outcomes)]
+    panels = summarise([*records, make_record(depth=0.0), make_record(depth=0.0, length=2000, outcome="invalid")])
+
+    assert terminal_heatmaps(panels, color=False) == [
+        "mock · niah · code",
+        "depth     1k      2k",
+        "    0    100█      !",
+        "   50     82▆*     .",
+        "range  77–85",
+        " mean     83▆*     !",
+        " high     98",
+        "  low     48",
+        "    n  12/14     0/1",
+        "score 76.9–84.6 % (1 censored of 13: all missed to all hit)",
+        "of the scored 83.3 % (95 % interval 48.2–97.7), n = 12 · 3 cells of 1–13 trials",
+        "1 invalid · 1 error",
+        "! invalid · * some trials without a score · . not run",
+    ]
+    ascii_lines = terminal_heatmaps(panels, color=False, encoding="ascii")
+    assert ascii_lines[2:4] == ["    0    100       !", "   50     82 *     ."]
+    color = terminal_heatmaps(panels, color=True)
+    assert re.sub(r"\x1b\[[\d;]*m", "", color[3]) == "   50     82 *     ."
+
+
+def test_names_cannot_write_escapes(small_panel):
+    lines = terminal_heatmaps([replace(small_panel, model="a\x1b[2Jb\nc\x07")], color=False)
+
+    assert lines[0] == "ab c · niah · code"
+
+
+def test_glyphs_top_out_only_at_a_full_score():
+    assert "".join(score_glyph(i / 7) for i in range(8)) == "▁▂▃▄▅▆▇█"
+    assert score_glyph(0.999) == "▇"
+    assert [score_glyph(score, ascii_only=True) for score in (0, 0.5, 0.999, 1)] == ["0", "4", "8", "9"]
+    assert (can_encode("utf-8"), can_encode("latin-1"), can_encode(None), can_encode("bogus")) == (True, *[False] * 3)
+
+
+def test_labels():
+    assert length_labels([500, 1000, 4000, 1500, 1_000_000]) == ("500", "1k", "4k", "1.5k", "1M")
+    assert length_labels([4096, 4100, 8192, 131_072]) == ("4096", "4.1k", "8192", "131072")
+    assert [percent(score) for score in (0, 0.001, 0.5, 0.999, 1)] == ["0", "1", "50", "99", "100"]
+    assert [percent1(score) for score in (0, 0.0001, 0.5, 0.9999, 1)] == ["0", "0.1", "50.0", "99.9", "100"]
+    assert fit("小明abc", 5) == "小明~"
+
+
+@pytest.fixture
+def report(make_record):
+    """Two tasks; of the first, 2 of 10 answers at 4k are cut off, of the second all are scored."""
+    outcomes = ["found"] * 6 + ["wrong"] * 2 + ["censored"] * 2
+    records = [make_record(length=4000, repeat=i, outcome=name) for i, name in enumerate(outcomes)]
+    return run_report([*records, *(make_record(task="copy", repeat=i) for i in range(10))])
+
+
+def test_the_headline_is_the_range_and_the_scored_come_second(report):
+    words = [headline(panel) for panel in report.panels]
+
+    assert words[0].startswith("score 100 % (95 % interval ")
+    assert words[1].startswith(
+        "score 60.0–80.0 % (2 censored of 10: all missed to all hit) · of the scored 75.0 % (95 %"
+    )
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "words"),
+    [
+        (["censored"] * 3, "score 0–100 % (3 censored of 3: all missed to all hit) · none scored"),
+        (["found", "invalid"], "score 100 %, n = 1"),
+        (["found", "skipped"], "score 100 %, n = 1"),
+        (["found", "error"], "score 100 %, n = 1"),
+        (["found", *["empty"] * 3, "refused"], "n = 5 · 1 cell of 5 trials · every trial scored · 1 refused · 3 empty"),
+    ],
+)
+def test_only_undecided_answers_make_a_range(make_record, outcomes, words):
+    (panel,) = summarise([make_record(repeat=i, outcome=name) for i, name in enumerate(outcomes)])
+
+    assert words in headline(panel)
+    assert (panel.overall.range is not None) == ("censored" in outcomes)
+    assert (score_and_interval(panel.overall) == ("0–100", "–")) == ("censored" in outcomes)
+
+
+def test_tasks_and_macro_are_ranges(report):
+    (macro,) = report.macros
+    lines = run_lines(report, color=False, encoding="utf-8", width=100)
+
+    assert macro.range == pytest.approx((0.8, 0.9))
+    assert next(line for line in lines if line.startswith("  niah ")).split()[1:4] == ["60.0–80.0", "scored", "75.0"]
+    assert next(line for line in lines if line.startswith("  macro ")).split()[5:8] == ["80.0–90.0", "scored", "87.5"]
+
+
+def test_files_have_it(report):
+    results = json.loads(results_bytes(report))
+    (copy, niah) = results["summary"]
+
+    assert (copy["overall"]["range"], niah["overall"]["range"]) == (None, [0.6, 0.8])
+    assert niah["columns"][0]["range"] == [0.6, 0.8]
+    assert results["tasks"][1]["range"] == [0.6, 0.8]
+    assert results["macro"][0]["range"] == pytest.approx([0.8, 0.9])
+    cell = list(csv.DictReader(io.StringIO(cells_text(report.panels))))[1]
+    assert (cell["score_if_undecided_missed"], cell["score_if_undecided_hit"]) == ("0.6", "0.8")
+    assert "| mock | niah | code | 60.0–80.0 | scored 75.0 (" in "\n".join(markdown_lines(report))
+    assert "<td>60.0–80.0</td><td>scored 75.0 (" in html_text(report)
+
+
+@given(st.integers(0, 50), st.integers(0, 50), st.integers(1, 50))
+def test_the_scored_mean_lies_within_and_the_width_is_the_share_of_the_undecided(hits, misses, censored):
+    n = hits + misses
+    ends = range_of(hits / n if n else None, n, {"censored": censored})
+
+    assert ends is not None
+    low, high = ends
+    assert high - low == pytest.approx(censored / (n + censored))
+    assert not n or low - 1e-9 <= hits / n <= high + 1e-9
+    assert range_words((low, high)).count("–") == 1
+
+
+def lines_of(records, width=80, last=0, *, quiet=False):
+    found = ending(
+        run_report(records), skipped=[], folder="results/runs/r", last=last, width=width, encoding="utf-8",
+        color=False, quiet=quiet,
+    )  # fmt: skip
+    return [line for line, _ in found]
+
+
+def grid(make_record, **fields):
+    asked = product((500, 1000, 2000), (0.0, 50.0, 100.0), range(2))
+    return [make_record(length=n, depth=d, repeat=r, **{"outcome": "found", **fields}) for n, d, r in asked]
+
+
+def test_a_run_of_one_task_shows_its_grid_and_where_its_report_is(make_record):
+    lines = lines_of(grid(make_record))
+
+    assert lines[0].startswith("mock")
+    assert [line.split()[0] for line in lines if line.strip()[:5] in ("depth", "mean ", "n    ")] == [
+        "depth",
+        "mean",
+        "n",
+    ]
+    assert any(line.startswith("report: results/runs/r/report.html") for line in lines)
+    assert len(lines) <= MOST
+
+
+def test_a_run_of_many_tasks_shows_the_lowest_and_counts_the_others(make_record):
+    tasks = [f"task_{number:02}" for number in range(40)]
+    records = [each for task in tasks for each in grid(make_record, task=task)]
+    records += grid(make_record, task="worst", outcome="wrong")
+    lines = lines_of(records)
+
+    assert len(lines) <= MOST
+    assert any(line.startswith("worst ") for line in lines)
+    assert any("more that score higher or the same, in the report" in line for line in lines)
+
+
+def test_errors_come_by_their_reason_with_how_many_and_in_red(make_record):
+    error = {"kind": "judge", "message": "the judge's replies cannot be read: no verdict"}
+    records = [make_record(repeat=r, outcome="error", error=error) for r in range(19)]
+    found = ending(run_report(records), skipped=[], folder="r", last=0, width=80, encoding="utf-8", color=False)
+
+    assert ("19 of 19: the judge's replies cannot be read: no verdict", "red") in list(found)
+
+
+def test_what_goes_on_in_the_report_ends_with_a_whole_word(make_record):
+    for end in range(100, 140):
+        words = " ".join(f"word{number} (" for number in range(end))[:-2]
+        lines = lines_of([make_record(outcome="error", error={"kind": "judge", "message": words})])
+        [cut] = [line.removesuffix(" ...") for line in lines if line.endswith(" ...")]
+        assert cut.split()[-1] in words.split()
+        assert not cut.endswith(("(", " "))
+
+
+def test_quiet_is_the_sentence_and_the_report(make_record):
+    lines = lines_of(grid(make_record), quiet=True)
+
+    assert lines[-1] == "report: results/runs/r/report.html"
+    assert len(lines) <= 4
+
+
+@given(
+    width=st.integers(40, 200), last=st.integers(0, 12), tasks=st.integers(1, 20), models=st.integers(1, 3),
+    outcome=st.sampled_from(["found", "wrong", "error", "invalid", "censored", "skipped"]),
+)  # fmt: skip
+def test_no_more_lines_than_a_screen_and_none_wider(make_record, width, last, tasks, models, outcome):
+    names = [f"mock:model-{number}" for number in range(models)]
+    records = [
+        make_record(task=f"task_{task}", model=model, length=length, outcome=outcome)
+        for task, model, length in product(range(tasks), names, (500, 32_000))
+    ]
+    lines = lines_of(records, width, last)
+
+    # At few columns the sentence alone may need the room; the grid then gives way to it.
+    assert len(lines) + last <= max(MOST, len(lines_of(records, width, MOST)) + last)
+    assert all(display_width(line) <= width or " " not in line.strip() for line in lines)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8", "no-such-encoding"])
+def test_every_line_can_be_written_in_the_terminals_encoding(encoding):
+    shown = encodable("模型 · 85.6 % ≥ 4k – 8k …", encoding)
+    known = "ascii" if encoding.startswith("no") else encoding
+    assert shown.encode(known).decode(known) == shown
+    assert "85.6 %" in shown
+
+
+@given(text=st.text(st.characters(blacklist_categories=["Cs", "Cc"]), max_size=200), width=st.integers(10, 80))
+def test_folding_loses_no_word(text, width):
+    lines = folded(text, width)
+    assert " ".join(lines).split() == text.split()
+    assert all(display_width(line) <= width or len(line.split(" ")) <= 3 for line in lines)
+
+
+def test_a_wide_table_goes_on_below_with_its_names_again():
+    rows = [("task", "a" * 20, "b" * 20), ("niah", "1", "2")]
+    assert list(folded_table(rows, 1, 30)) == [
+        "task  aaaaaaaaaaaaaaaaaaaa", "niah                     1", "task  bbbbbbbbbbbbbbbbbbbb",
+        "niah                     2",
+    ]  # fmt: skip
+    assert len(list(folded_table(rows, 1, 80))) == 2
+
+
+def record(outcome, why="", *invalid):
+    details = {"invalid": list(invalid)} if invalid else {}
+    return record_of(
+        {"model": "m", "task": "niah", "needle": "code", "length": 1000, "depth": 50.0, "repeat": 0}
+        | {"outcome": outcome, "score": 1.0 if outcome == "found" else None, "why": why, "details": details}
+    )
+
+
+def test_one_line_for_each_reason():
+    records = [
+        record("found"),
+        record("skipped", "length 900 is over the window"),
+        record("invalid", "token_mismatch: counted 8", "token_mismatch"),
+        record("invalid", "server_truncated: counted 4", "server_truncated"),
+        record("invalid", "server_truncated: counted 5", "server_truncated"),
+        record("error", "boom"),
+    ]
+    assert unscored_lines(records) == [
+        "invalid: 2 trials: server_truncated: counted 4",
+        "invalid: 1 trial: token_mismatch: counted 8",
+        "skipped: 1 trial: length 900 is over the window",
+    ]
+
+
+def test_a_servers_words_are_data_and_scored_trials_have_no_line():
+    scored = [record("found"), record("censored", "cut off")]
+    (line,) = unscored_lines([*scored, record("invalid", "x: \x1b[31mred\x1b[0m\nline " + "a" * 1000, "x")])
+    assert "\x1b" not in line
+    assert len(line) < 330
+
+
+def test_tokens_that_were_not_computed_again_are_counted_by_model(make_record):
+    def records(*cached):
+        fields = [{"prompt": {"tokens": 1_000}, "timing": {"cached_tokens": tokens}} for tokens in cached]
+        return [make_record(repeat=at, **each) for at, each in enumerate(fields)]
+
+    assert list(shared_lines(records(0, 900, 900))) == [
+        "mock: 3,000 prompt tokens, 1,200 computed and 1,800 shared with other prompts (60 % saved)"
+    ]
+    assert list(shared_lines(records(0, None))) == []
+
+
+def test_a_row_has_score_interval_n_what_has_no_score_and_how_far_it_reads(make_record):
+    records = [make_record(length=length, repeat=i) for length in (1000, 4000) for i in range(40)]
+    records += [make_record(repeat=40 + i, outcome=name) for i, name in enumerate(("error", "censored", "censored"))]
+    records.append(make_record(model="a|b", outcome="invalid"))
+
+    head, line, void, scored, *_ = markdown_lines(run_report(records))
+
+    names = ["model", "task", "asked about", "score %", "95 %", "n", "censored", "invalid", "error"]
+    assert head == f"| {' | '.join(names)} | effective length |"
+    assert line == "|---|---|---|---|---|---|---|---|---|---|"
+    assert void == r"| a\|b | niah | code | – | – | 0 | 0 | 1 | 0 | – |"
+    # With both as misses 1k has 40 of 42, whose interval has the bar inside.
+    reach = "undetermined at 1k (none to 4k or more)"
+    assert scored == f"| mock | niah | code | 97.6–100 | scored 100 (91.2–100) | 80 | 2 | 0 | 1 | {reach} |"
