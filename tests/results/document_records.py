@@ -1,49 +1,25 @@
 """Hand-made records of questions on documents."""
 
-from needlework.core.record import SCORED, record_of
+from tests.results.new_record import new_record
 
 ANSWERS = {"found": "Oruro", "wrong": "Potosi", "refused": "NOT FOUND", "empty": ""}
 
 
-def asked(
-    question,
-    outcome="found",
-    *,
-    task="doc_position",
-    arm="",
-    length=8000,
-    depth=50.0,
-    repeat=0,
-    rule="",
-    **fields,
-):
+def asked(question, outcome="found", *, task="doc_position", arm="", length=8000, depth=50.0, rule="", **fields):
     """One trial of a question. `arm`: the label's suffix (`bm25`, `focused`, `absent`, `near`). `rule`: the offline
     rule's verdict, of a judged trial."""
-    needle = f"q{question}_{arm}" if arm else f"q{question}"
     absent = arm in ("absent", "near")
-    if absent or arm == "focused":
-        depth = None
     reference = {"answers": ["Oruro"], "question": "What is the dish called?", "document": "dish.txt"}
     reference |= {"absent": True, "arm": arm} if absent else {"arm": "present"}
     reference |= {"control": arm} if arm == "focused" else {}
     record = {
-        "schema": 1,
-        "key": f"{task}-{needle}-{length}-{depth}-{repeat}",
-        "id": f"{task}-len{length}-depth{depth}-{needle}-r{repeat}",
         "nodeid": "benchmarks/test_documents.py::test_documents",
-        "model": "mock",
         "task": task,
-        "needle": needle,
-        "language": "en",
+        "needle": f"q{question}_{arm}" if arm else f"q{question}",
         "length": length,
-        "depth": depth,
-        "repeat": repeat,
-        "seed": 0,
+        "depth": None if absent or arm == "focused" else depth,
         "outcome": outcome,
-        "score": float(outcome == "found") if outcome in SCORED else None,
         "scorer": "judge_documents" if rule else "documents",
-        "scorer_version": 1,
-        "why": "",
         "question": "What is the dish called?",
         "expected": ["Oruro"],
         "reference": reference,
@@ -56,7 +32,6 @@ def asked(
             "completion_tokens": 4,
         },
         "details": {"recipe": "r", "flags": [], **({"score": {"rule": rule}} if rule else {})},
-        "error": None,
         "timing": {},
     }
-    return record_of(record | fields)
+    return new_record(**(record | fields))

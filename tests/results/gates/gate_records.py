@@ -3,21 +3,19 @@
 from pathlib import Path
 
 from needlework.core.grid import Cell
-from needlework.core.record import SCORED, record_of
+from needlework.core.record import SCORED
 from needlework.results.gates.decide import gate_lines, judge_gate
 from needlework.results.gates.gate import Baseline, parse_gate
+from tests.results.new_record import new_record
 
 
 def record(score=1.0, *, outcome=None, **more):
     """One trial; without a score it is an error, if nothing else is said."""
     outcome = outcome or ("error" if score is None else "found" if score == 1 else "wrong" if score == 0 else "partial")
-    fields = {
-        "model": "m", "task": "niah", "needle": "code", "language": "en", "length": 1000, "depth": 50.0, "repeat": 0,
-        "seed": 0, "outcome": outcome, "score": score if outcome in SCORED else None, "prompt": {"sha256": "same"},
-        **more,
-    }  # fmt: skip
-    fields["id"] = Cell(*(fields[name] for name in ("task", "length", "depth", "needle", "repeat"))).id
-    return record_of(fields)
+    fields = {"model": "m", "length": 1000, "depth": 50.0, "repeat": 0, "task": "niah", "needle": "code", **more}
+    name = Cell(*(fields[name] for name in ("task", "length", "depth", "needle", "repeat"))).id
+    score = score if outcome in SCORED else None
+    return new_record(**({"id": name, "outcome": outcome, "score": score, "prompt": {"sha256": "same"}} | fields))
 
 
 def trials(hits, misses=0, **more):

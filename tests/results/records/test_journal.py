@@ -16,7 +16,7 @@ from msgspec import to_builtins
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
-from needlework.core.record import PromptFacts, record_of
+from needlework.core.record import PromptFacts
 from needlework.models.model import ModelError, Response
 from needlework.pipeline.exchange import Exchange, recorded_response
 from needlework.results.records.journal import (
@@ -33,11 +33,11 @@ from needlework.results.records.journal import (
 from needlework.results.run.record_builder import make_record, ruled_record, unscored_record
 from needlework.scoring.recording import RULED, ScoringResult
 from needlework.scoring.scores import Score
+from tests.results.new_record import new_record
 
 
 def record(n, text=""):
-    cell = {"model": "mock", "task": "niah", "needle": "code", "length": 400, "depth": 50.0, "repeat": n, "score": 1.0}
-    return record_of({"key": f"k{n}", "outcome": "found", "id": str(n), "response": {"text": text}, **cell})
+    return new_record(key=f"k{n}", repeat=n, response={"text": text})
 
 
 @pytest.fixture

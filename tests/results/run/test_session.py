@@ -11,11 +11,11 @@ import pytest
 
 import needlework
 from needlework.core.errors import InputError
-from needlework.core.record import PromptFacts, Record, Timing
 from needlework.pytest_plugin.progress import Pace, shortened
 from needlework.pytest_plugin.run_command import _words
 from needlework.results.files.read_run import Run
 from needlework.results.run.session import kept_lines, left_lines, replayed_lines
+from tests.results.new_record import new_record
 
 ROOT = Path(needlework.__path__[0]).parent
 
@@ -92,9 +92,7 @@ def pace(cells, *answers):
 
 
 def add(tally, **timing):
-    cell = {"model": "m", "task": "niah", "needle": "code", "length": 1000, "depth": 50.0, "repeat": 0}
-    prompt = PromptFacts(tokens=900)
-    tally.add(Record(**cell, outcome="found", score=1.0, prompt=prompt, timing=Timing(**timing)))
+    tally.add(new_record(prompt={"tokens": 900}, timing=timing))
 
 
 @pytest.mark.parametrize(

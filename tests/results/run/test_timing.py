@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import pytest
 
 from needlework.core.grid import Cell
-from needlework.core.record import PromptFacts, Record, Timing
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.models.model import Response
 from needlework.pipeline.exchange import Exchange
@@ -17,6 +16,7 @@ from needlework.results.run.record_builder import answer_recall, make_record
 from needlework.results.run.session import SessionPace, pace_of
 from needlework.results.style import duration
 from needlework.scoring.recording import ScoringResult
+from tests.results.new_record import new_record
 
 DOCUMENT = "The ferry ran on Thursdays only. The pear tree stood behind the mill."
 
@@ -49,15 +49,12 @@ def test_retrieved_words_are_those_of_the_answer_that_the_documents_have(answer,
     assert answer_recall(answer, [DOCUMENT, "渡船只在星期四开。"], context) == recall
 
 
-def record(tokens=1000, *, failed=False, replayed=False):
-    return Record(
-        model="m", task="niah", needle="code", length=1000, depth=50.0, repeat=0, score=None if failed else 1.0,
-        outcome="error" if failed else "found", prompt=PromptFacts(tokens=tokens), timing=Timing(replayed=replayed),
-    )  # fmt: skip
+def record(tokens=1000, outcome="found", **timing):
+    return new_record(outcome=outcome, prompt={"tokens": tokens}, timing=timing)
 
 
 def test_the_pace_is_that_of_the_answers_of_this_session():
-    assert pace_of([record(), record(3000), record(replayed=True), record(failed=True)], 2.0) == SessionPace(
+    assert pace_of([record(), record(3000), record(replayed=True), record(outcome="error")], 2.0) == SessionPace(
         2, 4000, 2.0
     )
     assert pace_of([record(replayed=True)], 2.0) is None

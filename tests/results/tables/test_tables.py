@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.core.record import record_of
 from needlework.results.files.csv_files import cells_text
 from needlework.results.files.json_files import results_bytes
 from needlework.results.html.report import html_text
@@ -33,6 +32,7 @@ from needlework.results.style import (
 )
 from needlework.results.tables.summary import MOST, ending, markdown_lines, run_lines, shared_lines, unscored_lines
 from needlework.results.tables.terminal import terminal_heatmaps
+from tests.results.new_record import new_record
 
 LINES = [
     "mock · niah · code",
@@ -303,11 +303,7 @@ def test_a_wide_table_goes_on_below_with_its_names_again():
 
 
 def record(outcome, why="", *invalid):
-    details = {"invalid": list(invalid)} if invalid else {}
-    return record_of(
-        {"model": "m", "task": "niah", "needle": "code", "length": 1000, "depth": 50.0, "repeat": 0}
-        | {"outcome": outcome, "score": 1.0 if outcome == "found" else None, "why": why, "details": details}
-    )
+    return new_record(model="m", outcome=outcome, why=why, details={"invalid": list(invalid)} if invalid else {})
 
 
 def test_one_line_for_each_reason():

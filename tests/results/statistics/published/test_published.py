@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from needlework.core.record import record_of
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.results.files.json_files import results_bytes
@@ -24,28 +23,18 @@ from needlework.results.statistics.suites.needlebench import (
 from needlework.results.statistics.suites.ruler import TASKS, ruler_tables, weighted
 from tests.parity.cases import cases
 from tests.results.changed import changed
+from tests.results.new_record import new_record
 
 
 def records(scores, *, length=4096, repeats=1, **fields):
     """A record for each task (all, or those of a mapping), with the task's score; a score of None is an error."""
     scores = dict.fromkeys(TASKS, scores) if not isinstance(scores, dict) else scores
     return [
-        record_of(
-            {
-                "key": f"{task}{length}{repeat}",
-                "model": "m",
-                "task": task,
-                "needle": "words",
-                "language": "en",
-                "length": length,
-                "depth": None,
-                "repeat": repeat,
-                "score": score,
-                "reference": {},
-                "outcome": "error" if score is None else "found" if score == 1 else "partial" if score else "wrong",
-                "scorer": "ruler_part" if "qa" in task else "ruler_all",
-                "details": {"score": {"strict": (score or 0) / 2}},
-            }
+        new_record(
+            **{"model": "m", "task": task, "needle": "words", "length": length, "depth": None, "repeat": repeat}
+            | {"outcome": "error" if score is None else "found" if score == 1 else "partial" if score else "wrong"}
+            | {"score": score, "scorer": "ruler_part" if "qa" in task else "ruler_all", "reference": {}}
+            | {"details": {"score": {"strict": (score or 0) / 2}}}
             | fields
         )
         for task, score in scores.items()
