@@ -1,9 +1,12 @@
 """A project of a user's, with one benchmark file and the harness as its plugins."""
 
+from __future__ import annotations
+
 import gc
 import json
 import re
 from pathlib import Path
+from textwrap import dedent
 
 # An in-process run forgets what it imported. These cannot be imported twice, or it takes long.
 import hypothesis  # noqa: F401
@@ -24,50 +27,75 @@ CACHE = default_cache_dir()
 GRID = ("--lengths=400,600", "--depths=0,50,100", "--corpus=pydoc")
 
 
+_TEST = """@pytest.mark.cells("{family}")
+def test_{family}(cell, generate, assert_scored{more}):
+{body}
+"""
+
+
+def without_timing(records: list[dict]) -> list[dict]:
+    return [{key: value for key, value in record.items() if key != "timing"} for record in records]
+
+
+def comparable(results: dict) -> dict:
+    """What results.json has alike in two runs of the same cells: no times, and nothing of what the manifest knew."""
+    fields = {key: value for key, value in results.items() if key not in ("latency", "run", "models")}
+    return fields | {"records": without_timing(results["records"])}
+
+
 class Project:
     """Runs `pytest` in the user's project and reads what it wrote."""
 
-    def __init__(self, pytester):
+    def __init__(self, pytester: pytest.Pytester) -> None:
         self.pytester = pytester
         self.runs = Path(pytester.path) / "results" / "runs"
 
-    def run(self, *args, model="mock:perfect", name="r", process=False):
+    def run(self, *args: str, model: str = "mock:perfect", name: str = "r", process: bool = False) -> pytest.RunResult:
         gc.unfreeze()  # or the run would first look through all objects of the tests
         run = self.pytester.runpytest_subprocess if process else self.pytester.runpytest_inprocess
         named = () if any(arg.startswith("--run-name") for arg in args) else (f"--run-name={name}",)
         quick = ("-p", "no:cacheprovider", *(("-p", "no:hypothesispytest") if process else ()))
-        # Every table is in what tests read; tests/plugin/results/test_short_ending.py has the short end that users see.
+        # Every table is in what tests read; tests/plugin/results/test_endings.py has the short end that users see.
         whole = () if any(re.fullmatch(r"-[qv]+", arg) for arg in args) else ("-v",)
         return run(*quick, *whole, *GRID, f"--model={model}", *named, *args)
 
-    def asks(self, *families):
+    def asks(self, *families: str) -> None:
         """Write the project's one benchmark file; it asks the cells of these families."""
-        tests = [
-            f'@pytest.mark.cells("{family}")\ndef test_{family}(cell, generate, assert_scored):\n'
-            "    assert_scored(generate(cell))\n"
-            for family in families
-        ]
+        tests = [_TEST.format(family=family, more="", body="    assert_scored(generate(cell))") for family in families]
         self.pytester.makepyfile(test_needles="\n\n".join(["import pytest\n", *tests]))
 
-    def records(self, name="r"):
-        return json.loads((self.runs / name / "results.json").read_text(encoding="utf-8"))["records"]
+    def test_does(self, *lines: str, more_fixtures: str = "", imports: str = "pytest") -> None:
+        """Make the one benchmark file a test `test_niah` of these lines, with the fixtures of every test of cells."""
+        more = f", {more_fixtures}" if more_fixtures else ""
+        test = _TEST.format(family="niah", more=more, body="\n".join(f"    {line}" for line in lines))
+        self.pytester.makepyfile(test_needles=f"import pytest, {imports}\n\n\n{test}")
 
-    def journal(self, name="r"):
+    def has_hooks(self, code: str) -> None:
+        """Add these hooks to the project's conftest.py."""
+        self.pytester.makeconftest(f'pytest_plugins = ("needlework.plugin",)\n\n{dedent(code)}')
+
+    def records(self, name: str = "r") -> list[dict]:
+        return self.json("results.json", name)["records"]
+
+    def journal(self, name: str = "r") -> list[dict]:
         lines = (self.runs / name / "journal.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
         return [json.loads(line) for line in lines]
 
-    def killed(self, of, lines):
+    def killed(self, of: str, lines: int) -> None:
         """Make the run `r` of what another one leaves if it is killed: so many lines of its journal, and a torn one."""
         whole = (self.runs / of / "journal.jsonl").read_bytes().splitlines(keepends=True)
         (self.runs / "r").mkdir()
         (self.runs / "r" / "journal.jsonl").write_bytes(b"".join(whole[:lines]) + whole[lines][:40])
 
-    def file(self, name, run="r"):
+    def json(self, name: str, run: str = "r") -> dict:
+        return json.loads(self.file(name, run))
+
+    def file(self, name: str, run: str = "r") -> str:
         return (self.runs / run / name).read_text(encoding="utf-8")
 
 
 @pytest.fixture
-def project(pytester, monkeypatch):
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.setenv("NEEDLEWORK_CACHE", str(CACHE))
     monkeypatch.setenv("COLUMNS", "240")  # what is told stays on one line
     pytester.makeconftest('pytest_plugins = ("needlework.plugin",)')

@@ -1,55 +1,60 @@
-"""Runs on documents of the user's: a folder and a file of questions, made here."""
+"""Runs on documents of the user's, made here: what is asked, by whose questions, and what is told of it."""
 
 import json
 import re
+from collections import Counter
 from hashlib import sha256
 
 import pytest
 
 import needlework
+from tests.haystack_fixtures.models.served.planted_http import good, planted_server
 from tests.loopback import Said, loopback
 
 TOWNS = ("Arle", "Brask", "Corvo", "Dunmere", "Eskdale", "Fenwick", "Garrow", "Holt")
 FOUNDERS = ("Ida Prell", "Jonas Quist")
+OWN = ("--preset=own-documents", "--documents=documents")
 
 
 @pytest.fixture
-def run(project):
-    """`run(*options)`: preset own-documents on thirty documents, with questions about two of them."""
+def folder(project):
+    """Thirty documents, each about the market of a town, two about its founder too, and a hidden file."""
     folder = project.pytester.mkdir("documents")
     for n in range(30):
         town = f"{TOWNS[n % 8]} {n}"
-        said = " ".join(
+        founder = f"{town} was founded by {FOUNDERS[n]}. " if n < len(FOUNDERS) else ""
+        market = " ".join(
             f"In month {month} the market of {town} sold {month * n + 4} baskets." for month in range(1, 10)
         )
-        founder = f"{town} was founded by {FOUNDERS[n]}. " if n < len(FOUNDERS) else ""
-        (folder / f"town{n}.txt").write_text(f"{town}\n\n{founder}{said}", encoding="utf-8")
+        (folder / f"town{n}.txt").write_text(f"{town}\n\n{founder}{market}", encoding="utf-8")
     (folder / ".hidden.txt").write_text("Not for the run.", encoding="utf-8")
+    project.asks("documents")
+    return folder
+
+
+@pytest.fixture
+def run(project, folder):
+    """`run(*options)`: preset own-documents, with questions about two of the documents."""
     rows = {
         str(n): {"question": f"Who founded {TOWNS[n]} {n}?", "answer": FOUNDERS[n], "answer_doc": f"town{n}.txt"}
         for n in range(len(FOUNDERS))
     }
     (project.pytester.path / "questions.json").write_text(json.dumps(rows), encoding="utf-8")
-    project.asks("documents")
-    given = ("--preset=own-documents", "--documents=documents", "--questions=questions.json", "--verify-prompts")
-    return lambda *args, **options: project.run(*given, "--lengths=2400", *args, **options)
+    given = (*OWN, "--questions=questions.json", "--verify-prompts", "--lengths=2400")
+    return lambda *args, **options: project.run(*given, *args, **options)
 
 
-def arms(records):
-    """How many records there are of each task and arm."""
-    found = {}
-    for record in records:
-        reference = record["reference"]
-        at = (record["task"], reference["arm"], reference.get("retriever", ""))
-        found[at] = found.get(at, 0) + 1
-    return found
+def prompt_of(project, record):
+    """Whether the prompt of a record can be made again; it is printed."""
+    return needlework.main(["prompt", str(project.runs / "r"), record["id"], "--read", str(project.pytester.path)]) == 0
 
 
 def test_the_preset_asks_by_position_size_retrieval_and_absence(run, project, capsysbinary):
     pytest.importorskip("bm25s")
     run("--depths=0,100")
     records = project.records()
-    assert arms(records) == {
+    arms = Counter((r["task"], r["reference"]["arm"], r["reference"].get("retriever", "")) for r in records)
+    assert arms == {
         ("doc_position", "present", ""): 4,
         ("doc_size", "present", ""): 16,
         ("doc_size", "present", "bm25"): 8,
@@ -64,25 +69,32 @@ def test_the_preset_asks_by_position_size_retrieval_and_absence(run, project, ca
             assert needles[0]["name"] == reference["document"]
             assert needles[0]["depth"] == needles[0]["requested"] == record["depth"]
             assert record["prompt"]["slack"] <= 2
-    manifest = json.loads(project.file("manifest.json"))
-    ((path, questions),) = manifest["questions"].items()
-    assert path == "questions.json"
-    digest = sha256((project.pytester.path / path).read_bytes()).hexdigest()
-    assert questions == {"questions": 2, "reviewed": False, "sha256": digest}
+    manifest = project.json("manifest.json")
+    digest = sha256((project.pytester.path / "questions.json").read_bytes()).hexdigest()
+    assert manifest["questions"] == {"questions.json": {"questions": 2, "reviewed": False, "sha256": digest}}
     assert manifest["left_out_documents"] == {".hidden.txt": "hidden"}
     # Each kind of prompt is made again byte for byte.
-    read = ("--read", str(project.pytester.path))
-    for task in ("doc_position", "doc_size", "doc_absent"):
-        for needle in {record["needle"][2:] for record in records if record["task"] == task}:
-            cell = next(each for each in records if each["task"] == task and each["needle"] == f"q0{needle}")
-            assert needlework.main(["prompt", str(project.runs / "r"), cell["id"], *read]) == 0
-            assert cell["question"].encode() in capsysbinary.readouterr().out
+    kinds = {(record["task"], record["needle"]): record for record in records if record["needle"].startswith("q0")}
+    assert len(kinds) == 6
+    for record in kinds.values():
+        assert prompt_of(project, record)
+        assert record["question"].encode() in capsysbinary.readouterr().out
 
 
-def test_a_size_that_one_question_does_not_fit_is_asked_of_none(run, project):
-    long = project.pytester.path / "documents" / "town1.txt"
-    long.write_text(long.read_text(encoding="utf-8") + " Nothing else is known of this town." * 60, encoding="utf-8")
-    result = run("--task=doc_size", "--retriever=none", "--lengths=2400")
+@pytest.fixture
+def long(folder):
+    """Makes one of the documents with an answer longer, by so many sentences."""
+
+    def lengthen(sentences):
+        path = folder / "town1.txt"
+        path.write_text(path.read_text() + " Nothing else is known of this town." * sentences)
+
+    return lengthen
+
+
+def test_a_size_that_one_question_does_not_fit_is_asked_of_none(run, project, long):
+    long(60)
+    result = run("--task=doc_size", "--retriever=none")
     result.stdout.fnmatch_lines(["*left out, too short: doc_size at 600 (from *: --lengths *)*"])
     sizes = {}
     for record in project.records():
@@ -91,112 +103,125 @@ def test_a_size_that_one_question_does_not_fit_is_asked_of_none(run, project):
     assert sizes["q0_focused"] == {600}
 
 
-def test_a_question_whose_document_does_not_fit_is_left_out_and_named(run, project):
-    long = project.pytester.path / "documents" / "town1.txt"
-    long.write_text(long.read_text(encoding="utf-8") + " Nothing else is known of this town." * 250, encoding="utf-8")
+def test_a_question_whose_document_does_not_fit_is_left_out_and_named(run, project, long):
+    long(250)
     result = run("--lengths=1200", "--retriever=none,bm25", "--controls=focused")
     result.stdout.fnmatch_lines(
         ["*left out, 2 questions whose document does not fit: q1 about 'town1.txt', q0 with *(all fit from *)*"]
     )
-    asked = {(record["task"], record["needle"]) for record in project.records()}
-    assert {needle.partition("_")[0] for _, needle in asked} == {"q0"}
-    assert {task for task, _ in asked} == {"doc_position", "doc_size", "doc_absent"}
-    assert ("doc_absent", "q0_near") not in asked
+    cells = {(record["task"], record["needle"]) for record in project.records()}
+    assert {needle.partition("_")[0] for _, needle in cells} == {"q0"}
+    assert {task for task, _ in cells} == {"doc_position", "doc_size", "doc_absent"}
+    assert ("doc_absent", "q0_near") not in cells
     result.stdout.fnmatch_lines(["*of one question on your documents right*"])
 
 
-def test_one_line_where_something_is_missing(project):
-    project.asks("documents")
-    result = project.run("--preset=own-documents", "--retriever=none")
-    result.stderr.fnmatch_lines(["*--documents: '': doc_position asks about documents of yours: name their folder*"])
-    result = project.run("--task=doc_position")
-    result.stderr.fnmatch_lines(["*--preset own-documents has it*"])
+# -- questions ---------------------------------------------------------------------------------------------------
 
 
-def test_a_folder_is_enough(project):
-    folder = project.pytester.mkdir("documents")
-    for n, town in enumerate(TOWNS * 3):
-        told = " ".join(
-            f"The market of {town} {n} sold {7 * n + month} baskets in month {month}." for month in range(9)
-        )
-        (folder / f"{n}.txt").write_text(f"The town of {town} {n} was founded by {town}a Quist{n} on a hill. {told}")
+def test_a_folder_is_enough(project, folder):
     (folder / "scan.txt").write_text(" ")
-    (folder / ".hidden").write_text("x")
-    project.asks("documents")
-    given = ("--preset=own-documents", "--documents=documents", "--task=doc_position", "--lengths=1k", "--depths=50")
+    given = (*OWN, "--task=doc_position", "--lengths=1k", "--depths=50")
     project.run("-qv", *given).stdout.fnmatch_lines(
-        ["--documents documents: 24 documents are read, not 'scan.txt': it is blank; 1 more (-v lists all)"]
+        ["--documents documents: 30 documents are read, not 'scan.txt': it is blank; 1 more (-v lists all)"]
     )
     project.run(*given, "-v").stdout.fnmatch_lines(
-        ["--documents documents: 24 documents are read, not 'scan.txt': it is blank; '.hidden': hidden"]
+        ["--documents documents: 30 documents are read, not 'scan.txt': it is blank; '.hidden.txt': hidden"]
     )
-    records = project.records()
-    assert len(records) == 20
-    assert {record["outcome"] for record in records} == {"found"}
-    assert "gap" in json.loads(project.file("manifest.json"))["questions"]
+    assert [record["outcome"] for record in project.records()] == ["found"] * 20
+    assert "gap" in project.json("manifest.json")["questions"]
 
 
-@pytest.fixture
-def towns(project):
-    """Twelve documents, and the options that have a model write questions about them."""
-    folder = project.pytester.mkdir("documents")
-    for n in range(12):
-        told = " ".join(f"The market of Arle {n} sold {7 * n + month} baskets in month {month}." for month in range(9))
-        (folder / f"{n}.txt").write_text(f"Arle {n} was founded by Quist {n}. {told}")
-    project.asks("documents")
-    given = ["--preset=own-documents", "--documents=documents", "--task=doc_position", "--lengths=800", "--depths=50"]
-    return [*given, "--questions-model=openai:writer"]
+WRITTEN = (*OWN, "--task=doc_position", "--lengths=800", "--depths=50", "--questions-model=openai:writer")
 
 
 def writer(asked):
-    """Asks who founded a town."""
-    town, founder = re.search(r"(Arle \d+) was founded by (Quist \d+)", asked.prompt).groups()
-    return Said(json.dumps([{"question": f"Who founded {town}?", "answer": founder}]))
+    """Asks how much a market sold."""
+    town, baskets = re.search(r"In month 3 the market of (.+?) sold (\d+) baskets", asked.prompt).groups()
+    question = f"How many baskets did the market of {town} sell in month 3?"
+    return Said(json.dumps([{"question": question, "answer": baskets}]))
 
 
-def written(server):
-    """How many documents the writer was shown."""
-    return sum("messages" in asked.body for asked in server.requests)
-
-
-def test_a_model_writes_the_questions_once_and_the_run_asks_them(project, towns, capsysbinary):
+def test_a_model_writes_the_questions_once_and_the_run_asks_them(project, folder, capsysbinary):
     with loopback(writer) as server:
-        towns.append(f"--questions-model-base-url={server.url}")
-        planned = project.run(*towns, "--plan")
-        planned.stdout.fnmatch_lines(["*openai:writer has written no questions yet: these are as many with gaps*"])
+        options = (*WRITTEN, f"--questions-model-base-url={server.url}")
+        project.run(*options, "--plan").stdout.fnmatch_lines(
+            ["*openai:writer has written no questions yet: these are as many with gaps*"]
+        )
         assert not (project.runs / "r").exists()
-        assert written(server) == 0
-        found = project.run(*towns)
-        found.stdout.fnmatch_lines(["questions: openai:writer writes one about each of 12 documents, kept in *.json"])
+        assert not any("messages" in asked.body for asked in server.requests)
+        project.run(*options).stdout.fnmatch_lines(
+            ["questions: openai:writer writes one about each of 20 documents, kept in *.json"]
+        )
         records = project.records()
-        project.run(*towns, "-n2")
-        assert written(server) == 12
-    assert len(records) == len(project.journal()) == 12
+        project.run(*options, "-n2")
+        assert sum("messages" in asked.body for asked in server.requests) == 20
+    assert len(records) == len(project.journal()) == 20
     assert {record["outcome"] for record in records} == {"found"}
-    assert records[0]["reference"]["question"] == "Who founded Arle 0?"
-    questions = project.runs / "r" / "questions.json"
-    (told,) = json.loads(project.file("manifest.json"))["questions"].items()
-    digest = sha256(questions.read_bytes()).hexdigest()
-    assert told == (
-        str(questions), {"questions": 12, "reviewed": False, "sha256": digest, "written_by": "openai:writer"}
-    )  # fmt: skip
-    assert (
-        needlework.main(["prompt", str(project.runs / "r"), records[3]["id"], "--read", str(project.pytester.path)])
-        == 0
-    )
+    assert all(record["reference"]["question"].startswith("How many baskets ") for record in records)
+    path = project.runs / "r" / "questions.json"
+    facts = {"questions": 20, "reviewed": False, "written_by": "openai:writer"}
+    facts["sha256"] = sha256(path.read_bytes()).hexdigest()
+    assert project.json("manifest.json")["questions"] == {str(path): facts}
+    assert prompt_of(project, records[3])
     assert records[3]["question"].encode() in capsysbinary.readouterr().out
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("options", "line"),
     [
-        (("--questions=x.json",), "there is a file of questions already: leave out --questions, or this"),
-        (("--shard=1/2",), "shards need one file of questions: write it before, needlework questions make"),
-        (("--questions-model-base-url=http://127.0.0.1:9/v1",), "start the server or mend --questions-model-base-url"),
-        (("--questions-model-api-key-env=sk-1234567",), "is the name of an environment variable"),
+        (
+            ("--preset=own-documents", "--retriever=none"),
+            "--documents: '': doc_position asks about documents of yours",
+        ),
+        ((*WRITTEN, "--questions=x.json"), "there is a file of questions already: leave out --questions, or this"),
+        ((*WRITTEN, "--shard=1/2"), "shards need one file of questions: write it before, needlework questions make"),
+        (
+            (*WRITTEN, "--questions-model-base-url=http://127.0.0.1:9/v1"),
+            "start the server or mend --questions-model-base-url",
+        ),
+        ((*WRITTEN, "--questions-model-api-key-env=sk-1234567"), "is the name of an environment variable"),
     ],
 )
-def test_a_writer_that_cannot_write_is_one_line(project, towns, more, said):
-    result = project.run(*towns, *more)
-    result.stderr.fnmatch_lines([f"*--questions-model*{said}*"])
+def test_what_cannot_be_asked_is_one_line(project, folder, options, line):
+    result = project.run(*options)
+    result.stderr.fnmatch_lines([f"ERROR: *{line}*"])
     assert result.ret == 4
+
+
+# -- what is told ------------------------------------------------------------------------------------------------
+
+
+def test_a_vote_is_told_everywhere(project, run, capsys):
+    result = run("--task=doc_position", "--vote=3", "--depths=0,25,100", model="mock:middle")
+    content = project.json("results.json")
+    (own,) = content["documents"]
+    votes = {(each["ways"], each["depth"]): each for each in own["votes"]}
+    assert list(votes) == [("moved", None), ("fixed", None), ("fixed", 25.0)]
+    assert {each["of"] for each in votes.values()} == {3}
+    assert votes["fixed", 25.0]["requests"] == 6
+    assert len(content["records"]) == 18
+    result.stdout.fnmatch_lines(["*your documents*2 questions*", "*at another depth each time*", "*voting: 3 answers*"])
+    assert "votes of 3 answers over as many orders of the documents" in project.file("report.html")
+    assert (project.runs / "r" / "documents-position-mock_middle.svg").is_file()
+    capsys.readouterr()
+    assert needlework.main(["rescore", str(project.runs / "r"), "--scorer", "match"]) == 0
+    rescored = project.json("rescored-match/results.json")
+    assert [each["of"] for each in rescored["documents"][0]["votes"]] == [3, 3, 3]
+
+
+def test_a_judge_decides_and_the_rule_is_recorded_too(project, run, capsys):
+    with planted_server() as server:
+        server.plant(good('{"reason": "it is the name", "correct": false}'))
+        judge = ("--scorer=judge_documents", "--judge=openai:judge", f"--judge-base-url={server.url}")
+        run("--task=doc_position,doc_absent", "--depths=0,25,100", *judge)
+    content = project.json("results.json")
+    assert {(r["scorer"], r["score"]) for r in content["records"]} == {("judge_documents", 0.0)}
+    assert {r["details"]["score"]["rule"] for r in content["records"]} == {"found"}
+    assert content["documents"][0]["judge"]["agreement"]["value"] == 0.0
+    sent = [json.dumps(request) for request in server.requests]
+    assert any("does not know" in each for each in sent)
+    assert not any("the market of" in each for each in sent)  # the documents are never sent
+    capsys.readouterr()
+    assert needlework.main(["judge-audit", str(project.runs / "r")]) == 0
+    assert "rule and judge agree: 0.00 %" in capsys.readouterr().out

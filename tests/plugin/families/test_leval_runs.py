@@ -1,32 +1,25 @@
 """Runs of L-Eval's tasks, on two documents of ours in its layout."""
 
-import json
-
 import pytest
 
 import needlework
+from tests.published_rows import written
 
 TREE, FERRY = "The pear tree stood behind the mill. " * 40, "The ferry ran on Thursdays only. " * 40
 NO_FILE = "is no file and no folder: give jsonl files of L-Eval's form, your copy of its data, or hf:L4NLP/LEval"
 STATEMENT = "The mill is haunted, True or False? Answer this question based on the world described in the document."
 
 
+def row(text, questions, answers, evaluation="exam"):
+    return {"input": text, "instructions": questions, "outputs": answers, "evaluation": evaluation}
+
+
 @pytest.fixture
 def run(project):
     folder = project.pytester.mkdir("data")
-    asked = {
-        "tpo": [
-            (TREE, ["Which?\nA. oak\nB. pear", "Where?\nA. mill\nB. church"], ["B", "A"]),
-            (FERRY, ["When?"], ["C"]),
-        ],
-        "sci_fi": [(TREE, [STATEMENT], ["True [fact: False]"])],
-    }
-    for name, rows in asked.items():
-        lines = [
-            json.dumps({"input": text, "instructions": questions, "outputs": answers, "evaluation": "exam"})
-            for text, questions, answers in rows
-        ]
-        (folder / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    choices = ["Which?\nA. oak\nB. pear", "Where?\nA. mill\nB. church"]
+    written(folder / "tpo.jsonl", [row(TREE, choices, ["B", "A"]), row(FERRY, ["When?"], ["C"])])
+    written(folder / "sci_fi.jsonl", [row(TREE, [STATEMENT], ["True [fact: False]"])])
     project.asks("leval")
     given = ("--preset=leval-closed", "--task=leval_tpo,leval_sci_fi", "--leval-data=data", "--lengths=1200")
     return lambda *args, **options: project.run(*given, *args, **options)
@@ -76,22 +69,15 @@ def test_what_is_asked_twice_is_not_probed_for_stability(run, project):
 
 def test_without_data_one_line_names_the_option(project, run):
     project.pytester.mkdir("empty")
-    for folder, told in (
-        ("nowhere", NO_FILE),
-        ("empty", "has no tpo.jsonl (leval_tpo), sci_fi.jsonl (leval_sci_fi); add it"),
-    ):
-        result = run(f"--leval-data={folder}")
-        line = [line for line in result.stderr.lines if line.startswith("ERROR")]
-        assert line == [f"ERROR: --leval-data: {folder!r}: {told}"]
+    no_task = "has no tpo.jsonl (leval_tpo), sci_fi.jsonl (leval_sci_fi); add it"
+    for folder, problem in (("nowhere", NO_FILE), ("empty", no_task)):
+        lines = [line for line in run(f"--leval-data={folder}").stderr.lines if line.startswith("ERROR")]
+        assert lines == [f"ERROR: --leval-data: {folder!r}: {problem}"]
 
 
 def test_a_file_of_ones_own_is_run_exported_and_scored(project, capsys):
-    rows = [
-        {"input": TREE, "instructions": ["Which?", "Where?"], "outputs": ["a pear tree", "the mill"]},
-        {"input": FERRY, "instructions": ["When?"], "outputs": ["on Thursdays"]},
-    ]
-    lines = "\n".join(json.dumps(row | {"evaluation": "f1"}) for row in rows)
-    project.pytester.path.joinpath("Harbour.cleaned.jsonl").write_text(lines, encoding="utf-8")
+    tree = row(TREE, ["Which?", "Where?"], ["a pear tree", "the mill"], "f1")
+    written(project.pytester.path / "Harbour.cleaned.jsonl", [tree, row(FERRY, ["When?"], ["on Thursdays"], "f1")])
     project.asks("leval")
     project.run("--leval-data=Harbour.cleaned.jsonl", "--lengths=1200")
     assert [r["task"] for r in project.records()] == ["leval_harbour_cleaned"] * 3

@@ -1,6 +1,5 @@
 """Whole runs with retrievers, on two documents of ours in L-Eval's layout."""
 
-import json
 import re
 import subprocess
 import sys
@@ -9,6 +8,8 @@ import pytest
 
 from tests.haystack_fixtures.retrieval.embeddings import embeddings
 from tests.loopback import loopback
+from tests.plugin.families.test_leval_runs import row
+from tests.published_rows import written
 
 pytest.importorskip("bm25s")
 FILLER = "Nothing happened that day, and nobody wrote it down. "
@@ -19,20 +20,10 @@ KEY = "sk-planted-embedder-key-4711"
 
 @pytest.fixture
 def run(project, monkeypatch):
-    folder = project.pytester.mkdir("data")
-    rows = [
-        (TREE, ["Where did the pear tree stand?\nA. behind the mill\nB. by the church"], ["A"]),
-        (
-            FERRY,
-            ["On which day did the ferry run?\nA. Mondays\nB. Thursdays", "What ran?\nA. ferry\nB. bus"],
-            ["B", "A"],
-        ),
-    ]
-    lines = [
-        json.dumps({"input": text, "instructions": questions, "outputs": answers, "evaluation": "exam"})
-        for text, questions, answers in rows
-    ]
-    (folder / "tpo.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    tree = ["Where did the pear tree stand?\nA. behind the mill\nB. by the church"]
+    ferry = ["On which day did the ferry run?\nA. Mondays\nB. Thursdays", "What ran?\nA. ferry\nB. bus"]
+    rows = [row(TREE, tree, ["A"]), row(FERRY, ferry, ["B", "A"])]
+    written(project.pytester.mkdir("data") / "tpo.jsonl", rows)
     project.asks("leval")
     monkeypatch.setenv("NEEDLEWORK_CACHE", str(project.pytester.mkdir("cache")))
     monkeypatch.setenv("EMBEDDER_KEY", KEY)
@@ -41,18 +32,9 @@ def run(project, monkeypatch):
     return lambda *args, **options: project.run(*given, *args, **options)
 
 
-@pytest.fixture
-def server():
-    with loopback(embeddings) as state:
-        yield state
-
-
-def dense(server):
-    return ("--retriever=none,bm25,dense", "--embedder=openai:words", f"--embedder-base-url={server.url}")
-
-
-def test_each_retriever_is_asked_beside_the_documents_and_told_in_a_table(run, project, server):
-    result = run(*dense(server))
+def test_each_retriever_is_asked_beside_the_documents_and_told_in_a_table(run, project):
+    with loopback(embeddings) as server:
+        result = run("--retriever=none,bm25,dense", "--embedder=openai:words", f"--embedder-base-url={server.url}")
     result.stdout.fnmatch_lines(
         ["mock:perfect · leval_tpo · questions_bm25", "  task * retriever * score % * whole % * words % * tokens"]
     )
@@ -66,14 +48,14 @@ def test_each_retriever_is_asked_beside_the_documents_and_told_in_a_table(run, p
         assert facts["hits"][0]["document"] == "doc1"
         assert "The ferry ran on Thursdays." in FERRY[facts["hits"][0]["start"] : facts["hits"][0]["end"]]
         assert records[f"doc1_q0_{arm}"]["score"] == 1
-    told = json.loads(project.file("results.json"))["retrieval"]
+    told = project.json("results.json")["retrieval"]
     assert [(row["retriever"], row["score"]["n"], row["paired"]["difference"]["mean"]) for row in told] == [
         ("bm25", 3, 0.0),
         ("dense", 3, 0.0),
     ]
     assert "retrieval_answer_recall" in project.file("results.csv").splitlines()[0]
     assert "Search in place of reading everything" in project.file("report.html")
-    assert json.loads(project.file("manifest.json"))["embedders"] == {"openai:words": f"openai:words {server.url}"}
+    assert project.json("manifest.json")["embedders"] == {"openai:words": f"openai:words {server.url}"}
 
 
 def test_a_plan_counts_the_chunks_and_not_the_documents(run, project):
@@ -84,24 +66,20 @@ def test_a_plan_counts_the_chunks_and_not_the_documents(run, project):
     assert 0.5 * asked < int(counted.replace(",", "")) < 2 * asked
 
 
-def test_the_prompt_of_an_arm_can_be_made_again_when_the_embedder_is_gone(run, project):
+def test_an_arms_prompt_is_made_again_without_the_embedder_and_no_file_has_its_key(run, project):
     with loopback(embeddings) as server:
-        run(*dense(server))
+        url = server.url.replace("http://", "http://me:planted-password@")
+        run("--retriever=none,bm25,dense", "--embedder=openai:words", f"--embedder-base-url={url}")
+        assert server.requests[0].headers["authorization"].startswith(("Bearer", "Basic"))
     for arm in ("bm25", "dense"):
         cell = f"leval_tpo-len1200-depthall-doc1_q0_{arm}-r0"
+        words = ["prompt", str(project.runs / "r"), cell, "--read", str(project.pytester.path)]
         done = subprocess.run(
-            [sys.executable, "-m", "needlework", "prompt", str(project.runs / "r"), cell,
-             "--read", str(project.pytester.path)],
+            [sys.executable, "-m", "needlework", *words],
             capture_output=True, check=False, cwd=project.pytester.path,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert b"The ferry ran on Thursdays." in done.stdout
-
-
-def test_the_embedders_key_is_in_no_file(run, project, server):
-    url = server.url.replace("http://", "http://me:planted-password@")
-    run("--retriever=dense", "--embedder=openai:words", f"--embedder-base-url={url}")
-    assert server.requests[0].headers["authorization"].startswith(("Bearer", "Basic"))
     for path in [*project.runs.rglob("*"), *(project.pytester.path / "cache").rglob("*")]:
         if path.is_file():
             content = path.read_bytes()

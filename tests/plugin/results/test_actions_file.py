@@ -6,20 +6,13 @@ import shutil
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import pytest
 
+from tests.docs.commands import ROOT, copy_checkout
 from tests.plugin.conftest import CACHE
 
-ROOT = Path(__file__).parents[3]
 FILE = ROOT / "docs" / "github-actions.yml"
-NEEDED = (
-    "needlework",
-    *(path.name for path in (ROOT / "needlework").iterdir() if path.is_symlink()),
-    "conftest.py",
-    "pytest.ini",
-)
 
 
 def commands(step):
@@ -34,12 +27,7 @@ class Checkout:
 
     def __init__(self, folder):
         self.folder = folder
-        for name in NEEDED:
-            if (ROOT / name).is_dir():
-                ignored = shutil.ignore_patterns("runs", "__pycache__")
-                shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=ignored)
-            else:
-                shutil.copy(ROOT / name, folder / name)
+        copy_checkout(folder)
         shim = folder / ".venv" / "bin" / "pytest"
         shim.parent.mkdir(parents=True)
         quiet = "-p no:cacheprovider -p no:hypothesispytest -p no:randomly"
@@ -48,9 +36,9 @@ class Checkout:
 
     def job(self, event, model):
         """Run the job; its exit code, and what it wrote on the terminal."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV", "GITHUB"))}
+        usual = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV", "GITHUB"))}
         paths = {"PYTHONPATH": str(self.folder), "NEEDLEWORK_CACHE": str(CACHE)}
-        env = kept | paths | {"GITHUB_EVENT_NAME": event, "MODEL": model}
+        env = usual | paths | {"GITHUB_EVENT_NAME": event, "MODEL": model}
         done = self._run(commands("Run"), env)
         if done.returncode == 0 and event == "schedule":
             assert self._run(commands("Keep as the baseline"), env).returncode == 0
@@ -69,17 +57,16 @@ class Checkout:
 def test_a_checkpoint_that_lost_37_points_is_stopped_and_an_equal_one_is_not(tmp_path):
     checkout = Checkout(tmp_path)
 
-    code, said = checkout.job("schedule", "mock:rate=0.92")
-    assert code == 0, said
-    code, said = checkout.job("pull_request", "mock:rate=0.55")
-    assert code == 1, said
-    assert "FAIL  all" in said.split("gate not worse")[-1]
-    code, said = checkout.job("pull_request", "mock:rate=0.92")
-    assert code == 0, said
-    assert "samples show a drop of" in said
-    code, said = checkout.job("schedule", "mock:rate=0.55")
-    assert code == 1, "a worse run is no new baseline"
-    assert checkout.job("pull_request", "mock:rate=0.92")[0] == 0
+    for event, model, code, line in (
+        ("schedule", "mock:rate=0.92", 0, ""),
+        ("pull_request", "mock:rate=0.55", 1, "  FAIL  all"),
+        ("pull_request", "mock:rate=0.92", 0, "samples show a drop of"),
+        ("schedule", "mock:rate=0.55", 1, ""),  # a worse run is no new baseline
+        ("pull_request", "mock:rate=0.92", 0, ""),
+    ):
+        status, output = checkout.job(event, model)
+        assert status == code, output
+        assert line in output.split("gate not worse")[-1]
 
 
 def test_the_file_names_options_that_there_are():

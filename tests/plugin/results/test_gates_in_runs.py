@@ -1,45 +1,36 @@
-"""Gates on the command line: exit codes, further trials, baselines, and where verdicts are told."""
+"""Gates on the command line: exit codes, further trials, baselines, where verdicts are told, and whose trials count."""
 
 import json
 import xml.etree.ElementTree as ET
 
 import pytest
 
+from needlework.results.merge.command import main
+from tests.plugin.conftest import without_timing
 from tests.results.html.pages import Page
 
 SHARED = "--needle-set=codes"  # cells of a repeat share their needle: the repeats are the samples
-
-
-def without_timing(records):
-    return [{key: value for key, value in record.items() if key != "timing"} for record in records]
+OPEN_AND_FAILED = ("--gate=score >= 0.9 [depth=0]", "--gate=score >= 0.9 [depth=50]", "--repeats=3")  # by mock:middle
 
 
 @pytest.mark.parametrize(
-    ("model", "args", "status", "said"),
+    ("model", "args", "status", "line"),
     [
         ("mock:perfect", ("--repeats=36",), 0, "  pass  all  1.000  95 % interval 0.90*..1.000  n 216 of 36 samples"),
         ("mock:middle", ("--repeats=8",), 1, "  FAIL  all  0.667  95 % interval 0.*..0.*  n 48 of 8 samples"),
-        (
-            "mock:perfect",
-            (),
-            10,
-            "  inconclusive  all  1.000 * n 6 of 1 sample  one sample: *, at this score 42 samples *",
-        ),
+        ("mock:perfect", (), 10, "  inconclusive  all  1.000 * n 6 of 1 sample  *, at this score 42 samples *"),
+        ("mock:perfect", ("--top-up=5",), 10, "  inconclusive  all  1.000 *n 11 of 2 samples *"),
         ("mock:error=timeout", (), 11, "  FAIL  all  - * n 0  6 error counted against it, nothing scored"),
+        # A failed gate outranks an inconclusive one, and a void run both.
+        ("mock:middle", OPEN_AND_FAILED, 1, "gate score >= 0.9 [[]depth=50]"),
+        ("mock:error=oom", OPEN_AND_FAILED, 11, "gate score >= 0.9 [[]depth=50]"),
     ],
 )
-def test_four_runs_end_in_four_ways(project, model, args, status, said):
+def test_runs_end_in_four_ways(project, model, args, status, line):
     result = project.run(*args, SHARED, "--gate=score >= 0.9", model=model)
 
     assert result.ret == status
-    result.stdout.fnmatch_lines(["gate score >= 0.9", said])
-
-
-def test_a_failed_gate_outranks_an_inconclusive_one_and_a_void_run_both(project):
-    gates = ("--gate=score >= 0.9 [depth=0]", "--gate=score >= 0.9 [depth=50]", "--repeats=3")
-
-    assert project.run(*gates, model="mock:middle").ret == 1
-    assert project.run(*gates, "--run-name=b", model="mock:error=oom").ret == 11
+    result.stdout.fnmatch_lines(["gate score >= 0.9*", line])
 
 
 def test_cells_with_a_needle_of_their_own_are_samples(project):
@@ -57,14 +48,6 @@ def test_top_up_runs_in_one_process(project):
 
     assert len(project.records()) == 120
     result.stdout.fnmatch_lines(["needlework: one process, not -n 2: --top-up decides what is asked next"])
-
-
-def test_top_up_ends_where_it_may_ask_no_more(project):
-    result = project.run(SHARED, "--gate=score >= 0.9", "--top-up=5")
-
-    assert result.ret == 10
-    assert len(project.records()) == 11
-    result.stdout.fnmatch_lines(["  inconclusive  all  1.000 *n 11 of 2 samples *", "*--top-up * would decide*"])
 
 
 def test_a_run_killed_while_it_topped_up_ends_like_one_that_was_not(project):
@@ -157,19 +140,14 @@ def test_each_of_several_models_is_compared_with_one_baseline(project):
 # -- where it is told --------------------------------------------------------------------------------------------
 
 
-def test_junit_tells_the_verdict_and_an_inconclusive_gate_is_skipped(project):
-    project.run(
-        SHARED,
-        "--repeats=2",
-        "--junitxml=junit.xml",
-        "--gate=score >= 0.9 [depth=0]",
-        "--gate=score >= 0.1",
-        "--gate=score < 0.1",
-    )
+def test_verdicts_are_told_in_junit_on_the_ci_page_in_the_report_and_in_json(project, monkeypatch, tmp_path):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    gates = ("--gate=score >= 0.9 [depth=0]", "--gate=score >= 0.1", "--gate=score < 0.1")
+    project.run(SHARED, "--repeats=2", "--junitxml=junit.xml", *gates)
+
     cases = {case.get("name"): case for case in ET.parse(project.pytester.path / "junit.xml").iter("testcase")}
     open_one = cases["score >= 0.9 (depth=0) (all)"]
     facts = {node.get("name"): node.get("value") for node in open_one.iter("property")}
-
     assert facts == {
         "verdict": "inconclusive", "value": "1.0", "low": facts["low"], "high": "1.0", "level": "95", "n": "4",
         "samples": "2", "more_samples": "40", "more_trials": "80",
@@ -177,16 +155,22 @@ def test_junit_tells_the_verdict_and_an_inconclusive_gate_is_skipped(project):
     assert "INCONCLUSIVE" in (open_one.find("skipped").get("message") or "").upper()
     assert cases["score >= 0.1 (all)"].find("failure") is None
     assert cases["score < 0.1 (all)"].find("failure") is not None
+    properties = [node for case in cases.values() for node in case.iter("property")]
+    assert [node.get("value") for node in properties if node.get("name") == "score"] == ["1.0000"] * 12
 
-
-def test_a_ci_page_gets_a_table(project, monkeypatch, tmp_path):
-    page = tmp_path / "summary.md"
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(page))
-    project.run(SHARED, "--repeats=3", "--gate=score >= 0.9 per depth", model="mock:middle")
-
-    rows = page.read_text()
-    assert "| depth 50 | **fail** | 0.000 | 95 % interval 0.000..0.7" in rows
-    assert "| `score >= 0.9 per depth` | depth 0 | **inconclusive** | 1.000 |" in rows
+    table = (tmp_path / "summary.md").read_text()
+    assert "| `score >= 0.9 [depth=0]` | all | **inconclusive** | 1.000 |" in table
+    assert "| `score < 0.1` | all | **fail** | 1.000 |" in table
+    rows = project.json("results.json")["gates"]
+    assert [(row["gate"], row["group"], row["verdict"]) for row in rows] == [
+        ("score >= 0.9 [depth=0]", "all", "inconclusive"),
+        ("score >= 0.1", "all", "pass"),
+        ("score < 0.1", "all", "fail"),
+    ]
+    assert rows[0]["low"] < rows[0]["value"] == rows[0]["high"] == 1
+    page = Page(project.file("report.html"))
+    assert "gate" in page.inside("a")
+    assert {"fail", "pass", "1.000"} <= set(page.inside("td"))
 
 
 def test_the_power_of_a_plan_is_told_and_nothing_is_run(project):
@@ -201,36 +185,71 @@ def test_the_power_of_a_plan_is_told_and_nothing_is_run(project):
     assert not project.runs.exists()
 
 
+# -- in a folder that holds more than the command selects --------------------------------------------------------
+
+MODEL = "mock:curve=400:1,600:0.2"  # all right at 400 tokens, one in five at 600
+GATE = "--gate=score >= 0.7"
+SAID = "judged on 16 of the run's 32 trials: the cells that its command selects"
+CELLS = ("--depths=0,50", "--repeats=8")
+
+
+@pytest.fixture
+def folder(project):
+    """The folder `r` has 16 trials of 400 tokens, all right."""
+    project.run("--lengths=400", *CELLS, model=MODEL)
+    return project
+
+
+def told(project, name="r"):
+    """The gate's verdicts in results.json and summary.json, which say the same."""
+    results, summary = (json.loads(project.file(file, name)) for file in ("results.json", "summary.json"))
+    assert results["gates"] == summary["gates"]
+    return [(row["group"], row["verdict"], row["n"], row["selected"]) for row in results["gates"]]
+
+
 @pytest.mark.parametrize(
-    ("args", "said"),
+    "more",
     [
-        (["--top-up=5"], "--top-up: '5'"),
-        (["--top-up=-1"], "--top-up: '-1': give a whole number"),
-        (["--gate=drop <= 0.1"], "give --baseline RUN"),
-        (["--baseline=x"], "--baseline: 'x'"),
-        (["--gate=score >= 1"], "no number of trials shows"),
-        (["--power=drop=0.1"], "--power: 'drop=0.1': is told before a run: give --plan too"),
-        (["--plan", "--power=drop=7"], "--power: 'drop=7'"),
-        (["--plan", "--power=fall=0.1"], "write drop=0.05"),
-        (["--plan", "--power=score=0.5,base=0.2"], "write drop=0.05"),
+        ("--lengths=600",),
+        ("--lengths=600", "--top-up=5"),
+        ("-k", "len600"),
+        pytest.param(("--lengths=600", "-n2"), marks=pytest.mark.slow),
     ],
 )
-def test_a_wrong_option_is_one_line(project, args, said):
-    result = project.run(*args)
+def test_cells_of_earlier_commands_are_not_judged(folder, monkeypatch, tmp_path, more):
+    page = tmp_path / "summary.md"
+    folder.run(*more, GATE, *CELLS, "--run-name=own", model=MODEL)
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(page))
+    result = folder.run(*more, GATE, *CELLS, model=MODEL)
 
-    assert result.ret == 4
-    assert said in result.stderr.str()
-    assert "Traceback" not in result.stderr.str()
+    assert result.ret == 1
+    assert len(folder.records()) == 32
+    assert told(folder) == told(folder, "own") == [("all", "fail", 16, 16)]
+    result.stdout.fnmatch_lines(["gate score >= 0.7", "  FAIL  all *", f"  {SAID}"])
+    assert SAID in page.read_text()
+    assert any(SAID in text for _, text in Page(folder.file("report.html")).contents)
 
 
-def test_the_page_and_the_json_have_the_verdicts(project):
-    project.run("--repeats=8", "--gate=score >= 0.99", "--gate=score >= 0.1 per length", model="mock:middle")
-    gates = json.loads(project.file("results.json"))["gates"]
-    page = Page(project.file("report.html"))
+def test_a_run_that_goes_on_and_asks_nothing_is_judged_on_what_it_replays(folder):
+    folder.run("--lengths=600", *CELLS, model=MODEL)
 
-    told = [(row["gate"], row["group"], row["verdict"]) for row in gates]
-    assert told[0] == ("score >= 0.99", "all", "fail")
-    assert [verdict for _, _, verdict in told[1:]] == ["pass", "pass"]
-    assert gates[0]["low"] < gates[0]["value"] < gates[0]["high"]
-    assert "gate" in page.inside("a")
-    assert {"fail", "pass", "0.667"} <= set(page.inside("td"))
+    assert folder.run("--lengths=400", *CELLS, GATE, model=MODEL).ret == 0
+    assert told(folder) == [("all", "pass", 16, 16)]
+    assert folder.run("--lengths=400,600", *CELLS, "--gate=score >= 0.5", model=MODEL).ret != 0
+    assert told(folder)[0][2:] == (32, 32)
+
+
+def test_a_command_whose_own_cells_all_fail_is_void_though_earlier_ones_did_not(folder):
+    folder.test_does("answer = generate(cell)", "assert cell.length == 400, 'a fault'", "assert_scored(answer)")
+
+    assert folder.run("--lengths=600", "--max-errors=50", model=MODEL).ret == 11
+    assert folder.run("--lengths=400", "--max-errors=50", *CELLS, model=MODEL).ret == 0
+
+
+def test_a_merged_run_is_judged_on_the_cells_of_its_shards(folder):
+    for shard in ("1/2", "2/2"):
+        folder.run("--lengths=600", *CELLS, GATE, f"--shard={shard}", model=MODEL)
+
+    assert main([str(folder.runs / "r")]) == 1
+    assert len(folder.records()) == 32
+    assert told(folder) == [("all", "fail", 16, 16)]

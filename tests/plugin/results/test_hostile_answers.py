@@ -17,7 +17,7 @@ from tests.loopback import Said, loopback
 
 MEGABYTE = 1_000_000
 RUNS = "<script>window.pwned=1;document.title='pwned'</script><img src=/beacon onerror=\"window.pwned=1\">"
-HOSTILE: dict[str, str] = {
+HOSTILE = {
     "script": RUNS,
     "script, closed early": f"</script></pre></td></table>--><!--{RUNS}<svg onload=window.pwned=1>",
     "handlers": "\"'` onmouseover=window.pwned=1 style=position:fixed;inset:0 <a href=javascript:window.pwned=1>x</a>",
@@ -59,7 +59,7 @@ HOSTILE: dict[str, str] = {
     "spaces": " " * 200_000 + "x",
 }
 COLUMNS_LEAST = 20
-TURNS: dict[str, int] = {}  # of the prompts: each gets the next text
+TURNS = {}  # of the prompts: each gets the next text
 
 
 def hostile(asked):
@@ -176,7 +176,7 @@ def test_a_judge_that_says_it_is_an_error(project, server):
 @pytest.mark.slow
 def test_nothing_of_it_runs_in_a_browser(project, server):
     ask(project, server)
-    asked: list[str] = []
+    asked = []
 
     class Handler(SimpleHTTPRequestHandler):
         def log_message(self, *args):
@@ -204,17 +204,12 @@ def test_nothing_of_it_runs_in_a_browser(project, server):
 
 
 def test_a_test_that_fails_on_it_shows_it_harmlessly(project, server):
-    project.pytester.makepyfile(
-        test_needles="""
-        import pytest
-
-        @pytest.mark.cells("niah")
-        def test_needle(cell, generate, assert_scored):
-            exchange = generate(cell)
-            score = assert_scored(exchange)
-            assert score >= 2, exchange.answer[:2000]
-        """
+    lines = (
+        "exchange = generate(cell)",
+        "score = assert_scored(exchange)",
+        "assert score >= 2, exchange.answer[:2000]",
     )
+    project.test_does(*lines)
     result = ask(project, server, "--showlocals")
 
     assert result.ret in (1, 11)

@@ -85,13 +85,13 @@ class Trap:
         command = ["pytest", "-p", "evil", f"--junitxml={self.private}/report.xml", str(self.run / "test_evil.py")]
         self.change({}, {}, command=command, folder=str(self.run))
 
-    def open(self, *words, program=COMMAND, here=None):
+    def open(self, *words, program=COMMAND):
         """Start a command, and require that nothing was reached, read, run or told."""
         before = len(self.server.requests) + self.server.gets
         driver = DRIVER.format(root=str(ROOT), log=str(self.log), private=str(self.private), program=program)
         environment = {name: value for name, value in os.environ.items() if not name.endswith("_BASE_URL")}
         done = subprocess.run(
-            [sys.executable, "-c", driver, *words], cwd=here or self.folder, env={**environment, "CANARY_KEY": KEY},
+            [sys.executable, "-c", driver, *words], cwd=self.folder, env={**environment, "CANARY_KEY": KEY},
             capture_output=True, encoding="utf-8", check=False, timeout=120,
         )  # fmt: skip
         assert (self.log.read_text() if self.log.exists() else "") == "", done.stderr
@@ -116,23 +116,22 @@ def trap(project):
         yield Trap(project, server)
 
 
+# What a manifest may name that the commands once obeyed: options of the run, beside a server that counts tokens.
+LIES = {
+    "server tokenizer": {},
+    "key": {"api_key_env": "CANARY_KEY"},
+    "header": {"model_arg": ["header.X-Team=ENV:CANARY_KEY"]},
+}
+
+
 def lie(trap, way):
-    """Change the manifest in one of the ways that the commands once obeyed."""
-    server = {"tokenizer": "server", "base_url": trap.server.url}
-    match way:
-        case "server tokenizer":
-            trap.change(server, {})
-        case "key":
-            trap.change(server | {"api_key_env": "CANARY_KEY"}, {})
-        case "header":
-            trap.change(server | {"model_arg": ["header.X-Team=ENV:CANARY_KEY"]}, {})
-        case "folder":
-            trap.change({}, {"corpus": str(trap.private)})
-        case "command":
-            trap.add_code()
+    if way == "folder":
+        trap.change({}, {"corpus": str(trap.private)})
+    else:
+        trap.change({"tokenizer": "server", "base_url": trap.server.url} | LIES[way], {})
 
 
-WAYS = ("server tokenizer", "key", "header", "folder")
+WAYS = (*LIES, "folder")
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -173,7 +172,7 @@ def test_rebuilding_a_prompt_asks_no_embedder(project, monkeypatch, program):
 
 
 Words = Callable[[Trap], tuple[str, ...]]
-OTHERS: dict[str, Words] = {
+OTHERS = {
     "compare": lambda trap: ("compare", str(trap.run), str(trap.run)),
     "export": lambda trap: ("export", str(trap.run), "--to", "inspect"),
     "history": lambda trap: ("history", str(trap.run.parent)),
@@ -217,25 +216,19 @@ def test_no_other_command_obeys_it(worst, command):
         assert f"give --read {worst.private}" in done.stderr
 
 
-def spoil(run, how, private):
-    for name in ("results.json", "manifest.json", "journal.jsonl", "summary.json", "results.csv"):
-        path = run / name
-        path.unlink(missing_ok=True)
-        match how:
-            case "fifo":
-                os.mkfifo(path)
-            case "device":
-                path.symlink_to("/dev/zero")
-            case "link":
-                path.symlink_to(private / "diary.txt")
-            case "endless":
-                with path.open("wb") as file:
-                    file.truncate(2**42)  # a sparse file
+SPOIL = {
+    "fifo": lambda path, private: os.mkfifo(path),
+    "device": lambda path, private: path.symlink_to("/dev/zero"),
+    "link": lambda path, private: path.symlink_to(private / "diary.txt"),
+    "endless": lambda path, private: (path.touch(), os.truncate(path, 2**42)),  # a sparse file
+}
 
 
-@pytest.mark.parametrize("how", ["fifo", "device", "link", "endless"])
+@pytest.mark.parametrize("how", SPOIL)
 def test_files_without_an_end_and_links_are_one_line(trap, how):
-    spoil(trap.run, how, trap.private)
+    for name in ("results.json", "manifest.json", "journal.jsonl", "summary.json", "results.csv"):
+        (trap.run / name).unlink(missing_ok=True)
+        SPOIL[how](trap.run / name, trap.private)
     commands = [OTHERS[name](trap) for name in ("compare", "merge", "plot", "rescore", "status", "leaderboard")]
     for words in (*commands, ("prompt", str(trap.run), CELL)):
         done = trap.open(*words)

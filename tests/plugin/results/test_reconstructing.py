@@ -36,6 +36,7 @@ def needlework(program, folder, *words):
     )  # fmt: skip
 
 
+OWLS = "niah-len2000-depth50-owls-r0"
 MAIN = "import needlework; sys.exit(needlework.main(sys.argv[1:]))"
 
 
@@ -81,9 +82,8 @@ def own_text(project):
 
 
 def test_from_another_folder(own_text, tmp_path):
-    words = ("prompt", str(own_text), "niah-len2000-depth50-owls-r0")
-    refused = needlework(MAIN, tmp_path, *words)
-    done = needlework(MAIN, tmp_path, *words, "--read", str(own_text.parents[2]))
+    refused = needlework(MAIN, tmp_path, "prompt", str(own_text), OWLS)
+    done = needlework(MAIN, tmp_path, "prompt", str(own_text), OWLS, "--read", str(own_text.parents[2]))
 
     assert refused.returncode == 2
     assert b"lies outside the run's folder: if it is yours, give --read /" in refused.stderr
@@ -96,8 +96,7 @@ def test_from_another_folder(own_text, tmp_path):
 def test_a_file_that_has_changed_is_refused(file, own_text, tmp_path, project):
     path = project.pytester.path / file
     path.write_text(path.read_text().replace("rested", "slept").replace("owls.", "hens.").replace("Read.", "See."))
-    words = ("prompt", str(own_text), "niah-len2000-depth50-owls-r0", "--read", str(project.pytester.path))
-    done = needlework(MAIN, tmp_path, *words)
+    done = needlework(MAIN, tmp_path, "prompt", str(own_text), OWLS, "--read", str(project.pytester.path))
 
     assert done.returncode == 1
     assert done.stdout == b""

@@ -35,13 +35,8 @@ depths = "50"
 """
 
 
-@pytest.fixture
-def berths(page):
+def test_a_task_of_ones_own_is_asked_scored_and_written_and_a_preset_names_it(project, page):
     page("A task of your own")
-
-
-@pytest.mark.usefixtures("berths")
-def test_a_task_of_ones_own_is_asked_scored_and_written_and_a_preset_names_it(project):
     assert project.run("test_berths.py", "-v").parseoutcomes() == {"scored": 6}
     found = {(record["task"], record["score"], record["outcome"]) for record in project.records()}
     assert found == {("berths", 1.0, "found")}
@@ -69,23 +64,21 @@ def installed(project):
     return install
 
 
-@pytest.mark.usefixtures("berths")
-def test_a_package_brings_a_task_by_entry_point(project, installed):
+def test_a_package_brings_a_task_by_entry_point(project, page, installed):
+    page("A task of your own")
     installed("tasks", "berths = harbour:BERTHS")
     assert project.run("test_berths.py").parseoutcomes() == {"scored": 6}
     given = {"task": "berths", "lengths": "500", "depths": "50", "corpus": "pydoc", "model": ["mock:perfect"]}
     settings = resolve_settings(given, {}, project.runs, user_suites=[{"task": "berths"}])
-    assert (
-        "lies at berth"
-        in rebuild(StoredRun(settings, Places(project.runs)), "berths-len500-depth50-berth-r0").prompt.text
-    )
+    trial = rebuild(StoredRun(settings, Places(project.runs)), "berths-len500-depth50-berth-r0")
+    assert "lies at berth" in trial.prompt.text
 
 
-@pytest.mark.usefixtures("berths")
-def test_an_entry_point_that_does_not_load_is_one_line(project, installed):
+def test_an_entry_point_that_does_not_load_is_one_line(project, page, installed):
+    page("A task of your own")
     installed("tasks", "berths = harbour:DOCKS")
-    said = "ERROR: task: 'berths': the entry point harbour:DOCKS cannot be loaded (AttributeError: *"
-    project.run("test_berths.py").stderr.fnmatch_lines([said])
+    line = "ERROR: task: 'berths': the entry point harbour:DOCKS cannot be loaded (AttributeError: *"
+    project.run("test_berths.py").stderr.fnmatch_lines([line])
 
 
 @pytest.mark.parametrize(
@@ -93,15 +86,7 @@ def test_an_entry_point_that_does_not_load_is_one_line(project, installed):
     [("nihh", "did you mean niah?"), ("needlebnch", "did you mean needlebench"), ("x", "use one of niah,")],
 )
 def test_a_misspelt_mark_is_an_error_that_names_the_near_name(project, name, said):
-    project.pytester.makepyfile(
-        test_wrong=f"""
-        import pytest
-
-        @pytest.mark.cells("{name}")
-        def test_wrong(cell, generate, assert_scored):
-            assert_scored(generate(cell))
-        """
-    )
+    project.asks(name)
     result = project.run()
     result.stderr.fnmatch_lines([f"ERROR: @pytest.mark.cells: '{name}': {said}*"])
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -117,12 +102,10 @@ def test_a_misspelt_mark_is_an_error_that_names_the_near_name(project, name, sai
     ],
 )
 def test_what_is_no_good_task_is_one_line(project, given, said):
-    project.pytester.makeconftest(
+    project.has_hooks(
         f"""
         from dataclasses import replace
         from needlework.haystack_fixtures.tasks.catalogue import TASKS
-
-        pytest_plugins = ("needlework.plugin",)
 
         def pytest_needlework_tasks(config):
             return [{given}]
@@ -138,8 +121,8 @@ def test_a_scorer_of_ones_own_judges_a_run_and_one_that_is_over(project, page):
     assert told == {("strict:only_the_value", 0.0, "expected")}  # the mock answers in a sentence
     project.run("test_needles.py", name="s")
     assert needlework.main(["rescore", str(project.runs / "s"), "--scorer", "strict:only_the_value"]) == 0
-    again = json.loads((project.runs / "s").glob("rescored-*/results.json").__next__().read_text(encoding="utf-8"))
-    assert {record["score"] for record in again["records"]} == {0.0}
+    (again,) = (project.runs / "s").glob("rescored-*/results.json")
+    assert {record["score"] for record in json.loads(again.read_text(encoding="utf-8"))["records"]} == {0.0}
 
 
 @pytest.mark.parametrize(
@@ -185,47 +168,33 @@ def test_a_report_and_every_record_of_ones_own_and_a_run_read_without_heavy_libr
 
 # What the page's example calls of a tracker, noted in a file; whether the tracker has it is not tested here.
 TRACKER = """
-from contextlib import contextmanager
+from contextlib import nullcontext
 
-def note(*values):
-    with open("told.log", "a") as file:
+start_run = lambda run_name: nullcontext()
+
+def note(*values, step=None):
+    with open("noted.log", "a") as file:
         file.write(f"{values}\\n")
 
-@contextmanager
-def start_run(run_name):
-    yield
-
-def set_experiment(name): pass
-def log_params(values): pass
-def log_metric(name, value, step=None): note(name, value, step)
-def log_artifact(path): note("file", path)
+set_experiment = log_params = log_metric = log_artifact = note
 """
 
 
-def test_a_trackers_hook_is_handed_every_score(project):
-    examples = re.findall(r"```python\n# conftest.py\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    (hook,) = (code for code in examples if "import mlflow" in code)
-    project.pytester.makeconftest(hook)
+def test_a_trackers_hook_is_handed_every_score(project, page):
+    page("Results where you keep them")
     project.pytester.makepyfile(mlflow=TRACKER)
     project.pytester.syspathinsert()
     result = project.run(model="mock:middle")
     assert "failed" not in result.stdout.str()
-    told = (project.pytester.path / "told.log").read_text(encoding="utf-8")
-    assert "niah/score" in told
-    assert told.count("niah/code") == 2  # lengths
-    assert "report.html" in told
+    noted = (project.pytester.path / "noted.log").read_text(encoding="utf-8")
+    assert "niah/score" in noted
+    assert noted.count("niah/code") == 2  # lengths
+    assert "report.html" in noted
 
 
 @pytest.mark.parametrize("raised", ["RuntimeError('no disk')", "SystemExit(0)"])
 def test_a_report_of_ones_own_that_fails_is_one_line_and_keeps_the_exit_code(project, raised):
-    project.pytester.makeconftest(
-        f"""
-        pytest_plugins = ("needlework.plugin",)
-
-        def pytest_needlework_report(config, report, folder):
-            raise {raised}
-        """
-    )
+    project.has_hooks(f"def pytest_needlework_report(config, report, folder):\n    raise {raised}\n")
     result = project.run("test_needles.py")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["score 100 %*", "*pytest_needlework_report failed (*; our own files are whole"])

@@ -1,31 +1,21 @@
 """Tests of a user's own: their failures are shown as pytest shows any, and none hides another."""
 
-import json
-
 import pytest
-
-STRICT = """
-import pytest
-
-@pytest.mark.cells("niah")
-def test_needle(cell, generate, assert_scored):
-    assert assert_scored(generate(cell)) >= 0.5
-"""
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
 def test_a_failed_assert_on_a_score_is_a_failure_in_the_terminal(project, workers):
-    project.pytester.makepyfile(test_needles=STRICT)
+    project.test_does("assert assert_scored(generate(cell)) >= 0.5")
     result = project.run(workers, model="mock:middle")
 
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
             "*= FAILURES =*",
-            "*test_needle?niah-len400-depth50-code-r0?*",
+            "*test_niah?niah-len400-depth50-code-r0?*",
             "*score 0 (wrong) >= 0.5*",
             "*scorer: match v*",
-            "FAILED test_needles.py::test_needle[[]niah-len*-depth50-code-r0]*",
+            "FAILED test_needles.py::test_niah[[]niah-len*-depth50-code-r0]*",
             "*2 failed,*4 scored*",
         ]
     )
@@ -33,11 +23,12 @@ def test_a_failed_assert_on_a_score_is_a_failure_in_the_terminal(project, worker
     assert len(project.records()) == 6
 
 
-def test_a_failure_after_scoring_keeps_the_score(project):
-    project.pytester.makepyfile(test_needles=STRICT.replace(" >= 0.5", "\n    raise RuntimeError('mine')"))
-    result = project.run("--depths=50", "--lengths=400")
+def test_a_failure_after_scoring_keeps_the_score_and_half_a_surrogate_in_it_ends_no_worker(project):
+    project.test_does("assert_scored(generate(cell))", "raise RuntimeError('\\ud800 mine')")
+    result = project.run("--depths=50", "--lengths=400", "-n1", process=True)
 
-    result.stdout.fnmatch_lines(["*RuntimeError: mine*", "*1 failed*"])
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*RuntimeError: * mine*", "*1 failed*"])
     assert [record["outcome"] for record in project.records()] == ["found"]
 
 
@@ -52,44 +43,37 @@ def test_a(cell, generate, assert_scored):
 def test_b(cell, generate, assert_scored):
     assert_scored(generate(cell), scorer="exact_match")
 """
-ONE_CELL = ("--lengths=400", "--depths=0,50")
+TWO_CELLS = ("--lengths=400", "--depths=0,50")
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
-def test_two_tests_over_the_same_cells_are_two_panels(project, workers):
+def test_two_tests_over_the_same_cells_are_two_panels_and_a_gate_judges_each_by_itself(project, workers):
     project.pytester.makepyfile(test_needles=TWO)
-    result = project.run(workers, *ONE_CELL)
+    result = project.run(workers, *TWO_CELLS, "--repeats=20", "--gate=score >= 0.5 [task=niah]")
 
-    result.stdout.fnmatch_lines(["*4 scored*"])
-    assert scores(project) == {("niah@test_a", "match"): [1.0, 1.0], ("niah@test_b", "exact_match"): [0.0, 0.0]}
-    panels = json.loads(project.file("results.json"))["summary"]
+    result.stdout.fnmatch_lines(["*pass *all of test_a *1.000*", "*FAIL *all of test_b *0.000*", "*80 scored*"])
+    assert result.ret == 1
+    assert scores(project) == {("niah@test_a", "match"): [1.0] * 40, ("niah@test_b", "exact_match"): [0.0] * 40}
+    panels = project.json("results.json")["summary"]
     assert [(panel["task"], panel["overall"]["n"], panel["overall"]["mean"]) for panel in panels] == [
-        ("niah@test_a", 2, 1.0),
-        ("niah@test_b", 2, 0.0),
+        ("niah@test_a", 40, 1.0),
+        ("niah@test_b", 40, 0.0),
     ]
-    assert project.file("results.csv").count("niah@test_b-len400") == 2
+    assert project.file("results.csv").count("niah@test_b-len400") == 40
 
 
 def test_the_second_test_scores_the_first_ones_answer_and_neither_drops_the_other(project):
     project.pytester.makepyfile(test_needles=TWO)
-    project.run(*ONE_CELL, "-k", "test_a", model="mock:unsteady")
+    project.run(*TWO_CELLS, "-k", "test_a", model="mock:unsteady")
     assert set(scores(project)) == {("niah", "match")}, "one test alone needs no name"
-    project.run(*ONE_CELL, "-k", "test_b", model="mock:unsteady")  # asked again it would answer otherwise
+    project.run(*TWO_CELLS, "-k", "test_b", model="mock:unsteady")  # asked again it would answer otherwise
     assert set(scores(project)) == {("niah@test_a", "match"), ("niah@test_b", "exact_match")}
     answers = {}
     for record in project.records():
         answers.setdefault(record["key"], set()).add(record["response"]["text"])
     assert [len(texts) for texts in answers.values()] == [1, 1]
-    project.run(*ONE_CELL, model="mock:unsteady")
+    project.run(*TWO_CELLS, model="mock:unsteady")
     assert len(project.journal()) == len(project.records()) == 4, "nothing is asked, or written, twice"
-
-
-def test_a_gate_judges_each_test_by_itself(project):
-    project.pytester.makepyfile(test_needles=TWO)
-    result = project.run(*ONE_CELL, "--repeats=20", "--gate=score >= 0.5 [task=niah]")
-
-    result.stdout.fnmatch_lines(["*pass *all of test_a *1.000*", "*FAIL *all of test_b *0.000*"])
-    assert result.ret == 1
 
 
 def test_tests_of_one_name_over_the_same_cells_are_refused(project):
@@ -121,6 +105,11 @@ def test_the_model_answers(model, generate):
     assert exchange.answer
     assert exchange.trial.prompt.tokens <= 500
 
+@pytest.mark.cells("niah")
+def test_a_haystack_is_a_cells_prompt_with_or_without_the_cell(haystack):
+    assert haystack.tokens < 600
+    assert haystack.placed
+
 def test_a_cell_of_ones_own_is_scored(generate, assert_scored):
     assert assert_scored(generate(Cell("niah", 500, 30.0, "code"))) == 1
 """
@@ -128,8 +117,6 @@ def test_a_cell_of_ones_own_is_scored(generate, assert_scored):
 ANOTHER = """
 import pytest
 from needlework.haystack_fixtures import Cell
-
-pytest_plugins = ("needlework.plugin",)
 
 @pytest.fixture
 def cell_of_another():
@@ -140,9 +127,9 @@ def cell_of_another():
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
 def test_plain_tests_have_the_runs_model_and_ask_any_cell(project, workers):
     project.pytester.makepyfile(test_needles=PLAIN)
-    result = project.run(workers)
+    result = project.run(workers, *TWO_CELLS)
 
-    result.stdout.fnmatch_lines(["*1 passed,*1 scored*"])
+    result.stdout.fnmatch_lines(["*3 passed,*1 scored*"])
     assert [record["id"] for record in project.records()] == ["niah-len500-depth30-code-r0"]
 
 
@@ -158,39 +145,9 @@ def test_plain_tests_have_the_runs_model_and_ask_any_cell(project, workers):
     ],
 )
 def test_what_needs_a_cell_says_so_in_a_line(project, test, said):
-    project.pytester.makeconftest(ANOTHER)
+    project.has_hooks(ANOTHER)
     project.pytester.makepyfile(test_needles=test)
     result = project.run()
 
     result.stdout.fnmatch_lines([said])
     result.stdout.no_fnmatch_line("*Traceback*")
-
-
-def test_a_haystack_is_a_cells_prompt_with_or_without_the_cell(project):
-    project.pytester.makepyfile(
-        test_needles="""
-        import pytest
-
-        @pytest.mark.cells("niah")
-        def test_prompt(haystack):
-            assert haystack.tokens < 600
-            assert haystack.placed
-        """
-    )
-    project.run(*ONE_CELL).assert_outcomes(passed=2)
-
-
-def test_half_a_surrogate_in_a_failing_assert_ends_no_worker(project):
-    project.pytester.makepyfile(
-        test_own="""
-        import pytest
-
-        @pytest.mark.cells("niah")
-        def test_own(cell, generate, assert_scored):
-            assert_scored(generate(cell))
-            assert cell.depth < 100, "\\ud800"
-        """
-    )
-    result = project.run("test_own.py", "-n1", process=True)
-    assert result.ret == 1
-    assert len(project.records()) == 6

@@ -1,37 +1,196 @@
-"""`--shard I/N`: each shard runs its part into a folder of its own."""
+"""`--shard I/N` and `needlework merge`: each shard runs its part, and they become the run that one process would have
+made, whatever happened to them.
+"""
 
 import json
+import shutil
+from contextlib import contextmanager
 
 import pytest
 
+from needlework.results.merge.command import main
+from tests.plugin.conftest import without_timing
 
-def shard_file(project, name, run="r"):
-    return json.loads(project.file(f"shards/{name}/shard.json", run))
-
-
-def ids(project, name):
-    return [record["id"] for record in project.records(f"r/shards/{name}")]
+SAME = ("cells.csv", "heatmap-niah-code-mock_rate_0.7.png", "heatmap-niah-code-mock_rate_0.7.svg")
 
 
-def test_shards_together_are_the_run(project):
-    project.run("--run-name=whole", "--repeats=2")
-    for number in (1, 2, 3):
-        assert project.run(f"--shard={number}/3", "--repeats=2").ret == 0
-    parts = [ids(project, f"{number}-of-3") for number in (1, 2, 3)]
-    told = [shard_file(project, f"{number}-of-3") for number in (1, 2, 3)]
+@pytest.fixture
+def shards(project, monkeypatch):
+    """Three shards of 18 trials, in `r`, made from the project's folder."""
+    monkeypatch.chdir(project.pytester.path)
 
-    assert sorted(each for part in parts for each in part) == sorted(
-        record["id"] for record in project.records("whole")
+    return lambda number, *more, of=3: project.run(
+        f"--shard={number}/{of}", "--repeats=3", *more, model="mock:rate=0.7"
     )
-    assert [len(part) for part in parts] == told[0]["counts"] == told[1]["counts"] == told[2]["counts"]
-    assert len({each["selection"] for each in told}) == 1
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return tmp_path_factory.mktemp("made")
+
+
+def once(project, shards, made, of):
+    """All shards of so many in the project's run; they are made once for this file."""
+    kept = made / str(of)
+    if not kept.exists():
+        for number in range(1, of + 1):
+            shards(number, of=of)
+        for shard in (project.runs / "r/shards").glob(f"*-of-{of}"):
+            shutil.copytree(shard, kept / shard.name)
+    shutil.copytree(kept, project.runs / "r/shards", dirs_exist_ok=True)
+
+
+@pytest.fixture
+def three(project, shards, made):
+    once(project, shards, made, 3)
+
+
+@pytest.fixture
+def halves(project, shards, made):
+    once(project, shards, made, 2)
+
+
+@contextmanager
+def manifest_of(folder):
+    """The content of its manifest, which is written back."""
+    path = folder / "manifest.json"
+    content = json.loads(path.read_text())
+    yield content
+    path.write_text(json.dumps(content))
+
+
+def test_shards_are_the_run_that_one_process_makes(project, shards):
+    project.run("--run-name=one", "--repeats=3", model="mock:rate=0.7")
+    shards(1)
+    shards(2, "-n2")
+    shards(3)
+    names = [f"{number}-of-3" for number in (1, 2, 3)]
+    sizes = [len(project.records(f"r/shards/{name}")) for name in names]
+    notes = [project.json(f"shards/{name}/shard.json") for name in names]
+    assert [note["counts"] for note in notes] == [sizes] * 3
+    assert len({note["selection"] for note in notes}) == 1
+
+    assert main(["results/runs/r"]) == 0
+    one, merged = (project.json("results.json", name) for name in ("one", "r"))
+    assert without_timing(merged.pop("records")) == without_timing(one.pop("records"))
+    assert len(merged.pop("latency")) == len(one.pop("latency"))
+    assert merged.pop("run")["name"] == "r"
+    one.pop("run")
+    assert merged == one
+    for name in SAME:
+        assert (project.runs / "r" / name).read_bytes() == (project.runs / "one" / name).read_bytes()
+    parts = project.json("manifest.json")["parts"]
+    assert [part["name"] for part in parts] == [f"shards/{name}" for name in names]
+
+
+def test_the_merged_run_goes_on_like_any_other(project, three, shards):
+    main(["results/runs/r"])
+    result = project.run("--repeats=4", model="mock:rate=0.7")
+
+    assert "18 of 24 answers" in result.stdout.str()
+    assert main(["results/runs/r"]) == 0
+    assert len(project.records()) == 24, "what was asked beside the shards stays"
+
+
+def test_a_missing_shard_is_named(project, three, capsys):
+    shutil.rmtree(project.runs / "r/shards/2-of-3")
+
+    assert main(["results/runs/r"]) == 3
+    assert "shards/2-of-3 is missing (6 trials): run it" in capsys.readouterr().err
+    assert not (project.runs / "r/results.json").exists()
+
+
+def test_what_a_killed_shard_lacks_is_named_and_a_torn_line_is_passed_over(project, three, shards, capsys):
+    path = project.runs / "r/shards/2-of-3/journal.jsonl"
+    path.write_bytes(path.read_bytes()[:-300])
+
+    assert main(["results/runs/r"]) == 3
+    assert "shards/2-of-3 lacks 1 trial: niah-len" in capsys.readouterr().err
+    assert main(["results/runs/r", "--partial", "--gate", "score >= 0.5"]) == 11
+    assert "void: interrupted after 17 of 18 trials" in capsys.readouterr().out
+    shards(2)
+    assert main(["results/runs/r"]) == 0
+    assert len(project.records()) == 18
+
+
+def test_two_answers_to_one_trial_are_listed(project, three, shards, capsys):
+    shutil.copytree(project.runs / "r/shards/1-of-3", project.runs / "again")
+    journal = project.runs / "again/journal.jsonl"
+    first, *others = journal.read_text("utf-8").splitlines(keepends=True)
+    changed = json.loads(first) | {"outcome": "found", "score": 1.0, "response": {"text": "something else"}}
+    journal.write_text("".join([json.dumps(changed) + "\n", *others]), "utf-8")
+    name = changed["id"]
+    words = ["results/runs/r", "results/runs/again", "--into", "results/runs/both"]
+
+    assert main(words) == 1
+    told = capsys.readouterr().err
+    assert f"conflict: {name}: shards/1-of-3: " in told
+    assert "again: found 'something else'" in told
+    assert not (project.runs / "both").exists()
+    for keep, text in (("first", 0), ("last", 1)):
+        assert main([*words, "--conflicts", keep]) == 0
+        kept = next(r for r in project.records("both") if r["id"] == name)
+        assert (kept["response"]["text"] == "something else") == bool(text)
+
+
+def test_a_shard_of_another_window_is_no_part(project, three, capsys):
+    for shard, window in (("1-of-3", 8192), ("3-of-3", 4096)):
+        with manifest_of(project.runs / "r/shards" / shard) as content:
+            content["models"]["mock:rate=0.7"]["window"] = window
+
+    assert main(["results/runs/r"]) == 2
+    assert "window 8192 / 4096" in capsys.readouterr().err
+
+
+def test_the_gates_of_the_shards_are_judged_of_the_whole(project, three, capsys):
+    for shard in project.runs.glob("r/shards/*"):
+        with manifest_of(shard) as content:
+            content["options"]["gate"] = ["score >= 0.6"]
+
+    assert main(["results/runs/r"]) == 10
+    assert "gate score >= 0.6" in capsys.readouterr().out
+    assert main(["results/runs/r", "--gate", "score >= 0.1"]) == 0
+    assert main(["results/runs/r", "--gate", "score <= 0.1"]) == 1
+    assert main(["results/runs/r", "--gate", "score is good"]) == 2
+    assert project.json("results.json")["gates"][0]["verdict"] == "fail"
+
+
+def test_dividing_anew_counts_what_the_old_shards_have(project, three, halves, capsys):
+    for gone in ("2-of-3", "3-of-3", "2-of-2"):
+        (project.runs / "r/shards" / gone).rename(project.runs / gone)
+    assert main(["results/runs/r"]) == 3
+    assert "2-of-2 is missing (9 trials)" in capsys.readouterr().err
+    (project.runs / "2-of-2").rename(project.runs / "r/shards/2-of-2")
+
+    assert main(["results/runs/r"]) == 0
+    assert len(project.records()) == 18
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["nowhere"], "RUN: 'nowhere': does not exist"),
+        (["."], "RUN: '.': has no journal.jsonl and no shards"),
+        (["results/runs/r", "--into", "conftest.py"], "--into: 'conftest.py': is a file"),
+        (["results/runs/r", "--into", "results/runs/r/shards/1-of-3"], "is a shard's folder"),
+    ],
+)
+def test_a_wrong_path_is_one_line(project, three, words, told, capsys):
+    assert main(words) == 2
+    assert told in capsys.readouterr().err
+
+
+# -- one shard ----------------------------------------------------------------------------------------------------
 
 
 def test_what_k_leaves_is_what_is_divided(project):
-    project.run("--shard=1/2", "-k", "depth0-")
+    plan = project.run("--shard=2/2", "--plan")
+    plan.stdout.fnmatch_lines(["in all: 3 trials = 3 requests, *"])
+    assert not project.runs.exists()
 
-    assert ids(project, "1-of-2") == ["niah-len600-depth0-code-r0"]
-    assert shard_file(project, "1-of-2")["counts"] == [1, 1]
+    project.run("--shard=1/2", "-k", "depth0-")
+    assert [record["id"] for record in project.records("r/shards/1-of-2")] == ["niah-len600-depth0-code-r0"]
+    assert project.json("shards/1-of-2/shard.json")["counts"] == [1, 1]
 
 
 @pytest.mark.parametrize("workers", [(), pytest.param(("-n2",), marks=pytest.mark.slow)])
@@ -48,29 +207,4 @@ def test_gates_and_errors_wait_for_the_merge(project):
     assert result.ret == 1, "cells that ended in errors, and no void run"
     result.stdout.fnmatch_lines(["needlework: shard 1 of 2: gates and --max-errors wait for needlework merge, *"])
     assert "gate score" not in result.stdout.str()
-    assert json.loads(project.file("shards/1-of-2/manifest.json"))["options"]["gate"] == ["score >= 0.9"]
-
-
-def test_a_plan_is_of_the_shard_and_writes_nothing(project):
-    result = project.run("--shard=2/2", "--plan")
-
-    result.stdout.fnmatch_lines(["in all: 3 trials = 3 requests, *"])
-    assert not project.runs.exists()
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("--shard=0/2",), "--shard: '0/2': write I/N, *"),
-        (("--shard=3/2",), "--shard: '3/2': write I/N, *"),
-        (("--shard=half",), "--shard: 'half': write I/N, *"),
-        (("--shard=1/2", "--shard=2/2"), "--shard: '1/2, 2/2': is given 2 times; give one"),
-        (("--shard=1/2", "--gate=score > 0.5", "--top-up=9"), "--top-up: '9': asks for what a whole run *"),
-    ],
-)
-def test_a_wrong_value_is_one_line(project, words, told):
-    result = project.run(*words)
-
-    assert result.ret == 4
-    result.stderr.fnmatch_lines([f"ERROR: {told}"])
-    assert "Traceback" not in result.stderr.str()
+    assert project.json("shards/1-of-2/manifest.json")["options"]["gate"] == ["score >= 0.9"]

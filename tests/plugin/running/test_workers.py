@@ -1,8 +1,10 @@
-"""Several workers give the same numbers; a dead one costs its cell alone."""
+"""Several workers give the same numbers, a dead one costs its cell alone; local models have one copy a device."""
 
+import json
 
-def without_timing(records):
-    return [{key: value for key, value in record.items() if key != "timing"} for record in records]
+import pytest
+
+from tests.plugin.conftest import without_timing
 
 
 def test_two_workers_give_the_same_results_as_none_and_keep_haystacks_whole(project):
@@ -34,3 +36,92 @@ def test_a_resumed_run_may_have_another_number_of_workers(project):
     project.run()
 
     assert len(project.journal()) == len(project.records()) == 6
+
+
+# -- devices ------------------------------------------------------------------------------------------------------
+
+DEVICES = """
+import json, os, pathlib, time
+
+def test_a(): note()
+def test_b(): note()
+def test_c(): note()
+
+def note():
+    worker = os.environ["PYTEST_XDIST_WORKER"]
+    pathlib.Path(f"gpu-{worker}.json").write_text(json.dumps(os.environ["CUDA_VISIBLE_DEVICES"]))
+    time.sleep(0.5)
+"""
+ALIAS = """
+import pytest
+
+cells = pytest.mark.cells
+
+@cells("niah")
+def test_needle(cell, generate, assert_scored):
+    assert_scored(generate(cell))
+"""
+
+
+def header(result):
+    return "\n".join(line for line in result.outlines if line.startswith("needlework: "))
+
+
+@pytest.fixture
+def gpus(monkeypatch):
+    return lambda names: monkeypatch.setenv("CUDA_VISIBLE_DEVICES", names)
+
+
+def test_one_process_where_there_is_one_device(project, gpus):
+    gpus("")
+    project.pytester.makepyfile(test_needles=ALIAS)
+    result = project.run("-n4", "-k", "nothing", model="smollm2", process=True)
+
+    assert "one process, not -n 4" in header(result), "though the mark has another name"
+    assert not any("created: " in line for line in result.outlines)
+
+
+@pytest.mark.parametrize(("test", "model"), [("test_needles.py", "mock:perfect"), ("test_plain.py", "smollm2")])
+def test_other_models_and_tests_that_are_no_cells_keep_their_workers(project, gpus, test, model):
+    gpus("")
+    project.pytester.makepyfile(test_plain="def test_it(): pass")
+    result = project.run("-n2", "-k", "len400 or test_it", test, model=model, process=True)
+
+    assert "one process" not in header(result)
+    assert any("created: 2/2 workers" in line for line in result.outlines)
+
+
+@pytest.mark.parametrize(
+    ("cards", "options", "line", "groups"),
+    [
+        ("4,7", (), "2 workers, not -n 8: one for each GPU", ["4", "7"]),
+        (
+            "0,1,4,5,6",
+            ("--gpus-per-worker=2", "--model-arg=device_map=auto"),
+            "2 workers, not -n 8: one for each 2 GPUs",
+            ["0,1", "4,5"],
+        ),
+    ],
+)
+def test_each_worker_has_cards_of_its_own_out_of_the_callers(project, gpus, cards, options, line, groups):
+    gpus(cards)
+    project.pytester.makepyfile(test_devices=DEVICES)
+    result = project.run("-n8", *options, "-k", "test_a or test_b or test_c", model="smollm2", process=True)
+
+    assert line in header(result)
+    assert sorted(json.loads(path.read_text()) for path in project.pytester.path.glob("gpu-*.json")) == groups
+
+
+@pytest.mark.parametrize(
+    ("options", "remedy"),
+    [
+        (("--gpus-per-worker=2",), "*--gpus-per-worker: '2': *--model-arg device_map=auto*"),
+        (("--gpus-per-worker=9", "--model-arg=device_map=auto"), "*--gpus-per-worker: '9': *shows 2 cards*"),
+    ],
+)
+def test_groups_that_cannot_be_are_refused_in_one_line(project, gpus, options, remedy):
+    gpus("0,1")
+    result = project.run("-n2", *options, model="smollm2", process=True)
+
+    result.stderr.fnmatch_lines([remedy])
+    assert "Traceback" not in result.stderr.str()

@@ -48,20 +48,16 @@ def test_a_batch_gives_the_records_of_a_server(project, monkeypatch):
     )
     served, batched = project.records("served"), project.records()
     assert [told(record) for record in batched] == [told(record) for record in served]
-    assert json.loads(project.file("manifest.json"))["models"][MODEL]["calibration raw user Answer:"] == (
-        "exact, +0 tokens"
-    )
+    assert project.json("manifest.json")["models"][MODEL]["calibration raw user Answer:"] == ("exact, +0 tokens")
     files = [path for path in Path.cwd().rglob("*") if path.is_file()]
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
 
 
 def test_a_second_batch_has_what_the_first_missed(project):
     def flaky(asked):
-        return (
-            Said(raw=b'{"error": {"message": "boom"}}', status=500)
-            if asked.value and len(asked.prompt) > 2000
-            else honest(asked)
-        )
+        if asked.value and len(asked.prompt) > 2000:
+            return Said(raw=b'{"error": {"message": "boom"}}', status=500)
+        return honest(asked)
 
     with loopback(flaky) as server:
         out(project, "q1.jsonl")

@@ -1,10 +1,13 @@
 """A language model as the judge, on a real server."""
 
 import json
+import threading
 
 import pytest
 
 from tests.haystack_fixtures.models.served.planted_http import good, planted_server
+from tests.loopback import Said, loopback
+from tests.plugin.conftest import without_timing
 
 
 def judged(project, server, *args, scorer="judge_evalscope"):
@@ -26,51 +29,22 @@ def test_a_judge_sees_question_reference_and_answer_and_never_the_context(projec
     assert max(map(len, sent)) < 3000
 
 
-def test_a_verdict_that_cannot_be_read_is_an_error_and_no_score(project):
-    with planted_server() as server:
-        server.plant(good("I would say eight."))
-        result = judged(project, server)
-
-    assert {(r["outcome"], r["score"], r["error"]["kind"]) for r in project.records()} == {("error", None, "judge")}
-    assert result.ret == 11
-
-
-def test_a_judging_scorer_without_a_judge_is_one_line(project):
-    result = project.run("--scorer=judge_evalscope")
-
-    assert result.ret == 4
-    assert "give --judge SPEC" in result.stderr.str()
-
-
-@pytest.mark.parametrize("judge", ["nosuch", "openai:gpt", "mock:no-such-behaviour"])
-def test_a_judge_that_can_never_answer_is_refused_before_the_first_cell(project, judge, monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    result = project.run(f"--judge={judge}", "--scorer=judge_evalscope")
-
-    assert result.ret == 4
-    assert not (project.runs / "r" / "results.json").exists()
-
-
-def test_replies_that_cannot_be_read_are_told_once_with_the_reason(project):
+def test_replies_that_cannot_be_read_are_errors_and_only_the_judge_is_asked_again(project):
     with planted_server() as server:
         server.plant(good("I would say eight."))
         result = judged(project, server, scorer="judge_documents")
-
-    result.stdout.fnmatch_lines(["2 of 2: the judge's replies cannot be read: no verdict in the reply: 'I would*"])
-    assert "replies cannot be read" in (project.runs / "r" / "report.html").read_text(encoding="utf-8")
-
-
-def test_a_run_again_asks_no_judge_again_and_after_unread_replies_only_the_judge(project):
-    with planted_server() as server:
-        server.plant(good("dunno"))
-        judged(project, server, scorer="judge_documents")
         first = len(server.requests)
+
+        assert {(r["outcome"], r["score"], r["error"]["kind"]) for r in project.records()} == {("error", None, "judge")}
+        assert result.ret == 11
+        result.stdout.fnmatch_lines(["2 of 2: the judge's replies cannot be read: no verdict in the reply: 'I would*"])
+        assert "replies cannot be read" in project.file("report.html")
+
         server.plant(good("yes"))
         judged(project, server, scorer="judge_documents")
         second = len(server.requests)
         judged(project, server, scorer="judge_documents")
-
-    assert (first, second, len(server.requests)) == (4, 6, 6)
+        assert (first, second, len(server.requests)) == (4, 6, 6)
     assert {record["score"] for record in project.records()} == {1.0}
     assert all(record["timing"]["replayed"] for record in project.records()[-2:])
 
@@ -106,35 +80,120 @@ def test_a_prompt_of_ones_own_judges_and_another_text_is_another_recipe(project)
     assert '"role": "system"' not in sent
     assert {record["scorer"] for record in records} == {"judge_prompt"}
     assert len({record["details"]["recipe"] for record in records}) == 2
-    manifest = json.loads((project.runs / "r" / "manifest.json").read_text(encoding="utf-8"))
-    assert len(manifest["options"]["judge_prompt_sha256"]) == 64
+    assert len(project.json("manifest.json")["options"]["judge_prompt_sha256"]) == 64
 
 
-@pytest.mark.parametrize(
-    ("text", "said"), [("", "is empty"), ("{question} {wrong}", "{wrong} is no placeholder"), (None, "No such file")]
-)
-def test_a_wrong_prompt_is_one_line(project, text, said):
-    prompt = project.pytester.path / "grade.txt"
-    if text is not None:
-        prompt.write_text(text, encoding="utf-8")
-    result = project.run("--judge=mock:perfect", f"--judge-prompt={prompt}")
-
-    assert result.ret == 4
-    assert said in result.stderr.str()
-
-
-def test_evalscopes_preset_says_who_judges_and_takes_a_judge_where_there_is_one(project):
+def test_a_run_says_who_judges_where_that_is_not_as_published_or_the_model_itself(project):
     few = ("--preset=evalscope", "--language=en", "--lengths=400", "--depths=0")
-    told = project.run(*few)
-    told.stdout.fnmatch_lines(["needlework: preset evalscope: as published, a language model judges*here match does*"])
+    project.run(*few).stdout.fnmatch_lines(
+        ["needlework: preset evalscope: as published, a language model judges*here match does*"]
+    )
     with planted_server() as server:
         server.plant(good('{"verdict": 7}'))
         project.run(*few, "--judge=openai:judge", f"--judge-base-url={server.url}")
 
     assert [record["scorer"] for record in project.records()][-1] == "judge_evalscope"
+    project.run("--judge=mock:perfect", "--plan").stdout.fnmatch_lines(
+        ["needlework: the judge mock:perfect is the model under test: it judges itself*"]
+    )
 
 
-def test_a_model_that_judges_itself_is_told(project):
-    result = project.run("--judge=mock:perfect", "--plan")
+# -- several answers at once, before they are scored in their tests' turns ----------------------------------------
 
-    result.stdout.fnmatch_lines(["needlework: the judge mock:perfect is the model under test: it judges itself*"])
+CELLS = 6
+SEVERAL = 3
+REPLY = '{"reasoning": "right", "verdict": 8}'
+
+
+def together():
+    """Replies when so many are asked for; nothing at all where they do not come."""
+    barrier = threading.Barrier(SEVERAL)
+
+    def say(_asked):
+        barrier.wait(20)
+        return Said(REPLY)
+
+    return say
+
+
+def at_once(judge, *more):
+    asked = ("--scorer=judge_evalscope", "--judge=openai:judge", f"--judge-base-url={judge.url}", "--retries=0")
+    return (*asked, f"--concurrency={SEVERAL}", *more)
+
+
+def scores(project):
+    return [record["score"] for record in project.records()]
+
+
+@pytest.mark.parametrize("model", ["mock:perfect", "mock:sleep=0.01", "openai:gpt-4"])
+def test_as_many_answers_as_concurrency_says_are_judged_at_once(project, model):
+    with loopback(together()) as judge, loopback() as server:
+        project.run(*at_once(judge, f"--base-url={server.url}"), model=model)
+
+        assert scores(project) == [0.8] * CELLS
+        assert (len(judge.requests), judge.most_in_flight) == (CELLS, SEVERAL)
+        assert not list((project.runs / "r").glob("answers-*"))
+
+
+def test_a_finished_run_is_judged_now_from_its_stored_answers(project):
+    with loopback(together()) as judge, loopback() as server:
+        to_model = f"--base-url={server.url}"
+        project.run(to_model, model="openai:gpt-4")
+        asked = len(server.requests)
+        project.run(*at_once(judge, to_model), model="openai:gpt-4")
+
+        assert scores(project) == [0.8] * CELLS
+        assert (len(server.requests), len(judge.requests)) == (asked, CELLS)
+
+
+def test_a_judge_is_not_asked_of_what_tests_score_by_a_rule(project):
+    project.test_does("assert_scored(generate(cell), scorer='match')")
+    with loopback() as judge:
+        project.run(*at_once(judge), model="mock:sleep=0.01")
+
+        assert judge.requests == []
+
+
+def test_no_reply_is_paid_twice_when_the_run_ends_early(project):
+    project.test_does(
+        "assert_scored(generate(cell))",
+        "stored, until = pathlib.Path('results/runs/r'), time.monotonic() + 20",
+        "ruled = lambda: sum(path.read_text().count('\"ruled\"') for path in stored.glob('answers-*'))",
+        "while ruled() < 6 and time.monotonic() < until:",
+        "    time.sleep(0.01)",
+        "request.session.shouldstop = 'that will do'",
+        more_fixtures="request",
+        imports="pathlib, time",
+    )
+    with loopback(together()) as judge:
+        project.run(*at_once(judge))
+        assert len(project.records()) == 1
+        project.asks("niah")
+        project.run(*at_once(judge))
+        project.run(*at_once(judge), name="whole")
+
+        assert len(judge.requests) == 2 * CELLS
+    assert without_timing(project.records()) == without_timing(project.records("whole"))
+
+
+def test_a_question_to_a_judge_that_hangs_stops_no_other(project):
+    """Further answers come, or are there already, and are judged while one test waits for its judge."""
+    cells, first, got = 8 * CELLS, threading.Lock(), []
+
+    def hangs_once(_asked):
+        if first.acquire(blocking=False):
+            with judge.changed:
+                got.append(judge.changed.wait_for(lambda: len(judge.requests) == cells, 20))
+        return Said('{"reasoning": "[[8]]", "verdict": 8}')
+
+    with loopback(hangs_once) as judge, loopback() as server:
+        words = (*at_once(judge, f"--base-url={server.url}"), "--repeats=8")
+        project.run(*words, model="openai:gpt-4")
+        assert got == [True]
+        judge.requests.clear()
+        first.release()
+        project.run(*words, "--scorer=judge_llmtest", model="openai:gpt-4")
+
+        assert got == [True, True]
+        assert scores(project) == [0.8] * cells
+        assert server.asked.total() == cells

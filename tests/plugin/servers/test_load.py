@@ -3,30 +3,23 @@ lost, none asked twice.
 """
 
 import json
-import subprocess
-import sys
-import time
 from collections import Counter
 
 import pytest
 
-from tests.storm_server import FAULTS, ROOT, storm_server
+from tests.plugin.processes import ROOT, output_of, start, wait_until
+from tests.storm_server import FAULTS, storm_server
 
 CONCURRENCY, RETRIES, DEPTHS = 64, 4, 10
 TRANSIENT = {"rate_limit", "server", "timeout", "protocol"}
 
 
-def command(folder, url, *args):
-    return [
-        sys.executable, "-m", "pytest", "benchmarks/test_niah.py", "-q", "-p", "no:cacheprovider",
-        "-p", "no:hypothesispytest", "--model=openai:gpt-4", "--template=raw", f"--base-url={url}", "--corpus=pydoc",
-        "--lengths=400", f"--results-dir={folder}", "--run-name=r", f"--concurrency={CONCURRENCY}",
+def begin(folder, url, *args):
+    return start(
+        ROOT, "benchmarks/test_niah.py", "-q", "--model=openai:gpt-4", "--template=raw", f"--base-url={url}",
+        "--corpus=pydoc", "--lengths=400", f"--results-dir={folder}", "--run-name=r", f"--concurrency={CONCURRENCY}",
         f"--retries={RETRIES}", *args,
-    ]  # fmt: skip
-
-
-def run(folder, url, *args):
-    return subprocess.run(command(folder, url, *args), cwd=ROOT, capture_output=True, text=True, timeout=600)
+    )  # fmt: skip
 
 
 def journal(folder):
@@ -39,9 +32,10 @@ def journal(folder):
 def test_a_storm_loses_no_cell_and_asks_none_twice(workers, repeats, tmp_path):
     grid = (f"--depths=0:100:{DEPTHS}", f"--repeats={repeats}", "--timeout=4", f"-n{workers}")
     with storm_server(latency_s=0.05, failing=0.2) as storm:
-        result = run(tmp_path, storm.url, *grid)
+        process = begin(tmp_path, storm.url, *grid)
+        output = output_of(process, 600)
         seen = storm.seen()
-    assert result.returncode in (0, 1), result.stdout + result.stderr
+    assert process.returncode in (0, 1), output
 
     records = journal(tmp_path)
     assert len({record["id"] for record in records}) == len(records) == DEPTHS * repeats
@@ -54,7 +48,7 @@ def test_a_storm_loses_no_cell_and_asks_none_twice(workers, repeats, tmp_path):
 
     # What the server saw. Some cells have the same prompt: at 400 tokens two depths can mean one place.
     trials = Counter(record["prompt"]["sha256"] for record in records)
-    attempts: Counter[str] = Counter()
+    attempts = Counter()
     for record in records:
         attempts[record["prompt"]["sha256"]] += record["timing"]["attempts"]
     answers = Counter(record["prompt"]["sha256"] for record in scored)
@@ -69,20 +63,20 @@ def test_a_storm_loses_no_cell_and_asks_none_twice(workers, repeats, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("concurrency", "workers", "told"),
+    ("concurrency", "workers", "line"),
     [
         (1, 2, "one process, not -n 2: --concurrency 1 lets no more requests be in flight"),
         pytest.param(2, 3, "2 workers, not -n 3: --concurrency 2 lets no more", marks=pytest.mark.slow),
         pytest.param(5, 2, "", marks=pytest.mark.slow),
     ],
 )
-def test_workers_together_keep_to_the_concurrency(concurrency, workers, told, tmp_path):
+def test_workers_together_keep_to_the_concurrency(concurrency, workers, line, tmp_path):
     grid = ("--depths=0:100:10", "--repeats=2", f"-n{workers}", f"--concurrency={concurrency}", "-v")
     with storm_server(latency_s=0.05) as storm:
-        result = run(tmp_path, storm.url, *grid)
+        output = output_of(begin(tmp_path, storm.url, *grid))
         seen = storm.seen()
-    assert "20 scored" in result.stdout
-    assert told in result.stdout
+    assert "20 scored" in output
+    assert line in output
     assert seen["most_in_flight"] <= concurrency
 
 
@@ -90,21 +84,15 @@ def test_workers_together_keep_to_the_concurrency(concurrency, workers, told, tm
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_server_that_dies_during_the_run_is_told_at_once_and_waited_for(workers, tmp_path):
     grid = ("--depths=0:100:10", "--repeats=20", f"-n{workers}", "--concurrency=4")
-    with (tmp_path / "said").open("w+", encoding="utf-8") as said:
-        with storm_server(latency_s=0.1) as storm:
-            running = subprocess.Popen(command(tmp_path, storm.url, *grid), cwd=ROOT, stdout=said, stderr=said)
-            wait_for(lambda: (tmp_path / "r" / "journal.jsonl").exists() and len(journal(tmp_path)) > 4)
-        wait_for(lambda: f"{storm.url} does not answer any more" in (tmp_path / "said").read_text(encoding="utf-8"))
-        assert running.poll() is None
-        with storm_server(port=storm.port):
-            assert running.wait(timeout=100) == 0
-    told = (tmp_path / "said").read_text(encoding="utf-8")
-    assert told.count("does not answer any more") == told.count("answers again: the run goes on") == 1
-    assert "200 scored" in told
-
-
-def wait_for(true, seconds=60):
-    until = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < until
-        time.sleep(0.1)
+    lines = []
+    with storm_server(latency_s=0.1) as storm:
+        process = begin(tmp_path, storm.url, *grid)
+        wait_until(lambda: (tmp_path / "r" / "journal.jsonl").exists() and len(journal(tmp_path)) > 4, process)
+    while not any(f"{storm.url} does not answer any more" in line for line in lines):
+        lines.append(process.stdout.readline())
+        assert process.poll() is None
+    with storm_server(port=storm.port):
+        output = "".join(lines) + output_of(process)
+    assert process.returncode == 0
+    assert output.count("does not answer any more") == output.count("answers again: the run goes on") == 1
+    assert "200 scored" in output

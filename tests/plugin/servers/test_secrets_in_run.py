@@ -4,17 +4,18 @@ The server here is the worst one: whatever it is sent, it says again, in the ans
 as it came, percent-encoded, in base64 and escaped as in JSON.
 """
 
+from __future__ import annotations
+
 import base64
 import html
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
 import pytest
 
-from tests.loopback import Asked, Loopback, Said, loopback
+from tests.loopback import Loopback, Said, loopback
 
 KEY = 'q7+/x"<&%-planted-key-0931'
 HEADER = 'hdr\\"planted+value/5150&=x'
@@ -72,7 +73,7 @@ def rubbish(asked):
     return Said(raw=("<html>" + "x" * (160 + len(asked.prompt) % 40) + echo(asked)).encode(), kind="text/html")
 
 
-BEHAVIOURS: dict[str, tuple[Callable[[Asked], Said], tuple[int, ...]]] = {
+BEHAVIOURS = {
     "answers": (answering, (0, 1, 10)),
     "401": (refusing(401), (2, 11)),
     "500": (refusing(500), (11,)),
@@ -179,16 +180,11 @@ def test_nor_when_a_judge_says_it_again(planted, behaviour):
 
 def test_nor_when_a_test_of_the_users_fails(planted):
     planted.server.say = answering
-    planted.project.pytester.makepyfile(
-        test_needles="""
-        import pytest
-
-        @pytest.mark.cells("niah")
-        def test_needle(cell, generate, assert_scored, settings, model, haystack, pytestconfig):
-            exchange = generate(cell)
-            score = assert_scored(exchange)
-            raise ValueError(settings, model, exchange)
-        """
+    planted.project.test_does(
+        "exchange = generate(cell)",
+        "score = assert_scored(exchange)",
+        "raise ValueError(settings, model, exchange)",
+        more_fixtures="settings, model, haystack, pytestconfig",
     )
     result = planted.run("key and header")
 

@@ -1,10 +1,15 @@
-"""Whole runs against a server: what is learnt of it, and what a run says of answers that prove nothing."""
+"""Whole runs against servers: what is learnt of them, and what a run says of answers that prove nothing or change."""
 
-import json
+from contextlib import ExitStack
+from dataclasses import replace
+from hashlib import sha256
 
 import pytest
 
-from tests.loopback import Said, honest, loopback
+from needlework.results.merge.command import main
+from needlework.results.prompt import PromptsOfRuns
+from tests.loopback import Said, honest, loopback, mixed
+from tests.native_servers import native_server, right
 
 SERVED = {"model": "openai:gpt-4"}
 RAW = ("--template=raw", "--concurrency=4")
@@ -21,7 +26,7 @@ def test_a_run_learns_once_how_the_server_counts(project, workers):
     assert result.ret == 0, result.stdout.str()
     assert [record["outcome"] for record in project.records()] == ["found"] * 6
     assert len(trials(server.requests)) == 6 + 2
-    told = json.loads(project.file("manifest.json"))["models"]["openai:gpt-4"]
+    told = project.json("manifest.json")["models"]["openai:gpt-4"]
     assert told["window"] is None
     assert told["window_source"] == "the server does not tell"
     assert told["calibration raw user Answer:"] == "exact, +0 tokens"
@@ -68,7 +73,120 @@ def test_answers_of_another_server_at_the_same_address_are_asked_again(project, 
         told = project.run(*RAW, f"--base-url={server.url}", **SERVED).stdout.str()
         assert len(trials(server.requests)) == first + 6 + 2
         assert "6 of 6 answers were asked again: another server answers at this address" in told
-    models = json.loads(project.file("manifest.json"))["models"]["openai:gpt-4"]
+    models = project.json("manifest.json")["models"]["openai:gpt-4"]
     assert models["server model_path"] == "/other.gguf"
     again = project.run(*RAW, f"--base-url={server.url}", **SERVED).stdout.str()  # the server is gone
     assert "none was asked now" in again
+
+
+# -- lengths that a provider's own counter says, about ----------------------------------------------------------------
+
+COUNTED = ("--tokenizer=server", "--verify-prompts", "--concurrency=1")
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "google"])
+def test_lengths_are_about_what_the_provider_counts(project, provider):
+    with native_server(provider) as server:
+        result = project.run(*COUNTED, f"--base-url={server.url}", "--lengths=600,3000", model=f"{provider}:mm")
+    assert result.ret == 0, result.stdout.str()
+    result.stdout.fnmatch_lines([f"{provider}:mm: lengths are approximate: a scaled tokenizer counts, *"])
+    for record in project.records():
+        prompt, served = record["prompt"], record["response"]["prompt_tokens"]
+        assert prompt["tokens"] == pytest.approx(served, rel=0.03)
+        assert 0 < prompt["tokens_error"] < 0.05
+        assert "approximate_length" in record["details"]["flags"]
+    (name,) = project.json("manifest.json")["tokenizers"]
+    assert "o200k_base scaled, off by" in name
+    assert "context length (tokens, about ±" in project.file(f"heatmap-niah-code-{provider}_mm.svg")
+    for record in project.records():  # the server is away, and what it counted is kept with the run
+        made = PromptsOfRuns()(project.runs / "r", record["id"])
+        assert sha256(made.text.encode()).hexdigest() == record["prompt"]["sha256"]
+
+
+def test_a_provider_that_cuts_prompts_is_seen_by_counts_that_stop_growing(project):
+    window = 800
+
+    def cut(question):
+        reply = right(question)
+        return replace(reply, tokens=window) if len(question.text) > 4 * window else reply
+
+    with native_server("anthropic", cut) as server:
+        given = ("--lengths=600,1200,2400", "--depths=50", "--max-errors=100")
+        project.run(*COUNTED, *given, f"--base-url={server.url}", model="anthropic:mm")
+    outcomes = {record["length"]: record["outcome"] for record in project.records()}
+    assert outcomes[600] == "found"
+    assert outcomes[2400] == "invalid"
+    assert "the server counted 800 tokens of a prompt of about" in project.records()[-1]["why"]
+
+
+# -- --server-id: servers at several addresses that are alike ---------------------------------------------------------
+
+TWICE = (*RAW, "--repeats=2")
+NAMED = (*TWICE, "--server-id=qwen on h100")
+
+
+@pytest.fixture
+def two(project, monkeypatch):
+    monkeypatch.chdir(project.pytester.path)
+    with ExitStack() as running:
+        one, other = (running.enter_context(loopback(mixed)) for _ in range(2))
+        yield one, other
+
+
+def test_shards_that_ask_servers_of_their_own_are_one_run(project, two, monkeypatch):
+    for number, server in enumerate(two, start=1):
+        monkeypatch.setenv("NEEDLEWORK_BASE_URL", server.url)  # of each node
+        project.run(f"--shard={number}/2", *NAMED, model="openai:gpt-4")
+    asked = [server.asked.total() for server in two]
+
+    assert main(["results/runs/r"]) == 0
+    assert [sum(server.asked.total() for server in two), *asked] == [12, 6, 6]
+    manifest = project.json("manifest.json")
+    assert [part["servers"] for part in manifest["parts"]] == [[server.url] for server in two]
+    project.run(*NAMED, f"--base-url={two[1].url}", model="openai:gpt-4")
+    assert [server.asked.total() for server in two] == asked, "the merged run has every answer, whoever gave it"
+
+
+def test_without_a_name_another_address_is_another_run(project, two, capsys):
+    for number, server in enumerate(two, start=1):
+        project.run(f"--shard={number}/2", f"--base-url={server.url}", *TWICE, model="openai:gpt-4")
+
+    assert main(["results/runs/r"]) == 2
+    told = capsys.readouterr().err
+    assert f"base_url: {two[0].url} / {two[1].url}" in told
+    assert "--server-id NAME, given to every shard" in told
+
+
+# -- --stability: cells asked again -----------------------------------------------------------------------------------
+
+
+def stability(project):
+    return [each for record in project.records() for each in record["details"].get("stability", ())]
+
+
+def line(result):
+    return next((line for line in result.outlines if line.startswith("stability: ")), "")
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_a_steady_model_has_no_flips_in_the_same_cells_with_any_worker_count(project, workers):
+    result = project.run("--stability=3", workers)
+
+    assert {each["how"] for each in stability(project)} == {"warm", "batch"}
+    assert "stability: 3 cells asked again 15 times (warm 3, batch 12): the text differed 0 times" in line(result)
+    probed = [record["id"] for record in project.records() if record["details"].get("stability")]
+    assert sorted(probed) == [
+        "niah-len400-depth100-code-r0", "niah-len600-depth100-code-r0", "niah-len600-depth50-code-r0"
+    ]  # fmt: skip
+
+
+def test_flips_are_counted_and_named_and_kept_by_a_resumed_run(project):
+    result = project.run("--stability=2", model="mock:unsteady")
+
+    # Asked once, then warm, then four times together: the second, fourth and sixth answers differ.
+    assert "the text differed 6 times, the score 6 times; niah-len" in line(result)
+    assert all(record["outcome"] == "found" for record in project.records()), "the score is the first answer's"
+    before = stability(project)
+    assert "the text differed 6 times" in line(project.run("--stability=2", model="mock:unsteady"))
+    assert stability(project) == before
+    assert all(record["timing"]["replayed"] for record in project.records())

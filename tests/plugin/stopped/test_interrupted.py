@@ -15,22 +15,12 @@ import pytest
 from needlework.results.files.read_run import read_run
 from tests.loopback import Said, honest, loopback
 from tests.plugin.conftest import GRID
-from tests.plugin.stopped.processes import output_of, start, wait_until
+from tests.plugin.processes import output_of, start, wait_until
 
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends signals")
 WORDS = "interrupted after 2 of 6 trials"
 SOON_S = 4.0  # most of it is the end of an idle run: its files, and Python's own
 FILES = {"report.html", "results.json", "results.csv", "cells.csv", "journal.jsonl", "manifest.json"}
-
-
-SLOW_TEST = """
-import time
-import pytest
-
-@pytest.mark.cells("niah")
-def test_needle(cell, generate, assert_scored):
-    assert_scored(generate(cell))
-    time.sleep({seconds})
-"""
 
 
 def started(project, *options):
@@ -46,18 +36,11 @@ def has_record(project):
 @pytest.fixture
 def stopped(project):
     """It stops after two cells."""
-    project.pytester.makepyfile(
-        test_needles="""
-        import pytest
-        asked = []
-
-        @pytest.mark.cells("niah")
-        def test_niah(cell, generate, assert_scored, request):
-            assert_scored(generate(cell))
-            asked.append(cell)
-            if len(asked) == 2:
-                request.session.shouldstop = "that will do"
-        """
+    project.test_does(
+        "assert_scored(generate(cell))",
+        "if (cell.length, cell.depth) == (400, 50):",
+        "    request.session.shouldstop = 'that will do'",
+        more_fixtures="request",
     )
     return project
 
@@ -67,7 +50,7 @@ def test_every_file_says_so_until_the_same_command_makes_it_whole(stopped):
 
     assert result.ret == 2
     result.stdout.fnmatch_lines([f"*{WORDS}*", WORDS])
-    results, manifest = json.loads(stopped.file("results.json")), json.loads(stopped.file("manifest.json"))
+    results, manifest = stopped.json("results.json"), stopped.json("manifest.json")
     assert (results["planned"], results["recorded"], results["notes"]) == (6, 2, [WORDS])
     assert (manifest["planned"], manifest["recorded"]) == (6, 2)
     assert f"It was {WORDS}" in stopped.file("report.html")
@@ -78,19 +61,11 @@ def test_every_file_says_so_until_the_same_command_makes_it_whole(stopped):
     again = stopped.run()
     assert again.ret == 0
     assert "interrupted" not in again.stdout.str()
-    assert json.loads(stopped.file("results.json"))["planned"] == 6
+    assert stopped.json("results.json")["planned"] == 6
 
 
 def test_ctrl_c_before_the_first_answer_says_how_to_go_on(project):
-    project.pytester.makepyfile(
-        test_needles="""
-        import pytest
-
-        @pytest.mark.cells("niah")
-        def test_niah(cell, generate, assert_scored):
-            raise KeyboardInterrupt
-        """
-    )
+    project.test_does("raise KeyboardInterrupt")
     result = project.run("-q", process=True)
 
     assert result.ret == 2
@@ -102,12 +77,11 @@ def test_ctrl_c_before_the_first_answer_says_how_to_go_on(project):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="sends signals")
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize(("name", "group"), [("SIGTERM", False), ("SIGTERM", True), ("SIGHUP", True), ("SIGINT", True)])
 def test_signals_end_a_run_as_ctrl_c_does(project, name, group, workers):
     """`group`: to the workers too, as Slurm and terminals do."""
-    project.pytester.makepyfile(test_needles=SLOW_TEST.format(seconds=0.5))
+    project.test_does("assert_scored(generate(cell))", "time.sleep(0.5)", imports="time")
     process = started(project, "--model=mock:perfect", f"-n{workers}", "--gate=score >= 0.1")
     wait_until(lambda: has_record(project))
     (os.killpg if group else os.kill)(process.pid, getattr(signal, name))
@@ -115,7 +89,7 @@ def test_signals_end_a_run_as_ctrl_c_does(project, name, group, workers):
 
     assert process.returncode == 11, said
     assert {path.name for path in (project.runs / "r").iterdir()} >= FILES
-    results = json.loads(project.file("results.json"))
+    results = project.json("results.json")
     assert results["planned"] == 48
     assert 0 < results["recorded"] < 48
     assert f"interrupted after {results['recorded']} of 48 trials" in said
@@ -124,7 +98,6 @@ def test_signals_end_a_run_as_ctrl_c_does(project, name, group, workers):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="sends signals")
 def test_answers_that_waited_for_their_test_are_not_asked_for_again(project):
     first, held = threading.Lock(), threading.Event()
 
@@ -132,8 +105,6 @@ def test_answers_that_waited_for_their_test_are_not_asked_for_again(project):
         if asked.is_trial and first.acquire(blocking=False):
             held.wait(60)
         return honest(asked)
-
-    project.pytester.makepyfile(test_needles=SLOW_TEST.format(seconds=0))
 
     def kept():
         return sum(len(path.read_bytes().splitlines()) for path in (project.runs / "r").glob("answers-*"))
@@ -159,7 +130,6 @@ def test_answers_that_waited_for_their_test_are_not_asked_for_again(project):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="sends signals")
 @pytest.mark.parametrize(("name", "workers"), [("SIGTERM", 0), ("SIGINT", 2)])
 def test_nothing_is_asked_once_a_run_has_been_told_to_end(project, name, workers):
     """A few more than are in flight wait for a place, which is free when one of those is answered."""
@@ -170,10 +140,9 @@ def test_nothing_is_asked_once_a_run_has_been_told_to_end(project, name, workers
             held.wait(60)
         return honest(asked)
 
-    project.pytester.makeconftest(
+    project.has_hooks(
         """
         import pathlib, time
-        pytest_plugins = ("needlework.plugin",)
 
         def pytest_needlework_report():
             pathlib.Path("writing").touch()
@@ -197,13 +166,11 @@ def test_nothing_is_asked_once_a_run_has_been_told_to_end(project, name, workers
     assert not asked_more
 
 
-@pytest.mark.skipif(os.name == "nt", reason="sends signals")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
 def test_a_signal_while_files_are_written_does_not_stop_that(project, name):
-    project.pytester.makeconftest(
+    project.has_hooks(
         f"""
         import os, signal, pytest
-        pytest_plugins = ("needlework.plugin",)
 
         @pytest.hookimpl(trylast=True)
         def pytest_needlework_report(config, report, folder):
@@ -213,14 +180,12 @@ def test_a_signal_while_files_are_written_does_not_stop_that(project, name):
     result = project.run()
 
     assert result.ret == 0
-    assert json.loads(project.file("manifest.json"))["recorded"] == 6
+    assert project.json("manifest.json")["recorded"] == 6
 
 
 def test_a_hook_keeps_no_record_out_of_the_run_and_changes_none(project):
-    project.pytester.makeconftest(
+    project.has_hooks(
         """
-        pytest_plugins = ("needlework.plugin",)
-
         def pytest_needlework_record(config, record):
             record.why = "mine"
             record.details.flags.append("mine")
@@ -265,7 +230,6 @@ def after(trials, then):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="sends signals")
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ The model is a server that counts its requests: it is the one witness that canno
 One kill, and 60 more that are slow. A seed of `NEEDLEWORK_KILL_SEED` tries other moments.
 """
 
+from __future__ import annotations
+
 import csv
 import json
 import os
@@ -17,7 +19,8 @@ import pytest
 
 from needlework.results.merge.command import main
 from tests.loopback import Loopback, loopback, mixed
-from tests.plugin.stopped.processes import ROOT, kill, output_of, start, wait_until
+from tests.plugin.conftest import comparable
+from tests.plugin.processes import ROOT, kill, output_of, start, wait_until
 
 SEED = int(os.environ.get("NEEDLEWORK_KILL_SEED", "1"))
 CONCURRENCY = 6
@@ -59,11 +62,8 @@ class Command:
 
     def results(self):
         """Numbers and pictures, without times, and without what the manifest knew when it was killed."""
-        results = json.loads((self.folder / "results.json").read_text("utf-8"))
-        del results["latency"], results["run"], results["models"]
-        for record in results["records"]:
-            del record["timing"]
-        return {"json": results} | {path.name: path.read_bytes() for path in self.folder.glob("heatmap-*.png")}
+        results = comparable(json.loads((self.folder / "results.json").read_text("utf-8")))
+        return {"json": results} | {path.name: path.read_bytes() for path in self.folder.glob("heatmap-*")}
 
     def files(self):
         """All that one process leaves, without times and who asked."""
@@ -95,7 +95,7 @@ def test_a_killed_run_goes_on_and_ends_like_an_undisturbed_one(chain, kills, ser
     chance = random.Random(f"{SEED} {chain}")
     command = Command(server, tmp_path)
     server.asked.clear()
-    frozen: dict[str, int] = {}
+    frozen = {}
     killed = 0
     while killed < kills:
         workers = chance.choice((0, 2, 2, 3))

@@ -69,7 +69,7 @@ def test_a_damaged_journal_is_told_once_with_its_lines(project):
     line = "2 lines of journal.jsonl could not be read (damaged): trials that stood only there are asked again"
     assert told.count(line) == 1
     assert "4 of 6 answers are from this run's journal" in told
-    assert line in json.loads(project.file("summary.json"))["notes"]
+    assert line in project.json("summary.json")["notes"]
     assert "could not be read" not in project.run("--fresh").stdout.str()
 
 
@@ -83,7 +83,7 @@ def test_a_name_that_has_a_run_of_another_model_is_told_before_anything_is_asked
 
 
 def manifest(project):
-    return json.loads(project.file("manifest.json"))
+    return project.json("manifest.json")
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_a_session_that_asks_nothing_changes_no_date(old):
 
     assert (manifest(old)["started"], manifest(old)["ended"]) == (LONG_AGO, LONG_AGO)
     assert manifest(old)["session_started"] > LONG_AGO
-    assert json.loads(old.file("results.json"))["run"]["started"] == LONG_AGO
+    assert old.json("results.json")["run"]["started"] == LONG_AGO
 
     old.run("--lengths=400,600", "--model-arg=window=500")  # another model: all is asked, but what is over its window
     path = old.runs / "r" / "manifest.json"
@@ -155,7 +155,7 @@ def test_a_run_of_two_versions_of_a_corpus_says_so_from_then_on(project, corpus)
 
     assert said in project.run("--lengths=600", "--corpus=texts").stdout.str()
     assert said in project.run("--lengths=600", "--corpus=texts").stdout.str()  # nothing was asked
-    assert any(note.startswith(said) for note in json.loads(project.file("summary.json"))["notes"])
+    assert any(note.startswith(said) for note in project.json("summary.json")["notes"])
     assert len(manifest(project)["changed_facts"]) == 1
 
 
@@ -186,26 +186,23 @@ def test_a_server_that_was_given_another_window_is_told(project, monkeypatch):
 # -- a run of the last version ------------------------------------------------------------------------------------
 
 
-def test_its_answers_are_not_asked_again(project):
+def test_its_records_are_read_as_a_run_and_its_answers_are_not_asked_again(project):
+    begun = read_run(BEGUN)
+    assert [record.outcome for record in begun.records] == ["found"] * 5
+    assert begun.planned == 18
+
     shutil.copytree(BEGUN, project.runs / "r")
     project.pytester.runpytest_inprocess(*CELLS, "--model=mock:sleep=0.4", "--run-name=r", "--concurrency=4")
     records = project.records()
 
     assert len(records) == 18
     assert sum(record["timing"]["worker"] == "main" for record in records) == 18
-    answered = {line.key for line in (*read_run(BEGUN).records, *read_waiting(BEGUN))}
+    answered = {line.key for line in (*begun.records, *read_waiting(BEGUN))}
     assert len(answered) == 12
     latencies = {line.key: line.timing.latency_s for line in read_waiting(BEGUN)}
     for record in records:
         if record["key"] in answered:
             assert record["timing"]["latency_s"] == latencies[record["key"]], "asked again"
-
-
-def test_its_records_are_read_as_a_run():
-    run = read_run(BEGUN)
-
-    assert [record.outcome for record in run.records] == ["found"] * 5
-    assert run.planned == 18
 
 
 def test_a_judges_ruling_that_waited_is_found(tmp_path):

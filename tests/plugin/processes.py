@@ -1,17 +1,20 @@
 """A run in a process of its own, which a test stops when it likes."""
 
+from __future__ import annotations
+
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
-def start(folder, *words, program=("pytest",)):
+def start(folder: Path, *words: str, program: tuple[str, ...] = ("pytest",)) -> subprocess.Popen[str]:
     """`pytest` in this folder, in a session of its own: it can be killed with everything that it started."""
     if program == ("pytest",):
         program = ("pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest")
@@ -22,20 +25,20 @@ def start(folder, *words, program=("pytest",)):
     )  # fmt: skip
 
 
-def output_of(process, timeout_s=180):
+def output_of(process: subprocess.Popen[str], timeout_s: float = 180) -> str:
     """Wait for its end."""
     text, _ = process.communicate(timeout=timeout_s)
     return text
 
 
-def kill(process):
+def kill(process: subprocess.Popen[str]) -> None:
     """`kill -9`, of all that it has started too."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
 
 
-def wait_until(is_so, process=None, seconds=60):
+def wait_until(is_so: Callable[[], object], process: subprocess.Popen[str] | None = None, seconds: float = 60) -> None:
     """Wait until it is so; also where the process ends before."""
     until = time.monotonic() + seconds
     while time.monotonic() < until and not is_so() and (process is None or process.poll() is None):

@@ -1,0 +1,120 @@
+"""What canaries, controls, NeedleBench's presets and rows of published data sets add to a run."""
+
+import pytest
+
+from needlework.results.prompt import rebuild, stored_run
+from needlework.results.rescore import main as rescore
+from tests.published_rows import graph_row, longbench_row, written
+
+
+def test_a_model_that_saw_everything_gives_both_canaries_and_runs_with_and_without_do_not_mix(project):
+    project.run("--canary", "--save-prompts")
+    records = project.records()
+    assert {record["outcome"] for record in records} == {"found"}
+    for record in records:
+        assert "canaries_found" in record["details"]["flags"]
+        names = [needle["name"] for needle in record["prompt"]["needles"]]
+        assert (names[0], names[-1]) == ("canary_start", "canary_end")
+        text = project.file(f"prompts/{record['key']}.txt")
+        assert text.index("first mark of this text") < text.index("code for") < text.rindex("last mark of this text")
+
+    project.run()
+    assert not any("canaries_found" in record["details"]["flags"] for record in project.records())
+    assert len(project.journal()) == 12
+
+
+def test_a_model_that_answers_anything_else_is_flagged(project):
+    project.run("--canary", model="mock:wrong")
+    missing = {"canary_start_missing", "canary_end_missing"}
+    assert all(missing <= set(record["details"]["flags"]) for record in project.records())
+
+
+def test_controls_have_cells_and_a_table_of_their_own(project):
+    result = project.run("--lengths=400", "--depths=0,100", "--controls=absent,focused")
+    result.stdout.fnmatch_lines(["score 100 %*n = 2*", "  task*focused %*invents %*abstains %*", "  niah*100 (n 1)*"])
+    records = project.records()
+    assert sorted(record["needle"] for record in records) == ["code", "code", "code_absent", "code_focused"]
+    assert {record["outcome"] for record in records} == {"found"}
+    by_needle = {record["needle"]: record for record in reversed(records)}
+    value = by_needle["code"]["expected"][0]
+    run = stored_run(project.runs / "r")
+    prompts = {name: rebuild(run, record["id"]).prompt.text for name, record in by_needle.items()}
+    assert {name: value in prompt for name, prompt in prompts.items()} == {
+        "code": True, "code_absent": False, "code_focused": True
+    }  # fmt: skip
+    assert all("reply exactly: NOT FOUND" in prompt for prompt in prompts.values())
+    assert len(prompts["code_focused"]) < 700 < len(prompts["code_absent"])
+    assert by_needle["code_absent"]["prompt"]["slack"] <= 2
+
+
+def test_needlebenchs_rows_are_told_everywhere(project, capsys):
+    project.asks("niah", "parallel", "needlebench")
+    preset = ("--preset=needlebench-v2-4k", "--language=en", "--lengths=1k", "--depths=0,100", "--repeats=1")
+    project.run(*preset).stdout.fnmatch_lines(
+        [
+            "mock:perfect · needlebench-v2-4k (not as published: lengths, depths, corpus, repeats)",
+            "  Overall: no score, missing: S-RT-ZH; M-RT-ZH; 2-Needle-ZH and 3 more",
+            "    S-RT-EN: 100 % (no interval), n = 2",
+            "    M-RT-EN: 100 % (no interval), n = 1",
+            "    3-Needle-EN: 100 % (no interval), n = 2",
+        ]
+    )
+    (table,) = project.json("results.json")["needlebench"]
+    rows = {row["name"]: row for row in table["rows"]}
+    assert (rows["M-RS-EN"]["value"], rows["M-RS-EN"]["n"]) == (1, 8)
+    assert (rows["Overall"]["value"], rows["Overall"]["missing"][0]) == (None, "S-RT-ZH")
+    assert "no score, missing: S-RT-ZH" in project.file("report.html")
+    assert rescore([str(project.runs / "r"), "--scorer", "match"]) == 0
+    assert "    3-Needle-EN: " in capsys.readouterr().out
+
+
+# -- rows of published data sets, ours in their layouts ----------------------------------------------------------
+
+
+@pytest.fixture
+def run(project):
+    project.asks("openai_mrcr", "graphwalks", "longbench_v2")
+
+    def start(preset, rows, *args):
+        data = written(project.pytester.path / "rows.jsonl", rows)
+        return project.run(f"--preset={preset}", f"--data={data}", *args)
+
+    return start
+
+
+def test_a_table_of_groups_with_every_rule_beside_ours(run, project):
+    result = run("longbench-v2", [longbench_row(number, 10 + 100 * number) for number in range(6)], "--lengths=300")
+    result.stdout.fnmatch_lines(
+        [
+            "mock:perfect · longbench_v2 · 6 answers",
+            "*group*score %*authors %*evalscope %*no letter*",
+            "*overall*100*",
+            *("*easy*", "*hard*", "*short*", "*text cut*", "*whole text*"),
+            "mock:perfect · longbench_v2_closed_book · 6 answers",
+        ]
+    )
+    overall = project.json("results.json")["field"][0]["groups"][0]
+    assert overall["others"] == {"authors": 1.0, "evalscope": 1.0}
+    assert overall["corrected"]["value"] == 1
+    assert "text cut" in project.file("report.html")
+    # One length, all right: a heatmap would say nothing.
+    assert not any("longbench_v2-questions" in path.name for path in (project.runs / "r").glob("*.png"))
+
+
+GRAPHS = [graph_row(1), graph_row(2, edges=900)]
+
+
+def test_rows_that_do_not_fit_are_skipped_and_told(run, project):
+    result = run("graphwalks", GRAPHS, "--lengths=8192,65536", "--answer-budget=64", "--model-arg=window=4096")
+    result.stdout.fnmatch_lines(["*skipped, in no mean: 1 of 2 rows"])
+    assert [record["outcome"] for record in project.records()] == ["found", "skipped"]
+
+
+def test_rows_beyond_the_lengths_are_counted_and_none_at_all_is_one_line(run, project):
+    run("graphwalks", GRAPHS, "--lengths=8192").stdout.fnmatch_lines(["*not asked: 1"])
+    assert [record["length"] for record in project.records()] == [8192]
+    facts = project.json("manifest.json")["data_sets"]["GraphWalks"]
+    assert (facts["chosen"], facts["over_lengths"]) == (2, 1)
+    run("graphwalks", GRAPHS, "--lengths=64").stderr.fnmatch_lines(
+        ["*--lengths: '64': all 2 rows of GraphWalks are longer: the shortest has about*"]
+    )

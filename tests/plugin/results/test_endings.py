@@ -1,0 +1,105 @@
+"""What a person sees at the end of a run: a screen at most, whatever the terminal; `-v` has everything; latency tables
+where pytest-benchmark is asked for them.
+"""
+
+import pytest
+
+SHORT = "-qv"  # neither quiet nor verbose: the tests' project adds -v where nothing is said
+
+
+def below_progress(result):
+    lines = result.stdout.lines
+    last = max(at for at, line in enumerate(lines) if "[100%]" in line)
+    return lines[last + 1 :]
+
+
+def test_a_run_ends_with_a_sentence_its_grid_and_its_report(project):
+    result = project.run(SHORT, model="mock:middle")
+
+    lines = below_progress(result)
+    assert len(lines) <= 25
+    parts = [
+        "mock:middle *",
+        "mock:middle*niah*code",
+        "depth*",
+        "*n  *",
+        "report: results/runs/r/report.html*",
+        "*6 scored*",
+    ]
+    result.stdout.fnmatch_lines(parts)
+    assert not any(line.endswith((".png", ".svg", ".csv")) for line in lines)
+    folder = "results/runs/r"
+    prompt = f"needlework prompt {folder} niah-len400-depth50-code-r0 prints what the model saw"
+    hint = f"next: open {folder}/report.html (a click on a cell shows its answers); {prompt}"
+    project.run("-v", model="mock:middle").stdout.fnmatch_lines(
+        [f"{folder}/report.html", f"{folder}/summary.json", f"{folder}/cells.csv", f"{folder}/heatmap-*.png", hint]
+    )
+
+
+def test_errors_that_are_alike_are_shown_once_and_counted(project):
+    result = project.run(SHORT, "--judge=mock:perfect", "--scorer=judge_documents")
+    lines = below_progress(result)
+
+    assert len(lines) <= 25
+    assert sum(line.startswith("ERROR") for line in lines) <= 3
+    assert any(line.startswith("6 of 6: the judge's replies cannot be read: ") for line in lines)
+    result.stdout.fnmatch_lines(["*6 error*"])
+
+
+@pytest.mark.parametrize("columns", [40, 60])
+def test_no_line_is_wider_than_the_terminal(project, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    result = project.run(SHORT, "--gate=score >= 0.9", "--lengths=400:1200:9", model="mock:middle", process=True)
+
+    ours = [line for line in below_progress(result) if not line.startswith("FAIL")]  # pytest's own, of the gate
+    wide = [line for line in ours if len(line) > columns and "report.html" not in line]
+    assert not wide
+    assert "\x1b" not in result.stdout.str()
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_other_encodings_take_every_line(project, monkeypatch, encoding):
+    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+    result = project.run(SHORT, model="mock:middle", process=True)
+
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["mock:middle | niah | code" if encoding == "ascii" else "mock:middle*niah*code"])
+    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+
+
+# -- pytest-benchmark's options and cells ------------------------------------------------------------------------
+
+TWO_CELLS = ("--lengths=400", "--depths=0,50", "--fresh")
+
+
+def test_benchmark_only_runs_the_cells_and_prints_the_tables(project, monkeypatch):
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)  # pytest-benchmark would take it for its own run's
+    result = project.run("--benchmark-only", *TWO_CELLS, model="mock:sleep=0.01")
+
+    assert [record["outcome"] for record in project.records()] == ["found", "found"]
+    result.stdout.fnmatch_lines(["Latency by length", "*length*n*latency s*p95*", "*400*2*", "*latency?niah-len400?*"])
+
+
+def test_benchmark_skip_asks_nothing_and_disable_prints_nothing(project):
+    assert project.run("--benchmark-skip", *TWO_CELLS, name="skipped").ret == 0
+    assert not (project.runs / "skipped" / "results.json").exists()
+    result = project.run("--benchmark-disable", *TWO_CELLS)
+    result.stdout.no_fnmatch_line("*Latency*")
+    assert len(project.records()) == 2
+
+
+def test_two_models_are_compared_under_one_name(project):
+    project.run("--benchmark-save=one", *TWO_CELLS, model="mock:sleep=0.01")
+    compare = ("--benchmark-compare", "--benchmark-columns=median", *TWO_CELLS)
+    result = project.run(*compare, model="mock:sleep=0.02", name="two")
+
+    result.stdout.fnmatch_lines(["*latency?niah-len400? (NOW)*"])
+    result.stdout.fnmatch_lines(["*latency?niah-len400? (0001_one)*"])
+
+
+def test_replayed_answers_are_told_and_not_measured_again(project):
+    project.run("--lengths=400", "--depths=0,50")
+    result = project.run("--benchmark-columns=median", "--lengths=400", "--depths=0,50")
+
+    result.stdout.fnmatch_lines(["*2 of 2 answers were measured in an earlier session"])
+    result.stdout.no_fnmatch_line("*latency?niah-len400?*")
