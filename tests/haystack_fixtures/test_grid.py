@@ -12,6 +12,7 @@ from needlework.core.errors import InputError, TooLongError
 from needlework.core.grid import (
     Cell,
     Misfit,
+    doubling,
     first_trials,
     left_out,
     limit_note,
@@ -179,6 +180,10 @@ def test_presets_have_the_published_sizes(tmp_path):
 )
 def test_lists_and_ranges(parse, text, spacing, values):
     assert parse("--grid", text, spacing) == values
+
+
+def test_doubling_has_its_last_once():
+    assert doubling(1000, 4000) == [1000, 2000, 4000]
 
 
 @pytest.mark.parametrize(

@@ -32,13 +32,20 @@ PROSE = {
 }
 GROWING = ("distinct", "numbers", "common_words", "icl", "key_value", "code_chain", "graph_bfs", "graph_parents")
 LISTS = (*GROWING, "count", "copy")
-OPTIONS = {"copy": {"answer_budget": "300"}, "mrcr": {"answer_budget": "400", "lengths": "4k"}}
+RULER = tuple(task.name for task in RULER_TASKS)
+NEEDLES_ALONE = ("niah", "multi_needle", "parallel")
+OPTIONS = {task: {"preset": "families", "needle_set": "codes"} for task in NEEDLES_ALONE} | {
+    "copy": {"answer_budget": "300"},
+    "mrcr": {"answer_budget": "400", "lengths": "4k"},
+}
 seeds, languages = st.integers(0, 10_000), st.sampled_from(("en", "zh"))
 varied = settings(max_examples=2)
 
 
 def found(task, control="", **options):
-    return {trial.cell.id: trial for trial in plain_trials(task, control, **OPTIONS.get(task, {}) | options)}
+    trials_of_task = {trial.cell.id: trial for trial in plain_trials(task, control, **OPTIONS.get(task, {}) | options)}
+    assert trials_of_task
+    return trials_of_task
 
 
 @pytest.mark.parametrize("task", PROSE)
@@ -73,7 +80,7 @@ def test_a_shorter_list_begins_a_longer_one(task, seed, language):
         assert rest[1][:shared] == rest[0][:shared]
 
 
-@pytest.mark.parametrize("task", [*PROSE, *LISTS, "mrcr"])
+@pytest.mark.parametrize("task", [*NEEDLES_ALONE, *PROSE, *LISTS, *RULER, "mrcr"])
 @varied
 @given(seed=seeds, language=languages)
 def test_the_right_answer_scores_1_and_others_0(task, seed, language):
@@ -81,14 +88,14 @@ def test_the_right_answer_scores_1_and_others_0(task, seed, language):
         reference = trial.asked.reference
         assert mock_value(trial, "perfect") == judged(trial, trial.asked.answer).for_asserting == 1
         empty_is_right = task.startswith("graph") and not reference["parts"]
-        for behaviour in ("wrong", "empty", "echo", "refuse"):
+        for behaviour in ("wrong", "empty", "echo", "ramble", "refuse"):
             value = mock_value(trial, behaviour)
             alike = task == "mrcr" and value < 1  # another piece may have most of the same words
             assert value == 0 or (behaviour == "wrong" and (empty_is_right or alike)), behaviour
         assert 0 <= reference["floor"] <= 1
         assert 0 <= reference["chance"] < 1
         assert as_reference(reference).question == trial.asked.question
-        if PROSE.get(task) is not None:
+        if task in (*NEEDLES_ALONE, *RULER) or PROSE.get(task) is not None:
             assert judged(trial, NOT_FOUND[language]).for_asserting.verdict == "refused"
             assert judged(trial, "").for_asserting.verdict == "empty"
 
@@ -105,7 +112,7 @@ def test_values_stand_once_and_none_is_part_of_another(task, seed, language):
             assert all(len(re.findall(rf"(?<!\d){re.escape(value)}(?!\d)", context(trial))) == 1 for value in values)
 
 
-@pytest.mark.parametrize("task", [*(name for name in (*PROSE, *LISTS) if TASKS[name].absent)])
+@pytest.mark.parametrize("task", [*NEEDLES_ALONE, *(name for name in (*PROSE, *LISTS) if TASKS[name].absent)])
 @varied
 @given(seed=seeds, language=languages)
 def test_the_absent_twin_lacks_what_the_answer_rests_on(task, seed, language):
@@ -120,7 +127,7 @@ def test_the_absent_twin_lacks_what_the_answer_rests_on(task, seed, language):
         assert judged(trial, asked.answer).for_asserting == 0
 
 
-@pytest.mark.parametrize("task", [*PROSE, "code_chain", "key_value", "graph_bfs"])
+@pytest.mark.parametrize("task", [*NEEDLES_ALONE, *PROSE, "code_chain", "key_value", "graph_bfs"])
 @varied
 @given(seed=seeds, language=languages)
 def test_the_focused_twin_has_nothing_else(task, seed, language):
@@ -152,7 +159,6 @@ def test_a_repeat_or_seed_asks_something_else(task):
 
 # Of every label at eight repeats: needles, question, answer, reference, distractors, and the units of a list.
 DRAWN = {"en": "443e20093d4e4be5a63e", "zh": "d94700d2119b074ad2ed"}
-RULER = tuple(task.name for task in RULER_TASKS)
 NEEDLES = ("mrcr", "niah", "multi_needle", "parallel", "needlebench_reasoning", "needlebench_atc")
 OF_FAMILIES = {"preset": "families", "controls": "none", "corpus": "noise", "lengths": "2k,8k", "depths": "50"}
 

@@ -2,17 +2,13 @@
 
 from dataclasses import replace
 
-import pytest
-
 from needlework.core.prompts import Needle
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.tasks.arms import (
-    CONTROLS,
     absent,
     focused,
 )
 from needlework.haystack_fixtures.tasks.task import Prose, Question
-from tests.haystack_fixtures.tasks.built import context, judged, trials
 
 
 def statement(number, **fields):
@@ -60,26 +56,3 @@ def test_focused_shows_what_is_needed_in_the_order_of_the_document():
     assert (alone.question, alone.answer) == (ASKED.question, ASKED.answer)
     assert (alone.reference["control"], alone.reference["twin"]) == ("focused", "fact")
     assert alone.reference["chance"] == 0.25
-
-
-@pytest.mark.parametrize("task", ["niah", "multi_needle", "parallel"])
-def test_the_arms_of_built_prompts(task):
-    options = {"preset": "families", "lengths": "1k", "language": "en", "needle_set": "codes", "repeats": "2"}
-    arms = {}
-    for trial in trials(task, **options):
-        control = trial.asked.reference.get("control", "")
-        arms[control] = arms.get(control, 0) + 1
-        wanted = trial.asked.reference.get("parts") or trial.asked.reference["answers"]
-        if control == "absent":
-            full = next(other for other in trials(task, **options) if other.cell.repeat == trial.cell.repeat)
-            assert full.asked.question == trial.asked.question
-            assert not any(needle.answer in trial.prompt.text for needle in full.asked.needles)
-            assert judged(trial, "NOT FOUND").for_asserting == 1
-            assert judged(trial, full.asked.answer).for_asserting == 0
-            continue
-        assert all(context(trial).count(value) == 1 for value in wanted)
-        assert judged(trial, "NOT FOUND").for_asserting.verdict == "refused"
-        if control == "focused":
-            assert context(trial).count("\n") == len(context(trial).splitlines()) == len(wanted)
-    assert set(arms) == {"", *CONTROLS}
-    assert arms["absent"] == arms["focused"] == 2

@@ -39,19 +39,6 @@ def one(task, control="", **options):
 
 
 @pytest.mark.parametrize("task", NAMES)
-@settings(max_examples=3)
-@given(seed=seeds, language=languages)
-def test_the_right_answer_scores_1_and_a_wrong_one_0(task, seed, language):
-    trial = one(task, seed=str(seed), language=language)
-    assert mock_value(trial, "perfect") == 1
-    right = judged(trial, trial.asked.answer).for_asserting
-    assert (right.value, right.details["strict"]) == (1, 1)
-    assert mock_value(trial, "wrong") == mock_value(trial, "echo") == mock_value(trial, "ramble") == 0
-    assert judged(trial, "NOT FOUND" if language == "en" else "没有提到").for_asserting.verdict == "refused"
-    assert judged(trial, "").for_asserting.verdict == "empty"
-
-
-@pytest.mark.parametrize("task", NAMES)
 @given(seed=seeds, language=languages)
 @settings(max_examples=3)
 def test_controls(task, seed, language):
@@ -92,6 +79,7 @@ def test_a_started_answer_ends_the_prompt(task):
     plain, begun = one(task), one(task, answer_prefix="true")
     prefix = begun.asked.answer_prefix
     assert prefix
+    assert judged(plain, plain.asked.answer).for_asserting.details["strict"] == 1
     assert begun.prompt.text.endswith(prefix)
     assert not plain.prompt.text.endswith(prefix)
     assert [message.role for message in begun.prompt.messages] == ["user", "assistant"]
