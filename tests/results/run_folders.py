@@ -40,3 +40,11 @@ def exit_code(*words):
         return needlework.main([str(word) for word in words])
     except SystemExit as ended:
         return int(str(ended.code))
+
+
+def refusal(capsys, *words):
+    """The line with which a command refuses: the only one, and nothing is printed before it."""
+    assert exit_code(*words) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
+    return printed.err

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import needlework
-from needlework.core.errors import InputError
 from needlework.results.files.foreign import LLMTEST, OPENCOMPASS, foreign_panels
 from needlework.results.files.json_files import write_json
 from needlework.results.files.read_run import load_panels
@@ -16,6 +15,20 @@ from needlework.results.plot import main
 from needlework.results.records.journal import line_of
 from needlework.results.report.panels import headline
 from needlework.results.statistics.run_report import run_report
+from tests.results.run_folders import refusal
+
+SANDWICH = "\nThe best thing to do in San Francisco is eat a sandwich.\n"
+
+
+def write(path, content):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return path
+
+
+def llmtest_cell(length, depth, score, **more):
+    cell = {"model": "claude-2.1", "context_length": length, "depth_percent": depth, "version": 1, "needle": SANDWICH}
+    return cell | {"model_response": "Eat a sandwich", "score": score, "test_duration_seconds": 1.5} | more
 
 
 @pytest.fixture
@@ -85,47 +98,6 @@ def test_other_systems_files_are_drawn_and_named(tmp_path):
     assert "data: LLMTest_NeedleInAHaystack" in svg.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("missing.json", None, "does not exist"),
-        ("empty.json", "", "is empty"),
-        ("empty.csv", "", "is empty"),
-        ("broken.json", "{", "is not JSON"),
-        ("other.json", '{"a": 1}', "holds no results"),
-        ("none.json", '{"schema": 1, "records": []}', "nothing to draw"),
-        ("journal.jsonl", "hello\n", "nothing to draw"),
-        ("journal.jsonl", '{"key": "k", "outcome": "found"}\n', "holds no trials"),
-        ("other.csv", "a,b\n1,2\n", "holds no results"),
-        ("binary.json", "\x80\x81", "is not JSON"),
-        ("folder", "", "holds no results"),
-    ],
-)
-def test_bad_input_is_one_line_and_exit_code_2(tmp_path, capsys, name, content, message):
-    path = tmp_path / name
-    if name == "folder":
-        path.mkdir()
-    elif content is not None:
-        path.write_text(content, encoding="latin-1")
-
-    assert main([str(path), "--out", str(tmp_path / "out")]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("needlework plot: ")
-    assert message in error
-    assert error.count("\n") == 1
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_wrong_option_and_a_folder_that_cannot_be_written_are_one_line(run, capsys):
-    for words in ([str(run), "--format", "gif"], [str(run), "--colors", "pink"], [], [str(run), "--nonsense"]):
-        with pytest.raises(SystemExit) as caught:
-            main(words)
-        assert caught.value.code == 2
-        assert capsys.readouterr().err.count("\n") == 1
-    assert main([str(run), "--out", str(run / "results.json")]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
-
-
 def test_the_door_helps_and_names_the_nearest_command(capsys):
     assert (needlework.main(["--help"]), needlework.main([]), needlework.main(["--version"])) == (0, 2, 0)
     assert "plot" in capsys.readouterr().out
@@ -156,20 +128,6 @@ def test_files_of_one_folder_are_told_apart_by_their_names(tmp_path, capsys):
     assert [Path(line).name for line in capsys.readouterr().out.splitlines()] == [
         "heatmap-cdme-needle-m-first.csv.svg", "heatmap-cdme-needle-m-second.csv.svg", "heatmap-combined.svg",
     ]  # fmt: skip
-
-
-SANDWICH = "\nThe best thing to do in San Francisco is eat a sandwich.\n"
-
-
-def write(path, content):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
-    return path
-
-
-def llmtest_cell(length, depth, score, **more):
-    cell = {"model": "claude-2.1", "context_length": length, "depth_percent": depth, "version": 1, "needle": SANDWICH}
-    return cell | {"model_response": "Eat a sandwich", "score": score, "test_duration_seconds": 1.5} | more
 
 
 def test_a_folder_of_llmtest_cells(tmp_path):
@@ -242,9 +200,17 @@ def test_opencompass_summary_csv(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
+        ("missing.json", None, "does not exist"),
+        ("empty.json", "", "is empty"),
+        ("empty.csv", "", "is empty"),
+        ("broken.json", "{", "is not JSON"),
+        ("none.json", '{"schema": 1, "records": []}', "nothing to draw"),
+        ("journal.jsonl", "hello\n", "nothing to draw"),
+        ("journal.jsonl", '{"key": "k", "outcome": "found"}\n', "holds no trials"),
+        ("binary.json", "\x80\x81", "is not JSON"),
+        ("folder/a.json", "{", "cannot be read"),
         ("a.json", {"hello": 1}, "holds no results"),
         ("a.json", [], "holds no results"),
-        ("a.json", "{", "cannot be read"),
         ("a.json", llmtest_cell(1000, 0, "ten"), "score that is not a number"),
         ("a.json", llmtest_cell(1000, 0, float("nan")), "score that is not a number"),
         ("a.json", llmtest_cell(1000, 0, 11), "cannot be a cell"),
@@ -254,7 +220,29 @@ def test_opencompass_summary_csv(tmp_path):
         ("a.csv", "dataset,m\nmmlu,50\n", "holds no results"),
     ],
 )
-def test_other_files_are_refused_in_one_line(tmp_path, name, content, message):
-    with pytest.raises(InputError, match=message) as caught:
-        foreign_panels(write(tmp_path / name, content))
-    assert "\n" not in str(caught.value)
+def test_bad_input_is_one_line_and_exit_code_2(tmp_path, capsys, name, content, message):
+    path = tmp_path / name
+    if content is not None:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="latin-1")
+
+    path = path.parent if "folder" in name else path
+    error = refusal(capsys, "plot", path, "--out", tmp_path / "out")
+    assert error.startswith("needlework plot: ")
+    assert message in error
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--format", "gif"], "gif"),
+        (["--colors", "pink"], "pink"),
+        (["--nonsense"], "--nonsense"),
+        (["--out", "run-1/results.json"], "run-1/results.json"),
+    ],
+)
+def test_a_wrong_option_and_a_folder_that_cannot_be_written_are_one_line(run, monkeypatch, capsys, options, message):
+    monkeypatch.chdir(run.parent)
+    assert message in refusal(capsys, "plot", run, *options)
+    assert refusal(capsys, "plot")

@@ -15,6 +15,7 @@ from needlework.haystack_fixtures.tasks.published.leval_files import CLOSED
 from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS as TASKS
 from needlework.results.score import main
 from tests.published_rows import deepmind_row, graph_row, longbench_row, mrcr_row, written
+from tests.results.run_folders import refusal
 
 
 def lines_of(path, rows):
@@ -142,10 +143,7 @@ def test_what_cannot_be_scored_is_one_line(tmp_path, capsys, monkeypatch, name, 
     monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
     (tmp_path / name).write_text(content, encoding="utf-8")
     data = ["--data", written(tmp_path / "data.jsonl", [graph_row(0)])] if "data" in name else []
-    assert main(["graphwalks", str(tmp_path / name), *data]) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert len(error.splitlines()) == 1
+    assert message in refusal(capsys, "score", "graphwalks", tmp_path / name, *data)
 
 
 Write = Callable[..., Path]
@@ -186,14 +184,6 @@ def write(tmp_path):
 
 def _score(*words):
     return needlework.main(["score", "leval", *map(str, words)])
-
-
-def _refusal(capsys, *words):
-    assert _score(*words) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.count("\n") == 1
-    return told.err
 
 
 def test_a_complete_file_has_scores_floor_ceiling_and_interval(write, capsys):
@@ -247,11 +237,11 @@ def test_a_file_of_another_name_needs_its_task(write, capsys):
     assert _score(write("tpo", folder="coursera/codeU")) == 0
     assert "leval_letter v2" in capsys.readouterr().out  # never the task of a folder
     path = write("tpo", name="mine.jsonl", folder="tpo")
-    assert "is not called TASK.pred.jsonl" in _refusal(capsys, path)
+    assert "is not called TASK.pred.jsonl" in refusal(capsys, "score", "leval", path)
     assert _score(path, "--task", "tpo") == 0
     assert "269 of 269" in capsys.readouterr().out
-    assert "use one of coursera" in _refusal(capsys, path, "--task", "tfo")
-    assert "goes with one prediction file" in _refusal(capsys, path.parent, "--task", "tpo")
+    assert "use one of coursera" in refusal(capsys, "score", "leval", path, "--task", "tfo")
+    assert "goes with one prediction file" in refusal(capsys, "score", "leval", path.parent, "--task", "tpo")
 
 
 @pytest.mark.parametrize(
@@ -265,12 +255,12 @@ def test_a_file_of_another_name_needs_its_task(write, capsys):
     ],
 )
 def test_files_that_cannot_be_scored(write, tmp_path, capsys, task, rows, line):
-    assert line in _refusal(capsys, write(task, rows))
-    assert "there is no such file" in _refusal(capsys, tmp_path / "coursera.pred.jsonl")
+    assert line in refusal(capsys, "score", "leval", write(task, rows))
+    assert "there is no such file" in refusal(capsys, "score", "leval", tmp_path / "coursera.pred.jsonl")
     (tmp_path / "empty").mkdir()
-    assert "no TASK.pred.jsonl" in _refusal(capsys, tmp_path / "empty")
+    assert "no TASK.pred.jsonl" in refusal(capsys, "score", "leval", tmp_path / "empty")
     (tmp_path / "gsm100.pred.jsonl").write_bytes(b"\xff\xfe\x00")
-    assert "is not UTF-8 text" in _refusal(capsys, tmp_path / "gsm100.pred.jsonl")
+    assert "is not UTF-8 text" in refusal(capsys, "score", "leval", tmp_path / "gsm100.pred.jsonl")
 
 
 def _broken():
@@ -304,8 +294,8 @@ def test_what_is_said_of_rows(write, capsys, name, rows, told):
 def test_answers_of_several_models(write, tmp_path, capsys):
     both = [row | {"other_pred": "19"} for row in _rows("gsm100")]
     path = write("gsm100", both)
-    assert "give --model, one of m, other" in _refusal(capsys, path)
-    assert "has answers of m, other" in _refusal(capsys, path, "--model", "third")
+    assert "give --model, one of m, other" in refusal(capsys, "score", "leval", path)
+    assert "has answers of m, other" in refusal(capsys, "score", "leval", path, "--model", "third")
     assert _score(path, "--model", "other") == 0
     out = capsys.readouterr().out
     assert "L-Eval, other" in out
@@ -321,13 +311,12 @@ def test_models_have_tables_of_their_own(write, tmp_path, capsys):
     assert out.index("L-Eval, b") < out.index("L-Eval, m")
     assert "passed over" in out
     write("gsm100", folder="runs/c")
-    assert "m has gsm100 in" in _refusal(capsys, tmp_path / "runs")
+    assert "m has gsm100 in" in refusal(capsys, "score", "leval", tmp_path / "runs")
 
 
 def test_a_full_disk_is_told(write, tmp_path, capsys):
     (tmp_path / "folder").mkdir()
-    assert _score(write("gsm100"), "--out", tmp_path / "folder") == 2
-    assert "--out" in capsys.readouterr().err
+    assert "--out" in refusal(capsys, "score", "leval", write("gsm100"), "--out", tmp_path / "folder")
 
 
 def test_exams_load_neither_models_nor_rouge(write):

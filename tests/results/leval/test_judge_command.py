@@ -19,6 +19,7 @@ from needlework.core.errors import InputError
 from needlework.results.leval.judge import match, win_rate
 from needlework.results.leval.predictions import Answers, Prediction
 from tests.loopback import Said, loopback
+from tests.results.run_folders import refusal
 
 
 def _answers(questions, path="mine"):
@@ -243,13 +244,11 @@ def test_keys_and_passwords_are_in_no_file_and_no_line(both, tmp_path, capsys, m
     with loopback(refuse) as server:
         url = server.url.replace("http://", "http://user:hidden-password@")
         words = ["judge", *map(str, both), "--judge=openai:stub", f"--judge-base-url={url}", "--api-key-env=JUDGE_KEY"]
-        assert needlework.main(words) == 2
-        refused = capsys.readouterr()
-        assert (refused.out, refused.err.count("\n")) == ("", 1)
-        assert "needlework judge: --judge: 'openai:stub'" in refused.err
+        refused = refusal(capsys, *words)
+        assert "needlework judge: --judge: 'openai:stub'" in refused
         server.say = lambda asked: Said(f"{asked.headers['authorization']} [[A]]")
         assert needlework.main([*words, "--out", str(tmp_path / "out.json")]) == 0
-    everything = "".join(path.read_text() for path in tmp_path.iterdir()) + "".join(capsys.readouterr()) + refused.err
+    everything = "".join(path.read_text() for path in tmp_path.iterdir()) + "".join(capsys.readouterr()) + refused
     assert "verysecret" not in everything
     assert "hidden-password" not in everything
 
@@ -331,8 +330,5 @@ def test_input_that_cannot_be_judged(both, write, tmp_path, capsys, monkeypatch)
         ((ours, rival, mock, "--replies", rival), "is no file of a model's replies"),
         ((ours, rival, mock, "--replies", tmp_path), "--replies"),
     ):
-        assert needlework.main(["judge", *map(str, words)]) == 2, told
-        said = capsys.readouterr()
-        assert told in said.err
-        assert (said.out, said.err.count("\n")) == ("", 1)
+        assert told in refusal(capsys, "judge", *words)
     assert rival.read_bytes() == before

@@ -14,6 +14,7 @@ from needlework.results.report.suites import leval_sections
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.suites.data_sets import leval_summaries
 from tests.results.changed import changed
+from tests.results.run_folders import refusal
 
 
 @pytest.fixture
@@ -180,14 +181,10 @@ def test_rows_for_judges_stand_in_one_file_a_model_and_have_no_table(make_record
 @pytest.mark.parametrize("case", ["has no answers to tasks of L-Eval", "does not exist"])
 def test_bad_input_is_one_line(make_record, run, tmp_path, capsys, case):
     folder = run([make_record()]) if "answers" in case else tmp_path / "no"
-    assert main([str(folder)]) == 2
-    error = capsys.readouterr().err
-    assert case in error
-    assert error.count("\n") == 1
+    assert case in refusal(capsys, "leval-export", folder)
 
 
 @pytest.mark.parametrize("name", ["../up", "/tmp/x", "a/b", "..", ""])
 def test_a_name_that_leads_out_of_the_folder_is_refused(name, tmp_path, capsys):
     (tmp_path / "results.json").write_text('{"schema": 1, "records": []}')
-    assert main([str(tmp_path), "--name", name]) == 2
-    assert "--name" in capsys.readouterr().err
+    assert "--name" in refusal(capsys, "leval-export", tmp_path, "--name", name)

@@ -13,6 +13,7 @@ import pytest
 
 import needlework
 from tests.loopback import Said, loopback
+from tests.results.run_folders import refusal
 
 ANIMALS = ("owl", "bat", "fox", "hedgehog", "badger")
 
@@ -205,10 +206,10 @@ def test_who_pipes_the_lines_to_head_has_the_file(animals, out):
         ("nothing", "is not valid TOML"),
     ],
 )
-def test_a_template_that_cannot_be_used_says_why(questions, animals, tmp_path, capsys, content, said):
+def test_a_template_that_cannot_be_used_says_why(animals, tmp_path, capsys, content, said):
     (tmp_path / "t.toml").write_text(content)
-    assert questions("make", animals, "--model", "mock:perfect", "--template", tmp_path / "t.toml") == 2
-    assert said in capsys.readouterr().err
+    words = ("make", animals, "--model", "mock:perfect", "--template", tmp_path / "t.toml")
+    assert said in refusal(capsys, "questions", *words)
 
 
 @pytest.mark.parametrize("name", ["factoid", "factoid-zh", "two-facts"])
@@ -353,12 +354,10 @@ def test_a_reply_that_is_missing_is_said_and_asked_for_again(questions, checked,
         (("check", "--out", "."), "--out: '.': is a folder"),
     ],
 )
-def test_what_cannot_be_used_is_one_line(questions, animals, file, out, capsys, words, said):
+def test_what_cannot_be_used_is_one_line(animals, file, out, capsys, words, said):
     command, *options = words
     files = [file] if command == "check" else ["--out", out]
     model = () if "--model" in words else ("--model", "mock:perfect")
     before = file.read_bytes()
-    assert questions(command, animals, *files, *model, *options) == 2
-    error = capsys.readouterr().err
-    assert said in error
-    assert (error.count("\n"), out.exists(), file.read_bytes()) == (1, False, before)
+    assert said in refusal(capsys, "questions", command, animals, *files, *model, *options)
+    assert (out.exists(), file.read_bytes()) == (False, before)
