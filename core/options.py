@@ -231,10 +231,6 @@ def pair(number_pattern: str, remedy: str) -> Parser:
     return parse
 
 
-prices = pair(
-    r"[0-9]{1,6}(\.[0-9]{1,6})?",
-    "give dollars per million tokens, of prompts and of answers, such as 0.5,1.5",
-)
 file_limits = pair(
     r"[1-9][0-9]{0,8}",  # a megabyte has 1,000,000 bytes
     "give the most requests and the most megabytes of a file, such as 50000,200",

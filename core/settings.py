@@ -26,7 +26,6 @@ from needlework.core.options import (
     pattern,
     percent,
     positive,
-    prices,
     seconds,
     shard,
     some_of,
@@ -36,6 +35,7 @@ from needlework.core.options import (
     variable,
     words,
 )
+from needlework.core.prices import price
 
 # Checked where settings are read from a file. A grid has at least one length and one depth.
 Count = Annotated[int, Meta(ge=0, lt=10**12)]
@@ -181,7 +181,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     shard: Annotated[str, shard] | None = None
     plan: bool = False
     power: str | None = None
-    price: Annotated[tuple[str, ...], prices] | None = None
+    price: Annotated[tuple[str, ...], ForEach(price)] = ()
+    max_cost: Annotated[float, Meta(ge=0, lt=1e12), positive] | None = None
+    max_tokens: Tokens | None = None
     gpu_memory: Annotated[float, Meta(ge=0, lt=1e12), positive] | None = None
     tokens_per_s: Annotated[float, Meta(ge=0, lt=1e12), positive] | None = None
     relative_to: str | None = None

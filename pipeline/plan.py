@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import ceil
 
 from needlework.core.grid import Cell, depth_label
+from needlework.core.prices import prices_of
 from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.retrieval.chunks import chunking
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
@@ -24,6 +25,7 @@ def plan_lines(engine: Engine, cells: Sequence[Cell], *, in_full: bool) -> Itera
     settings, groups = engine.settings, _groups(engine, cells)
     in_full = in_full or len(groups) <= _MOST_IN_FULL
     total_in = total_out = 0
+    cost: float | None = 0.0  # `None`: the price of a model is not known
     yield f"plan: preset {settings.preset}, seed {settings.seed}"
     for group in groups:
         series, first = engine.series_of(group[0]), group[0]
@@ -38,6 +40,8 @@ def plan_lines(engine: Engine, cells: Sequence[Cell], *, in_full: bool) -> Itera
         if series.retriever:
             prompt_tokens = min(prompt_tokens, len(fitting) * _retrieved_tokens(engine, first))
         total_in, total_out = total_in + prompt_tokens, total_out + answer_tokens
+        prices = prices_of(settings.price, series.model)
+        cost = None if cost is None or prices is None else cost + prices.dollars(prompt_tokens, answer_tokens)
         title = f"{first.task}, {_needles(engine, group)}, {series.model}: {_counted(group)}"
         if not in_full:
             sizes = f"{min(group, key=_length).length} to {max(group, key=_length).length} tokens long"
@@ -54,8 +58,8 @@ def plan_lines(engine: Engine, cells: Sequence[Cell], *, in_full: bool) -> Itera
     else:
         requests = f"{len(cells):,} {'request' if len(cells) == 1 else 'requests'}"
         yield f"in all: {_counted(cells)} = {requests}, {total}"
-        if settings.price:
-            yield _cost(total_in, total_out, *map(float, settings.price))
+        if cost is not None:
+            yield f"at most {cost:,.2f} dollars; less where a server bills what it has in its cache lower"
         if settings.top_up:
             yield f"--top-up: at most {settings.top_up:,} further requests while a gate is inconclusive"
     yield "nothing was run; leave out --plan to run it"
@@ -136,15 +140,6 @@ def _counted(trials: Sequence[Cell]) -> str:
     cells = len({replace(trial, repeat=0) for trial in trials})
     words = f"{len(trials):,} {'trial' if len(trials) == 1 else 'trials'}"
     return words if cells == len(trials) else f"{words} in {cells:,} {'cell' if cells == 1 else 'cells'}"
-
-
-def _cost(prompt_tokens: int, answer_tokens: int, prompt_price: float, answer_price: float) -> str:
-    """The most that a run can cost but for retries, at prices in dollars per million tokens."""
-    prompts, answers = prompt_tokens * prompt_price / 1e6, answer_tokens * answer_price / 1e6
-    parts = f"{prompts:,.2f} for prompts, {answers:,.2f} for answers"
-    return (
-        f"at most {prompts + answers:,.2f} dollars ({parts}); less where a server bills what it has in its cache lower"
-    )
 
 
 # vLLM and SGLang keep about a tenth of a card for activations and themselves.

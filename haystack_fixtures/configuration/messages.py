@@ -121,7 +121,7 @@ _RULES: tuple[tuple[str, Used, str], ...] = (
         lambda settings: "dense" in _retrievers(settings),
         "no vectors are made: give --retriever dense, and a task with documents (doc_..., leval_...)",
     ),
-    ("price gpu_memory tokens_per_s power", lambda settings: settings.plan, "only --plan uses it"),
+    ("gpu_memory tokens_per_s power", lambda settings: settings.plan, "only --plan uses it"),
     ("batch_limits", lambda settings: settings.batch_out is not None, "there is no --batch-out"),
     ("top_up", lambda settings: bool(settings.gate), "there is no --gate that could be undecided"),
     (

@@ -27,7 +27,7 @@ from needlework.results.run.session import SessionPace, kept_lines, left_lines, 
 from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.tasks import selection_words
 from needlework.results.style import ColorsName, can_encode, encodable, folded, relative
-from needlework.results.tables.summary import ending, next_line, run_lines, shared_lines, unscored_lines
+from needlework.results.tables.summary import cost_lines, ending, next_line, run_lines, shared_lines, unscored_lines
 
 Color = Literal["red", "yellow", "green", ""]
 Line = tuple[str, Color]
@@ -118,6 +118,7 @@ def _folder_lines(finished: Finished, now: Sequence[Record], folder: OpenFolder)
     """Which answers are of earlier sessions, and which are left for the next."""
     records = finished.report.records
     yield from replayed_lines(folder.replayed(now), len(now), folder.written_at, len(records))
+    yield from cost_lines(finished.report)
     if finished.report.interrupted:
         yield from kept_lines(folder.waiting(records))
 

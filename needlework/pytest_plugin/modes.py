@@ -11,6 +11,7 @@ import pytest
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
+from needlework.core.prices import Prices, prices_of
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.needles.needle_sets import CODES_EACH
 from needlework.models.specs import parse_spec
@@ -80,15 +81,15 @@ def _adaptive_lines(state: RunState, cells: Sequence[Cell]) -> Iterator[str]:
             lengths, depths = forecast.axes_of(series)
             name = " · ".join(forecast.name_of(series))
             costs, most = forecast.costs(rules, lengths, len(depths)), forecast.most(rules, lengths, len(depths))
-            prices = state.settings.price
+            prices = prices_of(state.settings.price, series.model)
             dollars = partial(_dollars, prices, series.suite.answer_tokens) if prices else None
             yield from plan_lines(name, rules.mode, costs, most, dollars)
 
 
-def _dollars(prices: Sequence[str], answer_tokens: int, cost: Cost) -> float:
-    """The most that trials cost, at prices per million tokens of prompts and of answers."""
+def _dollars(prices: Prices, answer_tokens: int, cost: Cost) -> float:
+    """The most that trials cost."""
     answers = cost.trials * answer_tokens
-    return ((cost.tokens - answers) * float(prices[0]) + answers * float(prices[1])) / 1e6
+    return prices.dollars(cost.tokens - answers, answers)
 
 
 def check_batch(settings: Settings) -> None:

@@ -24,6 +24,7 @@ from needlework.pytest_plugin.workers import cell_of, cells_to_come, has_workers
 from needlework.results.records.samples import name_of_test, windows_of
 from needlework.results.run.open_folder import OpenFolder
 from needlework.results.run.session import Selected, exit_status, is_void
+from needlework.results.statistics.cost import SpendingCap, spent
 from needlework.results.style import counted, one_line, relative
 
 if TYPE_CHECKING:
@@ -48,6 +49,9 @@ class Recorder:
         self._signals = EndSignals()
         self._session: pytest.Session | None = None
         self._finished: Finished | None = None
+        self._cap = SpendingCap(settings.max_cost, settings.max_tokens)
+        self._spent = (0.0, 0)  # dollars and tokens of the run, earlier sessions included; counted under a cap
+        self._ended = ""  # why the run ends before its last cell
         self._fault = ""
         self._broken_report = ""
         self.folder = OpenFolder(settings, folder, config.rootpath, self._selected)
@@ -57,7 +61,8 @@ class Recorder:
             return None
         models = ", ".join(dict.fromkeys(self._settings.model))
         line = f"needlework: preset {self._settings.preset}, model {models}, results in {relative(self.folder.path)}"
-        return [line, *self.folder.replaced()]
+        cap = [f"needlework: {self._cap.words}"] * bool(self._cap)
+        return [line, *cap, *self.folder.replaced()]
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -140,6 +145,12 @@ class Recorder:
         self._records.append(record)
         if not self._fault:
             self._journalise(record, line)
+        if self._cap and not record.timing.replayed:
+            dollars, tokens = spent([record], self._settings.price)
+            self._spent = self._spent[0] + dollars, self._spent[1] + tokens
+            if reached := self._cap.reached(*self._spent):
+                option, most, words = reached
+                self._ended = f"{option} {most} is reached ({words}): with more, the same command goes on"
         # After the journal, and a copy: no hook can change what is reported, nor keep a record out of it.
         hook = self._config.hook.pytest_needlework_record
         if hook.get_hookimpls():
@@ -160,6 +171,11 @@ class Recorder:
             from needlework.results.gates.gatekeeper import Gatekeeper
 
             self._gatekeeper = Gatekeeper(self._settings, run_state(self._config).grid, self._gates, self.folder.path)
+        if self._cap and not self._settings.fresh:
+            self._spent = spent(self.folder.whole([]), self._settings.price)
+            if reached := self._cap.reached(*self._spent):
+                option, most, words = reached
+                raise InputError(option, most, f"this run has spent {words} already: give more, or leave it out")
         self.folder.open()
         self._signals.start()
 
@@ -168,6 +184,8 @@ class Recorder:
         self._selected.end(nodeid)
         if self._fault:
             raise pytest.exit.Exception(self._fault, returncode=4)
+        if self._ended:
+            raise pytest.exit.Exception(self._ended, returncode=pytest.ExitCode.INTERRUPTED)
 
     def pytest_needlework_more_cells(self) -> list[Cell] | None:
         """`--adaptive`: what the next looks need. `--top-up`: what undecided gates ask for, unless the run is void."""

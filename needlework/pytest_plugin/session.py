@@ -109,8 +109,8 @@ def _open_run(config: pytest.Config, state: RunState) -> None:
 
 def _check_run(settings: Settings, folder: Path) -> list[Gate]:
     """Check what options mean together; returns the gates. Raises `InputError` or `ValueError`."""
-    names = ("gate", "baseline", "top_up", "shard", "relative_to", "power", "judge", "judge_prompt", "adaptive")
-    needs_check = any(getattr(settings, name) for name in names) or settings.judge_strategy.startswith("llm")
+    names = "gate baseline top_up shard relative_to power judge judge_prompt adaptive max_cost"
+    needs_check = any(getattr(settings, name) for name in names.split()) or settings.judge_strategy.startswith("llm")
     if not (needs_check or any(suite.scorer for suite in settings.suites)):
         return []  # every run waits for what is imported before its first question
     from needlework.results.run.checks import check_run

@@ -135,6 +135,9 @@ def _csv_row(number: int, board: Board, run: ModelRun, ranks: Ranks, lengths: Se
         "scored": overall.n,
         "errors": overall.counts["error"],
         "invalid": overall.counts["invalid"],
+        "area": entry.area.value,
+        "area_low": entry.area.low,
+        "area_high": entry.area.high,
         "effective_at_least": effective and effective.conservative,
         "effective_by_scores": effective and effective.point,
         "effective_at_most": effective and effective.optimistic,
@@ -142,6 +145,7 @@ def _csv_row(number: int, board: Board, run: ModelRun, ranks: Ranks, lengths: Se
         "answer_tokens": entry.answer_tokens,
         "latency_median_s": median,
         "latency_p95_s": slowest,
+        "dollars": entry.dollars,
         "asked_otherwise": board.differences.get(run.name),
     }
     row |= {f"score_{length}": columns[length].mean if length in columns else None for length in lengths}

@@ -22,7 +22,7 @@ from needlework.results.statistics.documents import retrieval_object
 from needlework.results.statistics.effective_length import EffectiveLength
 from needlework.results.statistics.intervals import METHOD
 from needlework.results.statistics.paired import Difference
-from needlework.results.statistics.panels import Panel, Tally
+from needlework.results.statistics.panels import Panel, Share, Tally
 from needlework.results.statistics.run_facts import RunFacts
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.summary_sentence import headline_of
@@ -74,6 +74,7 @@ def results_bytes(report: RunReport) -> bytes:
         "field": report.field,
         "leval": report.leval,
         "latency": report.latency,
+        "cost": report.cost,
         "stability": report.stability,
     }
     head = json_bytes(parts).removesuffix(b"\n}\n")  # no more: the last part may end with braces of its own
@@ -169,6 +170,7 @@ def summary_object(report: RunReport) -> dict[str, Any]:
                 **score_object(panel.overall),
                 "lengths": [{"length": at, **score_object(column)} for at, column in _columns(panel)],
                 "depths": [{"depth": at, **score_object(row)} for at, row in _rows(panel)],
+                "area": share_object(row.trend.area) if row else None,
                 "effective_length": [
                     length_object(rule) for rule in (row and row.absolute, row and row.relative) if rule
                 ],
@@ -204,10 +206,16 @@ def summary_object(report: RunReport) -> dict[str, Any]:
             for macro in report.macros
         ],
         "adaptive": [statement.as_object() for statement in report.adaptive],
+        "cost": report.cost,
         "gates": report.gates,
         # What a run with several gates comes to: the first of these that any has.
         "verdict": next((state for state in ("fail", "inconclusive", "pass") if state in verdicts), None),
     }
+
+
+def share_object(share: Share) -> dict[str, float | None]:
+    """A share with its interval, 0..1."""
+    return {"score": share.value, "low": share.low, "high": share.high}
 
 
 def score_object(scores: Tally) -> dict[str, Any]:

@@ -101,6 +101,7 @@ def report_of(run: Run, records: tuple[Record, ...]) -> RunReport:
         planned=run.planned,
         adaptive=adaptive_statements(settings, records),
         facts=run_facts(run.manifest, run.name),
+        price=settings.price,
     )
 
 

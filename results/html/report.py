@@ -21,7 +21,7 @@ from needlework.results.report.charts import panel_heatmap
 from needlework.results.report.panels import panels_table, question_title, task_title, unscored_of
 from needlework.results.report.section import Section, Table
 from needlework.results.report.sections import run_sections
-from needlework.results.report.suites import latency_sections
+from needlework.results.report.suites import cost_sections, latency_sections
 from needlework.results.report.tasks import gate_sections, panel_findings, twins_sections
 from needlework.results.statistics.panels import OUTCOMES, Panel, RecordInPanel, Tally, trial_of
 from needlework.results.statistics.run_facts import RunFacts, command_words
@@ -208,7 +208,9 @@ def html_text(
         "twins": _section_views(twins_sections(twins), report),
         "mixed": bool(report.macros),
         "facts": _facts_tables(report.facts),
-        "latency": _section_views(latency_sections(report.latency, report.sending), report),
+        "latency": _section_views(
+            [*latency_sections(report.latency, report.sending), *cost_sections(report.cost)], report
+        ),
         "interrupted": report.interrupted,
         "notes": [on_one_line(note, 2_000) for note in report.notes if note != report.interrupted],
         "unscored": UNSCORED,

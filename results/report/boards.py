@@ -14,7 +14,7 @@ from needlework.results.statistics.leaderboard.boards import Board, BoardSeries,
 from needlework.results.statistics.leaderboard.entries import BoardEntry
 from needlework.results.statistics.paired import LEVEL, samples_for_p
 from needlework.results.statistics.panels import Tally
-from needlework.results.statistics.wording import p_words, points1, range_words
+from needlework.results.statistics.wording import p_words, points1, range_words, share_cell
 from needlework.results.style import NONE, counted, length_labels, one_line, percent1
 
 MEANINGS = {
@@ -23,12 +23,14 @@ MEANINGS = {
     " off or are unclear: all of them missed to all hit",
     "misses counted": "the score if undecided answers, and what this model could not answer and another could, are"
     " misses",
+    "area % (95 %)": "the mean score over doublings of the length: area under the curve of the score over log2(length)",
     "effective length (95 %)": "the longest length up to which the score stays at or above 85.6 %: where it lies, 95 %"
     " sure",
     "prompt tokens": "tokens of a prompt, on average",
     "answer tokens": "tokens of an answer, on average",
     "seconds an answer": "seconds from request to whole answer, in the median",
     "seconds, slowest 5 %": "of 100 answers 95 came within so many seconds",
+    "dollars": "what the answered requests cost at the run's --price",
     "when": "the date and time at which the run began, or its step of the training",
     "run": "the run's folder; in brackets trials that failed; leads to its report",
 }
@@ -69,8 +71,9 @@ def _board_title(board: Board) -> str:
 def _runs_table(head: tuple[str, str], task: str, rows: Sequence[tuple[str, str, ModelRun]]) -> Table:
     """A row for each run: its rank or date, its name, and what it did in the task; all were asked the same lengths."""
     entries = [run.entries[task] for _, _, run in rows]
-    names = ("effective length (95 %)", "prompt tokens", "answer tokens", "seconds an answer", "seconds, slowest 5 %")
-    columns = ("score % (95 %)", "misses counted", *length_labels(list(entries[0].by_length)), *names)
+    names = ("area % (95 %)", "effective length (95 %)", "prompt tokens", "answer tokens")
+    times = ("seconds an answer", "seconds, slowest 5 %", "dollars")
+    columns = ("score % (95 %)", "misses counted", *length_labels(list(entries[0].by_length)), *names, *times)
     has_misses = any(entry.has_misses for entry in entries)
     cells = [
         (
@@ -79,9 +82,11 @@ def _runs_table(head: tuple[str, str], task: str, rows: Sequence[tuple[str, str,
             score_cell(entry.overall),
             percent1(entry.counted) if has_misses else NONE,
             *map(_length_cell, entry.by_length.values()),
+            share_cell(entry.area),
             entry.effective.between if entry.effective else NONE,
             *(NONE if value is None else f"{value:,.0f}" for value in (entry.prompt_tokens, entry.answer_tokens)),
             *map(_seconds, entry.latency or (None, None)),
+            NONE if entry.dollars is None else f"{entry.dollars:,.4g}",
         )
         for (first, name, _), entry in zip(rows, entries, strict=True)
     ]

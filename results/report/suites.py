@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from needlework.results.report.charts import ruler_charts
 from needlework.results.report.section import Finding, Section, Table, filled_table
+from needlework.results.statistics.cost import CostRow
 from needlework.results.statistics.panels import Share
 from needlework.results.statistics.run_facts import LatencyRow, Times
 from needlework.results.statistics.suites.data_sets import MRCR, DataSetGroup, FieldTable, LevalSummary
@@ -224,6 +225,24 @@ _HEAD = (
     *("model", "length", "n", "latency s", "p95", "first token s", "p95"),
     *("ms a token", "p95", "tokens/s", "cached %"),
 )
+
+
+def cost_sections(rows: Sequence[CostRow]) -> list[Section]:
+    """A row for each model: tokens of its answered requests, and dollars where `--price` is known."""
+    cells = [
+        (
+            one_line(row.model),
+            *(f"{count:,}" for count in (row.answers, row.prompt_tokens, row.cached_tokens, row.answer_tokens)),
+            NONE if row.dollars is None else f"{row.dollars:,.4g}",
+        )
+        for row in rows
+    ]
+    head = ("model", "answers", "prompt tokens", "of these cached", "answer tokens", "dollars")
+    uncounted = sum(row.uncounted for row in rows)
+    notes = [f"{uncounted:,} answers have tokens that nobody counted"] * bool(uncounted)
+    notes.append("answered requests of trials: what failed on the way, judges and probes come on top")
+    table = filled_table("", head, cells, 1, range(5))
+    return [Section("Tokens and cost", (table,), notes=tuple(notes), name="cost")] if rows else []
 
 
 def latency_sections(rows: Sequence[LatencyRow], at_once: Sequence[str] = ()) -> list[Section]:

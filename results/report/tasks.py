@@ -31,7 +31,8 @@ _MEANINGS = {
     " interval of the score at that length has the bar inside.",
     "relative": "The same with a bar of the model's own: a share of the base, which is the focused control, else the"
     " score up to 1k tokens or at the shortest length, which are then not judged.",
-    "trend": "Area: the mean score over doublings of the length. Half-life: the first length that scores below half of"
+    "trend": "Area: the mean score over doublings of the length (area under the curve of the score over log2 of the"
+    " length). Half-life: the first length that scores below half of"
     " the base.",
     "depth effect": "A shape is named only where depths as different would be seen in at most 5 % of runs if all were"
     " alike (permutations within samples, all shapes together), flat only where no fifth of the document may differ by"
@@ -88,7 +89,7 @@ def panel_findings(panel: PanelStatistics) -> list[Finding]:
         for term, rule in (("effective length", panel.absolute), ("relative", panel.relative))
         if rule is not None
     ]
-    if panel.trend.area is not None:
+    if panel.trend.area.value is not None:
         length = panel.absolute or panel.relative
         scored = ", of the answers with a score" if length is not None and length.undecided else ""
         findings.append(Finding("trend", f"{_trend(panel.trend)}{scored}", _MEANINGS["trend"]))
@@ -122,7 +123,8 @@ def extremes_words(ends: Extremes) -> str:
 
 
 def _trend(trend: Trend) -> str:
-    parts = [] if trend.area is None else [f"area {percent1(trend.area)} %"]
+    ends = f" (95 % interval {interval_cell(trend.area)})" if trend.area.low is not None else ""
+    parts = [] if trend.area.value is None else [f"area {percent1(trend.area.value)} %{ends}"]
     if trend.drop is not None:
         side = "below" if trend.drop >= 0 else "above"
         parts.append(f"{abs(100 * trend.drop):.1f} % {side} the base at the longest length")

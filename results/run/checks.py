@@ -17,6 +17,7 @@ from needlework.results.gates.gatekeeper import POWER, check_gates, parse_power
 from needlework.results.records.manifest import adaptive_design, settings_of
 from needlework.results.records.run_folder import JOURNAL, MANIFEST
 from needlework.results.rescore import check_scorer
+from needlework.results.statistics.cost import SpendingCap, check_cap
 from needlework.results.statistics.length_scores import RELATIVE_TO, parse_relative_to
 from needlework.scoring.judges.judges import JUDGE, OWN_PROMPT, check_prompt
 
@@ -39,6 +40,7 @@ def check_run(settings: Settings, folder: Path) -> list[Gate]:
         parse_power(settings.power)
         if not settings.plan:
             raise InputError(POWER, settings.power, "is told before a run: give --plan too")
+    check_cap(SpendingCap(settings.max_cost, settings.max_tokens), settings.price, settings.model)
     _check_scorers(settings)
     _check_adaptive(settings, folder)
     return gates

@@ -66,6 +66,7 @@ def finish(
         adaptive=adaptive_statements(settings, records, series),
         sending=tuple(sending_notes(settings, manifest)),
         facts=run_facts(manifest, folder.resolve().name) if manifest else None,
+        price=settings.price,
     )
     files = write_files(folder, report, settings.heatmap_colors, numbers=settings.heatmap_numbers)
     return Finished(report, files)

@@ -16,7 +16,7 @@ from needlework.results.statistics.length_scores import (
     margin_ends,
 )
 from needlework.results.statistics.paired import samples_to_pass
-from needlework.results.statistics.panels import Range, ScoredTrial, decided
+from needlework.results.statistics.panels import Range, ScoredTrial, Share, decided
 from needlework.results.style import length_label, percent1
 
 # Llama-2-7B-chat's RULER score at 4K: the bar of RULER's table (C.-P. Hsieh et al., "RULER", COLM 2024, table 3).
@@ -270,7 +270,7 @@ class Trend:
     """Scores over lengths; `None` where there is too little to say it."""
 
     base: float | None  # score, 0..1
-    area: float | None  # under the score over log2(length), divided by the width: the mean over doublings, 0..1
+    area: Share  # see `area_under_curve`
     drop: float | None  # 1 - score at the longest length / base; below 0 where the score rose
     half_life: int | None  # tokens: the first length below half of the base (the italics of NoLiMa's table 3)
 
@@ -281,11 +281,31 @@ def trend(scores: Sequence[LengthScore], base: float | None) -> Trend:
     `base`: what the drop and the half-life are a share of, 0..1; `None` where nothing was scored.
     """
     scored = [(each.length, each.score) for each in scores if each.score is not None]
-    area = drop = half_life = None
-    if len(scored) > 1:
-        octaves = np.log2([length for length, _ in scored])
-        area = float(np.trapezoid([score for _, score in scored], octaves) / (octaves[-1] - octaves[0]))
-        drop = 1 - scored[-1][1] / base if base else None
+    drop = 1 - scored[-1][1] / base if base and len(scored) > 1 else None
+    half_life = None
     if base is not None:
         half_life = next((length for length, score in scored if score < base / 2 - _ROUNDING), None)
+    area = area_under_curve([(each.length, Share(each.score, each.low, each.high)) for each in scores])
     return Trend(base, area, drop, half_life)
+
+
+def area_under_curve(scores: Sequence[tuple[int, Share]]) -> Share:
+    """The area under the score over log2(length), divided by the width: the mean score over doublings, 0..1.
+
+    `scores` ascend by length (tokens); those without a value are left out, and of fewer than two there is no area. The
+    ends are the areas under the ends of the intervals: they hold however much the lengths have their samples in common.
+    """
+    known = [(length, share) for length, share in scores if share.value is not None]
+    if len(known) < 2:
+        return Share(None)
+    octaves = np.log2([length for length, _ in known])
+
+    def area(values: Sequence[float | None]) -> float | None:
+        if None in values:
+            return None
+        return float(np.trapezoid(np.array(values, float), octaves) / (octaves[-1] - octaves[0]))
+
+    shares = [share for _, share in known]
+    return Share(
+        area([each.value for each in shares]), area([each.low for each in shares]), area([each.high for each in shares])
+    )

@@ -13,6 +13,7 @@ from needlework.results.adaptive.statement import LengthStatement
 from needlework.results.records.samples import grouped
 from needlework.results.statistics.absent import AbsentTwins
 from needlework.results.statistics.agreement import judge_notes
+from needlework.results.statistics.cost import CostRow, cost_rows
 from needlework.results.statistics.documents import ArmScore, DocumentScores, arm_scores, document_statistics
 from needlework.results.statistics.length_scores import BaselineChoice
 from needlework.results.statistics.panels import Panel, RecordInPanel, Tally, asked_of, depth_order, summarise
@@ -66,6 +67,7 @@ class RunReport:
     adaptive: tuple[LengthStatement, ...] = ()
     leval: tuple[LevalSummary, ...] = ()  # L-Eval's averages
     latency: tuple[LatencyRow, ...] = ()
+    cost: tuple[CostRow, ...] = ()  # a row for each model
     sending: tuple[str, ...] = ()  # how requests were sent
     facts: RunFacts | None = None  # how the run was made
 
@@ -96,12 +98,13 @@ def run_report(
     adaptive: Sequence[LengthStatement] = (),
     sending: Sequence[str] = (),
     facts: RunFacts | None = None,
+    price: Sequence[str] = (),
 ) -> RunReport:
     """Compute everything that is reported of `records`; their order does not matter.
 
-    `design`: what a run of a NeedleBench preset is to ask, for its summary. `vote`, `relative_to`: the run's options.
-    `planned`: how many trials it was to have, all of these by default. `notes`:
-    what else is to be said of the run, a sentence each.
+    `design`: what a run of a NeedleBench preset is to ask, for its summary. `vote`, `relative_to`, `price`: the run's
+    options. `planned`: how many trials it was to have, all of these by default. `notes`: what else is to be said of the
+    run, a sentence each.
     """
     ordered = tuple(sorted(records, key=reading_order))
     trials = tuple(asked_of(ordered))
@@ -132,6 +135,7 @@ def run_report(
         field=field_tables(ordered),
         leval=leval_summaries(ordered),
         latency=latency_rows(ordered),
+        cost=cost_rows(ordered, price),
         sending=tuple(sending),
         stability=stability,
         planned=planned,

@@ -295,7 +295,12 @@ def statistics_object(statistics: Sequence[PanelStatistics]) -> list[dict[str, A
             "needle": panel.needle,
             "depth_effect": {"label": panel.depth.label, **asdict(panel.depth)},
             "effective_length": [rule.as_object() for rule in (panel.absolute, panel.relative) if rule],
-            "trend": asdict(panel.trend),
+            "trend": {
+                **asdict(panel.trend),
+                "area": panel.trend.area.value,
+                "area_low": panel.trend.area.low,
+                "area_high": panel.trend.area.high,
+            },
         }
         for panel in statistics
     ]

@@ -214,6 +214,16 @@ def unscored_lines(records: Sequence[Record], windows: Mapping[str, int] = Mappi
     return lines
 
 
+def cost_lines(report: RunReport) -> Iterator[str]:
+    """One line for each model whose price is known."""
+    for row in report.cost:
+        if row.dollars is not None:
+            prompts = f"{row.prompt_tokens:,} prompt tokens ({row.cached_tokens:,} cached)"
+            yield one_line(
+                f"{row.model}: {row.dollars:,.4g} dollars for {prompts}, {row.answer_tokens:,} answer tokens"
+            )
+
+
 def shared_lines(records: Sequence[Record]) -> Iterator[str]:
     """One line for each model whose answers tell that tokens were shared, when they were asked for."""
     for model, group in grouped(records, lambda record: record.model).items():

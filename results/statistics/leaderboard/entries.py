@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from needlework.core.record import FINAL, Record
 from needlework.results.records.samples import grouped, object_of, task_of
-from needlework.results.statistics.effective_length import EffectiveLength, absolute_length
+from needlework.results.statistics.cost import cost_rows
+from needlework.results.statistics.effective_length import EffectiveLength, absolute_length, area_under_curve
 from needlework.results.statistics.intervals import Floats
 from needlework.results.statistics.length_scores import length_scores
-from needlework.results.statistics.panels import RecordInPanel, Tally, depth_order, tally
+from needlework.results.statistics.panels import RecordInPanel, Share, Tally, depth_order, tally
 from needlework.results.statistics.run_facts import latency_of
 from needlework.results.statistics.tasks import overall_score, task_weights
 
@@ -51,11 +52,17 @@ class BoardEntry:
     prompt_tokens: float | None = None  # of a trial, on average
     answer_tokens: float | None = None
     latency: tuple[float, float] | None = None  # median and 95th percentile
+    dollars: float | None = None  # of all its trials; `None` where the run had no --price
 
     @property
     def counted(self) -> float:
         """The mean score with every missing one as a miss: what runs are ranked by."""
         return float(self.scores @ self.weights / self.weights.sum())
+
+    @property
+    def area(self) -> Share:
+        """The mean score over doublings of the length; no value where one length was asked."""
+        return area_under_curve([(length, scores.share) for length, scores in self.by_length.items()])
 
     @property
     def has_misses(self) -> bool:
@@ -94,6 +101,7 @@ def _entry(model: str, task: str, items: Sequence[RecordInPanel], manifest: Mapp
     columns = grouped(trials, lambda trial: trial.length)
     scorers = {f"{each.scorer}@{each.scorer_version}" for each in records if each.outcome in FINAL and each.scorer}
     seconds = sorted(value for record in records if (value := latency_of(record)) is not None)
+    costs = cost_rows(records, object_of(manifest.get("options")).get("price") or ())
     return BoardEntry(
         model=model,
         task=task,
@@ -106,6 +114,7 @@ def _entry(model: str, task: str, items: Sequence[RecordInPanel], manifest: Mapp
         prompt_tokens=_mean(record.response.prompt_tokens for record in records),
         answer_tokens=_mean(record.response.completion_tokens for record in records),
         latency=(median(seconds), seconds[min(len(seconds) - 1, int(0.95 * len(seconds)))]) if seconds else None,
+        dollars=sum(row.dollars or 0.0 for row in costs) if costs and costs[0].dollars is not None else None,
         options=_address(manifest, task),
         scores=np.array([trial.score or 0.0 for trial in trials]),
         samples=np.array([codes[name] for name in names], np.int32),
@@ -126,6 +135,7 @@ def _of_all(entries: Sequence[BoardEntry]) -> BoardEntry:
         cells=_hash([(entry.task, entry.cells) for entry in entries]),
         questions=_hash([entry.questions for entry in entries]) if all(entry.questions for entry in entries) else "",
         overall=overall_score(tallies),
+        dollars=sum(entry.dollars or 0.0 for entry in entries) if entries[0].dollars is not None else None,
         options={name: value for entry in reversed(entries) for name, value in entry.options.items()},
         scores=np.concatenate([entry.scores for entry in entries]),
         samples=np.concatenate([entry.samples + start for entry, start in zip(entries, starts, strict=False)]),

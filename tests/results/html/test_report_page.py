@@ -336,7 +336,7 @@ def test_nothing_that_a_model_says_becomes_markup(make_record):
 
 @pytest.fixture(scope="module")
 def structure(make_record):
-    return Page(html_text(run_report([make_record(timing={})], notes=["y"]), title="x")).tags()
+    return Page(html_text(run_report([make_record(timing={}, response={"text": "x"})], notes=["y"]), title="x")).tags()
 
 
 @given(texts=st.lists(st.text(st.characters(codec=None), max_size=40), min_size=12, max_size=12))

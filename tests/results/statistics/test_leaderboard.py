@@ -73,6 +73,7 @@ def test_the_better_model_stands_first_and_equal_ones_are_tied(run_of):
         "rank": "1–2",
         "model": "good",
         "score % (95 %)": "100 (73.5–100)",
+        "area % (95 %)": "100 (73.5–100)",
         "1k": "100",
         "4k": "100",
         "effective length (95 %)": "none to 4k or more",

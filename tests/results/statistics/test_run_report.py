@@ -71,6 +71,9 @@ def records(make_record):
     return [*made, *(make_record(task="qa", depth=None, repeat=i) for i in range(3))]
 
 
+TREND = "  trend: area 83.3 % (95 % interval 61.3–87.7), 33.3 % below the base at the longest length"
+
+
 def test_lines_of_every_panel(make_record):
     sections = panel_sections(run_statistics(asked_of(records(make_record)), threshold=0.7))
     lines = section_lines(sections)
@@ -80,7 +83,7 @@ def test_lines_of_every_panel(make_record):
     assert lines[1] == f"{bar}: undetermined at 8k, 95 % interval 1k to 8k or more, by the scores alone 1k"
     assert lines[2].startswith("  effective length (score >= 85.0 %, 85 % of the base at 1k): 1k in the 12 samples")
     assert lines[3:] == [
-        "  trend: area 83.3 %, 33.3 % below the base at the longest length, half-life not reached",
+        f"{TREND}, half-life not reached",
         "  depth effect: lost in the middle (12 samples, 1 left out), p <0.001",
         "    best and worst depth: 0 % (100) and 50 % (50), p (Holm) <0.001",
         "",

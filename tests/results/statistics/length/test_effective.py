@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from needlework.core.errors import InputError
 from needlework.results.statistics.effective_length import (
     RULER_THRESHOLD,
-    Trend,
     absolute_length,
+    area_under_curve,
     relative_length,
     trend,
 )
@@ -22,7 +22,7 @@ from needlework.results.statistics.length_scores import (
     margin_ends,
     parse_relative_to,
 )
-from needlework.results.statistics.panels import ScoredTrial
+from needlework.results.statistics.panels import ScoredTrial, Share
 from tests.parity.cases import cases, meta
 
 
@@ -289,21 +289,26 @@ def test_a_base_of_undecided_answers_makes_no_bar():
 
 
 @pytest.mark.parametrize(
-    ("scores", "expected"),
+    ("scores", "area", "drop", "half_life"),
     [
         # Octaves 1000-2000-8000: trapezes 0.9 x 1 and 0.5 x 2, over 3.
-        ([(1000, 1.0), (2000, 0.8), (8000, 0.2)], Trend(1.0, (0.9 + 2 * 0.5) / 3, 0.8, 8000)),
-        ([(1000, 0.6), (2000, 0.3)], Trend(0.6, 0.45, 0.5, None)),  # half is not below half
-        ([(1000, 0.5), (2000, 0.75)], Trend(0.5, 0.625, -0.5, None)),  # a rise is a drop below 0
-        ([(1000, 0.5)], Trend(0.5, None, None, None)),
-        ([(1000, None)], Trend(None, None, None, None)),
-        ([(1000, 0.0), (2000, 0.0)], Trend(0.0, 0.0, None, None)),
+        ([(1000, 1.0), (2000, 0.8), (8000, 0.2)], (0.9 + 2 * 0.5) / 3, 0.8, 8000),
+        ([(1000, 0.6), (2000, 0.3)], 0.45, 0.5, None),  # half is not below half
+        ([(1000, 0.5), (2000, 0.75)], 0.625, -0.5, None),  # a rise is a drop below 0
+        ([(1000, 0.5)], None, None, None),
+        ([(1000, None)], None, None, None),
+        ([(1000, 0.0), (2000, 0.0)], 0.0, None, None),
     ],
 )
-def test_trend_by_hand(scores, expected):
-    found = trend(exact_scores(scores), scores[0][1])
+def test_trend_by_hand(scores, area, drop, half_life):
+    result = trend(exact_scores(scores), scores[0][1])
 
-    for name in ("base", "area", "drop", "half_life"):
-        assert getattr(found, name) == (None if (value := getattr(expected, name)) is None else pytest.approx(value)), (
-            name
-        )
+    assert (result.base, result.half_life) == (scores[0][1], half_life)
+    assert (result.area.value, result.drop) == pytest.approx((area, drop))
+
+
+def test_the_area_has_the_areas_under_the_ends_of_the_intervals():
+    shares = [(1000, Share(1.0, 0.8, 1.0)), (2000, Share(None)), (4000, Share(0.5, 0.25, 0.75))]
+
+    assert area_under_curve(shares) == Share(0.75, pytest.approx(0.525), pytest.approx(0.875))
+    assert area_under_curve([*shares, (8000, Share(0.5))]).low is None, "one sample has no interval"
