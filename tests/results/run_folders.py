@@ -42,6 +42,12 @@ def exit_code(*words):
         return int(str(ended.code))
 
 
+def output(capsys, *words, code=0):
+    """What a command prints that ends with this code."""
+    assert exit_code(*words) == code
+    return capsys.readouterr().out
+
+
 def refusal(capsys, *words):
     """The line with which a command refuses: the only one, and nothing is printed before it."""
     assert exit_code(*words) == 2

@@ -6,8 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from needlework.results.compare.command import main
-from tests.results.run_folders import exit_code, refusal
+from tests.results.run_folders import exit_code, output, refusal
 from tests.results.run_folders import write_run as write_records
 
 
@@ -43,8 +42,7 @@ def test_a_regression_is_shown_listed_and_drawn(write_run, tmp_path, capsys):
     a, b = write_run("old"), write_run("new", lambda length, depth: depth == 50, model="mock-2")
     out = tmp_path / "pictures"
 
-    assert main([str(a), str(b / "results.json"), "--out", str(out)]) == 0
-    printed = capsys.readouterr().out
+    printed = output(capsys, "compare", a, b / "results.json", "--out", out)
     row = r"new +60 of 72  60\.0 \(\S+\)  -40\.0  +-\d+\.\d\.\.-\d+\.\d  +<0\.001 +\S+ +worse"
     assert re.search(row, printed)
     for line in (
@@ -58,8 +56,8 @@ def test_a_regression_is_shown_listed_and_drawn(write_run, tmp_path, capsys):
     files = ["report.html", "scores.png", "scores.svg", "comparison.json"]
     files += ["difference-niah-code.png", "difference-niah-code.svg"]
     assert printed.split()[-6:] == [str(out / name) for name in files]
-    assert main([str(a), str(b), "--out", str(out), "--fail-if", "worse"]) == 1
-    assert main([str(b), str(a), "--out", str(tmp_path / "back"), "--fail-if", "worse"]) == 0
+    assert exit_code("compare", a, b, "--out", out, "--fail-if", "worse") == 1
+    assert exit_code("compare", b, a, "--out", tmp_path / "back", "--fail-if", "worse") == 0
 
     picture = (out / "difference-niah-code.svg").read_text(encoding="utf-8")
     texts = re.findall(r"<text[^>]*>([^<]*)</text>", picture)
@@ -94,18 +92,17 @@ def test_files_go_beside_the_second_run_with_a_title_and_the_same_bytes(write_ru
 def test_other_prompts_are_refused_unless_allowed(write_run, tmp_path, capsys):
     corpora = [{"corpora": {"essays/en": {"sha256": str(number)}}} for number in (1, 2)]
     a, b = write_run("a", manifest=corpora[0]), write_run("b", prompt="q", manifest=corpora[1])
-    argv = [str(a), str(b), "--out", str(tmp_path / "out"), "--format", "svg"]
+    argv = ["compare", a, b, "--out", tmp_path / "out", "--format", "svg"]
 
-    error = refusal(capsys, "compare", *argv)
+    error = refusal(capsys, *argv)
     assert "prompts of 72 of 72 trials differ (corpora essays/en: sha256 1 / 2; filler: p / q)" in error
     assert "--allow-different-prompts" in error
-    assert "x and z" in refusal(capsys, "compare", a, *argv, "--labels", "x,y,z")
+    assert "x and z" in refusal(capsys, "compare", a, *argv[1:], "--labels", "x,y,z")
     assert not (tmp_path / "out").exists()
-    assert main([str(b), str(write_run("c", prompt="q")), "--format", "svg"]) == 0
+    assert exit_code("compare", b, write_run("c", prompt="q"), "--format", "svg") == 0
     capsys.readouterr()
 
-    assert main([*argv, "--allow-different-prompts"]) == 0
-    printed = capsys.readouterr().out
+    printed = output(capsys, *argv, "--allow-different-prompts")
     assert "caution: b was asked other prompts in 72 trials" in printed
     assert "What differs between the runs (A / B)\n  corpora essays/en: sha256 1 / 2\n  filler: p / q\n" in printed
 
@@ -121,8 +118,7 @@ def test_a_smaller_window_stands_first_and_fails_if_wanted(make_record, tmp_path
         write_records(tmp_path / name, records, planned=planned, manifest=manifest)
     base, small = tmp_path / "base", tmp_path / "small"
 
-    assert exit_code("compare", base, small, "--format", "svg") == 0
-    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    lines = [line.strip() for line in output(capsys, "compare", base, small, "--format", "svg").splitlines()]
     assert exit_code("compare", base, small, "--format", "svg", "--fail-if", "worse") == 1
     assert exit_code("compare", base, base, "--format", "svg", "--fail-if", "worse") == 0
     assert lines[1] == (
@@ -209,11 +205,10 @@ def series(write_run):
 
 def test_a_series_is_put_in_order_and_each_compared_with_the_one_before(series, tmp_path, capsys):
     out, copy = tmp_path / "out", tmp_path / "copy.json"
-    argv = [*series, "--order", "step", "--base", "previous", "--json", str(copy), "--out", str(out)]
+    argv = ["compare", *series, "--order", "step", "--base", "previous", "--json", copy, "--out", out]
 
-    assert main(argv) == 0
-    printed = capsys.readouterr().out
-    assert main([*argv, "--fail-if", "worse"]) == 1
+    printed = output(capsys, *argv)
+    assert exit_code(*argv, "--fail-if", "worse") == 1
     assert [(each["configuration"], each["compared_with"], each["verdict"]) for each in content_of(copy)] == [
         ("step-500", None, None),
         ("step-1k", "step-500", "no difference shown"),
@@ -236,16 +231,26 @@ def test_a_series_is_put_in_order_and_each_compared_with_the_one_before(series, 
     ("order", "names"), [("given", [0, 1, 2]), ("name", [0, 2, 1]), ("date", [2, 1, 0]), ("step", [1, 0, 2])]
 )
 def test_runs_stand_in_the_order_wanted(series, order, names, tmp_path):
-    assert main([*series, "--order", order, "--out", str(tmp_path / "out")]) == 0
+    assert exit_code("compare", *series, "--order", order, "--out", tmp_path / "out") == 0
     content = content_of(tmp_path / "out" / "comparison.json")
     assert [each["configuration"] for each in content] == [NAMES[at] for at in names]
 
 
 def test_runs_have_labels_and_one_tokenizer_is_no_difference(series, tmp_path, capsys):
-    argv = [*series[:2], "--labels", "new, old", "--order", "name", "--format", "svg", "--out", str(tmp_path / "out")]
+    argv = [
+        "compare",
+        *series[:2],
+        "--labels",
+        "new, old",
+        "--order",
+        "name",
+        "--format",
+        "svg",
+        "--out",
+        tmp_path / "out",
+    ]
 
-    assert main(argv) == 0
-    printed = capsys.readouterr().out
+    printed = output(capsys, *argv)
     assert "\n  A: new (out/step-1k): " in printed
     assert "\n  B: old (out/step-500): " in printed
     assert "tokenizers" not in printed

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from needlework.results.compare.collect import collect_models
-from tests.results.run_folders import exit_code, refusal, run_of
+from tests.results.run_folders import exit_code, output, refusal, run_of
 
 
 @pytest.fixture
@@ -22,8 +22,7 @@ def test_nights_stand_by_date_and_a_fall_is_told(write, tmp_path, capsys):
     out = tmp_path / "out"
 
     assert exit_code("history", tmp_path / "runs", "--out", out) == 0
-    assert exit_code("history", tmp_path / "runs", "--out", out, "--fail-if", "worse") == 1
-    printed = capsys.readouterr().out.splitlines()
+    printed = output(capsys, "history", tmp_path / "runs", "--out", out, "--fail-if", "worse", code=1).splitlines()
     assert printed[0] == "mock · niah: 3 runs of 24 trials of 12 samples"
     assert [line.split()[2] for line in printed[2:5]] == ["c", "a", "b"]
     fall = "fell between 2026-01-02 00:00 and 2026-01-03 00:00, from 100 to 0 % (-100.0 points; p <0.001, Holm)"
@@ -39,8 +38,7 @@ def test_a_night_with_errors_is_in_the_series_and_one_of_errors_alone_is_named(w
     for day, failed in ((1, 0), (2, 4), (3, 24), (4, 0)):
         write(f"n{day}", day=day, failed=failed)
 
-    assert exit_code("history", tmp_path / "runs") == 0
-    printed = capsys.readouterr().out.splitlines()
+    printed = output(capsys, "history", tmp_path / "runs").splitlines()
     assert printed[0] == "mock · niah: 3 runs of 24 trials of 12 samples"
     assert [line.split()[2:4] for line in printed[2:5]] == [["n1", "100"], ["n2", "(4"], ["n4", "100"]]
     assert printed[5].strip().startswith("no change is shown")
@@ -51,8 +49,8 @@ def test_a_night_with_errors_is_in_the_series_and_one_of_errors_alone_is_named(w
 
 
 def test_where_a_date_repeats_all_runs_are_told_by_their_names(write, capsys):
-    assert exit_code("history", write("a", day=3), write("b", day=3), write("c", 0, day=4)) == 0
-    assert "fell between b and c, from 100 to 0 %" in capsys.readouterr().out
+    runs = [write("a", day=3), write("b", day=3), write("c", 0, day=4)]
+    assert "fell between b and c, from 100 to 0 %" in output(capsys, "history", *runs)
 
 
 @pytest.mark.parametrize(
@@ -109,8 +107,7 @@ def test_a_folder_of_runs_is_ranked_printed_and_written(runs, tmp_path, capsys):
         (tmp_path / "runs" / name / "results.json").write_text(text)
     folder = tmp_path / "runs" / "leaderboard"
 
-    assert exit_code("leaderboard", tmp_path / "runs") == 0
-    printed = capsys.readouterr().out.splitlines()
+    printed = output(capsys, "leaderboard", tmp_path / "runs").splitlines()
     assert printed[0] == "niah: 24 trials of 12 samples, 1k to 4k tokens, scored by match@1"
     assert [line.split()[:2] for line in printed[2:4]] == [["1", "good"], ["2", "poor"]]
     assert "early0 is not ranked: interrupted after 24 of 99 trials" in printed
@@ -136,8 +133,7 @@ def test_runs_with_errors_stand_in_the_table_and_one_of_errors_alone_is_named(ru
     runs("d", 6, model="twice", day=1)
     runs("e", 6, model="twice", day=2, failed=24)
 
-    assert exit_code("leaderboard", tmp_path / "runs") == 0
-    printed = capsys.readouterr().out.splitlines()
+    printed = output(capsys, "leaderboard", tmp_path / "runs").splitlines()
     assert [line.strip().split("  ")[1].strip() for line in printed[2:5]] == ["good", "flaky (6 errors)", "twice"]
     assert "dead is not ranked: all of its trials failed (24 errors)" in printed
     columns = ("model", "run", "scored", "errors", "invalid", "score_with_misses")

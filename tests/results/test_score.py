@@ -10,12 +10,10 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-import needlework
 from needlework.haystack_fixtures.tasks.published.leval_files import CLOSED
 from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS as TASKS
-from needlework.results.score import main
 from tests.published_rows import deepmind_row, graph_row, longbench_row, mrcr_row, written
-from tests.results.run_folders import refusal
+from tests.results.run_folders import exit_code, output, refusal
 
 
 def lines_of(path, rows):
@@ -36,8 +34,7 @@ def score(tmp_path, capsys):
     """Score rows; the table that was printed, and all of the text."""
 
     def run(benchmark, rows, *words):
-        assert main([benchmark, lines_of(tmp_path / "rows.jsonl", rows), *words]) == 0
-        text = capsys.readouterr().out
+        text = output(capsys, "score", benchmark, lines_of(tmp_path / "rows.jsonl", rows), *words)
         return table(text), text
 
     return run
@@ -115,8 +112,7 @@ def test_a_log_of_inspect_is_read_by_its_own_reader(tmp_path, capsys, monkeypatc
     monkeypatch.setitem(sys.modules, "inspect_ai", ModuleType("inspect_ai"))
     monkeypatch.setitem(sys.modules, "inspect_ai.log", module)
     (tmp_path / "log.eval").touch()
-    assert main(["graphwalks", str(tmp_path / "log.eval")]) == 0
-    found = table(capsys.readouterr().out)["overall"]
+    found = table(output(capsys, "score", "graphwalks", tmp_path / "log.eval"))["overall"]
     assert (found["score %"], found["n"]) == ("100", "1")
 
 
@@ -147,6 +143,7 @@ def test_what_cannot_be_scored_is_one_line(tmp_path, capsys, monkeypatch, name, 
 
 
 Write = Callable[..., Path]
+LEVAL = ("score", "leval")
 _GOLDS = {
     "letters": "AC",
     "letter": "B",
@@ -182,13 +179,8 @@ def write(tmp_path):
     return build
 
 
-def _score(*words):
-    return needlework.main(["score", "leval", *map(str, words)])
-
-
 def test_a_complete_file_has_scores_floor_ceiling_and_interval(write, capsys):
-    assert _score(write("gsm100")) == 0
-    out = capsys.readouterr().out
+    out = output(capsys, *LEVAL, write("gsm100"))
     [row] = [line.split() for line in out.splitlines() if line.startswith("gsm100")]
     assert row == ["gsm100", "exact_match", "100.00", "100.00", "100.00", "100.00", "100", "of", "100", "96.4–100.0"]
     assert "leval_math_compat v1, leval_math v1" in out
@@ -196,8 +188,8 @@ def test_a_complete_file_has_scores_floor_ceiling_and_interval(write, capsys):
 
 
 def test_an_incomplete_task_has_no_number(write, capsys, tmp_path):
-    assert _score(write("review_summ", _rows("review_summ", n=48)), "--out", tmp_path / "out.json") == 0
-    out = capsys.readouterr().out
+    path = write("review_summ", _rows("review_summ", n=48))
+    out = output(capsys, *LEVAL, path, "--out", tmp_path / "out.json")
     assert "48 of 120" in out
     assert "100.00" not in out
     assert "no ROUGE-L average, of 7 tasks: gov_report_summ 0 of 13" in out
@@ -213,19 +205,19 @@ def test_the_closed_average_is_of_six_tasks(write, tmp_path, capsys):
         if task == "gsm100":
             rows = [row | {"m_pred": "The answer is 19."} for row in rows]
         write(task, rows, folder="all")
-    assert _score(tmp_path / "all", "--out", tmp_path / "out.json") == 0
+    out = output(capsys, *LEVAL, tmp_path / "all", "--out", tmp_path / "out.json")
     [model] = json.loads((tmp_path / "out.json").read_text())["models"]
     [average] = model["averages"]
     assert (average["name"], average["n"], average["expected"]) == ("closed average", 897, 897)
     assert average["compat"]["score"] == pytest.approx(100 * 5 / 6, abs=1e-4)
     assert average["compat"]["low"] < average["compat"]["score"] < average["compat"]["high"]
-    assert "83.33" in capsys.readouterr().out
+    assert "83.33" in out
 
 
 def test_every_item_is_in_the_file(write, tmp_path):
     rows = [*_rows("coursera")]
     rows[3]["m_pred"] = "A, C"
-    assert _score(write("coursera", rows), "--out", tmp_path / "out.json") == 0
+    assert exit_code(*LEVAL, write("coursera", rows), "--out", tmp_path / "out.json") == 0
     [task] = json.loads((tmp_path / "out.json").read_text())["models"][0]["tasks"]
     item = task["items"][3]
     assert (item["line"], item["compat"]["score"], item["strict"]["score"]) == (4, 0.25, 1.0)
@@ -234,14 +226,13 @@ def test_every_item_is_in_the_file(write, tmp_path):
 
 
 def test_a_file_of_another_name_needs_its_task(write, capsys):
-    assert _score(write("tpo", folder="coursera/codeU")) == 0
-    assert "leval_letter v2" in capsys.readouterr().out  # never the task of a folder
+    # Never the task of a folder.
+    assert "leval_letter v2" in output(capsys, *LEVAL, write("tpo", folder="coursera/codeU"))
     path = write("tpo", name="mine.jsonl", folder="tpo")
-    assert "is not called TASK.pred.jsonl" in refusal(capsys, "score", "leval", path)
-    assert _score(path, "--task", "tpo") == 0
-    assert "269 of 269" in capsys.readouterr().out
-    assert "use one of coursera" in refusal(capsys, "score", "leval", path, "--task", "tfo")
-    assert "goes with one prediction file" in refusal(capsys, "score", "leval", path.parent, "--task", "tpo")
+    assert "is not called TASK.pred.jsonl" in refusal(capsys, *LEVAL, path)
+    assert "269 of 269" in output(capsys, *LEVAL, path, "--task", "tpo")
+    assert "use one of coursera" in refusal(capsys, *LEVAL, path, "--task", "tfo")
+    assert "goes with one prediction file" in refusal(capsys, *LEVAL, path.parent, "--task", "tpo")
 
 
 @pytest.mark.parametrize(
@@ -255,12 +246,12 @@ def test_a_file_of_another_name_needs_its_task(write, capsys):
     ],
 )
 def test_files_that_cannot_be_scored(write, tmp_path, capsys, task, rows, line):
-    assert line in refusal(capsys, "score", "leval", write(task, rows))
-    assert "there is no such file" in refusal(capsys, "score", "leval", tmp_path / "coursera.pred.jsonl")
+    assert line in refusal(capsys, *LEVAL, write(task, rows))
+    assert "there is no such file" in refusal(capsys, *LEVAL, tmp_path / "coursera.pred.jsonl")
     (tmp_path / "empty").mkdir()
-    assert "no TASK.pred.jsonl" in refusal(capsys, "score", "leval", tmp_path / "empty")
+    assert "no TASK.pred.jsonl" in refusal(capsys, *LEVAL, tmp_path / "empty")
     (tmp_path / "gsm100.pred.jsonl").write_bytes(b"\xff\xfe\x00")
-    assert "is not UTF-8 text" in refusal(capsys, "score", "leval", tmp_path / "gsm100.pred.jsonl")
+    assert "is not UTF-8 text" in refusal(capsys, *LEVAL, tmp_path / "gsm100.pred.jsonl")
 
 
 def _broken():
@@ -286,18 +277,16 @@ def _broken():
     ],
 )  # fmt: skip
 def test_what_is_said_of_rows(write, capsys, name, rows, told):
-    assert _score(write(name, rows)) == 0
-    out = capsys.readouterr().out
+    out = output(capsys, *LEVAL, write(name, rows))
     assert [words for words in told if words not in out] == []
 
 
 def test_answers_of_several_models(write, tmp_path, capsys):
     both = [row | {"other_pred": "19"} for row in _rows("gsm100")]
     path = write("gsm100", both)
-    assert "give --model, one of m, other" in refusal(capsys, "score", "leval", path)
-    assert "has answers of m, other" in refusal(capsys, "score", "leval", path, "--model", "third")
-    assert _score(path, "--model", "other") == 0
-    out = capsys.readouterr().out
+    assert "give --model, one of m, other" in refusal(capsys, *LEVAL, path)
+    assert "has answers of m, other" in refusal(capsys, *LEVAL, path, "--model", "third")
+    out = output(capsys, *LEVAL, path, "--model", "other")
     assert "L-Eval, other" in out
     assert " 0.00" in out
 
@@ -306,17 +295,16 @@ def test_models_have_tables_of_their_own(write, tmp_path, capsys):
     write("gsm100", folder="runs/a")
     write("gsm100", _rows("gsm100", model="b"), folder="runs/b")
     write("gsm100", _rows("gsm100", evaluation="LLM"), name="notes.pred.jsonl", folder="runs/b")
-    assert _score(tmp_path / "runs") == 0
-    out = capsys.readouterr().out
+    out = output(capsys, *LEVAL, tmp_path / "runs")
     assert out.index("L-Eval, b") < out.index("L-Eval, m")
     assert "passed over" in out
     write("gsm100", folder="runs/c")
-    assert "m has gsm100 in" in refusal(capsys, "score", "leval", tmp_path / "runs")
+    assert "m has gsm100 in" in refusal(capsys, *LEVAL, tmp_path / "runs")
 
 
 def test_a_full_disk_is_told(write, tmp_path, capsys):
     (tmp_path / "folder").mkdir()
-    assert "--out" in refusal(capsys, "score", "leval", write("gsm100"), "--out", tmp_path / "folder")
+    assert "--out" in refusal(capsys, *LEVAL, write("gsm100"), "--out", tmp_path / "folder")
 
 
 def test_exams_load_neither_models_nor_rouge(write):

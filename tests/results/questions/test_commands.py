@@ -350,7 +350,10 @@ def test_a_reply_that_is_missing_is_said_and_asked_for_again(questions, checked,
         (("make", "--model", "mock:wrong"), "has written no question that can be used"),
         (("check", "--concurrency", 0), "--concurrency: '0': give a whole number from 1"),
         (("check", "--checker", "nothing"), "--checker: 'nothing': use one of"),
-        (("check", "--checker", "mock:wrong", "--checker-api-key-env", "sk-1"), "'...': is the name"),
+        (
+            ("check", "--checker", "mock:wrong", "--checker-api-key-env", "sk-1"),
+            "--checker-api-key-env: '...': is the name",
+        ),
         (("check", "--out", "."), "--out: '.': is a folder"),
     ],
 )

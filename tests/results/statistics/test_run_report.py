@@ -17,6 +17,7 @@ from needlework.results.statistics.run_followup import NextRun
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.tasks import run_statistics
+from needlework.results.statistics.wording import score_and_interval
 from needlework.results.tables.summary import markdown_lines, next_line, run_lines
 
 
@@ -127,14 +128,23 @@ def test_columns_are_means_over_trials(make_record):
 @pytest.mark.parametrize(
     ("names", "n", "mean", "limits", "words"),
     [
-        (("found", "censored", "censored", "invalid", "skipped", "error"), 1, 1.0, (1 / 3, 1.0), "2 censored of 3"),
-        (("found", "censored", "unclear", "error"), 1, 1.0, (1 / 3, 1.0), ("score 33.3–100 % (1 censored, 1 unclear of"
+        ("found censored censored invalid skipped error", 1, 1.0, (1 / 3, 1.0), "2 censored of 3"),
+        ("found censored unclear error", 1, 1.0, (1 / 3, 1.0), ("score 33.3–100 % (1 censored, 1 unclear of"
          " 3: all missed to all hit) · of the scored 100 %, n = 1 · 1 cell of 4 trials · 1 error")),
-        (("found", "refused", "empty"), 3, 1 / 3, None, "score 33.3 % ("),
+        ("censored censored censored", 0, None, (0.0, 1.0),
+         "score 0–100 % (3 censored of 3: all missed to all hit) · none scored"),
+        ("found invalid", 1, 1.0, None, "score 100 %, n = 1"),
+        ("found skipped", 1, 1.0, None, "score 100 %, n = 1"),
+        ("found error", 1, 1.0, None, "score 100 %, n = 1"),
+        ("found refused empty", 3, 1 / 3, None, "score 33.3 % ("),
+        ("found empty empty empty refused", 5, 0.2, None,
+         "n = 5 · 1 cell of 5 trials · every trial scored · 1 refused · 3 empty"),
     ],
 )  # fmt: skip
-def test_what_has_no_score_never_enters_a_mean(make_record, names, n, mean, limits, words):
-    records = [make_record(repeat=i, outcome=name) for i, name in enumerate(names)]
+def test_what_has_no_score_never_enters_a_mean_and_only_undecided_answers_make_a_range(
+    make_record, names, n, mean, limits, words
+):
+    records = [make_record(repeat=i, outcome=name) for i, name in enumerate(names.split())]
     for record in records:
         if record.outcome == "censored":
             record.score = 1.0  # a score beside an outcome that has none is not a score
@@ -143,6 +153,7 @@ def test_what_has_no_score_never_enters_a_mean(make_record, names, n, mean, limi
     assert (panel.overall.n, panel.overall.mean) == (n, pytest.approx(mean))
     assert panel.overall.range == (limits and pytest.approx(limits))
     assert words in headline(panel)
+    assert (score_and_interval(panel.overall) == ("0–100", "–")) == (n == 0)
 
 
 def test_one_panel_for_each_model_task_and_needle_in_order(make_record):
@@ -160,11 +171,6 @@ def test_a_scored_outcome_needs_a_score(make_record, score):
     record.score = score
     with pytest.raises(ValueError, match=r"score is in 0\.\.1"):
         summarise([record])
-
-
-def test_small_panel_is_what_the_other_tests_take_it_for(small_panel):
-    assert (small_panel.cells[500, 0.0].mean, small_panel.overall.n) == (0.5, 3)
-    assert (16000, 100.0) not in small_panel.cells
 
 
 VALUES = st.recursive(
@@ -306,6 +312,7 @@ UNFINISHED = {"finish_reason": "unfinished", "outcome": "censored"}
             [TEMPLATE | {"outcome": "empty"}] * 26 + [TEMPLATE] * 10,
             "(-23 tokens a prompt): with 26 of 36 answers empty, a WRONG CHAT TEMPLATE is the likely cause",
         ),
+        ([TEMPLATE] * 4, "template is not the tokenizer's (-23 tokens a prompt)"),
         (
             [UNFINISHED | {"flags": ["answer_in_reasoning"]}, UNFINISHED, {}],
             "2 of 3 answers are reasoning without an answer (in 1 the right value stands in it)",
@@ -321,29 +328,17 @@ UNFINISHED = {"finish_reason": "unfinished", "outcome": "censored"}
         ([{"flags": ["cumulative_stream"]}], "1 of 1 answers came in events that repeat the text so far"),
         ([{"flags": ["canary_end_missing", "canary_start_missing"]}, {}], "1 of 2 answers lack a mark"),
         ([{"cached": 0}] * 5, "prompt cache gave nothing"),
+        ([{}] * 8, ""),
+        ([{"cached": 0}] * 4 + [{}], ""),
+        ([{"cached": None}] * 5, ""),
+        ([{"outcome": "error", "flags": ["no_usage"]}, {"outcome": "skipped"}], ""),  # no answers
     ],
 )
-def test_a_server_that_is_odd_is_told(make_record, rows, note):
-    assert note in notes(make_record, rows)
+def test_a_server_that_is_odd_is_told_and_of_no_other_anything_is_said(make_record, rows, note):
+    told = notes(make_record, rows)
 
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        [{}] * 8,
-        [{"cached": 0}] * 4 + [{}],
-        [{"cached": None}] * 5,
-        [{"outcome": "error", "flags": ["no_usage"]}, {"outcome": "skipped"}],  # no answers
-    ],
-)
-def test_nothing_is_said_of_a_server_that_does_what_it_should(make_record, rows):
-    assert notes(make_record, rows) == ""
-
-
-def test_a_template_that_differs_is_no_wrong_one_where_answers_come(make_record):
-    note = notes(make_record, [TEMPLATE] * 4)
-    assert "template is not the tokenizer's (-23 tokens a prompt)" in note
-    assert "WRONG" not in note
+    assert note in told if note else told == ""
+    assert ("WRONG" in told) == ("WRONG" in note)
 
 
 def test_repeated_text_is_told_with_where_it_is_repeated_most(make_record):

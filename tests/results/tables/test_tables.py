@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from needlework.results.files.csv_files import cells_text
 from needlework.results.files.json_files import results_bytes
 from needlework.results.html.report import html_text
-from needlework.results.report.panels import headline
 from needlework.results.statistics.panels import range_of, summarise
 from needlework.results.statistics.run_report import run_report
-from needlework.results.statistics.wording import range_words, score_and_interval
+from needlework.results.statistics.wording import range_words
 from needlework.results.style import (
     can_encode,
     display_width,
@@ -136,33 +135,6 @@ def report(make_record):
     outcomes = ["found"] * 6 + ["wrong"] * 2 + ["censored"] * 2
     records = [make_record(length=4000, repeat=i, outcome=name) for i, name in enumerate(outcomes)]
     return run_report([*records, *(make_record(task="copy", repeat=i) for i in range(10))])
-
-
-def test_the_headline_is_the_range_and_the_scored_come_second(report):
-    words = [headline(panel) for panel in report.panels]
-
-    assert words[0].startswith("score 100 % (95 % interval ")
-    assert words[1].startswith(
-        "score 60.0–80.0 % (2 censored of 10: all missed to all hit) · of the scored 75.0 % (95 %"
-    )
-
-
-@pytest.mark.parametrize(
-    ("outcomes", "words"),
-    [
-        (["censored"] * 3, "score 0–100 % (3 censored of 3: all missed to all hit) · none scored"),
-        (["found", "invalid"], "score 100 %, n = 1"),
-        (["found", "skipped"], "score 100 %, n = 1"),
-        (["found", "error"], "score 100 %, n = 1"),
-        (["found", *["empty"] * 3, "refused"], "n = 5 · 1 cell of 5 trials · every trial scored · 1 refused · 3 empty"),
-    ],
-)
-def test_only_undecided_answers_make_a_range(make_record, outcomes, words):
-    (panel,) = summarise([make_record(repeat=i, outcome=name) for i, name in enumerate(outcomes)])
-
-    assert words in headline(panel)
-    assert (panel.overall.range is not None) == ("censored" in outcomes)
-    assert (score_and_interval(panel.overall) == ("0–100", "–")) == ("censored" in outcomes)
 
 
 def test_tasks_and_macro_are_ranges(report):
