@@ -5,6 +5,7 @@ import json
 import needlework
 from needlework.results.files.json_files import write_json
 from needlework.results.statistics.run_report import run_report
+from tests.results.new_record import new_record
 
 
 def write_run(folder, records, *, planned=None, manifest=None):
@@ -14,7 +15,7 @@ def write_run(folder, records, *, planned=None, manifest=None):
     return folder
 
 
-def run_of(make_record, folder, right=12, *, failed=0, day=0, **options):
+def run_of(folder, right=12, *, failed=0, day=0, **options):
     """Write a run of 12 samples at 1000 and 4000 tokens: the first `right` are right, the first `failed` trials errors.
 
     `day`: on which it began; `planned`, `manifest` as of `write_run`, other options are fields of the records.
@@ -24,7 +25,7 @@ def run_of(make_record, folder, right=12, *, failed=0, day=0, **options):
     planned = options.pop("planned", None)
     cells = [(length, repeat) for length in (1000, 4000) for repeat in range(12)]
     records = [
-        make_record(
+        new_record(
             **{"length": length, "repeat": repeat, "outcome": "found" if repeat < right else "wrong"}
             | (error if at < failed else {})
             | options

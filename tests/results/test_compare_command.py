@@ -6,17 +6,18 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.results.new_record import new_record
 from tests.results.run_folders import exit_code, output, refusal
 from tests.results.run_folders import write_run as write_records
 
 
 @pytest.fixture
-def write_run(make_record, tmp_path):
+def write_run(tmp_path):
     """Write a run of 2 lengths x 3 depths x 12 repeats; `fails` says which (length, depth) are wrong."""
 
     def write(name, fails=lambda *_: False, *, prompt="p", manifest=None, **fields):
         records = [
-            make_record(
+            new_record(
                 length=length,
                 depth=depth,
                 repeat=repeat,
@@ -107,10 +108,10 @@ def test_other_prompts_are_refused_unless_allowed(write_run, tmp_path, capsys):
     assert "What differs between the runs (A / B)\n  corpora essays/en: sha256 1 / 2\n  filler: p / q\n" in printed
 
 
-def test_a_smaller_window_stands_first_and_fails_if_wanted(make_record, tmp_path, capsys):
+def test_a_smaller_window_stands_first_and_fails_if_wanted(tmp_path, capsys):
     for name, window, planned in (("base", 8192, None), ("small", 1024, 30)):
         records = [
-            make_record(length=length, repeat=repeat, outcome="skipped" if length > window else "found")
+            new_record(length=length, repeat=repeat, outcome="skipped" if length > window else "found")
             for length in (500, 2000)
             for repeat in range(12)
         ]
@@ -167,12 +168,12 @@ def test_what_cannot_be_compared_or_written_is_one_line(
     assert message in error
 
 
-def test_controls_and_retrievers_are_left_out_of_the_page_too(make_record, tmp_path):
+def test_controls_and_retrievers_are_left_out_of_the_page_too(tmp_path):
     for name in ("a", "b"):
         records = [
-            make_record(needle="code", repeat=0),
-            make_record(needle="code_absent", depth=None, repeat=0, reference={"control": "absent", "twin": "code"}),
-            make_record(needle="code_bm25", repeat=0, reference={"retriever": "bm25", "twin": "code"}),
+            new_record(needle="code", repeat=0),
+            new_record(needle="code_absent", depth=None, repeat=0, reference={"control": "absent", "twin": "code"}),
+            new_record(needle="code_bm25", repeat=0, reference={"retriever": "bm25", "twin": "code"}),
         ]
         write_records(tmp_path / name, records)
     assert exit_code("compare", tmp_path / "a", tmp_path / "b", "--out", tmp_path / "out") == 0

@@ -11,9 +11,9 @@ from tests.results.run_folders import exit_code, output, refusal, run_of
 
 
 @pytest.fixture
-def write(make_record, tmp_path):
+def write(tmp_path):
     """Write a run into `runs/NAME`."""
-    return lambda name, right=12, **options: run_of(make_record, tmp_path / "runs" / name, right, **options)
+    return lambda name, right=12, **options: run_of(tmp_path / "runs" / name, right, **options)
 
 
 def test_nights_stand_by_date_and_a_fall_is_told(write, tmp_path, capsys):
@@ -88,9 +88,9 @@ def test_runs_without_a_place_and_runs_that_asked_other_things_are_refused_in_on
 
 
 @pytest.fixture
-def runs(make_record, tmp_path):
+def runs(tmp_path):
     """Write a run into `runs/NAME`."""
-    return lambda name, *args, **options: run_of(make_record, tmp_path / "runs" / name, *args, **options)
+    return lambda name, *args, **options: run_of(tmp_path / "runs" / name, *args, **options)
 
 
 def rows(folder):

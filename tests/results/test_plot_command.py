@@ -15,6 +15,7 @@ from needlework.results.plot import main
 from needlework.results.records.journal import line_of
 from needlework.results.report.panels import headline
 from needlework.results.statistics.run_report import run_report
+from tests.results.new_record import new_record
 from tests.results.run_folders import refusal
 
 SANDWICH = "\nThe best thing to do in San Francisco is eat a sandwich.\n"
@@ -32,10 +33,10 @@ def llmtest_cell(length, depth, score, **more):
 
 
 @pytest.fixture
-def run(make_record, tmp_path):
+def run(tmp_path):
     """A run folder with nothing but a results.json."""
     folder = tmp_path / "run-1"
-    write_json(folder / "results.json", run_report([make_record(length=length) for length in (500, 1000)]))
+    write_json(folder / "results.json", run_report([new_record(length=length) for length in (500, 1000)]))
     return folder
 
 
@@ -49,8 +50,8 @@ def test_redraws_a_run_and_prints_what_it_wrote(run, tmp_path, capsys):
     assert ">My title<" in (out / "heatmap-niah-code-mock.svg").read_text()
 
 
-def test_pictures_go_beside_what_is_drawn(make_record, run, tmp_path, monkeypatch):
-    write_json(tmp_path / "run-2" / "results.json", run_report([make_record(outcome="wrong")]))
+def test_pictures_go_beside_what_is_drawn(run, tmp_path, monkeypatch):
+    write_json(tmp_path / "run-2" / "results.json", run_report([new_record(outcome="wrong")]))
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 
@@ -64,9 +65,9 @@ def test_pictures_go_beside_what_is_drawn(make_record, run, tmp_path, monkeypatc
         assert f"mock · niah · code · 8k · {name}" in combined
 
 
-def test_draws_the_same_from_every_kind_of_file(make_record, run, tmp_path):
-    records = [make_record(length=length) for length in (500, 1000)]
-    lines = [line_of(record) for record in (make_record(length=500, outcome="error"), *records)]
+def test_draws_the_same_from_every_kind_of_file(run, tmp_path):
+    records = [new_record(length=length) for length in (500, 1000)]
+    lines = [line_of(record) for record in (new_record(length=500, outcome="error"), *records)]
     (tmp_path / "journal.jsonl").write_text("\n".join(lines) + '\n{"torn', encoding="utf-8")
     pictures = set()
     for path in (run, run / "results.json", tmp_path / "journal.jsonl"):
@@ -76,9 +77,9 @@ def test_draws_the_same_from_every_kind_of_file(make_record, run, tmp_path):
     assert len(pictures) == 1
 
 
-def test_a_journal_is_read_by_its_last_recipe(make_record, tmp_path):
-    old = make_record(length=9000, details={"recipe": "old"})
-    lines = [line_of(record) for record in (old, make_record(model="a"), make_record(model="b"))]
+def test_a_journal_is_read_by_its_last_recipe(tmp_path):
+    old = new_record(length=9000, details={"recipe": "old"})
+    lines = [line_of(record) for record in (old, new_record(model="a"), new_record(model="b"))]
     (tmp_path / "journal.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     assert main([str(tmp_path), "--out", str(tmp_path), "--format", "svg"]) == 0

@@ -21,10 +21,11 @@ from needlework.results.style import percent, percent1
 from needlework.results.tables.summary import markdown_lines, run_lines
 from tests.results.document_records import asked
 from tests.results.html.pages import Page
+from tests.results.new_record import new_record
 
 
 @pytest.fixture(scope="module")
-def report(make_record):
+def report():
     """Families, RULER, L-Eval and own documents, each partly right."""
     families = [
         (("niah", "chain"), "code", {}),
@@ -32,7 +33,7 @@ def report(make_record):
         (("leval_tpo", "leval_quality"), "doc0_q0", {"scorer": "leval_letter", "depth": None}),
     ]
     records = [
-        make_record(task=task, needle=needle, length=length, repeat=i, outcome="found" if i % 3 else "wrong", **fields)
+        new_record(task=task, needle=needle, length=length, repeat=i, outcome="found" if i % 3 else "wrong", **fields)
         for tasks, needle, fields in families
         for task in tasks
         for length in (4000, 8000)
@@ -125,9 +126,9 @@ HEAVY = ("torch", "transformers", "openai", "tokenizers", "tiktoken")
 
 
 @pytest.mark.parametrize("words", [["compare", "a", "b"], ["rescore", "a", "--scorer", "match"], ["plot", "a"]])
-def test_a_command_writes_its_files_on_a_plain_stream_and_loads_no_model_library(make_record, tmp_path, words):
+def test_a_command_writes_its_files_on_a_plain_stream_and_loads_no_model_library(tmp_path, words):
     for name in ("a", "b"):
-        records = [make_record(repeat=i, model="通义 \ud800", reference={"answers": ["4711"]}) for i in range(3)]
+        records = [new_record(repeat=i, model="通义 \ud800", reference={"answers": ["4711"]}) for i in range(3)]
         write_json(tmp_path / name / "results.json", run_report(records))
     argv = [*words, *(["--format", "svg"] if words[0] != "rescore" else [])]
     code = (

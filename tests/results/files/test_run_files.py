@@ -19,6 +19,7 @@ from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.tasks import GateRow
 from needlework.results.style import clean
 from tests.results.clopper_pearson import clopper_pearson
+from tests.results.new_record import new_record
 
 
 def read_rows(path):
@@ -27,8 +28,8 @@ def read_rows(path):
         return [{name: text.removeprefix("'") for name, text in row.items()} for row in csv.DictReader(file)]
 
 
-def test_json_round_trip_keeps_every_field(make_record, tmp_path):
-    records = [make_record(depth=None, repeat=1), make_record(length=500), make_record(answer="四七一一", depth=12.5)]
+def test_json_round_trip_keeps_every_field(tmp_path):
+    records = [new_record(depth=None, repeat=1), new_record(length=500), new_record(answer="四七一一", depth=12.5)]
     write_json(tmp_path / "new" / "results.json", run_report(records))
     again = read_json(tmp_path / "new" / "results.json")
 
@@ -39,9 +40,9 @@ def test_json_round_trip_keeps_every_field(make_record, tmp_path):
     assert list((tmp_path / "new").iterdir()) == [tmp_path / "new" / "results.json"]
 
 
-def test_equal_runs_differ_only_in_timing(make_record):
-    first = [make_record(repeat=i, timing={"latency_s": i}) for i in range(3)]
-    second = [make_record(repeat=i, timing={"latency_s": 9}, details={"recipe": "r"}) for i in (2, 0, 1)]
+def test_equal_runs_differ_only_in_timing():
+    first = [new_record(repeat=i, timing={"latency_s": i}) for i in range(3)]
+    second = [new_record(repeat=i, timing={"latency_s": 9}, details={"recipe": "r"}) for i in (2, 0, 1)]
     texts = [json.loads(results_bytes(run_report(records))) for records in (first, second)]
 
     assert texts[0] != texts[1]
@@ -52,15 +53,15 @@ def test_equal_runs_differ_only_in_timing(make_record):
     assert json.dumps(texts[0]) == json.dumps(texts[1])
 
 
-def test_json_never_has_nan(make_record):
+def test_json_never_has_nan():
     odd = {"a": float("nan"), "b": [float("inf"), 1.5], "c": {"d": float("-inf")}}
-    content = json.loads(results_bytes(run_report([make_record(details={"score": odd})])), parse_constant=pytest.fail)
+    content = json.loads(results_bytes(run_report([new_record(details={"score": odd})])), parse_constant=pytest.fail)
     assert content["records"][0]["details"]["score"] == {"a": None, "b": [None, 1.5], "c": {"d": None}}
 
 
-def test_json_summary_has_the_denominators(make_record):
+def test_json_summary_has_the_denominators():
     names = ("found", "censored", "invalid", "error", "error")
-    report = run_report([make_record(repeat=i, outcome=name) for i, name in enumerate(names)])
+    report = run_report([new_record(repeat=i, outcome=name) for i, name in enumerate(names)])
     (panel,) = json.loads(results_bytes(report))["summary"]
 
     overall = panel["overall"]
@@ -74,10 +75,10 @@ def test_json_summary_has_the_denominators(make_record):
         assert (group["low"], group["high"], group["clusters"]) == (None, None, 1)
 
 
-def test_cells_csv_has_the_denominators_of_every_cell(make_record, tmp_path):
+def test_cells_csv_has_the_denominators_of_every_cell(tmp_path):
     names = ("found", "wrong", "censored", "error")
-    records = [make_record(repeat=i, outcome=name, model="=cmd") for i, name in enumerate(names)]
-    panels = summarise([*records, make_record(model="=cmd", depth=None, outcome="skipped")])
+    records = [new_record(repeat=i, outcome=name, model="=cmd") for i, name in enumerate(names)]
+    panels = summarise([*records, new_record(model="=cmd", depth=None, outcome="skipped")])
     write_cells(tmp_path / "cells.csv", panels)
     with (tmp_path / "cells.csv").open(encoding="utf-8", newline="") as file:
         scored, skipped = csv.DictReader(file)
@@ -109,8 +110,8 @@ def test_a_wrong_json_is_refused_in_one_line(tmp_path, content, message):
     assert "\n" not in str(caught.value)
 
 
-def test_csv_has_one_row_for_each_trial(make_record, tmp_path):
-    failed = make_record(
+def test_csv_has_one_row_for_each_trial(tmp_path):
+    failed = new_record(
         depth=None,
         outcome="error",
         answer="",
@@ -119,7 +120,7 @@ def test_csv_has_one_row_for_each_trial(make_record, tmp_path):
         timing={},
         error={"kind": "timeout", "message": "60 s"},
     )
-    write_csv(tmp_path / "r.csv", [failed, make_record()])
+    write_csv(tmp_path / "r.csv", [failed, new_record()])
     first, second = read_rows(tmp_path / "r.csv")
 
     assert first["depth"] == "50"
@@ -130,18 +131,18 @@ def test_csv_has_one_row_for_each_trial(make_record, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1+1", "'=1", "''=1"])
-def test_no_cell_is_a_formula(make_record, tmp_path, text):
-    write_csv(tmp_path / "r.csv", [make_record(answer=text, needle="n")])
+def test_no_cell_is_a_formula(tmp_path, text):
+    write_csv(tmp_path / "r.csv", [new_record(answer=text, needle="n")])
     with (tmp_path / "r.csv").open(encoding="utf-8", newline="") as file:
         assert next(csv.DictReader(file))["answer"] == f"'{text}".replace("\r", "\n")
 
 
-def test_an_answer_is_what_the_model_said_without_escapes_and_what_the_scorer_took(make_record, tmp_path):
+def test_an_answer_is_what_the_model_said_without_escapes_and_what_the_scorer_took(tmp_path):
     response, escapes = {"text": "It was B7, or so."}, "a\x00b\x1b[31mred\x1b[0m\x1b]0;title\x07c\x07\x9bd\u0085e"
     records = [
-        make_record(answer=response["text"], read_as="b7", response=response),
-        make_record(outcome="unclear", answer="", response=response, repeat=1),
-        make_record(answer=escapes, response={}, repeat=2),
+        new_record(answer=response["text"], read_as="b7", response=response),
+        new_record(outcome="unclear", answer="", response=response, repeat=1),
+        new_record(answer=escapes, response={}, repeat=2),
     ]
     write_csv(tmp_path / "r.csv", records)
     rows = [(row["answer"], row["read_as"]) for row in read_rows(tmp_path / "r.csv")]
@@ -150,8 +151,8 @@ def test_an_answer_is_what_the_model_said_without_escapes_and_what_the_scorer_to
 
 
 @given(text=st.text(max_size=60), model=st.text(min_size=1, max_size=10))
-def test_any_text_survives_both_reports(make_record, tmp_path, text, model):
-    record = make_record(answer=text, model=model, question=text, expected=[text], details={text: [text]})
+def test_any_text_survives_both_reports(tmp_path, text, model):
+    record = new_record(answer=text, model=model, question=text, expected=[text], details={text: [text]})
     write_json(tmp_path / "r.json", run_report([record]))
     write_csv(tmp_path / "r.csv", [record])
     row = read_rows(tmp_path / "r.csv")[0]
@@ -172,9 +173,9 @@ MANIFEST = {
 GATE = GateRow("score >= 0.9", "all", "fail", 0.5, 0.2, 0.8, 95.0, 12, "", 12)
 
 
-def report(make_record, **more):
+def report(**more):
     records = [
-        make_record(model="mock:perfect", length=length, depth=depth, repeat=repeat, outcome=outcome)
+        new_record(model="mock:perfect", length=length, depth=depth, repeat=repeat, outcome=outcome)
         for length, outcome in ((500, "found"), (1000, "found"), (2000, "wrong"))
         for depth in (0.0, 100.0)
         for repeat in range(30)
@@ -182,8 +183,8 @@ def report(make_record, **more):
     return run_report(records, facts=run_facts(MANIFEST, "nightly"), gates=[GATE], **more)
 
 
-def test_it_says_which_run_it_is_what_answered_and_what_came_out(make_record, tmp_path):
-    whole = report(make_record)
+def test_it_says_which_run_it_is_what_answered_and_what_came_out(tmp_path):
+    whole = report()
     write_summary(tmp_path / "summary.json", whole)
     assert (tmp_path / "summary.json").stat().st_size < 10_000  # however many records there are
     summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
@@ -206,8 +207,8 @@ def test_it_says_which_run_it_is_what_answered_and_what_came_out(make_record, tm
     assert {"low", "point", "high"} <= results["statistics"][0]["effective_length"][0].keys()
 
 
-def test_a_run_without_a_manifest_has_one_too(make_record):
-    assert summary_object(run_report([make_record()]))["run"]["name"] is None
+def test_a_run_without_a_manifest_has_one_too():
+    assert summary_object(run_report([new_record()]))["run"]["name"] is None
     assert summary_object(run_report([]))["panels"] == []
 
 
@@ -221,10 +222,10 @@ EXPORTED = ("found", "wrong", "partial", "censored", "error")
 
 
 @pytest.fixture
-def run(make_record, tmp_path):
+def run(tmp_path):
     """Ten trials of a run of a model whose key was given on the command line."""
     records = [
-        make_record(
+        new_record(
             repeat=repeat,
             outcome=EXPORTED[repeat % 5],
             depth=None if repeat == 9 else 50.0,

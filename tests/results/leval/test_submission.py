@@ -14,21 +14,18 @@ from needlework.results.report.suites import leval_sections
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.suites.data_sets import leval_summaries
 from tests.results.changed import changed
+from tests.results.new_record import new_record
 from tests.results.run_folders import refusal
 
 
-@pytest.fixture
-def answered(make_record):
-    def build(name, scores, **fields):
-        rule = fields.pop("rule", TASKS[name].scorer.removeprefix("leval_") if name in TASKS else "f1")
-        outcomes = {0: "wrong", 1: "found", None: "error"}
-        shared = {"task": f"leval_{name.lower()}", "depth": None, "length": 16_000, "scorer": f"leval_{rule}"} | fields
-        return [
-            make_record(needle=f"doc{at}_q0", score=score, outcome=outcomes.get(score, "partial"), **shared)
-            for at, score in enumerate(scores)
-        ]
-
-    return build
+def answered(name, scores, **fields):
+    rule = fields.pop("rule", TASKS[name].scorer.removeprefix("leval_") if name in TASKS else "f1")
+    outcomes = {0: "wrong", 1: "found", None: "error"}
+    shared = {"task": f"leval_{name.lower()}", "depth": None, "length": 16_000, "scorer": f"leval_{rule}"} | fields
+    return [
+        new_record(needle=f"doc{at}_q0", score=score, outcome=outcomes.get(score, "partial"), **shared)
+        for at, score in enumerate(scores)
+    ]
 
 
 def averages(records):
@@ -36,7 +33,7 @@ def averages(records):
     return {each.name: each for each in summary.averages}
 
 
-def test_each_task_weighs_the_same_whatever_its_questions_and_topics_are_in_no_closed_average(answered):
+def test_each_task_weighs_the_same_whatever_its_questions_and_topics_are_in_no_closed_average():
     records = answered("tpo", [1.0] * 6) + answered("quality", [0.0, 1.0]) + answered("topic_retrieval_longchat", [0.0])
     rows = averages(records)
 
@@ -46,7 +43,7 @@ def test_each_task_weighs_the_same_whatever_its_questions_and_topics_are_in_no_c
     assert (rows["all tasks"].of, rows["all tasks"].score.value) == (3, pytest.approx(0.5))
 
 
-def test_whole_tasks_are_the_published_average(answered):
+def test_whole_tasks_are_the_published_average():
     records = [record for name in CLOSED for record in answered(name, [1.0] * TASKS[name].expected, rule="x_compat")]
     (summary,) = leval_summaries(records)
 
@@ -54,14 +51,14 @@ def test_whole_tasks_are_the_published_average(answered):
     assert not any("not the published average" in line for line in section_lines(leval_sections([summary])))
 
 
-def test_rouge_has_three_averages_of_the_answers_details(answered):
+def test_rouge_has_three_averages_of_the_answers_details():
     details = {"score": {"rouge1": 0.6, "rouge2": 0.2, "rougeL": 0.4}}
     rows = averages(answered("news_summ", [0.4], details=details) + answered("patent_summ", [0.4], details=details))
 
     assert [rows[f"ROUGE-{name} average"].score.value for name in "12L"] == pytest.approx([0.6, 0.2, 0.4])
 
 
-def test_what_has_no_score_is_counted_and_in_no_mean(answered):
+def test_what_has_no_score_is_counted_and_in_no_mean():
     records = answered("tpo", [1.0, None]) + answered("quality", [1.0])
     row = averages(records)["closed average"]
 
@@ -69,7 +66,7 @@ def test_what_has_no_score_is_counted_and_in_no_mean(answered):
     assert "unscored" in "\n".join(section_lines(leval_sections(leval_summaries(records))))
 
 
-def test_files_of_ones_own_are_in_the_mean_of_all_and_lengths_stand_apart(answered):
+def test_files_of_ones_own_are_in_the_mean_of_all_and_lengths_stand_apart():
     records = answered("harbour", [0.5]) + answered("mill", [1.0])
     both = records + [changed(record, length=8_000) for record in records]
 
@@ -77,7 +74,7 @@ def test_files_of_ones_own_are_in_the_mean_of_all_and_lengths_stand_apart(answer
     assert [each.length for each in leval_summaries(both)] == [8_000, 16_000]
 
 
-def test_one_task_has_no_average_and_the_terminal_may_have_ascii_alone(answered):
+def test_one_task_has_no_average_and_the_terminal_may_have_ascii_alone():
     assert leval_summaries(answered("tpo", [1.0])) == ()
     summaries = leval_summaries(answered("tpo", [1.0]) + answered("quality", [0.0]))
     lines = section_lines(leval_sections(summaries), ascii_only=True)
@@ -89,14 +86,14 @@ def test_one_task_has_no_average_and_the_terminal_may_have_ascii_alone(answered)
 GOLD = {"tpo": "B", "quality": "(A) The ship", "coursera": "BD", "gsm100": "42", "sci_fi": "True [fact: False]"}
 
 
-def whole_task(make_record, name, *, wrong=0, label="", **fields):
+def whole_task(name, *, wrong=0, label="", **fields):
     """Records of every question of a task; the first `wrong` of them answered wrong."""
     evaluation = TASKS[name].evaluation
     counts = TASKS[name].questions
     labels = [f"doc{document}_q{q}{label}" for document, count in enumerate(counts) for q in range(count)]
     gold = GOLD.get(name, "a blue ship in the harbour")
     return [
-        make_record(
+        new_record(
             task=f"leval_{name.lower()}",
             needle=needle,
             depth=None,
@@ -129,8 +126,8 @@ def table(path):
     return dict(zip(head, row, strict=True))
 
 
-def test_files_and_tables_have_the_leaderboards_keys(make_record, run, capsys):
-    records = whole_task(make_record, "tpo", wrong=269 // 2) + whole_task(make_record, "multidoc_qa")
+def test_files_and_tables_have_the_leaderboards_keys(run, capsys):
+    records = whole_task("tpo", wrong=269 // 2) + whole_task("multidoc_qa")
     made = run(records)
     assert main([str(made), "--name", "my-7b"]) == 0
 
@@ -149,8 +146,8 @@ def test_files_and_tables_have_the_leaderboards_keys(make_record, run, capsys):
     assert "fields to fill in" in capsys.readouterr().out
 
 
-def test_an_incomplete_task_has_no_score_and_what_is_missing_is_named(make_record, run, capsys):
-    records = whole_task(make_record, "tpo")
+def test_an_incomplete_task_has_no_score_and_what_is_missing_is_named(run, capsys):
+    records = whole_task("tpo")
     records[7] = changed(records[7], outcome="error", score=None)
     folder = run(records)
     assert main([str(folder)]) == 0
@@ -160,15 +157,15 @@ def test_an_incomplete_task_has_no_score_and_what_is_missing_is_named(make_recor
     assert "without an answer, 1: leval_tpo-len16000-depthNone-doc0_q7-r0 (error)" in told
 
 
-def test_lengths_and_retrievers_are_entries_of_their_own(make_record):
-    records = whole_task(make_record, "tpo") + whole_task(make_record, "tpo", label="_bm25")
+def test_lengths_and_retrievers_are_entries_of_their_own():
+    records = whole_task("tpo") + whole_task("tpo", label="_bm25")
     whole, retrieved = submission_rows(records, "m")
     assert (whole.name, whole.retriever) == ("m", "")
     assert (retrieved.name, retrieved.retriever) == ("m-bm25", "bm25")
 
 
-def test_rows_for_judges_stand_in_one_file_a_model_and_have_no_table(make_record, run, capsys):
-    [record] = whole_task(make_record, "multidoc_qa")[:1]
+def test_rows_for_judges_stand_in_one_file_a_model_and_have_no_table(run, capsys):
+    [record] = whole_task("multidoc_qa")[:1]
     record.reference["evaluation"] = "human"
     folder = run([record])
     assert main([str(folder)]) == 0
@@ -179,8 +176,8 @@ def test_rows_for_judges_stand_in_one_file_a_model_and_have_no_table(make_record
 
 
 @pytest.mark.parametrize("case", ["has no answers to tasks of L-Eval", "does not exist"])
-def test_bad_input_is_one_line(make_record, run, tmp_path, capsys, case):
-    folder = run([make_record()]) if "answers" in case else tmp_path / "no"
+def test_bad_input_is_one_line(run, tmp_path, capsys, case):
+    folder = run([new_record()]) if "answers" in case else tmp_path / "no"
     assert case in refusal(capsys, "leval-export", folder)
 
 

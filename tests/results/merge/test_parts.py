@@ -22,6 +22,7 @@ from needlework.results.records.manifest import notes_of
 from needlework.results.records.run_folder import Planned, write_shard_file
 from needlework.results.style import clock
 from tests.results.changed import changed
+from tests.results.new_record import new_record
 
 MODEL = {
     "spec": "openai:m",
@@ -94,17 +95,17 @@ def test_a_merged_run_began_with_its_first_part_and_has_the_changes_of_all(tmp_p
 OUTCOMES = st.sampled_from(["found", "wrong", "censored", "skipped", "invalid", "error"])
 
 
-def of(make_record, outcome="found", text="4711", repeat=0, key="k"):
+def of(outcome="found", text="4711", repeat=0, key="k"):
     cell = f"niah-len1000-depth50-code-r{repeat}"
     fields = {"id": cell, "nodeid": f"t.py::test[{cell}]", "repeat": repeat, "key": key and f"{key}{repeat}"}
-    return make_record(outcome=outcome, response={"text": text}, **fields)
+    return new_record(outcome=outcome, response={"text": text}, **fields)
 
 
 @given(outcomes=st.lists(OUTCOMES, min_size=1, max_size=4))
-def test_the_kind_of_outcome_does_not_depend_on_the_order(make_record, outcomes):
+def test_the_kind_of_outcome_does_not_depend_on_the_order(outcomes):
     kinds = set()
     for order in permutations(outcomes):
-        (record,), _ = union({str(at): [of(make_record, outcome)] for at, outcome in enumerate(order)})
+        (record,), _ = union({str(at): [of(outcome)] for at, outcome in enumerate(order)})
         kinds.add("answer" if record.outcome in FINAL else record.outcome)
 
     assert len(kinds) == 1
@@ -112,31 +113,31 @@ def test_the_kind_of_outcome_does_not_depend_on_the_order(make_record, outcomes)
 
 
 @given(outcome=OUTCOMES)
-def test_parts_that_agree_are_no_conflict(make_record, outcome):
-    (record,), conflicts = union({part: [of(make_record, outcome)] for part in "ab"})
+def test_parts_that_agree_are_no_conflict(outcome):
+    (record,), conflicts = union({part: [of(outcome)] for part in "ab"})
 
     assert (record.timing.part, conflicts) == ("a", [])
 
 
-def test_two_answers_are_a_conflict_and_one_is_chosen(make_record):
-    parts = {"a": [of(make_record, text="one")], "b": [of(make_record, text="two")]}
+def test_two_answers_are_a_conflict_and_one_is_chosen():
+    parts = {"a": [of(text="one")], "b": [of(text="two")]}
     _, (conflict,) = union(parts)
 
     assert conflict.parts == ("a", "b")
     assert [union(parts, keep)[0][0].response.text for keep in ("first", "last")] == ["one", "two"]
 
 
-def test_two_prompts_under_one_name_are_refused_but_not_a_cell_whose_process_died(make_record):
+def test_two_prompts_under_one_name_are_refused_but_not_a_cell_whose_process_died():
     with pytest.raises(InputError, match=r"^RUN: 'b': asked another prompt for niah.* than a: text, needles"):
-        union({"a": [of(make_record)], "b": [of(make_record, key="of another text")]})
-    (record,), _ = union({"a": [of(make_record, "error", key="")], "b": [of(make_record)]})
+        union({"a": [of()], "b": [of(key="of another text")]})
+    (record,), _ = union({"a": [of("error", key="")], "b": [of()]})
 
     assert record.outcome == "found"
 
 
-def test_a_part_counts_with_its_last_answer_and_all_trials_are_there(make_record):
-    again = [of(make_record, outcome) for outcome in ("error", "found", "error")]
-    records, _ = union({"a": again, **{str(at): [of(make_record, repeat=at)] for at in (1, 2)}, "": again})
+def test_a_part_counts_with_its_last_answer_and_all_trials_are_there():
+    again = [of(outcome) for outcome in ("error", "found", "error")]
+    records, _ = union({"a": again, **{str(at): [of(repeat=at)] for at in (1, 2)}, "": again})
 
     assert [(record.repeat, record.outcome) for record in records] == [(at, "found") for at in range(3)]
     assert not union({"": again})[0][0].timing.part, "the run's own stay as they are"
@@ -163,15 +164,11 @@ def write(folder, records, *, ended=False, before=0, planned=4, **more):
     return folder
 
 
-@pytest.fixture
-def record(make_record):
-    def of(repeat=0, length=1000, outcome="found"):
-        cell = name_of(length, repeat)
-        return make_record(
-            id=cell[11:-1], nodeid=cell, repeat=repeat, length=length, outcome=outcome, key=f"k{length} {repeat}"
-        )
-
-    return of
+def record(repeat=0, length=1000, outcome="found"):
+    cell = name_of(length, repeat)
+    return new_record(
+        id=cell[11:-1], nodeid=cell, repeat=repeat, length=length, outcome=outcome, key=f"k{length} {repeat}"
+    )
 
 
 def only(run):
@@ -180,7 +177,7 @@ def only(run):
 
 
 @pytest.mark.parametrize("more", [{}, {"started": "2001-01-01T00:00:00+00:00"}], ids=["first session", "resumed"])
-def test_a_run_that_writes_has_a_rate_and_a_time_left(tmp_path, record, more):
+def test_a_run_that_writes_has_a_rate_and_a_time_left(tmp_path, more):
     part = only(write(tmp_path / "r", [record(0), record(1), record(2)], before=1, **more))
 
     assert (part.name, part.state, part.done, part.expected, part.errors) == ("r", "writing", 3, 4, 0)
@@ -188,7 +185,7 @@ def test_a_run_that_writes_has_a_rate_and_a_time_left(tmp_path, record, more):
     assert (part.left_s, part.quiet_s) == (pytest.approx(30), pytest.approx(10))
 
 
-def test_the_time_left_is_estimated_by_tokens(tmp_path, record):
+def test_the_time_left_is_estimated_by_tokens(tmp_path):
     run, cells = tmp_path / "r", [(1000, 0), (1000, 1), (1000, 2), (9000, 0)]
     write(run / "shards/1-of-1", [record(repeat, length) for length, repeat in cells[:3]])
     names = [name_of(length, repeat) for length, repeat in cells]
@@ -197,7 +194,7 @@ def test_the_time_left_is_estimated_by_tokens(tmp_path, record):
     assert only(run).left_s == pytest.approx(180)
 
 
-def test_failures_and_answers_that_wait_for_their_test_are_done(tmp_path, record):
+def test_failures_and_answers_that_wait_for_their_test_are_done(tmp_path):
     run = write(tmp_path / "r", [record(0), record(1, outcome="error"), record(1), record(2, outcome="error")])
     lines = [changed(record(0), key=f"k1000 {repeat}", outcome="unscored", score=None) for repeat in (0, 3)]
     (run / "answers-1.jsonl").write_text("".join(f"{line_of(line)}\n" for line in lines))
@@ -206,13 +203,13 @@ def test_failures_and_answers_that_wait_for_their_test_are_done(tmp_path, record
 
 
 @pytest.mark.parametrize(("records", "state", "left"), [(4, "ended", 0), (1, "interrupted", None)])
-def test_a_run_that_ended_is_whole_or_interrupted(tmp_path, record, records, state, left):
+def test_a_run_that_ended_is_whole_or_interrupted(tmp_path, records, state, left):
     part = only(write(tmp_path / "r", [record(repeat) for repeat in range(records)], ended=True))
 
     assert (part.state, part.left_s) == (state, left)
 
 
-def test_shards_without_a_folder_have_a_line(tmp_path, record, capsys):
+def test_shards_without_a_folder_have_a_line(tmp_path, capsys):
     shard = write(tmp_path / "r/shards/2-of-3", [record(0), record(1)], ended=True, planned=2)
     write_shard_file(shard, Division(Shard(2, 3), (2, 2, 0), "all"), [name_of(1000, 0), name_of(1000, 1)])
 
@@ -226,7 +223,7 @@ def test_shards_without_a_folder_have_a_line(tmp_path, record, capsys):
     ]
 
 
-def test_the_command_prints_lines_or_json_and_refuses_other_folders(tmp_path, record, capsys):
+def test_the_command_prints_lines_or_json_and_refuses_other_folders(tmp_path, capsys):
     run = str(write(tmp_path / "r", [record(0)]))
     assert main([run]) == 0
     assert "killed? the same command goes on" in capsys.readouterr().out, "silent for long"

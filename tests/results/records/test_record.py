@@ -7,6 +7,7 @@ import pytest
 from needlework.core.grid import parse_id
 from needlework.core.record import Record, decode_record, encode_record, read_record, record_of
 from needlework.results.records.samples import began, by_test, latest_of_each, name_of_test, step_of
+from tests.results.new_record import new_record
 
 CELL = {"model": "m", "task": "niah", "needle": "code", "length": 400, "depth": 50, "repeat": 0}
 RIGHT = CELL | {"outcome": "found", "score": 1}
@@ -72,20 +73,18 @@ def test_numbers_of_other_libraries_and_of_no_json_are_written():
         ("doc_absent", "q3_near", 7, "questions_near", "q3", "near", 3),
     ],
 )
-def test_a_record_knows_its_panel_and_sample(make_record, task, needle, repeat, panel, item, arm, sample):
-    record = make_record(task=task, needle=needle, repeat=repeat)
+def test_a_record_knows_its_panel_and_sample(task, needle, repeat, panel, item, arm, sample):
+    record = new_record(task=task, needle=needle, repeat=repeat)
 
     assert (record.panel, record.sample_number, record.arm) == (panel, sample, arm)
     assert item in ("", record.item)
 
 
-def test_a_question_with_a_name_is_a_sample_and_a_reference_may_number_it(make_record):
-    named = [
-        make_record(task="doc_size", needle=needle, repeat=at) for at, needle in enumerate(("q_who", "q_who_bm25"))
-    ]
+def test_a_question_with_a_name_is_a_sample_and_a_reference_may_number_it():
+    named = [new_record(task="doc_size", needle=needle, repeat=at) for at, needle in enumerate(("q_who", "q_who_bm25"))]
 
     assert (named[0].item, named[0].sample_number) == (named[1].item, named[1].sample_number)
-    assert make_record(reference={"answers": ["4711"], "sample": 99}).sample == 99
+    assert new_record(reference={"answers": ["4711"], "sample": 99}).sample == 99
 
 
 CELL_ID = "niah-len1000-depth50-code-r0"
@@ -105,8 +104,8 @@ def test_a_test_has_one_name_wherever_pytest_runs(nodeid, name):
     assert name_of_test(nodeid, CELL_ID) == name
 
 
-def of(make_record, test="test_own.py::test_a", outcome="error", key="k", flags=(), replayed=False):
-    return make_record(
+def of(test="test_own.py::test_a", outcome="error", key="k", flags=(), replayed=False):
+    return new_record(
         id=CELL_ID, nodeid=f"{test}[{CELL_ID}]", depth=50.0, outcome=outcome, key=key, details={"flags": [*flags]},
         timing={"replayed": replayed},
     )  # fmt: skip
@@ -114,19 +113,19 @@ def of(make_record, test="test_own.py::test_a", outcome="error", key="k", flags=
 
 @pytest.mark.parametrize("outcome", ["error", "invalid", "skipped"])
 @pytest.mark.parametrize("key", ["k", ""])
-def test_a_failure_that_comes_later_hides_no_answer(make_record, outcome, key):
-    answer = of(make_record, outcome="wrong")
+def test_a_failure_that_comes_later_hides_no_answer(outcome, key):
+    answer = of(outcome="wrong")
 
-    assert latest_of_each([answer, of(make_record, outcome=outcome, key=key)]) == [answer]
+    assert latest_of_each([answer, of(outcome=outcome, key=key)]) == [answer]
 
 
 @pytest.mark.parametrize(
     "fields", [{"key": "another prompt's"}, {"flags": ["server_changed"]}, {"replayed": True}, {"outcome": "found"}]
 )
-def test_a_later_record_of_something_else_counts(make_record, fields):
-    record = of(make_record, **fields)
+def test_a_later_record_of_something_else_counts(fields):
+    record = of(**fields)
 
-    assert latest_of_each([of(make_record, outcome="wrong"), record]) == [record]
+    assert latest_of_each([of(outcome="wrong"), record]) == [record]
 
 
 @pytest.mark.parametrize(
@@ -137,8 +136,8 @@ def test_a_later_record_of_something_else_counts(make_record, fields):
     ],
     ids=["two names", "one name in two files"],
 )
-def test_tests_of_one_cell_are_told_apart(make_record, tests, labels):
-    found = latest_of_each([of(make_record, test, "found") for test in tests])
+def test_tests_of_one_cell_are_told_apart(tests, labels):
+    found = latest_of_each([of(test, "found") for test in tests])
 
     assert [(record.task_label, record.id) for record in found] == [
         (f"niah@{label}", f"niah@{label}{CELL_ID[4:]}") for label in labels
@@ -146,8 +145,8 @@ def test_tests_of_one_cell_are_told_apart(make_record, tests, labels):
     assert {parse_id(record.id) for record in found} == {parse_id(CELL_ID)}
 
 
-def test_each_test_has_all_of_its_records_under_plain_names(make_record):
-    records = [make_record(task=task) for task in ("niah@test_a", "niah@test_b", "ruler_vt")]
+def test_each_test_has_all_of_its_records_under_plain_names():
+    records = [new_record(task=task) for task in ("niah@test_a", "niah@test_b", "ruler_vt")]
     tasks = {label: [record.task for record in members] for label, members in by_test(records).items()}
 
     assert tasks == {"test_a": ["niah", "ruler_vt"], "test_b": ["niah", "ruler_vt"]}

@@ -180,30 +180,30 @@ def left(earlier, records, changed=()):
     return [line.partition(": they stay")[0] for line in left_lines("mine", earlier, records, "r", changed)]
 
 
-def test_nothing_is_left_out_of_a_run_that_has_all(make_record):
-    first, second = make_record(key="a"), make_record(key="b", repeat=1)
+def test_nothing_is_left_out_of_a_run_that_has_all():
+    first, second = new_record(key="a"), new_record(key="b", repeat=1)
 
     assert left([first], [first, second]) == []
-    assert left([make_record(key="a", details={"recipe": "other"})], [first]) == []  # taken over: the same prompt
+    assert left([new_record(key="a", details={"recipe": "other"})], [first]) == []  # taken over: the same prompt
 
 
-def test_records_of_other_options_are_told(make_record):
-    other = make_record(key="a", details={"recipe": "other"})
+def test_records_of_other_options_are_told():
+    other = new_record(key="a", details={"recipe": "other"})
 
-    assert left([other, other], [make_record(key="b")]) == ["mine also holds 2 records of a run with other options"]
+    assert left([other, other], [new_record(key="b")]) == ["mine also holds 2 records of a run with other options"]
 
 
-def test_answers_to_other_prompts_are_told_with_what_changed(make_record):
-    was, now = make_record(key="a", question="Which code?"), make_record(key="b")
+def test_answers_to_other_prompts_are_told_with_what_changed():
+    was, now = new_record(key="a", question="Which code?"), new_record(key="b")
     said = "mine also holds 1 answer to other prompts of these cells (before / now: "
 
     assert left([was], [now]) == [f"{said}question: Which code? / What is the code?)"]
     assert left([was], [now], ["corpora c: sha256 1 / 2"]) == [f"{said}corpora c: sha256 1 / 2)"]
-    assert left([make_record(key="a", outcome="error")], [now]) == []  # no answer
+    assert left([new_record(key="a", outcome="error")], [now]) == []  # no answer
 
 
-def test_what_changed_is_told_in_one_line_however_long(make_record):
-    (line,) = left_lines("mine", [make_record(key="a")], [make_record(key="b")], "r", ["x\n" * 999])
+def test_what_changed_is_told_in_one_line_however_long():
+    (line,) = left_lines("mine", [new_record(key="a")], [new_record(key="b")], "r", ["x\n" * 999])
 
     assert "\n" not in line
     assert len(line) < 500

@@ -6,18 +6,19 @@ from needlework.core.errors import InputError
 from needlework.core.prices import price, prices_of
 from needlework.results.report.suites import cost_sections
 from needlework.results.statistics.cost import SpendingCap, check_cap, cost_rows, spent
+from tests.results.new_record import new_record
 
 PRICE = ("1,2", "b=10,20,1")
 
 
-def answered(make_record, model="a", prompt=1_000, answer=100, cached=0, **fields):
+def answered(model="a", prompt=1_000, answer=100, cached=0, **fields):
     tokens = {"response": {"prompt_tokens": prompt, "completion_tokens": answer}, "timing": {"cached_tokens": cached}}
-    return make_record(model=model, **tokens, **fields)
+    return new_record(model=model, **tokens, **fields)
 
 
-def test_cached_tokens_have_their_own_price_and_each_model_too(make_record):
-    records = [answered(make_record, repeat=at) for at in range(2)]
-    records += [answered(make_record, "b", cached=600), make_record(outcome="error"), make_record(outcome="skipped")]
+def test_cached_tokens_have_their_own_price_and_each_model_too():
+    records = [answered(repeat=at) for at in range(2)]
+    records += [answered("b", cached=600), new_record(outcome="error"), new_record(outcome="skipped")]
     first, second = cost_rows(records, PRICE)
 
     assert (first.model, first.answers, first.prompt_tokens, first.answer_tokens) == ("a", 2, 2_000, 200)
@@ -27,8 +28,8 @@ def test_cached_tokens_have_their_own_price_and_each_model_too(make_record):
     assert [row.dollars for row in cost_rows(records)] == [None, None]
 
 
-def test_tokens_that_no_server_counts_are_ours_and_answers_without_a_count_are_told(make_record):
-    record = make_record(response={"completion_tokens": None}, prompt={"tokens": 980})
+def test_tokens_that_no_server_counts_are_ours_and_answers_without_a_count_are_told():
+    record = new_record(response={"completion_tokens": None}, prompt={"tokens": 980})
     (section,) = cost_sections(cost_rows([record]))
 
     assert section.tables[0].rows == (("mock", "1", "980", "3", "0"),)

@@ -23,6 +23,7 @@ from tests.results.changed import changed
 from tests.results.clopper_pearson import clopper_pearson
 from tests.results.document_records import asked
 from tests.results.html.pages import EVIL, Page
+from tests.results.new_record import new_record
 
 
 def scores_of(records, vote=0):
@@ -253,28 +254,23 @@ def test_the_table_tells_gain_and_cost():
 FACTS = {"retriever": "bm25", "embedder": None, "k": 4, "chunk_size": 1000, "chunk_overlap": 200, "unit": "characters"}
 
 
-@pytest.fixture
-def ask(make_record):
+def ask(scores, *, arm="", ranks=None, **facts):
     """`ask(scores, arm="bm25", ranks=[...])`: a question of each document, with these scores, as L-Eval's are."""
-
-    def build(scores, *, arm="", ranks=None, **facts):
-        records = []
-        for number, score in enumerate(scores):
-            needle, prompt, reference = f"doc{number}_q0", {"tokens": 9000}, {"answers": ["a"]}
-            if arm:
-                retrieval = {**FACTS, "retriever": arm, "gold": None, "rank": None, "answer_recall": None, **facts}
-                if ranks is not None:
-                    retrieval |= {"gold": f"doc{number}", "rank": ranks[number]}
-                reference |= {"retriever": arm, "twin": needle}
-                prompt, needle = {"tokens": 1000, "retrieval": retrieval}, f"{needle}_{arm}"
-            fields = {"outcome": "error" if score is None else "partial", "score": score, "prompt": prompt}
-            records.append(make_record(task="leval_tpo", needle=needle, depth=None, reference=reference, **fields))
-        return records
-
-    return build
+    records = []
+    for number, score in enumerate(scores):
+        needle, prompt, reference = f"doc{number}_q0", {"tokens": 9000}, {"answers": ["a"]}
+        if arm:
+            retrieval = {**FACTS, "retriever": arm, "gold": None, "rank": None, "answer_recall": None, **facts}
+            if ranks is not None:
+                retrieval |= {"gold": f"doc{number}", "rank": ranks[number]}
+            reference |= {"retriever": arm, "twin": needle}
+            prompt, needle = {"tokens": 1000, "retrieval": retrieval}, f"{needle}_{arm}"
+        fields = {"outcome": "error" if score is None else "partial", "score": score, "prompt": prompt}
+        records.append(new_record(task="leval_tpo", needle=needle, depth=None, reference=reference, **fields))
+    return records
 
 
-def test_an_arm_is_compared_with_the_same_questions_on_the_whole_documents(ask):
+def test_an_arm_is_compared_with_the_same_questions_on_the_whole_documents():
     records = ask([1.0, 1.0, 0.0, 1.0, None]) + ask([1.0, 0.0, 0.0, None, 1.0], arm="bm25")
     (row,) = arm_scores(records)
     (task,) = task_scores(asked_of(records))
@@ -289,9 +285,9 @@ def test_an_arm_is_compared_with_the_same_questions_on_the_whole_documents(ask):
     assert (row.paired.arm_tokens, row.paired.whole_tokens) == (1000, 9000)
 
 
-def test_where_the_whole_was_asked_at_several_depths_their_mean_counts(ask, make_record):
+def test_where_the_whole_was_asked_at_several_depths_their_mean_counts():
     whole = [
-        make_record(task="leval_tpo", needle="doc0_q0", depth=depth, outcome="partial", score=score)
+        new_record(task="leval_tpo", needle="doc0_q0", depth=depth, outcome="partial", score=score)
         for depth, score in ((0.0, 1.0), (50.0, 0.0), (100.0, 0.5))
     ]
     paired = arm_scores(whole + ask([1.0], arm="bm25"))[0].paired
@@ -299,7 +295,7 @@ def test_where_the_whole_was_asked_at_several_depths_their_mean_counts(ask, make
     assert (paired.whole, paired.difference.mean, paired.difference.n, paired.difference.low) == (0.5, 0.5, 1, None)
 
 
-def test_recall_and_rank_are_of_the_answers_own_document_and_need_no_score(ask):
+def test_recall_and_rank_are_of_the_answers_own_document_and_need_no_score():
     (row,) = arm_scores(ask([1.0, 1.0, 0.0, 0.5], arm="bm25", ranks=[1, 2, None, 4]))
     (unscored,) = arm_scores(ask([None, 1.0], arm="bm25", ranks=[1, 1], answer_recall=0.5))
 
@@ -312,7 +308,7 @@ def test_recall_and_rank_are_of_the_answers_own_document_and_need_no_score(ask):
     assert (unscored.score_if_found.n, unscored.score_if_found.trials) == (1, 2)
 
 
-def test_each_retriever_has_a_row_and_the_order_of_records_does_not_matter(ask):
+def test_each_retriever_has_a_row_and_the_order_of_records_does_not_matter():
     records = ask([1.0] * 3) + ask([0.5] * 3, arm="dense", embedder="st:m") + ask([1.0] * 3, arm="bm25")
     rows = arm_scores(records)
 
@@ -321,7 +317,7 @@ def test_each_retriever_has_a_row_and_the_order_of_records_does_not_matter(ask):
     assert arm_scores(ask([1.0])) == ()
 
 
-def test_gates_and_comparisons_see_what_was_retrieved_only_where_nothing_else_was_asked(ask):
+def test_gates_and_comparisons_see_what_was_retrieved_only_where_nothing_else_was_asked():
     both, alone = ask([1.0, 0.0]) + ask([1.0, 0.0], arm="bm25"), ask([1.0, 1.0], arm="bm25")
     counts = [
         len(groups_of(parse_gate(gate), both)["all"]) for gate in ("score >= 0.9", "score >= 0 [retriever = bm25]")
@@ -332,7 +328,7 @@ def test_gates_and_comparisons_see_what_was_retrieved_only_where_nothing_else_wa
     assert [compare(*pair).whole.n for pair in ((both, both), (both, alone), (alone, alone))] == [2, 2, 2]
 
 
-def test_the_table_says_what_its_words_mean(ask):
+def test_the_table_says_what_its_words_mean():
     records = ask([1.0] * 12) + ask([1.0, 0.0] * 6, arm="bm25", ranks=[1, None] * 6, answer_recall=0.5)
     lines = section_lines(retrieval_sections(arm_scores(records)), ascii_only=True)
     head, row = lines[1:3]
@@ -347,14 +343,14 @@ def test_the_table_says_what_its_words_mean(ask):
     assert retrieval_sections(()) == []
 
 
-def test_columns_that_nothing_fills_are_left_out_and_cut_chunks_are_told(ask):
+def test_columns_that_nothing_fills_are_left_out_and_cut_chunks_are_told():
     (section,) = retrieval_sections(arm_scores(ask([1.0, 1.0], arm="dense", cut_chunks=3)))
 
     assert section.tables[0].head == ("task", "retriever", "score %", "95 %", "n")
     assert section.notes[-1].startswith("leval_tpo, dense: the embedder read only the beginning of some chunks in 2")
 
 
-def test_reports_have_it_and_stay_pages_whatever_names_say(ask):
+def test_reports_have_it_and_stay_pages_whatever_names_say():
     report = run_report(ask([1.0, 0.0]) + ask([1.0, 1.0], arm=EVIL, embedder=EVIL))
     title = "Search in place of reading everything"
 

@@ -12,39 +12,31 @@ from needlework.results.statistics.leaderboard.entries import entries_of
 from needlework.results.statistics.panels import asked_of
 from needlework.results.statistics.run_report import run_report
 from perf.simulations.history import detection_rates
+from tests.results.new_record import new_record
 
 
 def _found(_length, _repeat):
     return "found"
 
 
-@pytest.fixture
-def records(make_record):
+def records(outcome, tasks=("niah",), **fields):
     """2 lengths x 12 repeats of each task; `outcome` says what became of each (length, repeat)."""
-
-    def build(outcome, tasks=("niah",), **fields):
-        failed = {"scorer": "", "scorer_version": 0}
-        return [
-            make_record(
-                **{"task": task, "length": length, "repeat": repeat, "outcome": outcome(length, repeat)}
-                | (failed if outcome(length, repeat) in ("error", "skipped") else {})
-                | fields
-            )
-            for task in tasks
-            for length in (1000, 4000)
-            for repeat in range(12)
-        ]
-
-    return build
+    failed = {"scorer": "", "scorer_version": 0}
+    return [
+        new_record(
+            **{"task": task, "length": length, "repeat": repeat, "outcome": outcome(length, repeat)}
+            | (failed if outcome(length, repeat) in ("error", "skipped") else {})
+            | fields
+        )
+        for task in tasks
+        for length in (1000, 4000)
+        for repeat in range(12)
+    ]
 
 
-@pytest.fixture
-def run_of(records):
-    def build(name, outcome=_found, *, why="", suite=None, **fields):
-        manifest = {"suites": [{"task": "niah", **suite}]} if suite else {}
-        return model_run(name, reversed(records(outcome, model=name, **fields)), why=why, manifest=manifest)
-
-    return build
+def run_of(name, outcome=_found, *, why="", suite=None, **fields):
+    manifest = {"suites": [{"task": "niah", **suite}]} if suite else {}
+    return model_run(name, reversed(records(outcome, model=name, **fields)), why=why, manifest=manifest)
 
 
 def model_run(name, records, **fields):
@@ -62,7 +54,7 @@ def row(runs, at, board=0):
     return dict(zip(table.head, table.rows[at], strict=True))
 
 
-def test_the_better_model_stands_first_and_equal_ones_are_tied(run_of):
+def test_the_better_model_stands_first_and_equal_ones_are_tied():
     fair = run_of("fair", lambda _, repeat: "found" if repeat else "wrong")
     runs = [run_of("poor", lambda *_: "wrong"), run_of("good"), fair]
 
@@ -89,7 +81,7 @@ def test_the_better_model_stands_first_and_equal_ones_are_tied(run_of):
 
 
 @pytest.mark.parametrize("outcome", ["censored", "unclear", "error", "skipped"])
-def test_what_has_no_score_is_a_miss_for_boards_series_and_comparisons_alike(outcome, run_of, records):
+def test_what_has_no_score_is_a_miss_for_boards_series_and_comparisons_alike(outcome):
     whole, lost = run_of("whole"), run_of("lost", lambda length, _: "found" if length < 4000 else outcome)
 
     assert ranks([lost, whole]) == [{"whole": (1, 1), "lost": (2, 2)}]
@@ -100,31 +92,31 @@ def test_what_has_no_score_is_a_miss_for_boards_series_and_comparisons_alike(out
     assert compare_runs(runs)[1].verdict == "worse"
 
 
-def test_one_overall_score_of_several_tasks_everywhere(run_of, records, make_record):
+def test_one_overall_score_of_several_tasks_everywhere():
     """Two tasks of one family and one of another, of which one has twice the trials."""
     tasks = ("ruler_vt", "ruler_cwe", "niah")
 
     def outcome(_length, repeat):
         return "found" if repeat % 2 else "wrong"
 
-    asked = records(outcome, tasks, model="a") + [make_record(model="a", needle="more", repeat=at) for at in range(24)]
+    asked = records(outcome, tasks, model="a") + [new_record(model="a", needle="more", repeat=at) for at in range(24)]
     score = run_report(asked).overall("a")
     assert score.mean == pytest.approx((0.5 + 0.75) / 2)
     entries = entries_of(asked_of(asked), {})
     assert [entry.task for entry in entries] == ["all tasks", "niah", "ruler_cwe", "ruler_vt"]
     assert entries[0].overall == score
     assert entries[0].counted == pytest.approx(score.mean)
-    worse = [*asked[:72], *(make_record(model="a", needle="more", repeat=at, outcome="wrong") for at in range(24))]
+    worse = [*asked[:72], *(new_record(model="a", needle="more", repeat=at, outcome="wrong") for at in range(24))]
     first, second = compare_runs({"a": asked, "b": worse})
     assert first.scores == score
     assert second.pair.whole.difference.mean == pytest.approx(-0.25)
     assert second.verdict == "worse"
 
 
-def test_a_fall_over_all_tasks_is_seen_where_no_task_alone_shows_it(run_of, make_record):
+def test_a_fall_over_all_tasks_is_seen_where_no_task_alone_shows_it():
     def night(lost):
         asked = [
-            make_record(task=f"task{task}", repeat=repeat, outcome="wrong" if repeat < lost else "found")
+            new_record(task=f"task{task}", repeat=repeat, outcome="wrong" if repeat < lost else "found")
             for task in range(15)
             for repeat in range(4)
         ]
@@ -148,18 +140,18 @@ def test_a_fall_over_all_tasks_is_seen_where_no_task_alone_shows_it(run_of, make
     ],
     ids=str,
 )
-def test_other_cells_are_ranked_apart(run_of, other):
+def test_other_cells_are_ranked_apart(other):
     boards = ranks([run_of("a"), run_of("b", **other)])
     assert sorted(map(list, boards)) == [["a"], ["b"]]
 
 
-def test_another_models_texts_and_times_are_the_same_cells(run_of):
+def test_another_models_texts_and_times_are_the_same_cells():
     other = {"prompt": {"tokens": 990}, "answer": "1", "timing": {}, "response": {}}
 
     assert [*row([run_of("a"), run_of("b", **other)], 1).values()][-4:] == ["–"] * 4
 
 
-def test_what_was_addressed_in_another_way_is_marked_with_what_differs(run_of):
+def test_what_was_addressed_in_another_way_is_marked_with_what_differs():
     usual = {"template": "chat", "system_prompt": None}
     runs = [
         run_of("a", suite=usual),
@@ -172,7 +164,7 @@ def test_what_was_addressed_in_another_way_is_marked_with_what_differs(run_of):
     assert section.notes[-1].endswith('which may be what differs: b (system prompt "Be terse.", others none)')
 
 
-def test_all_tasks_stand_before_each_an_interrupted_run_nowhere_and_failed_trials_in_its_row(run_of):
+def test_all_tasks_stand_before_each_an_interrupted_run_nowhere_and_failed_trials_in_its_row():
     tasks = ("chain", "niah")
     failed = run_of("b", lambda _, repeat: "found" if repeat > 8 else "error", tasks=tasks)
     early = run_of("d", tasks=tasks, why="interrupted after 2 of 40 trials")
@@ -248,7 +240,7 @@ def test_few_samples_show_no_change():
     assert len(changes(runs_at(5, 0, samples=6), 30)) == 1
 
 
-def test_a_series_says_how_many_samples_could_show_a_change(run_of):
+def test_a_series_says_how_many_samples_could_show_a_change():
     few = [run_of(name, lambda _, repeat: "found" if repeat else "wrong", repeat=0) for name in "abcd"]
     (series,) = series_of(few, by_model=False)
 

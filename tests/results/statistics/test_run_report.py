@@ -19,10 +19,11 @@ from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.tasks import run_statistics
 from needlework.results.statistics.wording import score_and_interval
 from needlework.results.tables.summary import markdown_lines, next_line, run_lines
+from tests.results.new_record import new_record
 
 
-def test_the_order_of_records_changes_nothing_and_a_note_is_told_wherever_the_run_is(make_record):
-    records = [make_record(length=length, repeat=i) for length in (4000, 500) for i in range(3)]
+def test_the_order_of_records_changes_nothing_and_a_note_is_told_wherever_the_run_is():
+    records = [new_record(length=length, repeat=i) for length in (4000, 500) for i in range(3)]
     note = "every answer is from the journal"
     report = run_report(records, notes=[note])
 
@@ -34,8 +35,8 @@ def test_the_order_of_records_changes_nothing_and_a_note_is_told_wherever_the_ru
 
 
 @pytest.mark.parametrize("outcome", ["found", "error", "skipped"])
-def test_the_next_step_names_a_trial_that_was_missed_and_none_that_no_model_answered(make_record, outcome):
-    first, missed = make_record(id="a", outcome=outcome), make_record(id="b", repeat=1, outcome="wrong")
+def test_the_next_step_names_a_trial_that_was_missed_and_none_that_no_model_answered(outcome):
+    first, missed = new_record(id="a", outcome=outcome), new_record(id="b", repeat=1, outcome="wrong")
 
     assert next_line(run_report([first]), "runs/x").endswith(
         "open runs/x/report.html (a click on a cell shows its answers)"
@@ -44,39 +45,39 @@ def test_the_next_step_names_a_trial_that_was_missed_and_none_that_no_model_answ
     assert told.endswith("needlework prompt runs/x b prints what the model saw")
 
 
-def test_trials_that_failed_are_the_first_next_step(make_record):
+def test_trials_that_failed_are_the_first_next_step():
     facts = run_facts({"run": "r"}, "r")
     kinds = ("server", "timeout", "client")
-    errors = [make_record(repeat=1 + at, outcome="error", error={"kind": kind}) for at, kind in enumerate(kinds)]
+    errors = [new_record(repeat=1 + at, outcome="error", error={"kind": kind}) for at, kind in enumerate(kinds)]
     reasons = ("uncalibrated", "token_mismatch")
-    invalid = [make_record(repeat=4, outcome="invalid", needle=each, details={"invalid": [each]}) for each in reasons]
-    report = run_report([make_record(), *errors, *invalid], facts=facts)
+    invalid = [new_record(repeat=4, outcome="invalid", needle=each, details={"invalid": [each]}) for each in reasons]
+    report = run_report([new_record(), *errors, *invalid], facts=facts)
     again = "the same command with --run-name r asks the 3 failed trials again"
 
     assert next_line(report, "runs/r").startswith(f"next: {again}; open runs/r/report.html")
     assert headline_of(report).next_run == NextRun(again)
-    lasting = run_report([make_record(), errors[2]], facts=facts)
+    lasting = run_report([new_record(), errors[2]], facts=facts)
     assert next_line(lasting, "runs/r").startswith("next: open runs/r/report.html")
     assert headline_of(lasting).next_run != NextRun(again)
 
 
-def records(make_record):
+def records():
     """Twelve repeats that fail in the middle of the longer length; one error; a second panel without depths."""
     made = [
-        make_record(length=length, depth=depth, repeat=i, outcome="wrong" if length > 1000 and depth == 50 else "found")
+        new_record(length=length, depth=depth, repeat=i, outcome="wrong" if length > 1000 and depth == 50 else "found")
         for length in (1000, 8000)
         for depth in (0.0, 50.0, 100.0)
         for i in range(12)
     ]
-    made.append(make_record(length=16000, depth=0.0, repeat=0, outcome="error"))
-    return [*made, *(make_record(task="qa", depth=None, repeat=i) for i in range(3))]
+    made.append(new_record(length=16000, depth=0.0, repeat=0, outcome="error"))
+    return [*made, *(new_record(task="qa", depth=None, repeat=i) for i in range(3))]
 
 
 TREND = "  trend: area 83.3 % (95 % interval 61.3–87.7), 33.3 % below the base at the longest length"
 
 
-def test_lines_of_every_panel(make_record):
-    sections = panel_sections(run_statistics(asked_of(records(make_record)), threshold=0.7))
+def test_lines_of_every_panel():
+    sections = panel_sections(run_statistics(asked_of(records()), threshold=0.7))
     lines = section_lines(sections)
     bar = "  effective length (score >= 70.0 %)"
 
@@ -93,8 +94,8 @@ def test_lines_of_every_panel(make_record):
     assert all(finding.meaning.endswith(".") for section in sections for finding in section.findings)
 
 
-def test_the_object_is_json_and_independent_of_order(make_record):
-    made = records(make_record)
+def test_the_object_is_json_and_independent_of_order():
+    made = records()
     first, second = (json.loads(results_bytes(run_report(each)))["statistics"] for each in (made, made[::-1]))
 
     assert first == second
@@ -108,11 +109,11 @@ def test_the_object_is_json_and_independent_of_order(make_record):
     assert qa["effective_length"] == []
 
 
-def test_columns_are_means_over_trials(make_record):
+def test_columns_are_means_over_trials():
     """Length 1000: three trials at one depth, one at the other: (1 + 1 + 0 + 0.5) / 4, not the mean of cell means."""
     outcomes = [(0.0, "found"), (0.0, "found"), (0.0, "wrong"), (100.0, "partial")]
-    records = [make_record(depth=depth, repeat=at, outcome=outcome) for at, (depth, outcome) in enumerate(outcomes)]
-    (panel,) = summarise([*records, make_record(depth=None, length=4000, outcome="error")])
+    records = [new_record(depth=depth, repeat=at, outcome=outcome) for at, (depth, outcome) in enumerate(outcomes)]
+    (panel,) = summarise([*records, new_record(depth=None, length=4000, outcome="error")])
 
     assert (panel.lengths, panel.depths) == ((1000, 4000), (0.0, 100.0, None))
     assert (panel.cells[1000, 0.0].n, panel.cells[1000, 0.0].mean) == (3, pytest.approx(2 / 3))
@@ -141,10 +142,8 @@ def test_columns_are_means_over_trials(make_record):
          "n = 5 · 1 cell of 5 trials · every trial scored · 1 refused · 3 empty"),
     ],
 )  # fmt: skip
-def test_what_has_no_score_never_enters_a_mean_and_only_undecided_answers_make_a_range(
-    make_record, names, n, mean, limits, words
-):
-    records = [make_record(repeat=i, outcome=name) for i, name in enumerate(names.split())]
+def test_what_has_no_score_never_enters_a_mean_and_only_undecided_answers_make_a_range(names, n, mean, limits, words):
+    records = [new_record(repeat=i, outcome=name) for i, name in enumerate(names.split())]
     for record in records:
         if record.outcome == "censored":
             record.score = 1.0  # a score beside an outcome that has none is not a score
@@ -156,8 +155,8 @@ def test_what_has_no_score_never_enters_a_mean_and_only_undecided_answers_make_a
     assert (score_and_interval(panel.overall) == ("0–100", "–")) == (n == 0)
 
 
-def test_one_panel_for_each_model_task_and_needle_in_order(make_record):
-    records = [make_record(model=m, task=t, needle=n) for m in "ba" for t in "yx" for n in ("n2", "n1")]
+def test_one_panel_for_each_model_task_and_needle_in_order():
+    records = [new_record(model=m, task=t, needle=n) for m in "ba" for t in "yx" for n in ("n2", "n1")]
     names = [panel.name for panel in summarise(records)]
 
     assert (names, len(names)) == (sorted(names), 8)
@@ -166,8 +165,8 @@ def test_one_panel_for_each_model_task_and_needle_in_order(make_record):
 
 
 @pytest.mark.parametrize("score", [None, float("nan"), 1.5])
-def test_a_scored_outcome_needs_a_score(make_record, score):
-    record = make_record()
+def test_a_scored_outcome_needs_a_score(score):
+    record = new_record()
     record.score = score
     with pytest.raises(ValueError, match=r"score is in 0\.\.1"):
         summarise([record])
@@ -211,9 +210,9 @@ def times(**fields):
     return {"latency_s": 1.0, "ttft_s": 0.25, "tokens_per_s": 40.0, "cached_tokens": 0} | fields
 
 
-def test_a_row_for_each_model_and_length_with_numpys_quantiles(make_record):
-    records = [make_record(length=length, timing=times(latency_s=length / 1000)) for length in (4000, 1000)]
-    records += [make_record(model="b", repeat=i, timing=times(latency_s=float(i + 1))) for i in range(21)]
+def test_a_row_for_each_model_and_length_with_numpys_quantiles():
+    records = [new_record(length=length, timing=times(latency_s=length / 1000)) for length in (4000, 1000)]
+    records += [new_record(model="b", repeat=i, timing=times(latency_s=float(i + 1))) for i in range(21)]
     rows = latency_rows(records)
 
     assert [(row.model, row.length, row.n, row.latency_s.median, row.latency_s.p95) for row in rows] == [
@@ -222,25 +221,25 @@ def test_a_row_for_each_model_and_length_with_numpys_quantiles(make_record):
     assert (rows[0].tokens_per_s, rows[0].token_s.median) == pytest.approx((40, 0.025))
 
 
-def test_failures_and_what_nobody_measured_are_in_no_row(make_record):
+def test_failures_and_what_nobody_measured_are_in_no_row():
     timings = ({"latency_s": None}, {"latency_s": 0.0})
-    records = [make_record(outcome="error", timing=times(latency_s=60.0)), make_record(outcome="skipped", timing={})]
+    records = [new_record(outcome="error", timing=times(latency_s=60.0)), new_record(outcome="skipped", timing={})]
 
-    assert latency_rows([*records, *(make_record(timing=timing) for timing in timings)]) == ()
+    assert latency_rows([*records, *(new_record(timing=timing) for timing in timings)]) == ()
     assert latency_sections(()) == []
 
 
-def test_earlier_answers_and_cached_tokens_are_told(make_record):
-    cached = make_record(repeat=1, timing=times(cached_tokens=490), prompt={"tokens": 980})
-    (row,) = latency_rows([make_record(timing=times(replayed=True)), cached])
+def test_earlier_answers_and_cached_tokens_are_told():
+    cached = new_record(repeat=1, timing=times(cached_tokens=490), prompt={"tokens": 980})
+    (row,) = latency_rows([new_record(timing=times(replayed=True)), cached])
 
     assert (row.n, row.earlier, row.cached) == (2, 1, 0.25)
     notes = latency_sections([row], ["one at a time"])[0].notes
     assert notes[:2] == ("one at a time", "1 of 2 answers were measured in an earlier session")
 
 
-def test_columns_that_nothing_fills_are_left_out(make_record):
-    sections = latency_sections(latency_rows([make_record(timing={"latency_s": 0.0501})]))
+def test_columns_that_nothing_fills_are_left_out():
+    sections = latency_sections(latency_rows([new_record(timing={"latency_s": 0.0501})]))
     lines = section_lines(sections, ascii_only=True)
 
     assert [line.split() for line in lines[2:4]] == [
@@ -251,8 +250,8 @@ def test_columns_that_nothing_fills_are_left_out(make_record):
 
 
 @given(st.lists(st.floats(0.001, 1e6), min_size=1, max_size=30))
-def test_p95_is_never_below_the_median(make_record, seconds):
-    (row,) = latency_rows([make_record(repeat=i, timing=times(latency_s=each)) for i, each in enumerate(seconds)])
+def test_p95_is_never_below_the_median(seconds):
+    (row,) = latency_rows([new_record(repeat=i, timing=times(latency_s=each)) for i, each in enumerate(seconds)])
 
     assert min(seconds) <= row.latency_s.median <= row.latency_s.p95 <= max(seconds)
 
@@ -268,9 +267,9 @@ def test_p95_is_never_below_the_median(make_record, seconds):
         ("", "error", None, Flips(unanswered=1)),
     ],
 )
-def test_a_flip_is_another_text_and_another_outcome_or_score(make_record, text, outcome, score, flips):
+def test_a_flip_is_another_text_and_another_outcome_or_score(text, outcome, score, flips):
     again = {"how": "warm", "text": text, "outcome": outcome, "score": score}
-    record = make_record(outcome="wrong", score=0.0, response={"text": "9"}, details={"stability": [again]})
+    record = new_record(outcome="wrong", score=0.0, response={"text": "9"}, details={"stability": [again]})
     report = run_report([record])
 
     assert report.stability.flips == report.stability.by_how["warm"] == flips
@@ -279,10 +278,10 @@ def test_a_flip_is_another_text_and_another_outcome_or_score(make_record, text, 
     assert report.notes[0].startswith(
         f"stability: 1 cells asked again {flips.asked} times (warm {flips.asked}): the text"
     )
-    assert run_report([make_record()]).stability is None
+    assert run_report([new_record()]).stability is None
 
 
-def notes(make_record, rows):
+def notes(rows):
     """The notes on a run of one trial for each row."""
     records = []
     for number, row in enumerate(rows):
@@ -293,7 +292,7 @@ def notes(make_record, rows):
             "timing": {"cached_tokens": row.get("cached", 3)},
             "prompt": {"tokens": 980, "filler_sha256": "same"},
         }
-        records.append(make_record(repeat=number, outcome=row.get("outcome", "found"), **fields))
+        records.append(new_record(repeat=number, outcome=row.get("outcome", "found"), **fields))
     return "\n".join(run_report(records).notes)
 
 
@@ -334,16 +333,16 @@ UNFINISHED = {"finish_reason": "unfinished", "outcome": "censored"}
         ([{"outcome": "error", "flags": ["no_usage"]}, {"outcome": "skipped"}], ""),  # no answers
     ],
 )
-def test_a_server_that_is_odd_is_told_and_of_no_other_anything_is_said(make_record, rows, note):
-    told = notes(make_record, rows)
+def test_a_server_that_is_odd_is_told_and_of_no_other_anything_is_said(rows, note):
+    told = notes(rows)
 
     assert note in told if note else told == ""
     assert ("WRONG" in told) == ("WRONG" in note)
 
 
-def test_repeated_text_is_told_with_where_it_is_repeated_most(make_record):
+def test_repeated_text_is_told_with_where_it_is_repeated_most():
     passes = {500: 0.4, 1000: 1.0, 2000: 1.6, 4000: 3.25}
-    records = [make_record(length=length, prompt={"tokens": 1, "corpus_passes": n}) for length, n in passes.items()]
+    records = [new_record(length=length, prompt={"tokens": 1, "corpus_passes": n}) for length, n in passes.items()]
 
     (note,) = run_report(records).notes
     assert note.startswith("the corpus is shorter than 2 of 4 prompts")

@@ -16,25 +16,21 @@ from needlework.results.statistics.panels import asked_of, summarise
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.tasks import macros, task_scores
 from tests.results.clopper_pearson import clopper_pearson
+from tests.results.new_record import new_record
 
 
-@pytest.fixture
-def trials(make_record):
+def trials(task, outcomes, *, control="", **reference):
     """Records of one task with these outcomes, one for each repeat, as a task or as one of its controls."""
-
-    def build(task, outcomes, *, control="", **reference):
-        told = {"answers": ["1"], **reference}
-        told |= {"control": control, "twin": "code", "absent": control == "absent"} if control else {}
-        needle = f"code_{control}" if control else "code"
-        return [
-            make_record(task=task, needle=needle, outcome=outcome, repeat=at, reference=dict(told))
-            for at, outcome in enumerate(outcomes)
-        ]
-
-    return build
+    told = {"answers": ["1"], **reference}
+    told |= {"control": control, "twin": "code", "absent": control == "absent"} if control else {}
+    needle = f"code_{control}" if control else "code"
+    return [
+        new_record(task=task, needle=needle, outcome=outcome, repeat=at, reference=dict(told))
+        for at, outcome in enumerate(outcomes)
+    ]
 
 
-def test_controls_are_no_part_of_a_score_and_a_gate_sees_them_only_by_name(trials):
+def test_controls_are_no_part_of_a_score_and_a_gate_sees_them_only_by_name():
     records = trials("niah", ["found", "wrong"]) + trials("niah", ["found"] * 8, control="focused")
     records += trials("niah", ["found"] * 8, control="absent")
     (row,) = task_scores(asked_of(records))
@@ -48,7 +44,7 @@ def test_controls_are_no_part_of_a_score_and_a_gate_sees_them_only_by_name(trial
 
 
 @pytest.mark.parametrize(("outcomes", "corrected"), [(["found"] * 3 + ["wrong"], 0.5), (["wrong", "wrong"], -1)])
-def test_chance_is_taken_off(trials, outcomes, corrected):
+def test_chance_is_taken_off(outcomes, corrected):
     (row,) = task_scores(asked_of(trials("niah", outcomes, chance=0.5, floor=0.6)))
 
     assert (row.chance, row.floor) == (0.5, 0.6)
@@ -56,7 +52,7 @@ def test_chance_is_taken_off(trials, outcomes, corrected):
     assert row.corrected.low == pytest.approx((row.overall.interval.low - 0.5) / 0.5)
 
 
-def test_a_macro_score_is_the_mean_over_families_not_over_tasks(trials):
+def test_a_macro_score_is_the_mean_over_families_not_over_tasks():
     records = trials("niah", ["found"] * 4) + trials("ruler_vt", ["wrong"] * 4)
     (macro,) = macros(task_scores(asked_of(records + trials("ruler_cwe", ["found", "wrong"] * 2))))
 
@@ -66,7 +62,7 @@ def test_a_macro_score_is_the_mean_over_families_not_over_tasks(trials):
     assert macros(task_scores(asked_of(records[4:]))) == (), "one family"
 
 
-def test_two_tests_of_one_task_are_one_family(trials):
+def test_two_tests_of_one_task_are_one_family():
     names = ("niah@test_a", "niah@test_b", "ruler_vt")
     rows = task_scores(asked_of([record for task in names for record in trials(task, ["found", "wrong"])]))
     (macro,) = macros(rows)
@@ -75,7 +71,7 @@ def test_two_tests_of_one_task_are_one_family(trials):
     assert (macro.families, macro.tasks) == (2, 3)
 
 
-def test_no_macro_score_where_a_task_has_none_and_the_table_says_so(trials):
+def test_no_macro_score_where_a_task_has_none_and_the_table_says_so():
     rows = task_scores(asked_of(trials("niah", ["found"]) + trials("ruler_vt", ["error"])))
     (macro,) = macros(rows)
 
@@ -83,7 +79,7 @@ def test_no_macro_score_where_a_task_has_none_and_the_table_says_so(trials):
     assert "no macro score of mock: nothing scored for ruler_vt" in task_sections(rows, (macro,))[0].notes
 
 
-def test_the_table_has_columns_for_what_there_is(trials):
+def test_the_table_has_columns_for_what_there_is():
     records = trials("niah", ["found", "censored"]) + trials("ruler_vt", ["found"])
     rows = task_scores(asked_of(records + trials("ruler_vt", ["found"], control="focused")))
     lines = section_lines(task_sections(rows, macros(rows)), ascii_only=True)[1:]
@@ -97,20 +93,20 @@ def test_the_table_has_columns_for_what_there_is(trials):
 
 
 @given(st.lists(st.sampled_from(["found", "wrong", "partial"]), min_size=12, max_size=30))
-def test_relative_scores_lie_in_their_interval(make_record, outcomes):
+def test_relative_scores_lie_in_their_interval(outcomes):
     focused = {"needle": "code_focused", "reference": {"control": "focused"}}
-    records = [make_record(repeat=repeat, outcome=outcome) for repeat, outcome in enumerate(outcomes)]
-    (row,) = task_scores(asked_of(records + [make_record(repeat=at, **focused) for at in range(len(outcomes))]))
+    records = [new_record(repeat=repeat, outcome=outcome) for repeat, outcome in enumerate(outcomes)]
+    (row,) = task_scores(asked_of(records + [new_record(repeat=at, **focused) for at in range(len(outcomes))]))
 
     assert row.relative.value == pytest.approx(row.overall.mean)
     assert row.relative.low <= row.relative.value <= row.relative.high
 
 
-def records_of(make_record, *pairs):
+def records_of(*pairs):
     """Records of both arms: (outcome with the answer in the text, outcome without it) for each repeat."""
     absent = {"needle": "code_absent", "reference": {"absent": True, "twin": "code"}}
     return [
-        make_record(repeat=repeat, outcome=outcome, **({"reference": {"twin": "code"}}, absent)[arm])
+        new_record(repeat=repeat, outcome=outcome, **({"reference": {"twin": "code"}}, absent)[arm])
         for repeat, pair in enumerate(pairs)
         for arm, outcome in enumerate(pair)
         if outcome is not None
@@ -142,8 +138,8 @@ def rates(twins):
         ([(None, "refused"), (None, "wrong")], [(0.5, 2), (None, 0), (None, 0), (None, 0)]),
     ],
 )
-def test_rates_by_hand(make_record, pairs, expected):
-    (twins,) = run_report(records_of(make_record, *pairs)).twins
+def test_rates_by_hand(pairs, expected):
+    (twins,) = run_report(records_of(*pairs)).twins
 
     assert (twins.model, twins.task) == ("mock", "niah")
     assert rates(twins) == expected
@@ -155,10 +151,10 @@ def test_rates_by_hand(make_record, pairs, expected):
     assert terms == ["hallucination rate", *shown, "without a score"]
 
 
-def test_trials_without_a_score_are_counted_beside_the_rates(make_record):
-    other = make_record(task="qa")  # has no absent arm
+def test_trials_without_a_score_are_counted_beside_the_rates():
+    other = new_record(task="qa")  # has no absent arm
     pairs = [("found", "refused"), ("error", "censored"), (None, "invalid")]
-    records = [other, *records_of(make_record, *pairs)]
+    records = [other, *records_of(*pairs)]
     (twins,) = run_report(records).twins
 
     assert [n for _, n in rates(twins)] == [1, 1, 2, 1]
@@ -179,7 +175,7 @@ def test_trials_without_a_score_are_counted_beside_the_rates(make_record):
 
 
 @pytest.mark.parametrize(("samples", "together"), [(40, 0.0), (40, 0.5), (25, -0.5)])
-def test_balanced_accuracy_is_covered(make_record, samples, together):
+def test_balanced_accuracy_is_covered(samples, together):
     """Arms right with chances 0.8 and 0.6, alike (or opposed) within a sample."""
     rng = np.random.default_rng(samples)
     cover = np.array([[1.0, together], [together, 1.0]])
@@ -188,7 +184,7 @@ def test_balanced_accuracy_is_covered(make_record, samples, together):
         normal = rng.multivariate_normal([0.0, 0.0], cover, size=samples)
         right = normal < [0.841621, 0.253347]  # normal quantiles of 0.8 and 0.6
         pairs = [("found" if a else "wrong", "refused" if b else "wrong") for a, b in right]
-        rate = twins_of("mock", "niah", records_of(make_record, *pairs)).balanced
+        rate = twins_of("mock", "niah", records_of(*pairs)).balanced
         count += rate.low <= 0.7 <= rate.high
 
     assert 0.93 <= count / times <= 0.98

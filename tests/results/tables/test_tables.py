@@ -82,10 +82,10 @@ def test_wide_grids_are_wrapped_and_lose_nothing(small_panel):
     assert heads == [["500", "4k"], ["16k"]]
 
 
-def test_cells_that_leave_trials_out_are_marked(make_record):
+def test_cells_that_leave_trials_out_are_marked():
     outcomes = ["found"] * 9 + ["wrong"] * 2 + ["error", "censored"]
-    records = [make_record(depth=50.0, repeat=i, outcome=outcome) for i, outcome in enumerate(outcomes)]
-    panels = summarise([*records, make_record(depth=0.0), make_record(depth=0.0, length=2000, outcome="invalid")])
+    records = [new_record(depth=50.0, repeat=i, outcome=outcome) for i, outcome in enumerate(outcomes)]
+    panels = summarise([*records, new_record(depth=0.0), new_record(depth=0.0, length=2000, outcome="invalid")])
 
     assert terminal_heatmaps(panels, color=False) == [
         "mock · niah · code",
@@ -130,11 +130,11 @@ def test_labels():
 
 
 @pytest.fixture
-def report(make_record):
+def report():
     """Two tasks; of the first, 2 of 10 answers at 4k are cut off, of the second all are scored."""
     outcomes = ["found"] * 6 + ["wrong"] * 2 + ["censored"] * 2
-    records = [make_record(length=4000, repeat=i, outcome=name) for i, name in enumerate(outcomes)]
-    return run_report([*records, *(make_record(task="copy", repeat=i) for i in range(10))])
+    records = [new_record(length=4000, repeat=i, outcome=name) for i, name in enumerate(outcomes)]
+    return run_report([*records, *(new_record(task="copy", repeat=i) for i in range(10))])
 
 
 def test_tasks_and_macro_are_ranges(report):
@@ -180,13 +180,13 @@ def lines_of(records, width=80, last=0, *, quiet=False):
     return [line for line, _ in found]
 
 
-def grid(make_record, **fields):
+def grid(**fields):
     asked = product((500, 1000, 2000), (0.0, 50.0, 100.0), range(2))
-    return [make_record(length=n, depth=d, repeat=r, **{"outcome": "found", **fields}) for n, d, r in asked]
+    return [new_record(length=n, depth=d, repeat=r, **{"outcome": "found", **fields}) for n, d, r in asked]
 
 
-def test_a_run_of_one_task_shows_its_grid_and_where_its_report_is(make_record):
-    lines = lines_of(grid(make_record))
+def test_a_run_of_one_task_shows_its_grid_and_where_its_report_is():
+    lines = lines_of(grid())
 
     assert lines[0].startswith("mock")
     assert [line.split()[0] for line in lines if line.strip()[:5] in ("depth", "mean ", "n    ")] == [
@@ -198,10 +198,10 @@ def test_a_run_of_one_task_shows_its_grid_and_where_its_report_is(make_record):
     assert len(lines) <= MOST
 
 
-def test_a_run_of_many_tasks_shows_the_lowest_and_counts_the_others(make_record):
+def test_a_run_of_many_tasks_shows_the_lowest_and_counts_the_others():
     tasks = [f"task_{number:02}" for number in range(40)]
-    records = [each for task in tasks for each in grid(make_record, task=task)]
-    records += grid(make_record, task="worst", outcome="wrong")
+    records = [each for task in tasks for each in grid(task=task)]
+    records += grid(task="worst", outcome="wrong")
     lines = lines_of(records)
 
     assert len(lines) <= MOST
@@ -209,25 +209,25 @@ def test_a_run_of_many_tasks_shows_the_lowest_and_counts_the_others(make_record)
     assert any("more that score higher or the same, in the report" in line for line in lines)
 
 
-def test_errors_come_by_their_reason_with_how_many_and_in_red(make_record):
+def test_errors_come_by_their_reason_with_how_many_and_in_red():
     error = {"kind": "judge", "message": "the judge's replies cannot be read: no verdict"}
-    records = [make_record(repeat=r, outcome="error", error=error) for r in range(19)]
+    records = [new_record(repeat=r, outcome="error", error=error) for r in range(19)]
     found = ending(run_report(records), skipped=[], folder="r", last=0, width=80, encoding="utf-8", color=False)
 
     assert ("19 of 19: the judge's replies cannot be read: no verdict", "red") in list(found)
 
 
-def test_what_goes_on_in_the_report_ends_with_a_whole_word(make_record):
+def test_what_goes_on_in_the_report_ends_with_a_whole_word():
     for end in range(100, 140):
         words = " ".join(f"word{number} (" for number in range(end))[:-2]
-        lines = lines_of([make_record(outcome="error", error={"kind": "judge", "message": words})])
+        lines = lines_of([new_record(outcome="error", error={"kind": "judge", "message": words})])
         [cut] = [line.removesuffix(" ...") for line in lines if line.endswith(" ...")]
         assert cut.split()[-1] in words.split()
         assert not cut.endswith(("(", " "))
 
 
-def test_quiet_is_the_sentence_and_the_report(make_record):
-    lines = lines_of(grid(make_record), quiet=True)
+def test_quiet_is_the_sentence_and_the_report():
+    lines = lines_of(grid(), quiet=True)
 
     assert lines[-1] == "report: results/runs/r/report.html"
     assert len(lines) <= 4
@@ -237,10 +237,10 @@ def test_quiet_is_the_sentence_and_the_report(make_record):
     width=st.integers(40, 200), last=st.integers(0, 12), tasks=st.integers(1, 20), models=st.integers(1, 3),
     outcome=st.sampled_from(["found", "wrong", "error", "invalid", "censored", "skipped"]),
 )  # fmt: skip
-def test_no_more_lines_than_a_screen_and_none_wider(make_record, width, last, tasks, models, outcome):
+def test_no_more_lines_than_a_screen_and_none_wider(width, last, tasks, models, outcome):
     names = [f"mock:model-{number}" for number in range(models)]
     records = [
-        make_record(task=f"task_{task}", model=model, length=length, outcome=outcome)
+        new_record(task=f"task_{task}", model=model, length=length, outcome=outcome)
         for task, model, length in product(range(tasks), names, (500, 32_000))
     ]
     lines = lines_of(records, width, last)
@@ -301,10 +301,10 @@ def test_a_servers_words_are_data_and_scored_trials_have_no_line():
     assert len(line) < 330
 
 
-def test_tokens_that_were_not_computed_again_are_counted_by_model(make_record):
+def test_tokens_that_were_not_computed_again_are_counted_by_model():
     def records(*cached):
         fields = [{"prompt": {"tokens": 1_000}, "timing": {"cached_tokens": tokens}} for tokens in cached]
-        return [make_record(repeat=at, **each) for at, each in enumerate(fields)]
+        return [new_record(repeat=at, **each) for at, each in enumerate(fields)]
 
     assert list(shared_lines(records(0, 900, 900))) == [
         "mock: 3,000 prompt tokens, 1,200 computed and 1,800 shared with other prompts (60 % saved)"
@@ -312,10 +312,10 @@ def test_tokens_that_were_not_computed_again_are_counted_by_model(make_record):
     assert list(shared_lines(records(0, None))) == []
 
 
-def test_a_row_has_score_interval_n_what_has_no_score_and_how_far_it_reads(make_record):
-    records = [make_record(length=length, repeat=i) for length in (1000, 4000) for i in range(40)]
-    records += [make_record(repeat=40 + i, outcome=name) for i, name in enumerate(("error", "censored", "censored"))]
-    records.append(make_record(model="a|b", outcome="invalid"))
+def test_a_row_has_score_interval_n_what_has_no_score_and_how_far_it_reads():
+    records = [new_record(length=length, repeat=i) for length in (1000, 4000) for i in range(40)]
+    records += [new_record(repeat=40 + i, outcome=name) for i, name in enumerate(("error", "censored", "censored"))]
+    records.append(new_record(model="a|b", outcome="invalid"))
 
     head, line, void, scored, *_ = markdown_lines(run_report(records))
 

@@ -130,7 +130,7 @@ def test_weighted_means_of_the_published_table():
 
 
 @pytest.fixture
-def run(make_record, tmp_path):
+def run(tmp_path):
     """Records of all trials of a run, with the score that `score` tells by task and needle, and its design."""
 
     def build(score=lambda *_: 1.0, **options):
@@ -143,7 +143,7 @@ def run(make_record, tmp_path):
             value = score(cell.task, cell.needle)
             fields = {name: getattr(cell, name) for name in ("task", "needle", "length", "depth", "repeat")}
             outcome = {1.0: "found", 0.0: "wrong"}.get(value, "partial")
-            records.append(make_record(**fields, outcome=outcome, score=value))
+            records.append(new_record(**fields, outcome=outcome, score=value))
         return records, design
 
     return build
@@ -295,7 +295,7 @@ def test_trace_rows_by_hand_and_a_chain_is_undetermined_only_where_what_is_missi
 
 
 @given(scores=st.dictionaries(st.sampled_from(CHAINS), st.sampled_from([0.0, 0.5, 0.59, 0.6, 1.0])))
-def test_more_score_never_shortens_the_longest_chain(make_record, scores):
+def test_more_score_never_shortens_the_longest_chain(scores):
     parts = [
         NeedleBenchPart("ATC", "EN", n, "needlebench_atc", f"n{n}", frozenset({(32_000, None, 0)})) for n in CHAINS
     ]
@@ -303,7 +303,7 @@ def test_more_score_never_shortens_the_longest_chain(make_record, scores):
 
     def longest(gain):
         cell = {"task": "needlebench_atc", "length": 32_000, "depth": None, "outcome": "partial"}
-        records = [make_record(needle=f"n{n}", score=min(1.0, scores.get(n, 1.0) + gain), **cell) for n in CHAINS]
+        records = [new_record(needle=f"n{n}", score=min(1.0, scores.get(n, 1.0) + gain), **cell) for n in CHAINS]
         return needlebench(records, design)[0].max_needles[0].needles or 0
 
     assert longest(0.0) <= longest(0.2)
