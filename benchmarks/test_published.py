@@ -1,4 +1,4 @@
-"""OpenAI MRCR, MRCR v2, GraphWalks, LongBench v2. Needs a copy of the data (`--data PATH`)."""
+"""OpenAI MRCR, MRCR v2, GraphWalks, LongBench v2, AA-LCR. Needs a copy of the data (`--data PATH`)."""
 
 import pytest
 
@@ -20,4 +20,9 @@ def test_graphwalks(cell, generate, assert_scored):
 
 @pytest.mark.cells("longbench_v2")
 def test_longbench_v2(cell, generate, assert_scored):
+    assert_scored(generate(cell))
+
+
+@pytest.mark.cells("aa_lcr")
+def test_aa_lcr(cell, generate, assert_scored):
     assert_scored(generate(cell))

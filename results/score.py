@@ -18,6 +18,7 @@ from needlework.haystack_fixtures.documents.data_set import DataSet, DataSetLayo
 from needlework.haystack_fixtures.tasks.published import data_sets, mrcr_sets
 from needlework.haystack_fixtures.tasks.published.data_sets import LETTERS
 from needlework.haystack_fixtures.tasks.published.mrcr_sets import MrcrPieces, mrcr_reference
+from needlework.results.judging import aa_lcr
 from needlework.results.leval import scores as leval
 from needlework.results.leval.predictions import json_rows
 from needlework.results.report.section import section_lines
@@ -212,6 +213,7 @@ def main(argv: Sequence[str]) -> int:
     parser = OneLineParser(prog="needlework score", description=__doc__)
     benchmarks = parser.add_subparsers(dest="benchmark", required=True, metavar="BENCHMARK")
     leval.add_arguments(benchmarks.add_parser("leval", help=leval.ABOUT, description=leval.__doc__))
+    aa_lcr.add_arguments(benchmarks.add_parser("aa-lcr", help=aa_lcr.ABOUT, description=aa_lcr.__doc__))
     for name, versions in BENCHMARKS.items():
         about = f"score predictions for {' or '.join(version.task for version in versions)} that were made elsewhere"
         add = benchmarks.add_parser(name, help=about, description=_HELP).add_argument
@@ -221,7 +223,17 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
 
     def score() -> int:
-        leval.run(options) if options.benchmark == "leval" else _score_files(options)
+        if options.benchmark == "leval":
+            leval.run(options)
+        elif options.benchmark == "aa-lcr":
+            files = {path: [row for row in read_answers(path) if not row.error] for path in options.answers}
+            named = {
+                path: [(str(row.columns.get("question_id", row.id)), row.text) for row in rows]
+                for path, rows in files.items()
+            }
+            aa_lcr.run(options, named)
+        else:
+            _score_files(options)
         return 0
 
     return run_command("score", score)

@@ -38,6 +38,7 @@ from needlework.haystack_fixtures.tasks.arms import (
     with_retriever,
 )
 from needlework.haystack_fixtures.tasks.published import (
+    aa_lcr,
     data_sets,
     leval,
     mrcr_sets,
@@ -48,7 +49,7 @@ from needlework.haystack_fixtures.tasks.published import (
 )
 from needlework.haystack_fixtures.tasks.task import Question, Task, guarded, without_language
 
-PUBLISHED_TASKS = (*mrcr_sets.TASKS, *data_sets.TASKS)
+PUBLISHED_TASKS = (*mrcr_sets.TASKS, *data_sets.TASKS, *aa_lcr.TASKS)
 RULER_TASKS = (*ruler.TASKS, *ruler_lists.TASKS, *ruler_questions.TASKS)
 _FAMILIES: tuple[tuple[Task, ...], ...] = (
     needles.TASKS,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from hashlib import sha256
+from importlib import resources
 from json import dumps
 from statistics import median
 from typing import Literal, Protocol, TypeVar, cast, get_args
@@ -183,13 +185,14 @@ def judged(ask: Ask, style: str = "evalscope", prompt: str | None = None) -> Sco
         rule = _documents_ruling
     elif style == OWN_PROMPT:
         check_prompt(prompt or "")
-        rule = partial(_own_ruling, prompt or "")
+        rule = partial(_own_ruling, parse_prompt(prompt or ""))
     elif style in get_args(JudgeStyle):
         rule = partial(_mark, cast("JudgeStyle", style))
+    elif style in published_prompts():
+        rule = partial(_own_ruling, published_prompts()[style])
     else:
-        raise ValueError(
-            f"unknown judge style {style!r}: use {', '.join(get_args(JudgeStyle))}, {STYLE} or {OWN_PROMPT}"
-        )
+        styles = ", ".join((*get_args(JudgeStyle), *published_prompts(), STYLE))
+        raise ValueError(f"unknown judge style {style!r}: use {styles} or {OWN_PROMPT}")
 
     def judge(answer: str, reference: Reference) -> Score:
         return rule(ask, answer, reference) if answer.strip() else Score(0.0, "empty", why="no text")
@@ -205,12 +208,9 @@ def _mark(style: JudgeStyle, ask: Ask, answer: str, reference: Reference) -> Sco
     return Score(value, _verdict(value, answer), answer[:_SHOWN], f"judge: {mark:g} of 10", details)
 
 
-def _own_ruling(prompt: str, ask: Ask, answer: str, reference: Reference) -> Score:
+def _own_ruling(prompt: JudgePrompt, ask: Ask, answer: str, reference: Reference) -> Score:
     accepted = "\n".join(reference.answers) if reference.answers and not reference.statement else _expected(reference)
-    values = {"question": reference.question, "reference": accepted, "answer": answer}
-    # What is filled in is not looked through for placeholders again.
-    message = _PLACEHOLDER.sub(lambda match: values[_MEANS[match[1]]], prompt)
-    ruling, prompts = _ask(ask, parse_ruling, "", message)
+    ruling, prompts = _ask(ask, parse_ruling, prompt.system, prompt.filled(reference.question, accepted, answer))
     why = f"judge: {ruling.reason or f'{ruling.value:.0%}'}"
     return Score(ruling.value, _verdict(ruling.value, answer), answer[:_SHOWN], why, {"asked": prompts})
 
@@ -254,6 +254,7 @@ _SYSTEM: dict[JudgeStyle, str] = {
 
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_PARTS = re.compile(r"\s*\[system\][ \t]*\n(?P<system>.*?)\n\[user\][ \t]*\n(?P<user>.*)", re.DOTALL)
 # Each under the names that others' judge prompts have: EvalScope's, simple-evals', inspect_ai's.
 _NAMES = {
     "question": ("question", "input", "query"),
@@ -261,6 +262,32 @@ _NAMES = {
     "answer": ("answer", "pred", "prediction", "predicted_answer", "response", "submission"),
 }
 _MEANS = {name: meaning for meaning, names in _NAMES.items() for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class JudgePrompt:
+    """The two messages to a judge; `user` has placeholders, an empty `system` message is not sent."""
+
+    system: str
+    user: str
+
+    def filled(self, question: str, reference: str, answer: str) -> str:
+        """The user message. What is filled in is not looked through for placeholders again."""
+        values = {"question": question, "reference": reference, "answer": answer}
+        return _PLACEHOLDER.sub(lambda match: values[_MEANS[match[1]]], self.user)
+
+
+def parse_prompt(text: str) -> JudgePrompt:
+    """Read a prompt: a user message, or a line `[system]` and that message, then a line `[user]` and the other."""
+    parts = _PARTS.fullmatch(text)
+    return JudgePrompt(parts["system"].strip(), parts["user"]) if parts else JudgePrompt("", text)
+
+
+@cache
+def published_prompts() -> Mapping[str, JudgePrompt]:
+    """The judges' prompts of published data sets, by style: `aa_lcr` is that of version 1.1."""
+    tables = tomllib.loads((resources.files(__package__) / "published.toml").read_text(encoding="utf-8"))
+    return {style: JudgePrompt(**table) for style, table in tables.items()}
 
 
 def check_prompt(text: str) -> None:

@@ -190,7 +190,7 @@ def test_messages_have_question_references_and_answers():
 
 
 def test_unknown_style():
-    with pytest.raises(ValueError, match="use evalscope, llmtest, documents or prompt"):
+    with pytest.raises(ValueError, match="use evalscope, llmtest, aa_lcr, aa_lcr_1_0, documents or prompt"):
         judged(Judge(), "other")
 
 
@@ -221,3 +221,20 @@ def test_where_the_answer_is_absent_the_judge_is_asked_whether_the_answer_abstai
 def test_scorers_that_know_absence_judge_it_themselves(scorer, used):
     result = scored("NOT FOUND", scorer=scorer, reference={"answers": ["NOT FOUND"], "absent": True}, judging=None)
     assert (result.scorer, result.for_asserting) == (used, 1)
+
+
+def test_a_prompt_may_have_a_system_message_and_published_ones_are_sent_as_they_are():
+    sent = []
+
+    def ask(system, user):
+        sent.append((system, user))
+        return '{"verdict": "INCORRECT"}'
+
+    reference = Reference(("0.07",), question="What are the sales?")
+    own = "[system]\nBe strict.\n[user]\n{question} {reference} {answer}"
+    scores = [judged(ask, "prompt", own).judge("7 {x}", reference), judged(ask, "aa_lcr").judge("7 %", reference)]
+
+    assert sent[0] == ("Be strict.", "What are the sales? 0.07 7 {x}")
+    assert sent[1][0].startswith("Decide whether the CANDIDATE ANSWER is correct")
+    assert "START QUESTION What are the sales?\n\nEND QUESTION\n\nThe OFFICIAL ANSWER: 0.07\n\nEND" in sent[1][1]
+    assert [score.verdict for score in scores] == ["wrong", "wrong"], "CORRECT stands inside INCORRECT"
