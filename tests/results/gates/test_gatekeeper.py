@@ -205,10 +205,11 @@ def test_a_wrong_goal_is_one_line_that_names_the_option(text):
         parse_power(text)
 
 
-@given(st.text())
-def test_no_text_makes_it_stumble(text):
+@pytest.mark.parametrize("parse", [parse_gate, parse_power])
+@given(text=st.text())
+def test_no_text_makes_it_stumble(parse, text):
     try:
-        parse_power(text)
+        parse(text)
     except InputError as error:
         assert "\n" not in str(error)  # noqa: PT017 - either outcome is right, a traceback is not
 

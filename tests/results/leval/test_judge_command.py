@@ -111,6 +111,12 @@ def judge(server, *words):
     return needlework.main(["judge", *map(str, words), "--judge", "openai:stub", "--judge-base-url", server.url])
 
 
+def judged(capsys, server, *words, code=0):
+    """What is printed of the verdicts."""
+    assert judge(server, *words) == code
+    return capsys.readouterr().out
+
+
 def answers_in(asked):
     first, second = (asked.prompt.split(f"[Answer {name}]\n")[1].split("\n[End")[0] for name in "AB")
     return first, second
@@ -137,8 +143,7 @@ def rates(out):
 
 def test_a_fair_judge_counts_every_pair_twice(both, tmp_path, capsys):
     with loopback(fair) as server:
-        assert judge(server, *both, "--out", tmp_path / "out.json") == 0
-    out = capsys.readouterr().out
+        out = judged(capsys, server, *both, "--out", tmp_path / "out.json")
     assert "ours against rival, 12 pairs, each in both orders" in out
     compat, strict = rates(out)
     # Six wins, three losses, three ties, each in both orders.
@@ -196,8 +201,7 @@ def test_an_unreadable_reply_is_asked_for_once_more(both, tmp_path):
 
 def test_a_reply_without_a_verdict_is_an_error_and_asked_for_again_by_the_next_run(both, tmp_path, capsys):
     with loopback(mute) as server:
-        assert judge(server, *both) == 1
-        out = capsys.readouterr().out
+        out = judged(capsys, server, *both, code=1)
         compat, strict = rates(out)
         assert compat[:9] == ["compat", "10", "6", "6", "2", "22", "of", "24", "59.09"]
         assert strict[4:] == ["2", "22", "of", "24", "–", "–"]
@@ -258,8 +262,7 @@ def test_rows_without_a_partner_and_questions_asked_twice_are_named(write, capsy
     rival = rows_of("rival", ["wrong"] * 5)
     rival[2]["query"] = "Another wording?"
     with loopback(fair) as server:
-        assert judge(server, ours, write("rival", rival)) == 1
-        out = capsys.readouterr().out
+        out = judged(capsys, server, ours, write("rival", rival), code=1)
         for words in (
             "3 pairs", "ours.pred.jsonl: lines 3\n", "rival.pred.jsonl: lines 3, 5\n",
             "2: line 5: is not a JSON object; line 6: has no text under ours_pred",
@@ -272,8 +275,7 @@ def test_rows_without_a_partner_and_questions_asked_twice_are_named(write, capsy
         mine, its = rows_of("ours", ["right", "wrong", "right"]), rows_of("rival", ["wrong", "right", "wrong"])
         for row in (mine[1], its[1]):
             row |= {"query": mine[0]["query"], "gt": mine[0]["gt"]}
-        assert judge(server, write("ours", mine), write("rival", its), "--out", tmp_path / "out.json") == 0
-    out = capsys.readouterr().out
+        out = judged(capsys, server, write("ours", mine), write("rival", its), "--out", tmp_path / "out.json")
     assert "asked more than once, 1 questions: 2 pairs, in the order of the rows: lines 1, 2\n" in out
     content = json.loads((tmp_path / "out.json").read_text())
     assert [item["strict"] for item in content["items"]] == [["win"] * 2, ["loss"] * 2, ["win"] * 2]

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import betaincinv
 
 from needlework.core.errors import InputError
 from needlework.results.statistics.intervals import (
@@ -30,6 +29,7 @@ from needlework.results.statistics.paired import (
     pairs_of,
     sign_flip_p,
 )
+from tests.results.clopper_pearson import clopper_pearson
 
 
 def counts(hits, *sizes):
@@ -37,17 +37,11 @@ def counts(hits, *sizes):
     return Counts(tuple(hits), sizes * len(hits) if len(sizes) == 1 else sizes)
 
 
-def clopper_pearson(hits, trials):
-    """Both ends, 0..1, of the 95 % interval."""
-    low = betaincinv(hits, trials - hits + 1, 0.025) if hits else 0.0
-    return float(low), float(betaincinv(hits + 1, trials - hits, 0.975) if hits < trials else 1.0)
-
-
 @pytest.mark.parametrize("depths", [1, 11])
 @pytest.mark.parametrize(("hits", "samples"), [(0, 10), (10, 10), (5, 10), (9, 10), (3, 4), (369, 400)])
 def test_samples_that_are_all_right_or_all_wrong_have_clopper_and_pearsons(hits, samples, depths):
     data = counts([depths] * hits + [0] * (samples - hits), depths)
-    assert exact_ends(data) == pytest.approx(clopper_pearson(hits, samples), abs=1e-9)
+    assert exact_ends(data) == pytest.approx(clopper_pearson(hits / samples, samples), abs=1e-9)
 
 
 @pytest.mark.parametrize(
