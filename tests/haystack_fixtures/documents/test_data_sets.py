@@ -90,19 +90,15 @@ def test_dates(told, date):
         ("a.jsonl", "7\n", "it is no object"),
         ("a.parquet", "PAR?", "is no parquet file"),
         ("a.txt", "x", "give a file"),
+        ("gone", None, "is no file and no folder"),
+        ("", None, "has no file"),
     ],
 )
 def test_what_cannot_be_used_is_one_line(tmp_path, name, content, said):
-    (tmp_path / name).write_text(content, encoding="utf-8")
+    if content is not None:
+        (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=said):
         open_data(str(tmp_path / name), GRAPHS)
-
-
-def test_what_is_not_there_is_one_line(tmp_path):
-    with pytest.raises(InputError, match="is no file and no folder"):
-        open_data(str(tmp_path / "gone"), GRAPHS)
-    with pytest.raises(InputError, match="has no file"):
-        open_data(str(tmp_path), GRAPHS)
 
 
 def test_rows_are_chosen_by_their_columns_and_a_smaller_limit_is_a_part(tmp_path):

@@ -54,15 +54,6 @@ def test_a_row_may_have_more(write):
     assert found.extra == {"topic": "x"}
 
 
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [({"status": "rejct"}, "rejct"), ({"status": "accept", "decision": {"status": "Reject"}}, "Reject")],
-)
-def test_a_status_that_is_none_is_told_with_its_row(write, row, said):
-    with pytest.raises(InputError, match=f"row 'a' has the status '{said}': use accept, review, reject"):
-        read_question_set(write({"a": {**ROW, **row}}))
-
-
 def test_rejected_rows_are_not_asked_and_a_person_has_the_last_word(write):
     rows = {
         "a": {**ROW, "status": "accept"},
@@ -92,6 +83,8 @@ def test_a_file_is_reviewed_where_a_person_decided_on_all_that_is_asked(write):
         ({"3": {**ROW, "answer": []}}, "row '3' has no answer"),
         ({"3": {**ROW, "answer": True}}, "row '3' has no answer"),
         ({"3": {**ROW, "answer_doc": None}}, "row '3' has no answer_doc"),
+        ({"3": {**ROW, "status": "rejct"}}, "row '3' has the status 'rejct': use accept, review, reject"),
+        ({"3": {**ROW, "status": "accept", "decision": {"status": "Reject"}}}, "row '3' has the status 'Reject': use"),
     ],
 )
 def test_what_cannot_be_asked_is_named_in_one_line(write, content, said):

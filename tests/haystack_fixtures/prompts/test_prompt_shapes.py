@@ -23,18 +23,12 @@ def test_the_question_stands_where_it_is_asked_for(name, language, position, tim
     assert "{question}" not in text
 
 
-def test_a_question_at_the_start_leaves_the_tags_around_the_document():
+def test_messages_of_their_own_tags_and_the_system_prompt_which_can_be_replaced_and_left_out():
     (message,) = lay_out(load_shape("plain", "en"), "Where?", system=None, position="start")
     assert "<document>\n{context}\n</document>" in message.content
-
-
-def test_llmtest_sends_context_and_question_as_messages_of_their_own():
-    roles = [message.role for message in lay_out(load_shape("llmtest", "en"), "Q?", system=None, position="end")]
-    assert roles == ["system", "user", "user"]
-
-
-def test_the_system_prompt_can_be_replaced_and_left_out():
     shape = load_shape("llmtest", "en")
+    roles = [message.role for message in lay_out(shape, "Q?", system=None, position="end")]
+    assert roles == ["system", "user", "user"]
     assert lay_out(shape, "Q?", system="Be brief.", position="end")[0].content == "Be brief."
     assert lay_out(shape, "Q?", system="", position="end")[0].role == "user"
 
@@ -49,10 +43,7 @@ def test_guide_goes_where_opencompass_puts_it():
                 guided(case["question"], language, joint=False)
         elif "result" in case:
             assert guided(case["question"], language, joint=case["module"] == "v1_multi") == case["result"]
-
-
-def test_guide_works_without_an_answer_format():
-    assert guided("Where?", "en", joint=False).startswith("Where? Before answering")
+    assert guided("Where?", "en", joint=False).startswith("Where? Before answering")  # without an answer's format
 
 
 def test_a_users_shape(tmp_path):

@@ -144,8 +144,3 @@ def test_words_fold_case_and_forms_and_take_chinese_by_pairs():
 def test_a_question_without_known_words_finds_nothing_better_than_the_rest():
     assert bm25_index(CHUNKS)("xyzzy ?!").tolist() == [0, 0, 0, 0]
     assert bm25_index(["!!", "..."])("ferry").tolist() == [0, 0]
-
-
-def test_equal_chunks_have_equal_scores():
-    scores = bm25_index([*CHUNKS, *CHUNKS])("ferry on Thursdays")
-    assert scores[:4].tolist() == scores[4:].tolist()
