@@ -110,14 +110,6 @@ def settings(**options):
     return resolve_settings(options, {}, Path())
 
 
-def test_a_text_that_is_installed_stays_as_it_was_asked_for(monkeypatch):
-    monkeypatch.setattr(corpus_named, "missing_package", lambda name: None)
-    asked = settings(language="en,zh")
-
-    assert with_text_at_hand(asked) == asked
-    assert stand_ins(asked) == []
-
-
 @pytest.mark.usefixtures("without_essays")
 def test_each_missing_text_is_told_once_and_is_another_recipe():
     asked = settings(language="en,zh")
@@ -131,10 +123,16 @@ def test_each_missing_text_is_told_once_and_is_another_recipe():
     ]
 
 
-@pytest.mark.usefixtures("without_essays")
-@pytest.mark.parametrize("corpus", ["essays", "noise", "generated"])
-def test_a_text_that_is_asked_for_by_name_is_never_replaced(corpus):
-    asked = settings(corpus=corpus)
+@pytest.mark.parametrize(
+    ("missing", "options"),
+    [
+        ("", {"language": "en,zh"}),
+        *(("essays", {"corpus": corpus}) for corpus in ("essays", "noise", "generated")),
+    ],
+)
+def test_a_text_that_is_there_or_asked_for_by_name_is_never_replaced(monkeypatch, missing, options):
+    monkeypatch.setattr(corpus_named, "missing_package", lambda name: "pip install it" if name == missing else None)
+    asked = settings(**options)
 
     assert with_text_at_hand(asked) == asked
     assert stand_ins(asked) == []

@@ -83,6 +83,7 @@ def test_a_value_that_stands_in_the_reasoning_alone(text, reasoning, flagged):
 
 
 HERE = canaries("en", seed=0, repeat=0)
+WHY = "asked for the marks at both ends of the text, the model does not have the one at the"
 BOTH = f"They are {HERE.start_mark} and {HERE.end_mark}."
 
 
@@ -123,14 +124,14 @@ def test_marks_are_recognised_however_they_are_written(say, missing):
         (Response("I do not know."), True, Check(flags=("canary_start_missing", "canary_end_missing"))),
         (Response(HERE.end_mark), True, Check(flags=("canary_start_missing",))),
         (Response(error=ModelError("timeout", "no answer")), False, Check(flags=("canary_unasked",))),
+        # Without a count they are invalid.
+        (
+            Response("No idea."),
+            False,
+            Check(("canary_start_missing", "canary_end_missing"), why=f"{WHY} start and end"),
+        ),
+        (Response(HERE.end_mark), False, Check(("canary_start_missing",), why=f"{WHY} start")),
     ],
 )
 def test_missing_marks_are_flags_where_the_count_vouches_for_the_prompt(response, counted, checked):
     assert check_canaries(HERE, response, counted=counted) == checked
-
-
-def test_without_a_count_missing_marks_are_invalid():
-    neither, one = (check_canaries(HERE, Response(text), counted=False) for text in ("No idea.", HERE.end_mark))
-    assert neither.invalid == ("canary_start_missing", "canary_end_missing")
-    assert one.invalid == ("canary_start_missing",)
-    assert "the one at the start" in one.why

@@ -33,6 +33,7 @@ def trial(tokenizer, kind="chat", system="You are helpful.", needle=NEEDLE):
 
 def test_the_short_requests_are_the_trial_with_another_text(smol_tokenizer):
     request = trial(smol_tokenizer)
+    assert layout_of(request, smol_tokenizer) == ("chat", "system", "user", "")
     one, other = new_short_requests(request, smol_tokenizer)
     for short in (one, other):
         assert short.cell is None
@@ -68,18 +69,14 @@ def test_of_a_conversation_the_short_requests_have_few_turns(smol_tokenizer):
 def test_a_raw_prompts_end_stays_and_a_value_that_is_no_part_of_a_needle_is_put_behind_its_question(
     smol_tokenizer, mock_tokenizer
 ):
-    one, _ = new_short_requests(trial(mock_tokenizer, "raw"), mock_tokenizer)
+    request = trial(mock_tokenizer, "raw", system="")
+    assert layout_of(request, mock_tokenizer) == ("raw", "user", "Answer:")
+    one, _ = new_short_requests(request, mock_tokenizer)
     assert one.prompt.text == raw_text(one.prompt.messages, "Answer:")
     assert one.prompt.text.endswith("in a few words.\n\nAnswer:")
     owls = Needle("owls", "Ada keeps three owls.", "How many owls does Ada keep?", "3")
     one, _ = new_short_requests(trial(smol_tokenizer, needle=owls), smol_tokenizer)
     assert f"How many owls does Ada keep? {one.answer}." in one.prompt.text
-
-
-def test_layouts(smol_tokenizer):
-    assert layout_of(trial(smol_tokenizer), smol_tokenizer) == ("chat", "system", "user", "")
-    assert layout_of(trial(smol_tokenizer, system=""), smol_tokenizer) == ("chat", "user", "")
-    assert layout_of(trial(smol_tokenizer, "raw", ""), smol_tokenizer) == ("raw", "user", "Answer:")
 
 
 def calibrated(request, tokenizer, count, cached=0):

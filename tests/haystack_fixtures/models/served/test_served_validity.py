@@ -56,22 +56,18 @@ def checked(model, request):
     return response.text, check.invalid, check.flags
 
 
-def test_another_layout_is_learnt_anew(planted, model, smol_tokenizer):
+def test_another_layout_is_learnt_anew_and_of_questions_that_are_no_trials_nothing(planted, model, smol_tokenizer):
     planted.plant(Answer(body=honest(smol_tokenizer)))
     one = model()
+    assert one.respond(replace(trial(smol_tokenizer), cell=None)).calibration is None
+    assert len(planted.requests) == 1
     one.respond(trial(smol_tokenizer))
     one.respond(trial(smol_tokenizer, system="Be brief."))
-    assert len(planted.requests) == 6
+    assert len(planted.requests) == 1 + 6
     assert {name for name in one.identity if name.startswith("calibration")} == {
         "calibration chat user",
         "calibration chat system user",
     }
-
-
-def test_questions_that_are_no_trials_learn_nothing(planted, model, smol_tokenizer):
-    planted.plant(Answer(body=honest(smol_tokenizer)))
-    assert model().respond(replace(trial(smol_tokenizer), cell=None)).calibration is None
-    assert len(planted.requests) == 1
 
 
 def test_a_calibration_that_fails_is_made_again_once_the_server_answers(planted, model, smol_tokenizer):
@@ -115,22 +111,13 @@ def test_workers_of_a_run_learn_once_and_agree(planted, model, smol_tokenizer, t
     assert planted.looked_up == [*once, "/v1/models"]
 
 
-def test_what_failed_is_not_shared(planted, model, tmp_path):
+def test_the_window_and_where_it_comes_from(planted, model, tmp_path):
+    given = model(window="2048")
+    assert (given.window, given.identity["window_source"], planted.looked_up) == (2048, "--model-arg window", [])
     shared = folder_of_run(tmp_path, "one-run")
-    assert model(shared).window is None
-    planted.told["/v1/models"] = {"data": [{"id": "m", "max_model_len": 4096}]}
-    assert model(shared).window == 4096
-
-
-def test_a_window_that_was_given_is_not_asked_for(planted, model):
-    one = model(window="2048")
-    assert (one.window, one.identity["window_source"]) == (2048, "--model-arg window")
-    assert not planted.looked_up
-
-
-def test_the_window_and_where_it_comes_from(planted, model):
+    assert model(shared).window is None  # what failed is not shared
     planted.told["/props?model=m&autoload=false"] = {"default_generation_settings": {"n_ctx": 1024}, "total_slots": 4}
-    one = model()
+    one = model(shared)
     assert "window_source" not in one.identity  # nothing is asked before it is needed
     assert one.window == 1024
     assert one.identity["window_source"] == "/props default_generation_settings.n_ctx"
