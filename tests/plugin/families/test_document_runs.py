@@ -135,9 +135,9 @@ def test_a_folder_is_enough(project, folder):
 WRITTEN = (*OWN, "--task=doc_position", "--lengths=800", "--depths=50", "--questions-model=openai:writer")
 
 
-def writer(asked):
+def writer(request):
     """Asks how much a market sold."""
-    town, baskets = re.search(r"In month 3 the market of (.+?) sold (\d+) baskets", asked.prompt).groups()
+    town, baskets = re.search(r"In month 3 the market of (.+?) sold (\d+) baskets", request.prompt).groups()
     question = f"How many baskets did the market of {town} sell in month 3?"
     return Said(json.dumps([{"question": question, "answer": baskets}]))
 
@@ -149,13 +149,13 @@ def test_a_model_writes_the_questions_once_and_the_run_asks_them(project, folder
             ["*openai:writer has written no questions yet: these are as many with gaps*"]
         )
         assert not (project.runs / "r").exists()
-        assert not any("messages" in asked.body for asked in server.requests)
+        assert not any("messages" in request.body for request in server.requests)
         project.run(*options).stdout.fnmatch_lines(
             ["questions: openai:writer writes one about each of 20 documents, kept in *.json"]
         )
         records = project.records()
         project.run(*options, "-n2")
-        assert sum("messages" in asked.body for asked in server.requests) == 20
+        assert sum("messages" in request.body for request in server.requests) == 20
     assert len(records) == len(project.journal()) == 20
     assert {record["outcome"] for record in records} == {"found"}
     assert all(record["reference"]["question"].startswith("How many baskets ") for record in records)

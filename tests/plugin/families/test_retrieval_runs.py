@@ -48,8 +48,8 @@ def test_each_retriever_is_asked_beside_the_documents_and_told_in_a_table(run, p
         assert facts["hits"][0]["document"] == "doc1"
         assert "The ferry ran on Thursdays." in FERRY[facts["hits"][0]["start"] : facts["hits"][0]["end"]]
         assert records[f"doc1_q0_{arm}"]["score"] == 1
-    told = project.json("results.json")["retrieval"]
-    assert [(row["retriever"], row["score"]["n"], row["paired"]["difference"]["mean"]) for row in told] == [
+    rows = project.json("results.json")["retrieval"]
+    assert [(row["retriever"], row["score"]["n"], row["paired"]["difference"]["mean"]) for row in rows] == [
         ("bm25", 3, 0.0),
         ("dense", 3, 0.0),
     ]
@@ -62,8 +62,8 @@ def test_a_plan_counts_the_chunks_and_not_the_documents(run, project):
     planned = run("--retriever=bm25", "--plan", "--retrieve=1")
     (counted,) = re.findall(r"in all: .* requests?, ([\d,]+) prompt tokens", planned.stdout.str())
     run("--retriever=bm25", "--retrieve=1")
-    asked = sum(record["prompt"]["tokens"] for record in project.records())
-    assert 0.5 * asked < int(counted.replace(",", "")) < 2 * asked
+    sent = sum(record["prompt"]["tokens"] for record in project.records())
+    assert 0.5 * sent < int(counted.replace(",", "")) < 2 * sent
 
 
 def test_an_arms_prompt_is_made_again_without_the_embedder_and_no_file_has_its_key(run, project):

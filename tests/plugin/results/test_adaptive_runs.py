@@ -10,14 +10,14 @@ SLOPED = "mock:curve=300:0.99,600:0.9,1200:0.6"
 
 
 def statement(project, name="r"):
-    (found,) = project.json("results.json", name)["adaptive"]
-    return found
+    (facts,) = project.json("results.json", name)["adaptive"]
+    return facts
 
 
-def said(found):
+def essence(facts):
     """A statement without what interrupted sessions may have asked beyond it."""
-    of_lengths = [(each["length"], each["n"], each["total"], each["decision"]) for each in found["lengths"]]
-    return found["low"], found["high"], found["or_more"], found["turns"], of_lengths
+    of_lengths = [(each["length"], each["n"], each["total"], each["decision"]) for each in facts["lengths"]]
+    return facts["low"], facts["high"], facts["or_more"], facts["turns"], of_lengths
 
 
 def test_a_run_brackets_the_length_and_asks_nothing_beyond_it(project):
@@ -31,8 +31,8 @@ def test_a_run_brackets_the_length_and_asks_nothing_beyond_it(project):
             "    400 pass 36/36   600 fails */12   800 not asked",
         ]
     )
-    found = statement(project)
-    assert (found["low"], found["high"], found["or_more"], found["stopped"]) == (400, 400, False, "")
+    facts = statement(project)
+    assert (facts["low"], facts["high"], facts["or_more"], facts["stopped"]) == (400, 400, False, "")
     assert {record["length"] for record in project.records()} == {400, 600}
     # Each sample at one depth, all depths equally often.
     at_400 = [(record["repeat"], record["depth"]) for record in project.records() if record["length"] == 400]
@@ -50,7 +50,7 @@ def test_a_budget_stops_a_run_which_then_goes_on_to_the_same_statement(project):
     assert statement(project, "parts")["tokens"] <= 20_000
     project.run(*SLOPE, "--adaptive-tokens=60k", "--run-name=parts", model=SLOPED)
     again = project.run(*SLOPE, "--run-name=parts", model=SLOPED)
-    assert said(statement(project, "parts")) == said(statement(project, "whole"))
+    assert essence(statement(project, "parts")) == essence(statement(project, "whole"))
     again.stdout.fnmatch_lines(["* of * answers are from this run's journal*"])
 
 
@@ -71,8 +71,8 @@ def test_several_models_and_tasks_each_have_a_statement(project):
     tasks = ("--preset=families", "--task=niah,key_value", "--answer-budget=32")
     result = project.run(*GRID, *tasks, "--lengths=600", "--model=mock:wrong", model="mock:perfect")
     assert result.ret == 0
-    found = project.json("results.json")["adaptive"]
-    ends = {(each["model"], each["task"]): (each["low"], each["high"]) for each in found}
+    facts = project.json("results.json")["adaptive"]
+    ends = {(each["model"], each["task"]): (each["low"], each["high"]) for each in facts}
     assert ends == {
         (model, task): end
         for model, end in (("mock:perfect", (600, 600)), ("mock:wrong", (None, None)))

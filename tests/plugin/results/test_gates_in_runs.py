@@ -98,11 +98,11 @@ def test_a_drop_against_a_baseline_decides_the_exit_code(project):
     )
 
 
-def refused(project, said, *args, **more):
+def refused(project, line, *args, **more):
     result = project.run(*args, "--run-name=now", **more)
     text = result.stdout.str() + result.stderr.str()
     assert result.ret == 4
-    assert said in text
+    assert line in text
     assert "Traceback" not in text
     assert "INTERNALERROR" not in text
     assert not (project.runs / "now" / "results.json").exists()
@@ -200,7 +200,7 @@ def folder(project):
     return project
 
 
-def told(project, name="r"):
+def verdicts(project, name="r"):
     """The gate's verdicts in results.json and summary.json, which say the same."""
     results, summary = (json.loads(project.file(file, name)) for file in ("results.json", "summary.json"))
     assert results["gates"] == summary["gates"]
@@ -224,7 +224,7 @@ def test_cells_of_earlier_commands_are_not_judged(folder, monkeypatch, tmp_path,
 
     assert result.ret == 1
     assert len(folder.records()) == 32
-    assert told(folder) == told(folder, "own") == [("all", "fail", 16, 16)]
+    assert verdicts(folder) == verdicts(folder, "own") == [("all", "fail", 16, 16)]
     result.stdout.fnmatch_lines(["gate score >= 0.7", "  FAIL  all *", f"  {SAID}"])
     assert SAID in page.read_text()
     assert any(SAID in text for _, text in Page(folder.file("report.html")).contents)
@@ -234,9 +234,9 @@ def test_a_run_that_goes_on_and_asks_nothing_is_judged_on_what_it_replays(folder
     folder.run("--lengths=600", *CELLS, model=MODEL)
 
     assert folder.run("--lengths=400", *CELLS, GATE, model=MODEL).ret == 0
-    assert told(folder) == [("all", "pass", 16, 16)]
+    assert verdicts(folder) == [("all", "pass", 16, 16)]
     assert folder.run("--lengths=400,600", *CELLS, "--gate=score >= 0.5", model=MODEL).ret != 0
-    assert told(folder)[0][2:] == (32, 32)
+    assert verdicts(folder)[0][2:] == (32, 32)
 
 
 def test_a_command_whose_own_cells_all_fail_is_void_though_earlier_ones_did_not(folder):
@@ -252,4 +252,4 @@ def test_a_merged_run_is_judged_on_the_cells_of_its_shards(folder):
 
     assert main([str(folder.runs / "r")]) == 1
     assert len(folder.records()) == 32
-    assert told(folder) == [("all", "fail", 16, 16)]
+    assert verdicts(folder) == [("all", "fail", 16, 16)]

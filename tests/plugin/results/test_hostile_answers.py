@@ -62,13 +62,13 @@ COLUMNS_LEAST = 20
 TURNS = {}  # of the prompts: each gets the next text
 
 
-def hostile(asked):
+def hostile(request):
     """One of the texts for each prompt; the other fields of the answer are no better."""
-    if "Ægir" in asked.prompt or not asked.value:  # a short request that learns how the server counts
-        return Said(f"The code is {asked.value}.")
-    turn = TURNS.setdefault(asked.prompt, len(TURNS))
+    if "Ægir" in request.prompt or not request.value:  # a short request that learns how the server counts
+        return Said(f"The code is {request.value}.")
+    turn = TURNS.setdefault(request.prompt, len(TURNS))
     text = HOSTILE[sorted(HOSTILE)[turn % len(HOSTILE)]]
-    right = f"\nThe code is {asked.value}." if turn % 2 else ""
+    right = f"\nThe code is {request.value}." if turn % 2 else ""
     odd = text[:2000]
     return Said(
         text + right,
@@ -78,10 +78,10 @@ def hostile(asked):
     )
 
 
-def failing(asked):
+def failing(request):
     """Errors with the same texts in them, in JSON and in HTML."""
-    text = HOSTILE[sorted(HOSTILE)[int(asked.value or "0") % len(HOSTILE)]][:50_000]
-    if len(asked.prompt) % 2:
+    text = HOSTILE[sorted(HOSTILE)[int(request.value or "0") % len(HOSTILE)]][:50_000]
+    if len(request.prompt) % 2:
         return Said(raw=text.encode("utf-8", "surrogatepass"), status=400, kind="text/html", headers={"X-Odd": "a"})
     body = {"error": {"message": text, "type": text, "code": text, "param": [text]}}
     return Said(raw=json.dumps(body).encode(), status=422)
@@ -103,8 +103,8 @@ def ask(project, server, *args):
 
 def check_terminal(text):
     """Lines of printable text; no escape, no bell, nothing that turns the direction."""
-    found = re.findall(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text.replace("\r\n", "\n"))
-    assert found == []
+    controls = re.findall(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text.replace("\r\n", "\n"))
+    assert controls == []
 
 
 def check_files(project, cells):
@@ -176,11 +176,11 @@ def test_a_judge_that_says_it_is_an_error(project, server):
 @pytest.mark.slow
 def test_nothing_of_it_runs_in_a_browser(project, server):
     ask(project, server)
-    asked = []
+    paths = []
 
     class Handler(SimpleHTTPRequestHandler):
         def log_message(self, *args):
-            asked.append(self.path)
+            paths.append(self.path)
 
     pages = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(project.runs / "r")))
     threading.Thread(target=pages.serve_forever, daemon=True).start()
@@ -197,7 +197,7 @@ def test_nothing_of_it_runs_in_a_browser(project, server):
             assert driver.title == title
             loaded = "return document.querySelectorAll('img, iframe, object, embed, base').length"
             assert driver.execute_script(loaded) == 0
-            assert asked == ["/report.html"] or set(asked) <= {"/report.html", "/favicon.ico"}
+            assert paths == ["/report.html"] or set(paths) <= {"/report.html", "/favicon.ico"}
     finally:
         pages.shutdown()
         pages.server_close()
@@ -213,8 +213,8 @@ def test_a_test_that_fails_on_it_shows_it_harmlessly(project, server):
     result = ask(project, server, "--showlocals")
 
     assert result.ret in (1, 11)
-    said = result.stdout.str() + result.stderr.str()
+    output = result.stdout.str() + result.stderr.str()
     own_words = r"(?s)(E  |FAILED \S+ -) +AssertionError: .*?(?=\n(E +)?assert score )"
-    check_terminal(re.sub(own_words, "", said))
-    assert len(said) < 5 * MEGABYTE
+    check_terminal(re.sub(own_words, "", output))
+    assert len(output) < 5 * MEGABYTE
     ET.parse(project.pytester.path / "junit.xml")

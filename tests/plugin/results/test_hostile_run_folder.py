@@ -5,13 +5,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.haystack_fixtures.retrieval.embeddings import embeddings
 from tests.loopback import loopback
+from tests.plugin.families.test_leval_runs import row
+from tests.published_rows import written
 
 ROOT = Path(__file__).parents[3]
 CELL = "niah-len400-depth50-code-r0"
@@ -70,10 +71,10 @@ class Trap:
 
     def change(self, options, suites, **fields):
         path = self.run / "manifest.json"
-        told = json.loads(path.read_text())
-        told["options"] |= options
-        told["suites"] = [suite | suites for suite in told["suites"]]
-        path.write_text(json.dumps(told | fields))
+        content = json.loads(path.read_text())
+        content["options"] |= options
+        content["suites"] = [suite | suites for suite in content["suites"]]
+        path.write_text(json.dumps(content | fields))
 
     def add_code(self):
         """Python files that pytest would run, and a command that runs them."""
@@ -124,35 +125,33 @@ LIES = {
 }
 
 
-def lie(trap, way):
-    if way == "folder":
+def lie(trap, trick):
+    if trick == "folder":
         trap.change({}, {"corpus": str(trap.private)})
     else:
-        trap.change({"tokenizer": "server", "base_url": trap.server.url} | LIES[way], {})
+        trap.change({"tokenizer": "server", "base_url": trap.server.url} | LIES[trick], {})
 
 
-WAYS = (*LIES, "folder")
+TRICKS = (*LIES, "folder")
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("trick", TRICKS)
 @pytest.mark.parametrize("program", [COMMAND, PAGE], ids=["prompt", "page"])
-def test_rebuilding_a_prompt_obeys_no_address_key_or_path(trap, way, program):
-    lie(trap, way)
+def test_rebuilding_a_prompt_obeys_no_address_key_or_path(trap, trick, program):
+    lie(trap, trick)
     words = (str(trap.run), CELL)
     done = trap.open(*(("prompt", *words) if program == COMMAND else words), program=program)
     assert done.returncode != 0
     last = done.stderr.splitlines()[-1]
-    assert ("--tokenizer SPEC" if way != "folder" else f"give --read {trap.private}") in last
+    assert ("--tokenizer SPEC" if trick != "folder" else f"give --read {trap.private}") in last
 
 
 @pytest.mark.parametrize("program", [COMMAND, PAGE], ids=["prompt", "page"])
 def test_rebuilding_a_prompt_asks_no_embedder(project, monkeypatch, program):
     monkeypatch.setenv("NEEDLEWORK_CACHE", str(project.pytester.mkdir("cache")))
     monkeypatch.setenv("EMBEDDER_KEY", "x")
-    (project.pytester.path / "tpo.jsonl").write_text(
-        json.dumps({"input": "The ferry ran on Thursdays. " * 99, "instructions": ["When?\nA. x\nB. y"],
-                    "outputs": ["A"], "evaluation": "exam"})
-    )  # fmt: skip
+    rows = [row("The ferry ran on Thursdays. " * 99, ["When?\nA. x\nB. y"], ["A"])]
+    written(project.pytester.path / "tpo.jsonl", rows)
     project.asks("leval")
     with loopback(embeddings) as server:
         project.run(
@@ -171,7 +170,6 @@ def test_rebuilding_a_prompt_asks_no_embedder(project, monkeypatch, program):
     assert "The ferry ran on Thursdays." in done.stdout
 
 
-Words = Callable[[Trap], tuple[str, ...]]
 OTHERS = {
     "compare": lambda trap: ("compare", str(trap.run), str(trap.run)),
     "export": lambda trap: ("export", str(trap.run), "--to", "inspect"),
@@ -198,8 +196,8 @@ OTHERS = {
 def worst(trap):
     """All ways in one manifest, with a private folder wherever a path is named."""
     trap.add_code()
-    for way in WAYS:
-        lie(trap, way)
+    for trick in TRICKS:
+        lie(trap, trick)
     judge = {"judge": ["openai:judge"], "judge_base_url": [trap.server.url], "judge_prompt": str(trap.private)}
     served = {"serve": "touch executed --port {port}", "gate": ["not worse"], "baseline": str(trap.private)}
     embedder = {"embedder": "openai:words", "questions": f"{trap.private}/diary.txt", "documents": str(trap.private)}
@@ -236,16 +234,18 @@ def test_files_without_an_end_and_links_are_one_line(trap, how):
         assert len(done.stderr.splitlines()) <= 1, (words, done.stderr)
 
 
+def change(path, **fields):
+    path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+
+
 @pytest.mark.parametrize("record", [None, "text", {"id": CELL}, {"id": CELL, "prompt": None}])
 def test_a_record_that_is_none_is_one_line(trap, record):
-    path = trap.run / "results.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"records": [record]}))
+    change(trap.run / "results.json", records=[record])
     done = trap.open("prompt", str(trap.run), CELL)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
 
 
 def test_plotting_options_that_are_no_table(trap):
-    path = trap.run / "manifest.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"options": [1]}))
+    change(trap.run / "manifest.json", options=[1])
     assert trap.open("plot", str(trap.run)).returncode == 0

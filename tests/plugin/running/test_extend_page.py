@@ -38,8 +38,8 @@ depths = "50"
 def test_a_task_of_ones_own_is_asked_scored_and_written_and_a_preset_names_it(project, page):
     page("A task of your own")
     assert project.run("test_berths.py", "-v").parseoutcomes() == {"scored": 6}
-    found = {(record["task"], record["score"], record["outcome"]) for record in project.records()}
-    assert found == {("berths", 1.0, "found")}
+    rows = {(record["task"], record["score"], record["outcome"]) for record in project.records()}
+    assert rows == {("berths", 1.0, "found")}
 
     (project.pytester.path / "harbour.toml").write_text(PRESET, encoding="utf-8")
     options = ("--preset=harbour.toml", "--model=mock:perfect", "--corpus=pydoc", "--run-name=h")
@@ -82,18 +82,18 @@ def test_an_entry_point_that_does_not_load_is_one_line(project, page, installed)
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "line"),
     [("nihh", "did you mean niah?"), ("needlebnch", "did you mean needlebench"), ("x", "use one of niah,")],
 )
-def test_a_misspelt_mark_is_an_error_that_names_the_near_name(project, name, said):
+def test_a_misspelt_mark_is_an_error_that_names_the_near_name(project, name, line):
     project.asks(name)
     result = project.run()
-    result.stderr.fnmatch_lines([f"ERROR: @pytest.mark.cells: '{name}': {said}*"])
+    result.stderr.fnmatch_lines([f"ERROR: @pytest.mark.cells: '{name}': {line}*"])
     assert result.ret == pytest.ExitCode.USAGE_ERROR
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "line"),
     [
         ('replace(TASKS["niah"])', "'niah': is the name of another task already*"),
         ('replace(TASKS["niah"], name="Two words")', "'Two words': *small letters*"),
@@ -101,7 +101,7 @@ def test_a_misspelt_mark_is_an_error_that_names_the_near_name(project, name, sai
         ('"niah"', "'niah': is no Task*"),
     ],
 )
-def test_what_is_no_good_task_is_one_line(project, given, said):
+def test_what_is_no_good_task_is_one_line(project, given, line):
     project.has_hooks(
         f"""
         from dataclasses import replace
@@ -111,14 +111,14 @@ def test_what_is_no_good_task_is_one_line(project, given, said):
             return [{given}]
         """
     )
-    project.run().stderr.fnmatch_lines([f"ERROR: *{said}"])
+    project.run().stderr.fnmatch_lines([f"ERROR: *{line}"])
 
 
 def test_a_scorer_of_ones_own_judges_a_run_and_one_that_is_over(project, page):
     page("A scorer of your own")
     assert project.run("test_needles.py", "--scorer=strict:only_the_value").parseoutcomes() == {"scored": 6}
-    told = {(record["scorer"], record["score"], record["why"][:8]) for record in project.records()}
-    assert told == {("strict:only_the_value", 0.0, "expected")}  # the mock answers in a sentence
+    verdicts = {(record["scorer"], record["score"], record["why"][:8]) for record in project.records()}
+    assert verdicts == {("strict:only_the_value", 0.0, "expected")}  # the mock answers in a sentence
     project.run("test_needles.py", name="s")
     assert needlework.main(["rescore", str(project.runs / "s"), "--scorer", "strict:only_the_value"]) == 0
     (again,) = (project.runs / "s").glob("rescored-*/results.json")
@@ -126,7 +126,7 @@ def test_a_scorer_of_ones_own_judges_a_run_and_one_that_is_over(project, page):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "line"),
     [
         ("strict:nothing", "cannot be imported (AttributeError: *"),
         ("nowhere:at_all", "cannot be imported (ModuleNotFoundError: *"),
@@ -134,10 +134,10 @@ def test_a_scorer_of_ones_own_judges_a_run_and_one_that_is_over(project, page):
         ("mach", "use one of match*"),
     ],
 )
-def test_a_scorer_that_is_none_is_one_line_before_the_first_cell(project, page, name, said):
+def test_a_scorer_that_is_none_is_one_line_before_the_first_cell(project, page, name, line):
     page("A scorer of your own")
     result = project.run("test_needles.py", f"--scorer={name}")
-    result.stderr.fnmatch_lines([f"ERROR: --scorer: '{name}': {said}"])
+    result.stderr.fnmatch_lines([f"ERROR: --scorer: '{name}': {line}"])
     assert not (project.runs / "r" / "results.json").exists()
 
 
@@ -155,9 +155,10 @@ def test_a_report_and_every_record_of_ones_own_and_a_run_read_without_heavy_libr
     rows = project.file("scores.tsv").splitlines()
     assert rows == ["model\ttask\tscore\tn", "mock:middle\tniah\t0.667\t6"]
 
-    told = (project.pytester.path / "missed.log").read_text(encoding="utf-8").splitlines()
-    assert told == [f"{record['id']}: {record['why']}" for record in project.journal() if record["outcome"] != "found"]
-    assert len(told) == 2
+    missed = (project.pytester.path / "missed.log").read_text(encoding="utf-8").splitlines()
+    wrong = [record for record in project.journal() if record["outcome"] != "found"]
+    assert missed == [f"{record['id']}: {record['why']}" for record in wrong]
+    assert len(missed) == 2
 
     monkeypatch.setenv("PYTHONPATH", str(PAGE.parents[1]))
     code = (project.pytester.path / "read.py").read_text(encoding="utf-8")

@@ -88,11 +88,11 @@ def test_tests_of_one_name_over_the_same_cells_are_refused(project):
 
 
 def scores(project):
-    found = {}
+    by_test = {}
     for record in project.records():
         task = f"{record['task']}@{record['test']}" if record["test"] else record["task"]
-        found.setdefault((task, record["scorer"]), []).append(record["score"])
-    return found
+        by_test.setdefault((task, record["scorer"]), []).append(record["score"])
+    return by_test
 
 
 PLAIN = """
@@ -134,7 +134,7 @@ def test_plain_tests_have_the_runs_model_and_ask_any_cell(project, workers):
 
 
 @pytest.mark.parametrize(
-    ("test", "said"),
+    ("test", "line"),
     [
         ("def test_it(haystack): pass", 'haystack: needs a cell: mark the test with @pytest.mark.cells("niah")*'),
         ("def test_it(cell): pass", 'cell: needs a cell: mark the test with @pytest.mark.cells("niah")*'),
@@ -144,10 +144,10 @@ def test_plain_tests_have_the_runs_model_and_ask_any_cell(project, workers):
         ),
     ],
 )
-def test_what_needs_a_cell_says_so_in_a_line(project, test, said):
+def test_what_needs_a_cell_says_so_in_a_line(project, test, line):
     project.has_hooks(ANOTHER)
     project.pytester.makepyfile(test_needles=test)
     result = project.run()
 
-    result.stdout.fnmatch_lines([said])
+    result.stdout.fnmatch_lines([line])
     result.stdout.no_fnmatch_line("*Traceback*")

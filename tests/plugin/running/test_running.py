@@ -78,10 +78,10 @@ def test_several_models_in_one_run_and_their_outcomes(project):
     grid = ("--lengths=400", "--depths=0,50", "--corpus=pydoc", "--run-name=r")
     project.pytester.runpytest_inprocess("-p", "no:cacheprovider", *grid, *models)
 
-    found = {}
+    by_model = {}
     for record in project.records():
-        found.setdefault(record["model"].removeprefix("mock:"), set()).add(record["outcome"])
-    assert found == outcomes
+        by_model.setdefault(record["model"].removeprefix("mock:"), set()).add(record["outcome"])
+    assert by_model == outcomes
 
 
 def test_distractors_of_several_needles_are_placed(project):
@@ -99,9 +99,9 @@ def test_distractors_of_several_needles_are_placed(project):
 
 
 def test_an_option_that_nothing_looks_at_is_told_in_the_header(project):
-    told = project.run("--data-limit=3", "-k", "depth50 and len400").stdout.str()
+    output = project.run("--data-limit=3", "-k", "depth50 and len400").stdout.str()
 
-    assert "needlework: --data-limit is not used: no chosen task asks rows of a data set of yours" in told
+    assert "needlework: --data-limit is not used: no chosen task asks rows of a data set of yours" in output
 
 
 SEVERAL_RUNS = """

@@ -31,13 +31,13 @@ def made(tmp_path_factory):
 
 def once(project, shards, made, of):
     """All shards of so many in the project's run; they are made once for this file."""
-    kept = made / str(of)
-    if not kept.exists():
+    copies = made / str(of)
+    if not copies.exists():
         for number in range(1, of + 1):
             shards(number, of=of)
         for shard in (project.runs / "r/shards").glob(f"*-of-{of}"):
-            shutil.copytree(shard, kept / shard.name)
-    shutil.copytree(kept, project.runs / "r/shards", dirs_exist_ok=True)
+            shutil.copytree(shard, copies / shard.name)
+    shutil.copytree(copies, project.runs / "r/shards", dirs_exist_ok=True)
 
 
 @pytest.fixture
@@ -123,14 +123,14 @@ def test_two_answers_to_one_trial_are_listed(project, three, shards, capsys):
     words = ["results/runs/r", "results/runs/again", "--into", "results/runs/both"]
 
     assert main(words) == 1
-    told = capsys.readouterr().err
-    assert f"conflict: {name}: shards/1-of-3: " in told
-    assert "again: found 'something else'" in told
+    output = capsys.readouterr().err
+    assert f"conflict: {name}: shards/1-of-3: " in output
+    assert "again: found 'something else'" in output
     assert not (project.runs / "both").exists()
     for keep, text in (("first", 0), ("last", 1)):
         assert main([*words, "--conflicts", keep]) == 0
-        kept = next(r for r in project.records("both") if r["id"] == name)
-        assert (kept["response"]["text"] == "something else") == bool(text)
+        record = next(r for r in project.records("both") if r["id"] == name)
+        assert (record["response"]["text"] == "something else") == bool(text)
 
 
 def test_a_shard_of_another_window_is_no_part(project, three, capsys):
@@ -167,7 +167,7 @@ def test_dividing_anew_counts_what_the_old_shards_have(project, three, halves, c
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "line"),
     [
         (["nowhere"], "RUN: 'nowhere': does not exist"),
         (["."], "RUN: '.': has no journal.jsonl and no shards"),
@@ -175,9 +175,9 @@ def test_dividing_anew_counts_what_the_old_shards_have(project, three, halves, c
         (["results/runs/r", "--into", "results/runs/r/shards/1-of-3"], "is a shard's folder"),
     ],
 )
-def test_a_wrong_path_is_one_line(project, three, words, told, capsys):
+def test_a_wrong_path_is_one_line(project, three, words, line, capsys):
     assert main(words) == 2
-    assert told in capsys.readouterr().err
+    assert line in capsys.readouterr().err
 
 
 # -- one shard ----------------------------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ def test_two_workers_give_the_same_results_as_none_and_keep_haystacks_whole(proj
     workers = {}
     for record in project.records("two"):
         workers.setdefault((record["length"], record["repeat"]), set()).add(record["timing"]["worker"])
-    assert {worker for found in workers.values() for worker in found} == {"gw0", "gw1"}
-    assert all(len(found) == 1 for found in workers.values())
+    assert {worker for names in workers.values() for worker in names} == {"gw0", "gw1"}
+    assert all(len(names) == 1 for names in workers.values())
 
 
 def test_a_killed_worker_costs_its_cell_alone(project):

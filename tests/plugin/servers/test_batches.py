@@ -29,7 +29,7 @@ def lines(file):
     return [json.loads(line) for line in Path(file).read_text(encoding="ascii").splitlines()]
 
 
-def told(record):
+def comparable_part(record):
     """A record without what two runs of the same thing may differ in, and without what the server's address changes."""
     details = {name: value for name, value in record["details"].items() if name != "recipe"}
     return {name: value for name, value in record.items() if name not in ("timing", "key")} | {"details": details}
@@ -47,17 +47,17 @@ def test_a_batch_gives_the_records_of_a_server(project, monkeypatch):
         ["batch-out: 8 requests of 6 cells, *", "  q.jsonl (0.0 MB)", "*the same command with --batch-in*"]
     )
     served, batched = project.records("served"), project.records()
-    assert [told(record) for record in batched] == [told(record) for record in served]
+    assert [comparable_part(record) for record in batched] == [comparable_part(record) for record in served]
     assert project.json("manifest.json")["models"][MODEL]["calibration raw user Answer:"] == ("exact, +0 tokens")
     files = [path for path in Path.cwd().rglob("*") if path.is_file()]
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
 
 
 def test_a_second_batch_has_what_the_first_missed(project):
-    def flaky(asked):
-        if asked.value and len(asked.prompt) > 2000:
+    def flaky(request):
+        if request.value and len(request.prompt) > 2000:
             return Said(raw=b'{"error": {"message": "boom"}}', status=500)
-        return honest(asked)
+        return honest(request)
 
     with loopback(flaky) as server:
         out(project, "q1.jsonl")

@@ -117,8 +117,8 @@ def together():
 
 
 def at_once(judge, *more):
-    asked = ("--scorer=judge_evalscope", "--judge=openai:judge", f"--judge-base-url={judge.url}", "--retries=0")
-    return (*asked, f"--concurrency={SEVERAL}", *more)
+    options = ("--scorer=judge_evalscope", "--judge=openai:judge", f"--judge-base-url={judge.url}", "--retries=0")
+    return (*options, f"--concurrency={SEVERAL}", *more)
 
 
 def scores(project):
@@ -139,11 +139,11 @@ def test_a_finished_run_is_judged_now_from_its_stored_answers(project):
     with loopback(together()) as judge, loopback() as server:
         to_model = f"--base-url={server.url}"
         project.run(to_model, model="openai:gpt-4")
-        asked = len(server.requests)
+        before = len(server.requests)
         project.run(*at_once(judge, to_model), model="openai:gpt-4")
 
         assert scores(project) == [0.8] * CELLS
-        assert (len(server.requests), len(judge.requests)) == (asked, CELLS)
+        assert (len(server.requests), len(judge.requests)) == (before, CELLS)
 
 
 def test_a_judge_is_not_asked_of_what_tests_score_by_a_rule(project):

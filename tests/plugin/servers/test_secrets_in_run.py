@@ -30,47 +30,47 @@ FRAGMENT = 10  # so many characters of a secret in a row are a leak too: errors 
 def forms(text):
     """How a secret looks to whoever reads a file: as it is, quoted, in base64 wherever it begins, escaped."""
     encoded = text.encode()
-    found = {text, quote(text), quote(text, safe=""), quote_plus(text), html.escape(text), repr(text)[1:-1]}
-    found |= {json.dumps(text)[1:-1], json.dumps(json.dumps(text))[3:-3]}
+    looks = {text, quote(text), quote(text, safe=""), quote_plus(text), html.escape(text), repr(text)[1:-1]}
+    looks |= {json.dumps(text)[1:-1], json.dumps(json.dumps(text))[3:-3]}
     for shift in range(3):
         # What stands before and after it decides the first and the last characters: they are left out.
         middle = base64.b64encode(b"\0" * shift + encoded).decode().rstrip("=")[2:-1]
-        found |= {middle, middle.translate(str.maketrans("+/", "-_"))}
-    return {form for form in found if form}
+        looks |= {middle, middle.translate(str.maketrans("+/", "-_"))}
+    return {form for form in looks if form}
 
 
-def echo(asked):
+def echo(request):
     """Everything that a request carried, in every form."""
-    carried = [*asked.headers.values(), asked.path, *map(str, asked.body.values())]
-    carried = [part for part in carried if part != asked.prompt] + [
+    carried = [*request.headers.values(), request.path, *map(str, request.body.values())]
+    carried = [part for part in carried if part != request.prompt] + [
         part[7:] for part in carried if part[:7] == "Bearer "
     ]
     return "\n".join(form for part in carried for form in sorted(forms(part)))
 
 
-def answering(asked):
+def answering(request):
     """A right answer with the echo behind it."""
-    said = echo(asked)
+    text = echo(request)
     return Said(
-        f"The code is {asked.value}.\n{said}",  # of so long an answer the beginning is kept
-        finish_reason="stop" if len(asked.prompt) % 2 else said,
-        message={"reasoning_content": said},
-        fields={"id": said, "model": said, "system_fingerprint": said},
+        f"The code is {request.value}.\n{text}",  # of so long an answer the beginning is kept
+        finish_reason="stop" if len(request.prompt) % 2 else text,
+        message={"reasoning_content": text},
+        fields={"id": text, "model": text, "system_fingerprint": text},
     )
 
 
 def refusing(status, pad=0):
     """An error whose message is the echo; `pad` characters stand before it, so that a cut goes through a secret."""
 
-    def say(asked):
-        return Said(raw=json.dumps({"error": {"message": "x" * pad + echo(asked)}}).encode(), status=status)
+    def say(request):
+        return Said(raw=json.dumps({"error": {"message": "x" * pad + echo(request)}}).encode(), status=status)
 
     return say
 
 
-def rubbish(asked):
+def rubbish(request):
     """Status 200, and no JSON."""
-    return Said(raw=("<html>" + "x" * (160 + len(asked.prompt) % 40) + echo(asked)).encode(), kind="text/html")
+    return Said(raw=("<html>" + "x" * (160 + len(request.prompt) % 40) + echo(request)).encode(), kind="text/html")
 
 
 BEHAVIOURS = {
@@ -95,17 +95,16 @@ class Planted:
         if way == "key and header":
             return [f"--base-url={url}", "--api-key-env=PLANTED_KEY", f"--model-arg=header.X-Auth={HEADER}", body]
         login = f"{USER}:{quote(PASSWORD, safe='')}@"
-        proxy = (
-            f"http://{PROXY_USER}:{quote(PROXY_PASSWORD, safe='')}@{url.removeprefix('http://').removesuffix('/v1')}"
-        )
+        host = url.removeprefix("http://").removesuffix("/v1")
+        proxy = f"http://{PROXY_USER}:{quote(PROXY_PASSWORD, safe='')}@{host}"
         address = f"{url.replace('://', f'://{login}')}?token={quote(TOKEN, safe='')}"
         return [f"--base-url={address}", f"--model-arg=proxy={proxy}", body]
 
-    def run(self, way, *args, url=""):
+    def run(self, way, *args):
         self.monkeypatch.setenv("PLANTED_KEY", KEY)
         self.monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(self.folder / "summary.md"))
         return self.project.run(
-            *self.arguments(way, url or self.server.url), "--tokenizer=tiktoken:cl100k_base", "--depths=0,50",
+            *self.arguments(way, self.server.url), "--tokenizer=tiktoken:cl100k_base", "--depths=0,50",
             "--lengths=400", "--retries=0", "--max-errors=5", "--junitxml=junit.xml", "--benchmark-json=bench.json",
             "--log-file=log.txt", "--log-file-level=DEBUG",
             "-vv", "--showlocals", "--tb=long", "--gate=score >= 0.5", *args,
@@ -121,13 +120,8 @@ class Planted:
         for path in self.folder.rglob("*"):
             if path.is_file():
                 texts[str(path.relative_to(self.folder))] = path.read_bytes().decode("utf-8", "replace")
-        leaks = [
-            (name, secret, found)
-            for name, text in texts.items()
-            for secret in SECRETS
-            if (found := _leak(text, secret))
-        ]
-        assert leaks == []
+        leaks = [(name, secret, _leak(text, secret)) for name, text in texts.items() for secret in SECRETS]
+        assert [leak for leak in leaks if leak[2]] == []
 
 
 def _leak(text, secret):
@@ -155,8 +149,8 @@ def test_no_secret_is_in_what_a_run_leaves(planted, way, behaviour):
     result = planted.run(way)
 
     assert result.ret in status
-    asked = [each for each in planted.server.requests if each.path.partition("?")[0].endswith("/completions")][-1]
-    sent = " ".join(asked.headers.values()) + str(asked.body)
+    request = [each for each in planted.server.requests if each.path.partition("?")[0].endswith("/completions")][-1]
+    sent = " ".join(request.headers.values()) + str(request.body)
     assert (KEY in sent and HEADER in sent) if way == "key and header" else "Basic " in sent
     assert FIELD in sent
     planted.check(result)
@@ -165,17 +159,21 @@ def test_no_secret_is_in_what_a_run_leaves(planted, way, behaviour):
         assert {record["outcome"] for record in planted.project.records()} <= {"found", "unclear"}
 
 
-@pytest.mark.parametrize("behaviour", [pytest.param("answers", marks=pytest.mark.slow), "500"])
-def test_nor_under_workers(planted, behaviour):
-    planted.server.say, _ = BEHAVIOURS[behaviour]
-    planted.check(planted.run("key and header", "-n2"))
+WORKERS, JUDGE = ("-n2",), ("--judge=openai:judge", "--scorer=judge_evalscope")
 
 
-@pytest.mark.parametrize("behaviour", ["answers", "rubbish"])
-def test_nor_when_a_judge_says_it_again(planted, behaviour):
+@pytest.mark.parametrize(
+    ("behaviour", "more"),
+    [
+        pytest.param("answers", ["-n2"], marks=pytest.mark.slow),
+        ("500", ["-n2"]),
+        ("answers", JUDGE),
+        ("rubbish", JUDGE),
+    ],
+)
+def test_nor_under_workers_or_when_a_judge_says_it_again(planted, behaviour, more):
     planted.server.say, _ = BEHAVIOURS[behaviour]
-    judge = ["--judge=openai:judge", "--scorer=judge_evalscope"]
-    planted.check(planted.run("key and header", *judge))
+    planted.check(planted.run("key and header", *more))
 
 
 def test_nor_when_a_test_of_the_users_fails(planted):
@@ -205,6 +203,6 @@ def test_nor_when_a_test_of_the_users_fails(planted):
     ],
 )
 def test_nor_in_a_refused_value(planted, wrong):
-    result = planted.run("key and header", wrong, "--judge=openai:judge", "--scorer=judge_evalscope")
+    result = planted.run("key and header", wrong, *JUDGE)
 
     planted.check(result)

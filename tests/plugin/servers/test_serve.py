@@ -20,15 +20,15 @@ def real_server():
 
 def servers_of(folder):
     """Processes whose command line names this folder's log."""
-    found = []
+    processes = []
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = entry.read_bytes()
         except OSError:
             continue
         if f"{folder}/server/log.txt".encode() in words:
-            found.append(int(entry.parent.name))
-    return found
+            processes.append(int(entry.parent.name))
+    return processes
 
 
 @pytest.mark.slow

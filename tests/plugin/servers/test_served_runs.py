@@ -15,8 +15,8 @@ SERVED = {"model": "openai:gpt-4"}
 RAW = ("--template=raw", "--concurrency=4")
 
 
-def trials(asked):
-    return [each for each in asked if each.path.endswith("/completions")]
+def trials(requests):
+    return [each for each in requests if each.path.endswith("/completions")]
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
@@ -26,32 +26,32 @@ def test_a_run_learns_once_how_the_server_counts(project, workers):
     assert result.ret == 0, result.stdout.str()
     assert [record["outcome"] for record in project.records()] == ["found"] * 6
     assert len(trials(server.requests)) == 6 + 2
-    told = project.json("manifest.json")["models"]["openai:gpt-4"]
-    assert told["window"] is None
-    assert told["window_source"] == "the server does not tell"
-    assert told["calibration raw user Answer:"] == "exact, +0 tokens"
+    facts = project.json("manifest.json")["models"]["openai:gpt-4"]
+    assert facts["window"] is None
+    assert facts["window_source"] == "the server does not tell"
+    assert facts["calibration raw user Answer:"] == "exact, +0 tokens"
 
 
 @pytest.mark.parametrize(("most", "exit_code"), [("51", 0), ("50", 0), ("49", 11)])
 def test_as_many_errors_as_are_allowed_are_allowed(project, most, exit_code):
     """3 of 6 trials cannot be used: exactly 50 %."""
 
-    def cut(asked):
-        return Said(honest(asked).text, tokens=300) if len(asked.prompt) > 2000 else honest(asked)
+    def cut(request):
+        return Said(honest(request).text, tokens=300) if len(request.prompt) > 2000 else honest(request)
 
     with loopback(cut) as server:
         result = project.run(*RAW, f"--base-url={server.url}", f"--max-errors={most}", **SERVED)
     assert result.ret == exit_code
 
 
-@pytest.mark.parametrize(("told", "exit_code"), [(4096, 11), (500, 0)])
-def test_what_a_server_refuses_below_the_window_that_it_tells_counts_as_an_error(project, told, exit_code):
-    def small(asked):
+@pytest.mark.parametrize(("window", "exit_code"), [(4096, 11), (500, 0)])
+def test_what_a_server_refuses_below_the_window_that_it_tells_counts_as_an_error(project, window, exit_code):
+    def small(request):
         error = b'{"error": {"message": "This model\'s maximum context length is 500 tokens"}}'
-        return Said(raw=error, status=400) if len(asked.prompt) > 2000 else honest(asked)
+        return Said(raw=error, status=400) if len(request.prompt) > 2000 else honest(request)
 
     with loopback(small) as server:
-        server.told["/v1/models"] = {"data": [{"id": "gpt-4", "meta": {"n_ctx": told}}]}
+        server.told["/v1/models"] = {"data": [{"id": "gpt-4", "meta": {"n_ctx": window}}]}
         result = project.run(*RAW, f"--base-url={server.url}", **SERVED)
     outcomes = [(record["length"], record["outcome"]) for record in project.records()]
     assert outcomes == [(400, "found")] * 3 + [(600, "skipped")] * 3
@@ -66,13 +66,13 @@ def test_answers_of_another_server_at_the_same_address_are_asked_again(project, 
         server.told["/props"] = {"total_slots": 4, "model_path": "/m.gguf"}
         project.run(*RAW, f"--base-url={server.url}", **SERVED)
         first = len(trials(server.requests))
-        told = project.run(*RAW, f"--base-url={server.url}", **SERVED).stdout.str()
+        output = project.run(*RAW, f"--base-url={server.url}", **SERVED).stdout.str()
         assert len(trials(server.requests)) == first
-        assert "6 of 6 answers are from this run's journal" in told
+        assert "6 of 6 answers are from this run's journal" in output
         server.told["/props"]["model_path"] = "/other.gguf"
-        told = project.run(*RAW, f"--base-url={server.url}", **SERVED).stdout.str()
+        output = project.run(*RAW, f"--base-url={server.url}", **SERVED).stdout.str()
         assert len(trials(server.requests)) == first + 6 + 2
-        assert "6 of 6 answers were asked again: another server answers at this address" in told
+        assert "6 of 6 answers were asked again: another server answers at this address" in output
     models = project.json("manifest.json")["models"]["openai:gpt-4"]
     assert models["server model_path"] == "/other.gguf"
     again = project.run(*RAW, f"--base-url={server.url}", **SERVED).stdout.str()  # the server is gone
@@ -137,14 +137,14 @@ def test_shards_that_ask_servers_of_their_own_are_one_run(project, two, monkeypa
     for number, server in enumerate(two, start=1):
         monkeypatch.setenv("NEEDLEWORK_BASE_URL", server.url)  # of each node
         project.run(f"--shard={number}/2", *NAMED, model="openai:gpt-4")
-    asked = [server.asked.total() for server in two]
+    counts = [server.asked.total() for server in two]
 
     assert main(["results/runs/r"]) == 0
-    assert [sum(server.asked.total() for server in two), *asked] == [12, 6, 6]
+    assert [sum(server.asked.total() for server in two), *counts] == [12, 6, 6]
     manifest = project.json("manifest.json")
     assert [part["servers"] for part in manifest["parts"]] == [[server.url] for server in two]
     project.run(*NAMED, f"--base-url={two[1].url}", model="openai:gpt-4")
-    assert [server.asked.total() for server in two] == asked, "the merged run has every answer, whoever gave it"
+    assert [server.asked.total() for server in two] == counts, "the merged run has every answer, whoever gave it"
 
 
 def test_without_a_name_another_address_is_another_run(project, two, capsys):
@@ -152,9 +152,9 @@ def test_without_a_name_another_address_is_another_run(project, two, capsys):
         project.run(f"--shard={number}/2", f"--base-url={server.url}", *TWICE, model="openai:gpt-4")
 
     assert main(["results/runs/r"]) == 2
-    told = capsys.readouterr().err
-    assert f"base_url: {two[0].url} / {two[1].url}" in told
-    assert "--server-id NAME, given to every shard" in told
+    output = capsys.readouterr().err
+    assert f"base_url: {two[0].url} / {two[1].url}" in output
+    assert "--server-id NAME, given to every shard" in output
 
 
 # -- --stability: cells asked again -----------------------------------------------------------------------------------

@@ -38,11 +38,11 @@ def ask(project, *args):
 
 
 def refused(done, *words):
-    code, said = done
-    assert code == 4, said
-    assert "Traceback" not in said
-    assert "INTERNALERROR" not in said
-    (line, *_) = [line for line in said.splitlines() if all(word in line for word in words)]
+    code, output = done
+    assert code == 4, output
+    assert "Traceback" not in output
+    assert "INTERNALERROR" not in output
+    (line, *_) = [line for line in output.splitlines() if all(word in line for word in words)]
     assert len(line) < 600
 
 
@@ -54,11 +54,11 @@ def journal(runs):
     return [json.loads(line)["id"] for line in lines]
 
 
-def goes_on(project, runs, kept):
+def goes_on(project, runs, ids):
     """Run again with room: what was kept is not asked again, and everything is there."""
     done = project.run(*MORE, f"--results-dir={runs}")
     assert done.ret == 0, done.stdout.str() + done.stderr.str()
-    assert journal(runs)[: len(kept)] == kept
+    assert journal(runs)[: len(ids)] == ids
     assert sorted(journal(runs)) == sorted(set(journal(runs)))
     assert len(json.loads((runs / "r" / "results.json").read_text())["records"]) == CELLS
     assert list((runs / "r").glob(".*")) == []
@@ -71,20 +71,20 @@ def goes_on(project, runs, kept):
 )
 def test_a_disk_that_is_full(largest, line, project):
     refused(limited(project, largest), *line)
-    kept = journal(project.runs)
+    ids = journal(project.runs)
 
-    assert (len(kept) == CELLS) == (largest == 40_000)
-    goes_on(project, project.runs, kept)
+    assert (len(ids) == CELLS) == (largest == 40_000)
+    goes_on(project, project.runs, ids)
 
 
 def test_prompts_that_cannot_be_written(project):
     (project.runs / "r").mkdir(parents=True)
     (project.runs / "r" / "prompts").write_text("not a folder")
     refused(ask(project, "--save-prompts"), "--save-prompts", "cannot be written")
-    kept = journal(project.runs)
+    ids = journal(project.runs)
 
-    assert len(kept) == 1
-    goes_on(project, project.runs, kept)
+    assert len(ids) == 1
+    goes_on(project, project.runs, ids)
 
 
 @contextmanager
@@ -100,13 +100,13 @@ def mounted(*words, at):
 
 def test_a_folder_that_is_read_only(project):
     project.run(*MORE)
-    kept = journal(project.runs)
+    ids = journal(project.runs)
     with mounted("--bind", str(project.runs), at=project.runs):
         subprocess.run(["mount", "-o", "remount,bind,ro", str(project.runs)], check=True)
         refused(ask(project), "--results-dir", "Read-only file system")
         refused(ask(project, "--fresh"), "--results-dir", "Read-only file system")
         refused(ask(project, "-n2", "--run-name=new"), "--results-dir", "Read-only file system")
-    goes_on(project, project.runs, kept)
+    goes_on(project, project.runs, ids)
 
 
 CANNOT = ("--results-dir", "cannot be written")

@@ -85,15 +85,15 @@ def test_signals_end_a_run_as_ctrl_c_does(project, name, group, workers):
     process = started(project, "--model=mock:perfect", f"-n{workers}", "--gate=score >= 0.1")
     wait_until(lambda: has_record(project))
     (os.killpg if group else os.kill)(process.pid, getattr(signal, name))
-    said = output_of(process)
+    output = output_of(process)
 
-    assert process.returncode == 11, said
+    assert process.returncode == 11, output
     assert {path.name for path in (project.runs / "r").iterdir()} >= FILES
     results = project.json("results.json")
     assert results["planned"] == 48
     assert 0 < results["recorded"] < 48
-    assert f"interrupted after {results['recorded']} of 48 trials" in said
-    assert said.index(" being written") < said.index("interrupted after")
+    assert f"interrupted after {results['recorded']} of 48 trials" in output
+    assert output.index(" being written") < output.index("interrupted after")
     assert {record["outcome"] for record in results["records"]} == {"found"}
 
 
@@ -101,30 +101,30 @@ def test_signals_end_a_run_as_ctrl_c_does(project, name, group, workers):
 def test_answers_that_waited_for_their_test_are_not_asked_for_again(project):
     first, held = threading.Lock(), threading.Event()
 
-    def first_is_held(asked):
-        if asked.is_trial and first.acquire(blocking=False):
+    def first_is_held(request):
+        if request.is_trial and first.acquire(blocking=False):
             held.wait(60)
-        return honest(asked)
+        return honest(request)
 
-    def kept():
+    def stored():
         return sum(len(path.read_bytes().splitlines()) for path in (project.runs / "r").glob("answers-*"))
 
     with loopback(first_is_held) as server:
         options = ("--model=openai:gpt-4", f"--base-url={server.url}", "--concurrency=4")
         process = started(project, *options)
-        wait_until(lambda: kept() == 47)  # all but the one that is held
+        wait_until(lambda: stored() == 47)  # all but the one that is held
         process.send_signal(signal.SIGINT)
-        said = output_of(process)
+        output = output_of(process)
         held.set()
-        before, there = server.asked.total(), kept()
+        before, there = server.asked.total(), stored()
         scored = len((project.runs / "r" / "journal.jsonl").read_bytes().splitlines())  # before the one that is held
         again = started(project, *options)
-        said_again = output_of(again)
+        output_again = output_of(again)
 
-        assert again.returncode == 0, said_again
+        assert again.returncode == 0, output_again
         assert there == 47
-        assert f"{47 - scored} more answers came before the end and are kept" in said
-        assert "47 of 48 answers are from this run's journal" in said_again
+        assert f"{47 - scored} more answers came before the end and are kept" in output
+        assert "47 of 48 answers are from this run's journal" in output_again
         assert server.asked.total() == before + 48 - there
     assert not list((project.runs / "r").glob("answers-*"))
 
@@ -135,10 +135,10 @@ def test_nothing_is_asked_once_a_run_has_been_told_to_end(project, name, workers
     """A few more than are in flight wait for a place, which is free when one of those is answered."""
     held, numbers = threading.Event(), count(1)
 
-    def all_but_six_are_held(asked):
-        if asked.is_trial and next(numbers) > 6:
+    def all_but_six_are_held(request):
+        if request.is_trial and next(numbers) > 6:
             held.wait(60)
-        return honest(asked)
+        return honest(request)
 
     project.has_hooks(
         """
@@ -159,11 +159,11 @@ def test_nothing_is_asked_once_a_run_has_been_told_to_end(project, name, workers
         os.killpg(process.pid, getattr(signal, name))
         wait_until((folder / "writing").exists)
         held.set()
-        asked_more = server.wait_for(11, 1)
+        one_more = server.wait_for(11, 1)
         (folder / "go").touch()
         output_of(process)
 
-    assert not asked_more
+    assert not one_more
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
@@ -220,11 +220,11 @@ def after(trials, then):
     left = [trials]
     lock = threading.Lock()
 
-    def say(asked):
+    def say(request):
         with lock:
-            left[0] -= asked.is_trial
+            left[0] -= request.is_trial
             answers = left[0] >= 0
-        return honest(asked) if answers else then(asked)
+        return honest(request) if answers else then(request)
 
     return say
 
@@ -248,14 +248,16 @@ def test_a_run_that_waits_ends_soon(project, then, answered, name, workers):
         time.sleep(1)  # it waits
         begun = time.monotonic()
         (os.killpg if name == "SIGINT" else os.kill)(process.pid, getattr(signal, name))
-        said = output_of(process)
+        output = output_of(process)
         took = time.monotonic() - begun
 
-    scored, kept = re.search(r"interrupted after (\d) of 6 trials", said), re.search(r"(\d) more answers? came", said)
-    assert scored is not None, said
-    assert int(scored[1]) + (int(kept[1]) if kept else 0) == (answered or 0), said  # of two in flight any comes first
-    assert took < SOON_S, said
-    assert "Traceback" not in said
+    scored = re.search(r"interrupted after (\d) of 6 trials", output)
+    stored = re.search(r"(\d) more answers? came", output)
+    assert scored is not None, output
+    # Of two in flight any comes first.
+    assert int(scored[1]) + (int(stored[1]) if stored else 0) == (answered or 0), output
+    assert took < SOON_S, output
+    assert "Traceback" not in output
     if int(scored[1]):
         assert process.returncode == 11
         assert {record["outcome"] for record in project.records()} == {"found"}

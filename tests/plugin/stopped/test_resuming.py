@@ -50,13 +50,13 @@ def test_the_time_that_is_told_is_of_the_last_session_that_asked(project):
     path = project.runs / "r" / "journal.jsonl"
     at = datetime(2026, 1, 2, 3, 4, tzinfo=UTC).astimezone()
     os.utime(path, (at.timestamp(), at.timestamp()))
-    told = f"journal, written {at.replace(tzinfo=None).isoformat(' ', timespec='minutes')}; "
+    prefix = f"journal, written {at.replace(tzinfo=None).isoformat(' ', timespec='minutes')}; "
 
-    assert f"{told}none was asked now" in project.run("-k", "depth50").stdout.str()
+    assert f"{prefix}none was asked now" in project.run("-k", "depth50").stdout.str()
     with path.open("a") as file:
         file.write('{"key": "half of a killed run')
     os.utime(path, (at.timestamp(), at.timestamp()))
-    assert f"{told}4 were asked now" in project.run().stdout.str()
+    assert f"{prefix}4 were asked now" in project.run().stdout.str()
 
 
 def test_a_damaged_journal_is_told_once_with_its_lines(project):
@@ -65,18 +65,18 @@ def test_a_damaged_journal_is_told_once_with_its_lines(project):
     first, second, *rest = path.read_text().splitlines(keepends=True)
     path.write_text("".join([first[:99] + "\n", second.replace('"', "?"), *rest]) + '{"key": "half of a killed run')
 
-    told = project.run().stdout.str()
+    output = project.run().stdout.str()
     line = "2 lines of journal.jsonl could not be read (damaged): trials that stood only there are asked again"
-    assert told.count(line) == 1
-    assert "4 of 6 answers are from this run's journal" in told
+    assert output.count(line) == 1
+    assert "4 of 6 answers are from this run's journal" in output
     assert line in project.json("summary.json")["notes"]
     assert "could not be read" not in project.run("--fresh").stdout.str()
 
 
 def test_a_name_that_has_a_run_of_another_model_is_told_before_anything_is_asked(project):
-    told = "needlework: r has a run of mock:perfect: this one replaces its files"
-    assert told not in project.run().stdout.str()
-    assert told in project.run("--lengths=400", model="mock:wrong").stdout.str()
+    line = "needlework: r has a run of mock:perfect: this one replaces its files"
+    assert line not in project.run().stdout.str()
+    assert line in project.run("--lengths=400", model="mock:wrong").stdout.str()
 
 
 # -- dates and facts ----------------------------------------------------------------------------------------------
@@ -139,23 +139,23 @@ def test_a_changed_corpus_is_another_run_and_its_old_answers_are_told(project, c
     grow(corpus)
     result = project.run(*ask)
 
-    said = "r also holds 3 answers to other prompts of these cells"
+    prefix = "r also holds 3 answers to other prompts of these cells"
     parts = "(before / now: corpora texts/en: characters 25200 / 55800, documents 1 / 2, sha256 *)"
-    result.stdout.fnmatch_lines([f"{said} {parts}: they stay *"])
+    result.stdout.fnmatch_lines([f"{prefix} {parts}: they stay *"])
     assert manifest(project)["started"] > LONG_AGO
     assert manifest(project)["changed_facts"] == []  # all answers are of the texts that there are now
     assert len(project.records()) == 3
-    assert said in project.run(*ask).stdout.str()
+    assert prefix in project.run(*ask).stdout.str()
 
 
 def test_a_run_of_two_versions_of_a_corpus_says_so_from_then_on(project, corpus):
     project.run("--lengths=400", "--corpus=texts")
     grow(corpus)
-    said = "answers of earlier sessions were given under other facts (before / now): corpora texts/en: "
+    prefix = "answers of earlier sessions were given under other facts (before / now): corpora texts/en: "
 
-    assert said in project.run("--lengths=600", "--corpus=texts").stdout.str()
-    assert said in project.run("--lengths=600", "--corpus=texts").stdout.str()  # nothing was asked
-    assert any(note.startswith(said) for note in project.json("summary.json")["notes"])
+    assert prefix in project.run("--lengths=600", "--corpus=texts").stdout.str()
+    assert prefix in project.run("--lengths=600", "--corpus=texts").stdout.str()  # nothing was asked
+    assert any(note.startswith(prefix) for note in project.json("summary.json")["notes"])
     assert len(manifest(project)["changed_facts"]) == 1
 
 
@@ -163,11 +163,11 @@ def test_facts_of_a_server_are_kept_when_nothing_is_asked(project):
     with loopback(mixed) as server:
         ask = ("--lengths=400", "--template=raw", f"--base-url={server.url}")
         project.run(*ask, model="openai:gpt-4")
-        told = manifest(project)["models"]["openai:gpt-4"]
+        facts = manifest(project)["models"]["openai:gpt-4"]
         project.run(*ask, model="openai:gpt-4")
 
-    assert any(name.startswith("calibration") for name in told)
-    assert manifest(project)["models"]["openai:gpt-4"] == told
+    assert any(name.startswith("calibration") for name in facts)
+    assert manifest(project)["models"]["openai:gpt-4"] == facts
 
 
 def test_a_server_that_was_given_another_window_is_told(project, monkeypatch):
@@ -176,10 +176,10 @@ def test_a_server_that_was_given_another_window_is_told(project, monkeypatch):
         ask = ("--template=raw", f"--base-url={server.url}", "--server-id=prod")
         for length, window in ((400, 32_000), (600, 8_000)):
             server.told["/v1/models"] = {"data": [{"id": "gpt-4", "max_model_len": window}]}
-            told = project.run(f"--lengths={length}", *ask, model="openai:gpt-4").stdout.str()
+            output = project.run(f"--lengths={length}", *ask, model="openai:gpt-4").stdout.str()
 
-    said = "answers of earlier sessions were given under other facts (before / now): models openai:gpt-4: "
-    assert f"{said}server max_model_len 32000 / 8000, window 32000 / 8000" in told
+    prefix = "answers of earlier sessions were given under other facts (before / now): models openai:gpt-4: "
+    assert f"{prefix}server max_model_len 32000 / 8000, window 32000 / 8000" in output
     assert manifest(project)["models"]["openai:gpt-4"]["window"] == 8_000
 
 
