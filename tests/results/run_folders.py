@@ -1,4 +1,4 @@
-"""Runs on disk for the tests of commands that compare them."""
+"""Files and commands: runs and rows on disk, what a command prints, and how it refuses."""
 
 import json
 
@@ -13,6 +13,14 @@ def write_run(folder, records, *, planned=None, manifest=None):
     if manifest is not None:
         (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     return folder
+
+
+def write_rows(path, rows):
+    """Write JSON lines; a row that is text stays as it is."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = (row if isinstance(row, str) else json.dumps(row) for row in rows)
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
 
 
 def run_of(folder, right=12, *, failed=0, day=0, **options):

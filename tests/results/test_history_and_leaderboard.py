@@ -87,21 +87,15 @@ def test_runs_without_a_place_and_runs_that_asked_other_things_are_refused_in_on
     assert message in refusal(capsys, "history", *runs, *(word for word in options if word != "day"))
 
 
-@pytest.fixture
-def runs(tmp_path):
-    """Write a run into `runs/NAME`."""
-    return lambda name, *args, **options: run_of(tmp_path / "runs" / name, *args, **options)
-
-
 def rows(folder):
     return list(csv.DictReader((folder / "leaderboard.csv").read_text(encoding="utf-8").splitlines()))
 
 
-def test_a_folder_of_runs_is_ranked_printed_and_written(runs, tmp_path, capsys):
-    runs("a", model="good")
-    runs("matrix/b", 0, model="poor")
+def test_a_folder_of_runs_is_ranked_printed_and_written(write, tmp_path, capsys):
+    write("a", model="good")
+    write("matrix/b", 0, model="poor")
     for number in range(5):
-        runs(f"cut{number}", model=f"early{number}", planned=99)
+        write(f"cut{number}", model=f"early{number}", planned=99)
     for name, text in (("a/rescored-x", "no run of its own"), ("damaged", "{")):
         (tmp_path / "runs" / name).mkdir()
         (tmp_path / "runs" / name / "results.json").write_text(text)
@@ -126,12 +120,12 @@ def test_a_folder_of_runs_is_ranked_printed_and_written(runs, tmp_path, capsys):
     assert "<summary>3 more</summary>" in page  # one box, however many notes
 
 
-def test_runs_with_errors_stand_in_the_table_and_one_of_errors_alone_is_named(runs, tmp_path, capsys):
-    runs("a", model="good")
-    runs("b", model="flaky", failed=6)
-    runs("c", model="dead", failed=24)
-    runs("d", 6, model="twice", day=1)
-    runs("e", 6, model="twice", day=2, failed=24)
+def test_runs_with_errors_stand_in_the_table_and_one_of_errors_alone_is_named(write, tmp_path, capsys):
+    write("a", model="good")
+    write("b", model="flaky", failed=6)
+    write("c", model="dead", failed=24)
+    write("d", 6, model="twice", day=1)
+    write("e", 6, model="twice", day=2, failed=24)
 
     printed = output(capsys, "leaderboard", tmp_path / "runs").splitlines()
     assert [line.strip().split("  ")[1].strip() for line in printed[2:5]] == ["good", "flaky (6 errors)", "twice"]
@@ -145,19 +139,19 @@ def test_runs_with_errors_stand_in_the_table_and_one_of_errors_alone_is_named(ru
 
 
 @pytest.mark.slow
-def test_many_runs_are_read_by_several_processes(runs, tmp_path):
+def test_many_runs_are_read_by_several_processes(write, tmp_path):
     for number in range(6):
-        runs(f"r{number}", model=f"m{number}")
+        write(f"r{number}", model=f"m{number}")
 
     assert [run.run for run in collect_models([tmp_path / "runs"], tmp_path, every_run=True)[0]] == [
         f"r{number}" for number in range(6)
     ]
 
 
-def test_the_newest_run_of_a_model_stands_for_it_unless_all_are_wanted(runs, tmp_path, capsys):
-    first, last = runs("z", 6, day=1), runs("b", day=3)
+def test_the_newest_run_of_a_model_stands_for_it_unless_all_are_wanted(write, tmp_path, capsys):
+    first, last = write("z", 6, day=1), write("b", day=3)
     manifest = {"started": "2026-01-02T00:00:00+00:00", "models": {"mock": {"dtype": "bfloat16"}}}
-    runs("c", 0, manifest=manifest)
+    write("c", 0, manifest=manifest)
     command = partial(exit_code, "leaderboard", "--out", tmp_path / "out")
 
     assert command(tmp_path / "runs") == 0

@@ -9,14 +9,12 @@ import pytest
 
 import needlework
 from needlework.results.files.foreign import LLMTEST, OPENCOMPASS, foreign_panels
-from needlework.results.files.json_files import write_json
 from needlework.results.files.read_run import load_panels
 from needlework.results.plot import main
 from needlework.results.records.journal import line_of
 from needlework.results.report.panels import headline
-from needlework.results.statistics.run_report import run_report
 from tests.results.new_record import new_record
-from tests.results.run_folders import refusal
+from tests.results.run_folders import refusal, write_run
 
 SANDWICH = "\nThe best thing to do in San Francisco is eat a sandwich.\n"
 
@@ -35,9 +33,7 @@ def llmtest_cell(length, depth, score, **more):
 @pytest.fixture
 def run(tmp_path):
     """A run folder with nothing but a results.json."""
-    folder = tmp_path / "run-1"
-    write_json(folder / "results.json", run_report([new_record(length=length) for length in (500, 1000)]))
-    return folder
+    return write_run(tmp_path / "run-1", [new_record(length=length) for length in (500, 1000)])
 
 
 def test_redraws_a_run_and_prints_what_it_wrote(run, tmp_path, capsys):
@@ -51,7 +47,7 @@ def test_redraws_a_run_and_prints_what_it_wrote(run, tmp_path, capsys):
 
 
 def test_pictures_go_beside_what_is_drawn(run, tmp_path, monkeypatch):
-    write_json(tmp_path / "run-2" / "results.json", run_report([new_record(outcome="wrong")]))
+    write_run(tmp_path / "run-2", [new_record(outcome="wrong")])
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 

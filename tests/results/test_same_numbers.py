@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import needlework
-from needlework.results.files.json_files import results_bytes, write_json
+from needlework.results.files.json_files import results_bytes
 from needlework.results.html.report import html_text
 from needlework.results.report.charts import panel_heatmap
 from needlework.results.report.section import BarChart, LineChart
@@ -22,6 +22,7 @@ from needlework.results.tables.summary import markdown_lines, run_lines
 from tests.results.document_records import asked
 from tests.results.html.pages import Page
 from tests.results.new_record import new_record
+from tests.results.run_folders import write_run
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +130,7 @@ HEAVY = ("torch", "transformers", "openai", "tokenizers", "tiktoken")
 def test_a_command_writes_its_files_on_a_plain_stream_and_loads_no_model_library(tmp_path, words):
     for name in ("a", "b"):
         records = [new_record(repeat=i, model="通义 \ud800", reference={"answers": ["4711"]}) for i in range(3)]
-        write_json(tmp_path / name / "results.json", run_report(records))
+        write_run(tmp_path / name, records)
     argv = [*words, *(["--format", "svg"] if words[0] != "rescore" else [])]
     code = (
         f"import sys, needlework; assert needlework.main({argv!r}) == 0; assert not {{*{HEAVY!r}}} & {{*sys.modules}}"

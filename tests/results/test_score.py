@@ -13,12 +13,7 @@ import pytest
 from needlework.haystack_fixtures.tasks.published.leval_files import CLOSED
 from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS as TASKS
 from tests.published_rows import deepmind_row, graph_row, longbench_row, mrcr_row, written
-from tests.results.run_folders import exit_code, output, refusal
-
-
-def lines_of(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return str(path)
+from tests.results.run_folders import exit_code, output, refusal, write_rows
 
 
 def table(text):
@@ -34,7 +29,7 @@ def score(tmp_path, capsys):
     """Score rows; the table that was printed, and all of the text."""
 
     def run(benchmark, rows, *words):
-        text = output(capsys, "score", benchmark, lines_of(tmp_path / "rows.jsonl", rows), *words)
+        text = output(capsys, "score", benchmark, write_rows(tmp_path / "rows.jsonl", rows), *words)
         return table(text), text
 
     return run
@@ -171,10 +166,7 @@ def write(tmp_path):
 
     def build(task, rows=None, folder=".", name=None):
         path = tmp_path / folder / (name or f"{task}.pred.jsonl")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lines = (row if isinstance(row, str) else json.dumps(row) for row in (_rows(task) if rows is None else rows))
-        path.write_text("\n".join(lines), encoding="utf-8")
-        return path
+        return write_rows(path, _rows(task) if rows is None else rows)
 
     return build
 

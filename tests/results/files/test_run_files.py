@@ -20,6 +20,7 @@ from needlework.results.statistics.tasks import GateRow
 from needlework.results.style import clean
 from tests.results.clopper_pearson import clopper_pearson
 from tests.results.new_record import new_record
+from tests.results.run_folders import write_run
 
 
 def read_rows(path):
@@ -235,14 +236,12 @@ def run(tmp_path):
         )
         for repeat in range(10)
     ]
-    write_json(tmp_path / "r" / "results.json", run_report(records))
     manifest = {
         "started": "2026-01-02T03:04:05+00:00",
         "command": ["pytest", "--model-arg", "api_key=sk-secret"],
         "options": {"model_arg": ["api_key=sk-secret"]},
     }
-    (tmp_path / "r" / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    return tmp_path / "r"
+    return write_run(tmp_path / "r", records, manifest=manifest)
 
 
 def exported(run):

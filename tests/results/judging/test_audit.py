@@ -1,18 +1,15 @@
 """Judges against people: agreement by its definitions, and `needlework judge-audit`."""
 
-import json
 from itertools import permutations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import needlework
-from needlework.results.files.json_files import write_json
 from needlework.results.statistics.agreement import agreement, ordinal_alpha, weighted_kappa
-from needlework.results.statistics.run_report import run_report
 from tests.results.changed import changed
 from tests.results.document_records import asked
+from tests.results.run_folders import output, refusal, write_rows, write_run
 
 # Four observers, twelve units, marks missing: Krippendorff (2011), part C; the ordinal alpha is 0.815.
 _PUBLISHED = (
@@ -138,25 +135,8 @@ def test_kappa_is_symmetric_and_never_above_agreement(pairs):
 
 @pytest.fixture
 def audit(capsys):
-    """The lines of the command, or the one line that refuses."""
-
-    def lines(*words, code=0):
-        assert needlework.main(["judge-audit", *map(str, words)]) == code
-        told = capsys.readouterr()
-        assert not (told.out if code else told.err)
-        return (told.err if code else told.out).splitlines()
-
-    return lines
-
-
-def rows(path, lines):
-    path.write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in lines), encoding="utf-8")
-    return path
-
-
-def run(folder, records):
-    write_json(folder / "results.json", run_report(list(records)))
-    return folder
+    """The lines of the command."""
+    return lambda *words: output(capsys, "judge-audit", *words).splitlines()
 
 
 def test_verdicts_beside_labels_and_beside_each_other(tmp_path, audit):
@@ -167,7 +147,7 @@ def test_verdicts_beside_labels_and_beside_each_other(tmp_path, audit):
     lines += [{"item": f"d{at}", "human": "loss", "verdict": say} for at in range(15) for say in ("loss", "win")]
     lines += [{"item": f"a{at}", "human": "win"} for at in range(20)]
     lines += [{"item": "e", "human": 7, "verdict": 7.0}, {"item": "e", "verdict": None}, {"item": "f", "verdict": "7"}]
-    out = audit(rows(tmp_path / "labels.jsonl", lines))
+    out = audit(write_rows(tmp_path / "labels.jsonl", lines))
     assert out[0] == "88 answers to 52 questions; 1 judgements without a verdict"
     assert out[1].startswith("human and judge agree: 65.12 %")  # 40 + 15 + 1 of 86
     assert out[-1].startswith("the judge agrees with itself: 57.14 % of 35 equal answers")  # 20 of 35
@@ -176,7 +156,7 @@ def test_verdicts_beside_labels_and_beside_each_other(tmp_path, audit):
 
 
 def test_a_table_may_be_csv(tmp_path, audit):
-    path = rows(tmp_path / "marks.csv", ["item,human,verdict,note", "1,7,7,", '2,8,7,"two', 'lines"', "2,8,,"])
+    path = write_rows(tmp_path / "marks.csv", ["item,human,verdict,note", "1,7,7,", '2,8,7,"two', 'lines"', "2,8,,"])
     out = audit(path)
     assert out[0].endswith("1 judgements without a verdict")
     assert [line.split() for line in out[-2:]] == [["7", "1", "0"], ["8", "1", "0"]]
@@ -187,12 +167,12 @@ def test_judge_rule_and_people_on_answers_of_a_run(tmp_path, audit):
     records += [asked(q, "found", rule="wrong") for q in range(10, 15)]
     records += [asked(q, "wrong", rule="wrong") for q in range(15, 20)]
     records.append(asked(20, "error", scorer="judge_documents", error={"kind": "judge", "message": "unreadable"}))
-    out = audit(run(tmp_path, records))
+    out = audit(write_run(tmp_path, records))
     assert out[0] == "21 answers to 21 questions; 1 judgements without a verdict"
     assert out[1].startswith("rule and judge agree: 75.00 %")
     assert "Cohen's kappa: 0.500" in out[2]
     assert [line.split() for line in out[-2:]] == [["right", "10", "0"], ["wrong", "5", "5"]]
-    labels = rows(tmp_path / "l.jsonl", [{"item": asked(q).id, "human": q < 15} for q in range(20)])
+    labels = write_rows(tmp_path / "l.jsonl", [{"item": asked(q).id, "human": q < 15} for q in range(20)])
     out = audit(tmp_path / "results.json", "--labels", labels)
     assert [line.partition(" (")[0] for line in out if "agree:" in line] == [
         "rule and judge agree: 75.00 %", "human and judge agree: 100.00 %", "human and rule agree: 75.00 %",
@@ -202,7 +182,9 @@ def test_judge_rule_and_people_on_answers_of_a_run(tmp_path, audit):
 def test_equal_answers_show_whether_the_judge_agrees_with_itself(tmp_path, audit):
     records = [asked(q, "found", rule="found", depth=d) for q in range(4) for d in (0.0, 100.0)]
     records[0] = changed(records[0], outcome="wrong", score=0.0)
-    assert audit(run(tmp_path, records))[-1].startswith("the judge agrees with itself: 75.00 % of 4 equal answers")
+    assert audit(write_run(tmp_path, records))[-1].startswith(
+        "the judge agrees with itself: 75.00 % of 4 equal answers"
+    )
 
 
 def test_marks_of_nine_and_ten_are_right(tmp_path, audit):
@@ -211,11 +193,11 @@ def test_marks_of_nine_and_ten_are_right(tmp_path, audit):
         changed(asked(0, mark, task="niah", repeat=number, scorer="judge_evalscope"), question=f"The code of {number}?")
         for number, mark in enumerate(marks)
     ]
-    out = audit(run(tmp_path, records))
+    out = audit(write_run(tmp_path, records))
     assert out[0].startswith("5 answers to 5 questions; 0 ")
     assert out[1].startswith("nothing to compare the judge with: give --labels")
     people = [{"item": each.id, "human": number < 2} for number, each in enumerate(records[:5])]
-    out = audit(tmp_path, "--labels", rows(tmp_path / "labels.jsonl", people))
+    out = audit(tmp_path, "--labels", write_rows(tmp_path / "labels.jsonl", people))
     assert out[1].startswith("human and judge agree: 80.00 %")
 
 
@@ -223,7 +205,7 @@ def test_labelled_answers_audit_the_offline_rule(tmp_path, audit):
     question = {"question": "What is the dish called?", "answers": ["Oruro"]}
     lines = [question | {"response": "It is Oruro.", "human": "right"}] * 3
     lines += [question | {"response": "Potosi", "human": "wrong"}, question | {"response": "Potosi", "human": "right"}]
-    assert audit(rows(tmp_path / "labelled.jsonl", lines))[1].startswith("human and rule agree: 80.00 %")
+    assert audit(write_rows(tmp_path / "labelled.jsonl", lines))[1].startswith("human and rule agree: 80.00 %")
 
 
 @pytest.mark.parametrize(
@@ -245,17 +227,16 @@ def test_labelled_answers_audit_the_offline_rule(tmp_path, audit):
         ("results.json", None, "does not exist"),
     ],
 )
-def test_files_that_cannot_be_audited(tmp_path, audit, name, lines, told):
-    path = tmp_path / name if lines is None else rows(tmp_path / name, lines)
-    [line] = audit(path, code=2)
-    assert told in line
+def test_files_that_cannot_be_audited(tmp_path, capsys, name, lines, told):
+    path = tmp_path / name if lines is None else write_rows(tmp_path / name, lines)
+    assert told in refusal(capsys, "judge-audit", path)
 
 
-def test_labels_and_runs_that_do_not_fit(tmp_path, audit):
-    path = rows(tmp_path / "l.jsonl", [{"item": "other", "human": "right"}])
-    assert "goes with a run" in audit(path, "--labels", path, code=2)[0]
-    assert "--scorer judge_documents" in audit(run(tmp_path, [asked(0)]), code=2)[0]
-    run(tmp_path, [asked(0, rule="found")])
-    assert "is no record of" in audit(tmp_path, "--labels", path, code=2)[0]
-    rows(path, [{"item": asked(0).id, "human": "maybe"}])
-    assert "`right` or `wrong`" in audit(tmp_path, "--labels", path, code=2)[0]
+def test_labels_and_runs_that_do_not_fit(tmp_path, capsys):
+    path = write_rows(tmp_path / "l.jsonl", [{"item": "other", "human": "right"}])
+    assert "goes with a run" in refusal(capsys, "judge-audit", path, "--labels", path)
+    assert "--scorer judge_documents" in refusal(capsys, "judge-audit", write_run(tmp_path, [asked(0)]))
+    write_run(tmp_path, [asked(0, rule="found")])
+    assert "is no record of" in refusal(capsys, "judge-audit", tmp_path, "--labels", path)
+    write_rows(path, [{"item": asked(0).id, "human": "maybe"}])
+    assert "`right` or `wrong`" in refusal(capsys, "judge-audit", tmp_path, "--labels", path)

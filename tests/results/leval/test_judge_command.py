@@ -19,7 +19,7 @@ from needlework.core.errors import InputError
 from needlework.results.leval.judge import match, win_rate
 from needlework.results.leval.predictions import Answers, Prediction
 from tests.loopback import Said, loopback
-from tests.results.run_folders import refusal
+from tests.results.run_folders import refusal, write_rows
 
 
 def _answers(questions, path="mine"):
@@ -89,14 +89,7 @@ def rows_of(model, answers, **fields):
 
 @pytest.fixture
 def write(tmp_path):
-    """Write rows to NAME.pred.jsonl; a row that is text stays as it is."""
-
-    def build(name, rows):
-        path = tmp_path / f"{name}.pred.jsonl"
-        path.write_text("\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows), encoding="utf-8")
-        return path
-
-    return build
+    return lambda name, rows: write_rows(tmp_path / f"{name}.pred.jsonl", rows)
 
 
 @pytest.fixture

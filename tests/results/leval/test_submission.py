@@ -7,15 +7,13 @@ import pytest
 
 from needlework.haystack_fixtures.tasks.published.leval_files import CLOSED
 from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS as TASKS
-from needlework.results.files.json_files import write_json
 from needlework.results.leval.submission import main, submission_rows
 from needlework.results.report.section import section_lines
 from needlework.results.report.suites import leval_sections
-from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.suites.data_sets import leval_summaries
 from tests.results.changed import changed
 from tests.results.new_record import new_record
-from tests.results.run_folders import refusal
+from tests.results.run_folders import output, refusal, write_run
 
 
 def answered(name, scores, **fields):
@@ -110,15 +108,8 @@ def whole_task(name, *, wrong=0, label="", **fields):
 
 @pytest.fixture
 def run(tmp_path):
-    def write(records, window=32_000):
-        folder = tmp_path / "run"
-        folder.mkdir()
-        write_json(folder / "results.json", run_report(records))
-        manifest = {"models": {"mock": {"window": window}}, "suites": [{"answer_budget": 512}]}
-        (folder / "manifest.json").write_text(json.dumps(manifest))
-        return folder
-
-    return write
+    manifest = {"models": {"mock": {"window": 32_000}}, "suites": [{"answer_budget": 512}]}
+    return lambda records: write_run(tmp_path / "run", records, manifest=manifest)
 
 
 def table(path):
@@ -150,9 +141,8 @@ def test_an_incomplete_task_has_no_score_and_what_is_missing_is_named(run, capsy
     records = whole_task("tpo")
     records[7] = changed(records[7], outcome="error", score=None)
     folder = run(records)
-    assert main([str(folder)]) == 0
+    told = output(capsys, "leval-export", folder)
     assert table(folder / "leval/mock/Results/exact_match.csv")["tpo"] == ""
-    told = capsys.readouterr().out
     assert "268 of 269" in told
     assert "without an answer, 1: leval_tpo-len16000-depthNone-doc0_q7-r0 (error)" in told
 
