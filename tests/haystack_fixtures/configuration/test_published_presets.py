@@ -114,9 +114,9 @@ def load(tmp_path):
 
 @pytest.fixture
 def resolve(tmp_path):
-    def resolve_text(text, name="config.py"):
+    def resolve_text(text, name="config.py", option="preset"):
         (tmp_path / name).write_text(text, encoding="utf-8")
-        return resolve_settings({"preset": str(tmp_path / name), "model": ["mock:perfect"]}, {}, tmp_path)
+        return resolve_settings({option: str(tmp_path / name), "model": ["mock:perfect"]}, {}, tmp_path)
 
     return resolve_text
 
@@ -176,22 +176,19 @@ OWN = {"lengths": [1000, 2000], "depths": [0, 50], "concurrency": 3, "gate": ["a
 @pytest.mark.parametrize("option", ["preset", "config"])
 @pytest.mark.parametrize("form", ["yaml", "toml", "json"])
 @pytest.mark.parametrize("names", ["published", "ours"])
-def test_a_flat_file_works_by_both_options(tmp_path, option, form, names):
+def test_a_flat_file_works_by_both_options(resolve, option, form, names):
     yaml = pytest.importorskip("yaml")
     table = yaml.safe_load(FLAT) if names == "published" else OWN
     lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in table.items())
-    file = tmp_path / f"flat.{form}"
-    file.write_text(lines if form == "toml" else json.dumps(table), encoding="utf-8")
-    run = resolve_settings({option: str(file), "model": ["mock:perfect"]}, {}, tmp_path)
+    run = resolve(lines if form == "toml" else json.dumps(table), f"flat.{form}", option)
     assert (run.concurrency, run.gate) == (3, ("all>=80",))
     assert (run.suites[0].task, run.suites[0].lengths, run.suites[0].depths) == ("niah", (1000, 2000), (0, 50))
 
 
 @pytest.mark.parametrize("name", ["task.json", "config.py"])
-def test_a_configuration_of_a_harness_works_by_config_too(tmp_path, name):
-    (tmp_path / name).write_text(CDME if name == "config.py" else json.dumps(TASK), encoding="utf-8")
-    one, other = (resolve_settings({option: str(tmp_path / name)}, {}, tmp_path) for option in ("preset", "config"))
-    assert one == other
+def test_a_configuration_of_a_harness_works_by_config_too(resolve, name):
+    text = CDME if name == "config.py" else json.dumps(TASK)
+    assert resolve(text, name, "preset") == resolve(text, name, "config")
 
 
 def test_a_preset_of_ours_may_be_yaml(load):

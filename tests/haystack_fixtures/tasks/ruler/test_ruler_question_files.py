@@ -47,8 +47,18 @@ def hotpot(rows=8):
     ]
 
 
+@pytest.fixture
+def written(tmp_path):
+    def write(content):
+        path = tmp_path / "questions.json"
+        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        return str(path)
+
+    return write
+
+
 def trials(path, task, **options):
-    given = {"questions": str(path), "corpus": "noise", "lengths": "1k", "language": "en", "depths": "50"} | options
+    given = {"questions": path, "corpus": "noise", "lengths": "1k", "language": "en", "depths": "50"} | options
     made = builder(task, **given)
     return [build(made, series.suite, cell) for series in grid(settings_of(task, **given)) for cell in series.cells]
 
@@ -57,9 +67,8 @@ def present(path, task, **options):
     return [trial for trial in trials(path, task, **options) if trial.cell.needle == "questions"]
 
 
-def test_squad_questions_have_their_paragraph_and_others_of_the_article_first(tmp_path):
-    path = tmp_path / "dev.json"
-    path.write_text(json.dumps(squad()), encoding="utf-8")
+def test_squad_questions_have_their_paragraph_and_others_of_the_article_first(written):
+    path = written(squad())
     asked = set()
     for trial in present(path, "ruler_qa_1", repeats="5", lengths="450"):
         told, texts = trial.asked.reference, re.split(r"Document \d+:\n", context(trial))[1:]
@@ -74,9 +83,8 @@ def test_squad_questions_have_their_paragraph_and_others_of_the_article_first(tm
     assert len(asked) == 5
 
 
-def test_hotpot_questions_have_their_supporting_pages(tmp_path):
-    path = tmp_path / "hotpot.json"
-    path.write_text(json.dumps(hotpot()), encoding="utf-8")
+def test_hotpot_questions_have_their_supporting_pages(written):
+    path = written(hotpot())
     for trial in present(path, "ruler_qa_2", repeats="4", lengths="700"):
         told, texts = trial.asked.reference, re.split(r"Document \d+:\n", context(trial))[1:]
         row = told["answers"][0].removeprefix("Town")
@@ -85,9 +93,8 @@ def test_hotpot_questions_have_their_supporting_pages(tmp_path):
         assert "All were born in" in texts[told["gold"][1] - 1]
 
 
-def test_the_absent_twin_has_the_other_documents(tmp_path):
-    path = tmp_path / "hotpot.json"
-    path.write_text(json.dumps(hotpot()), encoding="utf-8")
+def test_the_absent_twin_has_the_other_documents(written):
+    path = written(hotpot())
     found = {trial.cell.needle: trial for trial in trials(path, "ruler_qa_2", lengths="700")}
     (answer,) = found["questions"].asked.reference["answers"]
     assert answer in context(found["questions"])
@@ -96,10 +103,8 @@ def test_the_absent_twin_has_the_other_documents(tmp_path):
     assert context(found["questions_focused"]).count("Document") == 2
 
 
-def test_equal_documents_are_one_and_answers_come_once(tmp_path):
-    path = tmp_path / "dev.json"
-    path.write_text(json.dumps({"data": squad(articles=1)["data"] * 2}))
-    read = read_questions(str(path))
+def test_equal_documents_are_one_and_answers_come_once(written):
+    read = read_questions(written({"data": squad(articles=1)["data"] * 2}))
     assert len(read.documents) == 4
     assert read.questions[0].answers == ("Q00",)
     assert read.questions[0].near == (1, 2, 3)
@@ -118,17 +123,13 @@ def test_equal_documents_are_one_and_answers_come_once(tmp_path):
         ('{"data": [{"paragraphs": [{"context": 7, "qas": []}]}]}', "7 is no text"),
     ],
 )
-def test_files_that_cannot_be_used_say_why(tmp_path, content, said):
-    path = tmp_path / "mine.json"
-    path.write_text(content, encoding="utf-8")
+def test_files_that_cannot_be_used_say_why(written, content, said):
     with pytest.raises(InputError, match=re.escape(said)) as caught:
-        read_questions(str(path))
+        read_questions(written(content))
     assert "--questions" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_no_question_is_asked_twice(tmp_path):
-    path = tmp_path / "hotpot.json"
-    path.write_text(json.dumps(hotpot(4)), encoding="utf-8")
+def test_no_question_is_asked_twice(written):
     with pytest.raises(InputError, match="--questions has 4 questions; ask no more"):
-        trials(path, "ruler_qa_2", repeats="5", lengths="700")
+        trials(written(hotpot(4)), "ruler_qa_2", repeats="5", lengths="700")
