@@ -10,11 +10,10 @@ import pytest
 import needlework
 from needlework.results.files.foreign import LLMTEST, OPENCOMPASS, foreign_panels
 from needlework.results.files.read_run import load_panels
-from needlework.results.plot import main
 from needlework.results.records.journal import line_of
 from needlework.results.report.panels import headline
 from tests.results.new_record import new_record
-from tests.results.run_folders import refusal, write_run
+from tests.results.run_folders import exit_code, output, refusal, write_run
 
 SANDWICH = "\nThe best thing to do in San Francisco is eat a sandwich.\n"
 
@@ -39,8 +38,7 @@ def run(tmp_path):
 def test_redraws_a_run_and_prints_what_it_wrote(run, tmp_path, capsys):
     out = tmp_path / "pictures"
     options = ["--numbers", "--colors", "red-yellow-green", "--title", "My title"]
-    assert needlework.main(["plot", str(run), "--out", str(out), *options]) == 0
-    assert capsys.readouterr().out.split() == [
+    assert output(capsys, "plot", run, "--out", out, *options).split() == [
         str(out / f"heatmap-niah-code-mock.{ending}") for ending in ("png", "svg")
     ]
     assert ">My title<" in (out / "heatmap-niah-code-mock.svg").read_text()
@@ -51,8 +49,8 @@ def test_pictures_go_beside_what_is_drawn(run, tmp_path, monkeypatch):
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 
-    assert main([str(run / "results.json"), "--format", "svg"]) == 0
-    assert main([str(run), str(tmp_path / "run-2"), "--format", "svg", "--dataset-length", "8k"]) == 0
+    assert exit_code("plot", run / "results.json", "--format", "svg") == 0
+    assert exit_code("plot", run, tmp_path / "run-2", "--format", "svg", "--dataset-length", "8k") == 0
     assert {path.name for path in run.glob("*.svg")} == {"heatmap-niah-code-mock.svg", "heatmap-combined.svg"}
     assert {path.name for path in (tmp_path / "run-2").glob("*.svg")} == {"heatmap-niah-code-mock.svg"}
     assert list((tmp_path / "here").iterdir()) == []
@@ -67,7 +65,7 @@ def test_draws_the_same_from_every_kind_of_file(run, tmp_path):
     (tmp_path / "journal.jsonl").write_text("\n".join(lines) + '\n{"torn', encoding="utf-8")
     pictures = set()
     for path in (run, run / "results.json", tmp_path / "journal.jsonl"):
-        assert main([str(path), "--out", str(tmp_path / "out"), "--format", "svg"]) == 0
+        assert exit_code("plot", path, "--out", tmp_path / "out", "--format", "svg") == 0
         pictures.add((tmp_path / "out" / "heatmap-niah-code-mock.svg").read_bytes())
 
     assert len(pictures) == 1
@@ -78,7 +76,7 @@ def test_a_journal_is_read_by_its_last_recipe(tmp_path):
     lines = [line_of(record) for record in (old, new_record(model="a"), new_record(model="b"))]
     (tmp_path / "journal.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
-    assert main([str(tmp_path), "--out", str(tmp_path), "--format", "svg"]) == 0
+    assert exit_code("plot", tmp_path, "--out", tmp_path, "--format", "svg") == 0
     assert sorted(path.name for path in tmp_path.glob("*.svg")) == [
         "heatmap-combined.svg",
         "heatmap-niah-code-a.svg",
@@ -90,18 +88,16 @@ def test_other_systems_files_are_drawn_and_named(tmp_path):
     rows = [{"token_limit": 1000, "depth_percent": depth, "score": 10} for depth in (0, 50)]
     (tmp_path / "gpt.json").write_text(json.dumps(rows))
 
-    assert main([str(tmp_path / "gpt.json"), "--out", str(tmp_path), "--format", "svg"]) == 0
+    assert exit_code("plot", tmp_path / "gpt.json", "--out", tmp_path, "--format", "svg") == 0
     (svg,) = tmp_path.glob("*.svg")
     assert "data: LLMTest_NeedleInAHaystack" in svg.read_text(encoding="utf-8")
 
 
 def test_the_door_helps_and_names_the_nearest_command(capsys):
-    assert (needlework.main(["--help"]), needlework.main([]), needlework.main(["--version"])) == (0, 2, 0)
+    assert [exit_code(*words) for words in (["--help"], [], ["--version"])] == [0, 2, 0]
     assert "plot" in capsys.readouterr().out
-    assert needlework.main(["plto"]) == 2
-    assert capsys.readouterr().err == "needlework: there is no command 'plto'; did you mean 'plot'?\n"
-    assert needlework.main(["xyz"]) == 2
-    assert "--help" in capsys.readouterr().err
+    assert refusal(capsys, "plto") == "needlework: there is no command 'plto'; did you mean 'plot'?\n"
+    assert "--help" in refusal(capsys, "xyz")
 
 
 def test_help_imports_neither_matplotlib_nor_numpy():
@@ -121,8 +117,8 @@ def test_files_of_one_folder_are_told_apart_by_their_names(tmp_path, capsys):
 
     found = [(tmp_path / name, panel) for name in ("first.csv", "second.csv") for panel in load_panels(tmp_path / name)]
     assert "2 cells ·" in headline(found[0][1])
-    assert main([*(str(path) for path, _ in found), "--format=svg"]) == 0
-    assert [Path(line).name for line in capsys.readouterr().out.splitlines()] == [
+    printed = output(capsys, "plot", *(path for path, _ in found), "--format=svg")
+    assert [Path(line).name for line in printed.splitlines()] == [
         "heatmap-cdme-needle-m-first.csv.svg", "heatmap-cdme-needle-m-second.csv.svg", "heatmap-combined.svg",
     ]  # fmt: skip
 
@@ -206,6 +202,7 @@ def test_opencompass_summary_csv(tmp_path):
         ("journal.jsonl", '{"key": "k", "outcome": "found"}\n', "holds no trials"),
         ("binary.json", "\x80\x81", "is not JSON"),
         ("folder/a.json", "{", "cannot be read"),
+        ("folder/notes.txt", "none", "holds no results"),
         ("a.json", {"hello": 1}, "holds no results"),
         ("a.json", [], "holds no results"),
         ("a.json", llmtest_cell(1000, 0, "ten"), "score that is not a number"),

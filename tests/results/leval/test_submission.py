@@ -7,7 +7,7 @@ import pytest
 
 from needlework.haystack_fixtures.tasks.published.leval_files import CLOSED
 from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS as TASKS
-from needlework.results.leval.submission import main, submission_rows
+from needlework.results.leval.submission import submission_rows
 from needlework.results.report.section import section_lines
 from needlework.results.report.suites import leval_sections
 from needlework.results.statistics.suites.data_sets import leval_summaries
@@ -120,8 +120,7 @@ def table(path):
 def test_files_and_tables_have_the_leaderboards_keys(run, capsys):
     records = whole_task("tpo", wrong=269 // 2) + whole_task("multidoc_qa")
     made = run(records)
-    assert main([str(made), "--name", "my-7b"]) == 0
-
+    printed = output(capsys, "leval-export", made, "--name", "my-7b")
     folder = made / "leval/my-7b"
     tpo = (folder / "Predictions/exam_eval/my-7b/tpo.pred.jsonl").read_text().splitlines()
     assert len(tpo) == 269
@@ -134,7 +133,7 @@ def test_files_and_tables_have_the_leaderboards_keys(run, capsys):
     f1 = table(folder / "Results/f1.csv")
     assert (f1["multidoc_qa"], f1["F1 avg"], f1["Length"], f1["Ret."]) == ("100.00", "", "6.0", "no")
     assert json.loads((folder / "metadata.json").read_text())["links"]["paper"] == ""
-    assert "fields to fill in" in capsys.readouterr().out
+    assert "fields to fill in" in printed
 
 
 def test_an_incomplete_task_has_no_score_and_what_is_missing_is_named(run, capsys):
@@ -158,10 +157,9 @@ def test_rows_for_judges_stand_in_one_file_a_model_and_have_no_table(run, capsys
     [record] = whole_task("multidoc_qa")[:1]
     record.reference["evaluation"] = "human"
     folder = run([record])
-    assert main([str(folder)]) == 0
+    told = output(capsys, "leval-export", folder)
     files = {str(path.relative_to(folder / "leval/mock/Predictions")) for path in folder.rglob("*.pred.jsonl")}
     assert files == {"human_eval/mock.pred.jsonl", "llm_turbo_eval/mock.pred.jsonl"}
-    told = capsys.readouterr().out
     assert told.startswith("L-Eval, mock\nhuman_eval: 1 of 85 rows; run the whole --leval-subset\n")
 
 

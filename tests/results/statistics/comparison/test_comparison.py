@@ -55,7 +55,8 @@ def lines_of(first, second):
 
 def test_a_drop_at_one_depth_by_hand():
     """Each of twelve repeats fails at 50 % of both lengths: 24 of 72 pairs, all one way."""
-    (pair) = pair_of(ALL, grid(lambda length, depth, repeat: float(depth != 50)))
+    second = grid(lambda length, depth, repeat: float(depth != 50))
+    pair = pair_of(ALL, second)
     (task,) = pair.tasks
     whole = task.whole
 
@@ -63,17 +64,13 @@ def test_a_drop_at_one_depth_by_hand():
     assert (whole.difference.mean, whole.difference.clusters) == (pytest.approx(-1 / 3), 12)
     assert whole.p == pytest.approx(2 / 2**12)
     assert pair.changed(1) == []
-    assert [(at, cell.difference.mean) for _, at, cell in pair.changed(-1)] == [
-        ((1000, 50.0), -1.0),
-        ((4000, 50.0), -1.0),
-    ]
+    changes = [(at, cell.difference.mean) for _, at, cell in pair.changed(-1)]
+    assert changes == [((1000, 50.0), -1.0), ((4000, 50.0), -1.0)]
     columns = [(length, group.difference.mean, group.n) for length, group in task.columns.items()]
     assert columns == [(length, pytest.approx(-1 / 3), 36) for length in (1000, 4000)]
     rows = [(depth, group.difference.mean) for depth, group in task.rows.items()]
     assert rows == [(0.0, 0.0), (50.0, -1.0), (100.0, 0.0)]
-    assert "means of cells as seen: 2 cells regressed, 0 improved" in lines_of(
-        ALL, grid(lambda length, depth, repeat: float(depth != 50))
-    )
+    assert "means of cells as seen: 2 cells regressed, 0 improved" in lines_of(ALL, second)
 
 
 def test_every_mean_and_difference_has_its_interval():
@@ -238,11 +235,11 @@ def test_trials_that_neither_run_could_answer_are_no_loss():
 
 
 def test_answers_of_nothing_are_counted_beside_the_score():
-    second = [record(0.0, repeat=i, outcome="empty") for i in range(2)] + [record(0.0, repeat=2, outcome="refused")]
-
-    assert "B: B: 3 trials, 3 scored (1 refused, 2 empty)" in lines_of(
-        [record(1.0, repeat=i) for i in range(3)], second
+    first, second = (
+        [record(score, repeat=i, outcome=outcome) for i, outcome in enumerate(outcomes)]
+        for score, outcomes in ((1.0, ["found"] * 3), (0.0, ["empty", "empty", "refused"]))
     )
+    assert "B: B: 3 trials, 3 scored (1 refused, 2 empty)" in lines_of(first, second)
 
 
 def test_each_run_is_compared_with_its_base_in_the_order_given():
@@ -254,11 +251,8 @@ def test_each_run_is_compared_with_its_base_in_the_order_given():
         ("same", "no difference shown", None),
     ]
     assert {length: scores.mean for length, scores in runs[1].lengths.items()} == {1000: 1.0, 4000: 0.0}
-    assert [each.verdict for each in compare_runs({"a": ALL, "b": NONE_AT_4K, "c": ALL}, "previous")] == [
-        None,
-        "worse",
-        "better",
-    ]
+    previous = compare_runs({"a": ALL, "b": NONE_AT_4K, "c": ALL}, "previous")
+    assert [each.verdict for each in previous] == [None, "worse", "better"]
 
 
 def test_a_run_that_is_worse_in_one_task_alone_is_worse_and_says_where():

@@ -23,6 +23,15 @@ FIRST = {
 }
 
 
+SECOND = FIRST | {
+    "suites": [SUITE | {"answer_budget": 64, "lengths": [2000]}],
+    "options": {"seed": 3},
+    "corpora": {"essays/en": {"sha256": "2", "documents": 3}},
+    "tokenizers": {"qwen": "b"},
+    "prompts": {"own/en": "p", "own/zh": "q"},
+}
+
+
 def served(server, command):
     options = {"server_id": server, "base_url": command}
     return FIRST | {"options": options, "models": {"openai:m": {"command": command, "window": 512}}}
@@ -34,14 +43,7 @@ def served(server, command):
         (FIRST, FIRST, []),
         (
             FIRST,
-            FIRST
-            | {
-                "suites": [SUITE | {"answer_budget": 64, "lengths": [2000]}],
-                "options": {"seed": 3},
-                "corpora": {"essays/en": {"sha256": "2", "documents": 3}},
-                "tokenizers": {"qwen": "b"},
-                "prompts": {"own/en": "p", "own/zh": "q"},
-            },
+            SECOND,
             [
                 "suite niah codes en: answer_budget 48 / 64",
                 "seed: 0 / 3",
