@@ -1,6 +1,5 @@
 """A real HTTP server on this machine whose answers are planted."""
 
-import json
 import threading
 import time
 from collections.abc import Callable
@@ -13,37 +12,23 @@ from tests.http_server import HttpAnswer, http_server
 
 @dataclass
 class Answer:
-    """What the planted server does with one request. `cut`: close the connection after so many bytes of the body.
-
-    `body`: text, an object, or what makes an object of the request.
-    """
+    """What the planted server does with one request. `body`: text, an object, or what makes one of the request."""
 
     status: int = 200
     body: str | dict[str, Any] | Callable[[dict[str, Any]], dict[str, Any]] = field(default_factory=dict)
-    headers: dict[str, str] = field(default_factory=dict)
     kind: str = "application/json"
-    cut: int | None = None
     wait_s: float = 0.0
 
 
-def error(status, message, headers=None, **more):
-    return Answer(status, {"error": {"message": message, **more}}, headers or {})
+def error(status, message):
+    return Answer(status, {"error": {"message": message}})
 
 
-def good(text="Paris", **message):
-    """A whole answer."""
-    return {
-        "choices": [
-            {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text, **message}}
-        ],
-        "usage": {"prompt_tokens": 7, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 3}},
-    }
-
-
-def events(*chunks, done=True):
-    """An answer as a stream of events."""
-    lines = [chunk if isinstance(chunk, str) else json.dumps(chunk) for chunk in chunks] + ["[DONE]"] * done
-    return Answer(body="".join(f"data: {line}\n\n" for line in lines), kind="text/event-stream")
+def good(text="Paris", tokens=7, **more):
+    """A whole answer, of a server that counts so many tokens, or none."""
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+    usage = {} if tokens is None else {"usage": {"prompt_tokens": tokens, "completion_tokens": 5}}
+    return {"choices": [choice], **usage, **more}
 
 
 @dataclass
@@ -85,7 +70,7 @@ def planted_server():
         reply = reply if isinstance(reply, Answer) else Answer(body=reply)
         time.sleep(reply.wait_s)
         body = reply.body(request.body) if callable(reply.body) else reply.body
-        return HttpAnswer(body, reply.status, reply.kind, reply.headers, reply.cut)
+        return HttpAnswer(body, reply.status, reply.kind)
 
     with http_server(answer) as url:
         state.url = f"{url}/v1"

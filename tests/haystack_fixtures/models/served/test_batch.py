@@ -21,15 +21,14 @@ from needlework.models.served.batch import (
 )
 from needlework.models.served.connection import ServedOptions, ServerOptions
 from needlework.models.served.model import ServedModel
+from tests.haystack_fixtures.models.served.planted_http import good
 
 CELL = Cell("niah", 400, 50.0, "code")
 NEEDLE = Needle("code", "The door code is 4711023.", "What is the door code?", "4711023")
 
 
 def body_of(text="It is 4711023.", tokens=None, **more):
-    usage = {} if tokens is None else {"usage": {"prompt_tokens": tokens, "completion_tokens": 5}}
-    message = {"role": "assistant", "content": text}
-    return {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "model": "m", **usage, **more}
+    return good(text, tokens, model="m", **more)
 
 
 def answered(custom_id, body, status=200):

@@ -11,7 +11,7 @@ from needlework.core.grid import Cell
 from needlework.core.prompts import Message, Needle
 from needlework.pipeline.exchange import check_answer
 from tests.haystack_fixtures.models.conftest import make_trial, served_model
-from tests.haystack_fixtures.models.served.planted_http import Answer
+from tests.haystack_fixtures.models.served.planted_http import Answer, good
 
 VALUE = re.compile(r"The gate code for the mill is (\d{7})")
 
@@ -38,15 +38,9 @@ def honest(tokenizer, *, more=0, window=10**6):
         messages = [Message(row["role"], row["content"]) for row in request["messages"]]
         tokens = len(tokenizer.encode(tokenizer.render_chat(messages)).ids) + more
         found = VALUE.search(messages[-1].content)
-        return said(f"The code is {found[1] if found else 'unknown'}.", min(tokens, window))
+        return good(f"The code is {found[1] if found else 'unknown'}.", min(tokens, window))
 
     return answer
-
-
-def said(text, tokens, **more):
-    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
-    usage = {} if tokens is None else {"usage": {"prompt_tokens": tokens, "completion_tokens": 5}}
-    return {"choices": [choice], **usage, **more}
 
 
 def checked(model, request):
@@ -138,7 +132,7 @@ def test_budgets_say_what_a_finish_reason_does_not(planted, model, smol_tokenize
     request = replace(trial(smol_tokenizer), cell=None)
 
     def answer(finish, text, completion, **message):
-        body = said("", 10)
+        body = good("", 10)
         body["choices"][0] |= {"finish_reason": finish, "message": {"content": text, **message}}
         body["usage"]["completion_tokens"] = completion
         planted.plant(body)
