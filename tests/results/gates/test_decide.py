@@ -97,9 +97,8 @@ def test_samples_decide_and_not_trials():
     together = [record(float(repeat > 0), repeat=repeat, depth=float(d)) for repeat in range(10) for d in range(4)]
 
     assert (one.state, one.low, one.note) == ("inconclusive", None, "one sample: says nothing of other needles")
-    assert [judged("score >= 0.5", records).note for records in (in_samples([1.0] * 40, 4), trials(40))] == [
-        "from 4 samples", "",
-    ]  # fmt: skip
+    notes = [judged("score >= 0.5", records).note for records in (in_samples([1.0] * 40, 4), trials(40))]
+    assert notes == ["from 4 samples", ""]
     assert (ten.state, ten.samples, ten.more, ten.more_trials) == ("inconclusive", 10, 32, 352)
     assert ten.low == pytest.approx(0.692, abs=1e-3)
     assert [state("score >= 0.9", in_samples([1.0] * 5 * n, n)) for n in (35, 36)] == ["inconclusive", "pass"]

@@ -20,23 +20,21 @@ def groups(scope, records):
 
 
 @pytest.mark.parametrize(
-    ("text", "metric", "compare", "limit", "terms", "grain"),
+    ("text", "parts"),
     [
-        (" lower_bound >= 85 % [task=niah, length<=32k] per depth ", "lower_bound", ">=", 0.85, 2, "depth"),
-        ("drop<=0.02", "drop", "<=", 0.02, 0, None),
-        ("score > 90%", "score", ">", 0.9, 0, None),
-        ("not worse", "not worse", "<=", 0.0, 0, None),
-        (" not   worse ", "not worse", "<=", 0.0, 0, None),
-        ("not_worse than 0 %", "not worse", "<=", 0.0, 0, None),
-        ("not worse than 2% [length<=4k, task=niah] per length", "not worse", "<=", 0.02, 2, "length"),
+        (" lower_bound >= 85 % [task=niah, length<=32k] per depth ", ("lower_bound", ">=", 0.85, 2, "depth")),
+        ("drop<=0.02", ("drop", "<=", 0.02, 0, None)),
+        ("score > 90%", ("score", ">", 0.9, 0, None)),
+        ("not worse", ("not worse", "<=", 0.0, 0, None)),
+        (" not   worse ", ("not worse", "<=", 0.0, 0, None)),
+        ("not_worse than 0 %", ("not worse", "<=", 0.0, 0, None)),
+        ("not worse than 2% [length<=4k, task=niah] per length", ("not worse", "<=", 0.02, 2, "length")),
     ],
 )
-def test_a_gate_has_a_metric_a_limit_a_scope_and_a_grain(text, metric, compare, limit, terms, grain):
+def test_a_gate_has_a_metric_a_limit_a_scope_and_a_grain(text, parts):
     gate = parse_gate(text)
 
-    assert (gate.metric, gate.compare, gate.limit, len(gate.scope), gate.grain) == (
-        metric, compare, limit, terms, grain,
-    )  # fmt: skip
+    assert (gate.metric, gate.compare, gate.limit, len(gate.scope), gate.grain) == parts
 
 
 @pytest.mark.parametrize(

@@ -56,9 +56,8 @@ def rows_after(judge, path, *users):
 
 def test_a_question_that_failed_is_asked_again_by_the_next_run_and_a_good_one_is_not(path):
     rows = rows_after(Judge(), path, "one", "fail", "two", "one")
-    assert [(row["item"], row["problem"]) for row in rows] == [
-        ("one", None), ("fail", "it did not answer"), ("two", None),
-    ]  # fmt: skip
+    problems = [(row["item"], row["problem"]) for row in rows]
+    assert problems == [("one", None), ("fail", "it did not answer"), ("two", None)]
     assert [row["item"] for row in rows_after(Judge(), path, "one", "fail", "two")[3:]] == ["fail"]
     assert len(rows_after(Judge(identity={"spec": "other"}), path, "one")) == 5, "another judge is asked anew"
 

@@ -264,9 +264,8 @@ def test_without_a_model_every_row_gets_a_status_and_keeps_what_it_had(questions
     assert questions("check", animals, file) == 0
     first = checked()
     assert first["owl"]["decision"] == decision
-    assert [(row["status"], row["topic"]) for row in first.values()] == [("accept", "weights")] * 3 + [
-        ("reject", "none")
-    ]
+    states = [(row["status"], row["topic"]) for row in first.values()]
+    assert states == [("accept", "weights")] * 3 + [("reject", "none")]
     assert (first["owl"]["twins"], first["owl"]["reasons"]) == (["owl (2).txt"], [])
     assert first["none"]["reasons"] == ["no such document: 'gone.txt' is not in the folder, or names several"]
     said = capsys.readouterr().out
@@ -303,10 +302,8 @@ def test_a_checker_reads_the_document_and_the_three_nearest_others(questions, ch
     assert len(prompts(server)) == 3 * 4
     assert checked()["owl"]["status"] == "accept"
     assert checked()["owl"]["checker"]["documents"][0] == {"document": "owl.txt", "answer": "3 stone"}
-    bat = checked()["bat"]
-    assert (bat["status"], bat["reasons"]) == (
-        "review", ["answered by another document: the checker finds '9 stone' in 'rumour.txt'"],
-    )  # fmt: skip
+    reason = "answered by another document: the checker finds '9 stone' in 'rumour.txt'"
+    assert (checked()["bat"]["status"], checked()["bat"]["reasons"]) == ("review", [reason])
 
 
 @pytest.mark.parametrize(

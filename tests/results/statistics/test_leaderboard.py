@@ -166,9 +166,9 @@ def test_what_was_addressed_in_another_way_is_marked_with_what_differs():
 
 def test_all_tasks_stand_before_each_an_interrupted_run_nowhere_and_failed_trials_in_its_row():
     tasks = ("chain", "niah")
-    failed = run_of("b", lambda _, repeat: "found" if repeat > 8 else "error", tasks=tasks)
+    flaky = run_of("b", lambda _, repeat: "found" if repeat > 8 else "error", tasks=tasks)
     early = run_of("d", tasks=tasks, why="interrupted after 2 of 40 trials")
-    runs = [run_of("a", tasks=tasks), failed, run_of("c"), early]
+    runs = [run_of("a", tasks=tasks), flaky, run_of("c"), early]
 
     boards = boards_of(runs)
     assert [(board.task, board.samples) for board in boards] == [("all tasks", 24), ("chain", 12), ("niah", 12)]
@@ -178,9 +178,8 @@ def test_all_tasks_stand_before_each_an_interrupted_run_nowhere_and_failed_trial
         {"a": (1, 2), "c": (1, 2), "b": (3, 3)},
     ]
     assert [*row(runs, 0).values()][:3] == ["1", "a", "100 (81.3–100)"]
-    assert [row(runs, at, board)["model"] for board, at in enumerate((1, 1, 2))] == [
-        "b (36 errors)", "b (18 errors)", "b (18 errors)"
-    ]  # fmt: skip
+    failed = [row(runs, at, board)["model"] for board, at in enumerate((1, 1, 2))]
+    assert failed == ["b (36 errors)", "b (18 errors)", "b (18 errors)"]
 
 
 def test_a_place_of_its_own_takes_a_shown_difference_and_enough_samples():

@@ -242,10 +242,7 @@ def test_columns_that_nothing_fills_are_left_out():
     sections = latency_sections(latency_rows([new_record(timing={"latency_s": 0.0501})]))
     lines = section_lines(sections, ascii_only=True)
 
-    assert [line.split() for line in lines[2:4]] == [
-        ["length", "n", "latency", "s", "p95"],
-        ["1k", "1", *["0.0501"] * 2],
-    ]
+    assert [" ".join(line.split()) for line in lines[2:4]] == ["length n latency s p95", "1k 1 0.0501 0.0501"]
     assert "\n".join(lines).isascii()
 
 
