@@ -31,6 +31,7 @@ from needlework.results.compare.command import compare_named, write_comparison
 from needlework.results.files.read_run import Run, read_run
 from needlework.results.records.manifest import settings_of
 from needlework.results.report.comparison import comparison_lines
+from needlework.results.report.section import Section, section_lines
 from needlework.results.statistics.comparison.comparison import ComparedRun
 from needlework.results.style import clock, relative
 
@@ -175,7 +176,7 @@ def main(argv: Sequence[str]) -> int:
         chosen = [run for run in matrix.configurations if not options.only or run.label in options.only]
         if options.plan:
             return _plan(matrix, chosen)
-        return _run_all(matrix, chosen, fail_if_worse=options.fail_if == "worse")
+        return run_configurations(matrix, chosen, fail_if_worse=options.fail_if == "worse")
     except InputError as error:
         return refuse("matrix", error)
     except OSError as error:
@@ -210,7 +211,20 @@ def _plan(matrix: Matrix, chosen: Sequence[Configuration]) -> int:
     return code
 
 
-def _run_all(matrix: Matrix, chosen: Sequence[Configuration], *, fail_if_worse: bool) -> int:
+MakeSections = Callable[[Sequence[ComparedRun], Mapping[str, Run | None]], list[Section]]
+
+
+def run_configurations(
+    matrix: Matrix,
+    chosen: Sequence[Configuration],
+    *,
+    fail_if_worse: bool,
+    sections: MakeSections = lambda _rows, _runs: [],
+) -> int:
+    """Run them one after another, compare all with the first, and print and write that; returns the exit code.
+
+    `sections`: what to say of all runs beside their comparison, and before it.
+    """
     ended: dict[str, EndedRun] = {}
     line = StatusLine(sys.stdout)
     for end_signal in (signal.SIGTERM, signal.SIGHUP):
@@ -227,9 +241,11 @@ def _run_all(matrix: Matrix, chosen: Sequence[Configuration], *, fail_if_worse: 
             line.message(f"{label}: interrupted; the same command goes on from here")
             return INTERRUPTED
         line.message(f"{label}: {_describe_end(matrix, configuration, run)}")
-    rows = _compare(matrix, ended)
-    print("", *comparison_lines(rows), "", sep="\n")
-    for path in _write(matrix, rows, ended):
+    runs = _read_runs(matrix)
+    rows = compare_named(runs, {label: run.error for label, run in ended.items()})
+    further = sections(rows, runs)
+    print("", *section_lines(further), *([""] if further else []), *comparison_lines(rows), "", sep="\n")
+    for path in _write(matrix, rows, ended, further):
         print(relative(path))
     return exit_code(ended, is_worse=fail_if_worse and any(row.is_worse for row in rows))
 
@@ -242,15 +258,15 @@ def _describe_end(matrix: Matrix, configuration: Configuration, run: EndedRun) -
     return f"done in {duration}{gates.get(run.code, '')}"
 
 
-def _compare(matrix: Matrix, ended: Mapping[str, EndedRun]) -> tuple[ComparedRun, ...]:
-    """Compare the runs from the files that they have written."""
+def _read_runs(matrix: Matrix) -> dict[str, Run | None]:
+    """Read the files that the runs have written; `None` for one that has none."""
     runs: dict[str, Run | None] = {}
     for configuration in matrix.configurations:
         try:
             runs[configuration.label] = _without_earlier_lengths(read_run(matrix.run_folder(configuration)))
         except InputError:
             runs[configuration.label] = None
-    return compare_named(runs, {label: run.error for label, run in ended.items()})
+    return runs
 
 
 def _without_earlier_lengths(run: Run) -> Run:
@@ -264,7 +280,9 @@ def _without_earlier_lengths(run: Run) -> Run:
     return replace(run, records=records, planned=run.planned - len(run.records) + len(records)) if records else run
 
 
-def _write(matrix: Matrix, rows: Sequence[ComparedRun], ended: Mapping[str, EndedRun]) -> list[Path]:
+def _write(
+    matrix: Matrix, rows: Sequence[ComparedRun], ended: Mapping[str, EndedRun], further: Sequence[Section]
+) -> list[Path]:
     """Write the comparison's files into the matrix's folder; return their paths."""
     links: dict[str, str] = {}
     facts: dict[str, dict[str, object]] = {}
@@ -274,7 +292,9 @@ def _write(matrix: Matrix, rows: Sequence[ComparedRun], ended: Mapping[str, Ende
             links[label] = f"../{folder}/report.html"
         outcome = {"exit_code": run.code, "seconds": round(run.seconds, 1)} if run else {}
         facts[label] = {"run": folder, "exit_code": None, "seconds": None, **outcome}
-    return write_comparison(rows, matrix.folder / "comparison", title=matrix.name, links=links, facts=facts)
+    return write_comparison(
+        rows, matrix.folder / "comparison", title=matrix.name, links=links, facts=facts, further=further
+    )
 
 
 def exit_code(ended: Mapping[str, EndedRun], *, is_worse: bool) -> int:

@@ -159,7 +159,7 @@ def split_pytest_words(words: Sequence[str], cwd: Path) -> tuple[Path, tuple[str
     Raises `InputError`.
     """
     rest = list(words[1:] if words[:1] == ["pytest"] else words)
-    name = _pop_option(rest, "--run-name")
+    name = pop_option(rest, "--run-name")
     if not name or name in (".", "..") or any(mark in name for mark in "/\\\0"):
         remedy = "give one after `--`, a folder's name: the same command then goes on"
         raise InputError("--run-name", name or "", remedy)
@@ -171,7 +171,7 @@ def split_pytest_words(words: Sequence[str], cwd: Path) -> tuple[Path, tuple[str
             shown = word.partition("=")[0] if "=" in word else "a word with a key or password"
             variable = "name an environment variable (--api-key-env, header.X=ENV:Y)"
             raise InputError("after --", shown, f"holds a secret, and scripts keep words: {variable}")
-    folder = cwd / (_pop_option(rest, "--results-dir") or "results/runs") / name
+    folder = cwd / (pop_option(rest, "--results-dir") or "results/runs") / name
     return folder, (*benchmark_words(rest, cwd), *rest)
 
 
@@ -185,7 +185,7 @@ def benchmark_words(words: Sequence[str], cwd: Path) -> tuple[str, ...]:
     return ("--pyargs", "needlework.benchmarks")
 
 
-def _pop_option(words: list[str], option: str) -> str | None:
+def pop_option(words: list[str], option: str) -> str | None:
     """Remove every occurrence of an option, and return its last value."""
     value = None
     for i in reversed(range(len(words))):

@@ -187,6 +187,14 @@ def whole(least: int) -> Parser:
     return parse
 
 
+def loads(option: str, value: str) -> tuple[str, ...]:
+    """`1,4,16`: numbers of requests in flight, each once."""
+    parts = words(option, value)
+    if not all(re.fullmatch(r"[1-9][0-9]{0,4}", part) for part in parts):
+        raise InputError(option, value, "give numbers of requests in flight, such as 1,4,16")
+    return parts
+
+
 def some_tokens(option: str, value: str) -> int:
     """A number of tokens, at least one."""
     count = parse_tokens(option, value)

@@ -21,6 +21,7 @@ from needlework.core.options import (
     bars,
     file_limits,
     key_value,
+    loads,
     one_of,
     path,
     pattern,
@@ -167,6 +168,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     strict_model: bool = False
     too_long_pattern: Annotated[str, pattern] | None = None
     concurrency: Positive = 8
+    load: Annotated[tuple[str, ...], loads] = ()
     gpus_per_worker: Positive = 1
     cache_policy: Literal["shared", "isolated"] = "shared"
     stability: Count = 0

@@ -174,6 +174,7 @@ class ModelPool:
             timeout_s=self._settings.timeout,
             retries=self._settings.retries,
             concurrency=max(1, self._settings.concurrency // self._workers),
+            heeds_slots=not self._settings.load,
             workers=self._workers,
             strict_model=self._settings.strict_model,
             tell=self._tell,

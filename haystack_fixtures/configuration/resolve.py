@@ -67,6 +67,9 @@ def resolve_settings(
     # An adaptive run's grid has every length and depth once; which samples are asked there is decided on the way.
     once: dict[str, Any] = {"spread": False, "repeats": 1, "repeats_per_file": 0, "controls": ()}
     changes = once if run["adaptive"] is not None else {}
+    load = run["load"] = cast("tuple[str, ...] | None", run["load"]) or ()
+    if len(load) == 1:  # one of several loads
+        run["concurrency"] = int(load[0])
     family = {key: run.pop(key) for key, option in FAMILY_OPTIONS.items() if not option.suite}
     suites = tuple(
         structs.replace(suite, family=without_defaults({**suite.family, **family}), **changes)

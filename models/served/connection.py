@@ -35,6 +35,8 @@ class ServerOptions:
     """Answers of another model than the one under test do not count."""
     too_long_pattern: re.Pattern[str] | None = None
     """How this server says that a prompt does not fit, where its words are not known here."""
+    heeds_slots: bool = True
+    """A server that tells how many requests it works on at once is asked no more."""
     workers: int = 1
     """Processes that ask this server at the same time."""
     batch: bool = False

@@ -75,7 +75,7 @@ class ServedModel:
         A server that tells how many requests it works on at once is asked no more: they would wait in its queue.
         """
         window = self._facts.window()
-        if window.slots:
+        if window.slots and self._connection.heeds_slots:
             self._gate.narrow(-(-window.slots // self._connection.workers))
         return window.tokens
 

@@ -6,6 +6,7 @@ import gc
 import os
 from collections.abc import Generator
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,8 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
         for preset in built_in_presets().values():
             print(f"{preset.name:22} {preset.about}")
         return 0
+    if config.getoption("load") and len(run_state(config).settings.load) > 1 and not config.getoption("plan"):
+        return _run_loads(config)
     if config.getoption("plan") or config.getoption("batch_out") or config.getoption("batch_in"):
         use_one_process(config)  # whatever -n says: a plan needs no more, and files of batches are written by one
     elif workers_asked(config) and cells_to_come(config):
@@ -65,6 +68,17 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
         except InputError as error:
             raise pytest.UsageError(str(error)) from None
     return None
+
+
+def _run_loads(config: pytest.Config) -> int:
+    """`--load` with several numbers: this process runs pytest under each of them."""
+    load = import_module("needlework.cluster.load")  # which runs pytest, and stands above it as commands do
+    settings = run_state(config).settings
+    try:
+        code: int = load.run_loads(list(map(str, config.invocation_params.args)), settings, run_folder(settings).name)
+        return code
+    except InputError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -27,6 +27,7 @@ from needlework.results.report.comparison import (
     task_name,
     task_sentence,
 )
+from needlework.results.report.section import Section
 from needlework.results.statistics.comparison.comparison import Base, ComparedRun, compare_runs
 from needlework.results.statistics.comparison.provenance import (
     check_dtypes,
@@ -179,15 +180,16 @@ def write_comparison(
     title: str,
     links: Mapping[str, str] | None = None,
     facts: Mapping[str, Mapping[str, Any]] | None = None,
+    further: Sequence[Section] = (),
 ) -> list[Path]:
     """Write report.html, scores.png and .svg, and comparison.json; return their paths. `links`: to each run's report;
-    `facts`: what else comparison.json says of each.
+    `facts`: what else comparison.json says of each; `further`: sections that stand first.
     """
     sentence = comparison_sentence(rows).rstrip(".")
     charts = score_lines(rows, "scores", sentence or title, title if sentence else "")
-    pictures = write_charts(charts, folder)
+    pictures = write_charts([*(chart for section in further for chart in section.charts), *charts], folder)
     write_whole(folder / COMPARISON, _json_text(rows, title, facts).encode())
-    write_whole(folder / "report.html", comparison_html(rows, title=title, links=links).encode())
+    write_whole(folder / "report.html", comparison_html(rows, title=title, links=links, further=further).encode())
     return [folder / "report.html", *pictures, folder / COMPARISON]
 
 

@@ -49,9 +49,11 @@ def comparison_html(
     *,
     title: str,
     links: Mapping[str, str] | None = None,
+    further: Sequence[Section] = (),
     limit_bytes: int = LIMIT_BYTES,
 ) -> str:
-    """Return the page of compared runs. It loads nothing. `links`: to each run's report, by its name.
+    """Return the page of compared runs. It loads nothing. `links`: to each run's report, by its name; `further`:
+    sections that stand first.
 
     Scores and differences are all in the page; where `limit_bytes` has no room for all answers, those of trials that
     both runs judged alike are left out first.
@@ -65,7 +67,7 @@ def comparison_html(
         for part in comparison_sections(runs)
     ]
     base = "the one before it" if len({run.base for run in runs[1:]}) > 1 else f"the first, {runs[0].name}"
-    fields = _fields(sections, on_one_line(_LEAD.format(base=base), 900), ()) | {
+    fields = _fields([*further, *sections], on_one_line(_LEAD.format(base=base), 900), ()) | {
         "sentence": on_one_line(comparison_sentence(runs)),
         "pairs": [
             _pair_view(pair, pair_sections(run, runs), offset)

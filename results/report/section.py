@@ -63,7 +63,7 @@ class ChartSpan:
 @dataclass(frozen=True, slots=True)
 class LineChart:
     """Scores over length, depth or time. `name`: of its file; `across`: title of the x axis; `ends`: of that axis,
-    where they are not those of the points.
+    where they are not those of the points; `right`: further values, with an axis of their own in pictures.
     """
 
     name: str
@@ -73,6 +73,7 @@ class LineChart:
     subtitle: str = ""
     ends: tuple[float, float] | None = None
     spans: tuple[ChartSpan, ...] = ()
+    right: ChartLine | None = None
 
     def shares(self, xs: Sequence[float]) -> list[float]:
         """Positions on the axis, 0..1; by logarithm where the points then lie more evenly, as powers of two do."""

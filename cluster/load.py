@@ -1,0 +1,121 @@
+"""`--load 1,4,16`: the same trials with so many requests in flight each time, and each load against the first.
+
+Serving engines may lose needles when many ask at once (vllm#41834, llama.cpp#25259), which a score at rest never shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+from needlework.cluster.matrix import Configuration, Matrix, run_configurations
+from needlework.cluster.plan import pop_option
+from needlework.core.errors import InputError
+from needlework.core.settings import Settings
+from needlework.models.specs import is_served
+from needlework.results.files.read_run import Run
+from needlework.results.report.charts import share_point
+from needlework.results.report.comparison import points_cells, score_cell
+from needlework.results.report.section import ChartLine, ChartPoint, LineChart, Section, Table
+from needlework.results.statistics.comparison.comparison import ComparedRun
+from needlework.results.statistics.run_facts import latency_of
+from needlework.results.statistics.wording import p_words
+from needlework.results.style import NONE, counted
+
+OPTION = "--load"
+_SET_HERE = ("--load", "--concurrency", "--run-name", "--results-dir")
+_NOT_WORSE = "not worse"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedRun:
+    """What a run under a load took, in seconds; times are `None` where nobody measured them."""
+
+    load: int  # requests in flight
+    run: Run
+    median_s: float | None  # of an answered request, to its last token
+    p95_s: float | None
+    per_s: float | None  # answered requests a second
+
+
+def run_loads(words: Sequence[str], settings: Settings, name: str) -> int:
+    """Run the command under each load, compare, and write `name/comparison`; returns the exit code of a matrix.
+
+    `words`: of the command line. A gate `not worse` without a baseline is about each load against the first. Raises
+    `InputError`.
+    """
+    loads = tuple(map(int, settings.load))
+    local = [spec for spec in settings.model if not (is_served(spec) or spec.startswith("mock:"))]
+    if local:
+        raise InputError(OPTION, ",".join(settings.load), f"{local[0]} is no served model: it takes prompts together")
+    if len(settings.model) > 1:
+        raise InputError(OPTION, ",".join(settings.load), "give one model: several would share the load")
+    rest = list(words)
+    for option in _SET_HERE:
+        pop_option(rest, option)
+    is_gate = _NOT_WORSE in settings.gate and settings.baseline is None
+    rest = _without_gate(rest) if is_gate else rest
+    configurations = tuple(Configuration(f"load {load}", (f"--load={load}",)) for load in loads)
+    matrix = Matrix(name, settings.results_dir / name, tuple(rest), configurations)
+    return run_configurations(matrix, configurations, fail_if_worse=is_gate, sections=load_sections)
+
+
+def _without_gate(words: Sequence[str]) -> list[str]:
+    """The words without `--gate "not worse"`."""
+    at = {number for number, word in enumerate(words) if word == f"--gate={_NOT_WORSE}"}
+    for number, pair in enumerate(pairwise(words)):
+        at |= {number, number + 1} if pair == ("--gate", _NOT_WORSE) else set()
+    return [word for number, word in enumerate(words) if number not in at]
+
+
+def load_sections(rows: Sequence[ComparedRun], runs: Mapping[str, Run | None]) -> list[Section]:
+    """Score, verdict and times of each load, as a table and a picture."""
+    loaded = {row.name: _loaded(row.name, run) for row in rows if (run := runs[row.name]) is not None and run.records}
+    if not loaded:
+        return []
+    head = ("in flight", "trials", "score % (95 %)", "- the first", "95 %", "p (Holm)", "verdict", "lost",
+            "seconds an answer", "slowest 5 %", "answers a second")  # fmt: skip
+    table = Table("", head, tuple(_cells(row, loaded[row.name]) for row in rows if row.name in loaded))
+    notes = ("lost: errors, invalid and cut off answers; the verdict counts what one load alone lost as a miss",)
+    return [Section("Under load", (table,), notes=notes, charts=(_chart(rows, loaded),), brief=True, open=True)]
+
+
+def _loaded(name: str, run: Run) -> LoadedRun:
+    seconds = sorted(value for record in run.records if (value := latency_of(record)) is not None)
+    pace = run.manifest.get("pace")
+    pace = pace if isinstance(pace, Mapping) else {}
+    slowest = seconds[min(len(seconds) - 1, int(0.95 * len(seconds)))] if seconds else None
+    per_s = pace["trials"] / pace["seconds"] if pace.get("trials") and pace.get("seconds") else None
+    return LoadedRun(int(name.split()[-1]), run, median(seconds) if seconds else None, slowest, per_s)
+
+
+def _cells(row: ComparedRun, loaded: LoadedRun) -> tuple[str, ...]:
+    whole = row.pair.whole if row.pair else None
+    lost = sum(row.scores.counts[name] for name in ("error", "invalid", "censored"))
+    times = (loaded.median_s, loaded.p95_s, loaded.per_s)
+    return (
+        str(loaded.load),
+        f"{row.scores.trials:,}",
+        score_cell(row.scores),
+        *points_cells(whole.counted if whole else None),
+        NONE if whole is None or whole.p_adjusted is None else p_words(whole.p_adjusted),
+        row.verdict or ("not compared" if row.base else "the first"),
+        str(lost),
+        *(NONE if value is None else f"{value:.3g}" for value in times),
+    )
+
+
+def _chart(rows: Sequence[ComparedRun], loaded: Mapping[str, LoadedRun]) -> LineChart:
+    """Scores on the left, seconds of an answer on the right: the median, and up to the slowest 5 %."""
+    scores, seconds = [], []
+    for row in (row for row in rows if row.name in loaded):
+        load, n = loaded[row.name], row.scores.n
+        scores.append(share_point(load.load, str(load.load), row.scores.share, n))
+        seconds.append(ChartPoint(load.load, str(load.load), load.median_s, load.median_s, load.p95_s, n))
+    worse = [row.name.split()[-1] for row in rows if row.is_worse]
+    title = f"Worse with {', '.join(worse)} in flight" if worse else "No load is shown worse than the first"
+    subtitle = f"{counted(len(scores), 'load')} of the same trials; dotted: seconds an answer, up to the slowest 5 %"
+    lines, right = (ChartLine("score", tuple(scores)),), ChartLine("seconds an answer", tuple(seconds))
+    return LineChart("load", title, "requests in flight", lines, subtitle, right=right)
