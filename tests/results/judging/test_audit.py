@@ -23,10 +23,10 @@ marks = st.integers(1, 5)
 
 
 def test_krippendorffs_own_example_has_an_interval_and_fewer_than_ten_units_have_none():
-    found = ordinal_alpha(UNITS, range(12), 5)
+    alpha = ordinal_alpha(UNITS, range(12), 5)
 
-    assert found.value == pytest.approx(0.815, abs=0.0005)
-    assert -1 <= found.low <= found.value <= found.high <= 1
+    assert alpha.value == pytest.approx(0.815, abs=0.0005)
+    assert -1 <= alpha.low <= alpha.value <= alpha.high <= 1
     assert ordinal_alpha(UNITS[:6], range(6), 5).low is None
 
 
@@ -209,7 +209,7 @@ def test_labelled_answers_audit_the_offline_rule(tmp_path, audit):
 
 
 @pytest.mark.parametrize(
-    ("name", "lines", "told"),
+    ("name", "lines", "message"),
     [
         ("a.jsonl", [], "is empty"),
         ("a.jsonl", ["not JSON"], "line 1 is not a JSON object"),
@@ -227,9 +227,9 @@ def test_labelled_answers_audit_the_offline_rule(tmp_path, audit):
         ("results.json", None, "does not exist"),
     ],
 )
-def test_files_that_cannot_be_audited(tmp_path, capsys, name, lines, told):
+def test_files_that_cannot_be_audited(tmp_path, capsys, name, lines, message):
     path = tmp_path / name if lines is None else write_rows(tmp_path / name, lines)
-    assert told in refusal(capsys, "judge-audit", path)
+    assert message in refusal(capsys, "judge-audit", path)
 
 
 def test_labels_and_runs_that_do_not_fit(tmp_path, capsys):

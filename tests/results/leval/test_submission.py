@@ -140,10 +140,10 @@ def test_an_incomplete_task_has_no_score_and_what_is_missing_is_named(run, capsy
     records = whole_task("tpo")
     records[7] = changed(records[7], outcome="error", score=None)
     folder = run(records)
-    told = output(capsys, "leval-export", folder)
+    printed = output(capsys, "leval-export", folder)
     assert table(folder / "leval/mock/Results/exact_match.csv")["tpo"] == ""
-    assert "268 of 269" in told
-    assert "without an answer, 1: leval_tpo-len16000-depthNone-doc0_q7-r0 (error)" in told
+    assert "268 of 269" in printed
+    assert "without an answer, 1: leval_tpo-len16000-depthNone-doc0_q7-r0 (error)" in printed
 
 
 def test_lengths_and_retrievers_are_entries_of_their_own():
@@ -157,10 +157,10 @@ def test_rows_for_judges_stand_in_one_file_a_model_and_have_no_table(run, capsys
     [record] = whole_task("multidoc_qa")[:1]
     record.reference["evaluation"] = "human"
     folder = run([record])
-    told = output(capsys, "leval-export", folder)
+    printed = output(capsys, "leval-export", folder)
     files = {str(path.relative_to(folder / "leval/mock/Predictions")) for path in folder.rglob("*.pred.jsonl")}
     assert files == {"human_eval/mock.pred.jsonl", "llm_turbo_eval/mock.pred.jsonl"}
-    assert told.startswith("L-Eval, mock\nhuman_eval: 1 of 85 rows; run the whole --leval-subset\n")
+    assert printed.startswith("L-Eval, mock\nhuman_eval: 1 of 85 rows; run the whole --leval-subset\n")
 
 
 @pytest.mark.parametrize("case", ["has no answers to tasks of L-Eval", "does not exist"])

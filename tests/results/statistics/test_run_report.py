@@ -331,10 +331,10 @@ UNFINISHED = {"finish_reason": "unfinished", "outcome": "censored"}
     ],
 )
 def test_a_server_that_is_odd_is_told_and_of_no_other_anything_is_said(rows, note):
-    told = notes(rows)
+    printed = notes(rows)
 
-    assert note in told if note else told == ""
-    assert ("WRONG" in told) == ("WRONG" in note)
+    assert note in printed if note else printed == ""
+    assert ("WRONG" in printed) == ("WRONG" in note)
 
 
 def test_repeated_text_is_told_with_where_it_is_repeated_most():
