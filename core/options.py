@@ -92,6 +92,12 @@ def options_of(kind: type[Struct], *, suite: bool) -> Iterator[Option]:
             yield Option(member.name, parse, default, repeatable, is_flag, suite and not words.of_run, words)
 
 
+def read_value(hint: Any, option: str, value: str) -> Any:
+    """The value of an option that is a field with this annotation. Raises `InputError`."""
+    parser = _parser(hint)
+    return (parser.parse if isinstance(parser, ForEach) else parser)(option, value)
+
+
 def _parser(hint: Any) -> Parser | ForEach:
     """What reads the values of a field: what its annotation names, else what its type says."""
     origin, arguments = get_origin(hint), get_args(hint)

@@ -10,12 +10,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from math import log2
-from typing import cast, get_args
+from typing import Annotated, cast, get_args
+
+from msgspec import Meta
 
 from needlework.core.errors import InputError
 from needlework.core.grid import parse_tokens
 from needlework.core.prompts import Message
-from needlework.models.model import ErrorKind, ModelError, Request, Response, check_known, int_arg
+from needlework.models.model import ErrorKind, ModelError, Request, Response, read_args
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
 _PLAIN = (
@@ -27,7 +29,13 @@ _FORGOTTEN = (30.0, 70.0)  # depths between which `middle` knows nothing, both e
 _DEATH_DEPTH = 50.0
 _BY_WORDS = -1.0  # in place of a share: the judge compares words
 
-MOCK_ARGS = ("window",)
+
+@dataclass(frozen=True, slots=True)
+class MockArgs:
+    """The `--model-arg`s of mock models."""
+
+    window: Annotated[int, Meta(ge=1)] | None = None
+
 
 Curve = tuple[tuple[int, float], ...]
 """Lengths in tokens, ascending, each with the chance of a hit, 0..1."""
@@ -100,9 +108,8 @@ class MockModel:
     """Answers from the request's own needles and reference, as its behaviour says."""
 
     def __init__(self, behaviour: str, model_args: Mapping[str, str], tokenizer: Tokenizer) -> None:
-        check_known(model_args, MOCK_ARGS)
         self._behaviour = parse_behaviour(behaviour)
-        self._window = int_arg(model_args, "window", 1)
+        self._window = read_args(MockArgs, model_args).window
         self._tokenizer = tokenizer
         self._identity = {"spec": f"mock:{behaviour}"}
         self._times_asked: Counter[str] = Counter()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_type_hints, runtime_checkable
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell
+from needlework.core.options import read_value
 from needlework.core.prompts import Needle, Prompt
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
@@ -254,9 +254,6 @@ def _opened_by(prompt: str) -> bool:
     return any(match.end() == len(last) for match in _OPEN.finditer(last))
 
 
-_YES_NO = {**dict.fromkeys(("1", "true", "yes", "on"), True), **dict.fromkeys(("0", "false", "no", "off"), False)}
-
-
 def check_known(args: Mapping[str, str], known: Collection[str], prefixes: tuple[str, ...] = ()) -> None:
     """Refuse names that nothing reads: a misspelt option must not be ignored."""
     for name in args:
@@ -265,54 +262,22 @@ def check_known(args: Mapping[str, str], known: Collection[str], prefixes: tuple
             raise InputError("--model-arg", name, f"unknown for this kind of model; known: {listed}")
 
 
-def bool_arg(args: Mapping[str, str], name: str, default: bool) -> bool:
-    """A yes or no."""
-    value = _parsed(args, name, lambda word: _YES_NO[word.strip().lower()], "use true or false")
-    return default if value is None else value
+Arguments = TypeVar("Arguments")
 
 
-def int_arg(args: Mapping[str, str], name: str, minimum: int) -> int | None:
-    """A whole number, `None` when not given."""
-    remedy = f"use a whole number from {minimum} up"
-    return _parsed(args, name, lambda word: _at_least(int(word.replace("_", "")), minimum), remedy)
+def read_args(kind: type[Arguments], args: Mapping[str, str]) -> Arguments:
+    """The values of `--model-arg` as a dataclass, whose fields say how each is read. Raises `InputError`."""
+    hints = get_type_hints(kind, include_extras=True)
+    check_known(args, hints)
+    return kind(**{name: read_value(hints[name], f"--model-arg {name}", value) for name, value in args.items()})
 
 
-def float_arg(args: Mapping[str, str], name: str, minimum: float) -> float | None:
-    """A finite number, `None` when not given."""
-    return _parsed(args, name, lambda word: _at_least(float(word), minimum), f"use a number from {minimum:g} up")
-
-
-def json_arg(args: Mapping[str, str], name: str) -> dict[str, object] | None:
-    """A JSON object, `None` when not given."""
-    if name not in args:
-        return None
+def json_object(option: str, value: str) -> dict[str, object]:
+    """A JSON object. Its fields may be keys, so that it is never shown."""
     try:
-        value = json.loads(args[name])
+        table = json.loads(value)
     except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, dict):
-        # A field may be a key: the value is not shown.
-        raise InputError("--model-arg", name, 'its value is not a JSON object, such as {"factor": 4.0}')
-    return value
-
-
-def choice_arg(args: Mapping[str, str], name: str, choices: Collection[str]) -> str | None:
-    """One of some words, `None` when not given."""
-    return _parsed(args, name, {word: word for word in choices}.__getitem__, f"use one of {', '.join(choices)}")
-
-
-Value = TypeVar("Value")
-Number = TypeVar("Number", int, float)
-
-
-def _parsed(args: Mapping[str, str], name: str, parse: Callable[[str], Value], remedy: str) -> Value | None:
-    try:
-        return parse(args[name]) if name in args else None
-    except (ValueError, KeyError):
-        raise InputError(f"--model-arg {name}", args[name], remedy) from None
-
-
-def _at_least(number: Number, minimum: Number) -> Number:
-    if not math.isfinite(number) or number < minimum:
-        raise ValueError
-    return number
+        table = None
+    if not isinstance(table, dict):
+        raise InputError(option, "...", 'is not a JSON object, such as {"factor": 4.0}')
+    return table

@@ -28,8 +28,8 @@ from needlework.models.local.gguf import (
     is_complete,
     prepare_gguf,
 )
-from needlework.models.mock import MOCK_ARGS, MockModel, parse_behaviour
-from needlework.models.model import Model, check_known
+from needlework.models.mock import MockArgs, MockModel, parse_behaviour
+from needlework.models.model import Model, read_args
 from needlework.models.served.connection import ServerOptions
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
@@ -179,7 +179,7 @@ def check_model_args(spec: str, model_args: Mapping[str, str], connection: Serve
     """Refuse before the first cell what `load_model` would refuse: misspelt arguments, a missing key."""
     kind = parse_spec(spec).kind
     if kind == "mock":
-        check_known(model_args, MOCK_ARGS)
+        read_args(MockArgs, model_args)
     elif kind in _SERVED:
         from needlework.models.served.model import check_served
 

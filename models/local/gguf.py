@@ -14,7 +14,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import uuid
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -38,19 +37,12 @@ def converted_folder(cache_dir: Path, name: str, sha256: str) -> Path:
 
 
 def is_complete(folder: Path) -> bool:
-    """Whether a conversion is there with all its files at their sizes."""
-    stamp = read_stamp(folder) or {}
-    files = stamp.get("files")
-    if stamp.get("format") != _FORMAT or not isinstance(files, dict):
-        return False
-    try:
-        return all((folder / name).stat().st_size == size for name, size in files.items())
-    except OSError:
-        return False
+    """Whether a conversion is there: it appears whole or not at all."""
+    return (read_stamp(folder) or {}).get("format") == _FORMAT
 
 
 def read_stamp(folder: Path) -> dict[str, object] | None:
-    """The source and the files of a conversion; `None` where there is none."""
+    """The source of a conversion; `None` where there is none."""
     try:
         stamp = json.loads((folder / STAMP).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -96,8 +88,7 @@ def convert_once(source: Path, sha256: str, folder: Path, *, weights: bool = Tru
         work = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
         try:
             _convert(source, work, weights)
-            files = {path.name: path.stat().st_size for path in sorted(work.iterdir())}
-            stamp = {"format": _FORMAT, "source": source.name, "source_sha256": sha256, "files": files}
+            stamp = {"format": _FORMAT, "source": source.name, "source_sha256": sha256}
             (work / STAMP).write_text(json.dumps(stamp, indent=1), encoding="utf-8")
             _put(work, folder)
         finally:
@@ -135,12 +126,7 @@ def _put(work: Path, folder: Path) -> None:
     # mkdtemp makes private folders, save_pretrained private weights; a shared cache must be readable for others.
     for path in (work, *work.iterdir()):
         path.chmod(0o755 if path.is_dir() else 0o644)
-    if folder.exists():  # damaged, or this process could not take the lock and came second
-        if is_complete(folder):
-            return
-        aside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
-        folder.replace(aside)
-        shutil.rmtree(aside, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)  # of an earlier version, or of a process that did not see the lock
     work.replace(folder)
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
 
 from needlework.core.errors import InputError, nearest
-from needlework.models.model import bool_arg, check_known, choice_arg, float_arg, int_arg, json_arg
+from needlework.core.options import positive
+from needlework.models.model import json_object, read_args
 from needlework.models.specs import ModelSpec, checkpoint, parse_spec, runs_here
 
 # More answers written together gain little on a CPU, where 16 rows keep the arithmetic units busy.
@@ -113,10 +116,6 @@ def available_bytes(device: str, spread: bool) -> tuple[int, str]:
     return int(psutil.virtual_memory().available), "this machine"
 
 
-DTYPES = ("auto", "float32", "float16", "bfloat16")
-CACHES = ("plain", "offloaded", "quantized")
-KERNELS = ("auto", "plain")
-DEFAULT_CHUNK = 2048
 # What transformers scales by; a checkpoint's own code may know more.
 ROPE_TYPES = ("default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional", "axial")
 # What configurations call the length. LLaMA's long variants of 2023 have the scaled one in `max_sequence_length`.
@@ -128,23 +127,23 @@ class LocalOptions:
     """How a local model is loaded and run: the `--model-arg`s of local models."""
 
     device: str | None = None
-    dtype: str | None = None
+    dtype: Literal["auto", "float32", "float16", "bfloat16"] | None = None
     attn_implementation: str | None = None
     device_map: str | None = None
     trust_remote_code: bool = False
     revision: str | None = None
-    rope_scaling: Mapping[str, Any] | None = None
+    rope_scaling: Annotated[Mapping[str, Any] | None, json_object] = None
     """Changes of the checkpoint's rope parameters."""
-    quantization: Mapping[str, Any] | None = None
+    quantization: Annotated[Mapping[str, Any] | None, json_object] = None
     """A transformers quantization config."""
-    prefill_chunk: int = DEFAULT_CHUNK
-    window: int | None = None
+    prefill_chunk: Annotated[int, Meta(ge=1)] = 2048
+    window: Annotated[int, Meta(ge=1)] | None = None
     """In place of the configuration's."""
-    repetition_penalty: float | None = None
+    repetition_penalty: Annotated[float | None, positive] = None
     """In place of the checkpoint's own, which greedy decoding would apply."""
-    cache: str = "plain"
+    cache: Literal["plain", "offloaded", "quantized"] = "plain"
     """Keys and values `plain`, `offloaded` to main memory, or `quantized` to 8 bits, which changes answers."""
-    kernels: str = "auto"
+    kernels: Literal["auto", "plain"] = "auto"
     """`plain` leaves float32 layers as torch has them."""
 
     def answer_changing(self) -> dict[str, str]:
@@ -159,31 +158,14 @@ class LocalOptions:
 
 def local_options(args: Mapping[str, str]) -> LocalOptions:
     """Read the arguments; an unknown name or a value of the wrong type raises `InputError`."""
-    check_known(args, [field.name for field in fields(LocalOptions)])
-    read = {
-        "dtype": choice_arg(args, "dtype", DTYPES),
-        "trust_remote_code": bool_arg(args, "trust_remote_code", False),
-        "rope_scaling": _rope_scaling(args),
-        "quantization": json_arg(args, "quantization"),
-        "prefill_chunk": int_arg(args, "prefill_chunk", 1),
-        "window": int_arg(args, "window", 1),
-        "repetition_penalty": float_arg(args, "repetition_penalty", 0.01),
-        "cache": choice_arg(args, "cache", CACHES),
-        "kernels": choice_arg(args, "kernels", KERNELS),
-    }
-    values: dict[str, Any] = {**args, **{name: value for name, value in read.items() if value is not None}}
-    return LocalOptions(**values)
-
-
-def _rope_scaling(args: Mapping[str, str]) -> Mapping[str, Any] | None:
-    """The rope parameters to change. Raises `InputError` for an unknown kind, before anything is loaded."""
-    scaling = json_arg(args, "rope_scaling")
-    kind = None if scaling is None else scaling.get("rope_type", scaling.get("type"))
-    if kind is not None and kind not in ROPE_TYPES and not bool_arg(args, "trust_remote_code", False):
+    options = read_args(LocalOptions, args)
+    scaling = options.rope_scaling or {}
+    kind = scaling.get("rope_type", scaling.get("type"))
+    if kind is not None and kind not in ROPE_TYPES and not options.trust_remote_code:
         near = nearest(str(kind), ROPE_TYPES)
         remedy = f"did you mean {near}? Known: " if near else "use "
         raise InputError("--model-arg rope_scaling rope_type", kind, f"is unknown: {remedy}{', '.join(ROPE_TYPES)}")
-    return scaling
+    return options
 
 
 def rope_parameters(own_rope: Mapping[str, Any], scaling: Mapping[str, Any], trained: int | None) -> dict[str, Any]:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import math
 import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
 
+from msgspec import Meta
+
 from needlework.core.errors import InputError
+from needlework.core.options import Parsed, number, one_of
 from needlework.core.redact import named_secrets
-from needlework.models.model import bool_arg, check_known, choice_arg, float_arg, int_arg, json_arg
+from needlework.models.model import check_known, json_object, read_args
 
 if TYPE_CHECKING:
     from needlework.models.served.batch import AnswerFiles
@@ -148,25 +152,43 @@ PROVIDERS = {
 PROVIDERS["openai-sdk"] = replace(PROVIDERS["openai"], kind="openai-sdk")
 
 
+_number_from_0 = number(lambda amount: 0 <= amount < math.inf, "use a number from 0 up, or none")
+
+
+def _temperature(option: str, value: str) -> Parsed:
+    return None if value == "none" else _number_from_0(option, value)
+
+
+def _cache(option: str, value: str) -> str | None:
+    word = one_of("5m", "1h", "off")(option, value)
+    return None if word == "off" else str(word)
+
+
+def _proxy(option: str, value: str) -> str:
+    if not is_usable(value):
+        raise InputError(option, shown_url(value), "use an address such as http://proxy:3128")
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class ServedOptions:
     """What `--model-arg` says about a served model. `headers` and `proxy` may hold secrets and are not shown."""
 
-    temperature: float | None = 0.0
+    temperature: Annotated[float | None, _temperature] = 0.0
     """`None` where none is to be sent: some reasoning models refuse it."""
-    seed: int | None = None
+    seed: Annotated[int, Meta(ge=0)] | None = None
     stream: bool = True
-    max_tokens_field: str | None = None
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] | None = None
     """`None` where the server may teach us."""
-    window: int | None = None
-    extra_body: Mapping[str, object] = field(default_factory=dict, repr=False)
+    window: Annotated[int, Meta(ge=1)] | None = None
+    extra_body: Annotated[Mapping[str, object], json_object] = field(default_factory=dict, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    proxy: str | None = field(default=None, repr=False)
+    proxy: Annotated[str | None, _proxy] = field(default=None, repr=False)
     azure_api_version: str | None = None
     azure_deployment: str | None = None
     thinking: str | None = None
     """How Claude or Gemini thinks."""
-    cache: str | None = None
+    cache: Annotated[str | None, _cache] = None
     """How long Anthropic keeps what stands before the question: `5m`, `1h`."""
 
     def decoding(self) -> str:
@@ -197,31 +219,15 @@ def served_options(args: Mapping[str, str], kind: str = "openai") -> ServedOptio
     """Read the arguments; an unknown name or a value of the wrong type raises `InputError`."""
     provider = PROVIDERS[kind]
     check_known(args, provider.known, prefixes=(_HEADER,))
+    headers = dict(_header(name, value) for name, value in args.items() if name.startswith(_HEADER))
     # Anthropic's newer models refuse a temperature.
-    temperature = None if kind == "anthropic" else 0.0
-    if args.get("temperature") == "none":
-        temperature = None
-    elif "temperature" in args:
-        temperature = float_arg(args, "temperature", 0.0)
-    if "azure_deployment" in args and "azure_api_version" not in args:
-        raise InputError("--model-arg azure_deployment", args["azure_deployment"], "give azure_api_version too")
-    proxy = args.get("proxy")
-    if proxy is not None and not is_usable(proxy):
-        raise InputError("--model-arg proxy", shown_url(proxy), "use an address such as http://proxy:3128")
-    return ServedOptions(
-        temperature=temperature,
-        seed=int_arg(args, "seed", 0),
-        stream=bool_arg(args, "stream", True),
-        max_tokens_field=choice_arg(args, "max_tokens_field", ("max_tokens", "max_completion_tokens")),
-        window=int_arg(args, "window", 1),
-        extra_body=json_arg(args, "extra_body") or {},
-        headers=dict(_header(name, value) for name, value in args.items() if name.startswith(_HEADER)),
-        proxy=proxy,
-        azure_api_version=args.get("azure_api_version"),
-        azure_deployment=args.get("azure_deployment"),
-        thinking=choice_arg(args, "thinking", provider.thinking),
-        cache=None if args.get("cache") == "off" else choice_arg(args, "cache", ("5m", "1h", "off")),
-    )
+    fields = {"temperature": "none"} if kind == "anthropic" else {}
+    fields |= {name: value for name, value in args.items() if not name.startswith(_HEADER)}
+    if "thinking" in fields:
+        one_of(*provider.thinking)("--model-arg thinking", fields["thinking"])
+    if "azure_deployment" in fields and "azure_api_version" not in fields:
+        raise InputError("--model-arg azure_deployment", fields["azure_deployment"], "give azure_api_version too")
+    return replace(read_args(ServedOptions, fields), headers=headers)
 
 
 def address(connection: ServerOptions, options: ServedOptions, kind: str = "openai") -> Address:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import os
 import ssl
 import zlib
@@ -10,6 +11,7 @@ from base64 import b64encode
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from io import BytesIO
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -309,32 +311,20 @@ def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-_ANY_HEADER = 32 + zlib.MAX_WBITS  # gzip's or zlib's, whichever comes
-
-
 def unpack(body: bytes, packing: str, most: int = LARGEST) -> bytes:
-    """Unpack a body. Raises `UnreadableError` where it is damaged, not whole, or longer than `most` bytes.
+    """Unpack a body that was packed unasked. Raises `UnreadableError` where it is damaged, not whole, or too long.
 
     aiohttp takes a gzip body without its end and checksum for a whole one.
     """
-    if packing not in ("gzip", "x-gzip", "deflate"):
+    if packing not in ("gzip", "x-gzip"):
         raise UnreadableError(f"the answer is packed as {packing[:40]!r}, which was not asked for")
-    unpacked = b""
-    while body:  # gzip may come in members, one behind the other
-        reader = zlib.decompressobj(_ANY_HEADER)
-        try:
-            unpacked += reader.decompress(body, most + 1 - len(unpacked))
-        except zlib.error as error:
-            if packing != "deflate" or unpacked:
-                raise UnreadableError(f"the packed answer is damaged: {error}") from None
-            packing, reader = "raw", zlib.decompressobj(-zlib.MAX_WBITS)  # some send deflate without zlib's header
-            with suppress(zlib.error):
-                unpacked = reader.decompress(body, most + 1)
-        if len(unpacked) > most:
-            raise _too_long(most)
-        if not reader.eof:
-            raise UnreadableError("the packed answer was cut off: its end and checksum are missing")
-        body = reader.unused_data
+    try:
+        with gzip.GzipFile(fileobj=BytesIO(body)) as file:
+            unpacked = file.read(most + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise UnreadableError(f"the packed answer is damaged: {error}") from None
+    if len(unpacked) > most:
+        raise _too_long(most)
     return unpacked
 
 

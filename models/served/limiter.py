@@ -6,8 +6,7 @@ import asyncio
 import math
 import random
 import time
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -35,8 +34,7 @@ News = Literal["silent", "failing", "refuses", "back"]
 _STATE: Mapping[Sign, News] = {
     "slow": "silent", "down": "silent", "gone": "silent", "busy": "refuses", "broken": "failing", "late": "failing",
 }  # fmt: skip
-# Seconds for which that must last until the user is told. A storm of faults has answers in between.
-_REPORTED_S = {"silent": 1.0, "refuses": 5.0, "failing": 5.0}
+_REPORTED_S = 5.0  # that it must last until the user is told: a storm of faults has answers in between
 
 
 @dataclass(slots=True)
@@ -61,8 +59,6 @@ class RequestLimiter:
     _row: int = field(default=0, init=False)
     """Attempts in a row that show this state, the first of which ended at `_since`."""
     _since: float = field(default=0.0, init=False)
-    _alive_at: float = field(default=-math.inf, init=False)
-    _last: Sign = field(default="answered", init=False)
     _reported: News | None = field(default=None, init=False)
     _ended: int = field(default=0, init=False)
     _turned_away: int = field(default=0, init=False)
@@ -106,8 +102,6 @@ class RequestLimiter:
         if state != self._state:
             self._state, self._row, self._since = state, 0, now
         self._row += 1
-        self._last = sign
-        self._alive_at = self._alive_at if state == "silent" else now
         if begun != self.cuts:
             return
         if sign == "crowded":
@@ -158,30 +152,20 @@ class RequestLimiter:
         if self._state is None:
             is_back, self._reported = self._reported is not None, None
             return ("back", 0.0) if is_back else None
-        lasted_s = now - self._since + took_s
-        if self._state == "silent":
-            lasted_s = min(lasted_s, now - self._alive_at)
-        elif self._state == "refuses" and not self.has_answered:  # it may say itself how long it goes on
-            lasted_s = max(now, self.paused_until) - self._since
-        if self._reported == self._state or self._row < REPORTED or lasted_s < _REPORTED_S[self._state]:
+        if self._reported == self._state or self._row < REPORTED or now - self._since + took_s < _REPORTED_S:
             return None
-        left_s = self._left_s(now, took_s)
-        if not self.heard and left_s <= NEVER_HEARD_S:
-            return None  # a wrong address is given up so soon that nobody has to be told before
         self._reported = self._state
-        return self._state, max(1.0, left_s)
+        return self._state, max(1.0, self._left_s(now, took_s))
 
     def _left_s(self, now: float, took_s: float) -> float:
         """Seconds until the server is given up."""
-        begun = self._since
         if self._state == "refuses":
-            return begun + (REFUSED_S if self.has_answered or self.paused_until > -math.inf else UNANSWERED_S) - now
-        if self._state == "silent":
-            patience_s = PATIENCE_S if self.heard else NEVER_HEARD_S
-        else:  # answers that take all of their time are waited for in waves, as silence is
-            begun -= took_s
-            patience_s = NEVER_HEARD_S if self._last == "late" else UNANSWERED_S
-        return begun + max(patience_s, _WAVES * took_s) - now
+            patience_s = REFUSED_S if self.has_answered or self.paused_until > -math.inf else UNANSWERED_S
+        elif self._state == "silent":
+            patience_s = max(PATIENCE_S if self.heard else NEVER_HEARD_S, _WAVES * took_s)
+        else:
+            patience_s = max(UNANSWERED_S, _WAVES * took_s)
+        return self._since + patience_s - now
 
 
 @dataclass(slots=True)
@@ -254,8 +238,8 @@ class Turnstile:
         self.now = now
         self.server = RequestLimiter(width)
         self.closed: ModelError | None = None  # why nothing more is asked
-        self._waiting: deque[asyncio.Future[None]] = deque()  # until another request has ended
-        self._pausing: set[asyncio.Future[None]] = set()
+        self._waiting: dict[asyncio.Future[None], None] = {}  # until another request has ended
+        self._pausing: dict[asyncio.Future[None], None] = {}  # before a further try
         self._sleep = sleep
         self._loners = 0  # requests that are asked alone, or wait to be
 
@@ -268,12 +252,7 @@ class Turnstile:
             wait_s = math.inf if blocked else self.server.wait_s(self.now())
             if wait_s == 0:
                 return Passage(self.server.begin(), self.now(), alone)
-            if wait_s < math.inf:
-                await self.wait(wait_s)
-            else:
-                change = asyncio.get_running_loop().create_future()
-                self._waiting.append(change)
-                await change
+            await self._wait_in(self._waiting, wait_s)
         return None
 
     def narrow(self, most: int) -> None:
@@ -285,13 +264,8 @@ class Turnstile:
         now = self.now()
         self.server.end(passage.begun, sign, now, retry_after_s)
         self._loners -= passage.alone
-        all_of_them = passage.alone or self._loners
-        self._wake(len(self._waiting) if all_of_them else max(1, self.server.slots - self.server.in_flight))
+        _wake(self._waiting)
         return self.server.given_up(now, now - passage.since)
-
-    def _wake(self, most: int) -> None:
-        for _ in range(min(most, len(self._waiting))):
-            _finish(self._waiting.popleft())
 
     def news(self, passage: Passage) -> tuple[News, float] | None:
         """What is to be told after an attempt has left, as `RequestLimiter.news` has it."""
@@ -300,21 +274,24 @@ class Turnstile:
 
     async def wait(self, seconds: float) -> None:
         """Pause one request, unless the gate is closed meanwhile."""
-        if self.closed is not None:
-            return
-        if self._sleep is not None:
+        if self.closed is None:
+            await self._wait_in(self._pausing, seconds)
+
+    async def _wait_in(self, waiting: dict[asyncio.Future[None], None], seconds: float) -> None:
+        """Wait until those in `waiting` are woken, for so long at most."""
+        if self._sleep is not None and seconds < math.inf:
             sleep = self._sleep
             await in_thread(lambda: sleep(seconds))
             return
-        loop = asyncio.get_running_loop()
-        over: asyncio.Future[None] = loop.create_future()
-        self._pausing.add(over)
-        timer = loop.call_later(seconds, _finish, over)
+        woken = asyncio.get_running_loop().create_future()
+        waiting[woken] = None
         try:
-            await over
+            async with asyncio.timeout(seconds if seconds < math.inf else None):
+                await woken
+        except TimeoutError:
+            pass
         finally:
-            timer.cancel()
-            self._pausing.discard(over)
+            del waiting[woken]
 
     def close(self, why: ModelError) -> ModelError:
         """Let nothing more through, and wake all who wait. The first reason stays, and is returned."""
@@ -323,18 +300,18 @@ class Turnstile:
         return self.closed
 
     def _wake_all(self) -> None:
-        self._wake(len(self._waiting))
+        _wake(self._waiting)
         self.end_pauses()
 
     def end_pauses(self) -> None:
         """Let all who pause try again now: the server is back."""
-        for over in tuple(self._pausing):
-            _finish(over)
+        _wake(self._pausing)
 
 
-def _finish(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)
+def _wake(waiting: Iterable[asyncio.Future[None]]) -> None:
+    for woken in waiting:
+        if not woken.done():
+            woken.set_result(None)
 
 
 def news_line(news: News, left_s: float, server: str, why: str, *, heard: bool) -> str:
@@ -346,12 +323,9 @@ def news_line(news: News, left_s: float, server: str, why: str, *, heard: bool) 
         "failing": "has given no whole answer yet",
         "refuses": "refuses every request",
     }[news]
-    # Of a server that refuses: about, until a request has waited so long of its own time.
-    about = "about " if news == "refuses" else ""
     until = time.strftime("%H:%M:%S", time.localtime(time.time() + left_s))
-    line = f"{server} {state}{f' ({why})' if why else ''}: the run waits for it until {about}{until}"
-    advice = ". Fewer requests at once may help: --concurrency" if news == "refuses" else ""
-    return f"{line}. Ctrl-C ends the run now; no answer is lost either way{advice}"
+    line = f"{server} {state}{f' ({why})' if why else ''}: the run waits for it until about {until}"
+    return f"{line}. Ctrl-C ends the run now; no answer is lost either way"
 
 
 def farewell(server: str, state: RequestLimiter, why: str) -> str:

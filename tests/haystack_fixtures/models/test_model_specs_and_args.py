@@ -111,8 +111,8 @@ def test_wrong_local_arguments(args, told):
 
 
 def test_local_arguments_have_types():
-    options = local_options({"dtype": "bfloat16", "prefill_chunk": "2_048", "rope_scaling": '{"factor": 2}'})
-    assert (options.dtype, options.prefill_chunk, options.rope_scaling) == ("bfloat16", 2048, {"factor": 2})
+    options = local_options({"dtype": "bfloat16", "prefill_chunk": "1024", "rope_scaling": '{"factor": 2}'})
+    assert (options.dtype, options.prefill_chunk, options.rope_scaling) == ("bfloat16", 1024, {"factor": 2})
     assert not options.trust_remote_code
     assert options.answer_changing() == {"rope_scaling": '{"factor": 2}'}
     assert local_options({"rope_scaling": YARM, "trust_remote_code": "true"}).rope_scaling["rope_type"] == "yarm"

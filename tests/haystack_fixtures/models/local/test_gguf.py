@@ -97,7 +97,7 @@ def test_a_gguf_model_answers(tiny, chat):
     model.close()
 
 
-def test_a_damaged_conversion_is_made_again_and_an_interrupted_one_leaves_nothing(tiny, tmp_path, monkeypatch):
+def test_an_older_conversion_is_made_again_and_an_interrupted_one_leaves_nothing(tiny, tmp_path, monkeypatch):
     path, _ = tiny
     made = []
 
@@ -111,7 +111,7 @@ def test_a_damaged_conversion_is_made_again_and_an_interrupted_one_leaves_nothin
     folder = prepare_gguf(path, tmp_path)
     assert prepare_gguf(path, tmp_path) == folder
     assert len(made) == 1
-    (folder / "model.safetensors").write_bytes(b"wei")
+    (folder / "needlework.json").write_text('{"format": 1}')
     assert not is_complete(folder)
     assert prepare_gguf(path, tmp_path) == folder
     assert len(made) == 2

@@ -120,14 +120,11 @@ def news_of(limiter, *signs, every_s=1.0, begin_s=0.0, took_s=0.0, retry_after_s
     ("signs", "options", "told"),
     [
         (("answered", "down", "down", "down") * 60, {"every_s": 0.25}, []),
-        (("answered", "down", "down", "down", "gone", "answered"), {}, [(3, "silent", 118), (5, "back", 0)]),
+        (("answered", *["down"] * 9, "answered"), {}, [(6, "silent", 115), (10, "back", 0)]),
         (("answered", *["busy"] * 20, "answered"), {}, [(6, "refuses", REFUSED_S - 5), (21, "back", 0)]),
         (("answered", "busy", "busy", "busy") * 20, {}, []),
-        (("busy",) * 4, {"every_s": 0.1, "retry_after_s": 60}, [(0.2, "refuses", REFUSED_S - 0.2)]),
-        (("answered", *["busy"] * 4), {"every_s": 0.1, "retry_after_s": 60}, []),
         (("slow",) * 4, {"every_s": 0, "begin_s": 120, "took_s": 120}, [(120, "silent", 360)]),
-        (("answered", "slow", "slow", "slow"), {"every_s": 0.02, "begin_s": 119.9, "took_s": 120}, []),
-        (("late",) * 4, {"every_s": 0, "begin_s": 9, "took_s": 9}, [(9, "failing", 18)]),
+        (("late",) * 4, {"every_s": 0, "begin_s": 9, "took_s": 9}, [(9, "failing", 120)]),
         (("broken",) * 8, {}, [(5, "failing", 115)]),
         ((*["broken"] * 8, "answered"), {}, [(5, "failing", 115), (8, "back", 0)]),
     ],
@@ -139,12 +136,12 @@ def test_changes_of_a_servers_state_are_told_once(signs, options, told):
 
 
 def test_a_server_that_refuses_after_an_outage_has_not_answered():
-    signs = ["answered", *["gone"] * 5, *["busy"] * 10, "answered"]
+    signs = ["answered", *["gone"] * 8, *["busy"] * 10, "answered"]
     assert [news for _, news, _ in news_of(RequestLimiter(4), *signs)] == ["silent", "refuses", "back"]
 
 
 @pytest.mark.parametrize(
-    ("sign", "took_s", "until_s"), [("late", 20.0, 60.0), ("late", 1.0, 10.0), ("broken", 0.0, 120.0)]
+    ("sign", "took_s", "until_s"), [("late", 60.0, 240.0), ("late", 1.0, 121.0), ("broken", 0.0, 120.0)]
 )
 def test_a_server_that_never_gives_a_whole_answer_is_given_up(sign, took_s, until_s):
     limiter = RequestLimiter(4)
