@@ -1,12 +1,15 @@
-"""The web application: its routes, its errors, and what all pages use."""
+"""The web application: its routes, its errors, what all pages use, and which requests they answer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from asyncio import CancelledError
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from importlib import import_module
-from itertools import pairwise
+from hmac import compare_digest
 from pathlib import Path
+from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote, unquote
 
@@ -14,28 +17,26 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from needlework.core.errors import InputError, printable
 from needlework.results.style import one_line
 from needlework.results.web.command import ServedFiles
-from needlework.results.web.guard import Guard
-from needlework.results.web.store import NotWrittenError, StaleError
+from needlework.results.web.store import StaleError
 
 if TYPE_CHECKING:
     from needlework.core.prompts import Prompt
 
 HOSTS = ("127.0.0.1", "localhost")
-# Each is a module with `open_pages(context) -> Sequence[Page]`, in the order of the start page. Raises `InputError`.
-_PAGES = ("question_pages", "rating_pages", "jsonl_pages")
+_TO_DO = ("open", "begun", "undecided", "no pairs")  # states of rows
 _NAME_COOKIE, _LONGEST_NAME = "needlework-name", 60
-_BLOCK = 4000  # characters of a document that are laid out together
 
 # Builds the prompt of a trial again: (run folder, record's id). Raises `InputError`.
 Rebuild = Callable[[Path, str], "Prompt"]
@@ -68,16 +69,13 @@ class FormFields:
 
     values: Mapping[str, Sequence[str]]
 
-    def text(self, name: str, longest: int = 20_000) -> str:
-        """Return a field's text; empty where there is none. Raises `InputError`."""
-        return next(iter(self.texts(name, longest)), "")
+    def text(self, name: str) -> str:
+        """Return a field's text; empty where there is none."""
+        return next(iter(self.texts(name)), "")
 
-    def texts(self, name: str, longest: int = 20_000) -> list[str]:
-        """Return the texts of all fields of a name. Raises `InputError`."""
-        texts = [text.replace("\r\n", "\n") for text in self.values.get(name, ())]
-        if any(len(text) > longest for text in texts):
-            raise InputError(name, "", f"give a text of up to {longest:,} characters")
-        return texts
+    def texts(self, name: str) -> list[str]:
+        """Return the texts of all fields of a name."""
+        return [text.replace("\r\n", "\n") for text in self.values.get(name, ())]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +93,18 @@ class Context:
         return HTMLResponse(text.encode("utf-8", "replace"), status)  # half a surrogate pair has no UTF-8
 
     def show_list(
-        self, request: Request, template: str, rows: Iterable[ListRow], filters: Sequence[str], **fields: Any
+        self, request: Request, template: str, rows: Sequence[ListRow], states: Sequence[str], **fields: Any
     ) -> Response:
         """Show the rows that are in the state, and have the text, that the address names."""
+        fields |= {
+            "done": sum(row.state not in _TO_DO for row in rows),
+            "total": len(rows),
+            "filters": ("all", *states),
+        }
         show, find = (request.query_params.get(name, "") for name in ("show", "find"))
         shown = [row for row in rows if show in ("", "all", row.state)]
         shown = [row for row in shown if find.casefold() in f"{row.title}\n{row.detail}".casefold()]
-        return self.show(request, template, rows=shown, filters=filters, show=show, find=find, **fields)
+        return self.show(request, template, rows=shown, show=show, find=find, **fields)
 
     def reading(self, path: str, show: Callable[[Request, str], Response]) -> Route:
         """Make a route that shows something to a person, whose name is asked for first."""
@@ -126,6 +129,8 @@ class Context:
 
 def build_app(sources: ServedFiles, *, rebuild: Rebuild, token: str, cookie: str) -> ASGIApp:
     """Make the app. `cookie`: the name of the cookie that holds the token. Raises `InputError`."""
+    from needlework.results.web import jsonl_pages, question_pages, rating_pages
+
     templates = Environment(
         loader=PackageLoader("needlework.results.web"),
         autoescape=True,
@@ -134,8 +139,7 @@ def build_app(sources: ServedFiles, *, rebuild: Rebuild, token: str, cookie: str
         lstrip_blocks=True,
     )
     context = Context(sources, rebuild, templates)
-    modules = [import_module(f"needlework.results.web.{name}") for name in _PAGES]
-    pages: list[Page] = [page for module in modules for page in module.open_pages(context)]
+    pages = [page for kind in (question_pages, rating_pages, jsonl_pages) for page in kind.open_pages(context)]
     if not pages:
         raise InputError("PATH", "", "the files are empty: there is nothing to show")
 
@@ -156,7 +160,7 @@ def build_app(sources: ServedFiles, *, rebuild: Rebuild, token: str, cookie: str
             Mount("/static", StaticFiles(directory=Path(__file__).parent / "static")),
             *(Mount(page.address.rstrip("/"), routes=list(page.routes)) for page in pages),
         ],
-        exception_handlers={InputError: show_problem, HTTPException: show_problem, Exception: show_problem},
+        exception_handlers=dict.fromkeys((InputError, OSError, HTTPException, Exception), show_problem),
     )
     # Around all, also what answers for a fault of ours. A page of another site can ask us by a name that points here.
     closed = templates.get_template("login.html.j2").render()
@@ -164,15 +168,11 @@ def build_app(sources: ServedFiles, *, rebuild: Rebuild, token: str, cookie: str
 
 
 def document_html(text: str, title: str = "Document", answers: Sequence[str] = ()) -> HTMLResponse:
-    """Show a document as a part of a page, in blocks that are laid out where they are seen; `answers` to mark in it."""
-    cuts = [0]
-    while cuts[-1] < len(text):
-        line_end = text.find("\n", cuts[-1] + _BLOCK, cuts[-1] + 4 * _BLOCK)
-        cuts.append(line_end + 1 or min(len(text), cuts[-1] + 4 * _BLOCK))
-    blocks = [Markup('<div class="block text">{}</div>').format(text[a:b]) for a, b in pairwise(cuts)]
+    """Show a document as a part of a page; `answers` to mark in it."""
     marks = Markup("").join(Markup('<data value="{}"></data>').format(answer) for answer in answers)
     head = Markup('<h2 class="plain">{}</h2><p class="soft">{:,} characters {}</p>').format(title, len(text), marks)
-    return HTMLResponse("".join([head, *blocks]).encode("utf-8", "replace"))
+    page = head + Markup('<div class="block text">{}</div>').format(text)
+    return HTMLResponse(page.encode("utf-8", "replace"))
 
 
 def first_open(states: Sequence[bool], after: int) -> int | None:
@@ -191,7 +191,7 @@ async def _form_of(request: Request) -> FormFields:
 
 async def _set_name(request: Request) -> Response:
     form = await _form_of(request)
-    name = one_line(form.text("name", _LONGEST_NAME))
+    name = one_line(form.text("name")[:_LONGEST_NAME])
     if not name:
         raise InputError("name", name, "give a name; it tells what you enter from what others do")
     answer = RedirectResponse("/" + form.text("back").lstrip("/\\"), 303)  # two slashes would be another host's
@@ -214,8 +214,82 @@ def _state_of(page: Page) -> str:
 def _problem_of(error: Exception) -> tuple[str, int]:
     """Say in one line what was wrong, and give HTTP's number for it."""
     if isinstance(error, InputError):
-        status = 409 if isinstance(error, StaleError) else 507 if isinstance(error, NotWrittenError) else 400
-        return printable(error, 1000), status
+        return printable(error, 1000), 409 if isinstance(error, StaleError) else 400
     if isinstance(error, HTTPException):
         return str(error.detail), error.status_code
+    if isinstance(error, OSError):
+        return printable(f"{error.filename}: {error.strerror}", 1000), 400
     return f"this is a fault of Needlework ({type(error).__name__}); what led to it is in the terminal", 500
+
+
+# Other people may have accounts on the same machine, and 127.0.0.1 is theirs too: hence a token.
+VARIABLE = "NEEDLEWORK_TOKEN"
+PARAMETER = "token"
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{16,200}")
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",  # with less, a browser does not name the origin of a form
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+def choose_token(environment: Mapping[str, str]) -> tuple[str, bool]:
+    """The token of a server, and whether the user chose it: that one is not printed. Raises `InputError`."""
+    chosen = environment.get(VARIABLE, "")
+    if chosen and not _TOKEN.fullmatch(chosen):
+        raise InputError(VARIABLE, "***", "give at least 16 of A-Z, a-z, 0-9, - and _, or unset it")
+    return chosen or token_urlsafe(24), bool(chosen)
+
+
+class Guard:
+    """Middleware. `cookie`: the name of the cookie that holds the token; a browser sends cookies to all ports of a
+    host, so it tells one server from another. `closed`: the page for requests without the token.
+    """
+
+    def __init__(self, app: ASGIApp, *, token: str, cookie: str, closed: str) -> None:
+        self._app = app
+        self._token = token
+        self._cookie = cookie
+        self._closed = closed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        refusal = self._refusal(Request(scope)) if scope["type"] == "http" else None
+        with suppress(CancelledError):  # the server ends; a browser that sends on sees a closed connection
+            await (refusal or self._app)(scope, receive, send_with_headers)
+
+    def _refusal(self, request: Request) -> Response | None:
+        is_read = request.method in ("GET", "HEAD")
+        if is_read and self._is_token(request.query_params.get(PARAMETER, "")):
+            address = request.url.remove_query_params(PARAMETER)
+            # Without a host: two slashes at the start of a path would be another one's.
+            path = "/" + address.path.lstrip("/") + (f"?{address.query}" if address.query else "")
+            redirect = RedirectResponse(path, 303)
+            redirect.set_cookie(self._cookie, self._token, httponly=True, samesite="strict")
+            return redirect
+        is_static = request.url.path.startswith("/static/")
+        if not is_static and not self._is_token(request.cookies.get(self._cookie, "")):
+            if "text/html" in request.headers.get("accept", ""):
+                return HTMLResponse(self._closed, 403)
+            return PlainTextResponse("open the address with ?token= that needlework serve printed", 403)
+        # A page of another site can make a browser send us a form.
+        is_ours = request.headers.get("origin") == f"http://{request.headers['host']}"
+        if not is_read and not (is_ours and request.headers.get("sec-fetch-site", "same-origin") == "same-origin"):
+            return PlainTextResponse("changes are taken from our own pages alone", 403)
+        return None
+
+    def _is_token(self, text: str) -> bool:
+        return compare_digest(text.encode(), self._token.encode())

@@ -9,10 +9,11 @@ import argparse
 import os
 import socket
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from needlework.core.errors import InputError, OneLineParser, refuse
+from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.settings import READ, READ_HELP
 from needlework.results.prompt import PromptsOfRuns
 from needlework.results.records.run_folder import check_run_file
@@ -41,12 +42,9 @@ class ServedFiles:
 
 def main(argv: Sequence[str]) -> int:
     """Serve until Ctrl-C; returns the exit code: 0, or 2 after one line about what was wrong."""
-    try:
-        _serve(_parser().parse_args(argv))
-    except InputError as error:
-        return refuse("serve", error)
-    except KeyboardInterrupt:
-        return 0
+    options = _parser().parse_args(argv)
+    with suppress(KeyboardInterrupt):
+        return run_command("serve", lambda: _serve(options))
     return 0
 
 
@@ -66,16 +64,13 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _serve(options: argparse.Namespace) -> None:
+def _serve(options: argparse.Namespace) -> int:
     try:
         import uvicorn
 
-        from needlework.results.web.app import build_app
-        from needlework.results.web.guard import PARAMETER, VARIABLE, choose_token
+        from needlework.results.web.app import PARAMETER, VARIABLE, build_app, choose_token
     except ImportError as error:
         raise InputError("serve", error.name or "", "not installed: pip install 'needlework[web]'") from None
-    if not 0 <= options.port <= 65_535:
-        raise InputError("--port", options.port, "give a port from 1 to 65535, or 0 for any that is free")
     if options.rate_questions is not None and options.rate_questions < 1:
         raise InputError("--rate-questions", options.rate_questions, "give a number from 1 on")
     sources = find_sources(options.paths, options.documents, options.state, options.rate_questions)
@@ -95,14 +90,14 @@ def _serve(options: argparse.Namespace) -> None:
             timeout_graceful_shutdown=_PATIENCE_S,
         )
         uvicorn.Server(config).run(sockets=[listener])
+    return 0
 
 
 def _listen(port: int) -> socket.socket:
     try:
         return socket.create_server((_HOST, port))
-    except OSError as error:
-        remedy = f"cannot be listened on ({error.strerror}); --port 0 takes a free one"
-        raise InputError("--port", port, remedy) from None
+    except (OSError, OverflowError) as error:
+        raise InputError("--port", port, f"cannot be listened on ({error}); --port 0 takes a free one") from None
 
 
 def find_sources(
@@ -111,12 +106,9 @@ def find_sources(
     """Tell the paths apart by their names. Raises `InputError` for a path that no page can show."""
     kinds: dict[str, dict[Path, None]] = {}  # resolved paths, each once
     for path in paths:
-        try:
-            for kind, file in _files_of(path):
-                kinds.setdefault(kind, {})[file.resolve()] = None
-        except OSError as error:
-            raise InputError("PATH", error.filename or path, f"cannot be read ({error.strerror})") from None
-    if documents is not None and not os.path.isdir(documents):  # noqa: PTH112 - no error where it may not be looked at
+        for kind, file in _files_of(path):
+            kinds.setdefault(kind, {})[file.resolve()] = None
+    if documents is not None and not documents.is_dir():
         raise InputError("--documents", documents, "is no folder; name the one that the questions are about")
     references = kinds.get("references", {})
     return ServedFiles(

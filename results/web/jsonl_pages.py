@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,12 +16,12 @@ from starlette.responses import Response
 
 from needlework.core.errors import InputError
 from needlework.results.web.app import Context, FormFields, ListRow, Page, document_html
-from needlework.results.web.store import StaleError, change_record, digest_of, read_record
+from needlework.results.web.store import StaleError, change_record, digest_of
 
 _BOM = b"\xef\xbb\xbf"
 _DOCUMENTS = ("input", "text", "content", "context", "document")
-_STATES = ("all", "no pairs", "edited", "not editable")
-_TITLE, _LONGEST_TEXT = 160, 1_000_000  # characters
+_STATES = ("no pairs", "edited", "not editable")
+_TITLE = 160  # characters
 
 
 class TextPair(NamedTuple):
@@ -32,14 +33,12 @@ class TextPair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DocumentLine:
-    """What a line holds. `problem`: why its pairs cannot be edited, or nothing.
-
-    `counts`: questions and answers in the file; where they differ, `pairs` has blanks. `others`: the other fields.
+    """What a line holds. `pairs`: a question or an answer that is missing is blank; `others`: the other fields;
+    `problem`: why its pairs cannot be edited, or nothing.
     """
 
     document: str = ""
     pairs: tuple[TextPair, ...] = ()
-    counts: tuple[int, int] = (0, 0)
     others: dict[str, Any] = field(default_factory=dict)
     problem: str = ""
 
@@ -56,12 +55,9 @@ def read_line(raw: bytes) -> DocumentLine:
     lists = [row.get(name, []) for name in ("instructions", "outputs")]
     if not all(isinstance(each, list) and all(isinstance(text, str) for text in each) for each in lists):
         return DocumentLine(row.get(key, ""), problem="has instructions or outputs that are no lists of texts")
-    questions, answers = lists
-    most = max(map(len, lists))
-    padded = ([*each, *[""] * (most - len(each))] for each in lists)
-    pairs = tuple(TextPair(*each) for each in zip(*padded, strict=True))
+    pairs = tuple(TextPair(*each) for each in zip_longest(*lists, fillvalue=""))
     others = {name: value for name, value in row.items() if name not in (key, "instructions", "outputs")}
-    return DocumentLine(row.get(key, ""), pairs, (len(questions), len(answers)), others)
+    return DocumentLine(row.get(key, ""), pairs, others)
 
 
 def with_pairs(raw: bytes, pairs: Sequence[TextPair]) -> bytes:
@@ -118,8 +114,6 @@ class _EditedFile:
             _STATES,
             title=self._path.name,
             counts=self.state(),
-            done=sum(row.state != "no pairs" for row in rows),
-            total=len(rows),
             cleaned=self._cleaned,
             exists=exists,
             is_newer=exists and self._path.stat().st_mtime_ns > self._cleaned.stat().st_mtime_ns,
@@ -181,20 +175,15 @@ class _EditedFile:
 
 
 def _lines_of(path: Path) -> list[bytes]:
-    content = read_record(path)
-    if not content and not path.exists():
-        raise InputError("PATH", path, "cannot be read (No such file or directory)")
-    return BytesIO(content).readlines()  # a carriage return ends no line
+    return BytesIO(path.read_bytes()).readlines()  # a carriage return ends no line
 
 
 def _pairs_of(form: FormFields, line: DocumentLine) -> list[TextPair]:
     """Read the pairs of a form; blank ones are left out. Raises `InputError` for a half of one."""
     if line.problem:
         raise InputError("line", "", f"{line.problem}: it cannot be edited")
-    texts = [form.texts(name, _LONGEST_TEXT) for name in ("question", "answer")]
-    if len(texts[0]) != len(texts[1]):
-        raise InputError("pairs", "", "have a question and an answer each: load the page again")
-    pairs = [TextPair(*each) for each in zip(*texts, strict=True) if any(text.strip() for text in each)]
+    texts = zip_longest(form.texts("question"), form.texts("answer"), fillvalue="")
+    pairs = [TextPair(*each) for each in texts if any(text.strip() for text in each)]
     for number, pair in enumerate(pairs, 1):
         missing = "question" if not pair.question.strip() else "answer" if not pair.answer.strip() else ""
         if missing:

@@ -6,7 +6,6 @@ import json
 import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -16,15 +15,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from needlework.core.errors import InputError, printable
-from needlework.haystack_fixtures.documents.near_copies import twins
 from needlework.haystack_fixtures.documents.questions import is_decided, question_file, read_rows, status_of
 from needlework.haystack_fixtures.documents.readers import DocumentSet, read_documents
-from needlework.results.questions.evidence import DocumentIndex, nearest, rivals
 from needlework.results.web.app import Context, FormFields, ListRow, Page, document_html, first_open
 from needlework.results.web.store import StaleError, change_record, digest_of, utc_now
 
 QuestionRow = Mapping[str, Any]
-_STATES = ("all", "undecided", "accepted", "edited", "rejected", "added")
+_STATES = ("undecided", "accepted", "edited", "rejected", "added")
 _DECISIONS = ("accept", "reject", "undecided")
 
 
@@ -46,18 +43,12 @@ def pair_of(row: QuestionRow) -> ReviewedPair:
 
 
 def with_pair(row: QuestionRow, pair: ReviewedPair) -> dict[str, Any]:
-    """Put a pair into a row: fields that say the same stay as they are, and all others of the row."""
-    before, changed = pair_of(row), dict(row)
-    if pair.question != before.question:
-        changed["question"] = pair.question
-    if pair.document != before.document:
-        changed["answer_doc"] = pair.document
-    if pair.supporting != before.supporting:
-        changed["supporting_docs"] = list(pair.supporting)
-    if pair.answers != before.answers:
-        changed["answer"] = next(iter(pair.answers), "")
-        changed["aliases"] = list(pair.answers[1:])
-    return changed
+    """Put a pair into a row, all other fields of which stay; a row that says it already stays as it is."""
+    if pair == pair_of(row):
+        return dict(row)
+    answer, *aliases = pair.answers or ("",)
+    named = {"answer_doc": pair.document, "supporting_docs": list(pair.supporting)}
+    return {**row, "question": pair.question, "answer": answer, "aliases": aliases, **named}
 
 
 def open_pages(context: Context) -> list[Page]:
@@ -73,7 +64,6 @@ def open_pages(context: Context) -> list[Page]:
             context.reading("/", file.show_list),
             context.reading("/pair", file.show_pair),
             context.reading("/document", file.show_document),
-            context.reading("/rivals", file.show_rivals),
             context.changing("/decide", file.decide),
         ]
         pages.append(Page(file.address, path.name, about, routes, file.state))
@@ -131,8 +121,6 @@ class _ReviewedFile:
             _STATES,
             title=self.path.name,
             counts=self.state(),
-            done=sum(map(is_decided, rows.values())),
-            total=len(rows),
             following=self._next_undecided(""),
             add=self.link("pair", key=""),
             target=self._reviewed,
@@ -144,7 +132,7 @@ class _ReviewedFile:
         key = request.query_params.get("key", "")
         keys, row = list(self.rows()), self._row(key)
         number = keys.index(key) if key else len(keys)
-        links = [self.link("pair", key=each) for each in keys]
+        links, pair = [self.link("pair", key=each) for each in keys], pair_of(row)
         return self._context.show(
             request,
             "question",
@@ -153,7 +141,8 @@ class _ReviewedFile:
             file=self,
             key=key,
             row=row,
-            pair=pair_of(row),
+            pair=pair,
+            others=self._others(row) if self.documents else [],
             seen=_digest(row),
             state=_state_of(row),
             decision=_decision_of(row),
@@ -170,27 +159,9 @@ class _ReviewedFile:
             raise HTTPException(404, f"there is no document {printable(name, 200)!r} in the folder: edit, or reject")
         return document_html(document.text, document.name, pair.answers)
 
-    def show_rivals(self, request: Request, _person: str) -> Response:
-        """Other documents that might answer: those that have the answer, then those that are most like the question."""
-        key = request.query_params.get("key", "")
-        pair, reasons = pair_of(self._row(key)), dict[str, str]()
-        if self.documents is not None:
-            named = [self.documents.named(name) for name in (pair.document, *pair.supporting)]
-            names = [document.name for document in named if document]
-            reasons |= dict.fromkeys(names[1:], "supporting document") | dict.fromkeys(names[:1], "answer document")
-            groups = [group for group in self._twins if names and names[0] in group]
-            copies = [name for group in groups for name in group if name not in names]
-            reasons |= dict.fromkeys(copies, "copy of the answer document")
-            others = rivals(self._index, pair.question, pair.answers, list(reasons))
-            reasons |= dict.fromkeys(others, "has the answer too")
-            like = nearest(self._index, pair.question, list(reasons), 3)
-            reasons |= dict.fromkeys(like, "has words of the question")
-        links = [(self.link("document", key=key, name=name), name, why) for name, why in reasons.items()]
-        return self._context.show(request, "rivals", documents=links)
-
     def decide(self, _request: Request, person: str, form: FormFields) -> str:
         """Write a decision, or take one back. `seen`, `at`: the wording and the decision that the page showed."""
-        key, status, reason = form.text("key"), form.text("status"), form.text("reason", 2000).strip()
+        key, status, reason = form.text("key"), form.text("status"), form.text("reason").strip()
         if status not in _DECISIONS:
             raise InputError("status", status, f"is one of {', '.join(_DECISIONS)}")
         if status == "reject" and not reason:
@@ -231,6 +202,17 @@ class _ReviewedFile:
         number = first_open([not is_decided(row) for row in rows.values()], keys.index(key) if key in rows else -1)
         return self.address if number is None else self.link("pair", key=keys[number])
 
+    def _others(self, row: QuestionRow) -> list[tuple[str, str]]:
+        """Documents that might answer, and why: those of the pair, and those that the check named."""
+        pair = pair_of(row)
+        reasons = {
+            "answer document": (pair.document,),
+            "supporting document": pair.supporting,
+            "copy of the answer document": _texts(row.get("twins")),
+            "has the answer too": _texts(row.get("also_in")),
+        }
+        return [(name, why) for why, names in reasons.items() for name in names if name]
+
     def _problem(self, row: QuestionRow) -> str:
         """Say why a run cannot ask a row; empty where it can."""
         pair = pair_of(row)
@@ -240,14 +222,6 @@ class _ReviewedFile:
         names = (pair.document, *pair.supporting) if self.documents else ()
         missing = [name for name in names if self.documents and not self.documents.named(name)]
         return f"there is no document {missing[0]!r} in the folder" if missing else ""
-
-    @cached_property
-    def _index(self) -> DocumentIndex:
-        return DocumentIndex(self.documents.documents if self.documents else ())
-
-    @cached_property
-    def _twins(self) -> tuple[tuple[str, ...], ...]:
-        return twins(self.documents.documents if self.documents else ())
 
 
 def _read_rows(path: Path) -> Mapping[str, QuestionRow]:

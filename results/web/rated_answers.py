@@ -1,23 +1,29 @@
-"""Answers that people rate: read from runs and L-Eval's files, joined by question."""
+"""Answers that people rate: read from runs and L-Eval's files, joined by question; their ratings and files."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, NamedTuple
+
+import msgspec
 
 from needlework.core.draws import draws, shuffled
 from needlework.core.errors import InputError
+from needlework.core.grid import slug
 from needlework.core.record import SCORED, UNDECIDED
 from needlework.results.files.read_run import run_records
 from needlework.results.leval.predictions import json_rows
 from needlework.results.records.samples import as_asked
+from needlework.results.statistics.agreement import AnswerRating
 from needlework.results.style import one_line
 from needlework.results.web.command import ServedFiles
-from needlework.results.web.store import digest_of, read_record
+from needlework.results.web.store import change_record, digest_of, read_record
 
 
 class RatedAnswer(NamedTuple):
@@ -85,13 +91,11 @@ def read_items(sources: ServedFiles) -> RatedItems:
     broken: list[str] = []
     documents: dict[str, int] = {}
     document_of: dict[tuple[str, str], int] = {}  # by question and reference
-    for path in sources.predictions:
-        answers += _of_predictions(path, _rows(path, broken))
-    for path in (*sources.annotated, *sources.references):
-        rows = [row for row in _rows(path, broken) if _is_texts(row.get("instructions"), row.get("outputs"))]
-        answers += _of_references(path, rows)
+    for path in (*sources.predictions, *sources.annotated, *sources.references):
+        rows = _rows(path, broken)
+        answers += _of_rows(path, rows)
         for row in rows:
-            if isinstance(row.get("input"), str):
+            if isinstance(row.get("input"), str) and _is_texts(row.get("instructions"), row.get("outputs")):
                 number = documents.setdefault(row["input"], len(documents))
                 for data_key in zip(row["instructions"], row["outputs"], strict=False):
                     document_of.setdefault(data_key, number)
@@ -182,29 +186,20 @@ def _rows(path: Path, broken: list[str]) -> list[dict[str, Any]]:
     return [row for _, row in rows if row]
 
 
-def _for_humans(rows: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-    """The rows that people are to judge, where the file marks such rows, else all."""
-    return [row for row in rows if row.get("evaluation") == "human"] or rows
+def _of_rows(path: Path, rows: Sequence[dict[str, Any]]) -> Iterator[_SourceAnswer]:
+    """The answers of L-Eval's rows: of `*.pred.jsonl` one each, of `claude.gpt4.ref.jsonl` a list for each model.
 
-
-def _of_predictions(path: Path, rows: Sequence[dict[str, Any]]) -> Iterator[_SourceAnswer]:
-    """L-Eval's predictions."""
-    for row in _for_humans(rows):
-        query, gt = row.get("query"), row.get("gt")
-        if isinstance(query, str) and isinstance(gt, str):
-            for key, text in row.items():
-                if key.endswith("_pred") and isinstance(text, str):
-                    yield _SourceAnswer(path, key, text, query, (gt,), (query, gt))
-
-
-def _of_references(path: Path, rows: Sequence[dict[str, Any]]) -> Iterator[_SourceAnswer]:
-    """L-Eval's `claude.gpt4.ref.jsonl`: documents whose rows have answers too, a list for each model."""
-    models = {id(row): [key for key in row if key.endswith(("_outputs", "_pred"))] for row in rows}
-    for row in _for_humans([row for row in rows if models[id(row)]]):
-        for key in models[id(row)]:
-            if _is_texts(row[key]) and len(row[key]) == len(row["outputs"]) == len(row["instructions"]):
-                for question, reference, text in zip(row["instructions"], row["outputs"], row[key], strict=True):
-                    yield _SourceAnswer(path, key, text, question, (reference,), (question, reference))
+    Where a file marks rows that people are to judge, only those.
+    """
+    answered = [row for row in rows if any(key.endswith(("_outputs", "_pred")) for key in row)]
+    for row in [row for row in answered if row.get("evaluation") == "human"] or answered:
+        questions, golds = row.get("instructions", [row.get("query")]), row.get("outputs", [row.get("gt")])
+        for key, value in row.items():
+            texts = value if isinstance(value, list) else [value]
+            is_whole = _is_texts(questions, golds, texts) and len(questions) == len(golds) == len(texts)
+            if key.endswith(("_outputs", "_pred")) and is_whole:
+                for question, gold, text in zip(questions, golds, texts, strict=True):
+                    yield _SourceAnswer(path, key, text, question, (gold,), (question, gold))
 
 
 def _is_texts(*values: object) -> bool:
@@ -229,3 +224,127 @@ def _of_run(run: Path) -> Iterator[_SourceAnswer]:
                 group=f"{record.task_label} {record.panel} {record.sample_number}",
                 plain=id(record) in plain,
             )
+
+
+class RatingMark(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a rater gave one answer."""
+
+    rating: int | None = None
+    comment: str = ""
+    at: str = ""  # when the rating was made, UTC
+
+
+class Rater(msgspec.Struct, omit_defaults=True):
+    """One person."""
+
+    name: str
+    shown: str = ""  # when models' names were shown to them, UTC
+    marks: dict[str, dict[str, RatingMark]] = {}  # by item and answer
+    skipped: dict[str, RatingMark] = {}  # items that cannot be rated, with the reason as comment
+
+    def mark(self, item: RatedItem, same: Sequence[RatedAnswer]) -> RatingMark:
+        """The newest mark of answers that say the same."""
+        marks = self.marks.get(item.id, {})
+        known = [marks[answer.id] for answer in same if answer.id in marks]
+        return max(known, key=lambda mark: mark.at, default=RatingMark())
+
+    def saw_names(self, mark: RatingMark) -> bool:
+        """Whether a mark was made after names were shown."""
+        return bool(self.shown) and mark.at > self.shown
+
+    def state(self, item: RatedItem) -> str:
+        """How far an item is: `skipped`, `rated` (all its answers), `begun` or `open`."""
+        rated = [self.mark(item, same).rating is not None for same in item.answers]
+        return "skipped" if item.id in self.skipped else "rated" if all(rated) else "begun" if any(rated) else "open"
+
+
+class RatingsContent(msgspec.Struct):
+    """The content of the file. `seed`: what orders of questions and answers are drawn from."""
+
+    seed: str
+    raters: list[Rater] = []
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether models' names were shown to everybody who has begun."""
+        return bool(self.raters) and all(rater.shown for rater in self.raters)
+
+    def rater(self, name: str) -> Rater:
+        """The rater of a name, a new one where there is none; capitals make no other name."""
+        return next((rater for rater in self.raters if rater.name.casefold() == name.casefold()), Rater(name))
+
+
+def read_ratings(path: Path) -> RatingsContent:
+    """Read the file of ratings. Raises `InputError` where it is broken or gone."""
+    return _decoded(path, read_record(path))
+
+
+def change_ratings(path: Path, edit: Callable[[RatingsContent], None]) -> None:
+    """Change the content of the file in place; makes a file where there is none. Raises `InputError`."""
+
+    def change(before: bytes) -> bytes:
+        content = _decoded(path, before) if before else RatingsContent(token_hex(8))
+        edit(content)
+        return msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n"
+
+    change_record(path, change)
+
+
+def _decoded(path: Path, content: bytes) -> RatingsContent:
+    try:
+        return msgspec.json.decode(content, type=RatingsContent)
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        raise InputError("--state", path, f"is no file of ratings ({error}); name another") from None
+
+
+def label(index: int) -> str:
+    """What an answer is called on the page: A for the first."""
+    return chr(ord("A") + index) if index < 26 else str(index + 1)
+
+
+def ratings_of(items: RatedItems, rater: Rater) -> Iterator[AnswerRating]:
+    """The ratings of answers that are shown now; those of answers that are not in the files any more are left out."""
+    for item in items.items:
+        for same in item.answers:
+            mark = rater.mark(item, same)
+            for answer in same if mark.rating is not None else ():
+                late = rater.saw_names(mark)
+                yield AnswerRating(rater.name, answer.model, item.group, mark.rating or 0, late, same[0].id)
+
+
+def rating_files(items: RatedItems, content: RatingsContent) -> dict[str, bytes]:
+    """The files of all raters by name, which name the models: none before names are shown to everybody.
+
+    `results_from_NAME.jsonl` is L-Eval's (cd34b05, `Evaluation/web_human_eval.py`): a key for each model, `5.0` for a
+    rating of 5. `ratings_from_NAME.jsonl` has every rating and skip as a row, in the order in which the rater saw them.
+    """
+    files = {}
+    for rater in content.raters if content.is_shown else ():
+        counts: dict[str, Counter[str]] = {}
+        for rating in ratings_of(items, rater):
+            counts.setdefault(rating.model, Counter())[str(float(rating.rating))] += 1
+        files[f"results_from_{slug(rater.name)}.jsonl"] = json.dumps(counts).encode("ascii")
+        rows = "".join(f"{json.dumps(row)}\n" for row in _rating_rows(items, content.seed, rater))
+        files[f"ratings_from_{slug(rater.name)}.jsonl"] = rows.encode("ascii")
+    return files
+
+
+def _rating_rows(items: RatedItems, seed: str, rater: Rater) -> Iterator[dict[str, Any]]:
+    for number, item in enumerate(item_order(seed, rater.name, items.items), 1):
+        about = {"annotator": rater.name, "item": item.id, "place": number, "question": item.question}
+        if item.id in rater.skipped:
+            yield {**about, "skipped": rater.skipped[item.id].comment, "time": rater.skipped[item.id].at}
+        for index, same in enumerate(answer_order(seed, rater.name, item)):
+            mark = rater.mark(item, same)
+            for answer in same if mark != RatingMark() else ():
+                yield {
+                    **about,
+                    "references": list(item.references),
+                    "model": answer.model,
+                    "answer_sha256": sha256(answer.text.encode("utf-8", "surrogatepass")).hexdigest(),
+                    "shown_as": label(index),
+                    "rating": mark.rating,
+                    "comment": mark.comment,
+                    "time": mark.at,
+                    "names_were_shown": rater.saw_names(mark),
+                }

@@ -18,27 +18,24 @@ from needlework.results.web.app import Context, FormFields, ListRow, Page, docum
 from needlework.results.web.rated_answers import (
     RatedItem,
     RatedItems,
-    answer_order,
-    item_order,
-    read_items,
-    sample_items,
-)
-from needlework.results.web.ratings import (
     Rater,
     RatingMark,
     RatingsContent,
+    answer_order,
     change_ratings,
+    item_order,
     label,
     rating_files,
     ratings_of,
+    read_items,
     read_ratings,
+    sample_items,
 )
 from needlework.results.web.store import StaleError, change_record, digest_of, read_record, utc_now
 
 _ADDRESS = "/rating/"
-_STATES = ("all", "open", "begun", "rated", "skipped")
+_STATES = ("open", "begun", "rated", "skipped")
 _A_TEXT = 500  # characters of a needle that is a document, not a sentence put into one
-_LONGEST_COMMENT = 10_000
 
 
 def open_pages(context: Context) -> list[Page]:
@@ -77,9 +74,8 @@ class _RatingPages:
     def state(self) -> str:
         """What there is, and who has begun."""
         models = counted(len(self._items.models), "model")
-        mock = ": mock models, to try the page with" * all(model.startswith("mock") for model in self._items.models)
         names = ", ".join(rater.name for rater in read_ratings(self._path).raters) or "nobody"
-        return f"{counted(len(self._items.items), 'question')}, answers of {models}{mock}; begun by {names}"
+        return f"{counted(len(self._items.items), 'question')}, answers of {models}; begun by {names}"
 
     def show_list(self, request: Request, person: str) -> Response:
         content = read_ratings(self._path)
@@ -95,8 +91,6 @@ class _RatingPages:
             items=self._items,
             left_out=self._left_out,
             counts=f"{len(order)} questions: {rated} rated, {skipped} skipped",
-            done=rated + skipped,
-            total=len(order),
             following=self._next_open(content, rater, -1),
             begun=bool(content.raters),
         )
@@ -141,7 +135,7 @@ class _RatingPages:
 
     def rate(self, request: Request, person: str, form: FormFields) -> str:
         """Write a rating, and all comments. `rate`: answer and level, as `2:5`; a level given before is taken back."""
-        comments, rate = form.texts("comment", _LONGEST_COMMENT), form.text("rate", 9)
+        comments, rate = form.texts("comment"), form.text("rate")
 
         def edit(rater: Rater, item: RatedItem, seed: str) -> None:
             order = answer_order(seed, person, item)
@@ -162,7 +156,7 @@ class _RatingPages:
 
     def skip(self, request: Request, person: str, form: FormFields) -> str:
         """Write that an item cannot be rated, or take that back."""
-        reason = form.text("reason", _LONGEST_COMMENT)
+        reason = form.text("reason")
 
         def edit(rater: Rater, item: RatedItem, _seed: str) -> None:
             if rater.skipped.pop(item.id, None) is None:

@@ -17,10 +17,6 @@ from needlework.core.files import write_whole
 _ONE_WRITER = Lock()
 
 
-class NotWrittenError(InputError):
-    """A change that could not be written: the disk is full, or the folder may not be written to."""
-
-
 class StaleError(InputError):
     """A change to something that has changed since the page was loaded."""
 
@@ -28,26 +24,18 @@ class StaleError(InputError):
         super().__init__("not saved", what, "it has changed since you opened it: open it in another tab, and compare")
 
 
-def read_record(path: Path, option: str = "PATH") -> bytes:
-    """Return a file's content; empty where there is none. `option`: what errors name. Raises `InputError`."""
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return b""
-    except OSError as error:
-        raise InputError(option, path, f"cannot be read ({error.strerror})") from None
+def read_record(path: Path) -> bytes:
+    """Return a file's content; empty where there is none. Raises `OSError`."""
+    return path.read_bytes() if path.exists() else b""
 
 
-def change_record(path: Path, edit: Callable[[bytes], bytes], option: str = "PATH") -> None:
-    """Replace a file's content by what `edit` makes of it; it is on the disk when this returns. Raises `InputError`."""
+def change_record(path: Path, edit: Callable[[bytes], bytes]) -> None:
+    """Replace a file's content by what `edit` makes of it; it is on the disk when this returns. Raises `OSError`."""
     with _ONE_WRITER, _locked(path.parent):
-        before = read_record(path, option)
+        before = read_record(path)
         after = edit(before)
         if after != before:
-            try:
-                write_whole(path, after)
-            except OSError as error:
-                raise NotWrittenError(option, path, f"cannot be written ({error.strerror})") from None
+            write_whole(path, after)
 
 
 @contextmanager

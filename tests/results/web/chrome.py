@@ -2,7 +2,7 @@
 
 import time
 
-from needlework.results.web.guard import PARAMETER
+from needlework.results.web.app import PARAMETER
 from tests.chromium import Page
 from tests.results.web.site import TOKEN
 

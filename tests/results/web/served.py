@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from needlework.results.web.guard import VARIABLE
+from needlework.results.web.app import VARIABLE
 from tests.results.web.site import TOKEN
 
 ROOT = Path(__file__).parents[3]

@@ -26,6 +26,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "0": {
         "question": "When was the lighthouse of Port Elin built?", "answer": "1874", "answer_doc": "harbour.txt",
         "status": "review", "reasons": ["ambiguous: mills.txt"], "mine": {"kept": [1.50, None]},
+        "also_in": ["mills.txt"], "twins": ["copy of harbour.txt"],
     },
     "1": {"question": "Who kept a cat?", "answer": ["Mara Voss", "Voss"], "answer_doc": "harbour.txt"},
     "3": {"question": "What did the letter say?", "answer": "storms", "answer_doc": "lost.txt"},

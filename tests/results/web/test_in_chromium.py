@@ -112,8 +112,8 @@ def test_a_question_is_edited_beside_its_document_and_accepted(page, serve, tmp_
     page.press("o")
     page.until("return document.querySelector('mark')?.textContent === '1874'")
     assert "the answer stands in it" in page.texts("#document p")[0]
-    page.until("return document.querySelector('#rivals a')")
-    page.click("#rivals a", 2)
+    page.until("return document.querySelector('#others a')")
+    page.click("#others a", 2)
     page.until("return document.querySelector('#document h2').textContent !== 'harbour.txt'")
     page.ask("const r = document.createRange(); r.selectNodeContents(document.querySelector('#document .block'));"
              "getSelection().removeAllRanges(); getSelection().addRange(r)")  # fmt: skip

@@ -14,7 +14,7 @@ from threading import Thread
 
 import pytest
 
-from needlework.results.web.guard import VARIABLE
+from needlework.results.web.app import VARIABLE
 from tests.results.web.served import ROOT, served
 from tests.results.web.site import TOKEN, write_predictions
 
@@ -112,7 +112,7 @@ def test_what_cannot_be_served_is_refused_in_one_line(folder, words):
     command = [sys.executable, "-m", "needlework", "serve", str(folder), *words]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=30)
     assert done.returncode == 2
-    assert done.stderr.startswith(f"needlework serve: {words[0]}: ")
+    assert done.stderr.startswith(("needlework serve: --port: ", "needlework serve: file: "))
     assert done.stderr.count("\n") == 1
 
 
