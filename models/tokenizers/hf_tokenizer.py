@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -20,7 +19,6 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from needlework.core.errors import InputError
 from needlework.core.prompts import Message
-from needlework.models.tokenizers.byte_bpe import ByteBpe, byte_bpe
 from needlework.models.tokenizers.tokenizer import Encoded
 
 if TYPE_CHECKING:
@@ -28,8 +26,6 @@ if TYPE_CHECKING:
 
 
 _SPECIAL = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
-# Characters to encode per token of the vocabulary that take about as long as making a fast twin.
-_TWIN_AFTER = 4
 
 
 class FolderTokenizer:
@@ -42,21 +38,13 @@ class FolderTokenizer:
         template: ChatTemplate | None,
         fingerprint: str,
         bos: tuple[int, ...],
-        vocabulary: bytes = b"",
     ) -> None:
-        """`inner` must have no post-processor: a byte-level one would move starts behind leading spaces.
-
-        `vocabulary`: the `tokenizer.json` that it came from, for a fast twin when much is to be encoded.
-        """
+        """`inner` must have no post-processor: a byte-level one would move starts behind leading spaces."""
         self.name = name
         self.fingerprint = fingerprint
         self.bos = bos
         self._inner = inner
         self._template = template
-        self._vocabulary = vocabulary
-        self._twin: ByteBpe | None = None
-        self._chars_left = _TWIN_AFTER * inner.get_vocab_size() if vocabulary else 0
-        self._lock = threading.Lock()
 
     @property
     def has_chat_template(self) -> bool:
@@ -65,24 +53,11 @@ class FolderTokenizer:
 
     def encode(self, text: str) -> Encoded:
         """See `Tokenizer.encode`."""
-        if self._vocabulary:
-            self._make_twin(len(text))
-        fast = self._twin.encode(text) if self._twin is not None else None
-        if fast is not None:
-            return fast
         encoding = self._inner.encode(text, add_special_tokens=False)
         ids = np.fromiter(encoding.ids, np.int32)
         starts = np.fromiter((start for start, _ in encoding.offsets), np.int64)
         # A normaliser may reorder characters; where a token begins never goes back.
         return Encoded(text, ids, np.maximum.accumulate(starts) if len(starts) else starts)
-
-    def _make_twin(self, chars: int) -> None:
-        """A twin takes time to make and to prove: it is made once that would have been worth it."""
-        with self._lock:
-            self._chars_left -= chars
-            if self._chars_left < 0 and self._vocabulary:
-                self._twin = byte_bpe(json.loads(self._vocabulary), self._inner)
-                self._vocabulary = b""
 
     def decode(self, ids: Sequence[int]) -> str:
         """See `Tokenizer.decode`."""
@@ -118,7 +93,7 @@ def folder_tokenizer(folder: Path) -> FolderTokenizer:
     template = None if source is None else ChatTemplate(source, special, str(folder))
     digest = sha256(vocabulary)
     digest.update(json.dumps([source, special, bos], sort_keys=True).encode("utf-8", "surrogatepass"))
-    return FolderTokenizer(folder.name, inner, template, digest.hexdigest(), bos, vocabulary)
+    return FolderTokenizer(folder.name, inner, template, digest.hexdigest(), bos)
 
 
 def _leading_ids(inner: tokenizers.Tokenizer, config: Mapping[str, Any]) -> tuple[int, ...]:

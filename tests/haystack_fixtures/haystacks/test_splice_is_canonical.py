@@ -12,17 +12,8 @@ from hypothesis import strategies as st
 from needlework.haystack_fixtures.haystacks.cuts import cuts_near, patched_cuts
 from needlework.haystack_fixtures.haystacks.frame import PromptFrame, draft_of
 from needlework.haystack_fixtures.haystacks.splice import Range, remembering, splice, text_of
-from needlework.models.tokenizers.hf_tokenizer import FolderTokenizer
 from tests.haystack_fixtures.haystacks.around import around, corpus_of, open_source
 from tests.strategies import scraps, texts
-
-
-@pytest.fixture
-def tokenizer(tokenizer):
-    """Every tokenizer, with its fast twin where it has one: then its words stand apart."""
-    if isinstance(tokenizer, FolderTokenizer):
-        tokenizer._make_twin(10**9)
-    return tokenizer
 
 
 def assert_canonical(tokenizer, pieces, encode=None):
