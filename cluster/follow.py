@@ -46,34 +46,33 @@ def follow(
     starts: Counter[int] = Counter()
     dead_since: dict[int, float] = {}
     given_up: set[int] = set()
-    dead: list[int] | None = None
+    restart: list[int] | None = None
     while True:
         active = engine.poll()
         if active is None:
             show("the scheduler does not answer")
             time.sleep(pause_s)
             continue
-        if dead is None:
-            dead = shards_to_start(plan, active, message)
+        dead = [n for n in plan.numbers if n not in active and n not in given_up and plan.ending(n) is None]
+        if restart is None:
+            restart = shards_to_start(plan, active, message)
             starts.update(active)
-        else:
-            dead = [n for n in plan.numbers if n not in active and n not in given_up and plan.ending(n) is None]
-        if not dead and not active:
+        elif not dead and not active:
             _report_failures(plan, message)
             return
-        restart = []
-        for number in _settled(dead, dead_since, starts, engine.settle_s):
-            if not starts[number]:
-                restart.append(number)
-                continue
-            reason, is_final = engine.death_of(number)
-            if is_final or starts[number] > plan.retries:
-                given_up.add(number)
-                end = f"given up; its log: {plan.log(number)}"
-            else:
-                restart.append(number)
-                end = "tried again"
-            message(f"shard {number} ended without a word ({reason}), {end}")
+        else:
+            now = time.monotonic()
+            dead_since = {number: dead_since.get(number, now) for number in dead}
+            restart = []
+            for number in [number for number in dead if now - dead_since[number] >= engine.settle_s]:
+                reason, is_final = engine.death_of(number)
+                if is_final or starts[number] > plan.retries:
+                    given_up.add(number)
+                    end = f"given up; its log: {plan.log(number)}"
+                else:
+                    restart.append(number)
+                    end = "tried again"
+                message(f"shard {number} ended without a word ({reason}), {end}")
         if restart:
             starts.update(restart)
             message(engine.start(restart))
@@ -87,9 +86,9 @@ def follow(
 
 
 def shards_to_start(plan: Plan, active: Mapping[int, str], message: Callable[[str], None]) -> list[int]:
-    """Return the shards to start now: those that neither run nor ended without an error with these options."""
+    """Return the shards to start now: those that neither run nor ended without an error."""
     endings = {number: plan.ending(number) for number in plan.numbers if number not in active}
-    start = [n for n, ending in endings.items() if not ending or ending.exit or ending.digest != plan.digest]
+    start = [number for number, ending in endings.items() if not ending or ending.exit]
     plan.remove_endings(start)
     done = len(endings) - len(start)
     if done or active:
@@ -124,19 +123,6 @@ def _report_failures(plan: Plan, message: Callable[[str], None]) -> None:
     for error, numbers in shards_by_error.items():
         label = f"shard {numbers[0]}" if len(numbers) == 1 else f"shards {', '.join(map(str, numbers))}"
         message(f"{label} failed: {error}; its log: {plan.log(numbers[0])}")
-
-
-def _settled(dead: Sequence[int], dead_since: dict[int, float], starts: Counter[int], settle_s: float) -> list[int]:
-    """Return the shards that never started, and those that have been dead for `settle_s` seconds."""
-    now = time.monotonic()
-    for number in set(dead_since) - set(dead):
-        del dead_since[number]
-    for number in dead:
-        dead_since.setdefault(number, now if starts[number] else -settle_s)
-    settled = [number for number in dead if now - dead_since[number] >= settle_s]
-    for number in settled:
-        del dead_since[number]
-    return settled
 
 
 class StatusLine:

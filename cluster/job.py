@@ -1,7 +1,8 @@
 """The process that runs one shard on any engine: `python -m needlework.cluster.job`.
 
-It starts pytest, again if pytest dies, and writes how the shard ended. A signal to stop is passed on to pytest, which
-writes its journal first. If its parent is gone (a launcher or a node's daemon that was killed) it stops too.
+It starts pytest, and writes how the shard ended unless it was killed: then its engine starts it again. A signal to stop
+is passed on to pytest, which writes its journal first. If its parent is gone (a launcher or a node's daemon that was
+killed) it stops too.
 """
 
 from __future__ import annotations
@@ -19,14 +20,13 @@ from functools import partial
 from pathlib import Path
 from types import FrameType
 
-from needlework.cluster.plan import DIED, DONE, INTERRUPTED, WRONG_USE, Ending, words_digest, write_ending
+from needlework.cluster.plan import DONE, INTERRUPTED, WRONG_USE, Ending, write_ending
 from needlework.core.errors import InputError, OneLineParser
 from needlework.models.engines.keeper import die_with_parent
 from needlework.results.records.journal import Journal
 
 STOPPED = 143  # the exit code that a shell gives for SIGTERM
 _TIME_LIMIT_SIGNAL = "SIGUSR1"  # cluster/slurm.py asks Slurm to send it
-RETRY_PAUSE_S = 15.0  # a server that pytest had started may hold its card for 10 seconds
 _POLL_S, _STOP_S = 0.5, 40.0
 
 
@@ -51,42 +51,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     parser = OneLineParser(prog="needlework.cluster.job", description=__doc__)
     parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--retries", type=int, required=True)
     parser.add_argument("--shard", required=True)
     options = parser.parse_args(words[: words.index("--")])
     stop = StopRequest()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
         signal.signal(number, stop.handle_signal)
-    return run_shard(options.folder, options.shard, words[words.index("--") + 1 :], options.retries, stop)
+    return run_shard(options.folder, options.shard, words[words.index("--") + 1 :], stop)
 
 
-def run_shard(folder: Path, shard: str, words: Sequence[str], retries: int, stop: StopRequest) -> int:
-    """Run pytest until it ends by itself, with at most `retries` further starts."""
+def run_shard(folder: Path, shard: str, words: Sequence[str], stop: StopRequest) -> int:
+    """Run pytest, and write how it ended by itself."""
     name = shard.replace("/", "-of-")
     journal = folder / "shards" / name / "journal.jsonl"
+    _wait_for_lock(journal)
+    size_before, why = _size(journal), ""
+    _print(f"shard {name} on {socket.gethostname()}")
     run = ["--results-dir", str(folder.parent), "--run-name", folder.name, "--shard", shard]
-    size_before, code, tries, why = _size(journal), DIED, 0, ""
-    while code not in (*DONE, *WRONG_USE) and tries <= retries and not why:
-        if tries:
-            _pause(stop)
-        tries += 1
-        _wait_for_lock(journal)
-        _print(f"shard {name} on {socket.gethostname()}, try {tries}")
-        code = _run_pytest([*words, *run], stop)
-        if code in DONE or not stop.reason:
-            continue
+    code = _run_pytest([*words, *run], stop)
+    if code not in DONE and stop.reason:
         if stop.reason != _TIME_LIMIT_SIGNAL or _size(journal) > size_before:
             return _stop(name, stop.reason)
         why = "no cell was finished within the time limit: give it more --time"
-    write_ending(folder / "launch", name, Ending(code, words_digest(words), tries, socket.gethostname(), why))
+    if why or code in (*DONE, *WRONG_USE):
+        write_ending(folder / "launch", name, Ending(code, why))
     _print(f"shard {name}: pytest ended with {code}{why and f'; {why}'}")
     return 0 if code in DONE else code if 0 < code < 128 else 1
-
-
-def _pause(stop: StopRequest) -> None:
-    until = time.monotonic() + RETRY_PAUSE_S
-    while time.monotonic() < until and not stop.is_set():
-        time.sleep(_POLL_S)
 
 
 def _wait_for_lock(journal: Path) -> None:

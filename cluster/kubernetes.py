@@ -24,7 +24,7 @@ def indexed_job(plan: Plan, options: argparse.Namespace) -> str:
     """
     if not options.mount.startswith("/"):
         raise InputError("--mount", options.mount, "is a folder of the pod: give it from / on")
-    shell = plan.shell_command('"$((JOB_COMPLETION_INDEX + 1))"', python="python3", retries=0)
+    shell = plan.shell_command('"$((JOB_COMPLETION_INDEX + 1))"', python="python3")
     wrong_use = {"containerName": "shard", "operator": "In", "values": list(WRONG_USE)}
     disrupted = [{"type": "DisruptionTarget", "status": "True"}]
     job = {

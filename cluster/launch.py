@@ -6,18 +6,19 @@ import argparse
 import os
 import shlex
 import signal
+import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from needlework import main as run_command
 from needlework.cluster import slurm
 from needlework.cluster.follow import ShardEngine, StatusLine, follow, shards_to_start, trials_status
 from needlework.cluster.kubernetes import indexed_job
-from needlework.cluster.local import LocalProcesses, process_environments
 from needlework.cluster.plan import Plan, check_option_names, check_run, launched_shards, split_pytest_words
 from needlework.cluster.ray_tasks import RayTasks
-from needlework.core.devices import gpus
+from needlework.core.devices import Gpus, gpus
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.settings import READ
 from needlework.results.records.run_folder import SHARDS
@@ -115,6 +116,78 @@ def _environments(options: argparse.Namespace) -> list[dict[str, str]]:
     if not environments:
         raise InputError("--gpus-per-job", options.gpus_per_job, f"this machine has {len(gpus().names)} cards")
     return environments
+
+
+def process_environments(cards: Gpus, cards_each: int, jobs: int | None, cores: int) -> list[dict[str, str]]:
+    """Return the environment variables of each process that runs at once: `cards_each` cards, or a share of the cores.
+
+    Without cards there are as many processes as cores; libraries that count the cores themselves get their share.
+    """
+    if cards.names and cards_each:
+        starts = range(0, len(cards.names) - cards_each + 1, cards_each)
+        return [{cards.variable: ",".join(cards.names[i : i + cards_each])} for i in starts][:jobs]
+    count = jobs or cores
+    return [{"OMP_NUM_THREADS": str(max(1, cores // count))} for _ in range(count)]
+
+
+_STOP_S = 60.0  # a stopped shard writes its files first
+
+
+class LocalProcesses:
+    """Runs shards as child processes; each that runs at once has one of `environments` added to its own."""
+
+    settle_s = 15.0  # a server that a shard had started may hold its card for 10 seconds
+
+    def __init__(self, plan: Plan, environments: Sequence[Mapping[str, str]]) -> None:
+        self._plan, self._environments = plan, environments
+        self._queue: list[int] = []
+        self._running: dict[int, tuple[int, subprocess.Popen[bytes]]] = {}  # shard -> (environment's index, process)
+        self._exit_codes: dict[int, int] = {}
+
+    def start(self, shards: Sequence[int]) -> str:
+        self._queue += shards
+        self._start_queued()
+        return ""
+
+    def poll(self) -> Mapping[int, str]:
+        for number, (_, process) in list(self._running.items()):
+            code = process.poll()
+            if code is not None:
+                self._exit_codes[number] = code
+                del self._running[number]
+        self._start_queued()
+        return {**dict.fromkeys(self._queue, "waiting"), **dict.fromkeys(self._running, "running")}
+
+    def _start_queued(self) -> None:
+        used = {index for index, _ in self._running.values()}
+        free = [index for index in range(len(self._environments)) if index not in used]
+        for index in free[: len(self._queue)]:
+            number = self._queue.pop(0)
+            with self._plan.log(number).open("ab") as log:
+                process = subprocess.Popen(
+                    self._plan.command(f"{number}/{self._plan.shards}"),
+                    cwd=self._plan.cwd,
+                    env={**os.environ, **self._environments[index]},
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            self._running[number] = (index, process)
+
+    def death_of(self, shard: int) -> tuple[str, bool]:
+        code = self._exit_codes.get(shard, 0)
+        return (f"signal {-code}" if code < 0 else f"exit code {code}"), False
+
+    def leave(self) -> str:
+        """Stop the processes; each writes its files first."""
+        self._queue.clear()
+        for _, process in self._running.values():
+            process.terminate()
+        for _, process in self._running.values():
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_STOP_S)
+        return "the shards were stopped; the same command goes on"
 
 
 def parse_arguments(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:

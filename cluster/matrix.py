@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from needlework.cluster.follow import StatusLine, trials_status
-from needlework.cluster.plan import benchmark_words
+from needlework.cluster.plan import benchmark_words, error_line
 from needlework.core.errors import InputError, OneLineParser, printable, refuse
 from needlework.core.files import read_toml
 from needlework.haystack_fixtures.configuration.option_table import BY_KEY
@@ -357,5 +357,4 @@ def _wait(process: subprocess.Popen[bytes], run_folder: Path, log: Path, show: C
 def _error_line(log: Path) -> str:
     """The line of pytest's output that says why it ended."""
     lines = last_lines(log, 40)
-    errors = [line for line in lines if "rror: " in line or line.startswith(("ERROR: -", "E ", "! "))]
-    return printable(next(reversed(errors or lines), ""), 300).strip("! ")
+    return printable(error_line("\n".join(lines)) or next(reversed(lines), ""), 300).strip("! ")

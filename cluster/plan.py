@@ -10,11 +10,9 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from hashlib import sha256
 from io import FileIO
 from pathlib import Path
 from typing import Any, NoReturn
-from urllib.parse import urlsplit
 
 from needlework.core.errors import InputError
 from needlework.core.files import write_whole
@@ -25,7 +23,6 @@ from needlework.results.records.run_folder import claim, read_run_json
 # Exit codes of pytest.
 DONE = (0, 1)  # all cells answered; 1: some of them ended in errors
 INTERRUPTED = 2
-DIED = 3  # an internal error; a signal that nobody sent to stop it counts as one
 WRONG_USE = (INTERRUPTED, 4, 5)  # a file that cannot be collected, a wrong option, nothing selected: retrying is no use
 
 
@@ -33,10 +30,7 @@ WRONG_USE = (INTERRUPTED, 4, 5)  # a file that cannot be collected, a wrong opti
 class Ending:
     """How a shard ended."""
 
-    exit: int  # pytest's code, negative for a signal
-    digest: str  # of pytest's words
-    tries: int  # processes that were started
-    host: str
+    exit: int  # pytest's code
     why: str = ""
 
     @property
@@ -64,11 +58,6 @@ class Plan:
         """The shards' numbers, from 1."""
         return range(1, self.shards + 1)
 
-    @property
-    def digest(self) -> str:
-        """A digest of pytest's words."""
-        return words_digest(self.words)
-
     def log(self, number: int) -> Path:
         """The log file of a shard."""
         return self.launch_folder / f"shard-{number}-of-{self.shards}.log"
@@ -77,15 +66,14 @@ class Plan:
         """How the shard ended; `None` while it has not."""
         return read_ending(self.launch_folder, f"{number}-of-{self.shards}")
 
-    def command(self, shard: str, *, python: str = sys.executable, retries: int | None = None) -> list[str]:
+    def command(self, shard: str, *, python: str = sys.executable) -> list[str]:
         """The command line that runs a shard, named `I/N`."""
-        tries = str(self.retries if retries is None else retries)
-        options = ["--folder", str(self.folder), "--retries", tries, "--shard", shard]
-        return [python, "-m", "needlework.cluster.job", *options, "--", *self.words]
+        words = ["--folder", str(self.folder), "--shard", shard, "--", *self.words]
+        return [python, "-m", "needlework.cluster.job", *words]
 
-    def shell_command(self, number: str, *, python: str = sys.executable, retries: int | None = None) -> str:
+    def shell_command(self, number: str, *, python: str = sys.executable) -> str:
         """The same for a shell that expands `number`."""
-        start, _, end = shlex.join(self.command("NUMBER/", python=python, retries=retries)).partition("NUMBER/")
+        start, _, end = shlex.join(self.command("NUMBER/", python=python)).partition("NUMBER/")
         return f"exec {start}{number}/{self.shards}{end}"
 
     def had_other_words(self) -> bool:
@@ -109,6 +97,8 @@ class Plan:
             raise InputError("--results-dir", self.folder.parent, f"cannot be written ({error.strerror})") from None
         with file:
             claim(file, path, ("--run-name", self.folder))
+            if self.had_other_words():
+                self.remove_endings(self.numbers)
             content = json.dumps({"shards": self.shards, "words": self.words}, indent=1)
             write_whole(self.launch_folder / "launch.json", content.encode())
             yield
@@ -143,11 +133,6 @@ def read_ending(launch_folder: Path, shard: str) -> Ending | None:
 def write_ending(launch_folder: Path, shard: str, ending: Ending) -> None:
     """Write a shard's ending. Raises `OSError`."""
     write_whole(launch_folder / f"shard-{shard}.json", json.dumps(asdict(ending)).encode())
-
-
-def words_digest(words: Sequence[str]) -> str:
-    """Ten hex digits of pytest's words."""
-    return sha256("\0".join(words).encode("utf-8", "surrogatepass")).hexdigest()[:10]
 
 
 _SET_BY_LAUNCH = ("--shard", "--collect-only", "--co", "--plan", "--fresh")
@@ -199,23 +184,13 @@ def pop_option(words: list[str], option: str) -> str | None:
 
 def contains_secret(word: str) -> bool:
     """Whether a word holds a key, or a password in an address, instead of the name of what holds it."""
-    if Redactor().clean(word) != word:
+    if Redactor().clean(word) != word or re.search(r"://[^/\s]*:[^/\s]+@", word):
         return True
-    parts = word.split("=")
-    return any(_is_secret("=".join(parts[i:])) for i in range(len(parts)))
-
-
-def _is_secret(text: str) -> bool:
-    if "://" in text:
-        with suppress(ValueError):
-            return urlsplit(text).password is not None
-    name, _, value = text.partition("=")
+    name, _, value = word.removeprefix("--model-arg=").partition("=")
     if name.startswith("header."):
-        header = {name.removeprefix("header."): value.removeprefix("Bearer ")}
-        return not value.startswith("ENV:") and any(named_secrets(header))
-    if text.startswith(("{", "[")):
-        with suppress(ValueError, RecursionError):
-            return any(named_secrets(json.loads(text)))
+        return not value.startswith("ENV:") and any(named_secrets({name.removeprefix("header."): value}))
+    with suppress(ValueError, RecursionError):
+        return any(named_secrets(json.loads(value)))
     return False
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import os
 import sys
 from collections.abc import Sequence
@@ -51,17 +50,12 @@ COMMANDS = {
 _SCRIPTS = {"auto_eval": "score leval", "llm_eval": "judge", "web_human_eval": "serve", "web_annotate_jsonl": "serve"}
 
 
-# What our texts have beyond ASCII, for a stream that cannot show it; anything else becomes a question mark.
-_PLAIN = {"·": "|", "–": "-", "−": "-", "…": "...", "→": "->"}
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one sub-command and return its exit code; 2 when there is no such command, and at Ctrl-C, after a line."""
     replace_closed_streams()
-    codecs.register_error("needlework-plain", _plain)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="needlework-plain")
+            stream.reconfigure(errors="replace")  # a report is never lost to a terminal
     try:
         code = _run(argv)
         sys.stdout.flush()
@@ -73,12 +67,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return code
-
-
-def _plain(error: UnicodeError) -> tuple[str, int]:
-    """Stand in for characters that a stream's encoding lacks: a report is never lost to a terminal."""
-    assert isinstance(error, UnicodeEncodeError)
-    return "".join(_PLAIN.get(each, "?") for each in error.object[error.start : error.end]), error.end
 
 
 def _run(argv: Sequence[str] | None) -> int:

@@ -22,7 +22,6 @@ from needlework.pytest_plugin.workers import cell_of, cells_to_come, is_worker, 
 from needlework.results.records.run_folder import write_shard_file
 from needlework.results.style import relative
 
-_OUTPUT = "needlework_selected"
 _OF_A_CELL = {"cell", "haystack", "model"}
 
 
@@ -168,22 +167,12 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         state.queue.announce(cells.values())
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
-    """Under workers: the controller has not collected."""
-    state = run_state(node.config)
-    state.cells_of_shard = max(state.cells_of_shard, getattr(node, "workeroutput", {}).get(_OUTPUT, 0))
-
-
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None]:
     """A shard without cells is done, where others have some: more shards than haystacks are no mistake."""
-    config, state = session.config, run_state(session.config)
-    if state.division is not None:
-        state.cells_of_shard = sum(state.division.counts)
-        if hasattr(config, "workeroutput"):
-            config.workeroutput[_OUTPUT] = state.cells_of_shard
-    if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and state.cells_of_shard:
+    state = run_state(session.config)
+    is_shard = state.settings.shard is not None and (state.division is None or sum(state.division.counts) > 0)
+    if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and is_shard:
         session.exitstatus = pytest.ExitCode.OK
     yield
 

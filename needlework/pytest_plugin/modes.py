@@ -156,19 +156,19 @@ def _file_lines(answers: AnswerFiles, unknown: list[str]) -> Iterator[str]:
         yield f"batch-in: {count:,} requests have several different answers, the first counts: {first}"
 
 
-_EVERY_S = 30.0  # between lines of a server that starts, where nobody looks
+_EVERY_S = 10.0  # between lines of a server that starts
 _SHOWN = 8  # last lines of a server that has ended
 
 
 class ServerOfRun:
-    """`--serve`, in the process that starts the server: when a cell needs it, with a live line, and ended with the run.
+    """`--serve`, in the process that starts the server: when a cell needs it, and ended with the run.
 
     A run whose answers are all there starts none.
     """
 
     def __init__(self, config: pytest.Config, serving: Serving) -> None:
         self._config, self._serving = config, serving
-        self._last_shown, self._end_shown = 0.0, False
+        self._last_shown, self._end_shown = -_EVERY_S, False
         serving.tell = self._show
 
     @pytest.hookimpl(trylast=True)
@@ -205,31 +205,16 @@ class ServerOfRun:
             if not all(map(state.is_stored, cells)):
                 begun = time.monotonic()
                 self._serving.address()
-                self._write(f"{self._serving.name} is up after {time.monotonic() - begun:.0f} s", end=True)
+                state.show_status(f"{self._serving.name} is up after {time.monotonic() - begun:.0f} s")
         except InputError as error:
             if state.reporter is not None and self._serving.ended():
                 self._show_end(state.reporter)
             refuse(session, error)
 
     def _show(self, seconds: float, line: str) -> None:
-        """The live line; where it would only fill a log, a line every 30 s."""
-        reporter = run_state(self._config).reporter
-        live = reporter is not None and reporter.isatty
-        if live or self._last_shown == 0 or seconds - self._last_shown >= _EVERY_S:
-            self._last_shown = seconds or 0.001
-            self._write(f"{self._serving.name} starts: {seconds:.0f} s · {line}", end=not live)
-
-    def _write(self, text: str, *, end: bool) -> None:
-        reporter = run_state(self._config).reporter
-        if reporter is None:
-            return
-        if reporter.isatty:
-            reporter.rewrite(text[: reporter._tw.fullwidth - 1], erase=True)  # noqa: SLF001 - no other way to its width
-            if end:
-                reporter.write("\n")
-        else:
-            reporter.ensure_newline()
-            reporter.write_line(text)
+        if seconds - self._last_shown >= _EVERY_S:
+            self._last_shown = seconds
+            run_state(self._config).show_status(f"{self._serving.name} starts: {seconds:.0f} s · {line}")
 
     def _show_end(self, reporter: pytest.TerminalReporter) -> None:
         self._end_shown = True

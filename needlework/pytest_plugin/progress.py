@@ -137,9 +137,6 @@ def progress_of(config: pytest.Config, *, all_named: bool) -> ProgressLine | Non
     return ProgressLine(writer, output, live=live, all_named=all_named)
 
 
-_SILENT_S = 30.0  # and three times as long as any record has been waited for
-
-
 @dataclass(slots=True)
 class Pace:
     """How many of the cells are done, and how fast they come."""
@@ -150,9 +147,6 @@ class Pace:
     tokens_done: int = 0
     prompt_tokens: int = 0  # sent to models
     shared: int = 0  # of these, not computed again
-    _shown: int = 0  # cells that were done at the last change of the line
-    _changed_s: float = 0.0  # when that was
-    _longest_s: float = 0.0  # between two changes
 
     def expect(self, lengths: Sequence[int]) -> None:
         """Cells of these lengths, in tokens, are to come."""
@@ -170,10 +164,8 @@ class Pace:
         self.shared += record.timing.cached_tokens or 0
 
     def line(self, seconds: float) -> str:
-        """`42/121 cells · 1,240 tok/s · 47 % shared · 1:32 left`; `seconds` have passed, more at every call."""
+        """`42/121 cells · 1,240 tok/s · 47 % shared · 1:32 left`; `seconds` have passed."""
         parts = [f"{self.cells_done}/{self.cells} cells"]
-        if silent := self._silent_s(seconds):
-            return " · ".join([*parts, f"no answer for {clock(silent)}"])
         if self.prompt_tokens and seconds > 0:
             parts.append(f"{self.prompt_tokens / seconds:,.0f} tok/s")
             if self.shared:
@@ -183,14 +175,6 @@ class Pace:
         elif self.cells_done < self.cells:
             parts.append(f"{clock(seconds)} so far")
         return " · ".join(parts)
-
-    def _silent_s(self, seconds: float) -> float:
-        """For how many seconds nothing has come, where that is unusual; else 0."""
-        waited = seconds - self._changed_s
-        if self.cells_done > self._shown:
-            self._shown, self._changed_s, self._longest_s = self.cells_done, seconds, max(self._longest_s, waited)
-            return 0.0
-        return waited if self._shown and waited > max(_SILENT_S, 3 * self._longest_s) else 0.0
 
 
 def output_of(config: pytest.Config, *, errors: bool = False) -> int | None:

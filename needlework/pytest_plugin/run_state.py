@@ -66,7 +66,6 @@ class RunState:
         self.misfits: tuple[Misfit, ...] = ()  # lengths too short for their task, once they were checked
         self.collection_error = ""
         self.division: Division | None = None  # what a shard is a part of, once collected
-        self.cells_of_shard = 0
         self.shared_cells: frozenset[Cell] = frozenset()  # cells of several tests
         self.cells_in_making: Sequence[Cell] | None = None  # tests are made for these in place of the grid's
         self.exchange: Exchange | None = None  # of the running test: its last answer and its last score

@@ -9,8 +9,7 @@ import pytest
 import yaml
 
 from needlework.cluster.kubernetes import indexed_job, kubernetes_name
-from needlework.cluster.launch import parse_arguments
-from needlework.cluster.local import process_environments
+from needlework.cluster.launch import parse_arguments, process_environments
 from needlework.cluster.plan import Plan
 from needlework.cluster.slurm import ArrayTask, SlurmArray, job_name, latest_tasks, read_tasks, script
 from needlework.core.devices import Gpus
@@ -88,7 +87,7 @@ def test_a_kubernetes_job_has_the_plan_and_the_pods():
     assert container["resources"] == {"limits": {"nvidia.com/gpu": "2", "cpu": "8", "memory": "64Gi"}}
     assert container["envFrom"] == [{"secretRef": {"name": "keys"}}]
     assert container["command"][-1].endswith(
-        "--folder '/runs/results/Big run' --retries 0 --shard \"$((JOB_COMPLETION_INDEX + 1))\"/8"
+        "--folder '/runs/results/Big run' --shard \"$((JOB_COMPLETION_INDEX + 1))\"/8"
         " -- --model m --gate 'score >= 0.9'"
     )
     for comment in ("#   kubectl apply -f job.yaml", '"needlework", "merge", "/runs/results/Big run"'):

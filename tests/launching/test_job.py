@@ -10,14 +10,9 @@ import pytest
 
 from needlework.cluster import job
 from needlework.cluster.job import STOPPED, StopRequest, run_shard
-from needlework.cluster.plan import read_ending
+from needlework.cluster.plan import Ending, read_ending
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(autouse=True)
-def no_pause(monkeypatch):
-    monkeypatch.setattr(job, "RETRY_PAUSE_S", 0.0)
 
 
 @pytest.fixture
@@ -33,31 +28,29 @@ def pytest_that(monkeypatch, tmp_path):
 
 
 KILL = "os.kill(os.getpid(), signal.SIGKILL)"
-ONCE = "first = not Path('ran').exists(); Path('ran').touch()\n"
 
 
-def run(folder, retries=2, stop=None):
-    return run_shard(folder, "1/2", ["--model", "m"], retries, stop or StopRequest())
+def run(folder, stop=None):
+    return run_shard(folder, "1/2", ["--model", "m"], stop or StopRequest())
 
 
 @pytest.mark.parametrize(
-    ("end", "retries", "code", "tries"),
+    ("end", "code", "ending"),
     [
-        (f"{ONCE}if first: {KILL}\nsys.exit(1)", 2, 0, 2),  # 1: some cells ended in errors, the shard is done
-        (KILL, 1, 1, 2),
-        ("sys.exit(2)", 2, 2, 1),
-        ("sys.exit(4)", 2, 4, 1),
-        ("sys.exit(5)", 2, 5, 1),
+        ("sys.exit(1)", 0, Ending(1)),  # some cells ended in errors, the shard is done
+        (KILL, 1, None),  # its engine starts it again
+        ("sys.exit(2)", 2, Ending(2)),
+        ("sys.exit(4)", 4, Ending(4)),
+        ("sys.exit(5)", 5, Ending(5)),
     ],
-    ids=["killed once", "always killed", "interrupted", "wrong option", "nothing selected"],
+    ids=["errors", "killed", "interrupted", "wrong option", "nothing selected"],
 )
-def test_pytest_is_started_again_if_it_was_killed(pytest_that, tmp_path, monkeypatch, end, retries, code, tries):
+def test_how_pytest_ended_is_written_unless_it_was_killed(pytest_that, tmp_path, monkeypatch, end, code, ending):
     monkeypatch.chdir(tmp_path)
     folder = pytest_that(end)
 
-    assert run(folder, retries) == code
-    ending = read_ending(folder / "launch", "1-of-2")
-    assert (ending.tries, ending.done) == (tries, code == 0)
+    assert run(folder) == code
+    assert read_ending(folder / "launch", "1-of-2") == ending
 
 
 def test_what_pytest_leaves_behind_is_ended(pytest_that, tmp_path, monkeypatch):
@@ -79,7 +72,7 @@ def test_a_signal_stops_it_and_it_leaves_no_ending(pytest_that, tmp_path, number
         " Path(sys.argv[2], 'shards/1-of-2/journal.jsonl').write_text('{}'), sys.exit(2)))\n"
         "print('up', flush=True); time.sleep(60)"
     )
-    words = ["--folder", str(folder), "--retries", "2", "--shard", "1/2", "--", str(folder), str(folder)]
+    words = ["--folder", str(folder), "--shard", "1/2", "--", str(folder), str(folder)]
     process = subprocess.Popen([sys.executable, "-m", job.__name__, *words], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     while process.stdout.readline() != "up\n":

@@ -8,7 +8,15 @@ import pytest
 
 from needlework.cluster import plan as plan_module
 from needlework.cluster.launch import main, parse_arguments
-from needlework.cluster.plan import Plan, check_option_names, contains_secret, launched_shards, split_pytest_words
+from needlework.cluster.plan import (
+    Ending,
+    Plan,
+    check_option_names,
+    contains_secret,
+    launched_shards,
+    split_pytest_words,
+    write_ending,
+)
 from needlework.core.errors import InputError
 
 CWD = Path("/here")
@@ -158,6 +166,12 @@ def test_a_run_has_one_launcher_at_a_time_and_keeps_its_number_of_shards(tmp_pat
     with plan(4).claimed():
         pass
     assert launched_shards(tmp_path / "run") == 4
+    write_ending(plan(4).launch_folder, "1-of-4", Ending(0))
     with pytest.raises(InputError, match="this run has 4"), plan(5).claimed():
         pass
-    assert [plan(4).had_other_words(), plan(4, ("--model", "mock:middle")).had_other_words()] == [False, True]
+    other = plan(4, ("--model", "mock:middle"))
+    assert [plan(4).had_other_words(), other.had_other_words()] == [False, True]
+    with plan(4).claimed():
+        assert plan(4).ending(1) == Ending(0)
+    with other.claimed():
+        assert other.ending(1) is None, "with other options a shard is not done"

@@ -142,7 +142,7 @@ def test_a_command_writes_its_files_on_a_plain_stream_and_loads_no_model_library
     said = done.stdout.decode("ascii")
     assert said.strip()
     if words[0] == "rescore":
-        assert " | niah | code" in said
+        assert " ? niah ? code" in said
 
 
 @pytest.mark.slow

@@ -110,15 +110,6 @@ def test_speed_sharing_and_the_time_that_is_left(tally, seconds, line):
     assert tally.line(seconds) == line
 
 
-def test_a_server_that_does_not_answer_has_no_pace_and_no_time_left():
-    tally = pace(4, {})
-    lines = [tally.line(seconds) for seconds in (20.0, 70.0, 90.0)]
-    add(tally)
-
-    assert [line.rpartition(" · ")[2] for line in lines] == ["1:00 left", "3:30 left", "no answer for 1:10"]
-    assert tally.line(100.0).endswith("1:40 left")
-
-
 @pytest.mark.parametrize(
     ("columns", "shown"),
     [(80, LINE), (40, "2/4 cells · 30 tok/s · 1:00 left"), (25, "2/4 cells · 1:00 left"), (10, "")],
