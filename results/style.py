@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import re
 import unicodedata
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import floor, inf
@@ -206,69 +205,31 @@ _CJK_FAMILIES = (
     *("PingFang SC", "Hiragino Sans GB", "Heiti SC", "Arial Unicode MS"),
     *("Microsoft YaHei", "SimHei", "SimSun"),
 )
-_BOLD = 700
-_PACKAGED = ("mplfonts", "fonts", "NotoSansCJKsc-Regular.otf")
+_PACKAGED = "Noto Sans CJK SC Regular"  # of the package mplfonts
 
 
-def font_families(text: str) -> list[str]:
-    """Return matplotlib's font families for `text`; warn where none of them has a character, which is then a box."""
-    from matplotlib import font_manager
-
-    families, missing = [_LATIN], _missing(text, font_manager.findfont(_LATIN))
-    path = cjk_font() if missing else None
-    if path is not None:
-        families.append(_register(path))
-        missing = _missing("".join(missing), str(path))
-    if missing:
-        warnings.warn(
-            f"no font for {''.join(sorted(missing))[:20]!r} in a picture's labels: boxes are drawn. `pip install"
-            " 'needlework[demo]'` has a font with Chinese characters",
-            stacklevel=2,
-        )
-    return families
-
-
-def cjk_font() -> Path | None:
-    """Return a font file with Chinese characters: of the package mplfonts, else an installed one."""
-    # Looked up, never imported: installed without its dependencies the package cannot be imported.
-    package = importlib.util.find_spec(_PACKAGED[0])
-    for folder in (package.submodule_search_locations or ()) if package else ():
-        path = Path(folder, *_PACKAGED[1:])
-        if path.is_file():
-            return path
-    from matplotlib import font_manager
-
-    installed = {entry.name: entry.fname for entry in font_manager.fontManager.ttflist}
-    return next((Path(installed[name]) for name in _CJK_FAMILIES if name in installed), None)
-
-
-def _missing(text: str, path: str) -> set[str]:
-    from matplotlib import font_manager
-
-    covered = font_manager.get_font(path).get_charmap()
-    return {character for character in set(text) - {"\n"} if ord(character) not in covered}
-
-
-def _register(path: Path) -> str:
-    """Make the font known to matplotlib, once, for bold labels too, and return its family name."""
+def font_families() -> list[str]:
+    """Return matplotlib's font families: one that is always there, and one with Chinese characters if there is one."""
     from matplotlib import font_manager
 
     known = font_manager.fontManager.ttflist
-    if not any(entry.fname == str(path) for entry in known):
+    names = {entry.name for entry in known}
+    package = importlib.util.find_spec("mplfonts")  # looked up, never imported
+    folder = next(iter((package and package.submodule_search_locations) or ()), "")
+    path = Path(folder, "fonts", "NotoSansCJKsc-Regular.otf")
+    if _PACKAGED not in names and folder and path.is_file():
         font_manager.fontManager.addfont(path)
-    entries = [entry for entry in known if entry.fname == str(path)]
-    if not any(entry.weight == _BOLD for entry in entries):  # else each bold label has a line of matplotlib's log
-        known.append(replace(entries[0], weight=_BOLD))
-    return entries[0].name
+        known.append(replace(known[-1], weight=700))  # else each bold label has a line of matplotlib's log
+        return [_LATIN, _PACKAGED]
+    return [_LATIN, *[name for name in (_PACKAGED, *_CJK_FAMILIES) if name in names][:1]]
 
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 
-def score_glyph(score: float, ascii_only: bool = False) -> str:
-    """Return one character for a score in 0..1: `▁`..`█`, or `0`..`9`. Only a full score has the last one."""
-    glyphs = "0123456789" if ascii_only else BLOCKS
-    return glyphs[min(len(glyphs) - 1, max(0, floor(score * (len(glyphs) - 1))))]
+def score_glyph(score: float) -> str:
+    """Return one character for a score in 0..1: `▁`..`█`. Only a full score has the last one."""
+    return BLOCKS[min(len(BLOCKS) - 1, max(0, floor(score * (len(BLOCKS) - 1))))]
 
 
 def can_encode(encoding: str | None, text: str = BLOCKS) -> bool:
@@ -280,7 +241,7 @@ def can_encode(encoding: str | None, text: str = BLOCKS) -> bool:
     return True
 
 
-_PLAIN = str.maketrans({"·": "|", "–": "-", "…": "~", "−": "-", "≥": ">", "≤": "<"})
+_PLAIN = str.maketrans({"·": "|", "–": "-", "…": "~", "−": "-", "≥": ">", "≤": "<", **dict.fromkeys(BLOCKS, " ")})
 
 
 def folded(text: str, width: int, indent: str = "  ") -> list[str]:

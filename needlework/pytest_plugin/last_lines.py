@@ -26,7 +26,7 @@ from needlework.results.run.open_folder import OpenFolder
 from needlework.results.run.session import SessionPace, kept_lines, left_lines, replayed_lines
 from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.tasks import selection_words
-from needlework.results.style import ColorsName, can_encode, encodable, folded, relative
+from needlework.results.style import ColorsName, encodable, folded, relative
 from needlework.results.tables.summary import cost_lines, ending, next_line, run_lines, shared_lines, unscored_lines
 
 Color = Literal["red", "yellow", "green", ""]
@@ -76,7 +76,7 @@ def long_lines(
     yield headline.sentence, ""
     yield from ((fault.text, "red") for fault in headline.faults)
     yield "", ""
-    lines = run_lines(report, color=screen.color, encoding=screen.encoding, width=screen.width, colors=screen.colors)
+    lines = run_lines(report, color=screen.color, width=screen.width, colors=screen.colors)
     if screen.verbose > 1:
         lines += section_lines([*panel_sections(report.statistics), *twins_sections(report.twins)])
     yield from ((line, "") for line in lines)
@@ -98,7 +98,6 @@ def short_lines(
         folder=relative(folder.path),
         last=last,
         width=screen.width,
-        encoding=screen.encoding,
         color=screen.color,
         colors=screen.colors,
         quiet=screen.verbose < 0,
@@ -110,7 +109,7 @@ def latency_lines(finished: Finished | None, screen: Screen) -> list[Line]:
     if finished is None or not screen.timed:
         return []
     report = finished.report
-    lines = section_lines(latency_sections(report.latency, report.sending), ascii_only=not can_encode(screen.encoding))
+    lines = section_lines(latency_sections(report.latency, report.sending))
     return [(line, "") for line in ("", *lines)]
 
 

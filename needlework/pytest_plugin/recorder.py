@@ -325,7 +325,7 @@ class Recorder:
                 lines = last_lines.long_lines(*about, screen)
         for line, color in (*screen.shown(iter(lines)), *below):
             terminalreporter.write_line(line, **({color: True} if color else {}))
-        write_step_summary(finished.report if finished else None, self._verdicts)
+        write_step_summary(finished.report if finished else None)
 
 
 def shared_cells(tests: Iterable[tuple[str, Cell]]) -> frozenset[Cell]:

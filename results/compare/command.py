@@ -186,7 +186,8 @@ def write_comparison(
     `facts`: what else comparison.json says of each; `further`: sections that stand first.
     """
     sentence = comparison_sentence(rows).rstrip(".")
-    charts = score_lines(rows, "scores", sentence or title, title if sentence else "")
+    lengths = {row.name: row.lengths for row in rows}
+    charts = score_lines(lengths, "scores", sentence or title, title if sentence else "")
     pictures = write_charts([*(chart for section in further for chart in section.charts), *charts], folder)
     write_whole(folder / COMPARISON, _json_text(rows, title, facts).encode())
     write_whole(folder / "report.html", comparison_html(rows, title=title, links=links, further=further).encode())

@@ -190,7 +190,7 @@ def _state(gate: Gate, mean: float, ends: Ends, shared: Ends) -> State:
     return "inconclusive" if within(far, gate.limit) or within(mean, gate.limit) else "fail"
 
 
-_MOST = 40  # groups of one gate that have a line; JUnit XML has them all
+_MOST = 40  # groups of one gate, of which each has a line; of more those that passed have none
 WORD: dict[State, str] = {"fail": "FAIL", "inconclusive": "inconclusive", "pass": "pass"}
 
 
@@ -200,15 +200,16 @@ def gate_lines(
     """Lines with the verdict that colours them. `further`: the trials that `--top-up` has added; `trial_s`: seconds
     that a trial took in this run; `selection`: as of `selection_words`."""
     for gate, members in groupby(verdicts, key=lambda verdict: verdict.gate):
-        shown, rest = _select_shown(list(members))
+        every = list(members)
+        shown = every if len(every) <= _MOST else [verdict for verdict in every if verdict.state != "pass"]
         names = _aligned([(WORD[verdict.state], one_line(verdict.group)) for verdict in shown])
         numbers = iter(_aligned([_numbers(verdict) for verdict in shown if verdict.losses is None]))
         yield f"gate {gate}", None
         for name, verdict in zip(names, shown, strict=True):
             value = next(numbers) if verdict.losses is None else _after_losses(verdict, "  ")
             yield f"  {name}  {value}  {_remark(verdict)}".rstrip(), verdict.state
-        if rest:
-            yield f"  {rest}", None
+        if len(shown) < len(every):
+            yield f"  ... and {len(every) - len(shown)} further groups pass", None
     if selection and verdicts:
         yield f"  {selection}", None
     if further:
@@ -223,25 +224,6 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
 
 
-def markdown_rows(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """A table, one row for each verdict."""
-    if not verdicts:
-        return
-    yield "| gate | group | verdict | value | interval | n | |"
-    yield "|---|---|---|---|---|---|---|"
-    rests = []
-    for _, members in groupby(verdicts, key=lambda verdict: verdict.gate):
-        shown, rest = _select_shown(list(members))
-        rests += [f"\n{rest}"] if rest else []
-        for verdict in shown:
-            state = verdict.state if verdict.state == "pass" else f"**{verdict.state}**"
-            value, interval, count = _numbers(verdict)
-            count = count.removeprefix("n ")
-            cells = (f"`{verdict.gate}`", one_line(verdict.group), state, value, interval, count, _words(verdict))
-            yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
-    yield from rests
-
-
 def gate_rows(verdicts: Sequence[Verdict], selected: int) -> tuple[GateRow, ...]:
     """The verdicts for a run's report. `selected`: the trials that they are judged on, with a score and without."""
     return tuple(
@@ -251,15 +233,6 @@ def gate_rows(verdicts: Sequence[Verdict], selected: int) -> tuple[GateRow, ...]
         )
         for verdict in verdicts
     )  # fmt: skip
-
-
-def _select_shown(verdicts: list[Verdict]) -> tuple[list[Verdict], str]:
-    """The verdicts that have a line, in their order, and words for the rest: passes are left out first."""
-    rank = list(WORD)
-    chosen = sorted(range(len(verdicts)), key=lambda i: (rank.index(verdicts[i].state), i))[:_MOST]
-    left = [verdict.state for i, verdict in enumerate(verdicts) if i not in chosen]
-    counts = ", ".join(f"{left.count(state)} {WORD[state]}" for state in rank if state in left)
-    return [verdicts[i] for i in sorted(chosen)], f"... and {len(left)} further groups: {counts}" if left else ""
 
 
 def verdict_words(verdict: Verdict) -> str:
@@ -307,7 +280,8 @@ def _counts_words(counts: Mapping[OutcomeName, int]) -> str:
 
 
 def _words(verdict: Verdict) -> str:
-    return "; ".join(filter(None, [_lost(verdict), _remark(verdict)]))
+    nothing = _counts_words(verdict.nothing)
+    return "; ".join(filter(None, [_lost(verdict), f"{nothing} of the n" if nothing else "", _remark(verdict)]))
 
 
 def _remark(verdict: Verdict) -> str:

@@ -24,7 +24,7 @@ from needlework.results.report.sections import run_sections
 from needlework.results.report.suites import cost_sections, latency_sections
 from needlework.results.report.tasks import gate_sections, panel_findings, twins_sections
 from needlework.results.statistics.panels import OUTCOMES, Panel, RecordInPanel, Tally, trial_of
-from needlework.results.statistics.run_facts import RunFacts, command_words
+from needlework.results.statistics.run_facts import RunFacts
 from needlework.results.statistics.run_followup import FAULTS, NextRun, reason_of
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.summary_sentence import headline_of
@@ -260,7 +260,7 @@ def _head(report: RunReport) -> dict[str, object]:
         "rests": headline.rests,
         "faults": [on_one_line(fault.text, 400) for fault in headline.faults[:_FAULTS]],
         "more_faults": sum(fault.count for fault in headline.faults[_FAULTS:]),
-        "step": headline.next_run and _step(headline.next_run, report),
+        "next": headline.next_run and f"{headline.next_run.words}{_time_of(headline.next_run, report)}",
     }
 
 
@@ -269,16 +269,12 @@ def _unbroken(text: str) -> str:
     return text.replace(" %", "\u00a0%").replace(" tokens", "\u00a0tokens")
 
 
-def _step(step: NextRun, report: RunReport) -> dict[str, str]:
-    """Return what to run next for a narrower interval: a command to type, why, and its time at the pace of this run."""
-    facts, records = report.facts, report.records
-    if not step.repeats:
-        return {"command": "", "why": step.what, "cost": ""}
-    command, cost = (facts and command_words(facts, step.repeats)) or f"--repeats {step.repeats}", ""
-    if facts and facts.seconds:
-        repeats = 1 + max(record.repeat for record in records)
-        cost = f"about {duration(facts.seconds * len(records) * (step.repeats / repeats - 1))} more"
-    return {"command": command, "why": step.what, "cost": cost}
+def _time_of(step: NextRun, report: RunReport) -> str:
+    """Return how long the next run takes at the pace of this one; empty where nobody knows."""
+    if not step.repeats or not report.facts or not report.facts.seconds:
+        return ""
+    repeats = 1 + max(record.repeat for record in report.records)
+    return f", about {duration(report.facts.seconds * len(report.records) * (step.repeats / repeats - 1))} more"
 
 
 def _facts_tables(facts: RunFacts | None) -> list[dict[str, object]]:

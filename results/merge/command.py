@@ -48,7 +48,7 @@ from needlework.results.run.finish import Finished, finish, write_step_summary
 from needlework.results.run.session import exit_status, is_void
 from needlework.results.statistics.run_report import RunReport, interrupted
 from needlework.results.statistics.tasks import GateRow, selection_words
-from needlework.results.style import counted, folded, one_line, relative
+from needlework.results.style import counted, encodable, folded, one_line, relative
 from needlework.results.tables.summary import ending, next_line, run_lines, shared_lines, unscored_lines
 
 CONFLICT, MISSING = 1, 3
@@ -123,7 +123,7 @@ def _merge(options: argparse.Namespace) -> int:
     below = [line for line, _ in gate_lines(verdicts, 0, selection=selection)]
     below += [*([] if early else gatekeeper.differences(content)), *_part_lines(finished.report, into, parts)]
     _print_run(finished, below, settings, windows, into, verbose=options.verbose)
-    write_step_summary(finished.report, verdicts)
+    write_step_summary(finished.report)
     failed = any(record.outcome == "error" for record in records)
     void = is_void(selected, windows, settings.max_errors)
     return exit_status(int(failed), fault=False, early=bool(early), void=void, verdicts=verdicts)
@@ -201,12 +201,12 @@ def _print_run(
 ) -> None:
     """Print the run in short; `verbose`: all heatmaps, tables and files. `below`: lines on gates and parts."""
     report, width = finished.report, shutil.get_terminal_size().columns
-    color, encoding, colors = sys.stdout.isatty(), sys.stdout.encoding, settings.heatmap_colors
+    color, colors = sys.stdout.isatty(), settings.heatmap_colors
     unscored = unscored_lines(report.records, windows)
     if verbose:
-        lines = run_lines(report, color=color, encoding=encoding, width=width, colors=colors)
-        print(*lines, *unscored, *shared_lines(report.records), *below, *map(relative, finished.files), sep="\n")
-        print(next_line(report, relative(into)))
+        lines = run_lines(report, color=color, width=width, colors=colors)
+        lines += [*unscored, *shared_lines(report.records), *below, *map(relative, finished.files)]
+        _print_lines([*lines, next_line(report, relative(into))])
         return
     folded_lines = [part for line in below for part in folded(line, width)]
     short = ending(
@@ -215,11 +215,15 @@ def _print_run(
         folder=relative(into),
         last=len(folded_lines),
         width=width,
-        encoding=encoding,
         color=color,
         colors=colors,
     )
-    print(*(line for line, _ in short), *folded_lines, sep="\n")
+    _print_lines([*(line for line, _ in short), *folded_lines])
+
+
+def _print_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(encodable(line, sys.stdout.encoding))
 
 
 def _part_lines(report: RunReport, into: Path, parts: Sequence[RunPart]) -> Iterator[str]:

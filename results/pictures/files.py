@@ -58,7 +58,7 @@ def write_charts(charts: Sequence[Chart], folder: Path, formats: Sequence[Format
         while stem.casefold() in taken:  # file systems may not tell `A` from `a`
             stem, number = f"{file_stem(chart.name)}-{number}", number + 1
         taken.add(stem.casefold())
-        with _figure(figure_size(chart), str(chart)) as figure:
+        with _figure(figure_size(chart)) as figure:
             draw_chart(figure, chart)
             paths += _write(figure, folder / stem, formats)
     return paths
@@ -66,22 +66,21 @@ def write_charts(charts: Sequence[Chart], folder: Path, formats: Sequence[Format
 
 def write_combined(charts: Sequence[Heatmap], stem: Path, formats: Sequence[Format], heading: str = "") -> list[Path]:
     """Write one figure of several heatmaps side by side; returns `stem` with each format's ending."""
-    heading = one_line(heading)
-    with _figure(combined_size(charts), heading + str(charts)) as figure:
-        draw_combined(figure, charts, heading)
+    with _figure(combined_size(charts)) as figure:
+        draw_combined(figure, charts, one_line(heading))
         return _write(figure, stem, formats)
 
 
 @contextmanager
-def _figure(size: tuple[float, float], text: str) -> Iterator[Figure]:
-    """Return a figure of its own, with fonts for `text`, and put matplotlib's settings back; pyplot is not involved."""
+def _figure(size: tuple[float, float]) -> Iterator[Figure]:
+    """Return a figure of its own, and put matplotlib's settings back; pyplot is not involved."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     # Names of models may contain dollar signs, which are no mathematics.
     settings: dict[Any, Any] = {
-        "font.family": font_families(text),
+        "font.family": font_families(),
         "svg.fonttype": "none",
         "svg.hashsalt": "needlework",
         "pdf.fonttype": 42,
@@ -89,11 +88,17 @@ def _figure(size: tuple[float, float], text: str) -> Iterator[Figure]:
         "hatch.linewidth": 0.7,
         "axes.unicode_minus": False,
     }
-    with rc_context(settings), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # `font_families` has warned of all of them
+    with rc_context(settings), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         figure = Figure(figsize=size, dpi=_DPI, facecolor="white", layout="constrained")
         FigureCanvasAgg(figure)
         yield figure
+    if any("missing from font" in str(warning.message) for warning in caught):
+        warnings.warn(
+            "no font for some characters of a picture: boxes are drawn. `pip install 'needlework[demo]'` has one with"
+            " Chinese characters",
+            stacklevel=3,
+        )
 
 
 def _write(figure: Figure, stem: Path, formats: Sequence[Format]) -> list[Path]:

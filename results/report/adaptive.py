@@ -25,9 +25,7 @@ MEANINGS = (
 )
 
 
-def adaptive_lines(
-    statements: Sequence[LengthStatement], *, lengths: bool = True, ascii_only: bool = False
-) -> list[str]:
+def adaptive_lines(statements: Sequence[LengthStatement], *, lengths: bool = True) -> list[str]:
     """A block for each series and bar: the statement, the result of each of the `lengths`, why it is not narrower."""
     lines: list[str] = []
     for name, members in groupby(statements, key=attrgetter("series")):
@@ -37,7 +35,7 @@ def adaptive_lines(
             sure = ", 95 % sure" if answer(statement) != _UNKNOWN else ""
             lines.append(f"  effective length ({_bar_words(statement)}): {answer(statement)}{sure}")
             lines += [f"    {line}" for line in (*(_length_lines(statement) if lengths else ()), *_remarks(statement))]
-    return [line.replace("·", "|") for line in lines] if ascii_only else lines
+    return lines
 
 
 def adaptive_sections(statements: Sequence[LengthStatement]) -> list[Section]:

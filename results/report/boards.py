@@ -9,13 +9,12 @@ from needlework.core.record import UNDECIDED
 from needlework.results.report.charts import history_chart, score_lines
 from needlework.results.report.comparison import score_cell
 from needlework.results.report.section import Chart, Section, Table, chart_name, filled_table
-from needlework.results.statistics.comparison.comparison import ComparedRun
 from needlework.results.statistics.leaderboard.boards import Board, BoardSeries, ModelRun, ScoreChange
 from needlework.results.statistics.leaderboard.entries import BoardEntry
 from needlework.results.statistics.paired import LEVEL, samples_for_p
 from needlework.results.statistics.panels import Tally
 from needlework.results.statistics.wording import p_words, points1, range_words, share_cell
-from needlework.results.style import NONE, counted, length_labels, one_line, percent1
+from needlework.results.style import NONE, counted, length_labels, percent1
 
 MEANINGS = {
     "rank": "the places that a model may have, 95 % sure for all models together: 2–5 says that nothing shows which",
@@ -113,8 +112,7 @@ def _board_charts(board: Board, number: str) -> tuple[Chart, ...]:
     """Score over length of the first models; none where there is one length, or no model to compare."""
     if len(board.lengths) < 2 or len(board.rows) < 2:
         return ()
-    entries = [(run.name, run.entries[board.task]) for run, _ in board.rows[:_DRAWN]]
-    lines = [ComparedRun(one_line(name), entry.overall, entry.by_length) for name, entry in entries]
+    lines = {run.name: run.entries[board.task].by_length for run, _ in board.rows[:_DRAWN]}
     below = "of the answers with a score" if board.has_misses else ""
     more = f", the first {_DRAWN} of {len(board.rows)}" if len(board.rows) > _DRAWN else ""
     title = f"{board.task}: score over length{more}"

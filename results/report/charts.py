@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from needlework.core.grid import depth_label
 from needlework.core.labels import OWN_DOCUMENTS
@@ -50,17 +49,6 @@ _LENGTH = "context length (tokens)"
 _DOCUMENT_DEPTH = "text before the answer's document (percent)"
 _NO_PAIR = replace(MARKS[1], letter="–", legend="no pair: not scored in both runs")
 _MOST_PICTURES = 6  # of several models on one task
-
-
-class ScoreLine(Protocol):
-    """A run or a model: all of its trials, and those of each length (tokens)."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def scores(self) -> Tally: ...
-    @property
-    def lengths(self) -> Mapping[int, Tally]: ...
 
 
 def panel_heatmap(
@@ -154,9 +142,9 @@ def _difference_cell(group: GroupDifference) -> HeatmapCell:
     return HeatmapCell((mean + 1) / 2, points(mean), notes, is_partial=bool(group.unscored))
 
 
-def score_lines(lines: Sequence[ScoreLine], name: str, title: str, subtitle: str = "") -> list[LineChart]:
+def score_lines(lines: Mapping[str, Mapping[int, Tally]], name: str, title: str, subtitle: str = "") -> list[LineChart]:
     """Return score over length, a line for each run or model; no chart where no length has a score."""
-    drawn = _length_lines([(line.name, line.lengths, None) for line in lines if line.scores.trials])
+    drawn = _length_lines([(line, lengths, None) for line, lengths in lines.items() if lengths])
     if not any(point.score is not None for line in drawn for point in line.points):
         return []
     return [LineChart(name, one_line(title), _LENGTH, drawn, one_line(subtitle))]

@@ -68,7 +68,7 @@ def comparison_sections(runs: Sequence[ComparedRun]) -> list[Section]:
         for run in runs
         for loss in (run.pair.whole.losses if run.pair else ())
     )
-    charts = tuple(score_lines(runs, "scores", "Score over length"))
+    charts = tuple(score_lines({run.name: run.lengths for run in runs}, "scores", "Score over length"))
     same_weights = weights_lines({run.name: run.manifest for run in runs})
     lengths = sorted({length for run in runs for length in run.lengths})
     by_length = [(one_line(run.name), *(_at_length(run.lengths.get(length)) for length in lengths)) for run in runs]

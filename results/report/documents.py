@@ -160,7 +160,6 @@ MEANINGS = {
     "if missed %": "the score where none was",
     "tokens": "of the prompt, on average, and of that with the documents as they are",
 }
-_NAMES = ("model", "task", "retriever")
 _ALWAYS = ("model", "task", "retriever", "score %", "n")
 
 
@@ -169,9 +168,8 @@ def retrieval_sections(rows: Sequence[ArmScore]) -> list[Section]:
     if not rows:
         return []
     cells = [_cells(row) for row in rows]
-    head = [name for name in cells[0] if name != "model" or len({row.model for row in rows}) > 1]
-    names, always = sum(name in _NAMES for name in head), {at for at, name in enumerate(head) if name in _ALWAYS}
-    table = filled_table("", head, [[row[name] for name in head] for row in cells], names, always)
+    always = [at for at, name in enumerate(cells[0]) if name in _ALWAYS]
+    table = filled_table("", list(cells[0]), [list(row.values()) for row in cells], 3, always)
     meanings = tuple((name, MEANINGS[name]) for name in table.head if name in MEANINGS)
     notes = [
         f"{row.task}, {row.retriever}: the embedder read only the beginning of some chunks in "

@@ -200,7 +200,6 @@ Chart = LineChart | BarChart | Heatmap
 
 
 _WIDE = 1000  # columns of what is no terminal: a table stays in one piece
-_PLAIN = str.maketrans({"·": "|", "–": "-", "−": "-"})
 
 IntervalBar = tuple[float, float, float]
 """Low end, score and high end, shares of 0..1."""
@@ -254,8 +253,14 @@ class Section:
 def filled_table(
     caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], names: int, always: Collection[int]
 ) -> Table:
-    """The table without its empty columns; columns in `always` are kept even if empty. `names` counts all columns."""
-    shown = [at for at in range(len(head)) if at in always or any(row[at] not in (NONE, "") for row in rows)]
+    """The table without its empty columns, and of several names without the model's where there is one model.
+
+    Columns in `always` are kept even if empty. `names` counts all columns.
+    """
+    one_model = names > 1 and head[0] == "model" and len({row[0] for row in rows}) < 2
+    shown = [
+        at for at in range(int(one_model), len(head)) if at in always or any(row[at] not in (NONE, "") for row in rows)
+    ]
     return Table(
         caption,
         tuple(head[at] for at in shown),
@@ -264,12 +269,12 @@ def filled_table(
     )
 
 
-def section_lines(sections: Iterable[Section], *, ascii_only: bool = False, width: int = _WIDE) -> list[str]:
+def section_lines(sections: Iterable[Section], *, width: int = _WIDE) -> list[str]:
     """The sections for a terminal or Markdown, a blank line between two; tables fold at `width` columns."""
     lines: list[str] = []
     for section in sections:
         lines += [*([""] if lines else []), one_line(section.title), *(f"  {line}" for line in _body(section, width))]
-    return [line.translate(_PLAIN) for line in lines] if ascii_only else lines
+    return lines
 
 
 def _body(section: Section, width: int) -> list[str]:

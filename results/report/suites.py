@@ -252,16 +252,13 @@ def latency_sections(rows: Sequence[LatencyRow], at_once: Sequence[str] = ()) ->
     """
     if not rows:
         return []
-    several = len({row.model for row in rows}) > 1
-    cells = [_latency_cells(row)[0 if several else 1 :] for row in rows]
-    head, names = (_HEAD, 2) if several else (_HEAD[1:], 1)
     earlier, n = sum(row.earlier for row in rows), sum(row.n for row in rows)
     notes = [*at_once]
     if earlier:
         notes.append(f"{earlier} of {n} answers were measured in an earlier session")
     if any(row.cached for row in rows):
         notes.append("cached %: prompt tokens that a cache held, which are faster than the model")
-    table = filled_table(_CAPTION, head, cells, names, range(names + 3))
+    table = filled_table(_CAPTION, _HEAD, list(map(_latency_cells, rows)), 2, range(5))
     return [Section("Latency by length", tables=(table,), notes=tuple(notes), name="latency")]
 
 

@@ -152,7 +152,7 @@ def task_sections(rows: Sequence[TaskScore], macros: Sequence[Macro]) -> list[Se
 
     No section for a run of a single task a model without controls: the rest of the report says it all.
     """
-    models = list(dict.fromkeys(row.model for row in rows))
+    models = dict.fromkeys(row.model for row in rows)
     if len(rows) == len(models) and not any(row.focused.trials or row.twins for row in rows):
         return []
     cells: list[tuple[str, ...]] = []
@@ -167,11 +167,7 @@ def task_sections(rows: Sequence[TaskScore], macros: Sequence[Macro]) -> list[Se
             cells.append((model, *_macro(macro)))
             bars.append(_bar(macro.score))
             panels.append(None)
-    head: tuple[str, ...] = ("model", *HEAD, "invents %", "abstains %")
-    names = 2
-    if len(models) == 1:
-        head, names, cells = head[1:], 1, [row[1:] for row in cells]
-    table = filled_table("", head, cells, names, range(names + 3))
+    table = filled_table("", ("model", *HEAD, "invents %", "abstains %"), cells, 2, range(5))
     return [
         Section(
             "Tasks",

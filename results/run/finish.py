@@ -16,18 +16,17 @@ from needlework.haystack_fixtures.tasks.own_documents import votes_of
 from needlework.results.adaptive.statement import adaptive_statements
 from needlework.results.files.csv_files import write_cells, write_csv
 from needlework.results.files.json_files import SUMMARY, write_json, write_summary
-from needlework.results.gates.decide import markdown_rows
-from needlework.results.gates.gate import Verdict
 from needlework.results.html.report import write_html
 from needlework.results.pictures.files import write_charts
 from needlework.results.records.run_folder import PICTURES
 from needlework.results.records.samples import facts_of_models
 from needlework.results.report.sections import run_charts
+from needlework.results.report.tasks import gate_sections
 from needlework.results.statistics.length_scores import parse_relative_to
 from needlework.results.statistics.run_facts import run_facts
 from needlework.results.statistics.run_report import RunReport, run_report
 from needlework.results.statistics.suites.needlebench import design_of
-from needlework.results.statistics.tasks import GateRow, selection_words
+from needlework.results.statistics.tasks import GateRow
 from needlework.results.style import ColorsName
 
 
@@ -119,16 +118,16 @@ def sending_notes(settings: Settings, manifest: Mapping[str, Any] | None) -> Ite
         )
 
 
-def write_step_summary(report: RunReport | None, verdicts: Sequence[Verdict]) -> None:
+def write_step_summary(report: RunReport | None) -> None:
     """Gates and overall scores for the page of a GitHub run."""
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if not path or report is None:
         return
     from needlework.results.tables.summary import markdown_lines
+    from needlework.results.tables.terminal import table
 
     lines = ["## Needlework", "", *markdown_lines(report)]
-    if verdicts:
-        selection = selection_words(report.gates, len(report.records))
-        lines += ["", *markdown_rows(verdicts), *(["", selection] if selection else [])]
+    for section in gate_sections(report.gates, len(report.records)):
+        lines += ["", *table(section.tables[0].head, section.tables[0].rows), "", *section.notes]
     with suppress(OSError), Path(path).open("a", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n\n")

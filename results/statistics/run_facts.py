@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
@@ -74,23 +73,6 @@ def run_facts(manifest: Mapping[str, Any], name: str) -> RunFacts:
         versions=tuple((one_line(key), _text(each)) for key, each in _object(manifest, "versions").items()),
         manifest=manifest,
     )
-
-
-def command_words(facts: RunFacts, repeats: int) -> str:
-    """The command that asks so many repeats in all, under the name of the run: nothing is asked twice."""
-    if not facts.command or facts.command[0] not in ("pytest", "py.test", "__main__.py"):
-        return ""
-    words = _without(facts.command[1:], ("--repeats", "--run-name"), ("--fresh",))
-    return shlex.join(["pytest", *words, "--repeats", str(repeats), "--run-name", facts.name])
-
-
-def _without(words: Iterable[str], valued: Sequence[str], flags: Sequence[str]) -> Iterator[str]:
-    rest = iter(words)
-    for word in rest:
-        if word in valued:
-            next(rest, None)
-        elif word not in flags and not word.startswith(tuple(f"{name}=" for name in valued)):
-            yield word
 
 
 def _facts(facts: object) -> tuple[tuple[str, str], ...]:

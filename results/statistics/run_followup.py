@@ -56,6 +56,11 @@ class NextRun:
     what: str
     repeats: int = 0
 
+    @property
+    def words(self) -> str:
+        """`the same command with --repeats 12 (to decide the length)`."""
+        return f"the same command with --repeats {self.repeats} ({self.what})" if self.repeats else self.what
+
 
 def faults_of(records: Sequence[Record]) -> tuple[FaultCount, ...]:
     """Return the faults of a run, those of most trials first.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from textwrap import shorten
 from types import MappingProxyType
 from typing import Literal
 
@@ -18,7 +19,7 @@ from needlework.results.statistics.run_followup import asks_again
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.summary_sentence import Headline, headline_of
 from needlework.results.statistics.wording import score_and_interval
-from needlework.results.style import NONE, ColorsName, can_encode, counted, fit, folded, folded_table, one_line
+from needlework.results.style import NONE, ColorsName, counted, fit, folded, folded_table, one_line
 from needlework.results.tables.terminal import table, terminal_grid, terminal_heatmaps
 
 MOST = 24  # lines of ours below the progress; pytest's last one is the 25th
@@ -32,18 +33,14 @@ _NO_MISS = ("found", "error", "skipped")
 Line = tuple[str, Literal["red", "yellow", "green", ""]]
 
 
-def run_lines(
-    report: RunReport, *, color: bool, encoding: str | None, width: int, colors: ColorsName = "viridis"
-) -> list[str]:
+def run_lines(report: RunReport, *, color: bool, width: int, colors: ColorsName = "viridis") -> list[str]:
     """Return every panel as a heatmap of text, where they are not too many, and all sections of the report.
 
     `width`: terminal columns; the others as for `terminal_heatmaps`.
     """
     panels = report.panels if len(report.panels) <= _MOST_PANELS else ()
-    lines = terminal_heatmaps(panels, color=color, encoding=encoding, width=width, colors=colors)
-    ascii_only = not can_encode(encoding)
-    sections = section_lines(run_sections(report), ascii_only=ascii_only, width=width)
-    for block in (sections, adaptive_lines(report.adaptive, ascii_only=ascii_only)):
+    lines = terminal_heatmaps(panels, color=color, width=width, colors=colors)
+    for block in (section_lines(run_sections(report), width=width), adaptive_lines(report.adaptive)):
         lines += [*([""] if lines and block else []), *block]
     return [*lines, *report.notes]
 
@@ -78,7 +75,6 @@ def ending(
     folder: str,
     last: int,
     width: int,
-    encoding: str | None,
     color: bool,
     colors: ColorsName = "viridis",
     quiet: bool = False,
@@ -96,14 +92,12 @@ def ending(
     yield from ((line, "") for line in above)
     room = MOST - last - len(above) - len(below) - 2
     if not quiet and room > 0:
-        grid = _brief_lines(report, room=room, color=color, encoding=encoding, width=width, colors=colors)
+        grid = _brief_lines(report, room=room, color=color, width=width, colors=colors)
         yield from ((line, "") for line in (["", *grid, ""] if grid else []))
     yield from below
 
 
-def _brief_lines(
-    report: RunReport, *, room: int, color: bool, encoding: str | None, width: int, colors: ColorsName
-) -> list[str]:
+def _brief_lines(report: RunReport, *, room: int, color: bool, width: int, colors: ColorsName) -> list[str]:
     """Return the grid of the only panel or a table of tasks, and the tables that published suites are known for."""
     sections = [section_lines([section], width=width) for section in run_sections(report) if section.brief]
     suites: list[str] = []
@@ -113,7 +107,7 @@ def _brief_lines(
             suites += [*([""] if suites else []), *lines]
     left = room - len(suites) - bool(suites)
     if len(report.panels) == 1:
-        grid = terminal_grid(report.panels[0], room=left, color=color, encoding=encoding, width=width, colors=colors)
+        grid = terminal_grid(report.panels[0], room=left, color=color, width=width, colors=colors)
     else:
         grid = _task_lines(report, left, width)
     return [*grid, *([""] if grid and suites else []), *suites]
@@ -141,15 +135,12 @@ def _task_lines(report: RunReport, room: int, width: int) -> list[str]:
     whole = list(folded_table([head, *rows], 1, width))
     if len(whole) <= room:
         return whole
-    fits = (room - 1) // max(1, -(-len(whole) // (len(rows) + 1))) - 1
-    if fits < 1:
-        return []
-    least = [
-        min((each.mean for each in row.values() if each.mean is not None), default=-1.0) for row in scores.values()
-    ]
-    lowest = sorted(sorted(range(len(rows)), key=lambda at: least[at])[:fits])
-    more = f"... and {len(rows) - fits} more that score higher or the same, in the report"
-    return [*folded_table([head, *(rows[at] for at in lowest)], 1, width), folded(more, width)[0]]
+    blocks = len(whole) // (len(rows) + 1)  # a wide table goes on below, under its names again
+    least = [min((each.mean or 0.0 for each in row.values()), default=0.0) for row in scores.values()]
+    lowest = sorted(sorted(range(len(rows)), key=lambda at: least[at])[: max(0, (room - 1) // blocks - 1)])
+    more = f"... and {len(rows) - len(lowest)} more that score higher or the same, in the report"
+    table = folded_table([head, *(rows[at] for at in lowest)], 1, width)
+    return [*table, folded(more, width)[0]] if lowest else []
 
 
 def _cut(text: str, width: int) -> list[str]:
@@ -157,9 +148,7 @@ def _cut(text: str, width: int) -> list[str]:
     lines = folded(text, width)
     if len(lines) <= _LONGEST:
         return lines
-    last = fit(lines[_LONGEST - 1], width - 4, "")
-    whole = last if last == lines[_LONGEST - 1] or " " not in last.strip() else last.rpartition(" ")[0]
-    return [*lines[: _LONGEST - 1], f"{whole.rstrip(' ([{,;:')} ..."]
+    return [*lines[: _LONGEST - 1], shorten(lines[_LONGEST - 1], width - 6, placeholder="") + " ..."]
 
 
 def _fault_lines(headline: Headline, notes: Sequence[str], width: int) -> Iterator[Line]:
@@ -184,8 +173,7 @@ def _next_lines(report: RunReport, headline: Headline, folder: str, width: int, 
         *first, end = folded(f"what the model saw: needlework prompt {folder} {missed}", width - 2)
         lines += [*(f"{line} \\" for line in first), end]
     if step is not None and not quiet:
-        what = f"the same command with --repeats {step.repeats} ({step.what})" if step.repeats else fit(step.what, 200)
-        lines += folded(f"next: {what}", width)
+        lines += folded(f"next: {fit(step.words, 200)}", width)
     yield from ((line, "") for line in lines)
 
 

@@ -16,11 +16,9 @@ from needlework.results.style import (
     NOT_RUN,
     ColorsName,
     broken,
-    can_encode,
     color_of,
     dark,
     display_width,
-    encodable,
     fit,
     folded_table,
     length_labels,
@@ -35,38 +33,31 @@ _PARTLY = "*"  # after a cell whose score leaves trials out
 
 
 def terminal_heatmaps(
-    panels: Sequence[Panel],
-    *,
-    color: bool,
-    encoding: str | None = "utf-8",
-    width: int = 80,
-    colors: ColorsName = "viridis",
+    panels: Sequence[Panel], *, color: bool, width: int = 80, colors: ColorsName = "viridis"
 ) -> list[str]:
     """Return the lines of every panel, a blank line between two, none wider than `width` terminal columns.
 
     `color`: whether the terminal understands 256 ANSI colours; cells then have the score's colour behind them, and
-    without it a block before them. `encoding`: of the stream; where it has no blocks, the numbers stand alone.
+    without it a block after them.
     """
-    style = _StreamStyle(color, can_encode(encoding), colors)
+    style = _StreamStyle(color, colors)
     lines: list[str] = []
     for panel in panels:
         lines += [""] * bool(lines) + _grid(panel, style, width, below=("high", "low", "n"))
         lines += [*broken(headline(panel), width), *broken(_legend(panel), width)]
-    return [fit(encodable(line, encoding), width) if "\x1b" not in line else line for line in lines]
+    return [fit(line, width) if "\x1b" not in line else line for line in lines]
 
 
-def terminal_grid(
-    panel: Panel, *, room: int, color: bool, encoding: str | None, width: int, colors: ColorsName = "viridis"
-) -> list[str]:
+def terminal_grid(panel: Panel, *, room: int, color: bool, width: int, colors: ColorsName = "viridis") -> list[str]:
     """Return a panel in at most `room` lines: its cells, means and counts; without the cells where these are too many.
 
     The others as for `terminal_heatmaps`.
     """
-    style = _StreamStyle(color, can_encode(encoding), colors)
+    style = _StreamStyle(color, colors)
     lines = [*_grid(panel, style, width, below=("n",)), *broken(_legend(panel), width)]
     if len(lines) > room:
         lines = _grid(panel, style, width, depths=False, below=("n",))
-    return [encodable(line, encoding) for line in lines] if len(lines) <= room else []
+    return lines if len(lines) <= room else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +65,6 @@ class _StreamStyle:
     """What one stream can show."""
 
     color: bool
-    blocks: bool
     colors: ColorsName
 
     def cell(self, tally: Tally | None, width: int, partly: bool) -> str:
@@ -86,7 +76,7 @@ class _StreamStyle:
         aside = "" if not partly else _PARTLY if tally.unscored else " "
         if self.color:
             return f"{self._background(tally.mean)}{number} \x1b[0m{aside}"
-        return f"{number}{score_glyph(tally.mean) if self.blocks else ' '}{aside}"
+        return f"{number}{score_glyph(tally.mean)}{aside}"
 
     def _background(self, score: float) -> str:
         """Return the escapes for a background in the score's colour and letters that can be read on it."""

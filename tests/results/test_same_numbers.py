@@ -60,7 +60,7 @@ def test_there_is_a_section_of_each_kind(report):
 
 
 def test_the_terminal_and_markdown_have_every_number(report):
-    terminal = "\n".join(run_lines(report, color=False, encoding="utf-8", width=1000))
+    terminal = "\n".join(run_lines(report, color=False, width=1000))
     markdown = "\n".join(markdown_lines(report))
 
     assert [text for text in cells(report) if text not in terminal] == []

@@ -251,12 +251,6 @@ def test_a_base_that_scores_nothing_leaves_nothing_to_keep_a_share_of():
     assert "  the base scores 2.0 %: there is nothing to keep a share of" in "\n".join(adaptive_lines([found]))
 
 
-def test_plain_streams_have_plain_signs():
-    lines = adaptive_lines([statement(4_000, 8_000)], ascii_only=True)
-    assert lines[0].startswith("mock | niah | code: 132k tokens, 33 trials in 0 turns")
-    assert all(line.isascii() for line in lines)
-
-
 @pytest.mark.parametrize(("tokens", "words"), [(900, "900"), (4_800, "4.8k"), (132_000, "132k"), (2_508_000, "2.5M")])
 def test_tokens_in_short(tokens, words):
     assert short_number(tokens) == words

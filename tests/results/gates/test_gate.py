@@ -9,7 +9,7 @@ from needlework.core.errors import InputError
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.pytest_plugin.reports import gate_case
-from needlework.results.gates.decide import judge_gate, markdown_rows
+from needlework.results.gates.decide import gate_rows, judge_gate
 from needlework.results.gates.gate import Verdict, check_scopes, groups_of, parse_gate
 from tests.results.gates.gate_records import judged, lines, record, trials
 
@@ -149,11 +149,10 @@ def test_an_open_verdict_names_the_trials_and_the_time_that_would_decide_it():
 
 def test_of_many_groups_those_that_did_not_pass_have_a_line():
     verdicts = [Verdict("score >= 0.5", f"cell {i}", "fail" if i == 99 else "pass", 1.0, n=9) for i in range(100)]
-    (head, *shown, failed, rest) = lines(*verdicts)
+    head, failed, rest = lines(*verdicts)
 
-    assert (head, len(shown), failed[:15]) == ("gate score >= 0.5", 39, "  FAIL  cell 99")
-    assert rest == "  ... and 60 further groups: 60 pass"
-    assert list(markdown_rows(verdicts))[-1] == "\n... and 60 further groups: 60 pass"
+    assert (head, failed[:15]) == ("gate score >= 0.5", "  FAIL  cell 99")
+    assert rest == "  ... and 99 further groups pass"
 
 
 def test_an_open_drop_names_pairs_and_the_baseline():
@@ -167,13 +166,12 @@ def test_an_open_drop_names_pairs_and_the_baseline():
         assert part in remedy
 
 
-def test_a_page_gets_a_table_whose_cells_are_escaped():
-    row = list(markdown_rows([Verdict("score >= 0.5 [needle=a|b]", "all", "fail", note="nothing scored")]))[-1]
+def test_the_report_gets_a_row_with_what_counts_as_a_miss():
     empty = judged("score >= 0.5", [*trials(40), *(record(outcome="empty", repeat=50 + i) for i in range(9))])
+    (row,) = gate_rows([empty], 49)
 
-    assert row == r"| `score >= 0.5 [needle=a\|b]` | all | **fail** | - |  | 0 | nothing scored |"
-    assert " | 49 (9 empty) | " in list(markdown_rows([empty]))[-1]
-    assert list(markdown_rows([])) == []
+    assert (row.gate, row.group, row.verdict, row.n) == ("score >= 0.5", "all", "pass", 49)
+    assert row.remark == "9 empty of the n"
 
 
 @pytest.mark.parametrize(("hits", "outcome"), [(5, "skipped"), (60, "passed")])

@@ -9,8 +9,9 @@ import matplotlib as mpl
 import pytest
 
 from needlework.core.record import OutcomeName, Record
-from needlework.results import plot, style
+from needlework.results import plot
 from needlework.results.files.json_files import write_json
+from needlework.results.pictures import files
 from needlework.results.pictures.draw import figure_size
 from needlework.results.pictures.files import FORMATS, write_charts
 from needlework.results.report.charts import document_charts, panel_heatmap
@@ -133,7 +134,7 @@ def test_names_are_not_mathematics_nor_markup_and_long_ones_go_on_in_a_second_li
 
 
 def test_characters_without_a_font_are_one_warning(small_panel, tmp_path, monkeypatch):
-    monkeypatch.setattr(style, "cjk_font", lambda: None)
+    monkeypatch.setattr(files, "font_families", lambda: ["DejaVu Sans"])
     with pytest.warns(UserWarning, match="no font for") as caught:
         svg, _ = write_charts([panel_heatmap(replace(small_panel, model="通义"))], tmp_path, ["svg", "png"])
 

@@ -12,7 +12,7 @@ from needlework.results.report.section import section_lines
 from needlework.results.report.suites import latency_sections
 from needlework.results.report.tasks import panel_sections
 from needlework.results.statistics.panels import asked_of, summarise
-from needlework.results.statistics.run_facts import Flips, command_words, latency_rows, run_facts
+from needlework.results.statistics.run_facts import Flips, latency_rows, run_facts
 from needlework.results.statistics.run_followup import NextRun
 from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.summary_sentence import headline_of
@@ -29,7 +29,7 @@ def test_the_order_of_records_changes_nothing_and_a_note_is_told_wherever_the_ru
 
     assert report == run_report(records[::-1], notes=[note])
     assert [record.length for record in report.records] == [500] * 3 + [4000] * 3
-    assert note in run_lines(report, color=False, encoding="utf-8", width=80)
+    assert note in run_lines(report, color=False, width=80)
     assert f"- {note}" in markdown_lines(report)
     assert json.loads(results_bytes(report))["notes"] == [note]
 
@@ -195,12 +195,6 @@ def test_facts_that_a_reader_asks_for_come_first_and_in_one_line():
     assert [name for name, _ in facts.models[0].facts] == ["window", "dtype", "rope_scaling", "spec"]
 
 
-def test_the_next_command_goes_on_under_the_runs_name():
-    facts = run_facts(MANIFEST, "step1000")
-    assert command_words(facts, 5) == "pytest benchmarks -k 'len500 and en' --repeats 5 --run-name step1000"
-    assert command_words(run_facts({**MANIFEST, "command": ["ipykernel"]}, "x"), 5) == ""
-
-
 @given(manifest=st.dictionaries(NAMES, VALUES))
 def test_any_manifest_can_be_read(manifest):
     assert run_facts(manifest, "x").name == "x"
@@ -240,10 +234,9 @@ def test_earlier_answers_and_cached_tokens_are_told():
 
 def test_columns_that_nothing_fills_are_left_out():
     sections = latency_sections(latency_rows([new_record(timing={"latency_s": 0.0501})]))
-    lines = section_lines(sections, ascii_only=True)
+    lines = section_lines(sections)
 
     assert [" ".join(line.split()) for line in lines[2:4]] == ["length n latency s p95", "1k 1 0.0501 0.0501"]
-    assert "\n".join(lines).isascii()
 
 
 @given(st.lists(st.floats(0.001, 1e6), min_size=1, max_size=30))
