@@ -98,13 +98,11 @@ class OneLineParser(argparse.ArgumentParser):
     def __init__(self, *args: Any, theirs: Mapping[str, str] | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._theirs = theirs or {}
-        self._words: list[str] = []
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         """As argparse does, but that an unknown option is refused here, where its neighbours are known."""
-        self._words = list(sys.argv[1:] if args is None else args)
         parsed, unknown = super().parse_known_args(args, namespace)
         option = next((word.partition("=")[0] for word in unknown if word.startswith("-")), None)
         if option is not None:
@@ -112,19 +110,8 @@ class OneLineParser(argparse.ArgumentParser):
         return parsed, unknown
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and end with exit code 2. A misspelt option is told before what is missing beside it."""
-        if message.startswith("the following arguments are required"):
-            message = next((self._unknown(option) for option in self._options() if not self._has(option)), message)
+        """Say what is wrong, and end with exit code 2."""
         self.exit(2, f"{self.prog}: {printable(message)} (see {self.prog} --help)\n")
-
-    def _options(self) -> Iterator[str]:
-        """The options among the words of the command line, as they are written."""
-        words = self._words[: self._words.index("--")] if "--" in self._words else self._words
-        yield from (word.partition("=")[0] for word in words if word.startswith("--"))
-
-    def _has(self, option: str) -> bool:
-        """Whether it is an option of this parser's, or, as argparse takes it, the beginning of one."""
-        return any(name == option or (self.allow_abbrev and name.startswith(option)) for name in _written(self))
 
     def _unknown(self, option: str) -> str:
         name = option.lstrip("-")

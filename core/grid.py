@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -318,28 +318,16 @@ def _misfit_words(misfits: Sequence[Misfit]) -> str:
 
 def _task_words(task: str, group: Sequence[Misfit]) -> str:
     words = f"{task} at {', '.join(map(str, sorted({each.length for each in group})))}"
-    least = max((each.least for each in group if each.least is not None), default=None)
-    if least is None:
-        return words
-    option = max(each.least_option for each in group if each.least_option is not None)
-    return f"{words} (from {least})" if option == least else f"{words} (from {least}: --lengths {option})"
+    least = max((each.least_option for each in group if each.least_option is not None), default=None)
+    return words if least is None else f"{words} (from --lengths {least})"
 
 
-def nothing_fits(misfits: Sequence[Misfit], typed: Iterable[int], kept_free: int) -> InputError:
-    """The error of a run of which no cell can be asked; `typed`: the lengths that were asked for; `kept_free`: tokens
-    of each for the answer and as a buffer.
-    """
-    short = {(each.length, each.share) for each in misfits}
-    shares = {each.share for each in misfits}
-    longest = max(typed := tuple(typed), default=0)
-    typed = {length for length in typed if any(((length * share + 50) // 100, share) in short for share in shares)}
-    lengths = ",".join(map(str, sorted(typed)))
-    tasks = ", ".join(dict.fromkeys(each.task for each in misfits))
+def nothing_fits(misfits: Sequence[Misfit]) -> InputError:
+    """The error of a run of which no cell can be asked."""
+    lengths = ",".join(map(str, sorted({each.length for each in misfits})))
     least = max((each.least_option for each in misfits if each.least_option is not None), default=None)
     use = f"use at least {least}" if least else "use longer ones"
-    also = "" if len({each.task for each in misfits}) == 1 else f" ({_misfit_words(misfits)})"
-    most = f"; --answer-budget and --length-buffer keep {kept_free} of them" if 2 * kept_free > longest else ""
-    return InputError("--lengths", lengths, f"too short for {tasks}: {use}{also}, or other tasks (--task){most}")
+    return InputError("--lengths", lengths, f"too short for {_misfit_words(misfits)}: {use}, or other tasks (--task)")
 
 
 def not_filled(errors: Sequence[TooLongError]) -> InputError:

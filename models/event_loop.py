@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Coroutine
 from functools import cache, partial
@@ -63,15 +62,6 @@ def event_loop() -> EventLoop:
     """This process's event loop, made on the first call."""
     with _creating:
         return _only()
-
-
-def _forget() -> None:
-    _only.cache_clear()
-    _creating.release()
-
-
-if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
-    os.register_at_fork(before=_creating.acquire, after_in_parent=_creating.release, after_in_child=_forget)
 
 
 async def in_thread(work: Callable[[], Value]) -> Value:

@@ -109,22 +109,10 @@ class MockModel:
 
     def __init__(self, behaviour: str, model_args: Mapping[str, str], tokenizer: Tokenizer) -> None:
         self._behaviour = parse_behaviour(behaviour)
-        self._window = read_args(MockArgs, model_args).window
-        self._tokenizer = tokenizer
-        self._identity = {"spec": f"mock:{behaviour}"}
+        self.window = read_args(MockArgs, model_args).window
+        self.tokenizer = tokenizer
+        self.identity = {"spec": f"mock:{behaviour}"}
         self._times_asked: Counter[str] = Counter()
-
-    @property
-    def identity(self) -> Mapping[str, str | int | float | None]:
-        return dict(self._identity)
-
-    @property
-    def window(self) -> int | None:
-        return self._window
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        return self._tokenizer
 
     def respond(self, request: Request) -> Response:
         """Answer at once (`sleep`: later). The same request gets the same answer (`unsteady`: every other time)."""
@@ -142,7 +130,7 @@ class MockModel:
             text=text,
             finish_reason="length" if behaviour.name == "ramble" else "stop",
             prompt_tokens=request.prompt.tokens,
-            completion_tokens=len(self._tokenizer.encode(text).ids),
+            completion_tokens=len(self.tokenizer.encode(text).ids),
             latency_s=seconds,
             ttft_s=seconds,
         )
@@ -192,9 +180,9 @@ class MockModel:
 
     def _ramble(self, language: str, budget: int) -> str:
         # A token is a character or more, so this is enough text; what is over the budget is cut off.
-        sentence_tokens = max(1, len(self._tokenizer.encode(_RAMBLE[language]).ids) - 1)
-        ids = self._tokenizer.encode(_RAMBLE[language] * (budget // sentence_tokens + 1)).ids
-        return self._tokenizer.decode(ids[:budget].tolist())
+        sentence_tokens = max(1, len(self.tokenizer.encode(_RAMBLE[language]).ids) - 1)
+        ids = self.tokenizer.encode(_RAMBLE[language] * (budget // sentence_tokens + 1)).ids
+        return self.tokenizer.decode(ids[:budget].tolist())
 
 
 def _drawn(text: str) -> float:

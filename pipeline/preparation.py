@@ -49,10 +49,7 @@ def prepare(engine: Engine, cells: Sequence[Cell]) -> tuple[Misfit, ...]:
     is_alone = len({misfit.of for misfit in misfits}) == len(by_series) == 1
     fits = any((_words(name), length) not in left_out for name, lengths in by_series.items() for length in lengths)
     if misfits and (is_alone or not fits):
-        tasks = {misfit.task for misfit in misfits}
-        suites = [suite for suite in settings.suites if suite.task in tasks]
-        reserve = max(suite.kept_free for suite in suites)
-        raise nothing_fits(misfits, (length for suite in suites for length in suite.lengths), reserve)
+        raise nothing_fits(misfits)
     for spec in dict.fromkeys(engine.spec(next(iter(by_length.values()))) for by_length in by_series.values()):
         engine.models.check(spec)
     engine.models.check_judges()

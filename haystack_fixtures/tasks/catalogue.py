@@ -196,8 +196,7 @@ def _grid(settings: Settings, tasks: Tasks) -> tuple[tuple[Series, ...], tuple[M
                     )
                 series[suite.task, label, model] = Series(suite, task, spec, cells, number)
     if misfits and not series:
-        kept_free = max(suite.kept_free for _, suite in pairs)
-        raise nothing_fits(misfits, (length for _, suite in pairs for length in suite.lengths), kept_free)
+        raise nothing_fits(misfits)
     return tuple(series.values()), tuple(misfits)
 
 

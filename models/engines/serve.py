@@ -41,7 +41,6 @@ LOG, ENDED = "log.txt", "ended.json"
 _HEALTH = ("/health", "/v1/models")  # paths that show a server without a recipe to be ready
 _PORTS = range(20_000, 32_000)  # below those that systems give to outgoing connections
 _STOP_S = 15.0  # the keeper's own grace is 10 s
-_FAULTY_S = 60.0  # for which a server may answer its health check with errors before the user is told
 _TAIL = 2**20  # bytes of the log that are looked at for its last lines
 
 
@@ -57,9 +56,8 @@ class Serving:
         self.served = served
         self._new_folder = folder
         self._is_worker = handed_on is not None
-        running = json.loads(handed_on or "{}")
-        self._url: str | None = running.get("url")
-        self._folder: Path | None = Path(running["folder"]) if running else None
+        self._url = handed_on or None
+        self._folder = folder() if handed_on else None
         self._starting = threading.Lock()
         self._keeper: subprocess.Popen[bytes] | None = None
         self.tell: Callable[[float, str], None] = lambda _seconds, _line: None
@@ -75,8 +73,8 @@ class Serving:
         return self._url is not None
 
     def handed_on(self) -> str:
-        """What workers are told, see the class; empty where it is not started."""
-        return json.dumps({"url": self._url, "folder": str(self._folder)}) if self._url else ""
+        """What workers are told: its address, empty where it is not started."""
+        return self._url or ""
 
     def check(self) -> None:
         """Refuse what cannot be started because it is not installed. Raises `InputError`."""
@@ -113,17 +111,15 @@ class Serving:
         )
         recipe = self.served.recipe
         health = (recipe.health,) if recipe.health else _HEALTH
-        begun = failing_since = time.monotonic()
+        begun = time.monotonic()
         try:
-            while status := _health_status(port, health):
+            while not any(_is_healthy(port, path) for path in health):
                 now = time.monotonic()
-                failing_since = failing_since if status >= 500 else now
                 if why := self.ended():
                     raise InputError("--serve", self.name, why)
                 if now - begun > recipe.start_s:
                     raise InputError("--serve", self.name, f"not healthy after {recipe.start_s:g} s; its log: {log}")
-                faulty = f"it answers HTTP {status} to {health[0]}; " if now - failing_since > _FAULTY_S else ""
-                self.tell(now - begun, faulty + "".join(last_lines(log, 1)))
+                self.tell(now - begun, "".join(last_lines(log, 1)))
                 time.sleep(0.2 if now - begun < 10 else 1.0)
         except BaseException:
             self.stop()
@@ -174,21 +170,15 @@ def free_port() -> int:
     raise InputError("--serve", "a free port", "none of 100 tried ports of this machine is free; end some servers")
 
 
-def _health_status(port: int, paths: tuple[str, ...]) -> int:
-    """0 where the server is ready; else what it answered, -1 for nothing."""
-    status = -1
-    for path in paths:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-        try:
-            connection.request("GET", path)
-            status = connection.getresponse().status
-        except (OSError, http.client.HTTPException):
-            return -1
-        finally:
-            connection.close()
-        if status < 400:
-            return 0
-    return status
+def _is_healthy(port: int, path: str) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status < 400
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
 
 
 _STARTED = "== "  # begins the line that stands before a server's own lines

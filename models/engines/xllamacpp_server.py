@@ -91,9 +91,6 @@ def put(params: Any, name: str, value: str | None) -> None:
             setattr(params, field, typed(name, getattr(params, field), value))
 
 
-_NO = {bool: "is neither true nor false", int: "is no whole number", float: "is no number"}
-
-
 def typed(name: str, now: object, value: str | None) -> object:
     """The value as the kind of thing that the option holds now."""
     if isinstance(now, Enum):
@@ -102,15 +99,11 @@ def typed(name: str, now: object, value: str | None) -> object:
             if member.name.endswith(f"_{word}"):
                 return member
         raise ValueError(f"--{name}: there is no type {value!r} among llama.cpp's {type(now).__name__}")
-    kind = type(now)
+    kind: type[Any] = type(now)
     try:
-        if kind is bool:
-            return {"true": True, "false": False}[value or "true"]
-        if kind in (int, float, str):
-            return {int: int, float: float, str: str}[kind](value or "")
-    except (ValueError, KeyError):
-        raise ValueError(f"--{name}: {value!r} {_NO[kind]}") from None
-    raise ValueError(f"--{name} cannot be given here")
+        return {"true": True, "false": False}[value or "true"] if kind is bool else kind(value)
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(f"--{name}: {value!r} is no {kind.__name__}") from None
 
 
 if __name__ == "__main__":

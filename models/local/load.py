@@ -235,7 +235,7 @@ def _unloadable(spec: str, error: Exception) -> InputError:
 _FIRST_ROWS = (1, 3, 96)
 _TRIED_ROWS = (1, 16, 512)
 _TRIED_LAYERS = 8  # one after the other, as in the model: what is tried twice in a row comes from the cache
-_TRIES, _ENOUGH = 7, 3  # so many with the same result are enough
+_TRIES = 5
 _TOLERANCE = 1e-5  # of the largest number; the order of additions differs
 _GAIN = 1.25  # below this it is not worth a second copy of the weights, and chance could decide
 Product = Callable[[Any, Any, Any], Any]  # rows, weights, bias
@@ -308,12 +308,7 @@ def _is_faster(layers: Sequence[Any], weights: Sequence[Any], rows: int, fast: P
             product(inputs, weight, layer.bias)
         return time.perf_counter() - begun
 
-    times: list[tuple[float, float]] = []
-    for tries in range(1, _TRIES + 1):
-        times.append((seconds(usual, [layer.weight for layer in layers]), seconds(fast, weights)))
-        results = {slow > _GAIN * quick for slow, quick in times}
-        if tries >= _ENOUGH and len(results) == 1:
-            return results.pop()
+    times = [(seconds(usual, [layer.weight for layer in layers]), seconds(fast, weights)) for _ in range(_TRIES)]
     return min(slow for slow, _ in times) > _GAIN * min(quick for _, quick in times)
 
 

@@ -35,22 +35,10 @@ class LocalModel:
     ) -> None:
         """`batch_size`: how many requests `respond_many` is best given, `batch_tokens`: with how many tokens in all."""
         self._decoder: GreedyDecoder | None = decoder
-        self._tokenizer, self._window, self._vocabulary = tokenizer, window, vocabulary
-        self._limits, self._identity = limits, dict(identity)
+        self.identity, self.tokenizer, self.window = dict(identity), tokenizer, window
+        self._vocabulary, self._limits = vocabulary, limits
         self._lock = threading.Lock()
         self.batch_size, self.batch_tokens = batch_size, batch_tokens
-
-    @property
-    def identity(self) -> Mapping[str, str | int | float | None]:
-        return self._identity
-
-    @property
-    def window(self) -> int | None:
-        return self._window
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        return self._tokenizer
 
     def respond(self, request: Request) -> Response:
         """Continue the prompt's ids greedily, to a stop token or to the end of both budgets."""
@@ -85,10 +73,10 @@ class LocalModel:
         tokens, budget = request.prompt.tokens, _budget(request)
         if tokens == 0 or budget < 1:
             return "nothing to do: the prompt or the answer budget is empty"
-        if self._window is not None and tokens + budget > self._window:
-            return f"{tokens} prompt tokens and {budget} for the answer are over the window of {self._window}"
+        if self.window is not None and tokens + budget > self.window:
+            return f"{tokens} prompt tokens and {budget} for the answer are over the window of {self.window}"
         if int(request.prompt.ids.max()) >= self._vocabulary:
-            return f"the tokenizer {self._tokenizer.name} is not this model's: leave --tokenizer away"
+            return f"the tokenizer {self.tokenizer.name} is not this model's: leave --tokenizer away"
         return None
 
     def _answer(self, requests: Sequence[Request]) -> list[Response]:
@@ -121,7 +109,7 @@ class LocalModel:
         return failure
 
     def _response(self, request: Request, generated: Generated, attempts: int) -> Response:
-        parted = part_reasoning(self._tokenizer.decode(generated.ids), request.prompt.text)
+        parted = part_reasoning(self.tokenizer.decode(generated.ids), request.prompt.text)
         unfinished = bool(parted.reasoning) and not parted.answer.strip()
         return Response(
             text=parted.answer,

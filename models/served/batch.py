@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import re
 from collections import Counter
@@ -21,8 +22,7 @@ from needlework.models.served.connection import ServedOptions, ServerOptions
 from needlework.models.served.errors import AttemptFault, AttemptResult, HttpError, fault_of, fault_of_status
 from needlework.models.served.http_client import Allowed
 from needlework.models.served.probes import Window
-from needlework.models.served.reply import read_body
-from needlework.models.served.reply_fields import table_of
+from needlework.models.served.reply import read_body, table_of
 from needlework.models.served.transport import Dialect, Transport, body_of
 from needlework.models.tokenizers.tokenizer import Tokenizer
 
@@ -174,8 +174,6 @@ def _lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
                 if line.strip():
                     if is_first and b'"response"' not in line and b'"error"' not in line:
                         remedy = "is no output file of a batch service: its lines have custom_id, response, error"
-                        if b'"method"' in line and b'"body"' in line:
-                            remedy = "holds requests and no answers: give the output file of the batch service"
                         raise InputError(_IN, path, remedy)
                     is_first = False
                     yield offset, line
@@ -221,10 +219,7 @@ class RequestFiles:
         self._group = ("", "")
         self._requests = self._bytes = 0
         self.files: list[Path] = []
-        try:
-            names = [path, *path.parent.glob(f"{path.stem}-[0-9]*{path.suffix}")]
-        except (OSError, ValueError):
-            names = [path]
+        names = [path, *path.parent.glob(f"{glob.escape(path.stem)}-[0-9]*{path.suffix}")]
         for name in names:
             if name.exists():
                 raise InputError(_OUT, name, "is there already; name another file, or remove it")

@@ -143,7 +143,7 @@ def fault_of(error: Exception, too_long: re.Pattern[str] | None = None, waited_s
     match error:
         case ServerSaidError():
             return fault_of_status(HttpError(error.status or 500, error.body, str(error), inside=True), too_long)
-        case MalformedError() | UnreadableError():
+        case UnreadableError():
             return AttemptFault("protocol", str(error), retry=True, sign="broken")
         case TooSlowError():
             return AttemptFault("timeout", str(error), retry=True, sign="late")
@@ -153,7 +153,7 @@ def fault_of(error: Exception, too_long: re.Pattern[str] | None = None, waited_s
             return AttemptFault("server", f"no connection: {error}", retry=True, sign="gone")
         case HangUpError(begun=False):
             return AttemptFault("server", f"no answer: {error}", retry=True, sign="gone")
-        case DroppedError() | HangUpError():
+        case HangUpError():
             return replace(_BROKEN, message=str(error))
         case _:
             return AttemptFault("protocol", f"{type(error).__name__}: {error}")
@@ -210,15 +210,7 @@ class HangUpError(Exception):
 
 
 class UnreadableError(Exception):
-    """What came back is no HTTP answer, or is packed in a way that cannot be undone."""
-
-
-class MalformedError(Exception):
-    """A successful status with a body that is no answer."""
-
-
-class DroppedError(Exception):
-    """The answer ended before its end."""
+    """What came back is no HTTP answer, cannot be unpacked, or is no answer of a model."""
 
 
 # A stream that had begun with status 200 names its fault by type alone (Anthropic's "Errors" page).

@@ -211,7 +211,6 @@ def check_served(kind: str, model_args: Mapping[str, str], connection: ServerOpt
         check_for_batch(options)
     else:
         address(connection, options, kind)
-        allow_open_files(connection.concurrency)
 
 
 def load_served(
@@ -226,7 +225,7 @@ def load_served(
     if kind == "openai" and connection.batch:
         transport = BatchTransport(name, served_options(model_args), tokenizer, connection)
         return ServedModel(transport, tokenizer, connection)
-    allow_open_files(connection.concurrency)
+    allow_open_files()
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID")  # pytest-xdist names its run to every worker
     shared = folder_of_run(cache_dir / "servers", run) if run else None
     return ServedModel(transport_of(kind, name, model_args, connection), tokenizer, connection, shared=shared)

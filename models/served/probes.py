@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote
 
 from needlework.models.served.errors import HangUpError, UnreachableError, UnreadableError
 from needlework.models.served.http_client import Allowed, HttpClient
-from needlework.models.served.reply_fields import field_of, list_of, table_of
+from needlework.models.served.reply import field_of, list_of, table_of
 
 _QUICK_S = 5.0
 _LOAD_S = 300.0  # Ollama reads some hundred GiB from disk at worst
@@ -33,13 +33,10 @@ class Window:
     """How many requests the server works on at once, where it tells."""
 
 
-class Fetch(Protocol):
-    """Gets a JSON document: GET, or POST with a `body`. `None` for anything but a JSON document with status 200.
-
-    Raises `UnreachableError` where nobody answers within `wait_s` seconds, or says that the server is not ready.
-    """
-
-    def __call__(self, url: str, body: Mapping[str, Any] | None = None, wait_s: float = _QUICK_S) -> Any: ...
+Fetch = Callable[..., Any]
+"""`fetch(url, body, wait_s)` gets a JSON document: GET, or POST with a `body`. `None` for anything but a JSON document
+with status 200. Raises `UnreachableError` where nobody answers within `wait_s` seconds, or says that the server is not
+ready."""
 
 
 def json_fetch(http: HttpClient) -> Fetch:

@@ -24,8 +24,7 @@ from needlework.models.served.errors import (
 )
 from needlework.models.served.http_client import Allowed
 from needlework.models.served.probes import Window, json_fetch
-from needlework.models.served.reply import Events, read_body
-from needlework.models.served.reply_fields import count, table_of
+from needlework.models.served.reply import Events, count, read_body, table_of
 from needlework.models.served.transport import Dialect, HttpTransport, OpenAITransport
 
 LEAST_THINKING = 1024  # tokens; what Anthropic takes
@@ -225,13 +224,12 @@ class OpenAISdkTransport(OpenAITransport):
         if refused := self._refused(request):
             return AttemptFault("client", refused, fatal=True)
         _, body = self._message(request, dialect)
-        text = request.prompt.text
         silence_s = allowed.silence_s if dialect.stream else allowed.total_s
         try:
             async with asyncio.timeout(allowed.total_s), self._sent(request, body, silence_s) as answer:
                 if "event-stream" not in answer.headers.get("content-type", ""):
-                    return read_body(await answer.read(), text)
-                events = Events(text, begun)
+                    return read_body(await answer.read(), request.prompt.text)
+                events = Events(request.prompt.text, begun)
                 async for chunk in answer.iter_bytes():
                     if events.take(chunk):
                         break
@@ -239,8 +237,13 @@ class OpenAISdkTransport(OpenAITransport):
         except self._sdk.APIStatusError as error:
             reply = HttpError(error.status_code, error.body, error.message, error.response.headers)
             return self._explained(fault_of_status(reply, self._too_long))
+        except self._sdk.APITimeoutError as error:
+            fault: Exception = TimeoutError(str(error))
+        except self._sdk.APIConnectionError as error:
+            fault = UnreachableError(self.redactor.clean(str(error.__cause__ or error)))
         except Exception as error:  # noqa: BLE001 - a bad cell never ends the run, whatever a server thinks of
-            return fault_of(self._in_our_words(error), self._too_long, time.perf_counter() - begun)
+            fault = error
+        return fault_of(fault, self._too_long, time.perf_counter() - begun)
 
     def _sent(self, request: Request, body: dict[str, Any], silence_s: float) -> Any:
         """The streamed response to a request, as a context manager."""
@@ -263,13 +266,6 @@ class OpenAISdkTransport(OpenAITransport):
             endpoint, prompt = self._client.completions, {"prompt": body["prompt"]}
         create = endpoint.with_streaming_response.create
         return create(model=self.name, **prompt, extra_body=body, timeout=silence_s)
-
-    def _in_our_words(self, error: Exception) -> Exception:
-        if isinstance(error, self._sdk.APITimeoutError):
-            return TimeoutError()
-        if isinstance(error, self._sdk.APIConnectionError):
-            return UnreachableError(self.redactor.clean(str(error.__cause__ or error)))
-        return error
 
 
 def import_openai() -> Any:

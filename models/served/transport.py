@@ -27,8 +27,7 @@ from needlework.models.served.errors import (
 )
 from needlework.models.served.http_client import Allowed, HttpClient, HttpExchange
 from needlework.models.served.probes import Window, discover_window, json_fetch, who_answers
-from needlework.models.served.reply import Events, read_body
-from needlework.models.served.reply_fields import count, list_of, table_of
+from needlework.models.served.reply import Events, count, list_of, read_body, table_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ class Transport(ABC):
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-_ERROR_BYTES = 65_536  # as much of an error's page as is looked at
+_ERROR_BYTES = 65_536  # of an error's page that are looked at
 
 
 class HttpTransport(Transport):
@@ -177,14 +176,9 @@ class HttpTransport(Transport):
 
 
 async def _http_error(answer: HttpExchange) -> HttpError:
-    page = bytearray()
-
-    def take(chunk: bytes) -> bool:
-        page.extend(chunk)
-        return len(page) >= _ERROR_BYTES
-
+    page = b""
     with suppress(HangUpError, UnreadableError, TimeoutError):
-        await answer.read(take)
+        page = await answer.read_whole()
     text = page[:_ERROR_BYTES].decode("utf-8", "replace")
     body: object = None
     with suppress(ValueError, RecursionError):

@@ -112,7 +112,7 @@ def check_batch(settings: Settings) -> None:
 
 
 def _write_requests(session: pytest.Session, cells: Mapping[pytest.Item, Cell]) -> None:
-    from needlework.pipeline.batch_requests import write_requests, written_lines
+    from needlework.pipeline.plan import write_requests, written_lines
 
     state = run_state(session.config)
     unanswered = [cell for cell in cells.values() if not state.is_stored(cell)]

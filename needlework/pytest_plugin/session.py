@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from needlework.core.errors import EndSignals, InputError, printable
+from needlework.core.grid import Cell
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.configuration.messages import notes, unused
 from needlework.haystack_fixtures.configuration.presets import built_in_presets, load_preset
@@ -23,7 +25,6 @@ from needlework.pipeline.model_pool import judging_notes
 from needlework.pipeline.preparation import prepare
 from needlework.pytest_plugin import devices
 from needlework.pytest_plugin.collection import in_order
-from needlework.pytest_plugin.further_cells import Further
 from needlework.pytest_plugin.modes import ServerOfRun, check_batch
 from needlework.pytest_plugin.options import command_line_values, ini_values
 from needlework.pytest_plugin.progress import PROGRESS, output_of, progress_of
@@ -242,3 +243,74 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         state.waiting_answers.close()
     if state.has_engine:
         state.engine.models.close()
+
+
+class Further:
+    """Runs further cells when those before have ended.
+
+    `option` asked for them; `order` puts them in the order in which they are asked. `all_named`: the collected cells
+    only say where further ones may be asked.
+    """
+
+    def __init__(self, order: Callable[[Sequence[Cell]], list[Cell]], option: str, *, all_named: bool) -> None:
+        self._order = order
+        self._option = option
+        self._all_named = all_named
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        if has_workers(session.config) or is_worker(session.config):
+            raise pytest.UsageError(f"{self._option}: decides in one process what is asked next: leave out -n")
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        collected = session.items
+        if session.config.option.collectonly:
+            return (yield)
+        if self._all_named:
+            session.items = [item for item in collected if cell_of(item) is None]
+            session.testscollected = len(session.items)
+        try:
+            done = yield
+        finally:
+            session.items = collected
+        while cells := session.config.hook.pytest_needlework_more_cells(config=session.config):
+            self._run(session, self._order(cells))
+        return done
+
+    def _run(self, session: pytest.Session, cells: Sequence[Cell]) -> None:
+        items = make_items(session.items, cells)
+        run_state(session.config).queue.announce(cells)
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if session.shouldfail:
+                raise session.Failed(session.shouldfail)
+            if session.shouldstop:
+                raise session.Interrupted(session.shouldstop)
+
+
+def make_items(collected: Sequence[pytest.Item], cells: Sequence[Cell]) -> list[pytest.Item]:
+    """Make the tests of these cells, as collecting would have made them, in the order of the cells."""
+    tests: dict[str, dict[tuple[Any, str], None]] = {}  # of each cell, whatever its repeat
+    for item in collected:
+        if (cell := cell_of(item)) is not None:
+            test: Any = item
+            tests.setdefault(_first_repeat(cell), {})[test.parent, test.originalname] = None
+    cells_of: dict[tuple[Any, str], list[Cell]] = {}
+    for cell in cells:
+        for test in tests.get(_first_repeat(cell), ()):
+            cells_of.setdefault(test, []).append(cell)
+    made: list[tuple[Cell, pytest.Item]] = []
+    for (parent, name), test_cells in cells_of.items():
+        state = run_state(parent.config)
+        state.cells_in_making = test_cells
+        try:
+            items = parent.ihook.pytest_pycollect_makeitem(collector=parent, name=name, obj=getattr(parent.obj, name))
+        finally:
+            state.cells_in_making = None
+        made += [(cell, item) for item in items or () if (cell := cell_of(item)) is not None]
+    order = {cell: index for index, cell in enumerate(cells)}
+    return [item for _, item in sorted(made, key=lambda pair: order[pair[0]])]
+
+
+def _first_repeat(cell: Cell) -> str:
+    return replace(cell, repeat=0).id

@@ -66,7 +66,7 @@ class Launches:
         wait_until(lambda: self.answered(shard) >= cells, f"{cells} cells of shard {shard}")
 
     def process(self, shard, module):
-        """The process of a shard: `pytest`, or `job` for what started it."""
+        """The process of a shard."""
         wanted = {f"{shard}/{self.shards}", "--shard"}
         for process in psutil.process_iter(["cmdline"]):
             words = process.info["cmdline"] or []

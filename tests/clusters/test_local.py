@@ -8,7 +8,7 @@ from tests.clusters.launches import same_results, wait_until
 def test_killed_shards_and_a_killed_launcher(launches, one_process):
     first = launches.start("local", "--jobs=2")
     launches.wait_for(1, 5)
-    launches.kill(1, "pytest")
+    launches.kill(1, "needlework.cluster.job")
     launches.wait_for(2, 5)
     launches.kill(2, "needlework.cluster.job")
     launches.wait_for(3, 5)
@@ -23,7 +23,7 @@ def test_killed_shards_and_a_killed_launcher(launches, one_process):
 def test_ctrl_c_stops_the_shards_and_the_same_command_goes_on(launches, one_process):
     first = launches.start("local", "--jobs=2")
     launches.wait_for(1, 5)
-    shards = [launches.process(shard, "pytest") for shard in (1, 2)]
+    shards = [launches.process(shard, "needlework.cluster.job") for shard in (1, 2)]
     first.send_signal(signal.SIGINT)
     code, said = launches.ended(first)
     assert code == 2

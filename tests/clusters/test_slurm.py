@@ -41,7 +41,7 @@ def test_killed_requeued_lost_and_followed_by_another_launcher(launches, one_pro
     """One pytest killed, one job requeued, one job killed, and the launcher killed: nothing is asked twice."""
     first = launches.start("slurm", "-p", "debug", "--gpus-per-job=1")
     launches.wait_for(1, 5)
-    launches.kill(1, "pytest")
+    launches.kill(1, "needlework.cluster.job")
     launches.wait_for(2, 5)
     slurm_says("scontrol", "requeue", task_of(2))
     launches.wait_for(3, 5)

@@ -63,26 +63,6 @@ def test_an_option_of_a_sub_command_is_told_with_its_own_neighbours(capsys):
     assert "needlework questions make: there is no --modle: did you mean --model?" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--prot", "1"], "there is no --prot: did you mean --port?"),
-        (["--por", "1"], "the following arguments are required: PATH"),  # argparse takes the beginning of a name
-        (["--", "--prot"], ""),
-    ],
-)
-def test_a_misspelt_option_is_told_before_what_is_missing(words, said, capsys):
-    made = OneLineParser(prog="needlework serve")
-    made.add_argument("--port")
-    made.add_argument("path", metavar="PATH")
-    if not said:
-        assert made.parse_args(words).path == "--prot"
-        return
-    with pytest.raises(SystemExit):
-        made.parse_args(words)
-    assert capsys.readouterr().err == f"needlework serve: {said} (see needlework serve --help)\n"
-
-
 def test_a_commands_name_stands_once_before_what_it_refuses(capsys):
     assert refuse("compare", InputError("compare", "a.py", "cannot be read")) == 2
     assert capsys.readouterr().err == "needlework compare: 'a.py': cannot be read\n"

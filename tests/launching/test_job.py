@@ -1,99 +1,95 @@
-"""The process that runs one shard: restarts pytest if it dies, stops in order, writes its ending."""
+"""The process that runs one shard: stops in order, writes its ending."""
 
 import os
 import signal
 import subprocess
 import sys
-import time
+import textwrap
 
 import pytest
 
 from needlework.cluster import job
-from needlework.cluster.job import STOPPED, StopRequest, run_shard
+from needlework.cluster.job import STOPPED
 from needlework.cluster.plan import Ending, read_ending
 
 pytestmark = pytest.mark.slow
+WAIT = "print('up', flush=True); time.sleep(60)"
+# As pytest does it: at Ctrl-C it writes its files, and ends with 2.
+WITH_FILES = f"""
+try:
+    {WAIT}
+except KeyboardInterrupt:
+    (run / 'shards/1-of-2').mkdir(parents=True)
+    (run / 'shards/1-of-2/journal.jsonl').write_text('{{}}')
+    return 2
+"""
 
 
 @pytest.fixture
-def pytest_that(monkeypatch, tmp_path):
-    """Runs Python code in place of pytest; `$run` is the folder of the run, `tries` counts."""
+def start(tmp_path):
+    """Starts a shard of the run `folder` with a function in place of `pytest.main`, which has `run`: that folder."""
+    folder, running = tmp_path / "run", []
 
-    def made(code):
-        (tmp_path / "pytest.py").write_text(f"import os, signal, sys, time\nfrom pathlib import Path\n{code}\n")
-        monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
-        return tmp_path / "run"
+    def started(code):
+        head = f"import os, signal, time\nfrom pathlib import Path\nrun = Path({str(folder)!r})\ndef main(words):\n"
+        (tmp_path / "pytest.py").write_text(head + textwrap.indent(code, "    "))
+        environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+        words = ["--folder", str(folder), "--shard", "1/2", "--", "--model", "m"]
+        command = [sys.executable, "-m", job.__name__, *words]
+        running.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True))
+        return running[-1]
 
-    return made
-
-
-KILL = "os.kill(os.getpid(), signal.SIGKILL)"
-
-
-def run(folder, stop=None):
-    return run_shard(folder, "1/2", ["--model", "m"], stop or StopRequest())
+    started.ending = lambda: read_ending(folder / "launch", "1-of-2")
+    yield started
+    for process in running:
+        process.kill()
+        process.communicate()
 
 
 @pytest.mark.parametrize(
-    ("end", "code", "ending"),
+    ("code", "ended", "ending"),
     [
-        ("sys.exit(1)", 0, Ending(1)),  # some cells ended in errors, the shard is done
-        (KILL, 1, None),  # its engine starts it again
-        ("sys.exit(2)", 2, Ending(2)),
-        ("sys.exit(4)", 4, Ending(4)),
-        ("sys.exit(5)", 5, Ending(5)),
+        ("return 1", 0, Ending(1)),  # some cells ended in errors, the shard is done
+        ("os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL, None),  # its engine starts it again
+        ("return 3", 3, None),  # an internal error: the same
+        ("return 2", 2, Ending(2)),
+        ("return 4", 4, Ending(4)),
+        ("return 5", 5, Ending(5)),
     ],
-    ids=["errors", "killed", "interrupted", "wrong option", "nothing selected"],
+    ids=["errors", "killed", "internal error", "interrupted", "wrong option", "nothing selected"],
 )
-def test_how_pytest_ended_is_written_unless_it_was_killed(pytest_that, tmp_path, monkeypatch, end, code, ending):
-    monkeypatch.chdir(tmp_path)
-    folder = pytest_that(end)
-
-    assert run(folder) == code
-    assert read_ending(folder / "launch", "1-of-2") == ending
-
-
-def test_what_pytest_leaves_behind_is_ended(pytest_that, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    child = "import subprocess; c = subprocess.Popen(['sleep', '60']); Path('pid').write_text(str(c.pid))"
-    run(pytest_that(child))
-
-    for _ in range(50):
-        if not os.path.exists(f"/proc/{(tmp_path / 'pid').read_text()}"):  # noqa: PTH110
-            return
-        time.sleep(0.1)
-    pytest.fail("a process that would hold a card is still there")
+def test_how_pytest_ended_is_written_unless_it_died(start, code, ended, ending):
+    assert start(code).wait(30) == ended
+    assert start.ending() == ending
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
-def test_a_signal_stops_it_and_it_leaves_no_ending(pytest_that, tmp_path, number):
-    folder = pytest_that(
-        "signal.signal(signal.SIGTERM, lambda *_: (Path(sys.argv[2], 'shards/1-of-2').mkdir(parents=True),"
-        " Path(sys.argv[2], 'shards/1-of-2/journal.jsonl').write_text('{}'), sys.exit(2)))\n"
-        "print('up', flush=True); time.sleep(60)"
-    )
-    words = ["--folder", str(folder), "--shard", "1/2", "--", str(folder), str(folder)]
-    process = subprocess.Popen([sys.executable, "-m", job.__name__, *words], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
+def test_a_signal_stops_it_and_it_leaves_no_ending(start, number):
+    process = start(WITH_FILES)
     while process.stdout.readline() != "up\n":
         pass
     process.send_signal(number)
 
     assert process.wait(30) == STOPPED
     assert "stopped (SIG" in process.stdout.read()
-    assert read_ending(folder / "launch", "1-of-2") is None
+    assert start.ending() is None
 
 
-def test_a_time_limit_that_is_too_short_for_one_cell_is_told(pytest_that):
-    folder, stop = pytest_that("time.sleep(60)"), StopRequest()
-    stop.reason = "SIGUSR1"
+def test_a_time_limit_that_is_too_short_for_one_cell_is_told(start):
+    process = start(WAIT)
+    while process.stdout.readline() != "up\n":
+        pass
+    process.send_signal(signal.SIGUSR1)
 
-    assert run(folder, stop=stop) == 1
-    assert "give it more --time" in read_ending(folder / "launch", "1-of-2").why
+    assert process.wait(30) == 2
+    assert "give it more --time" in start.ending().why
 
 
-def test_it_stops_when_its_parent_is_gone():
-    stop = StopRequest(parent=1 if os.getppid() != 1 else 2)
+def test_it_stops_when_its_parent_is_gone(monkeypatch):
+    parents, signals = iter([7, 7, 1]), []
+    monkeypatch.setattr(job, "_POLL_S", 0.0)
+    monkeypatch.setattr(os, "getppid", lambda: next(parents))
+    monkeypatch.setattr(os, "kill", lambda _pid, number: signals.append(number))
+    job._stop_without_parent(7)
 
-    assert stop.is_set()
-    assert stop.reason == "parent is gone"
+    assert signals == [signal.SIGTERM]

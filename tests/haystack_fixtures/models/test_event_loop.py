@@ -1,7 +1,6 @@
-"""The event loop: work from many threads and from itself, what blocks, and after a fork."""
+"""The event loop: work from many threads and from itself, what blocks."""
 
 import asyncio
-import os
 import subprocess
 import sys
 import threading
@@ -83,13 +82,3 @@ def test_it_does_not_wait_for_itself():
 
     with pytest.raises(RuntimeError, match="itself"):
         event_loop().wait(waits())
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # Python 3.12: it has threads
-def test_a_forked_child_has_an_event_loop_of_its_own():
-    assert event_loop().wait(doubled(2)) == 4
-    child = os.fork()
-    if child == 0:
-        os._exit(event_loop().wait(doubled(3)))
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 6

@@ -135,7 +135,7 @@ def test_two_answers_lines_that_are_none_and_ids_of_others(tmp_path):
     ("text", "why"),
     [
         ("", "is empty"),
-        ('{"custom_id": "a", "method": "POST", "url": "/v1", "body": {}}\n', "holds requests and no answers"),
+        ('{"custom_id": "a", "method": "POST", "url": "/v1", "body": {}}\n', "is no output file of a batch service"),
         ("a,b,c\n", "is no output file"),
     ],
 )

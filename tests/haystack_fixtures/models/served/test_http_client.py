@@ -2,7 +2,6 @@
 
 import gzip
 import logging
-import resource
 import shutil
 import ssl
 import subprocess
@@ -13,7 +12,6 @@ import pytest
 from needlework.core.errors import InputError
 from needlework.models.event_loop import event_loop
 from needlework.models.served import http_client
-from needlework.models.served.connection import allow_open_files
 from needlework.models.served.errors import HangUpError, TooSlowError, UnreachableError, UnreadableError
 from needlework.models.served.http_client import Allowed, HttpClient, proxy_for
 from tests.haystack_fixtures.models.served.scripted import ENCRYPT, HELLO, SOON, Scripted, abort_in_flight
@@ -229,23 +227,6 @@ def test_a_packed_answer_that_is_not_whole_is_none(ask, body, packing):
     head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {packing}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
     with pytest.raises(UnreadableError, match="packed"):
         ask([head + body])
-
-
-def test_more_connections_than_open_files_are_refused_before_the_first(monkeypatch):
-    limits = [(256, 4096)]
-    monkeypatch.setattr(resource, "getrlimit", lambda _kind: limits[-1])
-    monkeypatch.setattr(resource, "setrlimit", lambda _kind, pair: limits.append(pair))
-    allow_open_files(100)
-    assert limits == [(256, 4096)]
-    allow_open_files(400)
-    assert limits[-1] == (500, 4096)
-
-    def refuse(_kind, _pair):
-        raise ValueError
-
-    monkeypatch.setattr(resource, "setrlimit", refuse)
-    with pytest.raises(InputError, match=r"may open 500 files: .*ulimit -n 900.*, or give --concurrency 400"):
-        allow_open_files(800)
 
 
 def test_a_proxy_for_plain_http_is_told_the_whole_address(server):

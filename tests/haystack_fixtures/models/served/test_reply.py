@@ -7,9 +7,16 @@ from dataclasses import replace
 import pytest
 
 from needlework.models.model import Response, part_reasoning
-from needlework.models.served.errors import DroppedError, MalformedError
-from needlework.models.served.reply import Events, checked_by_budget, read_body
-from needlework.models.served.reply_fields import finish_of, gave_up, text_and_reasoning, token_counts
+from needlework.models.served.errors import HangUpError, UnreadableError
+from needlework.models.served.reply import (
+    Events,
+    checked_by_budget,
+    finish_of,
+    gave_up,
+    read_body,
+    text_and_reasoning,
+    token_counts,
+)
 
 MESSAGES = [
     ({"content": "Paris"}, "Paris", ""),
@@ -99,7 +106,7 @@ def test_finish_reasons(word, meaning):
 def test_a_server_that_gave_up_is_asked_again():
     assert [gave_up(word) for word in ("abort", "insufficient_system_resource", "stop")] == [True, True, False]
     body = {"choices": [{"finish_reason": "abort", "message": {"content": "The code is"}}]}
-    with pytest.raises(DroppedError, match="gave up"):
+    with pytest.raises(HangUpError, match="gave up"):
         read_body(json.dumps(body).encode(), "")
 
 
@@ -168,9 +175,9 @@ def test_reasoning_that_the_server_has_parted_already():
     ids=["nested", "no UTF-8", "NUL"],
 )
 def test_bodies_that_no_reader_survives(body):
-    with pytest.raises(MalformedError):
+    with pytest.raises(UnreadableError):
         read_body(body, "")
-    with pytest.raises(MalformedError):
+    with pytest.raises(UnreadableError):
         Events("", 0.0).take(b"data: " + body + b"\n\ndata: [DONE]\n\n")
 
 

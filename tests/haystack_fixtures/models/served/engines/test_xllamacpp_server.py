@@ -34,7 +34,7 @@ def test_an_option_is_set(words, field, value):
     [
         ("--nope 1", "no option --nope"),
         ("--cache-type-k q9", "there is no type 'q9'"),
-        ("--parallel two", "no whole number"),
+        ("--parallel two", "is no int"),
         ("--flash-attn", "needs a value"),
         ("loose", "belongs to no option"),
     ],
