@@ -142,7 +142,9 @@ def run_command(command: str, action: Callable[[], int]) -> int:
     except BrokenPipeError:
         raise  # whoever read our output has seen enough
     except OSError as error:
-        return refuse(command, InputError("file", error.filename or "output", error.strerror or str(error)))
+        return refuse(
+            command, InputError("file", error.filename2 or error.filename or "output", error.strerror or str(error))
+        )
 
 
 _NAMES = ("SIGTERM", "SIGHUP")

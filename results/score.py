@@ -12,7 +12,6 @@ from typing import Any, cast
 from zlib import crc32
 
 from needlework.core.errors import InputError, OneLineParser, run_command
-from needlework.core.files import write_whole
 from needlework.core.record import OutcomeName
 from needlework.haystack_fixtures.documents.data_set import DataSet, DataSetLayout, RowSummary, open_data
 from needlework.haystack_fixtures.tasks.published import data_sets, mrcr_sets
@@ -20,7 +19,7 @@ from needlework.haystack_fixtures.tasks.published.data_sets import LETTERS
 from needlework.haystack_fixtures.tasks.published.mrcr_sets import MrcrPieces, mrcr_reference
 from needlework.results.judging import aa_lcr
 from needlework.results.leval import scores as leval
-from needlework.results.leval.predictions import json_rows
+from needlework.results.leval.predictions import json_rows, write_object
 from needlework.results.report.section import section_lines
 from needlework.results.report.suites import data_set_sections
 from needlework.results.statistics.panels import ScoredTrial
@@ -260,8 +259,7 @@ def _score_files(options: argparse.Namespace) -> None:
     for line in section_lines(data_set_sections(tables)):
         print(line)
     if options.out is not None:
-        content = {"schema": SCHEMA, "answers": objects}
-        write_whole(options.out, f"{json.dumps(content, indent=1, allow_nan=False)}\n".encode())
+        write_object(options.out, {"schema": SCHEMA, "answers": objects})
         print(f"written to {options.out}")
 
 

@@ -144,8 +144,7 @@ def verdict_lines(
     if folder.warning:
         yield folder.warning, "yellow"
     records = finished.report.records if finished is not None else folder.whole([*now])
-    for line in left_lines(folder.path.name, folder.earlier, records, folder.recipe, folder.changed):
-        yield line, "yellow"
+    yield from ((line, "yellow") for line in left_lines(folder.path.name, folder.earlier, records, folder.recipe))
 
 
 def _indent(text: str) -> str:

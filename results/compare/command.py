@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,7 +13,7 @@ from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.files import write_whole
 from needlework.core.grid import slug
 from needlework.results.compare.collect import Order, collect_runs, models_of
-from needlework.results.files.json_files import COMPARISON, SCHEMA, comparison_object, escaped
+from needlework.results.files.json_files import COMPARISON, SCHEMA, comparison_object, json_bytes
 from needlework.results.files.read_run import Run
 from needlework.results.html.comparison import comparison_html
 from needlework.results.pictures.files import BOTH, Format, parse_formats, write_charts
@@ -57,7 +56,7 @@ def _compare(options: argparse.Namespace) -> int:
     paths = write_comparison(rows, folder, title=title)
     paths += _write_heatmaps(rows, folder, options.title, options.format)
     if options.json is not None:
-        write_whole(options.json, _json_text(rows, title).encode())
+        write_whole(options.json, _json_of(rows, title))
         paths.append(options.json)
     print(*paths, sep="\n")
     return int(options.fail_if == "worse" and any(row.is_worse for row in rows))
@@ -189,12 +188,12 @@ def write_comparison(
     lengths = {row.name: row.lengths for row in rows}
     charts = score_lines(lengths, "scores", sentence or title, title if sentence else "")
     pictures = write_charts([*(chart for section in further for chart in section.charts), *charts], folder)
-    write_whole(folder / COMPARISON, _json_text(rows, title, facts).encode())
+    write_whole(folder / COMPARISON, _json_of(rows, title, facts))
     write_whole(folder / "report.html", comparison_html(rows, title=title, links=links, further=further).encode())
     return [folder / "report.html", *pictures, folder / COMPARISON]
 
 
-def _json_text(rows: Sequence[ComparedRun], title: str, facts: Mapping[str, Mapping[str, Any]] | None = None) -> str:
+def _json_of(rows: Sequence[ComparedRun], title: str, facts: Mapping[str, Mapping[str, Any]] | None = None) -> bytes:
     known = {
         row.name: {
             "model": list(row.models),
@@ -212,4 +211,4 @@ def _json_text(rows: Sequence[ComparedRun], title: str, facts: Mapping[str, Mapp
         "same_weights": weights_lines({row.name: row.manifest for row in rows}),
         "configurations": comparison_object(rows, known),
     }
-    return escaped(json.dumps(content, ensure_ascii=False, indent=1)) + "\n"
+    return json_bytes(content)

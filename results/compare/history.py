@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.results.compare.collect import collect_models, run_time
 from needlework.results.compare.leaderboard import output_folder, show_sections
+from needlework.results.files.json_files import json_bytes
 from needlework.results.report.boards import change_words, series_sections
 from needlework.results.statistics.leaderboard.boards import BoardSeries, series_of
 from needlework.results.style import one_line
@@ -41,7 +41,7 @@ def _history(options: argparse.Namespace) -> int:
     sections, title = series_sections(series), one_line(options.title or "History")
     notes = [one_line(note) for note in left_out]
     content = {"schema": 1, "name": title, "notes": notes, "series": [_object(each) for each in series]}
-    further = {"history.json": json.dumps(content, ensure_ascii=False, indent=1) + "\n"}
+    further = {"history.json": json_bytes(content)}
     show_sections(sections, folder, further, title=title, lead=_LEAD, notes=notes)
     return int(options.fail_if == "worse" and any(each.changes and each.changes[-1].is_fall for each in series))
 

@@ -53,7 +53,8 @@ def _leaderboard(options: argparse.Namespace) -> int:
     if not boards:
         raise InputError("RUN", ", ".join(map(str, options.runs)), "; ".join(notes) or "no run has trials")
     sections, title = board_sections(boards), one_line(options.title or "Leaderboard")
-    further = {"leaderboard.csv": csv_text(boards), "leaderboard.md": _markdown(sections, title, notes)}
+    markdown = _markdown(sections, title, notes)
+    further = {"leaderboard.csv": csv_text(boards).encode(), "leaderboard.md": markdown.encode()}
     show_sections(sections, folder, further, title=title, lead=_LEAD, notes=notes)
     return 0
 
@@ -61,17 +62,17 @@ def _leaderboard(options: argparse.Namespace) -> int:
 def show_sections(
     sections: Sequence[Section],
     folder: Path,
-    further: Mapping[str, str],
+    further: Mapping[str, bytes],
     *,
     title: str,
     lead: str,
     notes: Sequence[str],
 ) -> None:
-    """Print sections, and write them as report.html with their pictures; `further`: text of other files by name."""
+    """Print sections, and write them as report.html with their pictures; `further`: other files by name."""
     print(*section_lines(sections), "", *notes, *[""] * bool(notes), sep="\n")
-    files = {"report.html": sections_html(sections, title=title, lead=lead, notes=notes), **further}
-    for name, text in files.items():
-        write_whole(folder / name, text.encode())
+    files = {"report.html": sections_html(sections, title=title, lead=lead, notes=notes).encode(), **further}
+    for name, content in files.items():
+        write_whole(folder / name, content)
     pictures = write_charts([chart for section in sections for chart in section.charts], folder)
     print(*(folder / name for name in files), *pictures, sep="\n")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -28,7 +27,6 @@ from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.tasks import statistics_object, tasks_object
 
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
 SUMMARY = "summary.json"
 SUMMARY_SCHEMA = "needlework-summary-1"
 
@@ -357,8 +355,3 @@ def _losses(loss: Losses, first: str, other: str) -> dict[str, Any]:
         "outcomes": dict(loss.outcomes),
         "lengths": {str(length): {"lost": lost, "of": of} for length, (lost, of) in loss.by_length.items()},
     }
-
-
-def escaped(text: str) -> str:
-    """Return the text of a JSON file with lone surrogates as JSON escapes, which UTF-8 can hold."""
-    return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

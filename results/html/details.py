@@ -14,7 +14,6 @@ from msgspec import structs, to_builtins
 
 from needlework.core.record import NeedleFacts, Record
 from needlework.results.html.page import percent_number, script_json, shown, without_marks
-from needlework.results.style import counted
 
 # Details are packed: JSON, deflated, in base64; the page unpacks them when it has loaded. Where all trials fit, all are
 # kept. Where they do not, texts are shorter, and trials are kept until the page is full: first those that failed or
@@ -45,12 +44,11 @@ class TrialDetails(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PackedDetails:
-    """The details that fit: of `trials`, `dropped` are left out; `shortened` have texts cut to `limit` characters."""
+    """The details that fit: of `trials`, `dropped` are left out; longer texts are cut to `limit` characters."""
 
     packed: str
     trials: int
     dropped: int
-    shortened: int
     limit: int
 
     def notice(self, limit_bytes: int) -> list[str]:
@@ -58,9 +56,8 @@ class PackedDetails:
         missing = []
         if self.dropped:
             missing.append(f"details of {self.dropped:,} of {self.trials:,} trials, those that were found first")
-        if self.shortened:
-            texts = counted(self.shortened, "trial")
-            missing.append(f"what is longer than {self.limit:,} characters in texts of {texts}")
+        if self.limit < _TEXT:
+            missing.append(f"what is longer than {self.limit:,} characters in texts")
         why = f"to keep the page below {limit_bytes / 1e6:g} MB; scores are complete, and results.json has everything"
         return [f"Left out: {'; '.join(missing)} ({why})."] if missing else []
 
@@ -75,8 +72,7 @@ def fit(trials: Sequence[TrialDetails], room: int) -> PackedDetails:
             # Fewer trials by as much as it is too large, and a little more; the packing of fewer is not quite as good.
             fewer = min(len(rows) - 1, int(len(rows) * room / len(packed) * 0.98))
             rows = dict(list(rows.items())[:fewer])
-    shortened = sum(any(_is_cut(record, limit) for record in trials[number].records) for number in rows)
-    return PackedDetails(packed if rows else "", len(trials), len(trials) - len(rows), shortened, limit)
+    return PackedDetails(packed if rows else "", len(trials), len(trials) - len(rows), limit)
 
 
 def _rows(trials: Sequence[TrialDetails], order: Sequence[int], limit: int, room: int) -> dict[int, str]:
@@ -97,15 +93,6 @@ def _rows(trials: Sequence[TrialDetails], order: Sequence[int], limit: int, room
 def _packed(rows: Mapping[int, str]) -> str:
     text = f"[{','.join(rows[number] for number in sorted(rows))}]"
     return b64encode(zlib.compress(text.encode(), 6)).decode()
-
-
-def _is_cut(record: Record | None, limit: int) -> bool:
-    if record is None:
-        return False
-    message = record.error.message if record.error else ""
-    response = record.response
-    texts = (record.why, record.question, record.read_as, record.answer, response.text, response.reasoning, message)
-    return any(len(text) > limit for text in (*texts, *record.expected))
 
 
 def _most_telling_first(trials: Sequence[TrialDetails]) -> list[int]:

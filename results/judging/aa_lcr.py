@@ -17,8 +17,8 @@ from typing import Any
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.documents.data_set import RowSummary, open_data
 from needlework.haystack_fixtures.tasks.published.aa_lcr import LAYOUT, answers_version
-from needlework.models.judge import CommandJudge, judge_for_command
-from needlework.results.judging.ask import JudgeQuestion, Replied, ask_all, question_to
+from needlework.models.judge import CommandJudge
+from needlework.results.judging.ask import JudgeQuestion, Replied, add_judge_arguments, ask_all, open_judge, question_to
 from needlework.results.leval.predictions import write_object
 from needlework.results.statistics.panels import Rate, rate_of
 from needlework.results.statistics.wording import rate_words
@@ -29,7 +29,6 @@ from needlework.scoring.judges.replies import parse_ruling
 ABOUT = "score answers to AA-LCR that were made elsewhere, by a judge"
 SCHEMA = "needlework-aa-lcr-scores-1"
 _STYLES = {"1.1": "aa_lcr", "1.0": "aa_lcr_1_0"}
-_REPLY_BUDGET = 2048  # tokens
 _NUMBER = re.compile(r"q?0*([0-9]+)")
 
 
@@ -47,11 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("answers", nargs="+", type=Path, metavar="ANSWERS", help="files, or folders of them")
     add("--data", required=True, metavar="PATH", help="your copy of the data: AA-LCR_Dataset.csv, or its folder")
-    add("--judge", required=True, metavar="SPEC", help="openai:NAME, or any other SPEC of a model")
-    add("--judge-base-url", metavar="URL", help="address of the judge's server, ending in /v1")
-    add("--api-key-env", default="OPENAI_API_KEY", metavar="NAME", help="variable with its key [%(default)s]")
-    add("--concurrency", type=int, default=8, metavar="N", help="questions in flight at once [8]")
-    add("--replies", type=Path, metavar="FILE", help="file of the judge's replies, gone on with [ANSWERS.judge.jsonl]")
+    add_judge_arguments(parser, "ANSWERS.judge.jsonl")
     add("--out", type=Path, metavar="FILE", help="JSON file to write, with the verdict on every answer")
 
 
@@ -60,15 +55,8 @@ def run(options: argparse.Namespace, answers: Mapping[Path, Sequence[tuple[str, 
     data = open_data(options.data, LAYOUT)
     rows = {int(entry.row["question_id"]): entry for entry in data.entries}
     version = answers_version(data)
-    judge = judge_for_command(
-        options.judge,
-        base_url=options.judge_base_url,
-        api_key_env=options.api_key_env,
-        concurrency=max(1, options.concurrency),
-        reply_budget=_REPLY_BUDGET,
-    )
     objects = []
-    with closing(judge):
+    with closing(open_judge(options)) as judge:
         for path, texts in answers.items():
             named = [(row, text) for name, text in texts if (row := _row(name, rows)) is not None]
             if not named:

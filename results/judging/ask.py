@@ -5,6 +5,7 @@ The model judges answers or writes questions. How it is reached is the caller's 
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -16,7 +17,7 @@ from threading import Event, Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from needlework.core.errors import InputError, printable
+from needlework.core.errors import InputError, ending_signals, printable, refuse, run_command
 from needlework.results.records.journal import Journal
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ FIRST_S, EVERY_S = 10.0, 30.0  # until the first line about progress, and betwee
 _FRUITLESS = 10  # questions without a reply, and none with one: the rest will have none either
 _BEGINNING = b'{"key":"'
 _OPTION = "--replies"
+_JUDGE_TOKENS = 2048  # of a reply, as L-Eval publishes it
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 _Value = TypeVar("_Value")
 
@@ -64,6 +66,50 @@ class AskedReplies:
     def to(self, question: JudgeQuestion) -> Replied:
         """The replies to a question."""
         return self.by_key.get(question.key, Replied())
+
+
+def add_asking_arguments(parser: argparse.ArgumentParser, replies: str) -> None:
+    """Add how many questions are in flight, and the file of replies; `replies`: its default, in words."""
+    parser.add_argument("--concurrency", type=int, default=8, metavar="N", help="questions in flight at once [8]")
+    parser.add_argument("--replies", type=Path, metavar="FILE", help=f"file of the replies, gone on with [{replies}]")
+
+
+def add_judge_arguments(parser: argparse.ArgumentParser, replies: str) -> None:
+    """Add the judge, how it is reached, and the file of its replies."""
+    add = parser.add_argument
+    add("--judge", required=True, metavar="SPEC", help="openai:NAME, or any other SPEC of a model")
+    add("--judge-base-url", metavar="URL", help="address of the judge's server, ending in /v1")
+    add("--api-key-env", default="OPENAI_API_KEY", metavar="NAME", help="variable with its key [%(default)s]")
+    add_asking_arguments(parser, replies)
+
+
+def open_judge(options: argparse.Namespace) -> CommandJudge:
+    """Open the model of `add_judge_arguments`. Raises `InputError`."""
+    from needlework.models.judge import judge_for_command
+
+    check_concurrency(options)
+    return judge_for_command(
+        options.judge,
+        base_url=options.judge_base_url,
+        api_key_env=options.api_key_env,
+        concurrency=options.concurrency,
+        reply_budget=_JUDGE_TOKENS,
+    )
+
+
+def check_concurrency(options: argparse.Namespace) -> None:
+    """Raise `InputError` for no number of questions."""
+    if options.concurrency < 1:
+        raise InputError("--concurrency", options.concurrency, "give a whole number from 1")
+
+
+def run_asking(command: str, action: Callable[[], int]) -> int:
+    """The exit code of an action that asks; 2 after one line, where it was stopped too."""
+    try:
+        with ending_signals():
+            return run_command(command, action)
+    except KeyboardInterrupt:
+        return refuse(command, "stopped; the same command goes on where it was")
 
 
 def question_to(

@@ -14,9 +14,18 @@ from math import fsum
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from needlework.core.errors import InputError, OneLineParser, ending_signals, refuse
-from needlework.models.judge import CommandJudge, judge_for_command
-from needlework.results.judging.ask import AskedReplies, JudgeQuestion, Replied, ask_all, question_to
+from needlework.core.errors import InputError, OneLineParser
+from needlework.models.judge import CommandJudge
+from needlework.results.judging.ask import (
+    AskedReplies,
+    JudgeQuestion,
+    Replied,
+    add_judge_arguments,
+    ask_all,
+    open_judge,
+    question_to,
+    run_asking,
+)
 from needlework.results.leval.predictions import (
     SUFFIX,
     Answers,
@@ -212,44 +221,27 @@ def order_effects(judged: Sequence[JudgedPair]) -> dict[str, tuple[Share, int]]:
 
 
 SCHEMA = "needlework-leval-judge-1"
-_REPLY_BUDGET = 2048  # tokens, as published
 _HEAD = ("rule", "wins", "ties", "losses", "errors", "n of expected", "win rate", "95 % interval")
 
 
 def main(argv: Sequence[str]) -> int:
     """Ask the judge what the file of replies does not have yet, write `--out`, and print the result."""
     options = _parser().parse_args(argv)
-    try:
-        with ending_signals():
-            return _run(options)
-    except InputError as error:
-        return refuse("judge", error)
-    except KeyboardInterrupt:
-        return refuse("judge", "stopped; the same command goes on where it was")
+    return run_asking("judge", lambda: _run(options))
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = OneLineParser(prog="needlework judge", description=__doc__)
     parser.add_argument("predictions", type=Path, metavar="PREDICTIONS", help="prediction file (query, gt, MODEL_pred)")
     parser.add_argument("rival", type=Path, nargs="?", metavar="RIVAL", help="the rival's file [PREDICTIONS]")
-    parser.add_argument("--judge", required=True, metavar="SPEC", help="openai:NAME, or any other SPEC of a model")
-    parser.add_argument("--judge-base-url", metavar="URL", help="address of the judge's server, ending in /v1")
-    parser.add_argument(
-        "--api-key-env", default="OPENAI_API_KEY", metavar="NAME", help="variable with its key [%(default)s]"
-    )
+    add_judge_arguments(parser, "NAME.judge.jsonl")
     parser.add_argument("--model", metavar="NAME", help="whose answers to judge, where PREDICTIONS has several models'")
     parser.add_argument("--rival-model", metavar="NAME", help="whose answers are the rival's, where RIVAL has several")
-    parser.add_argument("--concurrency", type=int, default=8, metavar="N", help="questions in flight at once [8]")
-    parser.add_argument(
-        "--replies", type=Path, metavar="FILE", help="file of the judge's replies, gone on with [NAME.judge.jsonl]"
-    )
     parser.add_argument("--out", type=Path, metavar="FILE", help="JSON file to write, with the verdicts on every pair")
     return parser
 
 
 def _run(options: argparse.Namespace) -> int:
-    if options.concurrency < 1:
-        raise InputError("--concurrency", options.concurrency, "give a whole number from 1")
     if not options.rival and not options.rival_model:
         raise InputError("RIVAL", "", "give the rival's file, or --rival-model for another model of PREDICTIONS")
     name = options.predictions.name.removesuffix(SUFFIX).removesuffix(".jsonl")
@@ -260,14 +252,7 @@ def _run(options: argparse.Namespace) -> int:
     if rival.model == ours.model and rival.path.resolve() == ours.path.resolve():
         raise InputError(names[0], rival.path, f"the answers of {ours.model} would be their own rival: give another's")
     matched = match(ours, rival)
-    judge = judge_for_command(
-        options.judge,
-        base_url=options.judge_base_url,
-        api_key_env=options.api_key_env,
-        concurrency=options.concurrency,
-        reply_budget=_REPLY_BUDGET,
-    )
-    with closing(judge):
+    with closing(open_judge(options)) as judge:
         questions = [question for pair in matched.pairs for question in pair_questions(pair, judge)]
         replies = ask_all(questions, judge, read_choice, replies_path, fields=verdict_fields)
         judged = judged_pairs(matched.pairs, judge, replies)

@@ -134,12 +134,8 @@ def broken_rows(rows: Sequence[BrokenRow], shown: int = 3) -> str:
 
 
 def write_object(path: Path, content: Mapping[str, Any]) -> None:
-    """Write the JSON file of `--out`. Raises `InputError`."""
-    try:
-        write_whole(path, f"{json.dumps(content, indent=1, allow_nan=False)}\n".encode())
-    except (OSError, ValueError) as error:
-        problem = getattr(error, "strerror", None) or error
-        raise InputError("--out", path, f"cannot be written ({problem})") from None
+    """Write the JSON file of `--out`. Raises `OSError`."""
+    write_whole(path, f"{json.dumps(content, indent=1, allow_nan=False)}\n".encode())
 
 
 def _task_of(path: Path) -> LevalTask | None:

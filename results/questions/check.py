@@ -16,8 +16,16 @@ from contextlib import closing
 from pathlib import Path
 
 from needlework.core.errors import InputError, printable
+from needlework.core.files import write_whole
 from needlework.haystack_fixtures.documents.near_copies import twins
-from needlework.haystack_fixtures.documents.questions import STATUSES, DocumentQuestion, Rows, is_decided, read_rows
+from needlework.haystack_fixtures.documents.questions import (
+    STATUSES,
+    DocumentQuestion,
+    Rows,
+    is_decided,
+    question_file,
+    read_rows,
+)
 from needlework.haystack_fixtures.documents.readers import DocumentSet, read_documents
 from needlework.models.judge import CommandJudge
 from needlework.results.judging.ask import JudgeQuestion, Replied, ask_all, question_to
@@ -25,12 +33,10 @@ from needlework.results.questions.command import (
     add_shared_arguments,
     folder_lines,
     open_model,
-    replies_file,
-    write_questions_file,
+    replies_beside,
 )
 from needlework.results.questions.evidence import CheckedQuestion, DocumentIndex, Reason, check_rows, nearest
-from needlework.results.questions.make import corrected
-from needlework.results.questions.pairs import json_values
+from needlework.results.questions.make import corrected, json_values
 from needlework.results.tables.terminal import aligned
 from needlework.scoring.scorers.documents import documents_score
 from needlework.scoring.scores import Reference
@@ -81,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("FILE", options.questions, "has no question")
     folder = read_documents(options.documents, "DIR")
     out = options.out or Path(f"{options.questions.removesuffix('.json').removesuffix('.checked')}{_SUFFIX}")
-    replies = replies_file(options, out)
+    replies = options.replies or replies_beside(out)
     index, groups = DocumentIndex(folder.documents), twins(folder.documents)
     checked = check_rows(rows, folder, groups, index)
     if options.model:
@@ -95,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
         for row in checked
     }
     plain = {key: {name: value for name, value in row.items() if name not in _FACTS} for key, row in rows.items()}
-    write_questions_file(out, {key: plain[key] | facts[key] for key in facts})
+    write_whole(out, question_file({key: plain[key] | facts[key] for key in facts}))
     is_missing = any(reason.kind in _MISSING for row in checked for reason in row.reasons)
     print(f"{len(checked)} questions about {len(folder.documents)} documents")
     for line in (*_count_lines(checked, rows), *folder_lines(folder, groups, every=options.list_left_out)):

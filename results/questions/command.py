@@ -9,12 +9,11 @@ import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from needlework.core.errors import InputError, OneLineParser, ending_signals, printable, refuse
-from needlework.core.files import write_whole
+from needlework.core.errors import InputError, OneLineParser, printable
 from needlework.core.options import variable
-from needlework.haystack_fixtures.documents.questions import Rows, question_file
 from needlework.haystack_fixtures.documents.readers import DocumentSet
 from needlework.models.judge import CommandJudge, judge_for_command
+from needlework.results.judging.ask import add_asking_arguments, check_concurrency, run_asking
 
 _SHOWN = 10
 
@@ -29,14 +28,7 @@ def main(argv: Sequence[str]) -> int:
     for name, step in steps.items():
         step.add_arguments(parsers.add_parser(name, help=step.ABOUT, description=step.__doc__))
     options = parser.parse_args(argv)
-    try:
-        with ending_signals():
-            code: int = steps[options.step].run(options)
-        return code
-    except InputError as error:
-        return refuse(f"questions {options.step}", error)
-    except KeyboardInterrupt:
-        return refuse(f"questions {options.step}", "stopped; the same command goes on where it was")
+    return run_asking(f"questions {options.step}", lambda: int(steps[options.step].run(options)))
 
 
 def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,8 +40,7 @@ def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--api-key-env", default="OPENAI_API_KEY", metavar="NAME", help="variable with its key [%(default)s]"
     )
-    parser.add_argument("--concurrency", type=int, default=8, metavar="N", help="requests in flight at once [8]")
-    parser.add_argument("--replies", type=Path, metavar="FILE", help="replies, gone on with [OUT.replies.jsonl]")
+    add_asking_arguments(parser, "OUT.replies.jsonl")
     parser.add_argument(
         "--list-left-out", action="store_true", help=f"list every file that is no document [the first {_SHOWN}]"
     )
@@ -60,8 +51,7 @@ def open_model(options: argparse.Namespace, reply_budget: int, option: str = "--
     prefix = "" if option == "--model" else "checker_"
     api_key_env = getattr(options, f"{prefix}api_key_env")
     variable(f"--{prefix}api_key_env".replace("_", "-"), api_key_env)
-    if options.concurrency < 1:
-        raise InputError("--concurrency", options.concurrency, "give a whole number from 1")
+    check_concurrency(options)
     return judge_for_command(
         getattr(options, option.removeprefix("--")),
         base_url=getattr(options, f"{prefix}base_url"),
@@ -73,24 +63,11 @@ def open_model(options: argparse.Namespace, reply_budget: int, option: str = "--
     )
 
 
-def replies_file(options: argparse.Namespace, out: Path) -> Path:
-    """The file of replies: `--replies`, else beside the file of questions. Raises `InputError` where that is none."""
+def replies_beside(out: Path) -> Path:
+    """The file of replies beside a file of questions. Raises `InputError` where that is none."""
     if out.is_dir():
         raise InputError("--out", out, "is a folder: give a file")
-    return options.replies or replies_beside(out)
-
-
-def replies_beside(out: Path) -> Path:
-    """The file of replies beside a file of questions."""
     return out.with_name(f"{out.name.removesuffix('.json')}.replies.jsonl")
-
-
-def write_questions_file(out: Path, rows: Rows, option: str = "--out") -> None:
-    """Write the file of questions whole. Raises `InputError`."""
-    try:
-        write_whole(out, question_file(rows))
-    except (OSError, ValueError) as error:
-        raise InputError(option, out, f"cannot be written ({getattr(error, 'strerror', None) or error})") from None
 
 
 def folder_lines(folder: DocumentSet, twins: Sequence[Sequence[str]], *, every: bool) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from needlework.core.errors import InputError
+from needlework.core.files import write_whole
 from needlework.core.settings import Settings, Suite, family_options
 from needlework.haystack_fixtures.configuration.resolve import without_defaults
 from needlework.haystack_fixtures.tasks.document_material import DocumentOptions
@@ -46,7 +47,10 @@ def make_questions(settings: Settings, folder: Path, open_model: Callable[..., C
     """Have a model write the questions that the run's file lacks; yields lines of progress. Raises `InputError`."""
     suites = _suites(settings)
     if suites and family_options(suites[0], DocumentOptions).documents is not None:  # else the grid refuses
-        yield from _made(settings, suites, folder / FILE, open_model)
+        try:
+            yield from _made(settings, suites, folder / FILE, open_model)
+        except OSError as error:
+            raise InputError("--results-dir", folder, f"cannot be written ({error.strerror or error})") from None
 
 
 def _suites(settings: Settings) -> list[Suite]:
@@ -57,9 +61,9 @@ def _suites(settings: Settings) -> list[Suite]:
 
 def _made(settings: Settings, suites: list[Suite], out: Path, open_model: Callable[..., CommandJudge]) -> Iterator[str]:
     from needlework.haystack_fixtures.documents.gap_questions import MOST
-    from needlework.haystack_fixtures.documents.questions import rows_before
+    from needlework.haystack_fixtures.documents.questions import question_file, rows_before
     from needlework.haystack_fixtures.documents.readers import read_documents
-    from needlework.results.questions.command import listed, replies_beside, write_questions_file
+    from needlework.results.questions.command import listed, replies_beside
     from needlework.results.questions.make import choose, load_template, reply_budget, write_questions
 
     options = family_options(suites[0], DocumentOptions)
@@ -70,10 +74,7 @@ def _made(settings: Settings, suites: list[Suite], out: Path, open_model: Callab
         yield f"questions: {len(before)}, written by {spec} before: {relative(out)}"
         return
     yield f"questions: {spec} writes one about each of {len(chosen.documents)} documents, kept in {relative(out)}"
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError("--results-dir", out.parent, f"cannot be written ({error.strerror or error})") from None
+    out.parent.mkdir(parents=True, exist_ok=True)
     model = open_model(
         spec,
         base_url=options.questions_model_base_url,
@@ -91,7 +92,7 @@ def _made(settings: Settings, suites: list[Suite], out: Path, open_model: Callab
     yield from listed(f"documents that {spec} wrote no question about", failed)
     if not written.rows:
         raise InputError(OPTION, spec, f"has written no question that can be used ({failed[0]})")
-    write_questions_file(out, written.rows, OPTION)
+    write_whole(out, question_file(written.rows))
     yield f"questions: {len(written.rows)} in all, {written.count} requests now"
     if spec in settings.model:
         yield f"{spec} answers questions of its own: have another model write them, if you can"

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from needlework.core.grid import parse_id
 from needlework.core.record import FINAL, Record
 from needlework.core.settings import Settings
-from needlework.results.records.samples import identity, of_tests, refused_below_window
-from needlework.results.statistics.comparison.provenance import differing_facts
-from needlework.results.style import counted, duration, fit, one_line
+from needlework.results.records.samples import of_tests, refused_below_window
+from needlework.results.style import counted, duration
 
 if TYPE_CHECKING:
     from needlework.results.gates.gate import Verdict
@@ -109,9 +108,6 @@ def is_void(records: Sequence[Record], windows: Mapping[str, int], max_errors: f
     return void * 100 > max_errors * len(records)
 
 
-_LONGEST = 200  # columns of what has changed
-
-
 def replayed_lines(replayed: int, records: int, written: str, total: int) -> Iterator[str]:
     """One line where answers of this session's `records` were `replayed`: they may be of a server that is gone.
 
@@ -130,25 +126,18 @@ def kept_lines(answers: int) -> Iterator[str]:
         yield f"{counted(answers, 'more answer')} came before the end and {'is' if answers == 1 else 'are'} kept"
 
 
-def left_lines(
-    run: str, earlier: Sequence[Record], records: Sequence[Record], recipe: str, changed: Sequence[str]
-) -> Iterator[str]:
+def left_lines(run: str, earlier: Sequence[Record], records: Sequence[Record], recipe: str) -> Iterator[str]:
     """A line for records of other options in the journal that are none of the run, and one for answers to other
     prompts of the run's cells.
 
     `earlier`: the journal before this session; `records`: those of the run, with its `recipe`, which may have taken
-    over answers to the same prompts from other options. `changed`: facts that differ from earlier sessions.
+    over answers to the same prompts from other options.
     """
     keys = {record.key for record in records}
     left = [record for record in earlier if record.key not in keys]
     others = sum(record.details.recipe != recipe for record in left)
-    replaced = {record.key: record for record in left if record.details.recipe == recipe and record.outcome in FINAL}
+    replaced = {record.key for record in left if record.details.recipe == recipe and record.outcome in FINAL}
     lines = [f"{others} records of a run with other options"] if others else []
-    if replaced:
-        by_identity = {identity(record): record for record in records}
-        pairs = [(old, by_identity[identity(old)]) for old in replaced.values() if identity(old) in by_identity]
-        differ = "; ".join(changed or (differing_facts(*pairs[0]) if pairs else ()))
-        facts = f" (before / now: {fit(one_line(differ), _LONGEST, '…')})" if differ else ""
-        lines.append(f"{counted(len(replaced), 'answer')} to other prompts of these cells{facts}")
+    lines += [f"{counted(len(replaced), 'answer')} to other prompts of these cells"] if replaced else []
     end = "they stay in the journal and out of these files; use another --run-name, or --fresh to drop them"
     yield from (f"{run} also holds {line}: {end}" for line in lines)

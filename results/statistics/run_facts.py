@@ -15,11 +15,6 @@ from needlework.results.records.samples import grouped
 from needlework.results.style import fit, one_line
 
 _LONGEST = 200  # columns of a value
-# Facts of a model in the order in which people ask for them; others follow by name.
-_FIRST = (
-    "window", "dtype", "rope", "rope_scaling", "quantization", "server", "base_url", "device", "attn_implementation",
-    "cache", "sharing", "decoding", "weights_sha256", "template_sha256",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +71,8 @@ def run_facts(manifest: Mapping[str, Any], name: str) -> RunFacts:
 
 
 def _facts(facts: object) -> tuple[tuple[str, str], ...]:
-    if not isinstance(facts, Mapping):
-        return ()
-    order = {name: at for at, name in enumerate(_FIRST)}
-    names = sorted(map(str, facts), key=lambda name: (order.get(name, len(order)), name))
-    return tuple((one_line(name), text) for name in names if (text := _text(facts[name])))
+    named = sorted((str(name), _text(value)) for name, value in facts.items()) if isinstance(facts, Mapping) else ()
+    return tuple((one_line(name), text) for name, text in named if text)
 
 
 def _object(manifest: Mapping[str, Any], name: str) -> Mapping[str, Any]:

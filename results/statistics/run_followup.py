@@ -23,8 +23,6 @@ from needlework.results.style import counted, fit, one_line
 FAULTS = ("error", "invalid")
 _LONGEST = 240  # columns of a reason
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
-_OUR_WORDS = re.compile(r"(?:no answer: |no connection: |context too long: )?[^:'\"]*")  # before what the server said
-_MOST_WORDINGS = 3  # so many reasons that differ in the server's words alone may each be a fault of its own
 
 _WIDE = 0.05  # half the width of an interval from which on a narrower one is worth its trials
 # Their questions are what they are: a further repeat asks the same ones again.
@@ -63,19 +61,12 @@ class NextRun:
 
 
 def faults_of(records: Sequence[Record]) -> tuple[FaultCount, ...]:
-    """Return the faults of a run, those of most trials first.
-
-    Reasons that differ in numbers alone are one, and so are those of many wordings of a server.
-    """
+    """Return the faults of a run, those of most trials first. Reasons that differ in numbers alone are one."""
     failed = [(record.outcome, reason_of(record), record.id) for record in records if record.outcome in FAULTS]
-    by_reason = grouped(failed, lambda fault: (fault[0], _NUMBERS.sub("0", fault[1]))).values()
     faults = list[FaultCount]()
-    for (outcome, _), wordings in grouped(by_reason, lambda same: (same[0][0], _our_words(same[0][1]))).items():
-        many = len(wordings) > _MOST_WORDINGS
-        for trials in [[trial for wording in wordings for trial in wording]] if many else wordings:
-            reason = Counter(reason for _, reason, _ in trials).most_common(1)[0][0]
-            text = f"{reason} (of {len(wordings)} that begin like it)" if many else reason
-            faults.append(FaultCount(outcome, text, len(trials), len(records), trials[0][2]))
+    for (outcome, _), trials in grouped(failed, lambda fault: (fault[0], _NUMBERS.sub("0", fault[1]))).items():
+        reason = Counter(reason for _, reason, _ in trials).most_common(1)[0][0]
+        faults.append(FaultCount(outcome, reason, len(trials), len(records), trials[0][2]))
     return tuple(sorted(faults, key=lambda fault: (-fault.count, fault.outcome, fault.reason)))
 
 
@@ -84,12 +75,6 @@ def reason_of(record: Record) -> str:
     error = record.error if record.outcome == "error" else None
     message = error and (error.message or error.kind)
     return fit(one_line(str(message or record.why or f"{record.outcome}, without a reason")), _LONGEST, "…")
-
-
-def _our_words(reason: str) -> str:
-    """A reason up to the server's words, with the numbers of statuses alone."""
-    beginning = _OUR_WORDS.match(reason)
-    return re.sub(r"(?<!HTTP )(?<!\d)\d+(?:\.\d+)?", "0", beginning[0]) if beginning else ""
 
 
 def next_run(report: RunReport) -> NextRun | None:

@@ -296,7 +296,7 @@ def test_models_have_tables_of_their_own(write, tmp_path, capsys):
 
 def test_a_full_disk_is_told(write, tmp_path, capsys):
     (tmp_path / "folder").mkdir()
-    assert "--out" in refusal(capsys, *LEVAL, write("gsm100"), "--out", tmp_path / "folder")
+    assert "folder': Is a directory" in refusal(capsys, *LEVAL, write("gsm100"), "--out", tmp_path / "folder")
 
 
 def test_exams_load_neither_models_nor_rouge(write):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from needlework.haystack_fixtures.documents.near_copies import twins
 from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument
 from needlework.results.questions.evidence import DocumentIndex, check_rows
-from needlework.results.questions.pairs import QuestionPair, read_pairs, too_long
+from needlework.results.questions.make import QuestionPair, read_pairs, too_long
 from needlework.scoring.content_words import content_words
 
 MICE = {"question": "What does the owl eat?", "answer": "mice"}

@@ -167,34 +167,15 @@ def test_answers_that_nobody_scored_are_counted():
     assert list(kept_lines(190)) == ["190 more answers came before the end and are kept"]
 
 
-def left(earlier, records, changed=()):
-    return [line.partition(": they stay")[0] for line in left_lines("mine", earlier, records, "r", changed)]
-
-
-def test_nothing_is_left_out_of_a_run_that_has_all():
+def test_records_of_other_options_and_prompts_are_told():
     first, second = new_record(key="a"), new_record(key="b", repeat=1)
-
-    assert left([first], [first, second]) == []
-    assert left([new_record(key="a", details={"recipe": "other"})], [first]) == []  # taken over: the same prompt
-
-
-def test_records_of_other_options_are_told():
     other = new_record(key="a", details={"recipe": "other"})
 
+    def left(earlier, records):
+        return [line.partition(": they stay")[0] for line in left_lines("mine", earlier, records, "r")]
+
+    assert left([first], [first, second]) == []
+    assert left([other], [first]) == []  # taken over: the same prompt
     assert left([other, other], [new_record(key="b")]) == ["mine also holds 2 records of a run with other options"]
-
-
-def test_answers_to_other_prompts_are_told_with_what_changed():
-    was, now = new_record(key="a", question="Which code?"), new_record(key="b")
-    said = "mine also holds 1 answer to other prompts of these cells (before / now: "
-
-    assert left([was], [now]) == [f"{said}question: Which code? / What is the code?)"]
-    assert left([was], [now], ["corpora c: sha256 1 / 2"]) == [f"{said}corpora c: sha256 1 / 2)"]
-    assert left([new_record(key="a", outcome="error")], [now]) == []  # no answer
-
-
-def test_what_changed_is_told_in_one_line_however_long():
-    (line,) = left_lines("mine", [new_record(key="a")], [new_record(key="b")], "r", ["x\n" * 999])
-
-    assert "\n" not in line
-    assert len(line) < 500
+    assert left([first], [new_record(key="b")]) == ["mine also holds 1 answer to other prompts of these cells"]
+    assert left([new_record(key="a", outcome="error")], [new_record(key="b")]) == []  # no answer

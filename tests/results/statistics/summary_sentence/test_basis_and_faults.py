@@ -37,26 +37,13 @@ def test_questions_on_one_document_are_told_with_their_documents(make_record, ne
     [
         # Reasons that differ in numbers are one.
         (["no answer in 3.1 s", "no answer in 3.1 s", "no answer in 4 s"], ["3 of 3: no answer in 3.1 s"]),
-        # A server that says something else each time has one reason; few wordings are reasons of their own.
-        (
-            [
-                *(f"the answer is not JSON: '{each}'" for each in ("ab", "cd", "cd", "ef", "gh")),
-                *(f"no answer: BadStatusLine: {each}" for each in "abcd"),
-                *(f"HTTP {status}: {each}" for status, each in ((500, "a"), (500, "b"), (503, "c"), (503, "d"))),
-            ],
-            [
-                "5 of 13: the answer is not JSON: 'cd' (of 4 that begin like it)",
-                "4 of 13: no answer: BadStatusLine: a (of 4 that begin like it)",
-                *(f"1 of 13: HTTP {each}" for each in ("500: a", "500: b", "503: c", "503: d")),
-            ],
-        ),
         (
             ["HTTP 500: out of memory", "HTTP 500: out of memory", "HTTP 500: no lock"],
             ["2 of 3: HTTP 500: out of memory", "1 of 3: HTTP 500: no lock"],
         ),
     ],
 )
-def test_a_fault_that_comes_in_many_wordings_is_one(make_record, messages, faults):
+def test_reasons_that_differ_in_numbers_are_one(make_record, messages, faults):
     records = [
         make_record(repeat=at, outcome="error", error={"kind": "server", "message": message})
         for at, message in enumerate(messages)
