@@ -137,6 +137,7 @@ class ResponseFacts(_Facts):
     model: str = ""
     fingerprint: str = ""
     server: str = ""
+    summary: str = ""  # the text's, by the model, from which alone it answered (`--controls compacted`)
 
 
 class RecordedError(_Facts):

@@ -108,7 +108,7 @@ class Suite(Struct, frozen=True, kw_only=True):
     text_field: str = "text"
     file_list: Annotated[tuple[str, ...], words] = ()
     repeats: Positive = 1
-    controls: Annotated[tuple[str, ...], some_of("absent", "focused", or_none=True)] = ()
+    controls: Annotated[tuple[str, ...], some_of("absent", "focused", "compacted", or_none=True)] = ()
     scorer: str | None = None  # `None`: the task's
     diff: Percent | None = None  # overrides the needle set's
     prompt: str = "plain"

@@ -84,6 +84,7 @@ class Response:
     the server's own word; `None` with an error.
     `prompt_tokens` and `completion_tokens` are the model's own count, `None` where it gives none.
     `reasoning_tokens`: those of the completion that were reasoning, as far as the server tells.
+    `summary`: what the model answered before, where `text` answers a question about its own summary.
     `cached_tokens`: prompt tokens that were not computed again.
     `id`: the server's name for this answer. `model`, `fingerprint`: who answered, as the server says; empty where it
     does not. `server`: signs that stand for what the server says of itself. `flags`: what a record should tell beside
@@ -114,6 +115,7 @@ class Response:
     other_model: str = ""
     cut: str = ""
     calibration: Calibration | None = None
+    summary: str = field(default="", repr=False)
 
 
 class Model(Protocol):

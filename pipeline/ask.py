@@ -7,7 +7,6 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
-from itertools import chain
 from typing import Any
 
 from needlework.core.errors import InputError
@@ -30,16 +29,16 @@ class Ready:
     model: Model
     exchange: Exchange
     """Still without an answer."""
-    second: Trial | None = None
-    """Asks the follow-up question."""
+    follow_up: Callable[[str], Trial] | None = None
+    """Makes the trial of the follow-up question from the first answer."""
     canaries: tuple[Canaries, Trial] | None = None
     """Asks for the marks at both ends of the context; only where there is no follow-up."""
 
-    @property
-    def requests(self) -> list[Request]:
-        """The requests of this trial, in order; one without an answer is the last."""
-        after = self.second or (self.canaries[1] if self.canaries else None)
-        return [request_of(trial) for trial in (self.trial, after) if trial is not None]
+    def second(self, first_answer: str) -> Trial | None:
+        """The trial that is asked after the first was answered."""
+        if self.follow_up is not None:
+            return self.follow_up(first_answer)
+        return self.canaries[1] if self.canaries else None
 
 
 def ask(engine: Engine, cell: Cell) -> Exchange:
@@ -51,17 +50,19 @@ def ask_many(engine: Engine, cells: Sequence[Cell]) -> list[Exchange]:
     """Ask cells of one model, together where it takes batches; the exchanges are in the order of the cells."""
     made = [make_ready(engine, cell) for cell in cells]
     ready = [item for item in made if isinstance(item, Ready)]
-    requests = [item.requests for item in ready]
-    first = [own_requests[0] for own_requests in requests]
+    requests = [request_of(item.trial) for item in ready]
     if ready and isinstance(model := ready[0].model, BatchModel):
-        responses: Iterable[Response] = model.respond_many(first)
+        responses: Iterable[Response] = model.respond_many(requests)
     else:
-        responses = (item.model.respond(request) for item, request in zip(ready, first, strict=True))
-    exchanges = (
-        _finished(item, chain([response], map(item.model.respond, own_requests[1:])))
-        for item, own_requests, response in zip(ready, requests, responses, strict=True)
-    )
+        responses = (item.model.respond(request) for item, request in zip(ready, requests, strict=True))
+    exchanges = (_asked_second(item, response) for item, response in zip(ready, responses, strict=True))
     return [item if isinstance(item, Exchange) else next(exchanges) for item in made]
+
+
+def _asked_second(ready: Ready, response: Response) -> Exchange:
+    """The exchange of a first response, after the second question was asked."""
+    second = ready.second(response.text) if response.error is None else None
+    return _finished(ready, response, second, ready.model.respond(request_of(second)) if second else None)
 
 
 def start_asking(engine: Engine, cell: Cell) -> Callable[[], Coroutine[Any, Any, Exchange]]:
@@ -69,7 +70,7 @@ def start_asking(engine: Engine, cell: Cell) -> Callable[[], Coroutine[Any, Any,
     ready = make_ready(engine, cell)
     if isinstance(ready, Exchange):
         return partial(unchanged, ready)
-    return partial(_send_all, ready, [_sender(ready.model, request) for request in ready.requests])
+    return partial(_send_all, ready, _sender(ready.model, request_of(ready.trial)))
 
 
 async def unchanged(exchange: Exchange) -> Exchange:
@@ -77,13 +78,11 @@ async def unchanged(exchange: Exchange) -> Exchange:
     return exchange
 
 
-async def _send_all(ready: Ready, senders: Sequence[SendRequest]) -> Exchange:
-    responses = list[Response]()
-    for send in senders:
-        responses.append(await send())
-        if responses[-1].error is not None:
-            break
-    return _finished(ready, iter(responses))
+async def _send_all(ready: Ready, send_first: SendRequest) -> Exchange:
+    response = await send_first()
+    second = ready.second(response.text) if response.error is None else None
+    second_response = await _sender(ready.model, request_of(second))() if second else None
+    return _finished(ready, response, second, second_response)
 
 
 def _sender(model: Model, request: Request) -> SendRequest:
@@ -109,7 +108,7 @@ def make_ready(engine: Engine, cell: Cell) -> Ready | Exchange:
         engine,
         cell,
         NOT_ASKED,
-        question=trial.asked.question,
+        question=trial.asked.reference.get("question", trial.asked.question),
         reference=trial.asked.reference,
         trial=trial,
         flags=trial.prompt.flags,
@@ -118,8 +117,9 @@ def make_ready(engine: Engine, cell: Cell) -> Ready | Exchange:
     )
     if exchange.skipped:
         return exchange
-    second = engine.follow_up(trial) if trial.asked.follow_up is not None else None
-    return Ready(trial, model, exchange, second, engine.canary_trial(cell) if second is None else None)
+    if trial.asked.follow_up is not None:
+        return Ready(trial, model, exchange, partial(engine.follow_up, trial))
+    return Ready(trial, model, exchange, canaries=engine.canary_trial(cell))
 
 
 def _why_too_long(engine: Engine, trial: Trial, window: int | None) -> str:
@@ -154,10 +154,9 @@ def exchange_of(engine: Engine, cell: Cell, response: Response, **facts: Any) ->
     )
 
 
-def _finished(ready: Ready, responses: Iterator[Response]) -> Exchange:
-    """The exchange of the responses, checked; the second is read only where the first has no error."""
-    trial, response = ready.trial, next(responses)
-    error = response.error
+def _finished(ready: Ready, response: Response, second: Trial | None, second_response: Response | None) -> Exchange:
+    """The exchange of the responses, checked; there is no second one where the first has an error."""
+    trial, error = ready.trial, response.error
     if error is not None and error.too_long:
         return replace(ready.exchange, response=replace(response, error=None), skipped=error.message)
     exchange = replace(ready.exchange, response=response)
@@ -165,12 +164,12 @@ def _finished(ready: Ready, responses: Iterator[Response]) -> Exchange:
         return exchange
     answers = [needle.answer for needle in trial.asked.needles if needle.answer] or [trial.asked.answer]
     exchange = with_check(exchange, check_answer(trial.prompt.tokens, answers, response))
-    if ready.second is not None:
-        return with_follow_up(exchange, ready.second, next(responses))
-    if ready.canaries is None:
+    if second is None or second_response is None:
         return exchange
+    if ready.canaries is None:
+        return with_follow_up(exchange, second, second_response)
     is_counted = response.prompt_tokens is not None
-    return with_check(exchange, check_canaries(ready.canaries[0], next(responses), counted=is_counted))
+    return with_check(exchange, check_canaries(ready.canaries[0], second_response, counted=is_counted))
 
 
 def with_check(exchange: Exchange, check: Check) -> Exchange:
@@ -188,21 +187,27 @@ def with_check(exchange: Exchange, check: Check) -> Exchange:
 def with_follow_up(exchange: Exchange, second: Trial, response: Response) -> Exchange:
     """The exchange with the answer to its follow-up question, asked by `second`: both answers are scored together.
 
-    Times and token counts stay those of the first request, which has the document; a fault of either is one of the
-    exchange.
+    Times and prompt tokens stay those of the first request, which has the document; a fault of either is one of the
+    exchange. A summary that was cut off at its budget is what the budget asks for, and only flagged.
     """
     assert exchange.trial is not None
-    assert exchange.trial.asked.follow_up is not None
-    first, joined = exchange.response, exchange.trial.asked.follow_up.joined
+    then = exchange.trial.asked.follow_up
+    assert then is not None
+    first, is_summary = exchange.response, bool(then.summary)
     if response.error is not None:
         return replace(exchange, response=replace(first, text="", error=response.error))
+    completions = [each.completion_tokens for each in (first, response) if each.completion_tokens is not None]
     both = replace(
         first,
-        text=joined.format(first=first.text.strip(), second=response.text.strip()),
+        text=then.joined.format(first=first.text.strip(), second=response.text.strip()),
+        summary=first.text if is_summary else "",
         reasoning="\n\n".join(part for part in (first.reasoning, response.reasoning) if part),
-        finish_reason=response.finish_reason if first.finish_reason == "stop" else first.finish_reason,
+        finish_reason=response.finish_reason if is_summary or first.finish_reason == "stop" else first.finish_reason,
+        completion_tokens=sum(completions) if completions else None,
     )
     check = check_answer(second.prompt.tokens, [second.asked.answer], response)
+    if is_summary and first.finish_reason == "length":
+        check = replace(check, flags=(*check.flags, "summary_cut"))
     return with_check(replace(exchange, response=both), check)
 
 

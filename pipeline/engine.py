@@ -97,9 +97,9 @@ class Engine:
         """Build a cell's trial without asking it. Raises `InputError` when no prompt of its length can be built."""
         return self.builder(cell).build(self.series_of(cell).suite, cell)
 
-    def follow_up(self, trial: Trial) -> Trial:
-        """The trial that asks a trial's second question."""
-        return self.builder(trial.cell).follow_up(trial)
+    def follow_up(self, trial: Trial, first_answer: str) -> Trial:
+        """The trial that asks a trial's second question, after the first was answered."""
+        return self.builder(trial.cell).follow_up(trial, first_answer)
 
     def canary_trial(self, cell: Cell) -> tuple[Canaries, Trial] | None:
         """The marks at both ends of a cell's context and the trial that asks for them; `None` without `--canary`."""

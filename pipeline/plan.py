@@ -17,7 +17,7 @@ from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.models.local.memory import Described, gib
 from needlework.models.served.batch import BatchTransport, RequestFiles
 from needlework.models.served.model import ServedModel
-from needlework.pipeline.ask import Ready, make_ready
+from needlework.pipeline.ask import Ready, make_ready, request_of
 from needlework.pipeline.engine import Engine
 
 _MOST_IN_FULL = 12  # series
@@ -212,7 +212,8 @@ def write_requests(engine: Engine, cells: Iterable[Cell]) -> WrittenBatch:
         transport = ready.model.transport
         assert isinstance(transport, BatchTransport)
         written.cells += 1
-        for request in ready.requests:  # none of them waits for an answer
+        for trial in filter(None, (ready.trial, ready.second(""))):  # the second does not wait for the first answer
+            request = request_of(trial)
             written.prompt_tokens += request.prompt.tokens
             for line in transport.lines(request):
                 written.requests += 1

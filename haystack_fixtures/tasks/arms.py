@@ -13,11 +13,12 @@ from needlework.haystack_fixtures.haystacks.documents import OtherDocuments
 from needlework.haystack_fixtures.haystacks.listing import Listing
 from needlework.haystack_fixtures.retrieval.chunks import chunking
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
-from needlework.haystack_fixtures.tasks.task import Chunks, Context, Prose, Question, Task, bare
+from needlework.haystack_fixtures.tasks.task import Chunks, Context, FollowUp, Prose, Question, Task, bare
 
 # `absent`: what the answer rests on is not in the text; right is to say so. `focused`: the text is what the answer
-# rests on and nothing else, or the shortest list: what a model can do where length is no difficulty.
-CONTROLS = ("absent", "focused")
+# rests on and nothing else, or the shortest list: what a model can do where length is no difficulty. `compacted`: the
+# model first writes a summary of the text, and answers from that alone.
+CONTROLS = ("absent", "focused", "compacted")
 NOT_FOUND = {"en": "NOT FOUND", "zh": "没有提到"}
 _INSTRUCTION = {
     "en": "If the document does not say, reply exactly: NOT FOUND.",
@@ -27,6 +28,20 @@ _IN_TURNS = {
     "en": "If our conversation has none, reply exactly: NOT FOUND.",
     "zh": "如果我们的对话中没有，请只回答：没有提到。",
 }
+
+_SUMMARISE = {
+    "en": "The {text} above will no longer be at hand. Write what is to take its place: a summary with everything"
+    " that may be asked about it later, such as names, numbers, ids, dates, and what changed. Use at most {words}"
+    " words. Reply with the summary only.",
+    "zh": "上面的{text}之后将不再可见。请写一份摘要来代替它，保留以后可能被问到的一切，"
+    "例如名称、数字、编号、日期以及变化。最多{words}个字。请只回答摘要。",
+}
+_SUMMARY = {
+    "en": "Summary of a {text} that is no longer at hand:\n\n{summary}\n\n",
+    "zh": "以下是已不可见的{text}的摘要：\n\n{summary}\n\n",
+}
+_TEXT_KIND = {"en": ("document", "conversation"), "zh": ("文档", "对话")}
+_WORDS_PER_TOKEN = {"en": 0.6, "zh": 0.9}  # of a summary; fewer than models write, so that few are cut off
 
 
 def control_label(label: str, control: str) -> str:
@@ -112,6 +127,21 @@ def focused(question: Question, twin: str) -> Question:
         fill=False,
     )
     return replace(bare(question), reference=reference, context=alone)
+
+
+def compacted(question: Question, suite: Suite, twin: str) -> Question:
+    """The trial in two requests: a summary of the text within the answer budget, then the question on that alone."""
+    language = suite.language
+    kind = _TEXT_KIND[language][isinstance(question.context, Conversation | GrowingConversation)]
+    words = max(1, int(suite.answer_budget * _WORDS_PER_TOKEN[language]))
+    return replace(
+        question,
+        question=_SUMMARISE[language].format(text=kind, words=words),
+        reference=question.reference | {"control": "compacted", "twin": twin, "follow_up": question.question},
+        answer_prefix="",
+        follow_up=FollowUp(question.question, "", "{second}", _SUMMARY[language].replace("{text}", kind)),
+        material=f"{question.material}\n{question.question}",
+    )
 
 
 # Each arm is a series of cells of its own beside the documents as they are (`--retriever none`), which it is compared

@@ -14,10 +14,12 @@ from needlework.core.errors import InputError, TooShortError
 from needlework.core.grid import Cell, Misfit, nothing_fits, slug, spread_depths, spread_questions
 from needlework.core.settings import Settings, Suite
 from needlework.haystack_fixtures.tasks import (
+    agent_log,
     aggregate,
     chains,
     examples,
     graph,
+    memory,
     mrcr,
     needles,
     own_documents,
@@ -31,6 +33,7 @@ from needlework.haystack_fixtures.tasks.arms import (
     asks_whole,
     check_arms,
     check_length_means,
+    compacted,
     control_label,
     focused,
     may_abstain,
@@ -70,6 +73,8 @@ _FAMILIES: tuple[tuple[Task, ...], ...] = (
     state_world.TASKS,
     graph.TASKS,
     mrcr.TASKS,
+    memory.TASKS,
+    agent_log.TASKS,
 )
 Tasks = Mapping[str, Task]
 TASKS: Tasks = MappingProxyType({task.name: task for tasks in _FAMILIES for task in tasks})
@@ -122,7 +127,10 @@ def ask(task: Task, suite: Suite, cell: Cell, seed: int) -> Question:
     if not control and not arm:
         question = task.ask(suite, cell, seed)
     else:
-        question = task.ask(suite, replace(cell, needle=label, depth=task.depths(suite)[0]), seed)
+        depths = task.depths(suite)
+        # Nothing has its depth in a control, but for a summary: of several the one in the middle.
+        depth = depths[len(depths) // 2 if control == "compacted" else 0]
+        question = task.ask(suite, replace(cell, needle=label, depth=depth), seed)
     known = _OPEN | {"question": question.question, "language": suite.language}
     question = replace(question, reference=known | question.reference)
     check_length_means(suite, question.context)
@@ -132,12 +140,14 @@ def ask(task: Task, suite: Suite, cell: Cell, seed: int) -> Question:
         return with_retriever(question, arm, label)
     if control == "absent":
         return absent(question, suite.language, label)
+    if control == "compacted":
+        return compacted(question, suite, label)
     return focused(question, label) if control == "focused" else question
 
 
 def controls_of(task: Task, suite: Suite) -> tuple[str, ...]:
     """The suite's controls that its task has."""
-    has = {"absent": task.absent, "focused": task.focused}
+    has = {"absent": task.absent, "focused": task.focused, "compacted": not task.questions}
     return tuple(control for control in suite.controls if has[control])
 
 
@@ -228,6 +238,8 @@ def _axes(task: Task, suite: Suite) -> Iterator[tuple[str, tuple[int, ...], tupl
             yield control_label(label, "absent"), lengths, (None,)
         if "focused" in controls_of(task, suite):
             yield control_label(label, "focused"), (min(lengths),), (None,)
+        if "compacted" in controls_of(task, suite):
+            yield control_label(label, "compacted"), lengths, (None,)
 
 
 def deepest_first(cells: Sequence[Cell], tasks: Tasks = TASKS) -> list[Cell]:

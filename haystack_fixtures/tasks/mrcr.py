@@ -149,6 +149,13 @@ def _other_rounds(language: str, kind: PieceFormat, topic: str, recipe: Recipe) 
         yield Round(_asked_for(language, other, about), text), why
 
 
+def generated_rounds(language: str, recipe: Recipe) -> Callable[[int], list[Round]]:
+    """A conversation of texts that the user asked for: its first n rounds."""
+    rng, grammar = draws(*recipe, "topic"), _grammar(language)
+    kind, topic = pick(rng, grammar.formats), pick(rng, grammar.topics)
+    return lambda n: [each for each, _ in islice(_other_rounds(language, kind, topic, recipe), n)]
+
+
 @dataclass(frozen=True, slots=True)
 class _DrawnPieces:
     """Wanted format and topic, the string to prepend, the wanted pieces, and rounds like theirs with their likeness."""

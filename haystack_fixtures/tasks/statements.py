@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import date
 from functools import partial
 from random import Random
 from typing import Any
@@ -211,10 +212,15 @@ def _superseded(suite: Suite, cell: Cell, seed: int) -> Question:
 def _date(day: int, language: str) -> str:
     """A day by its number from the beginning of 2031."""
     year, rest = divmod(day, _DAYS)
-    month, date = divmod(rest, 28)
+    month, day_of_month = divmod(rest, 28)
+    return written_date(date(_YEAR + year, month + 1, day_of_month + 1), language)
+
+
+def written_date(day: date, language: str) -> str:
+    """`6 January 2031`, `2031年1月6日`."""
     if language == "zh":
-        return f"{_YEAR + year}年{month + 1}月{date + 1}日"
-    return f"{date + 1} {_MONTHS[month]} {_YEAR + year}"
+        return f"{day.year}年{day.month}月{day.day}日"
+    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
 
 
 _task = partial(Task, depths=no_depths, version=1)

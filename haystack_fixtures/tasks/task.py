@@ -23,11 +23,16 @@ from needlework.haystack_fixtures.retrieval.search import Search
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """A question that is asked after the first was answered, by itself: without document and first answer."""
+    """A question that is asked after the first was answered, by itself: without the document."""
 
     question: str
-    answer: str  # the right one
+    answer: str  # the right one; empty: that of the first question
     joined: str  # the answer that is scored, with places for `{first}` and `{second}`
+    summary: str = ""  # stands before the question, with a place for the first answer as `{summary}`; empty: nothing
+
+    def prompt(self, first_answer: str) -> str:
+        """What the model is asked."""
+        return self.summary.replace("{summary}", first_answer) + self.question
 
 
 @dataclass(frozen=True, slots=True)

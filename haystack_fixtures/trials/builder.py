@@ -175,19 +175,20 @@ class TrialBuilder:
         render = partial(plain_turns, language=suite.language)
         return AroundTurns(before, opening, after, self._tokenizer.bos, render, prefix)
 
-    def follow_up(self, trial: Trial) -> Trial:
-        """The trial that asks what is asked after this one, by itself."""
+    def follow_up(self, trial: Trial, first_answer: str) -> Trial:
+        """The trial that asks what is asked after this one, which got `first_answer`."""
         then = trial.asked.follow_up
         if then is None:
             raise ValueError(f"{trial.cell.id} has no follow-up")
-        messages = (Message("user", then.question),)
+        messages = (Message("user", then.prompt(first_answer.strip())),)
         if trial.suite.template == "chat" and self._tokenizer.has_chat_template:
             text, ids = self._tokenizer.render_chat(messages), []
         else:
             text, ids = raw_text(messages, self.shape(trial.suite).raw_end), [*self._tokenizer.bos]
         ids += self._tokenizer.encode(text).ids.tolist()
         prompt = bare_prompt(messages, text, ids)
-        question = replace(trial.asked, question=then.question, answer=then.answer, context=Prose(), follow_up=None)
+        answer = then.answer or trial.asked.answer
+        question = replace(trial.asked, question=then.question, answer=answer, context=Prose(), follow_up=None)
         return replace(trial, asked=question, prompt=prompt)
 
     def _build(self, suite: Suite, cell: Cell, question: Question, text: str) -> Trial:

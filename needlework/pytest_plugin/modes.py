@@ -102,10 +102,12 @@ def check_batch(settings: Settings) -> None:
     for spec in settings.model:
         if parse_spec(spec).kind != "openai":
             raise InputError("--model", spec, f"a batch service is asked as openai:NAME: leave {option} out")
+    compacts = any("compacted" in suite.controls for suite in settings.suites)
     for name, value, why in (
         ("--stability", settings.stability, "no batch service asks again"),
         ("--shard", settings.shard, "--batch-limits parts a batch"),
         ("--top-up", settings.top_up, "a batch is written at once"),
+        ("--controls", "compacted" if compacts else "", "its second question waits for the first answer"),
     ):
         if value:
             raise InputError(name, value, f"{why}: leave it or {option} out")

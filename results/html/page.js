@@ -297,6 +297,7 @@ function answerParts({ error, response, answer, why }) {
     ...part("Answer", text ? block(text) : nothing("no text")),
     ...(response.text && answer ? part("Final answer", block(answer)) : []),
     ...(why ? part("Why", prose(why)) : []),
+    response.summary ? folded("Summary that it answered from", block(response.summary)) : null,
     response.reasoning ? folded("Reasoning", block(response.reasoning)) : null,
   ];
 }

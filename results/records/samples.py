@@ -16,7 +16,7 @@ from needlework.pipeline.exchange import OTHER_SERVER
 
 
 def control_of(record: Record) -> str:
-    """`absent` or `focused` for a record of a control, else empty."""
+    """`absent`, `focused` or `compacted` for a record of a control, else empty."""
     control = record.reference.get("control")
     return control if isinstance(control, str) else ""
 

@@ -134,11 +134,13 @@ def _trend(trend: Trend) -> str:
 
 HEAD = (
     *("task", "score %", "95 %", "n", "unscored"),
-    *("focused %", "of focused %", "chance %", "floor %", "corrected %"),
+    *("focused %", "of focused %", "summary %", "of whole %", "chance %", "floor %", "corrected %"),
 )
 MEANINGS = {
     "focused %": "the same questions where the text is nothing but what the answer rests on",
     "of focused %": "the score as a share of the focused one",
+    "summary %": "the same questions, answered from the model's own summary of the text (compaction)",
+    "of whole %": "the score after a summary as a share of the score on the whole text",
     "chance %": "what guessing among the allowed answers scores",
     "floor %": "what the best answer that is always the same scores",
     "corrected %": "the score with chance at 0 and a full score at 100",
@@ -153,7 +155,7 @@ def task_sections(rows: Sequence[TaskScore], macros: Sequence[Macro]) -> list[Se
     No section for a run of a single task a model without controls: the rest of the report says it all.
     """
     models = dict.fromkeys(row.model for row in rows)
-    if len(rows) == len(models) and not any(row.focused.trials or row.twins for row in rows):
+    if len(rows) == len(models) and not any(row.focused.trials or row.compacted.trials or row.twins for row in rows):
         return []
     cells: list[tuple[str, ...]] = []
     bars: list[IntervalBar | None] = []
@@ -221,6 +223,8 @@ def _cells(row: TaskScore) -> tuple[str, ...]:
         unscored_words(row.overall.unscored),
         f"{number_cell(row.focused.mean)} (n {row.focused.n})" if row.focused.trials else NONE,
         share_cell(row.relative),
+        f"{number_cell(row.compacted.mean)} (n {row.compacted.n})" if row.compacted.trials else NONE,
+        share_cell(row.after_summary),
         number_cell(row.chance),
         number_cell(row.floor),
         share_cell(row.corrected) if row.chance else NONE,
@@ -235,4 +239,4 @@ def _macro(macro: Macro) -> tuple[str, ...]:
     if macro.range is not None:
         scored = NONE if macro.score.value is None else f"scored {share_cell(macro.score)}"
         score, interval = range_words(macro.range), scored
-    return (name, score, interval, "", "", NONE, NONE, NONE, NONE, share_cell(macro.corrected), NONE, NONE)
+    return (name, score, interval, "", "", *[NONE] * 6, share_cell(macro.corrected), NONE, NONE)

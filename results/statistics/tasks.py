@@ -50,6 +50,8 @@ class TaskScore:
     corrected: Share  # (score - chance) / (1 - chance), below 0 for less than chance
     focused: Tally  # trials whose text was nothing but what the answer rests on
     relative: Share  # overall mean / focused mean
+    compacted: Tally  # the same questions, answered from the model's own summary of the text
+    after_summary: Share  # compacted mean / overall mean
     twins: AbsentTwins | None  # how it does where the answer is absent
 
 
@@ -130,8 +132,9 @@ def task_weights(tasks: Iterable[tuple[str, str]]) -> dict[tuple[str, str], floa
 def _row(model: str, family: str, task: str, trials: Sequence[RecordInPanel]) -> TaskScore:
     main = [each for each in trials if not each.control]
     focused = [each for each in trials if each.control == "focused"]
-    arms = [each.record for each in trials if each.control != "focused"]
-    overall, alone = tally(each.trial for each in main), tally(each.trial for each in focused)
+    compacted = [each for each in trials if each.control == "compacted"]
+    arms = [each.record for each in trials if each.control in ("", "absent")]
+    overall, alone, shortened = (tally(each.trial for each in part) for part in (main, focused, compacted))
     references = [each.record.reference for each in main if each.trial.outcome in SCORED]
     chance = _mean_of(references, "chance")
     return TaskScore(
@@ -144,6 +147,8 @@ def _row(model: str, family: str, task: str, trials: Sequence[RecordInPanel]) ->
         corrected=corrected_for_chance(overall, chance or 0.0),
         focused=alone,
         relative=_relative(main, focused, overall, alone),
+        compacted=shortened,
+        after_summary=_relative(compacted, main, shortened, overall),
         twins=twins_of(model, task, arms) if any(map(is_absent, arms)) else None,
     )
 
@@ -162,12 +167,12 @@ def corrected_for_chance(overall: Tally, chance: float) -> Share:
     return Share(*(None if end is None else (end - chance) / (1 - chance) for end in ends))
 
 
-def _relative(main: Sequence[RecordInPanel], focused: Sequence[RecordInPanel], overall: Tally, alone: Tally) -> Share:
+def _relative(main: Sequence[RecordInPanel], base: Sequence[RecordInPanel], overall: Tally, of_base: Tally) -> Share:
     """The ratio of both means; its interval by resampling samples, which both arms have, where there are enough."""
-    if overall.mean is None or not alone.mean:
+    if overall.mean is None or not of_base.mean:
         return Share(None)
-    value = overall.mean / alone.mean
-    arms = [[each.trial for each in arm if each.trial.score is not None] for arm in (main, focused)]
+    value = overall.mean / of_base.mean
+    arms = [[each.trial for each in arm if each.trial.score is not None] for arm in (main, base)]
     samples = [trial.sample for arm in arms for trial in arm]
     if len(set(samples)) < FEWEST_CLUSTERS:
         return Share(value)
@@ -228,6 +233,11 @@ def tasks_object(rows: Sequence[TaskScore]) -> list[dict[str, Any]]:
             "corrected": asdict(row.corrected),
             "focused": {"n": row.focused.n, "mean": row.focused.mean},
             "relative": asdict(row.relative),
+            **(
+                {"compacted": {"n": row.compacted.n, "mean": row.compacted.mean, "share": asdict(row.after_summary)}}
+                if row.compacted.trials
+                else {}
+            ),
         }
         for row in rows
     ]

@@ -49,11 +49,13 @@ def test_a_prompt_that_cannot_be_built_is_an_error_of_its_cell(tmp_path):
     assert exchange.trial is None
 
 
-def asked_twice(tmp_path):
+SURE = FollowUp("Are you sure?", "yes", "{first} - {second}")
+
+
+def asked_twice(tmp_path, then=SURE):
     """An exchange whose first question is answered, and whose trial has a second."""
     engine = engine_of(tmp_path)
     exchange = ask(engine, cells(engine)[0])
-    then = FollowUp("Are you sure?", "yes", "{first} - {second}")
     return replace(exchange, trial=replace(exchange.trial, asked=replace(exchange.trial.asked, follow_up=then)))
 
 
@@ -80,6 +82,19 @@ def test_two_answers_are_cut_off_where_one_is(tmp_path, first, second, both):
     response = Response("Yes.", prompt_tokens=exchange.trial.prompt.tokens, finish_reason=second)
 
     assert with_follow_up(exchange, exchange.trial, response).finish_reason == both
+
+
+def test_a_summary_stands_beside_the_answer_and_is_only_flagged_where_it_was_cut_off(tmp_path):
+    exchange = asked_twice(tmp_path, FollowUp("Which code?", "", "{second}", "Summary: {summary}\n"))
+    first = replace(exchange.response, text="Codes: 12", finish_reason="length", completion_tokens=40)
+    tokens = exchange.trial.prompt.tokens
+    response = Response("It is 12.", prompt_tokens=tokens, finish_reason="stop", completion_tokens=5)
+    both = with_follow_up(replace(exchange, response=first), exchange.trial, response)
+
+    assert (both.answer, both.response.summary, both.finish_reason) == ("It is 12.", "Codes: 12", "stop")
+    assert both.response.completion_tokens == 45
+    assert both.flags[-1] == "summary_cut"
+    assert not both.invalid
 
 
 def test_the_first_reason_is_the_one_in_words(tmp_path):

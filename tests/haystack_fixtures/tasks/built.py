@@ -116,5 +116,6 @@ def plain_trials(task, control="", **options):
         build(made, series.suite, cell)
         for series in grid(settings_of(task, **given))
         for cell in series.cells
-        if next((name for name in ("absent", "focused") if cell.needle.endswith(f"_{name}")), "") == control
+        if next((name for name in ("absent", "focused", "compacted") if cell.needle.endswith(f"_{name}")), "")
+        == control
     ]

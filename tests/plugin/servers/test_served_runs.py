@@ -1,5 +1,6 @@
 """Whole runs against servers: what is learnt of them, and what a run says of answers that prove nothing or change."""
 
+import re
 from contextlib import ExitStack
 from dataclasses import replace
 from hashlib import sha256
@@ -13,6 +14,7 @@ from tests.native_servers import native_server, right
 
 SERVED = {"model": "openai:gpt-4"}
 RAW = ("--template=raw", "--concurrency=4")
+_NEEDLES = re.compile(r"The \w+ code for .+? is (\d{7})\.")
 
 
 def trials(requests):
@@ -190,3 +192,32 @@ def test_flips_are_counted_and_named_and_kept_by_a_resumed_run(project):
     assert "the text differed 6 times" in line(project.run("--stability=2", model="mock:unsteady"))
     assert stability(project) == before
     assert all(record["timing"]["replayed"] for record in project.records())
+
+
+def test_with_compaction_a_server_is_asked_for_a_summary_and_then_on_that_alone(project):
+    def forgetful(asked):
+        """Summaries leave out whatever stands in the second half of the text."""
+        if "Use at most" in asked.prompt:
+            half = asked.prompt[: len(asked.prompt) // 2]
+            return Said(f"SUMMARY {' '.join(_NEEDLES.findall(half))}".strip())
+        value = _NEEDLES.search(asked.prompt)
+        return Said(f"The code is {value[1]}." if value else "It does not say.")
+
+    with loopback(forgetful) as server:
+        options = ("--controls=compacted", "--depths=0,100", f"--base-url={server.url}")
+        result = project.run(*RAW, *options, **SERVED)
+    assert result.ret == 0, result.stdout.str()
+    result.stdout.re_match_lines([r".*task +score %.* summary % +of whole %", r".*niah +100 .* 0 \(n 2\) "])
+    summaries = [record for record in project.records() if record["needle"].endswith("_compacted")]
+    assert {record["outcome"] for record in summaries} == {"refused"}
+    assert {record["response"]["summary"] for record in summaries} == {"SUMMARY"}
+    last = [asked.prompt for asked in server.requests if "no longer at hand:" in asked.prompt]
+    assert len(last) == len(summaries) == 2
+    assert all("Summary of a document" in prompt and len(prompt) < 400 for prompt in last)
+    tasks = project.json("results.json")["tasks"]
+    assert tasks[0]["compacted"] == {"n": 2, "mean": 0.0, "share": {"value": 0.0, "low": None, "high": None}}
+
+
+def test_a_batch_cannot_ask_on_a_summary(project):
+    result = project.run("--batch-out=q.jsonl", "--controls=compacted", **SERVED)
+    result.stderr.fnmatch_lines(["*--controls: 'compacted': its second question waits for the first answer*"])

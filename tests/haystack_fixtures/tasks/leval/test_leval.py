@@ -173,12 +173,12 @@ def test_sci_fi_asks_again_without_the_story(data):
     assert first.asked.answer == "True"
     assert first.asked.reference["answers"] == ("True [fact: False]",)
     assert first.asked.reference["floor"] == 1 / 2, "each of the two parts gives half of the score"
-    second = builder.follow_up(first)
+    second = builder.follow_up(first, "")
     assert "The moon is made of glass" in second.prompt.text
     assert "pear tree" not in second.prompt.text
     assert "document" not in second.prompt.text
     assert second.asked.answer == "False"
-    assert "real world" in builder.follow_up(other).prompt.text
+    assert "real world" in builder.follow_up(other, "").prompt.text
 
 
 def test_a_document_that_is_too_long_is_cut_or_skipped(data):

@@ -1,0 +1,188 @@
+"""Logs of an agent's tool calls: the last value of a field, a count, the first failure, the call that changed a field.
+
+`[c-4f8a21] set_config {"service": "amber-otter", "key": "quota", "value": 48213}`, and its result on a second line. The
+control `compacted` asks the same after the model has put the log into a summary of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from random import Random
+from typing import Any
+
+from needlework.core.draws import below, draws, pick, sample
+from needlework.core.grid import Cell
+from needlework.core.prompts import Needle
+from needlework.core.settings import Suite
+from needlework.haystack_fixtures.haystacks.listing import Listing
+from needlework.haystack_fixtures.tasks.statements import draw_numbers, stratified
+from needlework.haystack_fixtures.tasks.task import Question, Task, fixed_labels, no_depths, without_language
+from needlework.haystack_fixtures.tasks.words import table, words
+
+_UPDATES = 4  # of the field that is asked for
+_OTHERS = 2  # updates of another field of its service, and calls that did not fail
+_FAILURES = 3
+_MOST_RESTARTS = 8
+_SEARCHES_TO_A_FAILURE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class LogQuestion:
+    """Entries of the log that the question is about, in their order. `needed`: numbers of those that it rests on."""
+
+    entries: tuple[str, ...]
+    needed: tuple[int, ...]
+    question: str
+    answer: str
+    reference: dict[str, Any]
+
+
+def _call_ids(rng: Random, count: int) -> list[str]:
+    """Different ids of calls."""
+    ids: dict[str, None] = {}
+    while len(ids) < count:
+        ids[f"c-{below(rng, 16**6):06x}"] = None
+    return list(ids)
+
+
+def _services(rng: Random, language: str, count: int) -> list[str]:
+    """Different names of services, no word in two of them."""
+    adjectives, nouns = (sample(rng, words("keys", language, kind), count) for kind in ("adjectives", "nouns"))
+    form = table("agent_log", language)["service"]
+    return [form.format(adjective=adjective, noun=noun) for adjective, noun in zip(adjectives, nouns, strict=True)]
+
+
+def _entry(language: str, call: str, tool: str, outcome: str = "", **fields: object) -> str:
+    """One call with its arguments, and its result. `outcome`: empty or `_failed`."""
+    arguments = fields if tool == "set_config" else {name: fields[name] for name in fields if name != "value"}
+    result = table("agent_log", language, "results")[f"{tool}{outcome}"].format(**fields)
+    return f"[{call}] {tool} {json.dumps(arguments, ensure_ascii=False)}\n  {result}"
+
+
+def _in_words(language: str, kind: str, **fields: str) -> str:
+    text: str = table("agent_log", language, "questions")[kind]
+    return text.format(**fields)
+
+
+def _updated_field(kind: str, rng: Random, language: str) -> LogQuestion:
+    """One field that is set several times, and another one of the same service.
+
+    `last_value` asks for its last value, `changed_by` for the call that set one of the values.
+    """
+    count = _UPDATES + _OTHERS
+    (service,), keys = _services(rng, language, 1), sample(rng, words("agent_log", language, "keys"), 2)
+    calls, values = _call_ids(rng, count), draw_numbers(rng, count, 5)
+    others = set(sample(rng, range(count), _OTHERS))
+    entries = tuple(
+        _entry(language, call, "set_config", service=service, key=keys[number in others], value=int(value))
+        for number, (call, value) in enumerate(zip(calls, values, strict=True))
+    )
+    updates = [number for number in range(count) if number not in others]
+    if kind == "last_value":
+        right, stated, needed = updates[-1], values, tuple(updates)
+    else:
+        right, stated = pick(rng, updates), calls
+        needed = (right,)
+    wrong = tuple(stated[number] for number in range(count) if number != right)
+    question = _in_words(language, kind, service=service, key=keys[0], value=values[right])
+    stale = {stated[number]: "stale" for number in updates if number != right}
+    reference = {"answers": (stated[right],), "distractors": wrong} | ({"kinds": stale} if kind == "last_value" else {})
+    return LogQuestion(entries, needed, question, stated[right], reference)
+
+
+def _first_failure(rng: Random, language: str) -> LogQuestion:
+    """Calls of one tool, some of which failed; the first of these is asked for."""
+    count = _FAILURES + _OTHERS
+    services, calls, builds = _services(rng, language, count), _call_ids(rng, count), draw_numbers(rng, count, 5)
+    failed = sorted(sample(rng, range(count), _FAILURES))
+    entries = tuple(
+        _entry(language, call, "deploy", "_failed" if number in failed else "", service=service, value=build)
+        for number, (call, service, build) in enumerate(zip(calls, services, builds, strict=True))
+    )
+    answer = calls[failed[0]]
+    wrong = tuple(call for call in calls if call != answer)
+    reference = {"answers": (answer,), "distractors": wrong}
+    return LogQuestion(entries, tuple(failed), _in_words(language, "first_failure"), answer, reference)
+
+
+def _restarts(rng: Random, language: str) -> LogQuestion:
+    """Restarts of one service, to be counted."""
+    (service,), count = _services(rng, language, 1), below(rng, _MOST_RESTARTS + 1)
+    entries = tuple(_entry(language, call, "restart", service=service) for call in _call_ids(rng, count))
+    chance = 1 / (_MOST_RESTARTS + 1)
+    reference = {"answers": (str(count),), "chance": chance, "floor": chance}
+    question = _in_words(language, "restarts", service=service)
+    return LogQuestion(entries, tuple(range(count)), question, str(count), reference)
+
+
+def _other_entries(language: str, recipe: tuple[object, ...]) -> Iterator[str]:
+    """Entries about other services, without end; no call of `deploy`, and no `set_config` or `restart` that failed."""
+    rng = draws(*recipe)
+    keys = words("agent_log", language, "keys")
+    while True:
+        (call,), (service,) = _call_ids(rng, 1), _services(rng, language, 1)
+        tool = pick(rng, ("set_config", "get_config", "restart", "search_logs", "read_file"))
+        value, key = 10_000 + below(rng, 90_000), pick(rng, keys)
+        if tool in ("set_config", "get_config"):
+            yield _entry(language, call, tool, service=service, key=key, value=value)
+        elif tool == "restart":
+            yield _entry(language, call, tool, service=service)
+        elif tool == "search_logs":
+            failed = "_failed" if below(rng, _SEARCHES_TO_A_FAILURE) == 0 else ""
+            yield _entry(language, call, tool, failed, service=service, value=value % 1000)
+        else:
+            yield _entry(language, call, tool, path=f"/etc/{service}/{key}.toml", value=value % 1000)
+
+
+_KINDS: dict[str, dict[str, Callable[[Random, str], LogQuestion]]] = {
+    "agent_log": {
+        "last_value": partial(_updated_field, "last_value"),
+        "first_failure": _first_failure,
+        "changed_by": partial(_updated_field, "changed_by"),
+    },
+    "agent_log_count": {"restarts": _restarts},
+}
+
+
+def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
+    language, kind = suite.language, without_language(cell.needle, suite)
+    rng = draws("agent_log", 1, seed, cell.repeat, kind, language)
+    content = _KINDS[cell.task][kind](rng, language)
+    others = ("agent_log", 1, seed, cell.repeat, language, "others")
+    return Question(
+        needles=tuple(Needle(f"entry{number}", entry, "", "") for number, entry in enumerate(content.entries, 1)),
+        depths=stratified(rng, len(content.entries)),
+        question=content.question,
+        answer=content.answer,
+        reference=content.reference,
+        needed=content.needed,
+        avoid=content.reference["answers"] if cell.task == "agent_log" else (),
+        context=Listing(
+            lambda n: [f"{entry}\n" for entry in islice(_other_entries(language, others), n)],
+            opening=table("agent_log", language)["opening"],
+            fewest=2,
+        ),
+    )
+
+
+_task = partial(Task, depths=no_depths, ask=_ask, family="agent_log", version=1)
+TASKS = (
+    _task(
+        "agent_log",
+        "the last value of a field, the first failure, and which call changed a field, in a log of tool calls",
+        fixed_labels(*_KINDS["agent_log"]),
+        scorer="confusion",
+    ),
+    # Without the calls the answer is 0.
+    _task(
+        "agent_log_count",
+        "how many calls a log of tool calls has of one kind",
+        fixed_labels(*_KINDS["agent_log_count"]),
+        scorer="number",
+        absent=False,
+    ),
+)

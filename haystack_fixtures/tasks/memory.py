@@ -1,0 +1,207 @@
+"""Memory of chat sessions over months: a fact, an updated fact, several sessions together, dates, a preference.
+
+The kinds of questions are those of LongMemEval (Wu et al., 2025, arXiv:2410.10813), its texts are not. What the user
+never said is asked by the control `absent`. In the first round of a session the assistant says its date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from functools import partial
+from random import Random
+from typing import Any
+
+from needlework.core.draws import below, draws, sample, shuffled
+from needlework.core.grid import Cell
+from needlework.core.prompts import Needle
+from needlework.core.settings import Suite
+from needlework.haystack_fixtures.haystacks.conversations import GrowingConversation, Round
+from needlework.haystack_fixtures.tasks.mrcr import generated_rounds
+from needlework.haystack_fixtures.tasks.statements import draw_numbers, written_date
+from needlework.haystack_fixtures.tasks.task import Question, Task, fixed_labels, no_depths, without_language
+from needlework.haystack_fixtures.tasks.words import phrases, table, words
+
+_SESSIONS = 8
+_FIRST_DAY = date(2031, 1, 6)
+_SHORTEST_GAP, _LONGEST_GAP = 12, 45  # days between two sessions
+_MOST_VISITS = 6
+_OPTIONS = 4  # of a question about a preference
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What the user says in a session (from 0), with the assistant's reply. `needed`: the answer rests on it."""
+
+    session: int
+    round: Round
+    needed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryQuestion:
+    """What is asked, and the statements of all sessions."""
+
+    statements: tuple[Statement, ...]
+    question: str
+    answer: str
+    reference: dict[str, Any] = field(default_factory=dict)
+
+
+def _statement(language: str, kind: str, session: int, *, needed: bool = False, **fields: str) -> Statement:
+    ask, reply = (text.format(**fields) for text in table("memory", language)[kind])
+    return Statement(session, Round(ask, reply), needed)
+
+
+def _in_words(language: str, kind: str, **fields: str) -> str:
+    text: str = table("memory", language, "questions")[kind]
+    return text.format(**fields)
+
+
+def _fact(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestion:
+    """Numbers of three things, one of which is asked for."""
+    things = sample(rng, phrases("memory", language, "things"), 3)
+    values = draw_numbers(rng, len(things), 5)
+    sessions = sample(rng, range(_SESSIONS), len(things))
+    statements = tuple(
+        _statement(language, "fact", session, needed=thing == things[0], thing=thing, value=value)
+        for session, thing, value in zip(sessions, things, values, strict=True)
+    )
+    reference = {"answers": (values[0],), "distractors": tuple(values[1:])}
+    return MemoryQuestion(statements, _in_words(language, "fact", thing=things[0]), values[0], reference)
+
+
+def _update(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestion:
+    """The number of a thing, which changes twice; the last is asked for."""
+    thing, other = sample(rng, phrases("memory", language, "things"), 2)
+    *old, new, other_value = draw_numbers(rng, 4, 5)
+    first, *later = sorted(sample(rng, range(_SESSIONS), 3))
+    statements = (
+        _statement(language, "fact", first, needed=True, thing=thing, value=old[0]),
+        *(
+            _statement(language, "update", session, needed=True, thing=thing, value=value)
+            for session, value in zip(later, (old[1], new), strict=True)
+        ),
+        _statement(language, "fact", below(rng, _SESSIONS), thing=other, value=other_value),
+    )
+    reference = {
+        "answers": (new,),
+        "distractors": (*old, other_value),
+        "kinds": dict.fromkeys(old, "stale"),
+    }
+    return MemoryQuestion(statements, _in_words(language, "update", thing=thing), new, reference)
+
+
+def _several(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestion:
+    """Visits in several sessions, to be counted; two museums were closed."""
+    count = 1 + below(rng, _MOST_VISITS)
+    topics = sample(rng, words("memory", language, "topics"), count + 2)
+    sessions = sample(rng, range(_SESSIONS), len(topics))
+    statements = tuple(
+        _statement(language, "visit" if number < count else "missed", session, needed=number < count, topic=topic)
+        for number, (session, topic) in enumerate(zip(sessions, topics, strict=True))
+    )
+    chance = 1 / _MOST_VISITS
+    reference = {"answers": (str(count),), "chance": chance, "floor": chance}
+    return MemoryQuestion(statements, _in_words(language, "several"), str(count), reference)
+
+
+def _days_between(rng: Random, language: str, days: Sequence[date]) -> MemoryQuestion:
+    """Two events of different sessions; the days between them are asked for."""
+    events = sample(rng, phrases("memory", language, "events"), 4)
+    sessions = sample(rng, range(_SESSIONS), len(events))
+    sessions[:2] = sorted(sessions[:2])
+    statements = tuple(
+        _statement(language, "event", session, needed=number < 2, event=event)
+        for number, (session, event) in enumerate(zip(sessions, events, strict=True))
+    )
+    answer = str((days[sessions[1]] - days[sessions[0]]).days)
+    question = _in_words(language, "days", first=events[0], second=events[1])
+    return MemoryQuestion(statements, question, answer, {"answers": (answer,), "floor": 0.0})
+
+
+def _preference(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestion:
+    """What the user likes, and which of four proposals suits that."""
+    wishes = dict(row.split(" = ") for row in phrases("memory", language, "wishes"))
+    chosen = sample(rng, tuple(wishes), _OPTIONS)
+    options = [wishes[wish] for wish in chosen]
+    question = _in_words(
+        language, "preference", options=table("memory", language)["comma"].join(shuffled(rng, options))
+    )
+    statement = _statement(language, "wish", below(rng, _SESSIONS), needed=True, wish=chosen[0])
+    reference = {
+        "answers": (options[0],),
+        "labels": tuple(options),
+        "chance": 1 / _OPTIONS,
+        "floor": 1 / len(wishes),
+    }
+    return MemoryQuestion((statement,), question, options[0], reference)
+
+
+_KINDS: dict[str, dict[str, Callable[[Random, str, Sequence[date]], MemoryQuestion]]] = {
+    "memory": {"fact": _fact, "update": _update},
+    "memory_number": {"several": _several, "days": _days_between},
+    "memory_choice": {"preference": _preference},
+}
+
+
+def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
+    language, kind = suite.language, without_language(cell.needle, suite)
+    rng = draws("memory", 1, seed, cell.repeat, kind, language)
+    days = _session_days(rng)
+    content = _KINDS[cell.task][kind](rng, language, days)
+    openings = [
+        Statement(session, _statement(language, "opening", session, date=written_date(day, language)).round)
+        for session, day in enumerate(days)
+    ]
+    # A session's opening stands at its beginning, what is said in it behind that.
+    placed = [(100 * each.session / _SESSIONS, each) for each in openings]
+    placed += [(100 * (each.session + 0.2 + below(rng, 700) / 1000) / _SESSIONS, each) for each in content.statements]
+    placed.sort(key=lambda pair: pair[0])
+    closing = table("memory", language)["closing"]
+    return Question(
+        needles=tuple(
+            Needle(
+                f"{'statement' if each in content.statements else 'session'}{number}",
+                each.round.reply,
+                "",
+                "",
+                ask=each.round.ask,
+            )
+            for number, (_, each) in enumerate(placed, 1)
+        ),
+        depths=tuple(round(depth, 2) for depth, _ in placed),
+        question=content.question,
+        answer=content.answer,
+        reference=content.reference,
+        needed=tuple(number for number, (_, each) in enumerate(placed) if each.needed),
+        context=GrowingConversation(
+            generated_rounds(language, ("memory", 1, seed, cell.repeat, language, "others")), Round(*closing)
+        ),
+    )
+
+
+def _session_days(rng: Random) -> list[date]:
+    """The days of the sessions, some weeks apart."""
+    days = [_FIRST_DAY + timedelta(below(rng, 28))]
+    while len(days) < _SESSIONS:
+        days.append(days[-1] + timedelta(_SHORTEST_GAP + below(rng, _LONGEST_GAP - _SHORTEST_GAP)))
+    return days
+
+
+_task = partial(Task, depths=no_depths, ask=_ask, family="memory", version=1)
+TASKS = (
+    _task(
+        "memory", "a fact of one chat session, and one that changed", fixed_labels("fact", "update"), scorer="confusion"
+    ),
+    # Without the statements these can be answered too: with 0.
+    _task(
+        "memory_number",
+        "what several chat sessions say together, and days between two of them",
+        fixed_labels("several", "days"),
+        scorer="number",
+        absent=False,
+    ),
+    _task("memory_choice", "what suits a preference of the user", fixed_labels("preference"), scorer="labels"),
+)
