@@ -22,12 +22,7 @@ from needlework.results.report.comparison import (
     task_name,
 )
 from needlework.results.report.section import LineChart, Section, Table
-from needlework.results.statistics.comparison.comparison import (
-    ComparedRun,
-    Comparison,
-    GroupDifference,
-    TaskDifference,
-)
+from needlework.results.statistics.comparison.comparison import ComparedRun, Comparison, GroupDifference, TaskDifference
 from needlework.results.statistics.panels import depth_order
 from needlework.results.style import counted, length_labels, percent1
 

@@ -29,12 +29,7 @@ from needlework.haystack_fixtures.documents.questions import (
 from needlework.haystack_fixtures.documents.readers import DocumentSet, read_documents
 from needlework.models.judge import CommandJudge
 from needlework.results.judging.ask import JudgeQuestion, Replied, ask_all, question_to
-from needlework.results.questions.command import (
-    add_shared_arguments,
-    folder_lines,
-    open_model,
-    replies_beside,
-)
+from needlework.results.questions.command import add_shared_arguments, folder_lines, open_model, replies_beside
 from needlework.results.questions.evidence import CheckedQuestion, DocumentIndex, Reason, check_rows, nearest
 from needlework.results.questions.make import corrected, json_values
 from needlework.results.tables.terminal import aligned

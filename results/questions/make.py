@@ -30,13 +30,7 @@ from needlework.haystack_fixtures.documents.questions import Rows, question_file
 from needlework.haystack_fixtures.documents.readers import DocumentSet, OwnDocument, read_documents
 from needlework.models.judge import CommandJudge
 from needlework.results.judging.ask import JudgeQuestion, ask_all, question_to
-from needlework.results.questions.command import (
-    add_shared_arguments,
-    folder_lines,
-    listed,
-    open_model,
-    replies_beside,
-)
+from needlework.results.questions.command import add_shared_arguments, folder_lines, listed, open_model, replies_beside
 from needlework.scoring.plain_text import normalize
 
 if TYPE_CHECKING:

@@ -9,12 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from needlework.results.statistics.intervals import ERROR
-from needlework.results.statistics.length_scores import (
-    LengthScore,
-    ReferenceScore,
-    length_scores,
-    margin_ends,
-)
+from needlework.results.statistics.length_scores import LengthScore, ReferenceScore, length_scores, margin_ends
 from needlework.results.statistics.paired import samples_to_pass
 from needlework.results.statistics.panels import Range, ScoredTrial, Share, decided
 from needlework.results.style import length_label, percent1

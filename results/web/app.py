@@ -1,15 +1,20 @@
-"""The web application: its routes, its errors, what all pages use, and which requests they answer."""
+"""The web application: its routes, its errors, what all pages use, files that they write, requests that it answers."""
 
 from __future__ import annotations
 
+import fcntl
+import os
 import re
 from asyncio import CancelledError
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
 from hmac import compare_digest
 from pathlib import Path
 from secrets import token_urlsafe
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote, unquote
 
@@ -27,14 +32,13 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from needlework.core.errors import InputError, printable
+from needlework.core.files import write_whole
 from needlework.results.style import one_line
 from needlework.results.web.command import ServedFiles
-from needlework.results.web.store import StaleError
 
 if TYPE_CHECKING:
     from needlework.core.prompts import Prompt
 
-HOSTS = ("127.0.0.1", "localhost")
 _TO_DO = ("open", "begun", "undecided", "no pairs")  # states of rows
 _NAME_COOKIE, _LONGEST_NAME = "needlework-name", 60
 
@@ -89,8 +93,8 @@ class Context:
     def show(self, request: Request, template: str, *, status: int = 200, **fields: Any) -> HTMLResponse:
         """Render a template; everything that is put into it is escaped."""
         fields |= {"person": _person_of(request), "here": request.url.path, "longest": _LONGEST_NAME}
-        text = self.templates.get_template(f"{template}.html.j2").render(fields)
-        return HTMLResponse(text.encode("utf-8", "replace"), status)  # half a surrogate pair has no UTF-8
+        page = self.templates.get_template(f"{template}.html.j2").render(fields)
+        return HTMLResponse(page.encode("utf-8", "replace"), status)  # half a surrogate pair has no UTF-8
 
     def show_list(
         self, request: Request, template: str, rows: Sequence[ListRow], states: Sequence[str], **fields: Any
@@ -144,11 +148,16 @@ def build_app(sources: ServedFiles, *, rebuild: Rebuild, token: str, cookie: str
         raise InputError("PATH", "", "the files are empty: there is nothing to show")
 
     def show_start(request: Request) -> Response:
-        states = [(page, _state_of(page)) for page in pages]
-        return context.show(request, "start", title="Needlework", pages=states)
+        return context.show(request, "start", title="Needlework", pages=[(page, _state_of(page)) for page in pages])
 
     def show_problem(request: Request, error: Exception) -> Response:
-        line, status = _problem_of(error)
+        status, line = 500, f"this is a fault of Needlework ({type(error).__name__}); what led to it is in the terminal"
+        if isinstance(error, InputError):
+            status, line = 409 if isinstance(error, StaleError) else 400, printable(error, 1000)
+        elif isinstance(error, HTTPException):
+            status, line = error.status_code, str(error.detail)
+        elif isinstance(error, OSError):
+            status, line = 400, printable(f"{error.filename}: {error.strerror}", 1000)
         if "text/html" not in request.headers.get("accept", ""):
             return PlainTextResponse(line.encode("utf-8", "replace"), status)
         return context.show(request, "problem", title="Needlework", problem=line, status=status)
@@ -163,16 +172,15 @@ def build_app(sources: ServedFiles, *, rebuild: Rebuild, token: str, cookie: str
         exception_handlers=dict.fromkeys((InputError, OSError, HTTPException, Exception), show_problem),
     )
     # Around all, also what answers for a fault of ours. A page of another site can ask us by a name that points here.
-    closed = templates.get_template("login.html.j2").render()
-    return TrustedHostMiddleware(Guard(app, token=token, cookie=cookie, closed=closed), HOSTS, www_redirect=False)
+    guard = guarded(app, token=token, cookie=cookie, closed=templates.get_template("login.html.j2").render())
+    return TrustedHostMiddleware(guard, ("127.0.0.1", "localhost"), www_redirect=False)
 
 
 def document_html(text: str, title: str = "Document", answers: Sequence[str] = ()) -> HTMLResponse:
     """Show a document as a part of a page; `answers` to mark in it."""
     marks = Markup("").join(Markup('<data value="{}"></data>').format(answer) for answer in answers)
     head = Markup('<h2 class="plain">{}</h2><p class="soft">{:,} characters {}</p>').format(title, len(text), marks)
-    page = head + Markup('<div class="block text">{}</div>').format(text)
-    return HTMLResponse(page.encode("utf-8", "replace"))
+    return HTMLResponse((head + Markup('<div class="block text">{}</div>').format(text)).encode("utf-8", "replace"))
 
 
 def first_open(states: Sequence[bool], after: int) -> int | None:
@@ -207,19 +215,58 @@ def _state_of(page: Page) -> str:
     """How much is done; of a file that cannot be read, why, so that it does not hide the others."""
     try:
         return page.state()
-    except InputError as error:
+    except (InputError, OSError) as error:
         return str(error)
 
 
-def _problem_of(error: Exception) -> tuple[str, int]:
-    """Say in one line what was wrong, and give HTTP's number for it."""
-    if isinstance(error, InputError):
-        return printable(error, 1000), 409 if isinstance(error, StaleError) else 400
-    if isinstance(error, HTTPException):
-        return str(error.detail), error.status_code
-    if isinstance(error, OSError):
-        return printable(f"{error.filename}: {error.strerror}", 1000), 400
-    return f"this is a fault of Needlework ({type(error).__name__}); what led to it is in the terminal", 500
+# Files that are the record of what people enter: written whole, by one at a time
+
+_ONE_WRITER = Lock()
+
+
+class StaleError(InputError):
+    """A change to something that has changed since the page was loaded."""
+
+    def __init__(self, what: object) -> None:
+        super().__init__("not saved", what, "it has changed since you opened it: open it in another tab, and compare")
+
+
+def read_record(path: Path) -> bytes:
+    """Return a file's content; empty where there is none. Raises `OSError`."""
+    return path.read_bytes() if path.exists() else b""
+
+
+def change_record(path: Path, edit: Callable[[bytes], bytes]) -> None:
+    """Replace a file's content by what `edit` makes of it; it is on the disk when this returns. Raises `OSError`."""
+    with _ONE_WRITER, _locked(path.parent):
+        before = read_record(path)
+        after = edit(before)
+        if after != before:
+            write_whole(path, after)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep other processes out while a file of this folder is changed, where the file system has locks."""
+    number = -1
+    try:
+        with suppress(OSError):
+            number = os.open(folder, os.O_RDONLY)
+            fcntl.flock(number, fcntl.LOCK_EX)
+        yield
+    finally:
+        if number >= 0:
+            os.close(number)
+
+
+def digest_of(content: bytes) -> str:
+    """Return a short hash, by which a form says what it was filled from."""
+    return sha256(content).hexdigest()[:24]
+
+
+def utc_now() -> str:
+    """Return the time in UTC, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 # Other people may have accounts on the same machine, and 127.0.0.1 is theirs too: hence a token.
@@ -248,42 +295,36 @@ def choose_token(environment: Mapping[str, str]) -> tuple[str, bool]:
     return chosen or token_urlsafe(24), bool(chosen)
 
 
-class Guard:
-    """Middleware. `cookie`: the name of the cookie that holds the token; a browser sends cookies to all ports of a
-    host, so it tells one server from another. `closed`: the page for requests without the token.
+def guarded(app: ASGIApp, *, token: str, cookie: str, closed: str) -> ASGIApp:
+    """The app behind a guard. `cookie`: the name of the cookie that holds the token; a browser sends cookies to all
+    ports of a host, so it tells one server from another. `closed`: the page for requests without the token.
     """
 
-    def __init__(self, app: ASGIApp, *, token: str, cookie: str, closed: str) -> None:
-        self._app = app
-        self._token = token
-        self._cookie = cookie
-        self._closed = closed
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
-
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
-        refusal = self._refusal(Request(scope)) if scope["type"] == "http" else None
+        refused = refusal(Request(scope)) if scope["type"] == "http" else None
         with suppress(CancelledError):  # the server ends; a browser that sends on sees a closed connection
-            await (refusal or self._app)(scope, receive, send_with_headers)
+            await (refused or app)(scope, receive, send_with_headers)
 
-    def _refusal(self, request: Request) -> Response | None:
+    def is_token(text: str) -> bool:
+        return compare_digest(text.encode(), token.encode())
+
+    def refusal(request: Request) -> Response | None:
         is_read = request.method in ("GET", "HEAD")
-        if is_read and self._is_token(request.query_params.get(PARAMETER, "")):
+        if is_read and is_token(request.query_params.get(PARAMETER, "")):
             address = request.url.remove_query_params(PARAMETER)
             # Without a host: two slashes at the start of a path would be another one's.
             path = "/" + address.path.lstrip("/") + (f"?{address.query}" if address.query else "")
             redirect = RedirectResponse(path, 303)
-            redirect.set_cookie(self._cookie, self._token, httponly=True, samesite="strict")
+            redirect.set_cookie(cookie, token, httponly=True, samesite="strict")
             return redirect
-        is_static = request.url.path.startswith("/static/")
-        if not is_static and not self._is_token(request.cookies.get(self._cookie, "")):
+        if not request.url.path.startswith("/static/") and not is_token(request.cookies.get(cookie, "")):
             if "text/html" in request.headers.get("accept", ""):
-                return HTMLResponse(self._closed, 403)
+                return HTMLResponse(closed, 403)
             return PlainTextResponse("open the address with ?token= that needlework serve printed", 403)
         # A page of another site can make a browser send us a form.
         is_ours = request.headers.get("origin") == f"http://{request.headers['host']}"
@@ -291,5 +332,4 @@ class Guard:
             return PlainTextResponse("changes are taken from our own pages alone", 403)
         return None
 
-    def _is_token(self, text: str) -> bool:
-        return compare_digest(text.encode(), self._token.encode())
+    return answer

@@ -16,14 +16,12 @@ from pathlib import Path
 from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.settings import READ, READ_HELP
 from needlework.results.prompt import PromptsOfRuns
-from needlework.results.records.run_folder import check_run_file
 
 PREDICTIONS = ".pred.jsonl"
 RATINGS = "ratings.json"
 _REFERENCES = ".ref.jsonl"
 _OF_A_RUN = ("journal.jsonl", "results.json")
 _HOST = "127.0.0.1"
-_PATIENCE_S = 2  # with requests that have not ended when the server is to end
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,13 @@ def _serve(options: argparse.Namespace) -> int:
         raise InputError("--rate-questions", options.rate_questions, "give a number from 1 on")
     sources = find_sources(options.paths, options.documents, options.state, options.rate_questions)
     token, is_chosen = choose_token(os.environ)
-    with _listen(options.port) as listener:
+    try:
+        listener = socket.create_server((_HOST, options.port))
+    except (OSError, OverflowError) as error:
+        raise InputError(
+            "--port", options.port, f"cannot be listened on ({error}); --port 0 takes a free one"
+        ) from None
+    with listener:
         port = listener.getsockname()[1]
         app = build_app(sources, rebuild=PromptsOfRuns(options.read), token=token, cookie=f"needlework-{port}")
         end = "" if is_chosen else f"?{PARAMETER}={token}"
@@ -85,19 +89,11 @@ def _serve(options: argparse.Namespace) -> int:
             app,
             log_level="error",  # a web page that asks us could fill the terminal
             ws="none",
-            access_log=False,
             server_header=False,
-            timeout_graceful_shutdown=_PATIENCE_S,
+            timeout_graceful_shutdown=2,  # seconds
         )
         uvicorn.Server(config).run(sockets=[listener])
     return 0
-
-
-def _listen(port: int) -> socket.socket:
-    try:
-        return socket.create_server((_HOST, port))
-    except (OSError, OverflowError) as error:
-        raise InputError("--port", port, f"cannot be listened on ({error}); --port 0 takes a free one") from None
 
 
 def find_sources(
@@ -112,20 +108,12 @@ def find_sources(
         raise InputError("--documents", documents, "is no folder; name the one that the questions are about")
     references = kinds.get("references", {})
     return ServedFiles(
-        ratings=ratings.absolute() if ratings else _ratings_beside(paths[0]),
+        ratings=(ratings or (paths[0] if paths[0].is_dir() else paths[0].parent) / RATINGS).absolute(),
         **{kind: tuple(kinds.get(kind, ())) for kind in ("runs", "predictions", "annotated", "questions")},
         references=tuple(path for path in references if path not in kinds.get("annotated", ())),
         documents=documents and documents.resolve(),
         rate_questions=rate_questions,
     )
-
-
-def _ratings_beside(first: Path) -> Path:
-    """The file of ratings in the folder that was given first, or beside the file. Raises `InputError` for a link."""
-    path = ((first if first.is_dir() else first.parent) / RATINGS).absolute()
-    if path.exists() or path.is_symlink():
-        check_run_file(path)
-    return path
 
 
 def _files_of(path: Path) -> Iterator[tuple[str, Path]]:

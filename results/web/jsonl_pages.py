@@ -15,13 +15,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from needlework.core.errors import InputError
-from needlework.results.web.app import Context, FormFields, ListRow, Page, document_html
-from needlework.results.web.store import StaleError, change_record, digest_of
+from needlework.results.web import app
 
 _BOM = b"\xef\xbb\xbf"
 _DOCUMENTS = ("input", "text", "content", "context", "document")
 _STATES = ("no pairs", "edited", "not editable")
-_TITLE = 160  # characters
 
 
 class TextPair(NamedTuple):
@@ -74,7 +72,7 @@ def with_pairs(raw: bytes, pairs: Sequence[TextPair]) -> bytes:
     return lead + edited + raw[len(raw.rstrip(b" \t\r\n")) :]
 
 
-def open_pages(context: Context) -> list[Page]:
+def open_pages(context: app.Context) -> list[app.Page]:
     """One page for each file of documents that was given."""
     about = "Write and correct questions and answers beside their document."
     pages = []
@@ -86,14 +84,14 @@ def open_pages(context: Context) -> list[Page]:
             context.reading("/{line:int}/document", file.show_document),
             context.changing("/{line:int}", file.save),
         ]
-        pages.append(Page(file.address, path.name, about, routes, file.state))
+        pages.append(app.Page(file.address, path.name, about, routes, file.state))
     return pages
 
 
 class _EditedFile:
     """A file of documents with its pages. `path`: the file that was named, which stays as it is."""
 
-    def __init__(self, context: Context, address: str, path: Path) -> None:
+    def __init__(self, context: app.Context, address: str, path: Path) -> None:
         self.address = address
         self._context = context
         self._path = path
@@ -106,11 +104,11 @@ class _EditedFile:
         return f"{len(states)} lines: {states.count('edited')} edited, {states.count('no pairs')} without questions"
 
     def show_list(self, request: Request, _person: str) -> Response:
-        rows, exists = self._rows(), self._cleaned.exists()
+        exists = self._cleaned.exists()
         return self._context.show_list(
             request,
             "lines",
-            rows,
+            self._rows(),
             _STATES,
             title=self._path.name,
             counts=self.state(),
@@ -128,26 +126,26 @@ class _EditedFile:
             list=self.address,
             number=number,
             total=total,
-            seen=digest_of(raw),
+            seen=app.digest_of(raw),
             line=read_line(raw),
         )
 
     def show_document(self, request: Request, _person: str) -> Response:
-        return document_html(read_line(self._line(request)[0]).document)
+        return app.document_html(read_line(self._line(request)[0]).document)
 
-    def save(self, request: Request, _person: str, form: FormFields) -> str:
+    def save(self, request: Request, _person: str, form: app.FormFields) -> str:
         """Write the pairs of one line into the cleaned file. `seen`: a hash of the line that the page showed."""
         number = request.path_params["line"]
 
         def change(_before: bytes) -> bytes:
             lines, (raw, _) = self._lines(), self._line(request)
-            if digest_of(raw) != form.text("seen"):
-                raise StaleError(f"line {number + 1}")
+            if app.digest_of(raw) != form.text("seen"):
+                raise app.StaleError(f"line {number + 1}")
             indexes = [index for index, line in enumerate(lines) if line.strip()]
             lines[indexes[number]] = with_pairs(raw, _pairs_of(form, read_line(raw)))
             return b"".join(lines)
 
-        change_record(self._cleaned, change)
+        app.change_record(self._cleaned, change)
         if form.text("then") != "next":
             return f"{self.address}{number}"
         return f"{self.address}{number + 1}" if number + 1 < self._line(request)[1] else self.address
@@ -155,15 +153,15 @@ class _EditedFile:
     def _lines(self) -> list[bytes]:
         return _lines_of(self._cleaned if self._cleaned.exists() else self._path)
 
-    def _rows(self) -> list[ListRow]:
+    def _rows(self) -> list[app.ListRow]:
         """List the lines that are not blank. Raises `InputError`."""
         source, rows = set(_lines_of(self._path)), []
         for number, raw in enumerate(line for line in self._lines() if line.strip()):
             line, address = read_line(raw), f"{self.address}{number}"
-            title = " ".join(line.document[: 4 * _TITLE].split())[:_TITLE] or "(no document)"
+            title = " ".join(line.document[:1_000].split())[:160] or "(no document)"
             state = "edited" if raw not in source else "" if line.pairs else "no pairs"
-            row = ListRow(address, title, state, f"{len(line.pairs)} pairs · {len(line.document):,} characters")
-            rows.append(ListRow(address, f"This line {line.problem}", "not editable") if line.problem else row)
+            row = app.ListRow(address, title, state, f"{len(line.pairs)} pairs · {len(line.document):,} characters")
+            rows.append(app.ListRow(address, f"This line {line.problem}", "not editable") if line.problem else row)
         return rows
 
     def _line(self, request: Request) -> tuple[bytes, int]:
@@ -178,7 +176,7 @@ def _lines_of(path: Path) -> list[bytes]:
     return BytesIO(path.read_bytes()).readlines()  # a carriage return ends no line
 
 
-def _pairs_of(form: FormFields, line: DocumentLine) -> list[TextPair]:
+def _pairs_of(form: app.FormFields, line: DocumentLine) -> list[TextPair]:
     """Read the pairs of a form; blank ones are left out. Raises `InputError` for a half of one."""
     if line.problem:
         raise InputError("line", "", f"{line.problem}: it cannot be edited")

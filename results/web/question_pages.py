@@ -17,8 +17,7 @@ from starlette.responses import Response
 from needlework.core.errors import InputError, printable
 from needlework.haystack_fixtures.documents.questions import is_decided, question_file, read_rows, status_of
 from needlework.haystack_fixtures.documents.readers import DocumentSet, read_documents
-from needlework.results.web.app import Context, FormFields, ListRow, Page, document_html, first_open
-from needlework.results.web.store import StaleError, change_record, digest_of, utc_now
+from needlework.results.web import app
 
 QuestionRow = Mapping[str, Any]
 _STATES = ("undecided", "accepted", "edited", "rejected", "added")
@@ -51,7 +50,7 @@ def with_pair(row: QuestionRow, pair: ReviewedPair) -> dict[str, Any]:
     return {**row, "question": pair.question, "answer": answer, "aliases": aliases, **named}
 
 
-def open_pages(context: Context) -> list[Page]:
+def open_pages(context: app.Context) -> list[app.Page]:
     """One page for each questions file that was given. Raises `InputError` for one that cannot be read."""
     paths, folder = context.sources.questions, context.sources.documents
     documents = read_documents(str(folder)) if folder and paths else None
@@ -66,7 +65,7 @@ def open_pages(context: Context) -> list[Page]:
             context.reading("/document", file.show_document),
             context.changing("/decide", file.decide),
         ]
-        pages.append(Page(file.address, path.name, about, routes, file.state))
+        pages.append(app.Page(file.address, path.name, about, routes, file.state))
     return pages
 
 
@@ -75,7 +74,7 @@ class _ReviewedFile:
     questions are about, if given.
     """
 
-    def __init__(self, context: Context, address: str, path: Path, documents: DocumentSet | None) -> None:
+    def __init__(self, context: app.Context, address: str, path: Path, documents: DocumentSet | None) -> None:
         self.address = address
         self.path = path
         self.documents = documents
@@ -112,7 +111,7 @@ class _ReviewedFile:
             if status_of(row) != "reject" and (problem := self._problem(row)):
                 parts.append(f"cannot be asked: {problem}")
             title, address = pair.question or "(no question)", self.link("pair", key=key)
-            listed.append(ListRow(address, title, _state_of(row), " · ".join(parts)))
+            listed.append(app.ListRow(address, title, _state_of(row), " · ".join(parts)))
         words = ["--documents", str(self._context.sources.documents or "DIR"), "--questions", str(self._reviewed)]
         return self._context.show_list(
             request,
@@ -157,9 +156,9 @@ class _ReviewedFile:
         document = self.documents.named(name) if self.documents else None
         if document is None:
             raise HTTPException(404, f"there is no document {printable(name, 200)!r} in the folder: edit, or reject")
-        return document_html(document.text, document.name, pair.answers)
+        return app.document_html(document.text, document.name, pair.answers)
 
-    def decide(self, _request: Request, person: str, form: FormFields) -> str:
+    def decide(self, _request: Request, person: str, form: app.FormFields) -> str:
         """Write a decision, or take one back. `seen`, `at`: the wording and the decision that the page showed."""
         key, status, reason = form.text("key"), form.text("status"), form.text("reason").strip()
         if status not in _DECISIONS:
@@ -173,7 +172,7 @@ class _ReviewedFile:
         def decide(_before: bytes) -> bytes:
             rows, row = self.rows(), self._row(key)
             if (form.text("seen"), form.text("at")) != (_digest(row), _decision_of(row)["at"]):
-                raise StaleError(row.get("question", ""))
+                raise app.StaleError(row.get("question", ""))
             if status == "undecided":
                 source = _read_rows(self.path).get(key, row)
                 rows[key] = {name: value for name, value in source.items() if name != "decision"}
@@ -185,7 +184,7 @@ class _ReviewedFile:
             rows[key or next(name for name in names if name not in rows)] = changed
             return question_file(rows)
 
-        change_record(self._reviewed, decide)
+        app.change_record(self._reviewed, decide)
         return self._next_undecided(key) if key and status != "undecided" else self.address
 
     def _row(self, key: str) -> QuestionRow:
@@ -199,7 +198,7 @@ class _ReviewedFile:
         """The address of the next undecided question, of the list where there is none."""
         rows = self.rows()
         keys = list(rows)
-        number = first_open([not is_decided(row) for row in rows.values()], keys.index(key) if key in rows else -1)
+        number = app.first_open([not is_decided(row) for row in rows.values()], keys.index(key) if key in rows else -1)
         return self.address if number is None else self.link("pair", key=keys[number])
 
     def _others(self, row: QuestionRow) -> list[tuple[str, str]]:
@@ -230,7 +229,7 @@ def _read_rows(path: Path) -> Mapping[str, QuestionRow]:
 
 
 def _digest(row: QuestionRow) -> str:
-    return digest_of(json.dumps(asdict(pair_of(row))).encode())
+    return app.digest_of(json.dumps(asdict(pair_of(row))).encode())
 
 
 def _state_of(row: QuestionRow) -> str:
@@ -250,7 +249,7 @@ def _decided(row: QuestionRow, pair: ReviewedPair, status: str, reason: str, per
     """Put a person's wording, status and decision into a row. `about`: the wording of the file that it is about."""
     old, before = pair_of(row), _decision_of(row)
     changed = [each.name for each in fields(pair) if getattr(pair, each.name) != getattr(old, each.name)]
-    decision = {"status": status, "by": person, "at": utc_now(), "about": before.get("about") or _digest(row)}
+    decision = {"status": status, "by": person, "at": app.utc_now(), "about": before.get("about") or _digest(row)}
     decision |= {"reason": reason} if reason else {}
     decision |= {"added": True} if not row or before.get("added") else {}
     decision |= {"edited": edited} if (edited := sorted({*changed, *before["edited"]})) else {}

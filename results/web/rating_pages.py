@@ -14,36 +14,19 @@ from starlette.responses import Response
 from needlework.core.errors import InputError
 from needlework.results.statistics.agreement import LEVELS, rating_tables
 from needlework.results.style import counted
-from needlework.results.web.app import Context, FormFields, ListRow, Page, document_html, first_open
-from needlework.results.web.rated_answers import (
-    RatedItem,
-    RatedItems,
-    Rater,
-    RatingMark,
-    RatingsContent,
-    answer_order,
-    change_ratings,
-    item_order,
-    label,
-    rating_files,
-    ratings_of,
-    read_items,
-    read_ratings,
-    sample_items,
-)
-from needlework.results.web.store import StaleError, change_record, digest_of, read_record, utc_now
+from needlework.results.web import app, ratings
 
 _ADDRESS = "/rating/"
 _STATES = ("open", "begun", "rated", "skipped")
 _A_TEXT = 500  # characters of a needle that is a document, not a sentence put into one
 
 
-def open_pages(context: Context) -> list[Page]:
+def open_pages(context: app.Context) -> list[app.Page]:
     """The page, where there are answers to rate. Raises `InputError` for a file that cannot be read."""
-    items = read_items(context.sources)
+    items = ratings.read_items(context.sources)
     if not items.items:
         return []
-    change_ratings(context.sources.ratings, lambda _: None)  # what cannot be written is refused now, not at a click
+    ratings.change_ratings(context.sources.ratings, lambda _: None)  # what cannot be written is refused now
     pages = _RatingPages(context, items)
     routes = [
         context.reading("/", pages.show_list),
@@ -56,14 +39,17 @@ def open_pages(context: Context) -> list[Page]:
         context.changing("/{number:int}/skip", pages.skip),
     ]
     about = "Give models' answers 1 to 5, without knowing whose they are."
-    return [Page(_ADDRESS, "Rate answers", about, routes, pages.state)]
+    return [app.Page(_ADDRESS, "Rate answers", about, routes, pages.state)]
+
+
+Edit = Callable[[ratings.Rater, ratings.RatedItem, str], None]
 
 
 class _RatingPages:
     """What the addresses show and change. Items have numbers in an order of each person's own."""
 
-    def __init__(self, context: Context, items: RatedItems) -> None:
-        drawn = sample_items(items.items, context.sources.rate_questions)
+    def __init__(self, context: app.Context, items: ratings.RatedItems) -> None:
+        drawn = ratings.sample_items(items.items, context.sources.rate_questions)
         self._context = context
         self._path = context.sources.ratings
         runs, files = context.sources.runs, (*context.sources.predictions, *context.sources.annotated)
@@ -74,13 +60,13 @@ class _RatingPages:
     def state(self) -> str:
         """What there is, and who has begun."""
         models = counted(len(self._items.models), "model")
-        names = ", ".join(rater.name for rater in read_ratings(self._path).raters) or "nobody"
+        names = ", ".join(rater.name for rater in ratings.read_ratings(self._path).raters) or "nobody"
         return f"{counted(len(self._items.items), 'question')}, answers of {models}; begun by {names}"
 
     def show_list(self, request: Request, person: str) -> Response:
-        content = read_ratings(self._path)
+        content = ratings.read_ratings(self._path)
         rater, order = content.rater(person), self._order(content, person)
-        rows = [ListRow(f"{_ADDRESS}{number}", item.question, rater.state(item)) for number, item in enumerate(order)]
+        rows = [app.ListRow(f"{_ADDRESS}{at}", item.question, rater.state(item)) for at, item in enumerate(order)]
         rated, skipped = (sum(row.state == state for row in rows) for state in ("rated", "skipped"))
         return self._context.show_list(
             request,
@@ -96,9 +82,9 @@ class _RatingPages:
         )
 
     def show_item(self, request: Request, person: str) -> Response:
-        content, number, total = read_ratings(self._path), request.path_params["number"], len(self._items.items)
+        content, number, total = ratings.read_ratings(self._path), request.path_params["number"], len(self._items.items)
         rater, item = content.rater(person), self._item(content, request, person)
-        order = answer_order(content.seed, person, item)
+        order = ratings.answer_order(content.seed, person, item)
         marks = [rater.mark(item, same) for same in order]
         chosen = request.query_params.get("answer", "")
         unrated = next((index for index, mark in enumerate(marks) if mark.rating is None), 0)
@@ -112,7 +98,7 @@ class _RatingPages:
             number=number,
             total=total,
             item=item,
-            answers=[(label(n), text, mark) for n, (text, mark) in enumerate(zip(texts, marks, strict=True))],
+            answers=[(ratings.label(n), text, mark) for n, (text, mark) in enumerate(zip(texts, marks, strict=True))],
             chosen=int(chosen) if chosen in map(str, range(len(order))) else unrated,
             levels=LEVELS,
             skipped=rater.skipped.get(item.id),
@@ -121,24 +107,24 @@ class _RatingPages:
         )
 
     def show_document(self, request: Request, person: str) -> Response:
-        item = self._item(read_ratings(self._path), request, person)
+        item = self._item(ratings.read_ratings(self._path), request, person)
         if item.document is not None:
-            return document_html(self._items.documents[item.document])
+            return app.document_html(self._items.documents[item.document])
         if item.trial is None:
             raise HTTPException(404, "there is no such document")
         prompt = self._context.rebuild(*item.trial)
         documents = [needle for needle in prompt.placed if needle.end - needle.start >= _A_TEXT]
         if not documents:
-            return document_html(prompt.text[slice(*prompt.context)], "Context")
+            return app.document_html(prompt.text[slice(*prompt.context)], "Context")
         text = "\n\n".join(prompt.text[needle.start : needle.end] for needle in documents)
-        return document_html(text, ", ".join(needle.name for needle in documents))
+        return app.document_html(text, ", ".join(needle.name for needle in documents))
 
-    def rate(self, request: Request, person: str, form: FormFields) -> str:
+    def rate(self, request: Request, person: str, form: app.FormFields) -> str:
         """Write a rating, and all comments. `rate`: answer and level, as `2:5`; a level given before is taken back."""
         comments, rate = form.texts("comment"), form.text("rate")
 
-        def edit(rater: Rater, item: RatedItem, seed: str) -> None:
-            order = answer_order(seed, person, item)
+        def edit(rater: ratings.Rater, item: ratings.RatedItem, seed: str) -> None:
+            order = ratings.answer_order(seed, person, item)
             levels = {f"{index}:{level}": (index, level) for index in range(len(order)) for level in LEVELS}
             if len(comments) != len(order) or (rate and rate not in levels):
                 raise InputError("rate", rate, "give an answer and 1 to 5, as 0:5, and a comment for each answer")
@@ -147,27 +133,27 @@ class _RatingPages:
                 mark = msgspec.structs.replace(rater.mark(item, same), comment=comment)
                 if index == chosen:
                     rating = None if mark.rating == level else level
-                    mark = msgspec.structs.replace(mark, rating=rating, at=utc_now())
+                    mark = msgspec.structs.replace(mark, rating=rating, at=app.utc_now())
                     rater.skipped.pop(item.id, None)
-                if mark != RatingMark():
+                if mark != ratings.RatingMark():
                     rater.marks.setdefault(item.id, {}).update({answer.id: mark for answer in same})
 
         return self._change(request, person, form, edit)
 
-    def skip(self, request: Request, person: str, form: FormFields) -> str:
+    def skip(self, request: Request, person: str, form: app.FormFields) -> str:
         """Write that an item cannot be rated, or take that back."""
         reason = form.text("reason")
 
-        def edit(rater: Rater, item: RatedItem, _seed: str) -> None:
+        def edit(rater: ratings.Rater, item: ratings.RatedItem, _seed: str) -> None:
             if rater.skipped.pop(item.id, None) is None:
-                rater.skipped[item.id] = RatingMark(comment=reason, at=utc_now())
+                rater.skipped[item.id] = ratings.RatingMark(comment=reason, at=app.utc_now())
 
         return self._change(request, person, form, edit)
 
     def show_results(self, request: Request, _person: str) -> Response:
         """Tables, once they were asked for: a person who begins later closes them again."""
-        content = read_ratings(self._path)
-        ratings = [rating for rater in content.raters for rating in ratings_of(self._items, rater)]
+        content = ratings.read_ratings(self._path)
+        rated = [rating for rater in content.raters for rating in ratings.ratings_of(self._items, rater)]
         states = [(rater, [rater.state(item) for item in self._items.items]) for rater in content.raters]
         return self._context.show(
             request,
@@ -176,60 +162,58 @@ class _RatingPages:
             list=_ADDRESS,
             items=self._items,
             raters=[(rater, far.count("rated"), far.count("skipped")) for rater, far in states],
-            tables=rating_tables([rating for rating in ratings if not rating.late]) if content.is_shown else None,
-            late=sum(rating.late for rating in ratings),
+            tables=rating_tables([rating for rating in rated if not rating.late]) if content.is_shown else None,
+            late=sum(rating.late for rating in rated),
             folder=self._folder,
             levels=LEVELS,
-            files=list(rating_files(self._items, content)),
+            files=list(ratings.rating_files(self._items, content)),
         )
 
-    def show_names(self, _request: Request, _person: str, _form: FormFields) -> str:
+    def show_names(self, _request: Request, _person: str, _form: app.FormFields) -> str:
         """Record that everybody who has begun may see the names."""
 
-        def change(content: RatingsContent) -> None:
+        def change(content: ratings.RatingsContent) -> None:
             for rater in content.raters:
-                rater.shown = rater.shown or utc_now()
+                rater.shown = rater.shown or app.utc_now()
 
-        change_ratings(self._path, change)
+        ratings.change_ratings(self._path, change)
         return f"{_ADDRESS}results"
 
-    def write_files(self, _request: Request, _person: str, form: FormFields) -> str:
+    def write_files(self, _request: Request, _person: str, form: app.FormFields) -> str:
         """Write all files beside the answers; over ones of other content only where the form says so."""
-        files = rating_files(self._items, read_ratings(self._path))
+        files = ratings.rating_files(self._items, ratings.read_ratings(self._path))
         for name, text in files.items():
-            if form.text("replace") != "1" and read_record(self._folder / name) not in (b"", text):
+            if form.text("replace") != "1" and app.read_record(self._folder / name) not in (b"", text):
                 remedy = "is there already, with other content: tick that files are replaced"
                 raise InputError("file", self._folder / name, remedy)
         for name, text in files.items():
-            change_record(self._folder / name, partial(lambda new, _before: new, text))
+            app.change_record(self._folder / name, partial(lambda new, _before: new, text))
         return f"{_ADDRESS}results"
 
-    def _order(self, content: RatingsContent, person: str) -> list[RatedItem]:
-        return item_order(content.seed, person, self._items.items)
+    def _order(self, content: ratings.RatingsContent, person: str) -> list[ratings.RatedItem]:
+        return ratings.item_order(content.seed, person, self._items.items)
 
-    def _item(self, content: RatingsContent, request: Request, person: str) -> RatedItem:
+    def _item(self, content: ratings.RatingsContent, request: Request, person: str) -> ratings.RatedItem:
         number: int = request.path_params["number"]
         if number >= len(self._items.items):
             raise HTTPException(404, "there is no such question")
         return self._order(content, person)[number]
 
-    def _next_open(self, content: RatingsContent, rater: Rater, number: int) -> str:
+    def _next_open(self, content: ratings.RatingsContent, rater: ratings.Rater, number: int) -> str:
         """The address of the next question that is not rated or skipped, of the list where there is none."""
         states = [rater.state(item) in ("open", "begun") for item in self._order(content, rater.name)]
-        following = first_open(states, number)
+        following = app.first_open(states, number)
         return _ADDRESS if following is None else f"{_ADDRESS}{following}"
 
-    def _change(
-        self, request: Request, person: str, form: FormFields, edit: Callable[[Rater, RatedItem, str], None]
-    ) -> str:
+    def _change(self, request: Request, person: str, form: app.FormFields, edit: Edit) -> str:
         """Change what a person gave an item (`edit` also gets the seed); returns the address to look at next."""
         number = request.path_params["number"]
         address = [f"{_ADDRESS}{number}"]
 
-        def change(content: RatingsContent) -> None:
+        def change(content: ratings.RatingsContent) -> None:
             rater, item = content.rater(person), self._item(content, request, person)
             if form.text("seen") != _digest(rater, item):
-                raise StaleError(f"question {number + 1}")
+                raise app.StaleError(f"question {number + 1}")
             before = rater.state(item)
             edit(rater, item, content.seed)
             if all(other is not rater for other in content.raters):
@@ -237,9 +221,9 @@ class _RatingPages:
             if before in ("open", "begun") and rater.state(item) in ("rated", "skipped"):
                 address.append(self._next_open(content, rater, number))
 
-        change_ratings(self._path, change)
+        ratings.change_ratings(self._path, change)
         return address[-1]
 
 
-def _digest(rater: Rater, item: RatedItem) -> str:
-    return digest_of(msgspec.json.encode([rater.marks.get(item.id, {}), rater.skipped.get(item.id)]))
+def _digest(rater: ratings.Rater, item: ratings.RatedItem) -> str:
+    return app.digest_of(msgspec.json.encode([rater.marks.get(item.id, {}), rater.skipped.get(item.id)]))

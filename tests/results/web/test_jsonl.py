@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from needlework.results.web.app import digest_of
 from needlework.results.web.jsonl_pages import TextPair, read_line, with_pairs
-from needlework.results.web.store import digest_of
 from tests.results.web.site import opened
 
 REAL = Path(os.environ.get("NEEDLEWORK_LEVAL_DATA", Path(__file__).parents[4] / "shared" / "data" / "leval"))

@@ -12,7 +12,7 @@ from needlework.results.records.journal import line_of
 from needlework.results.statistics.agreement import AnswerRating, rating_tables
 from needlework.results.statistics.run_report import run_report
 from needlework.results.web.command import find_sources
-from needlework.results.web.rated_answers import read_items, sample_items
+from needlework.results.web.ratings import read_items, sample_items
 from tests.results.web.site import Site, opened, write_predictions, write_rows
 
 

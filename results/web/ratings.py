@@ -22,8 +22,8 @@ from needlework.results.leval.predictions import json_rows
 from needlework.results.records.samples import as_asked
 from needlework.results.statistics.agreement import AnswerRating
 from needlework.results.style import one_line
+from needlework.results.web.app import change_record, digest_of, read_record
 from needlework.results.web.command import ServedFiles
-from needlework.results.web.store import change_record, digest_of, read_record
 
 
 class RatedAnswer(NamedTuple):
@@ -92,7 +92,9 @@ def read_items(sources: ServedFiles) -> RatedItems:
     documents: dict[str, int] = {}
     document_of: dict[tuple[str, str], int] = {}  # by question and reference
     for path in (*sources.predictions, *sources.annotated, *sources.references):
-        rows = _rows(path, broken)
+        lines = list(json_rows(read_record(path).decode("utf-8-sig", "replace")))
+        broken += [f"{path.name}, line {number}: is no JSON object" for number, row in lines if row is None]
+        rows = [row for _, row in lines if row]
         answers += _of_rows(path, rows)
         for row in rows:
             if isinstance(row.get("input"), str) and _is_texts(row.get("instructions"), row.get("outputs")):
@@ -177,13 +179,6 @@ def _joined(answers: Sequence[_SourceAnswer], document_of: Mapping[tuple[str, st
 
 def _digest(*parts: object) -> str:
     return digest_of(json.dumps(parts).encode())
-
-
-def _rows(path: Path, broken: list[str]) -> list[dict[str, Any]]:
-    """The rows of the file; lines about those that cannot be read are added to `broken`."""
-    rows = list(json_rows(read_record(path).decode("utf-8-sig", "replace")))
-    broken += [f"{path.name}, line {number}: is no JSON object" for number, row in rows if row is None]
-    return [row for _, row in rows if row]
 
 
 def _of_rows(path: Path, rows: Sequence[dict[str, Any]]) -> Iterator[_SourceAnswer]:
