@@ -1,9 +1,9 @@
-"""`needlework export`: a run as logs of inspect_ai."""
+"""`needlework export`: a run as logs of inspect_ai, records of Every Eval Ever, results for the Hugging Face Hub."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from math import fsum
@@ -15,6 +15,7 @@ from needlework.core.files import write_whole
 from needlework.core.grid import slug
 from needlework.core.record import FINAL, UNDECIDED, Record
 from needlework.results.files.read_run import Run, read_run
+from needlework.results.files.shared_results import every_eval_ever, hugging_face
 from needlework.results.records.samples import began, grouped
 from needlework.results.statistics.panels import tally, trial_of
 
@@ -23,19 +24,25 @@ def main(argv: Sequence[str]) -> int:
     """Run the command; returns the exit code: 0, or 2 after one line about what was wrong."""
     parser = OneLineParser(
         prog="needlework export",
-        description="Write a run's trials as logs of inspect_ai: one for each model and task, for `inspect view"
-        " --log-dir DIR`.",
+        description="Write a run in the form of others. inspect: logs of inspect_ai, one for each model and task, for"
+        " `inspect view --log-dir DIR`. every-eval-ever: results and trials of each model, schema 0.3.0. hugging-face:"
+        " .eval_results/needlework.yaml for each model's repository on the Hub.",
     )
     parser.add_argument("run", type=Path, metavar="RUN", help="folder of the run, or its results.json")
-    parser.add_argument("--to", required=True, choices=("inspect",), help="whose files")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write to [RUN/inspect]")
+    parser.add_argument("--to", required=True, choices=_WRITERS, help="whose files")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder to write to [in RUN, named as --to]")
+    parser.add_argument(
+        "--dataset", metavar="ORG/NAME", help="hugging-face: the benchmark on the Hub of tasks that have none there"
+    )
     options = parser.parse_args(argv)
 
     def export() -> int:
         run = read_run(options.run)
         if not run.records:
             raise InputError("RUN", options.run, "holds no trials; there is nothing to export")
-        for name, content in inspect_logs(run).items():
+        if options.dataset and options.to != "hugging-face":
+            raise InputError("--dataset", options.dataset, f"is for --to hugging-face; leave it out for {options.to}")
+        for name, content in _WRITERS[options.to](run, options.dataset).items():
             path = (options.out or run.folder / options.to) / name
             write_whole(path, content)
             print(path)
@@ -153,3 +160,10 @@ def _sample(record: Record) -> dict[str, Any]:
         message = f"{record.error.kind}: {record.error.message}"
         sample["error"] = {"message": message, "traceback": "", "traceback_ansi": ""}
     return sample
+
+
+_WRITERS: dict[str, Callable[[Run, str | None], dict[str, bytes]]] = {
+    "inspect": lambda run, _dataset: inspect_logs(run),
+    "every-eval-ever": lambda run, _dataset: every_eval_ever(run),
+    "hugging-face": hugging_face,
+}

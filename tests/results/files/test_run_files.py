@@ -3,8 +3,11 @@
 import csv
 import json
 import re
+from hashlib import sha256
+from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -274,3 +277,43 @@ def test_inspects_own_reader_opens_it(run):
 
     assert (found.status, found.results.scores[0].metrics["mean"].value) == ("success", 0.5)
     assert [sample.metadata["outcome"] for sample in found.samples] == [*EXPORTED] * 2
+
+
+def test_every_eval_ever_has_a_result_for_each_length_and_a_line_for_each_scored_trial(run, capsys):
+    """Both files were also validated against the published schemas, version 0.3.0 (evaleval/every_eval_ever)."""
+    assert needlework.main(["export", str(run), "--to", "every-eval-ever"]) == 0
+    results, samples = sorted(map(Path, capsys.readouterr().out.split()), key=lambda path: path.suffix)
+    content = json.loads(results.read_text(encoding="utf-8"))
+    lines = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
+
+    assert results.relative_to(run / "every-eval-ever").parent.as_posix() == "data/needlework/unnamed/mock"
+    assert (content["schema_version"], content["evaluation_id"]) == ("0.3.0", "needlework/mock/1767323045")
+    (result,) = content["evaluation_results"]
+    assert result["score_details"]["score"] == 0.5
+    assert result["score_details"]["details"] == {"trials": "10", "without_score": "4"}
+    assert set(result["score_details"]["uncertainty"]["confidence_interval"]) > {"lower", "upper"}
+    assert result["metric_config"]["additional_details"]["length_tokens"] == "1000"
+    listed = content["detailed_evaluation_results"]
+    assert listed["checksum"] == sha256(samples.read_bytes()).hexdigest()
+    assert listed["total_rows"] == len(lines) == 6
+    assert {line["evaluation_id"] for line in lines} == {content["evaluation_id"]}
+    assert [line["evaluation"] for line in lines[:2]] == [
+        {"score": 1.0, "is_correct": True}, {"score": 0.0, "is_correct": False},
+    ]  # fmt: skip
+    assert b"sk-secret" not in results.read_bytes() + samples.read_bytes()
+
+
+def test_results_for_the_hub_name_the_benchmark_that_they_belong_to(run, capsys):
+    assert needlework.main(["export", str(run), "--to", "hugging-face", "--dataset", "me/needles"]) == 0
+    path = Path(capsys.readouterr().out.strip())
+    (row,) = yaml.safe_load(path.read_text(encoding="utf-8"))
+
+    assert path.relative_to(run / "hugging-face").as_posix() == "mock/.eval_results/needlework.yaml"
+    assert (row["dataset"], row["value"]) == ({"id": "me/needles", "task_id": "niah"}, 50.0)
+    assert row["date"] == "2026-01-02T03:04:05+00:00"
+    assert "n 6 of 10 trials; 95 % interval " in row["notes"]
+
+
+def test_a_run_without_a_benchmark_on_the_hub_is_told_to_name_one(run, capsys):
+    assert needlework.main(["export", str(run), "--to", "hugging-face"]) == 2
+    assert "'niah': have no benchmark on the Hub" in capsys.readouterr().err

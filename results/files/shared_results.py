@@ -1,0 +1,247 @@
+"""A run as others share results: records of Every Eval Ever, and `.eval_results` of models on the Hugging Face Hub.
+
+Every Eval Ever: evaleval/every_eval_ever, `eval.schema.json` and `instance_level_eval.schema.json`, version 0.3.0; it
+has no field for a length, so each length is a result of its own that says so in its details. Hugging Face:
+huggingface/hub-docs, `docs/hub/eval-results.md`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+import yaml
+
+from needlework.core.errors import InputError
+from needlework.core.grid import slug
+from needlework.core.record import Record
+from needlework.models.specs import runs_here
+from needlework.results.files.read_run import Run
+from needlework.results.records.samples import as_asked, began, grouped
+from needlework.results.statistics.panels import Tally, tally, trial_of
+from needlework.results.style import length_label
+
+_SCHEMA = "0.3.0"
+_LIBRARY = "needlework"
+# Where the data sets that we ask about have their leaderboards on the Hub, and the task there.
+_HUB_BENCHMARKS = {
+    "openai_mrcr": "openai/mrcr",
+    "graphwalks": "openai/graphwalks",
+    "longbench_v2": "zai-org/LongBench-v2",
+    "aa_lcr": "ArtificialAnalysis/AA-LCR",
+}
+
+
+def every_eval_ever(run: Run) -> dict[str, bytes]:
+    """File name -> content: for each model one file of results by task and length, and one with a line for each trial.
+
+    Trials without a score are in the results' details, and have no line.
+    """
+    files = {}
+    for model, records in sorted(grouped(as_asked(run.records), lambda record: record.model).items()):
+        digest = sha256(f"{run.name} {model} {_time_of(run).isoformat()}".encode()).hexdigest()
+        developer, _, model_name = _model_id(model).rpartition("/")
+        # The path that the schema asks for, from the root of their repository.
+        folder = f"data/{_LIBRARY}/{slug(developer)}/{slug(model_name)}"
+        name = f"{folder}/{UUID(digest[:32], version=4)}"
+        evaluation_id = f"{_LIBRARY}/{_model_id(model)}/{_epoch(run)}"
+        lines = [_instance(record, evaluation_id) for record in records if record.score is not None]
+        samples = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines).encode("utf-8", "replace")
+        content = {
+            "schema_version": _SCHEMA,
+            "evaluation_id": evaluation_id,
+            "evaluation_timestamp": _time_of(run).isoformat(timespec="seconds"),
+            "retrieved_timestamp": _epoch(run),
+            "source_metadata": {
+                "source_name": f"needlework run {run.name}",
+                "source_type": "evaluation_run",
+                "source_organization_name": "unknown",
+                "evaluator_relationship": "other",
+            },
+            "eval_library": {"name": _LIBRARY, "version": _version(run)},
+            "model_info": {
+                "name": model,
+                "id": _model_id(model),
+                "additional_details": {
+                    "deployment_type": "self_deployed" if runs_here(model) else "unknown",
+                    "model_availability": "open_weights" if runs_here(model) else "unknown",
+                },
+            },
+            "evaluation_results": _results(records),
+            "detailed_evaluation_results": {
+                "format": "jsonl",
+                "file_path": f"{name}_samples.jsonl",
+                "hash_algorithm": "sha256",
+                "checksum": sha256(samples).hexdigest(),
+                "total_rows": len(lines),
+            },
+        }
+        files[f"{name}.json"] = f"{json.dumps(content, ensure_ascii=False, indent=1)}\n".encode("utf-8", "replace")
+        files[f"{name}_samples.jsonl"] = samples
+    return files
+
+
+def _results(records: Sequence[Record]) -> list[dict[str, Any]]:
+    """The score of each task over all its lengths, and at each of them."""
+    results = []
+    for task, of_task in sorted(grouped(records, lambda record: record.task_label).items()):
+        by_length = grouped(of_task, lambda record: record.length)
+        groups = [("all", of_task), *((str(length), by_length[length]) for length in sorted(by_length))]
+        results += [
+            _result(task, length, group)
+            for length, group in (groups if len(by_length) > 1 else groups[1:])
+            if any(record.score is not None for record in group)
+        ]
+    return results
+
+
+def _result(task: str, length: str, records: Sequence[Record]) -> dict[str, Any]:
+    scores = tally(map(trial_of, records))
+    certainty: dict[str, Any] = {"num_samples": scores.samples}
+    if scores.interval:
+        certainty["confidence_interval"] = {
+            "lower": scores.interval.low,
+            "upper": scores.interval.high,
+            "confidence_level": 0.95,
+            "method": "exact bound on the mean of samples (Gaffke)",
+        }
+    name = task if length == "all" else f"{task} at {length_label(int(length))} tokens"
+    scorers = sorted({record.scorer for record in records if record.score is not None})
+    return {
+        "evaluation_result_id": f"{task}/{length}",
+        "evaluation_name": name,
+        "source_data": {
+            "dataset_name": _HUB_BENCHMARKS.get(task, f"needlework {task}"),
+            **(
+                {"source_type": "hf_dataset", "hf_repo": _HUB_BENCHMARKS[task]}
+                if task in _HUB_BENCHMARKS
+                else {"source_type": "other"}
+            ),
+        },
+        "metric_config": {
+            "metric_id": f"needlework.{'+'.join(scorers)}",
+            "metric_unit": "proportion",
+            "lower_is_better": False,
+            "score_type": "continuous",
+            "min_score": 0,
+            "max_score": 1,
+            "additional_details": {"length_tokens": length, "scorer": ", ".join(scorers)},
+        },
+        "score_details": {
+            "score": scores.mean,
+            "details": {"trials": str(scores.trials), "without_score": str(scores.trials - scores.n)},
+            "uncertainty": certainty,
+        },
+    }
+
+
+def _instance(record: Record, evaluation_id: str) -> dict[str, Any]:
+    """The line of one trial. Its input is the question: `needlework prompt` prints the whole prompt."""
+    response, timing = record.response, record.timing
+    tokens_in, tokens_out = response.prompt_tokens or record.prompt.tokens, response.completion_tokens or 0
+    output = {"raw": [response.text], "reasoning_trace": [response.reasoning] if response.reasoning else None}
+    asked = json.dumps([record.question, record.prompt.sha256, record.expected], ensure_ascii=False)
+    return {
+        "schema_version": _SCHEMA,
+        "evaluation_id": evaluation_id,
+        "model_id": _model_id(record.model),
+        "evaluation_name": record.task_label,
+        "evaluation_result_id": f"{record.task_label}/{record.length}",
+        "sample_id": record.id,
+        "sample_hash": sha256(asked.encode("utf-8", "surrogatepass")).hexdigest(),
+        "interaction_type": "single_turn",
+        "input": {"raw": record.question, "reference": list(record.expected)},
+        "output": output,
+        "answer_attribution": [
+            {
+                "turn_idx": 0,
+                "source": "output.raw",
+                "extracted_value": record.read_as or record.answer,
+                "extraction_method": record.scorer,
+                "is_terminal": True,
+            }
+        ],
+        "evaluation": {"score": record.score, "is_correct": record.score == 1},
+        "token_usage": {
+            "input_tokens": tokens_in,
+            "output_tokens": tokens_out,
+            "total_tokens": tokens_in + tokens_out,
+            "input_tokens_cache_read": timing.cached_tokens,
+            "reasoning_tokens": response.reasoning_tokens,
+        },
+        "performance": {
+            "latency_ms": None if timing.latency_s is None else 1000 * timing.latency_s,
+            "time_to_first_token_ms": None if timing.ttft_s is None else 1000 * timing.ttft_s,
+        },
+        "metadata": {
+            "length_tokens": str(record.length),
+            "depth_percent": "all" if record.depth is None else f"{record.depth:g}",
+            "needle": record.needle,
+            "language": record.language,
+            "repeat": str(record.repeat),
+            "outcome": record.outcome,
+            "prompt_sha256": record.prompt.sha256,
+        },
+    }
+
+
+def hugging_face(run: Run, dataset: str | None = None) -> dict[str, bytes]:
+    """File name -> content of `.eval_results/needlework.yaml` of each model's repository. Scores in percent.
+
+    `dataset`: the benchmark on the Hub of tasks that have none of their own. Raises `InputError` without any.
+    """
+    files = {}
+    tasks = set[str]()
+    for model, records in sorted(grouped(as_asked(run.records), lambda record: record.model).items()):
+        rows = []
+        for task, of_task in sorted(grouped(records, lambda record: record.task_label).items()):
+            tasks.add(task)
+            scores, benchmark = tally(map(trial_of, of_task)), _HUB_BENCHMARKS.get(task, dataset)
+            if benchmark and scores.mean is not None:
+                rows.append(_hub_row(run, benchmark, task, scores, [record.length for record in of_task]))
+        if rows:
+            text = yaml.safe_dump(rows, sort_keys=False, allow_unicode=True)
+            files[f"{slug(model)}/.eval_results/needlework.yaml"] = text.encode("utf-8", "replace")
+    if not files:
+        remedy = "have no benchmark on the Hub, or no score: name the one that they belong to, --dataset ORG/NAME"
+        raise InputError("RUN", ", ".join(sorted(tasks)), remedy)
+    return files
+
+
+def _hub_row(run: Run, benchmark: str, task: str, scores: Tally, lengths: Sequence[int]) -> dict[str, Any]:
+    shortest, longest = length_label(min(lengths)), length_label(max(lengths))
+    notes = [f"{_LIBRARY} {_version(run)}", f"{shortest} to {longest} tokens" if shortest != longest else longest]
+    notes.append(f"n {scores.n} of {scores.trials} trials")
+    if scores.interval and scores.mean is not None:
+        notes.append(f"95 % interval {100 * scores.interval.low:.1f} to {100 * scores.interval.high:.1f}")
+    return {
+        "dataset": {"id": benchmark, "task_id": "default" if task in _HUB_BENCHMARKS else task},
+        "value": round(100 * (scores.mean or 0.0), 2),
+        "date": _time_of(run).isoformat(timespec="seconds"),
+        "evaluation_framework": _LIBRARY,
+        "notes": "; ".join(notes),
+    }
+
+
+def _model_id(model: str) -> str:
+    """`openai:ORG/NAME` as `ORG/NAME`: the model without the way that it is asked in."""
+    kind, colon, name = model.partition(":")
+    return name.rpartition("/")[2] if kind == "gguf" else name if colon else kind
+
+
+def _time_of(run: Run) -> datetime:
+    """When the run began; the beginning of 1970 where its manifest does not say."""
+    return began(run.manifest) or datetime.fromtimestamp(0, UTC)
+
+
+def _epoch(run: Run) -> str:
+    return str(int(_time_of(run).timestamp()))
+
+
+def _version(run: Run) -> str:
+    versions = run.manifest.get("versions")
+    return str(versions.get(_LIBRARY, "unknown")) if isinstance(versions, Mapping) else "unknown"
