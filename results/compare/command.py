@@ -27,13 +27,8 @@ from needlework.results.report.comparison import (
     task_sentence,
 )
 from needlework.results.report.section import Section
+from needlework.results.statistics.comparison import provenance
 from needlework.results.statistics.comparison.comparison import Base, ComparedRun, compare_runs
-from needlework.results.statistics.comparison.provenance import (
-    check_dtypes,
-    differing_facts,
-    differing_parts,
-    weights_lines,
-)
 from needlework.results.statistics.run_report import interrupted
 from needlework.results.style import one_line
 
@@ -78,7 +73,7 @@ def _check(rows: Sequence[ComparedRun], *, prompts: bool, dtypes: bool) -> None:
             why = f"the prompts of {reworded} of {trials} trials differ ({parts}{more})"
             raise InputError("runs", names, f"{why}; --allow-different-prompts compares them all the same")
         if dtypes:
-            check_dtypes("runs", names, manifests[row.base], row.manifest)
+            provenance.check_dtypes("runs", names, manifests[row.base], row.manifest)
 
 
 def _write_heatmaps(
@@ -156,8 +151,8 @@ def compare_named(
             rows.append(replace(row, why=(why or {}).get(row.name) or row.why, label=one_line(row.name)))
             continue
         if row.pair and (base_run := runs[row.base]):
-            parts = differing_parts(base_run.manifest, run.manifest)
-            parts += differing_facts(*row.pair.reworded[0]) if row.pair.reworded else []
+            parts = provenance.differing_parts(base_run.manifest, run.manifest)
+            parts += provenance.differing_facts(*row.pair.reworded[0]) if row.pair.reworded else []
         early = interrupted(len(run.records), run.planned)
         rows.append(
             replace(
@@ -208,7 +203,7 @@ def _json_of(rows: Sequence[ComparedRun], title: str, facts: Mapping[str, Mappin
         "schema": SCHEMA,
         "name": title,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
-        "same_weights": weights_lines({row.name: row.manifest for row in rows}),
+        "same_weights": provenance.weights_lines({row.name: row.manifest for row in rows}),
         "configurations": comparison_object(rows, known),
     }
     return json_bytes(content)

@@ -12,22 +12,9 @@ from needlework.core.record import NOTHING_SAID, SCORED, UNDECIDED, UNSCORED, Ou
 from needlework.results.gates.gate import COMPARE, Baseline, Gate, State, Verdict, groups_of
 from needlework.results.records.samples import common_window, windows_of
 from needlework.results.report.comparison import loss_words, lost_words
+from needlework.results.statistics import paired
 from needlework.results.statistics.comparison.comparison import losses_of
 from needlework.results.statistics.intervals import FEW, NEEDED, Ends, detectable_drop
-from needlework.results.statistics.paired import (
-    LEVEL,
-    Evidence,
-    error_at,
-    further_samples,
-    level_of,
-    mean_difference,
-    of_differences,
-    of_scores,
-    pairs_of,
-    samples_for_p,
-    sign_flip_p,
-    smallest_p,
-)
 from needlework.results.statistics.panels import trial_of
 from needlework.results.statistics.tasks import GateRow
 from needlework.results.style import duration, one_line
@@ -97,7 +84,7 @@ def judge_group(
         gate.text,
         group,
         "fail",
-        level=level_of(look),
+        level=paired.level_of(look),
         n=len(scored),
         against=_counts(counted, UNSCORED if gate.paired else _AGAINST),
         paired=gate.paired,
@@ -113,10 +100,10 @@ def judge_group(
     worst = 0.0 if gate.paired or gate.is_floor else 1.0
     scores = [record.score if record.score is not None else worst for record in counted]
     if not gate.paired:
-        return _judge_interval(gate, verdict, of_scores(scores, names), look, groups)
+        return _judge_interval(gate, verdict, paired.of_scores(scores, names), look, groups)
     drops = [before - score for (_, before), score in zip(pairs, scores, strict=True)]
     if gate.metric == "drop" or verdict.certain:
-        return _judge_interval(gate, verdict, of_differences(drops, names), look, groups)
+        return _judge_interval(gate, verdict, paired.of_differences(drops, names), look, groups)
     return _judge_not_worse(gate, verdict, drops, names, fsum(before for _, before in pairs) / len(pairs), groups)
 
 
@@ -136,29 +123,29 @@ def _judge_not_worse(
     gate: Gate, verdict: Verdict, drops: Sequence[float], names: Sequence[Hashable], base: float, groups: int
 ) -> Verdict:
     """`base`: the baseline's mean score. With several `groups` each is judged at its share of the 5 % (Bonferroni)."""
-    difference = mean_difference(drops, names)
+    difference = paired.mean_difference(drops, names)
     samples = difference.clusters if difference else 0
     verdict = replace(verdict, samples=samples, value=difference.mean if difference else None)
-    level = LEVEL / groups
-    if difference is None or samples == 0 or smallest_p(samples) >= level:
+    level = paired.LEVEL / groups
+    if difference is None or samples == 0 or paired.smallest_p(samples) >= level:
         note = f"{samples} sample{'s' * (samples != 1)} can show no drop"
         note = _joined(verdict.note, f"{note} in any of {groups} groups" if groups > 1 else note)
-        return replace(verdict, state="inconclusive", more=samples_for_p(level) - samples, note=note)
-    p = sign_flip_p(pairs_of([drop - gate.limit for drop in drops], names))
+        return replace(verdict, state="inconclusive", more=paired.samples_for_p(level) - samples, note=note)
+    p = paired.sign_flip_p(paired.pairs_of([drop - gate.limit for drop in drops], names))
     is_worse = p is not None and p < level and difference.mean > gate.limit
     sees = detectable_drop(samples, base=base, beyond=gate.limit, level=level) if base > gate.limit else None
     state: State = "fail" if is_worse else "pass"
     return replace(verdict, state=state, low=difference.low, high=difference.high, sees=sees)
 
 
-def _judge_interval(gate: Gate, verdict: Verdict, evidence: Evidence, look: int, groups: int) -> Verdict:
+def _judge_interval(gate: Gate, verdict: Verdict, evidence: paired.Evidence, look: int, groups: int) -> Verdict:
     verdict = replace(verdict, value=evidence.mean, samples=evidence.samples)
     if verdict.certain:
         return verdict
     ends = shared = (-1.0 if gate.metric == "drop" else 0.0, 1.0)
     if evidence.samples >= NEEDED:
-        ends = evidence.ends(error_at(look), 1.0)
-        shared = evidence.ends(error_at(look) / groups, 1.0) if groups > 1 else ends
+        ends = evidence.ends(paired.error_at(look), 1.0)
+        shared = evidence.ends(paired.error_at(look) / groups, 1.0) if groups > 1 else ends
         verdict = replace(verdict, low=ends[0], high=ends[1])
     verdict = replace(verdict, state=_state(gate, evidence.mean, ends, shared))
     if gate.metric == "lower_bound":
@@ -173,7 +160,7 @@ def _judge_interval(gate: Gate, verdict: Verdict, evidence: Evidence, look: int,
     def decides(low: float, high: float) -> bool:
         return _state(gate, evidence.mean, (low, high), (low, high)) != "inconclusive"
 
-    return replace(verdict, more=further_samples(evidence, decides, look + 1))
+    return replace(verdict, more=paired.further_samples(evidence, decides, look + 1))
 
 
 def _state(gate: Gate, mean: float, ends: Ends, shared: Ends) -> State:

@@ -12,15 +12,8 @@ from needlework.results.html.charts import chart_view, grid_view, table_view
 from needlework.results.html.details import TrialDetails, fit
 from needlework.results.html.page import on_one_line, page, percent_number
 from needlework.results.html.report import LIMIT_BYTES, NOTICE_BYTES, axes_data
+from needlework.results.report import comparison
 from needlework.results.report.charts import difference_heatmap
-from needlework.results.report.comparison import (
-    comparison_sections,
-    comparison_sentence,
-    group_tables,
-    pair_sections,
-    points_cells,
-    task_name,
-)
 from needlework.results.report.section import LineChart, Section, Table
 from needlework.results.statistics.comparison.comparison import ComparedRun, Comparison, GroupDifference, TaskDifference
 from needlework.results.statistics.panels import depth_order
@@ -59,13 +52,13 @@ def comparison_html(
     addresses = tuple((links or {}).get(run.name) or anchors.get(run.name, "") for run in runs)
     sections = [
         replace(part, tables=(replace(part.tables[0], links=addresses),)) if part.tables else part
-        for part in comparison_sections(runs)
+        for part in comparison.comparison_sections(runs)
     ]
     base = "the one before it" if len({run.base for run in runs[1:]}) > 1 else f"the first, {runs[0].name}"
     fields = _fields([*further, *sections], on_one_line(_LEAD.format(base=base), 900), ()) | {
-        "sentence": on_one_line(comparison_sentence(runs)),
+        "sentence": on_one_line(comparison.comparison_sentence(runs)),
         "pairs": [
-            _pair_view(pair, pair_sections(run, runs), offset)
+            _pair_view(pair, comparison.pair_sections(run, runs), offset)
             for (run, pair), offset in zip(pairs, offsets, strict=False)
         ],
     }
@@ -118,11 +111,11 @@ def _task_view(task: TaskDifference) -> dict[str, Any]:
     """`gaps`, `partly`: whether a cell of the heatmap has no pair; has trials without a pair."""
     chart = difference_heatmap(task, (), "", "")
     return {
-        "name": on_one_line(task_name(task.family)),
+        "name": on_one_line(comparison.task_name(task.family)),
         "grid": grid_view(chart),
         "gaps": bool(chart.marks) or chart.has_blanks,
         "partly": chart.is_partial,
-        "tables": [table_view(table) for table in group_tables(task)],
+        "tables": [table_view(table) for table in comparison.group_tables(task)],
     }
 
 
@@ -134,10 +127,10 @@ def _changes_section(pair: Comparison, title: str, offset: int) -> Section:
     for word, sign in signs:
         rows, links = [], []
         for task, (length, depth), cell in pair.changed(sign):
-            name = f"{task_name(task.family)}, " if len(pair.tasks) > 1 else ""
+            name = f"{comparison.task_name(task.family)}, " if len(pair.tasks) > 1 else ""
             name += f"length {length_labels([length])[0]}, depth {depth_label(depth)}"
             means = (percent1(mean or 0.0) for mean in cell.means)
-            rows.append((name, *means, *points_cells(cell.difference), str(cell.n)))
+            rows.append((name, *means, *comparison.points_cells(cell.difference), str(cell.n)))
             at = f"{list(task.columns).index(length)},{list(task.rows).index(depth)}"
             links.append(f"#cell-{numbers[task.family]},{at}")
         head = ("cell", "A %", "B %", "B - A", "95 %", "n")
@@ -173,7 +166,7 @@ def _task_data(task: TaskDifference) -> dict[str, Any]:
         return [group.n, *means, *in_points, group.unscored]
 
     return {
-        "name": on_one_line(task_name(task.family)),
+        "name": on_one_line(comparison.task_name(task.family)),
         **axes_data(list(task.columns), list(task.rows)),
         "columns": [numbers(group) for group in task.columns.values()],
         "cells": [[numbers(cell) for cell in row] for row in task.table],

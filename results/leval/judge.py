@@ -16,25 +16,8 @@ from typing import Any, Literal, NamedTuple
 
 from needlework.core.errors import InputError, OneLineParser
 from needlework.models.judge import CommandJudge
-from needlework.results.judging.ask import (
-    AskedReplies,
-    JudgeQuestion,
-    Replied,
-    add_judge_arguments,
-    ask_all,
-    open_judge,
-    question_to,
-    run_asking,
-)
-from needlework.results.leval.predictions import (
-    SUFFIX,
-    Answers,
-    BrokenRow,
-    Prediction,
-    broken_rows,
-    read_answers,
-    write_object,
-)
+from needlework.results.judging import ask
+from needlework.results.leval import predictions
 from needlework.results.leval.scores import RULES, Rule
 from needlework.results.records.samples import grouped
 from needlework.results.statistics.agreement import share
@@ -52,8 +35,8 @@ _POINTS = {"win": 1.0, "tie": 0.5, "loss": 0.0}
 class AnswerPair(NamedTuple):
     """Two answers to one question."""
 
-    ours: Prediction
-    rival: Prediction
+    ours: predictions.Prediction
+    rival: predictions.Prediction
 
     @property
     def question(self) -> tuple[str, str]:
@@ -72,8 +55,8 @@ class MatchedRows:
     """The rows of two files, paired."""
 
     pairs: tuple[AnswerPair, ...]
-    alone: tuple[Prediction, ...]  # rows without a partner in the other file
-    rival_alone: tuple[Prediction, ...]
+    alone: tuple[predictions.Prediction, ...]  # rows without a partner in the other file
+    rival_alone: tuple[predictions.Prediction, ...]
     repeated: tuple[tuple[AnswerPair, ...], ...]  # pairs of each question that both files repeat, in their order
 
 
@@ -105,7 +88,7 @@ class JudgedPair:
     problems: tuple[str, ...]  # why the strict rule has none, for each order; empty where it has
 
 
-def match(ours: Answers, rival: Answers) -> MatchedRows:
+def match(ours: predictions.Answers, rival: predictions.Answers) -> MatchedRows:
     """Pair the rows of both files by question and reference. Raises `InputError` where there is no pair at all."""
     one, other = grouped(ours.rows, _question_of), grouped(rival.rows, _question_of)
     groups = [tuple(map(AnswerPair, one[question], other.get(question, ()))) for question in one]
@@ -120,11 +103,11 @@ def match(ours: Answers, rival: Answers) -> MatchedRows:
     )
 
 
-def _question_of(row: Prediction) -> tuple[str, str]:
+def _question_of(row: predictions.Prediction) -> tuple[str, str]:
     return row.question, row.gold
 
 
-def pair_questions(pair: AnswerPair, judge: CommandJudge) -> list[JudgeQuestion]:
+def pair_questions(pair: AnswerPair, judge: CommandJudge) -> list[ask.JudgeQuestion]:
     """Return the questions about one pair: with our answer first, then with the rival's first."""
     questions = []
     for order, (first, second) in enumerate((pair, pair[::-1])):
@@ -136,17 +119,17 @@ def pair_questions(pair: AnswerPair, judge: CommandJudge) -> list[JudgeQuestion]
             "rival_line": pair.rival.line,
         }
         system, user = pair_messages(*pair.question, first.answer, second.answer)
-        questions.append(question_to(judge, system, user, about, order))
+        questions.append(ask.question_to(judge, system, user, about, order))
     return questions
 
 
-def verdict_fields(question: JudgeQuestion, replied: Replied) -> dict[str, Preference | None]:
+def verdict_fields(question: ask.JudgeQuestion, replied: ask.Replied) -> dict[str, Preference | None]:
     """Return what the file of replies has of a reply, by both rules; `verdict` is the strict one."""
     verdicts = _verdicts(replied, 0 if question.about["shown_first"] == "ours" else 1)
     return {"verdict": verdicts["strict"], "compat": verdicts["compat"]}
 
 
-def judged_pairs(pairs: Sequence[AnswerPair], judge: CommandJudge, replies: AskedReplies) -> list[JudgedPair]:
+def judged_pairs(pairs: Sequence[AnswerPair], judge: CommandJudge, replies: ask.AskedReplies) -> list[JudgedPair]:
     """Read the replies to the questions about these pairs."""
     judged = []
     for pair in pairs:
@@ -161,7 +144,7 @@ def judged_pairs(pairs: Sequence[AnswerPair], judge: CommandJudge, replies: Aske
     return judged
 
 
-def _verdicts(replied: Replied, order: int) -> dict[Rule, Preference | None]:
+def _verdicts(replied: ask.Replied, order: int) -> dict[Rule, Preference | None]:
     compat = read_choice_compat(replied.replies[0]) if replied.replies else None
     return {"compat": _preference(compat, order), "strict": _preference(replied.value(read_choice), order)}
 
@@ -227,14 +210,14 @@ _HEAD = ("rule", "wins", "ties", "losses", "errors", "n of expected", "win rate"
 def main(argv: Sequence[str]) -> int:
     """Ask the judge what the file of replies does not have yet, write `--out`, and print the result."""
     options = _parser().parse_args(argv)
-    return run_asking("judge", lambda: _run(options))
+    return ask.run_asking("judge", lambda: _run(options))
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = OneLineParser(prog="needlework judge", description=__doc__)
     parser.add_argument("predictions", type=Path, metavar="PREDICTIONS", help="prediction file (query, gt, MODEL_pred)")
     parser.add_argument("rival", type=Path, nargs="?", metavar="RIVAL", help="the rival's file [PREDICTIONS]")
-    add_judge_arguments(parser, "NAME.judge.jsonl")
+    ask.add_judge_arguments(parser, "NAME.judge.jsonl")
     parser.add_argument("--model", metavar="NAME", help="whose answers to judge, where PREDICTIONS has several models'")
     parser.add_argument("--rival-model", metavar="NAME", help="whose answers are the rival's, where RIVAL has several")
     parser.add_argument("--out", type=Path, metavar="FILE", help="JSON file to write, with the verdicts on every pair")
@@ -244,17 +227,17 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> int:
     if not options.rival and not options.rival_model:
         raise InputError("RIVAL", "", "give the rival's file, or --rival-model for another model of PREDICTIONS")
-    name = options.predictions.name.removesuffix(SUFFIX).removesuffix(".jsonl")
+    name = options.predictions.name.removesuffix(predictions.SUFFIX).removesuffix(".jsonl")
     replies_path = options.replies or options.predictions.with_name(f"{name}.judge.jsonl")
-    ours = read_answers(options.predictions, options.model)
+    ours = predictions.read_answers(options.predictions, options.model)
     names = ("RIVAL" if options.rival else "PREDICTIONS", "--rival-model")
-    rival = read_answers(options.rival or options.predictions, options.rival_model, names)
+    rival = predictions.read_answers(options.rival or options.predictions, options.rival_model, names)
     if rival.model == ours.model and rival.path.resolve() == ours.path.resolve():
         raise InputError(names[0], rival.path, f"the answers of {ours.model} would be their own rival: give another's")
     matched = match(ours, rival)
-    with closing(open_judge(options)) as judge:
+    with closing(ask.open_judge(options)) as judge:
         questions = [question for pair in matched.pairs for question in pair_questions(pair, judge)]
-        replies = ask_all(questions, judge, read_choice, replies_path, fields=verdict_fields)
+        replies = ask.ask_all(questions, judge, read_choice, replies_path, fields=verdict_fields)
         judged = judged_pairs(matched.pairs, judge, replies)
     rates = win_rates(judged, max(len(answers.rows) + len(answers.broken) for answers in (ours, rival)))
     effects = order_effects(judged)
@@ -271,14 +254,14 @@ def _run(options: argparse.Namespace) -> int:
             "repeated": [[[pair.ours.line, pair.rival.line] for pair in group] for group in matched.repeated],
             "items": [_pair_object(pair) for pair in judged],
         }
-        write_object(options.out, content)
-    problems = [BrokenRow(pair.pair.ours.line, why) for pair in judged for why in pair.problems if why]
+        predictions.write_object(options.out, content)
+    problems = [predictions.BrokenRow(pair.pair.ours.line, why) for pair in judged for why in pair.problems if why]
     print(one_line(f"{ours.model} against {rival.model}, {len(judged)} pairs, each in both orders"))
     print("\n".join(_rate_lines(rates)))
     for line in (
         *_effect_lines(effects),
         *_unmatched_lines(ours, rival, matched),
-        *[f"judgements without a verdict, {broken_rows(problems)}"] * bool(problems),
+        *[f"judgements without a verdict, {predictions.broken_rows(problems)}"] * bool(problems),
         f"questions asked now: {replies.count}; replies are in {replies_path}",
         *[f"written to {options.out}"] * bool(options.out),
     ):
@@ -310,19 +293,19 @@ def _effect_lines(effects: Mapping[str, tuple[Share, int]]) -> Iterator[str]:
         yield f"the answer shown first preferred: {rate}; 50 is no bias"
 
 
-def _unmatched_lines(ours: Answers, rival: Answers, matched: MatchedRows) -> Iterator[str]:
+def _unmatched_lines(ours: predictions.Answers, rival: predictions.Answers, matched: MatchedRows) -> Iterator[str]:
     for answers, alone in ((ours, matched.alone), (rival, matched.rival_alone)):
         if alone:
             yield f"without a partner in the other file, {len(alone)} rows of {answers.path}: {_line_numbers(alone)}"
         if answers.broken:
-            yield f"broken rows of {answers.path}, {broken_rows(answers.broken)}"
+            yield f"broken rows of {answers.path}, {predictions.broken_rows(answers.broken)}"
     if matched.repeated:
         pairs = [pair.ours for group in matched.repeated for pair in group]
         count = f"{len(matched.repeated)} questions: {len(pairs)} pairs, in the order of the rows"
         yield f"asked more than once, {count}: {_line_numbers(pairs)}"
 
 
-def _line_numbers(rows: Iterable[Prediction]) -> str:
+def _line_numbers(rows: Iterable[predictions.Prediction]) -> str:
     return f"lines {', '.join(str(row.line) for row in rows)}"
 
 
@@ -337,5 +320,5 @@ def _pair_object(judged: JudgedPair) -> dict[str, Any]:
     }
 
 
-def _answers_object(answers: Answers) -> dict[str, Any]:
+def _answers_object(answers: predictions.Answers) -> dict[str, Any]:
     return {"file": str(answers.path), "model": answers.model, "broken": [asdict(row) for row in answers.broken]}

@@ -18,15 +18,8 @@ from needlework.results.statistics.tasks import weighted_mean
 from needlework.results.statistics.wording import ends, percent2
 from needlework.results.style import NONE, one_line
 from needlework.results.tables.terminal import aligned
+from needlework.scoring.leval import overlap
 from needlework.scoring.leval.exact import ORDINALS, asked_for
-from needlework.scoring.leval.overlap import (
-    PUBLISHED,
-    SUMMARY,
-    MissingPackageError,
-    blind_answers,
-    geometric_mean,
-    of_itself,
-)
 from needlework.scoring.registry import scorer_named
 from needlework.scoring.scores import Reference, Score
 
@@ -36,7 +29,7 @@ SCHEMA = "needlework-leval-scores-1"
 ABOUT = "score L-Eval prediction files (TASK.pred.jsonl)"
 _HEAD = ("task", "metric", "compat", "strict", "floor", "ceiling", "n of expected", "95 % interval")
 # Metrics in the order of tables.
-_METRICS = ("exact_match", *ORDINALS, "loyalty", "fact", "mean", "f1", *PUBLISHED, SUMMARY)
+_METRICS = ("exact_match", *ORDINALS, "loyalty", "fact", "mean", "f1", *overlap.PUBLISHED, overlap.SUMMARY)
 _AVERAGES = (
     ("closed average", CLOSED, ""),
     ("F1 average", WITH_F1, "f1"),
@@ -154,7 +147,7 @@ def _columns(source: Predictions, scores: Sequence[Score], rule: Rule) -> _Colum
         elif task.scorer == "leval_sci_fi":
             parts = ("loyalty", "fact")
         elif task.scorer == "leval_rouge":
-            parts = [name for name in (*PUBLISHED, SUMMARY) if name in score.details]
+            parts = [name for name in (*overlap.PUBLISHED, overlap.SUMMARY) if name in score.details]
         for name, value in (values | {name: float(score.details[name] or 0.0) for name in parts}).items():
             columns.setdefault(name, {})[index] = min(1.0, value)
     return columns
@@ -166,24 +159,26 @@ def _means(
     task, golds = source.task, [row.gold for row in source.rows]
     columns, documents = _columns(source, scores, rule), _documents(source)
     floors: dict[str, float] = {}
-    for answers in blind_answers(task.scorer, [row.question for row in source.rows], golds):
+    for answers in overlap.blind_answers(task.scorer, [row.question for row in source.rows], golds):
         for name, mean in _plain_means(_columns(source, _judge(scorer, answers, references), rule)).items():
             floors[name] = max(floors.get(name, 0.0), mean)
     if task.scorer == "leval_rouge":
-        self_scores = [of_itself(gold) for gold in golds]
+        self_scores = [overlap.of_itself(gold) for gold in golds]
         ceilings = {name: fsum(values[name] for values in self_scores) / len(self_scores) for name in self_scores[0]}
     else:
         ceilings = _plain_means(_columns(source, _judge(scorer, golds, references), rule))
     means = {}
     for name in _METRICS:
         values = columns.get(name, {})
-        if values and (name != SUMMARY or len(values) == len(source.rows)):
+        if values and (name != overlap.SUMMARY or len(values) == len(source.rows)):
             score = share(list(values.values()), [documents[index] for index in values])
             expected = task.expected // (len(ORDINALS) if name in ORDINALS else 1)
             means[name] = MetricMean(score, floors[name], ceilings[name], len(values), expected)
     if task.scorer == "leval_rouge":  # L-Eval's own summary; a mean of three means has no interval here
-        score = Share(geometric_mean({name: means[name].score.value or 0.0 for name in PUBLISHED}))
-        floor, ceiling = (geometric_mean({name: ends[name] for name in PUBLISHED}) for ends in (floors, ceilings))
+        score = Share(overlap.geometric_mean({name: means[name].score.value or 0.0 for name in overlap.PUBLISHED}))
+        floor, ceiling = (
+            overlap.geometric_mean({name: ends[name] for name in overlap.PUBLISHED}) for ends in (floors, ceilings)
+        )
         means["geometric_mean"] = MetricMean(score, floor, ceiling, means["rougeL"].n, means["rougeL"].expected)
     return means
 
@@ -378,7 +373,7 @@ def run(options: argparse.Namespace) -> None:
             raise InputError("PREDICTIONS", path, remedy)
     try:
         scored = in_published_order(map(score_task, sources.values()))
-    except MissingPackageError as error:
+    except overlap.MissingPackageError as error:
         raise InputError("PREDICTIONS", options.predictions[0], str(error)) from None
     names = sorted({scores.source.model for scores in scored})
     models = {name: [scores for scores in scored if scores.source.model == name] for name in names}

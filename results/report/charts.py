@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from needlework.core.grid import depth_label
 from needlework.core.labels import OWN_DOCUMENTS
+from needlework.results import style
 from needlework.results.records.samples import grouped, task_of
 from needlework.results.report.panels import headline, scored_of
 from needlework.results.report.section import (
@@ -32,27 +33,16 @@ from needlework.results.statistics.suites.ruler import RulerTable
 from needlework.results.statistics.summary_sentence import task_clauses
 from needlework.results.statistics.tasks import Macro, TaskScore
 from needlework.results.statistics.wording import points, range_words
-from needlework.results.style import (
-    COLORS,
-    DIFFERENCES,
-    MARKS,
-    ColorsName,
-    length_labels,
-    mark_of,
-    one_line,
-    percent,
-    percent1,
-)
 
 ARMS = {"whole": "all documents", FOCUSED: "answer document alone", "bm25": "BM25 search", "dense": "embedding search"}
 _LENGTH = "context length (tokens)"
-_DOCUMENT_DEPTH = "text before the answer's document (percent)"
-_NO_PAIR = replace(MARKS[1], letter="–", legend="no pair: not scored in both runs")
+_DOCUMENT_DEPTH = "text before the answer's document (style.percent)"
+_NO_PAIR = replace(style.MARKS[1], letter="–", legend="no pair: not scored in both runs")
 _MOST_PICTURES = 6  # of several models on one task
 
 
 def panel_heatmap(
-    panel: Panel, *, title: str = "", colors: ColorsName = "viridis", numbers: bool = False, source: str = ""
+    panel: Panel, *, title: str = "", colors: style.ColorsName = "viridis", numbers: bool = False, source: str = ""
 ) -> Heatmap:
     """The heatmap of one panel. `title`: else its name; `source`: tells panels of one name apart."""
     cells = [[panel.cells.get((length, depth)) for length in panel.lengths] for depth in panel.depths]
@@ -60,13 +50,13 @@ def panel_heatmap(
     what = "length of the context alone" if panel.context_alone else "context length"
     return Heatmap(
         name=chart_name("heatmap", panel.task, panel.needle, panel.model, source),
-        title=one_line(title or panel.name),
-        subtitle=one_line(headline(panel)),
-        lengths=length_labels(panel.lengths),
+        title=style.one_line(title or panel.name),
+        subtitle=style.one_line(headline(panel)),
+        lengths=style.length_labels(panel.lengths),
         depths=tuple(depth_label(depth) for depth in panel.depths),
         rows=tuple(tuple(None if cell is None else tally_cell(cell) for cell in row) for row in cells),
         summaries=(("mean", tuple(map(_mean_cell, panel.columns))),),
-        scale=ColorScale(COLORS[colors], label="score (%)"),
+        scale=ColorScale(style.COLORS[colors], label="score (%)"),
         across=f"{what} (tokens{about})",
         numbers=numbers,
     )
@@ -75,17 +65,17 @@ def panel_heatmap(
 def tally_cell(cell: Tally) -> HeatmapCell:
     """A score with its interval and n, or the mark of why there is none."""
     if cell.mean is None:
-        return HeatmapCell(mark=mark_of(cell.n, cell.counts))
-    ends = f"{percent(cell.interval.low)}–{percent(cell.interval.high)}" if cell.interval else "one sample"
+        return HeatmapCell(mark=style.mark_of(cell.n, cell.counts))
+    ends = f"{style.percent(cell.interval.low)}–{style.percent(cell.interval.high)}" if cell.interval else "one sample"
     notes = (ends, f"n={scored_of(cell)}") if cell.trials > 1 else ()
-    return HeatmapCell(cell.mean, percent(cell.mean), notes, is_partial=bool(cell.unscored))
+    return HeatmapCell(cell.mean, style.percent(cell.mean), notes, is_partial=bool(cell.unscored))
 
 
 def _mean_cell(column: Tally) -> HeatmapCell:
     """A range, which has no colour, where answers are undecided."""
     if column.range is None:
         return tally_cell(column)
-    scored = "none scored" if column.mean is None else f"scored {percent(column.mean)}"
+    scored = "none scored" if column.mean is None else f"scored {style.percent(column.mean)}"
     return HeatmapCell(text=range_words(column.range, whole=True), notes=(scored, f"n={scored_of(column)}"))
 
 
@@ -113,7 +103,7 @@ def heatmap_title(panel: Panel) -> str:
     elif overall.range is not None and overall.n:
         verb = f"scores {range_words(overall.range)} % on"
     else:
-        verb = "has no score on" if overall.mean is None else f"scores {percent1(overall.mean)} % on"
+        verb = "has no score on" if overall.mean is None else f"scores {style.percent1(overall.mean)} % on"
     return " · ".join(filter(None, (f"{panel.model} {verb} {panel.task}", panel.needle)))
 
 
@@ -122,13 +112,13 @@ def difference_heatmap(task: TaskDifference, name: Sequence[str], title: str, su
     model, about, needle = task.family
     return Heatmap(
         name=chart_name("difference", *name, about, needle, model),
-        title=one_line(title),
-        subtitle=one_line(subtitle),
-        lengths=length_labels(list(task.columns)),
+        title=style.one_line(title),
+        subtitle=style.one_line(subtitle),
+        lengths=style.length_labels(list(task.columns)),
         depths=tuple(map(depth_label, task.rows)),
         rows=tuple(tuple(None if cell is None else _difference_cell(cell) for cell in row) for row in task.table),
         summaries=(("mean", tuple(map(_difference_cell, task.columns.values()))),),
-        scale=ColorScale(DIFFERENCES, -100, 100, "B - A (points)"),
+        scale=ColorScale(style.DIFFERENCES, -100, 100, "B - A (points)"),
     )
 
 
@@ -147,7 +137,7 @@ def score_lines(lines: Mapping[str, Mapping[int, Tally]], name: str, title: str,
     drawn = _length_lines([(line, lengths, None) for line, lengths in lines.items() if lengths])
     if not any(point.score is not None for line in drawn for point in line.points):
         return []
-    return [LineChart(name, one_line(title), _LENGTH, drawn, one_line(subtitle))]
+    return [LineChart(name, style.one_line(title), _LENGTH, drawn, style.one_line(subtitle))]
 
 
 def _length_lines(
@@ -155,12 +145,12 @@ def _length_lines(
 ) -> tuple[ChartLine, ...]:
     """Return a line for each name with its tallies by length; the points lead to the trials of a panel where named."""
     lengths = sorted({length for _, tallies, _ in series for length in tallies})
-    labels = dict(zip(lengths, length_labels(lengths), strict=True))
+    labels = dict(zip(lengths, style.length_labels(lengths), strict=True))
     lines = []
     for name, tallies, panel in series:
         cells = {length: PanelCell(*panel, length, "mean") if panel else None for length in tallies}
         points = (tally_point(length, labels[length], tally, cells[length]) for length, tally in tallies.items())
-        lines.append(ChartLine(one_line(name), tuple(points)))
+        lines.append(ChartLine(style.one_line(name), tuple(points)))
     return tuple(lines)
 
 
@@ -189,7 +179,7 @@ def model_charts(panels: Sequence[Panel]) -> list[LineChart]:
     charts = []
     for (task, needle), group in groups.items():
         about = " · ".join(filter(None, (task, needle)))
-        title = one_line(f"{len(group)} models on {about}, by length of the context")
+        title = style.one_line(f"{len(group)} models on {about}, by length of the context")
         charts.append(LineChart(chart_name("models", task, needle), title, _LENGTH, _panel_lines(group)))
     return charts
 
@@ -204,7 +194,7 @@ def panel_charts(panels: Sequence[Panel]) -> list[LineChart]:
     """Return score over length and over depth, a line for each panel; no chart where all lines have a single point."""
     several = len({panel.model for panel in panels}) > 1
     names = [
-        one_line(" · ".join(filter(None, (panel.model if several else "", panel.task, panel.needle))))
+        style.one_line(" · ".join(filter(None, (panel.model if several else "", panel.task, panel.needle))))
         for panel in panels
     ]
     by_depth = []
@@ -215,7 +205,7 @@ def panel_charts(panels: Sequence[Panel]) -> list[LineChart]:
                 cell = PanelCell(panel.model, panel.task, panel.needle, panel.lengths[0], depth)
                 points.append(tally_point(depth, depth_label(depth), row, cell if len(panel.lengths) == 1 else None))
         by_depth.append(ChartLine(name, tuple(points)))
-    title, across = "Score by where in the text the answer stands", "text before the answer (percent)"
+    title, across = "Score by where in the text the answer stands", "text before the answer (style.percent)"
     charts = (
         LineChart("length", "Score by length of the context", _LENGTH, _panel_lines(panels, names)),
         LineChart("depth", title, across, tuple(by_depth), ends=(0.0, 100.0)),
@@ -228,12 +218,12 @@ def ruler_charts(tables: Sequence[RulerTable]) -> list[LineChart]:
     lines = []
     for table in tables:
         means = [row for row in table.lengths if row.mean is not None]
-        labels = length_labels([row.length for row in means])
+        labels = style.length_labels([row.length for row in means])
         points = (
             share_point(row.length, label, Share(row.mean, row.low, row.high), row.n)
             for row, label in zip(means, labels, strict=True)
         )
-        lines.append(ChartLine(one_line(f"{table.model} · {table.language}"), tuple(points)))
+        lines.append(ChartLine(style.one_line(f"{table.model} · {table.language}"), tuple(points)))
     if len({point.x for line in lines for point in line.points}) < 2:
         return []
     return [LineChart("ruler", "RULER: mean of the tasks by length of the context", _LENGTH, tuple(lines))]
@@ -248,7 +238,7 @@ def document_charts(scores: DocumentScores) -> list[LineChart]:
         name, title = chart_name("documents-size", scores.model), "Score by size of the documents"
         charts.append(LineChart(name, title, size, lines, subtitle))
     lengths = sorted({point.length for point in scores.by_depth if point.arm != FOCUSED})
-    for length, label in zip(lengths, length_labels(lengths), strict=True):
+    for length, label in zip(lengths, style.length_labels(lengths), strict=True):
         points = [point for point in scores.by_depth if point.length == length and point.depth is not None]
         name = chart_name("documents-position", label if len(lengths) > 1 else "", scores.model)
         if _several_places(points):
@@ -282,7 +272,9 @@ def _arm_lines(scores: DocumentScores, points: Sequence[ArmAtPlace], task: str) 
                 continue
             size = round(point.tokens or 0) if arm == FOCUSED else point.length
             x, label = (
-                (size, length_labels([size])[0]) if point.depth is None else (point.depth, depth_label(point.depth))
+                (size, style.length_labels([size])[0])
+                if point.depth is None
+                else (point.depth, depth_label(point.depth))
             )
             depth = "mean" if point.depth is None else point.depth
             cell = PanelCell(scores.model, task, needles[arm], point.length, depth) if arm in needles else None
@@ -305,7 +297,7 @@ def bar_chart(reports: Sequence[tuple[str, RunReport]], title: str) -> BarChart:
             n = sum(row.overall.n for row in report.tasks if row.model == macro.model)
             averages.setdefault("mean over families", []).append(_share_bar(macro.model, added, macro.score, n))
         for summary in report.leval:
-            arm = " · ".join(filter(None, (length_labels([summary.length])[0], summary.retriever)))
+            arm = " · ".join(filter(None, (style.length_labels([summary.length])[0], summary.retriever)))
             for average in summary.averages:
                 part = f", {len(average.tasks)} of {average.of} tasks" if len(average.tasks) < average.of else ""
                 name = f"{average.name}{part}" + (f" ({arm})" if len(kinds) > 1 else "")
@@ -314,18 +306,20 @@ def bar_chart(reports: Sequence[tuple[str, RunReport]], title: str) -> BarChart:
         for row in report.tasks:
             tasks.setdefault(row.task, []).append(_task_bar(row, added))
     rows = [BarRow(name, tuple(bars), is_average=True) for name, bars in averages.items()]
-    rows += [BarRow(one_line(name), tuple(bars)) for name, bars in tasks.items()]
+    rows += [BarRow(style.one_line(name), tuple(bars)) for name, bars in tasks.items()]
     models = dict.fromkeys(_bar_name(model, added) for added, report in reports for model in report.models)
     return BarChart("bars", title, tuple(rows), tuple(models))
 
 
 def task_charts(rows: Sequence[TaskScore], macros: Sequence[Macro]) -> list[BarChart]:
     """The chart of a run with two tasks or more."""
-    models = tuple(dict.fromkeys(one_line(row.model) for row in rows))
+    models = tuple(dict.fromkeys(style.one_line(row.model) for row in rows))
     tasks = dict.fromkeys(row.task for row in rows)
     if len(tasks) < 2:
         return []
-    bars = tuple(BarRow(one_line(task), tuple(_task_bar(row) for row in rows if row.task == task)) for task in tasks)
+    bars = tuple(
+        BarRow(style.one_line(task), tuple(_task_bar(row) for row in rows if row.task == task)) for task in tasks
+    )
     if len(models) > 1:
         return [BarChart("tasks", f"{len(models)} models beside each other, task by task", bars, models)]
     macro = next((each for each in macros if each.model == rows[0].model), None)
@@ -348,24 +342,24 @@ def _task_bar(row: TaskScore, added: str = "") -> ChartBar:
 def _share_bar(model: str, added: str, share: Share, n: int) -> ChartBar:
     low, high = (None if end is None else 100 * min(1.0, max(0.0, end)) for end in (share.low, share.high))
     value = None if share.value is None else 100 * share.value
-    text = "no score" if share.value is None else f"{percent(share.value)} %"
+    text = "no score" if share.value is None else f"{style.percent(share.value)} %"
     return ChartBar(_bar_name(model, added), value, low, high, n, text)
 
 
 def _bar_name(model: str, added: str) -> str:
-    return one_line(" · ".join(filter(None, (model, added))))
+    return style.one_line(" · ".join(filter(None, (model, added))))
 
 
 def history_chart(series: BoardSeries, name: str, title: str, subtitle: str) -> LineChart:
     """Return the scores of run after run, and the changes that are shown."""
     scores, counted = [], []
-    for at, (entry, label) in enumerate(zip(series.entries, map(one_line, series.names), strict=True)):
+    for at, (entry, label) in enumerate(zip(series.entries, map(style.one_line, series.names), strict=True)):
         scores.append(tally_point(at, label, entry.overall))
         if entry.has_misses:
             counted.append(ChartPoint(at, label, 100 * entry.counted, None, None, entry.overall.trials))
     lines = [ChartLine("score", tuple(scores))]
     lines += [ChartLine("misses counted", tuple(counted), is_joined=False)] if counted else []
-    notes = [one_line(subtitle), *(["shaded: changes, all 95 % sure"] if series.changes else [])]
+    notes = [style.one_line(subtitle), *(["shaded: changes, all 95 % sure"] if series.changes else [])]
     spans = tuple(ChartSpan(change.first, change.last, change.is_fall) for change in series.changes)
     ends = (-0.3, len(scores) - 0.7)
-    return LineChart(name, one_line(title), "run", tuple(lines), "; ".join(notes), ends, spans)
+    return LineChart(name, style.one_line(title), "run", tuple(lines), "; ".join(notes), ends, spans)

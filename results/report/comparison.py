@@ -9,13 +9,7 @@ from needlework.core.record import NOTHING_SAID, SCORED, UNSCORED
 from needlework.results.records.samples import grouped
 from needlework.results.report.charts import score_lines
 from needlework.results.report.section import Section, Table, filled_table, section_lines
-from needlework.results.statistics.comparison.comparison import (
-    ComparedRun,
-    Comparison,
-    GroupDifference,
-    Losses,
-    TaskDifference,
-)
+from needlework.results.statistics.comparison import comparison
 from needlework.results.statistics.comparison.joining import Family
 from needlework.results.statistics.comparison.provenance import weights_lines
 from needlework.results.statistics.intervals import Interval
@@ -29,9 +23,9 @@ PARTS_SHOWN = 4  # of what differs; the rest is counted
 _NAMED = 3  # runs that a sentence names of one verdict
 
 
-def comparison_sentence(runs: Sequence[ComparedRun]) -> str:
+def comparison_sentence(runs: Sequence[comparison.ComparedRun]) -> str:
     """`Compared with base, worse: b (-28.0 points, 95 % sure: -35.1..-20.9); no difference shown: c.`"""
-    groups: dict[str, list[ComparedRun]] = {**grouped(runs[1:], lambda run: run.verdict or "not compared")}
+    groups: dict[str, list[comparison.ComparedRun]] = {**grouped(runs[1:], lambda run: run.verdict or "not compared")}
     groups["worse in some tasks"] = [run for run in runs if run.is_worse and run.verdict != "worse"]
     order = ("worse", "worse in some tasks", "better", "no difference shown", "undetermined", "not compared")
     parts = [f"{name}: {_names(group)}" for name in order if (group := groups.get(name))]
@@ -39,12 +33,12 @@ def comparison_sentence(runs: Sequence[ComparedRun]) -> str:
     return f"Compared with {base}, {'; '.join(parts)}." if parts else ""
 
 
-def _names(runs: Sequence[ComparedRun]) -> str:
+def _names(runs: Sequence[comparison.ComparedRun]) -> str:
     more = [f"and {len(runs) - _NAMED} more"] * (len(runs) > _NAMED)
     return ", ".join([*map(_named, runs[:_NAMED]), *more])
 
 
-def _named(run: ComparedRun) -> str:
+def _named(run: comparison.ComparedRun) -> str:
     test = run.pair.whole.counted if run.pair and run.verdict in ("worse", "better") else None
     if test is None:
         return one_line(run.name)
@@ -52,7 +46,7 @@ def _named(run: ComparedRun) -> str:
     return f"{one_line(run.name)} ({points1(test.mean)} points{f', 95 % sure: {ends}' if ends else ''})"
 
 
-def comparison_lines(runs: Sequence[ComparedRun]) -> list[str]:
+def comparison_lines(runs: Sequence[comparison.ComparedRun]) -> list[str]:
     """Return what a terminal has of a comparison: all runs, and the details of a pair that is the only one."""
     sections, pairs = comparison_sections(runs), [run for run in runs if run.pair]
     if len(pairs) == 1:
@@ -60,7 +54,7 @@ def comparison_lines(runs: Sequence[ComparedRun]) -> list[str]:
     return section_lines(sections)
 
 
-def comparison_sections(runs: Sequence[ComparedRun]) -> list[Section]:
+def comparison_sections(runs: Sequence[comparison.ComparedRun]) -> list[Section]:
     """What one run could not answer, a row for each run, the score at each length."""
     windows = {run.name: run.window for run in runs}
     losses = tuple(
@@ -80,7 +74,7 @@ def comparison_sections(runs: Sequence[ComparedRun]) -> list[Section]:
     ]
 
 
-def loss_words(losses: Losses, windows: tuple[int | None, int | None], names: tuple[str, str]) -> str:
+def loss_words(losses: comparison.Losses, windows: tuple[int | None, int | None], names: tuple[str, str]) -> str:
     """`B cannot answer 12 of 36 trials that A scored: all 12 at 2k (12 skipped); window 1024, A had 8192`.
 
     `windows`: of A and of B in tokens, where they are known.
@@ -92,7 +86,7 @@ def loss_words(losses: Losses, windows: tuple[int | None, int | None], names: tu
     return f"{name} cannot answer {losses.lost} of {losses.of} trials that {other} scored: {lost_words(losses)}{window}"
 
 
-def lost_words(losses: Losses) -> str:
+def lost_words(losses: comparison.Losses) -> str:
     """`all 12 at 2k (12 skipped)`."""
     labels = length_labels([*losses.by_length])
     lengths = [
@@ -110,7 +104,7 @@ def differing_lines(parts: Sequence[str], runs: str, rest: str) -> list[str]:
     return [f"differs between {runs} (A / B):", *(f"  {part}" for part in [*lines[:PARTS_SHOWN], *more])]
 
 
-def _runs_table(runs: Sequence[ComparedRun]) -> Table:
+def _runs_table(runs: Sequence[comparison.ComparedRun]) -> Table:
     is_first = {run.base for run in runs[1:]} <= {run.name for run in runs[:1]}
     base = f"- {one_line(runs[0].name)}" if is_first and runs else "- the one before"
     names = ("configuration", "trials", "score % (95 %)", base, "95 %", LOSSES, "p (Holm)", "worse from", "verdict")
@@ -128,7 +122,7 @@ def _runs_table(runs: Sequence[ComparedRun]) -> Table:
     return filled_table("", names, rows, 1, {0, 1, 2, 3, 4, 6, 7, 8})
 
 
-def _run_notes(runs: Sequence[ComparedRun]) -> list[str]:
+def _run_notes(runs: Sequence[comparison.ComparedRun]) -> list[str]:
     """What makes the rows mean less than they seem to."""
     lines = [f"{one_line(run.name)} is not compared: {one_line(run.why)}" for run in runs if run.why]
     for run in runs:
@@ -147,7 +141,7 @@ def _run_notes(runs: Sequence[ComparedRun]) -> list[str]:
     return lines
 
 
-def pair_sections(run: ComparedRun, runs: Sequence[ComparedRun]) -> list[Section]:
+def pair_sections(run: comparison.ComparedRun, runs: Sequence[comparison.ComparedRun]) -> list[Section]:
     """A run against its base: the tasks, what is in no pair, cautions, what differs beside the scores."""
     pair, labels = run.pair, {each.name: each.label or one_line(each.name) for each in runs}
     if pair is None:
@@ -169,7 +163,7 @@ def pair_sections(run: ComparedRun, runs: Sequence[ComparedRun]) -> list[Section
     ]
 
 
-def _outcomes(pair: Comparison, side: int) -> str:
+def _outcomes(pair: comparison.Comparison, side: int) -> str:
     """`80 trials, 76 scored (2 empty), 3 censored, 1 error` of one run: 0 is A, 1 is B."""
     counts = pair.outcomes[side]
     scored = sum(counts.get(name, 0) for name in SCORED)
@@ -178,7 +172,7 @@ def _outcomes(pair: Comparison, side: int) -> str:
     return ", ".join([*parts, *(f"{counts[name]} {name}" for name in UNSCORED if counts.get(name))])
 
 
-def _cautions(pair: Comparison) -> list[str]:
+def _cautions(pair: comparison.Comparison) -> list[str]:
     """What makes the numbers of a pair mean less than they seem to; empty where nothing does."""
     lines = []
     for task in pair.tasks:
@@ -199,7 +193,7 @@ def task_name(family: Family) -> str:
     return one_line(" · ".join(part for part in family if part))
 
 
-def task_sentence(task: TaskDifference) -> str:
+def task_sentence(task: comparison.TaskDifference) -> str:
     """`B - A = +5.3 points (95 % interval -1.2..+11.8), n = 75 pairs · no difference shown`."""
     difference, pairs = task.whole.difference, counted(task.whole.n, "pair")
     if difference is None:
@@ -208,7 +202,7 @@ def task_sentence(task: TaskDifference) -> str:
     return f"B - A = {points1(difference.mean)} points ({ends}), n = {pairs} · {task.whole.verdict}"
 
 
-def tasks_table(tasks: Sequence[TaskDifference]) -> Table:
+def tasks_table(tasks: Sequence[comparison.TaskDifference]) -> Table:
     """A row for each task, in columns that all of them need."""
     numbers = ("pairs", "no pair", "A % (95 %)", "B % (95 %)", "B - A", "95 %", LOSSES, "p (Holm)", "verdict")
     losses = any(task.whole.losses for task in tasks)
@@ -227,7 +221,7 @@ def tasks_table(tasks: Sequence[TaskDifference]) -> Table:
     return filled_table("", head, rows, 3, {*range(1, len(head))} - {4, 9})
 
 
-def group_tables(task: TaskDifference) -> tuple[Table, Table]:
+def group_tables(task: comparison.TaskDifference) -> tuple[Table, Table]:
     """The differences of a task by length and by depth, each interval as if it were the only one."""
     lengths, depths = length_labels(list(task.columns)), [depth_label(depth) for depth in task.rows]
     return (
@@ -236,7 +230,7 @@ def group_tables(task: TaskDifference) -> tuple[Table, Table]:
     )
 
 
-def _group_table(caption: str, name: str, labels: Iterable[str], groups: Iterable[GroupDifference]) -> Table:
+def _group_table(caption: str, name: str, labels: Iterable[str], groups: Iterable[comparison.GroupDifference]) -> Table:
     rows = [
         (
             label,
@@ -250,7 +244,7 @@ def _group_table(caption: str, name: str, labels: Iterable[str], groups: Iterabl
     return Table(caption, (name, "A % (95 %)", "B % (95 %)", "B - A", "95 %", "pairs", "no pair"), tuple(rows))
 
 
-def _difference_cells(test: GroupDifference, losses: bool) -> tuple[str, ...]:
+def _difference_cells(test: comparison.GroupDifference, losses: bool) -> tuple[str, ...]:
     """B - A, its interval, B - A with losses as misses where these are shown, the adjusted p."""
     as_misses = points_cells(test.counted)[0] if losses else NONE
     return (*points_cells(test.difference), as_misses, NONE if test.p_adjusted is None else p_words(test.p_adjusted))

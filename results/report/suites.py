@@ -6,22 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from needlework.results.report.charts import ruler_charts
 from needlework.results.report.section import Finding, Section, Table, filled_table
+from needlework.results.statistics import wording
 from needlework.results.statistics.cost import CostRow
 from needlework.results.statistics.panels import Share
 from needlework.results.statistics.run_facts import LatencyRow, Times
 from needlework.results.statistics.suites.data_sets import MRCR, DataSetGroup, FieldTable, LevalSummary
 from needlework.results.statistics.suites.needlebench import HELD, NeedleBench, NeedleBenchRow, Reach
 from needlework.results.statistics.suites.ruler import TASKS, RulerTable
-from needlework.results.statistics.wording import (
-    ends,
-    interval_cell,
-    number_cell,
-    percent2,
-    range_words,
-    rate_words,
-    score_and_interval,
-    unscored_words,
-)
 from needlework.results.style import NONE, length_label, one_line, percent, percent1
 
 _SHOWN = 3  # reasons for a missing score that are named
@@ -61,15 +52,15 @@ def _data_set_table(table: FieldTable) -> Table:
 def _cells(group: DataSetGroup, rules: Sequence[str], *, mrcr: bool) -> list[str]:
     return [
         one_line(group.name),
-        *score_and_interval(group.score),
+        *wording.score_and_interval(group.score),
         str(group.score.n),
-        number_cell(group.chance) if group.chance else NONE,
-        number_cell(group.corrected.value) if group.chance else NONE,
-        *(number_cell(group.others.get(rule)) for rule in rules),
-        number_cell(group.noise),
+        wording.number_cell(group.chance) if group.chance else NONE,
+        wording.number_cell(group.corrected.value) if group.chance else NONE,
+        *(wording.number_cell(group.others.get(rule)) for rule in rules),
+        wording.number_cell(group.noise),
         str(group.unread),
         *([str(group.another)] if mrcr else []),
-        unscored_words(group.score.unscored),
+        wording.unscored_words(group.score.unscored),
     ]
 
 
@@ -98,8 +89,8 @@ def _leval_table(summary: LevalSummary) -> Table:
     rows = [
         (
             each.name,
-            percent2(each.score.value),
-            ends(each.score),
+            wording.percent2(each.score.value),
+            wording.ends(each.score),
             f"{len(each.tasks)} of {each.of}",
             str(each.n),
             str(each.unscored or NONE),
@@ -159,11 +150,11 @@ def _row_words(row: NeedleBenchRow) -> str:
         return f"no score, missing: {_first(row.missing, separator='; ')}"
     if row.value is None:
         return "no score, n = 0"
-    unscored = f", {unscored_words(row.unscored)}" if row.unscored else ""
-    scored = f"{rate_words(row, row.n, 'no interval')}{unscored}"
+    unscored = f", {wording.unscored_words(row.unscored)}" if row.unscored else ""
+    scored = f"{wording.rate_words(row, row.n, 'no interval')}{unscored}"
     if row.range is None:
         return scored
-    return f"{range_words(row.range)} % (undecided answers all missed to all hit), of the scored {scored}"
+    return f"{wording.range_words(row.range)} % (undecided answers all missed to all hit), of the scored {scored}"
 
 
 def _reach_words(reach: Reach) -> str:
@@ -194,9 +185,9 @@ def _ruler_table(table: RulerTable) -> Table:
     rows = [
         (
             length_label(each.length),
-            number_cell(each.mean),
-            interval_cell(Share(each.mean, each.low, each.high)),
-            number_cell(each.strict),
+            wording.number_cell(each.mean),
+            wording.interval_cell(Share(each.mean, each.low, each.high)),
+            wording.number_cell(each.strict),
             str(each.n),
             str(each.cut or NONE),
             str(each.unscored or NONE),

@@ -7,22 +7,13 @@ from dataclasses import replace
 
 from needlework.results.report.charts import task_charts
 from needlework.results.report.section import Finding, IntervalBar, Section, Table, filled_table
+from needlework.results.statistics import wording
 from needlework.results.statistics.absent import AbsentTwins
 from needlework.results.statistics.depth import DepthEffect, Extremes
 from needlework.results.statistics.depth_tables import depth_range_words
 from needlework.results.statistics.effective_length import Trend
 from needlework.results.statistics.panels import Share
 from needlework.results.statistics.tasks import GateRow, Macro, PanelStatistics, TaskScore, selection_words
-from needlework.results.statistics.wording import (
-    interval_cell,
-    number_cell,
-    p_words,
-    range_words,
-    rate_words,
-    score_and_interval,
-    share_cell,
-    unscored_words,
-)
 from needlework.results.style import NONE, length_label, one_line, percent, percent1
 
 # One sentence each, for the report; docs/statistics.md has them with their sources.
@@ -76,7 +67,7 @@ def _twins_findings(twins: AbsentTwins) -> Iterator[Finding]:
     )
     for term, rate in rates:
         if rate.n:
-            yield Finding(term, rate_words(rate, rate.n, "one sample: no interval"), _MEANINGS[term])
+            yield Finding(term, wording.rate_words(rate, rate.n, "one sample: no interval"), _MEANINGS[term])
     arms = (("present", twins.present), ("absent", twins.absent))
     counts = [f"{count} {outcome} ({arm})" for arm, tally in arms for outcome, count in tally.unscored.items()]
     yield Finding("  without a score", ", ".join(counts) or "none", _MEANINGS["without a score"])
@@ -110,7 +101,7 @@ def _depth(effect: DepthEffect) -> str:
     if effect.shape in ("undetermined", "flat") and effect.bound is not None:
         parts.append(f"differences up to {100 * effect.bound:.0f} points are not ruled out")
     p = effect.p if effect.p_adjusted is None else effect.p_adjusted
-    return ", ".join([*parts, *([f"p {p_words(p)}"] if p is not None else [])])
+    return ", ".join([*parts, *([f"p {wording.p_words(p)}"] if p is not None else [])])
 
 
 def extremes_words(ends: Extremes) -> str:
@@ -119,11 +110,11 @@ def extremes_words(ends: Extremes) -> str:
         f"{depth_range_words(span)} ({percent(round(min(1.0, max(0.0, score)), 9))})"
         for span, score in ((ends.best, ends.best_score), (ends.worst, ends.worst_score))
     )
-    return f"{best} and {worst}, p (Holm) {p_words(ends.p_adjusted)}"
+    return f"{best} and {worst}, p (Holm) {wording.p_words(ends.p_adjusted)}"
 
 
 def _trend(trend: Trend) -> str:
-    ends = f" (95 % interval {interval_cell(trend.area)})" if trend.area.low is not None else ""
+    ends = f" (95 % interval {wording.interval_cell(trend.area)})" if trend.area.low is not None else ""
     parts = [] if trend.area.value is None else [f"area {percent1(trend.area.value)} %{ends}"]
     if trend.drop is not None:
         side = "below" if trend.drop >= 0 else "above"
@@ -218,25 +209,25 @@ def _cells(row: TaskScore) -> tuple[str, ...]:
     twins = row.twins
     return (
         one_line(row.task),
-        *score_and_interval(row.overall),
+        *wording.score_and_interval(row.overall),
         str(row.overall.n),
-        unscored_words(row.overall.unscored),
-        f"{number_cell(row.focused.mean)} (n {row.focused.n})" if row.focused.trials else NONE,
-        share_cell(row.relative),
-        f"{number_cell(row.compacted.mean)} (n {row.compacted.n})" if row.compacted.trials else NONE,
-        share_cell(row.after_summary),
-        number_cell(row.chance),
-        number_cell(row.floor),
-        share_cell(row.corrected) if row.chance else NONE,
-        number_cell(twins.hallucination.value) if twins else NONE,
-        number_cell(twins.needless.value) if twins else NONE,
+        wording.unscored_words(row.overall.unscored),
+        f"{wording.number_cell(row.focused.mean)} (n {row.focused.n})" if row.focused.trials else NONE,
+        wording.share_cell(row.relative),
+        f"{wording.number_cell(row.compacted.mean)} (n {row.compacted.n})" if row.compacted.trials else NONE,
+        wording.share_cell(row.after_summary),
+        wording.number_cell(row.chance),
+        wording.number_cell(row.floor),
+        wording.share_cell(row.corrected) if row.chance else NONE,
+        wording.number_cell(twins.hallucination.value) if twins else NONE,
+        wording.number_cell(twins.needless.value) if twins else NONE,
     )
 
 
 def _macro(macro: Macro) -> tuple[str, ...]:
     name = f"macro ({macro.families} families, {macro.tasks} tasks)"
-    score, interval = number_cell(macro.score.value), interval_cell(macro.score)
+    score, interval = wording.number_cell(macro.score.value), wording.interval_cell(macro.score)
     if macro.range is not None:
-        scored = NONE if macro.score.value is None else f"scored {share_cell(macro.score)}"
-        score, interval = range_words(macro.range), scored
-    return (name, score, interval, "", "", *[NONE] * 6, share_cell(macro.corrected), NONE, NONE)
+        scored = NONE if macro.score.value is None else f"scored {wording.share_cell(macro.score)}"
+        score, interval = wording.range_words(macro.range), scored
+    return (name, score, interval, "", "", *[NONE] * 6, wording.share_cell(macro.corrected), NONE, NONE)

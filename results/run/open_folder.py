@@ -15,16 +15,7 @@ from needlework.core.files import drop_halves
 from needlework.core.grid import Misfit, left_out
 from needlework.core.record import Record
 from needlework.core.settings import Settings
-from needlework.results.records.journal import (
-    WAITING_FILES,
-    Journal,
-    drop_waiting,
-    line_of,
-    read_and_count,
-    read_waiting,
-    ruling_of,
-    unread_note,
-)
+from needlework.results.records import journal
 from needlework.results.records.manifest import (
     Before,
     command_line,
@@ -55,7 +46,7 @@ class OpenFolder:
         self._settings = settings
         self._selected = selected
         self._root = root
-        self._journal: Journal | None = None
+        self._journal: journal.Journal | None = None
         self._earlier: list[Record] | None = None
         self._unread = 0  # lines of the journal that are no records
         self._journaled: set[tuple[object, str | None]] = set()  # records in the journal, and which ruling they have
@@ -82,7 +73,7 @@ class OpenFolder:
     def earlier(self) -> list[Record]:
         """The records of the journal before this session."""
         if self._earlier is None:
-            self._earlier, self._unread = read_and_count(self.path / JOURNAL)
+            self._earlier, self._unread = journal.read_and_count(self.path / JOURNAL)
         return self._earlier
 
     def replaced(self) -> list[str]:
@@ -98,13 +89,13 @@ class OpenFolder:
         fresh, path = self._settings.fresh, self.path / JOURNAL
         with suppress(OSError):  # before the journal is opened: half a line at its end is cut then
             self.written_at = datetime.fromtimestamp(path.stat().st_mtime).isoformat(" ", timespec="minutes")
-        self._journal = Journal(path, fresh=fresh)
+        self._journal = journal.Journal(path, fresh=fresh)
         self._earlier = [] if fresh else self.earlier
-        self._journaled = {(identity(record), ruling_of(record)) for record in self._earlier}
+        self._journaled = {(identity(record), journal.ruling_of(record)) for record in self._earlier}
         self._opened_s = time.monotonic()
-        self._waited = frozenset(self.path.glob(WAITING_FILES))
+        self._waited = frozenset(self.path.glob(journal.WAITING_FILES))
         if self._waited and not fresh:
-            self._came = {(answer.key, answer.timing.latency_s) for answer in read_waiting(self.path)}
+            self._came = {(answer.key, answer.timing.latency_s) for answer in journal.read_waiting(self.path)}
         if self._earlier:
             self._before = read_before(self.path / MANIFEST, self.recipe, self._settings.model)
             self.facts = with_known(self._before.facts, {})
@@ -112,7 +103,7 @@ class OpenFolder:
             drop_halves(self.path)
             if fresh:
                 drop_written(self.path)
-                drop_waiting(self.path)
+                journal.drop_waiting(self.path)
             with suppress(OSError):
                 (self._settings.results_dir / ".gitignore").write_text("*\n")
             self.write_manifest(self.manifest([], self.whole([])))
@@ -128,8 +119,8 @@ class OpenFolder:
         Raises `InputError` when the disk is full.
         """
         assert self._journal is not None
-        if not record.timing.replayed or (identity(record), ruling_of(record)) not in self._journaled:
-            self._journal.append(line or line_of(record))
+        if not record.timing.replayed or (identity(record), journal.ruling_of(record)) not in self._journaled:
+            self._journal.append(line or journal.line_of(record))
 
     def learn(self, facts: Mapping[str, Any]) -> None:
         """Add a worker's facts on its model to the manifest: at once, as a killed run writes no more."""
@@ -147,7 +138,7 @@ class OpenFolder:
 
     def waiting(self, records: Iterable[Record]) -> int:
         """The number of answers that wait in the folder and are none of the run's `records`: it ended too early."""
-        return len({answer.key for answer in read_waiting(self.path)} - {record.key for record in records})
+        return len({answer.key for answer in journal.read_waiting(self.path)} - {record.key for record in records})
 
     def whole(self, now: list[Record]) -> list[Record]:
         """The run's records: those of earlier sessions, and those of this one, `now`."""
@@ -195,7 +186,7 @@ class OpenFolder:
 
     def notes(self, manifest: Mapping[str, Any]) -> list[str]:
         """Notes on the run with this `manifest`, for its report."""
-        unread = [] if self._settings.fresh or not self._unread else [unread_note(self._unread)]
+        unread = [] if self._settings.fresh or not self._unread else [journal.unread_note(self._unread)]
         return [*unread, *notes_of(manifest)]
 
     def early_lines(self) -> Iterator[str]:
@@ -217,7 +208,7 @@ class OpenFolder:
         if self._journal is None:
             return
         if answered is not None:
-            drop_waiting(self.path, earlier=self._waited, answered=answered)
+            journal.drop_waiting(self.path, earlier=self._waited, answered=answered)
         with suppress(OSError):
             self._journal.close()
 

@@ -10,16 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from needlework.results.statistics.intervals import (
-    DIGITS,
-    ERROR,
-    Ends,
-    Floats,
-    counts_of,
-    ends_of_means,
-    exact_ends,
-    t_quantile,
-)
+from needlework.results.statistics import intervals
 
 # A pair is one trial in two runs. A sign-flip test is used for the difference of two runs: it assumes no distribution.
 # The interval beside it is Student's t over the mean differences of samples, from ten samples on.
@@ -90,11 +81,11 @@ def pairs_of(differences: Sequence[float], samples: Sequence[Hashable]) -> Pairs
     by_sample: dict[Hashable, list[float]] = {}
     for difference, sample in zip(differences, samples, strict=True):
         by_sample.setdefault(sample, []).append(difference)
-    rows = sorted((len(group), round(fsum(group), DIGITS)) for group in by_sample.values())
+    rows = sorted((len(group), round(fsum(group), intervals.DIGITS)) for group in by_sample.values())
     return Pairs(tuple(total for _, total in rows), tuple(size for size, _ in rows))
 
 
-def difference_ends(pairs: Pairs, error: float = ERROR, growth: float = 1.0) -> Ends:
+def difference_ends(pairs: Pairs, error: float = intervals.ERROR, growth: float = 1.0) -> intervals.Ends:
     """Return both ends, -1..1, of the interval of the mean of B - A; `error` and `growth` as of `exact_ends`.
 
     Student's t over the samples' mean differences; where these are all equal, or fewer than `FEWEST_FOR_T`, the
@@ -104,10 +95,11 @@ def difference_ends(pairs: Pairs, error: float = ERROR, growth: float = 1.0) -> 
     samples = pairs.samples * growth
     if samples < FEWEST_FOR_T or means[0] == means[-1]:
         low, high = (
-            2 * end - 1 for end in ends_of_means(tuple(round((mean + 1) / 2, 6) for mean in means), error, growth)
+            2 * end - 1
+            for end in intervals.ends_of_means(tuple(round((mean + 1) / 2, 6) for mean in means), error, growth)
         )
     else:
-        half = t_quantile(samples, error) * float(np.std(means, ddof=1)) / sqrt(samples)
+        half = intervals.t_quantile(samples, error) * float(np.std(means, ddof=1)) / sqrt(samples)
         low, high = pairs.mean - half, pairs.mean + half
     return max(-1.0, min(low, pairs.mean)), min(1.0, max(high, pairs.mean))
 
@@ -120,7 +112,7 @@ def sign_flip_p(pairs: Pairs) -> float | None:
     return min(1.0, 2 * flip_tail(np.array(pairs.sums) * (1 if total >= 0 else -1))) if abs(total) > _SAME else 1.0
 
 
-def flip_tail(differences: Floats) -> float:
+def flip_tail(differences: intervals.Floats) -> float:
     """Return one-sided p: the share of all flips of signs whose sum is as large as that of one number per sample.
 
     If two models were alike (or the second better), each sample's difference might as well have the other sign (R. A.
@@ -139,7 +131,7 @@ def flip_tail(differences: Floats) -> float:
     return float(min(1.0, max(0.5 ** len(steps), shares[total : size + 1].sum() if total >= 0 else 1.0)))
 
 
-def _steps(differences: Floats) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _steps(differences: intervals.Floats) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     whole = np.rint(differences)
     size = float(np.abs(differences).sum())
     if size <= _GRID and np.abs(differences - whole).max(initial=0.0) < 1e-6:
@@ -185,12 +177,12 @@ class Evidence:
 
     mean: float
     samples: int
-    ends: Callable[[float, float], Ends]
+    ends: Callable[[float, float], intervals.Ends]
 
 
 def error_at(look: int) -> float:
     """The chance of a wrong pass, and of a wrong fail, that the `look`-th look at a group may have."""
-    return ERROR * 0.5 ** (look - 1)
+    return intervals.ERROR * 0.5 ** (look - 1)
 
 
 def level_of(look: int) -> float:
@@ -200,8 +192,8 @@ def level_of(look: int) -> float:
 
 def of_scores(scores: Sequence[float], samples: Sequence[Hashable]) -> Evidence:
     """Evidence about a mean score; `samples` names the sample of each score. Raises `ValueError` without scores."""
-    counts = counts_of(scores, samples)
-    return Evidence(counts.mean, counts.samples, partial(exact_ends, counts))
+    counts = intervals.counts_of(scores, samples)
+    return Evidence(counts.mean, counts.samples, partial(intervals.exact_ends, counts))
 
 
 def of_differences(differences: Sequence[float], samples: Sequence[Hashable]) -> Evidence:
@@ -223,7 +215,7 @@ def further_samples(evidence: Evidence, decides: Callable[[float, float], bool],
 def samples_to_pass(limit: float, look: int = 1) -> int | None:
     """Return how many samples, all right, show a score of at least `limit` (0..1)."""
     error = error_at(look)
-    return _fewest(lambda count: ends_of_means((1.0,), error, count)[0] >= limit)
+    return _fewest(lambda count: intervals.ends_of_means((1.0,), error, count)[0] >= limit)
 
 
 def _fewest(enough: Callable[[int], bool]) -> int | None:

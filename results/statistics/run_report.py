@@ -11,20 +11,13 @@ from typing import Any
 from needlework.core.record import Record
 from needlework.results.adaptive.statement import LengthStatement
 from needlework.results.records.samples import grouped
+from needlework.results.statistics import run_facts
 from needlework.results.statistics.absent import AbsentTwins
 from needlework.results.statistics.agreement import judge_notes
 from needlework.results.statistics.cost import CostRow, cost_rows
 from needlework.results.statistics.documents import ArmScore, DocumentScores, arm_scores, document_statistics
 from needlework.results.statistics.length_scores import BaselineChoice
 from needlework.results.statistics.panels import Panel, RecordInPanel, Tally, asked_of, depth_order, summarise
-from needlework.results.statistics.run_facts import (
-    LatencyRow,
-    RunFacts,
-    Stability,
-    latency_rows,
-    stability_line,
-    stability_of,
-)
 from needlework.results.statistics.suites.data_sets import FieldTable, LevalSummary, field_tables, leval_summaries
 from needlework.results.statistics.suites.needlebench import NeedleBench, NeedleBenchDesign, needlebench
 from needlework.results.statistics.suites.ruler import RulerTable, ruler_tables
@@ -60,16 +53,16 @@ class RunReport:
     suites: tuple[NeedleBench, ...]
     documents: tuple[DocumentScores, ...]  # of one's own
     field: tuple[FieldTable, ...]  # MRCR, GraphWalks, LongBench v2
-    stability: Stability | None  # answers to prompts that were asked again
+    stability: run_facts.Stability | None  # answers to prompts that were asked again
     planned: int  # trials the run was to have
     notes: tuple[str, ...]  # sentences about the run as a whole
     gates: tuple[GateRow, ...] = ()
     adaptive: tuple[LengthStatement, ...] = ()
     leval: tuple[LevalSummary, ...] = ()  # L-Eval's averages
-    latency: tuple[LatencyRow, ...] = ()
+    latency: tuple[run_facts.LatencyRow, ...] = ()
     cost: tuple[CostRow, ...] = ()  # a row for each model
     sending: tuple[str, ...] = ()  # how requests were sent
-    facts: RunFacts | None = None  # how the run was made
+    facts: run_facts.RunFacts | None = None  # how the run was made
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -97,7 +90,7 @@ def run_report(
     gates: Sequence[GateRow] = (),
     adaptive: Sequence[LengthStatement] = (),
     sending: Sequence[str] = (),
-    facts: RunFacts | None = None,
+    facts: run_facts.RunFacts | None = None,
     price: Sequence[str] = (),
 ) -> RunReport:
     """Compute everything that is reported of `records`; their order does not matter.
@@ -109,7 +102,7 @@ def run_report(
     ordered = tuple(sorted(records, key=reading_order))
     trials = tuple(asked_of(ordered))
     tasks = task_scores(trials)
-    stability = stability_of(ordered)
+    stability = run_facts.stability_of(ordered)
     adapted = {(each.model, each.task, each.needle) for each in adaptive}
     planned = len(ordered) if planned is None else planned
     early = interrupted(len(ordered), planned)
@@ -134,7 +127,7 @@ def run_report(
         documents=document_statistics(ordered, vote),
         field=field_tables(ordered),
         leval=leval_summaries(ordered),
-        latency=latency_rows(ordered),
+        latency=run_facts.latency_rows(ordered),
         cost=cost_rows(ordered, price),
         sending=tuple(sending),
         stability=stability,
@@ -142,7 +135,7 @@ def run_report(
         gates=tuple(gates),
         adaptive=tuple(adaptive),
         facts=facts,
-        notes=tuple(filter(None, (early, *notes, *server, stability_line(stability) if stability else ""))),
+        notes=tuple(filter(None, (early, *notes, *server, run_facts.stability_line(stability) if stability else ""))),
     )
 
 

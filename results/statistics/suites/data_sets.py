@@ -13,15 +13,7 @@ from needlework.results.records.samples import grouped, retriever_of
 from needlework.results.statistics.panels import ScoredTrial, Share, Tally, tally, trial_of
 from needlework.results.statistics.tasks import corrected_for_chance, weighted_mean
 from needlework.results.style import length_label
-from needlework.scoring.published.data_sets import (
-    BINS,
-    GUESS,
-    GradedReply,
-    authors_letter,
-    authors_table,
-    card_bin,
-    harness_bin,
-)
+from needlework.scoring.published import data_sets
 from needlework.scoring.published.ruler import AS
 
 # The score is the sound one; the published rules' means are over the same answers. Answers without a score (errors,
@@ -92,10 +84,10 @@ def mrcr_groups(needles: object, tokens: int | None) -> tuple[str, ...]:
     name = f"n{needles}"
     if tokens is None:
         return (name,)
-    number = card_bin(tokens)
+    number = data_sets.card_bin(tokens)
     if number is None:
         return name, f"{name} in no bin"
-    low, high = BINS[number]
+    low, high = data_sets.BINS[number]
     return name, f"{name} {low + bool(number):,}-{high:,}"
 
 
@@ -153,7 +145,7 @@ def _table_of_records(model: str, task: str, records: Sequence[Record]) -> Field
     return field_table(model, task, [_row(task, record) for record in records], notes)
 
 
-def _judged(record: Record) -> GradedReply | None:
+def _judged(record: Record) -> data_sets.GradedReply | None:
     reference = record.reference
     answers = reference.get("answers") or ("",)
     return judged(
@@ -225,29 +217,33 @@ def _order(name: str) -> tuple[Any, ...]:
     return 2 if name in ("whole text", "text cut") else 1, number, first if number else "", int(digits or 0), name
 
 
-def judged(reply: str, *, difficulty: object, length: object, answer: str) -> GradedReply | None:
+def judged(reply: str, *, difficulty: object, length: object, answer: str) -> data_sets.GradedReply | None:
     """A reply as LongBench v2's authors judge it; `None` for an empty one, which their files do not have."""
     if not reply.strip() or not difficulty or not length:
         return None
-    return GradedReply(str(difficulty), str(length), authors_letter(reply), answer)
+    return data_sets.GradedReply(str(difficulty), str(length), data_sets.authors_letter(reply), answer)
 
 
-def authors_notes(rows: Iterable[GradedReply | None]) -> list[str]:
+def authors_notes(rows: Iterable[data_sets.GradedReply | None]) -> list[str]:
     """The numbers of the authors' `result.py`, in percent, without and with a quarter for replies without a letter."""
     replies = [row for row in rows if row is not None]
     if not replies:
         return []
     plain, compensated = (
         ", ".join(f"{name} {value}" for name, value in table.items() if value is not None)
-        for table in (authors_table(replies), authors_table(replies, compensated=True))
+        for table in (data_sets.authors_table(replies), data_sets.authors_table(replies, compensated=True))
     )
     notes = [f"as LongBench's result.py prints it, {len(replies)} replies: {plain}"]
-    return notes if compensated == plain else [*notes, f"with {GUESS} for a reply without a letter: {compensated}"]
+    return (
+        notes
+        if compensated == plain
+        else [*notes, f"with {data_sets.GUESS} for a reply without a letter: {compensated}"]
+    )
 
 
 def bins_note(tokens: Sequence[int]) -> list[str]:
     """How many rows of so many tokens openbench and evalscope count in another bin than the data card."""
-    moved = sum(harness_bin(each) != card_bin(each) for each in tokens)
+    moved = sum(data_sets.harness_bin(each) != data_sets.card_bin(each) for each in tokens)
     return [f"openbench and evalscope count {moved} of {len(tokens)} rows in another bin"] if moved else []
 
 
