@@ -6,10 +6,11 @@ import argparse
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, cast
 from zlib import crc32
+
+from msgspec import Struct, to_builtins
 
 from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.record import OutcomeName
@@ -44,16 +45,15 @@ _STRING_V2 = 12  # characters of the string before an answer of MRCR v2
 Columns = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerRow:
+class AnswerRow(Struct, frozen=True):
     """One row of a file: a reply, and the columns of its question.
 
     A row is a JSON object with `prediction` (the reply), and optionally `id` (the row of `--data`: its `_id`, its
     number from 0, or the label of our trial), `error` (why the request failed) and columns of the data set.
     """
 
-    text: str = field(repr=False)
-    columns: Columns = field(repr=False)
+    text: str
+    columns: Columns
     id: str = ""
     error: str = ""
 
@@ -109,8 +109,7 @@ def _answer_of_sample(sample: Any) -> AnswerRow:
     return AnswerRow(sample.output.completion, columns, str(sample.id), error or "")
 
 
-@dataclass(frozen=True, slots=True)
-class Benchmark:
+class Benchmark(Struct, frozen=True):
     """A data set and its rules."""
 
     task: str  # its scorer too: the sound rule, with the published ones in its details
@@ -255,7 +254,7 @@ def _score_files(options: argparse.Namespace) -> None:
         table = field_table(path.name, benchmark.task, [answer.row for answer in scored], notes)
         tables.append(table)
         items = [_item(answer) for answer in scored]
-        objects.append({"file": str(path), "table": asdict(table), "items": items})
+        objects.append({"file": str(path), "table": to_builtins(table), "items": items})
     for line in section_lines(data_set_sections(tables)):
         print(line)
     if options.out is not None:
@@ -263,14 +262,13 @@ def _score_files(options: argparse.Namespace) -> None:
         print(f"written to {options.out}")
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredAnswer:
+class ScoredAnswer(Struct, frozen=True):
     """An answer with its score and the columns of its question."""
 
     answer: AnswerRow
     score: Score | None  # `None` if the request failed
     row: DataSetAnswer
-    columns: Mapping[str, Any] = field(repr=False)
+    columns: Mapping[str, Any]
     data_row: int | None = None  # the number of its row in `--data`
 
 

@@ -6,11 +6,13 @@ import importlib.util
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import floor, inf
 from pathlib import Path
 from textwrap import wrap
 from typing import Literal
+
+from msgspec import Struct
 
 from needlework.core.record import OutcomeName
 
@@ -146,8 +148,7 @@ DIFFERENCES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class UnscoredMark:
+class UnscoredMark(Struct, frozen=True):
     """How a cell without any score is shown: hatched in pictures, by a letter in the terminal, never by a colour."""
 
     outcome: OutcomeName

@@ -6,10 +6,11 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
+
+from msgspec.structs import replace
 
 from needlework.core.errors import InputError
 from needlework.results.files.read_run import RESULTS, Run, read_run

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
+
+from msgspec.structs import replace
 
 from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.files import write_whole

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import asdict, replace
 from pathlib import Path
+
+from msgspec.structs import asdict, replace
 
 from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.results.compare.collect import collect_models, run_time

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby
 from math import fsum
 from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from needlework.core.record import NOTHING_SAID, SCORED, UNDECIDED, UNSCORED, OutcomeName, Record
 from needlework.results.gates.gate import COMPARE, Baseline, Gate, State, Verdict, groups_of

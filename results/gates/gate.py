@@ -11,7 +11,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell, depth_label, parse_tokens
@@ -55,8 +55,7 @@ Metric = Literal["score", "lower_bound", "drop", "not worse"]
 Test = Callable[[Record], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(Struct, frozen=True):
     """A parsed condition. `limit` is 0..1."""
 
     text: str
@@ -228,8 +227,7 @@ def _values(field: str, planned: Sequence[Record]) -> str:
 State = Literal["pass", "fail", "inconclusive"]
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """A gate's result for one group."""
 
     gate: str
@@ -240,14 +238,14 @@ class Verdict:
     high: float | None = None
     level: float = 95.0  # of the interval, percent
     n: int = 0  # trials with a score, or pairs of them
-    against: Mapping[OutcomeName, int] = field(default_factory=dict)  # trials without a score that count as misses
+    against: Mapping[OutcomeName, int] = {}  # trials without a score that count as misses
     samples: int = 0  # of all these trials
     more: int | None = None  # fewest further samples, like these, that decide at the next look; `None`: no number does
     note: str = ""
     paired: bool = False  # a trial needs its twin in the baseline
     losses: Losses | None = None  # trials without a score that the baseline scored, or that do not fit the window
     windows: tuple[int | None, int | None] = (None, None)  # tokens, of the baseline and of this run
-    nothing: Mapping[OutcomeName, int] = field(default_factory=dict)  # of the `n`: empty answers and refusals
+    nothing: Mapping[OutcomeName, int] = {}  # of the `n`: empty answers and refusals
     sees: float | None = None  # smallest drop (0..1) that so many samples show in 80 of 100 runs
     several_depths: bool = False  # a sample has several depths of one length
 

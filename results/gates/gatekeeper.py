@@ -6,11 +6,13 @@ import json
 import re
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from needlework.core.errors import InputError
 from needlework.core.grid import Cell, parse_id
@@ -38,8 +40,7 @@ def check_gates(settings: Settings, gates: Sequence[Gate]) -> None:
         raise InputError("--top-up", settings.top_up, "asks further trials until gates are decided: give a --gate")
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
+class _Look(Struct, frozen=True):
     """The last look at a group: its result, its number from 1 on, and the trials there were."""
 
     verdict: Verdict
@@ -188,8 +189,7 @@ def cell_of_record(record: Record) -> Cell:
     return Cell(record.task, record.length, record.depth, record.needle, record.repeat, model)
 
 
-@dataclass(frozen=True, slots=True)
-class Want:
+class Want(Struct, frozen=True):
     """An undecided group: its cells, at the first repeat beyond the run's, and the further trials that it needs."""
 
     cells: Collection[Cell]
@@ -226,8 +226,7 @@ _GOAL = re.compile(
 _MARGINS = (1.0, 0.75, 0.5)  # where between the limit and 100 % the model's score is assumed
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
+class Goal(Struct, frozen=True):
     """A drop of `size` (0..1) from a score of `base`, or a score of at least `size`."""
 
     what: Literal["drop", "score"]

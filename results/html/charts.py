@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from needlework.core.labels import OWN_DOCUMENTS
 from needlework.results.html.page import on_one_line, percent_number
@@ -123,8 +125,7 @@ _SIZES = ((8, "large"), (16, "medium"), (40, "small"))
 _LABEL_ROOM = {"large": 9, "medium": 7, "small": 4, "tiny": 0}  # characters of a length that fit across a cell
 
 
-@dataclass(frozen=True, slots=True)
-class CellView:
+class CellView(Struct, frozen=True):
     """One cell of the heatmap: class names, the number or letter in it, and n where there is room."""
 
     look: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import accumulate
 from typing import Any, Literal
+
+from msgspec.structs import replace
 
 from needlework.core.grid import depth_label
 from needlework.results.html.charts import chart_view, grid_view, table_view

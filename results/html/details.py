@@ -7,10 +7,9 @@ import zlib
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from msgspec import structs, to_builtins
+from msgspec import Struct, structs, to_builtins
 
 from needlework.core.record import NeedleFacts, Record
 from needlework.results.html.page import percent_number, script_json, shown, without_marks
@@ -42,8 +41,7 @@ class TrialDetails(NamedTuple):
     telling: int
 
 
-@dataclass(frozen=True, slots=True)
-class PackedDetails:
+class PackedDetails(Struct, frozen=True):
     """The details that fit: of `trials`, `dropped` are left out; longer texts are cut to `limit` characters."""
 
     packed: str

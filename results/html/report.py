@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from needlework.core.files import write_whole
 from needlework.core.grid import depth_label

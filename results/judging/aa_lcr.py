@@ -10,9 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.documents.data_set import RowSummary, open_data
@@ -32,8 +33,7 @@ _STYLES = {"1.1": "aa_lcr", "1.0": "aa_lcr_1_0"}
 _NUMBER = re.compile(r"q?0*([0-9]+)")
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedAnswer:
+class JudgedAnswer(Struct, frozen=True):
     """An answer to a question. `value`: 1 is right, 0 is wrong or blank; `None`: the judge said neither."""
 
     row: RowSummary

@@ -10,12 +10,13 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from threading import Event, Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
 
 from needlework.core.errors import InputError, ending_signals, printable, refuse, run_command
 from needlework.results.records.journal import Journal
@@ -32,8 +33,7 @@ _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", 
 _Value = TypeVar("_Value")
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeQuestion:
+class JudgeQuestion(Struct, frozen=True):
     """One question."""
 
     key: str  # hash of the model and of every word that it is sent
@@ -42,8 +42,7 @@ class JudgeQuestion:
     about: Mapping[str, Any]  # further fields of its row in the file of replies
 
 
-@dataclass(frozen=True, slots=True)
-class Replied:
+class Replied(Struct, frozen=True):
     """The replies to one question: one, or two where the first could not be read."""
 
     replies: tuple[str, ...] = ()
@@ -56,8 +55,7 @@ class Replied:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class AskedReplies:
+class AskedReplies(Struct, frozen=True):
     """All replies of a file, by the key of the question. `count`: questions that were asked now."""
 
     by_key: Mapping[str, Replied]

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.files import read_text
@@ -33,8 +34,7 @@ _WRONG = {"wrong", "incorrect", "false", "no", "0", "refused"}
 _UNJUDGED = ("empty", "censored", "unclear", "invalid", "skipped")  # outcomes of answers that no judge is asked about
 
 
-@dataclass(frozen=True, slots=True)
-class AuditedAnswer:
+class AuditedAnswer(Struct, frozen=True):
     """One answer with the labels that judge, offline rule and person gave it; `None` where one gave none."""
 
     item: str  # what answers share that are not independent

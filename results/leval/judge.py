@@ -8,11 +8,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
 from hashlib import sha256
 from math import fsum
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct, to_builtins
 
 from needlework.core.errors import InputError, OneLineParser
 from needlework.models.judge import CommandJudge
@@ -50,8 +51,7 @@ class AnswerPair(NamedTuple):
         return sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True)
-class MatchedRows:
+class MatchedRows(Struct, frozen=True):
     """The rows of two files, paired."""
 
     pairs: tuple[AnswerPair, ...]
@@ -60,8 +60,7 @@ class MatchedRows:
     repeated: tuple[tuple[AnswerPair, ...], ...]  # pairs of each question that both files repeat, in their order
 
 
-@dataclass(frozen=True, slots=True)
-class WinRate:
+class WinRate(Struct, frozen=True):
     """`(wins + ties / 2) / judgements`, 0..1, with its interval over questions."""
 
     score: Share  # no value where a judgement is missing or in error
@@ -75,8 +74,7 @@ class WinRate:
     expected: int
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedPair:
+class JudgedPair(Struct, frozen=True):
     """The verdicts on one pair by each rule, with our answer shown first and shown second.
 
     compat: L-Eval's own reading of the first reply, errors dropped one by one. strict: exactly one verdict, in the
@@ -247,8 +245,8 @@ def _run(options: argparse.Namespace) -> int:
             "judge": options.judge,
             "ours": _answers_object(ours),
             "rival": _answers_object(rival),
-            "rates": {rule: asdict(rate) for rule, rate in rates.items()},
-            **{name: {**asdict(effect), "n": n} for name, (effect, n) in effects.items()},
+            "rates": {rule: to_builtins(rate) for rule, rate in rates.items()},
+            **{name: {**to_builtins(effect), "n": n} for name, (effect, n) in effects.items()},
             "without_partner": [row.line for row in matched.alone],
             "rival_without_partner": [row.line for row in matched.rival_alone],
             "repeated": [[[pair.ours.line, pair.rival.line] for pair in group] for group in matched.repeated],
@@ -321,4 +319,4 @@ def _pair_object(judged: JudgedPair) -> dict[str, Any]:
 
 
 def _answers_object(answers: predictions.Answers) -> dict[str, Any]:
-    return {"file": str(answers.path), "model": answers.model, "broken": [asdict(row) for row in answers.broken]}
+    return {"file": str(answers.path), "model": answers.model, "broken": to_builtins(answers.broken)}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from needlework.core.errors import InputError
 from needlework.core.files import read_text, write_whole
@@ -22,8 +23,7 @@ _EXPORT = "of a run: needlework leval-export RUN writes them"
 JsonLine = tuple[int, dict[str, Any] | None]  # its number from 1, and the row; none where it is no JSON object
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
+class Prediction(Struct, frozen=True):
     """One row of a prediction file."""
 
     line: int  # in the file, from 1
@@ -33,16 +33,14 @@ class Prediction:
     document: int | None = None  # the number of its document, where the row has it
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenRow:
+class BrokenRow(Struct, frozen=True):
     """A row that cannot be scored, and why."""
 
     line: int
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
+class Answers(Struct, frozen=True):
     """A model's answers in one file."""
 
     path: Path
@@ -51,8 +49,7 @@ class Answers:
     broken: tuple[BrokenRow, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Predictions(Answers):
+class Predictions(Answers, frozen=True):
     """A model's answers to a task. `for_judges`: rows of the same file that no rule scores."""
 
     task: LevalTask

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from math import fsum
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct, to_builtins
 
 from needlework.core.errors import InputError
 from needlework.haystack_fixtures.tasks.published.leval_files import CLOSED, LEVAL_TASKS, WITH_F1, WITH_ROUGE, LevalTask
@@ -40,8 +41,7 @@ _AVERAGES = (
 _Columns = dict[str, dict[int, float]]  # values 0..1 by metric and index of the row: a topic's row has one of three
 
 
-@dataclass(frozen=True, slots=True)
-class MetricMean:
+class MetricMean(Struct, frozen=True):
     """The mean of one metric by one rule, 0..1, beside those of blind answers (floor) and of the references."""
 
     score: Share
@@ -51,8 +51,7 @@ class MetricMean:
     expected: int  # items that the task has
 
 
-@dataclass(frozen=True, slots=True)
-class TaskScores:
+class TaskScores(Struct, frozen=True):
     """The scores of one model's answers to a task."""
 
     source: Predictions
@@ -81,8 +80,7 @@ class TaskScores:
         return sum(score.details.get("fact_missing") is True for score in self.scores["compat"])
 
 
-@dataclass(frozen=True, slots=True)
-class TaskAverage:
+class TaskAverage(Struct, frozen=True):
     """The mean of the scores of some tasks, by each rule; no value where one is incomplete."""
 
     name: str
@@ -301,7 +299,7 @@ def report_object(models: Mapping[str, Sequence[TaskScores]]) -> dict[str, Any]:
                 "model": model,
                 "tasks": [_task_object(task) for task in tasks],
                 "averages": [
-                    {name: value for name, value in asdict(average).items() if name != "scores"}
+                    {name: value for name, value in to_builtins(average).items() if name != "scores"}
                     | {rule: _share_object(scores) for rule, scores in average.scores.items()}
                     for average in averages(tasks)
                 ],
@@ -327,7 +325,7 @@ def _task_object(scored: TaskScores) -> dict[str, Any]:
         "expected": scored.task.expected,
         "complete": scored.complete,
         "clustered_by_document": scored.clustered,
-        "broken": [asdict(row) for row in scored.source.broken],
+        "broken": to_builtins(scored.source.broken),
         "without_fact": scored.without_fact,
         "for_judges": scored.source.for_judges,
         "metrics": means,

@@ -13,11 +13,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import fsum
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.files import write_whole
@@ -60,16 +61,15 @@ _FOR_JUDGES = {"llm_gpt4_eval": 96, "human_eval": 85, "llm_turbo_eval": 181}  # 
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class SubmissionRow:
+class SubmissionRow(Struct, frozen=True):
     """One line of the leaderboard: a model at one length, whole documents or what a retriever found of them."""
 
     name: str
     model: str
     length: int  # tokens of prompt and answer
     retriever: str
-    rows: dict[str, list[Row]] = field(default_factory=dict)  # of each prediction file, by its path below Predictions/
-    missing: list[str] = field(default_factory=list)  # questions that were asked and have no answer
+    rows: dict[str, list[Row]] = {}  # of each prediction file, by its path below Predictions/
+    missing: list[str] = []  # questions that were asked and have no answer
     unanswered: Counter[str] = field(default_factory=Counter)  # how many of each task
 
     def mean_words(self, files: Iterable[str]) -> str:

@@ -7,11 +7,11 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from msgspec import structs
+from msgspec.structs import replace
 
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.files import drop_halves

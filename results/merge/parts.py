@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from needlework.core.devices import Shard
@@ -31,8 +31,7 @@ _MAX_CELLS = 5  # cells that a message names
 Value = TypeVar("Value", bound=Hashable)
 
 
-@dataclass(frozen=True, slots=True)
-class RunPart:
+class RunPart(Struct, frozen=True):
     """A folder that one process wrote: a shard, or a run without shards."""
 
     name: str
@@ -91,8 +90,7 @@ def selected_of(parts: Sequence[RunPart], records: Sequence[Record]) -> list[Rec
     return of_tests(records, chain(*tests)) if len(tests) == len(parts) else list(records)
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """Planned trials of a part that have no record."""
 
     part: str

@@ -6,10 +6,12 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from needlework.core.errors import InputError, OneLineParser, refuse
 from needlework.core.grid import parse_id
@@ -46,8 +48,7 @@ State = Literal["ended", "interrupted", "writing", "not begun"]
 _SILENT_S = 300  # a process that is silent for longer works on a very long prompt, or is dead
 
 
-@dataclass(frozen=True, slots=True)
-class PartProgress:
+class PartProgress(Struct, frozen=True):
     """The progress of one part of a run."""
 
     name: str

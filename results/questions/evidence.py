@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from math import log
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from needlework.haystack_fixtures.documents.questions import DocumentQuestion, Rows, question_of
@@ -23,8 +24,7 @@ _SHOWN = 3
 _ORDER: tuple[Status, ...] = ("accept", "review", "reject")
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(Struct, frozen=True):
     """Why a question is not simply accepted. `kind`: what is counted. `detail`: of this question."""
 
     status: Status
@@ -35,15 +35,14 @@ class Reason:
         return f"{self.kind}: {self.detail}" if self.detail else self.kind
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedQuestion:
+class CheckedQuestion(Struct, frozen=True):
     """One row of the file of questions."""
 
     key: str
     question: DocumentQuestion | None = None  # none where it cannot be asked
     documents: frozenset[str] = frozenset()  # its own, the supporting ones, and their twins
     reasons: tuple[Reason, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)  # fields of the row beside status and reasons
+    facts: Mapping[str, Any] = {}  # fields of the row beside status and reasons
 
     @property
     def status(self) -> Status:

@@ -13,13 +13,13 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import regex
+from msgspec import Struct
 
 from needlework.core.draws import draws, sample
 from needlework.core.errors import InputError, printable
@@ -45,8 +45,7 @@ _REPLY_TOKENS, _PAIR_TOKENS = 512, 256  # of a reply, and more for each further 
 _MADE_FROM, _DIGITS = "made_from", 16  # field of a row: the beginning of the sha256 of its document
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenDocuments:
+class ChosenDocuments(Struct, frozen=True):
     """The documents of a folder to ask about."""
 
     folder: DocumentSet
@@ -56,8 +55,7 @@ class ChosenDocuments:
     twins: tuple[tuple[str, ...], ...]  # groups of names, of which the first may be asked about
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenQuestions:
+class WrittenQuestions(Struct, frozen=True):
     """What came of asking."""
 
     rows: Rows  # of the file, old and new
@@ -66,8 +64,7 @@ class WrittenQuestions:
     count: int = 0  # requests that were made now
 
 
-@dataclass(frozen=True, slots=True)
-class WriterTemplate:
+class WriterTemplate(Struct, frozen=True):
     """The messages that a model is sent. `name`: built in, or the path of the user's file."""
 
     name: str
@@ -271,8 +268,7 @@ _WORD = regex.compile(r"[^\W_]+(?:['.,-][^\W_]+)*")
 _TRIES = 64  # brackets of a reply that may be where its JSON begins
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionPair:
+class QuestionPair(Struct, frozen=True):
     """A question, its answer, and other spellings of that."""
 
     question: str

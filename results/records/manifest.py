@@ -8,12 +8,13 @@ import re
 import subprocess
 import sys
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from needlework.core.errors import InputError
 from needlework.core.files import write_whole
@@ -188,8 +189,7 @@ Facts = Mapping[str, Mapping[str, Any]]
 _SERVER = "server "  # before the name of a fact that a server states about itself
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
+class Before(Struct, frozen=True):
     """A folder's manifest before this session.
 
     Where that run had other options, the facts are of the same models alone: answers to the same prompts are taken
@@ -198,7 +198,7 @@ class Before:
 
     started: str | None = None
     ended: str | None = None
-    facts: Facts = field(default_factory=dict)
+    facts: Facts = {}
     changed: tuple[str, ...] = ()  # facts that had changed by then
 
 

@@ -7,11 +7,12 @@ import json
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from needlework.core.devices import Division, Shard, shard_named
 from needlework.core.errors import InputError
@@ -48,8 +49,7 @@ def drop_written(folder: Path) -> None:
 SHARDS, SHARD_FILE = "shards", "shard.json"
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """The planned tests of a shard."""
 
     division: Division

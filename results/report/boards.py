@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from needlework.core.record import UNDECIDED
 from needlework.results.report.charts import history_chart, score_lines

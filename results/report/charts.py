@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from needlework.core.grid import depth_label
 from needlework.core.labels import OWN_DOCUMENTS
@@ -36,7 +37,7 @@ from needlework.results.statistics.wording import points, range_words
 
 ARMS = {"whole": "all documents", FOCUSED: "answer document alone", "bm25": "BM25 search", "dense": "embedding search"}
 _LENGTH = "context length (tokens)"
-_DOCUMENT_DEPTH = "text before the answer's document (style.percent)"
+_DOCUMENT_DEPTH = "text before the answer's document (percent)"
 _NO_PAIR = replace(style.MARKS[1], letter="–", legend="no pair: not scored in both runs")
 _MOST_PICTURES = 6  # of several models on one task
 
@@ -205,7 +206,7 @@ def panel_charts(panels: Sequence[Panel]) -> list[LineChart]:
                 cell = PanelCell(panel.model, panel.task, panel.needle, panel.lengths[0], depth)
                 points.append(tally_point(depth, depth_label(depth), row, cell if len(panel.lengths) == 1 else None))
         by_depth.append(ChartLine(name, tuple(points)))
-    title, across = "Score by where in the text the answer stands", "text before the answer (style.percent)"
+    title, across = "Score by where in the text the answer stands", "text before the answer (percent)"
     charts = (
         LineChart("length", "Score by length of the context", _LENGTH, _panel_lines(panels, names)),
         LineChart("depth", title, across, tuple(by_depth), ends=(0.0, 100.0)),

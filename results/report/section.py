@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import log2
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from needlework.core.grid import slug
 from needlework.results.style import NONE, UnscoredMark, display_width, folded_table, one_line
@@ -27,8 +28,7 @@ class PanelCell(NamedTuple):
     depth: float | str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ChartPoint:
+class ChartPoint(Struct, frozen=True):
     """A score in percent at `x`, with the ends of its 95 % interval. `label` names `x`; `score`: `None` where no trial
     has one.
     """
@@ -42,8 +42,7 @@ class ChartPoint:
     cell: PanelCell | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ChartLine:
+class ChartLine(Struct, frozen=True):
     """A series of points; `is_joined`: whether a line joins them."""
 
     name: str
@@ -51,8 +50,7 @@ class ChartLine:
     is_joined: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class ChartSpan:
+class ChartSpan(Struct, frozen=True):
     """A part of the x axis in which scores changed."""
 
     first: float
@@ -60,8 +58,7 @@ class ChartSpan:
     is_fall: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LineChart:
+class LineChart(Struct, frozen=True):
     """Scores over length, depth or time. `name`: of its file; `across`: title of the x axis; `ends`: of that axis,
     where they are not those of the points; `right`: further values, with an axis of their own in pictures.
     """
@@ -103,8 +100,7 @@ def _is_geometric(xs: Sequence[float]) -> bool:
     return logarithmic < max(after - before for before, after in pairwise(xs)) / (xs[-1] - xs[0])
 
 
-@dataclass(frozen=True, slots=True)
-class ChartBar:
+class ChartBar(Struct, frozen=True):
     """A model's score in one row, in percent. `limits`: the score with undecided answers as misses and as hits;
     `focused`: on the answer's own text alone; `chance`: of guessing.
     """
@@ -120,8 +116,7 @@ class ChartBar:
     chance: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BarRow:
+class BarRow(Struct, frozen=True):
     """A task, or an average of several, with the bars of those models that have it."""
 
     name: str
@@ -129,8 +124,7 @@ class BarRow:
     is_average: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class BarChart:
+class BarChart(Struct, frozen=True):
     """Scores by task, a bar for each model."""
 
     name: str
@@ -140,8 +134,7 @@ class BarChart:
     subtitle: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class HeatmapCell:
+class HeatmapCell(Struct, frozen=True):
     """One cell. `value`: its place on the colour scale, 0..1. `text`: the number in it; `notes`: lines below, the last
     is its n; `mark`: why it has no score; `is_partial`: whether trials without a score are left out.
     """
@@ -153,8 +146,7 @@ class HeatmapCell:
     is_partial: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ColorScale:
+class ColorScale(Struct, frozen=True):
     """Colours from `low` to `high`; no bar is drawn without a `label`."""
 
     colors: tuple[str, ...]
@@ -163,8 +155,7 @@ class ColorScale:
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Heatmap:
+class Heatmap(Struct, frozen=True):
     """Cells by length and depth. `rows`: one for each depth, `None` for a cell that never ran; `summaries`: rows above
     them, such as the mean; `numbers`: whether the cells of pictures have theirs.
     """
@@ -205,8 +196,7 @@ IntervalBar = tuple[float, float, float]
 """Low end, score and high end, shares of 0..1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """A table of texts; the first `names` columns are names, the others numbers.
 
     For the page: `bars`, the interval of each row; `panels`, the model and task of the heatmap that a row links to;
@@ -222,8 +212,7 @@ class Table:
     links: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One statistic in words: its `term`, what was computed, and what the term means. A sub-item's term is indented."""
 
     term: str
@@ -231,8 +220,7 @@ class Finding:
     meaning: str
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """What one statistic says of a run: charts, then tables, then findings, then notes.
 
     `name`: its id on the page. `meanings`: of column heads, which the page has in its glossary. `brief`: is drawn

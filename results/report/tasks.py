@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from needlework.results.report.charts import task_charts
 from needlework.results.report.section import Finding, IntervalBar, Section, Table, filled_table

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from needlework.core.record import Record
 from needlework.core.settings import Settings
@@ -30,8 +31,7 @@ from needlework.results.statistics.tasks import GateRow
 from needlework.results.style import ColorsName
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Struct, frozen=True):
     """A run's report, and its files."""
 
     report: RunReport

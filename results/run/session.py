@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from needlework.core.grid import parse_id
 from needlework.core.record import FINAL, Record
@@ -45,8 +46,7 @@ class Selected:
         return len(recorded) + len(self._selected - self._ended - set(recorded))
 
 
-@dataclass(frozen=True, slots=True)
-class SessionPace:
+class SessionPace(Struct, frozen=True):
     """The trials that a session sent, and its seconds, loading the model included."""
 
     trials: int

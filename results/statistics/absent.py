@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from needlework.core.record import SCORED, Record
 from needlework.results.statistics.intervals import FEWEST_CLUSTERS, cluster_sums
@@ -18,8 +18,7 @@ from needlework.results.statistics.panels import Rate, Tally, depth_order, rate_
 # the references of both say which belong together: `"twin": NAME`. What is right in the absent arm is to abstain. A
 # model that never abstains hallucinates; one that always does looks honest and knows nothing: neither rate means much
 # alone.
-@dataclass(frozen=True, slots=True)
-class AbsentTwins:
+class AbsentTwins(Struct, frozen=True):
     """Both arms of one (model, task); trials without a score are counted in `present` and `absent` alone."""
 
     model: str

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from needlework.core.record import Record
@@ -85,8 +85,7 @@ def _one_minus(observed: Floats, expected: Floats) -> Floats:
     return 1 - ratios
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(Struct, frozen=True):
     """How far pairs of labels agree."""
 
     agreement: Share  # of pairs of labels that are the same, 0..1
@@ -143,8 +142,7 @@ def _of_table(cells: Floats, kinds: int, clusters: Sequence[Hashable], statistic
 LEVELS = range(1, 6)  # that people rate answers by
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerRating:
+class AnswerRating(Struct, frozen=True):
     """One rating of one answer."""
 
     rater: str

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import sqrt
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from needlework.results.statistics.depth_tables import (
@@ -35,8 +36,7 @@ _SIGNIFICANT = 0.05
 _NEARLY = 0.9  # of the best statistic: a shape that is as good, where the best one's contrasts do not hold
 
 
-@dataclass(frozen=True, slots=True)
-class Extremes:
+class Extremes(Struct, frozen=True):
     """The best place against the worst (percent), with the mean of all scores there."""
 
     best: DepthRange
@@ -47,8 +47,7 @@ class Extremes:
     p_adjusted: float  # for the number of panels (Holm)
 
 
-@dataclass(frozen=True, slots=True)
-class DepthEffect:
+class DepthEffect(Struct, frozen=True):
     """What one panel says about depth."""
 
     shape: Shape
@@ -229,8 +228,7 @@ _CHUNK = 1_000_000
 _DIGITS = 9  # statistics that differ by less are equal
 
 
-@dataclass(frozen=True, slots=True)
-class _DepthTest:
+class _DepthTest(Struct, frozen=True):
     """What the permutations say."""
 
     p: float

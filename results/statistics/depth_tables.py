@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from statistics import fmean
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from needlework.results.records.samples import grouped
@@ -19,8 +19,7 @@ _FEW = 100  # samples, below which random depths have five bins, else ten
 _BINS_FEW, _BINS = 5, 10
 
 
-@dataclass(frozen=True, slots=True)
-class DepthColumn:
+class DepthColumn(Struct, frozen=True):
     """A tested depth, or a bin of random ones: its middle and its ends, percent."""
 
     depth: float
@@ -28,8 +27,7 @@ class DepthColumn:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class DepthTable:
+class DepthTable(Struct, frozen=True):
     """Scores at depths. If depth did not matter, any order of the scores within a block would be as likely."""
 
     columns: tuple[DepthColumn, ...]
@@ -149,8 +147,7 @@ _BEGINNING, _ENDING = 35.0, 65.0  # a cut before the one is primacy, after the o
 _MIDDLE_SHARE = 2 / 3
 
 
-@dataclass(frozen=True, slots=True)
-class DepthShape:
+class DepthShape(Struct, frozen=True):
     """One shape: its weights over the columns, what it is called, where it is low (an uneven one: where it is high)."""
 
     weights: tuple[float, ...]

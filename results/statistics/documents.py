@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from math import fsum
 from typing import Any
 
-from msgspec import structs
+from msgspec import Struct, structs
+from msgspec.structs import asdict
 
 from needlework.core.labels import OWN_DOCUMENTS
 from needlework.core.record import SCORED, OutcomeName, Record, RetrievalFacts
@@ -26,8 +26,7 @@ WHOLE, FOCUSED = "whole", "focused"
 _POSITION, _SIZE = "doc_position", "doc_size"
 
 
-@dataclass(frozen=True, slots=True)
-class ArmAtPlace:
+class ArmAtPlace(Struct, frozen=True):
     """The trials of one arm at one length and depth."""
 
     arm: str  # `whole` (all documents in the context), a retriever, or `focused` (the answer document alone)
@@ -41,8 +40,7 @@ class ArmAtPlace:
     unscored: Mapping[OutcomeName, int]  # trials that are in none of the rates
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentScores:
+class DocumentScores(Struct, frozen=True):
     """What a model's answers about the user's documents say; scores and rates 0..1."""
 
     model: str
@@ -195,8 +193,7 @@ def _mean(values: Sequence[float]) -> float:
     return fsum(values) / len(values)
 
 
-@dataclass(frozen=True, slots=True)
-class Paired:
+class Paired(Struct, frozen=True):
     """The trials of an arm whose question was also scored on the whole documents, at the same length and repeat."""
 
     arm: float  # mean score
@@ -206,8 +203,7 @@ class Paired:
     whole_tokens: float
 
 
-@dataclass(frozen=True, slots=True)
-class ArmScore:
+class ArmScore(Struct, frozen=True):
     """One (model, task, retriever), all rates 0..1."""
 
     model: str

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from needlework.results.statistics.intervals import ERROR
 from needlework.results.statistics.length_scores import LengthScore, ReferenceScore, length_scores, margin_ends
@@ -134,8 +135,7 @@ def _before_first_failure(tested: Sequence[_LengthVerdict], name: str) -> int | 
     return passing
 
 
-@dataclass(frozen=True, slots=True)
-class EffectiveLength:
+class EffectiveLength(Struct, frozen=True):
     """One rule's answer. Lengths in tokens, `None`: no length; scores in 0..1.
 
     The effective length lies between `conservative` and `optimistic`, with 95 % confidence at each length, whatever the
@@ -260,8 +260,7 @@ class EffectiveLength:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Trend:
+class Trend(Struct, frozen=True):
     """Scores over lengths; `None` where there is too little to say it."""
 
     base: float | None  # score, 0..1

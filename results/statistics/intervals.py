@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, fsum, log, pi, sqrt
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from needlework.core.errors import InputError
@@ -34,8 +34,7 @@ _EXACT_VALUES = 256  # samples; the means of more are rounded to `_GRID` steps, 
 _GRID = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """The trials of each sample, sorted, so that no order matters."""
 
     sums: tuple[float, ...]  # of its scores, each 0..1
@@ -152,8 +151,7 @@ FEW = 5
 """Samples: an interval of fewer is printed with their number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """A 95 % interval of a mean score: both ends in 0..1; from so many samples."""
 
     low: float

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from math import sqrt
 from statistics import fmean
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from needlework.core.errors import InputError
 from needlework.core.grid import parse_lengths
@@ -19,8 +21,7 @@ from needlework.results.style import length_labels
 BASE_LENGTH = 1_024  # tokens; "1k" whichever way it is counted
 
 
-@dataclass(frozen=True, slots=True)
-class LengthScore:
+class LengthScore(Struct, frozen=True):
     """The mean score at one length, 0..1. With undecided trials the low end takes them as misses, the high as hits."""
 
     length: int  # tokens
@@ -83,8 +84,7 @@ def base_lengths(scores: Sequence[LengthScore]) -> tuple[int, ...]:
 RELATIVE_TO = "--relative-to"
 
 
-@dataclass(frozen=True, slots=True)
-class BaselineChoice:
+class BaselineChoice(Struct, frozen=True):
     """What `--relative-to` asks for: a `score` (0..1), some `lengths` (tokens), or neither: the focused control where
     there is one, else lengths up to 1k, else the shortest one."""
 
@@ -110,8 +110,7 @@ def parse_relative_to(text: str | None) -> BaselineChoice | None:
     return BaselineChoice(lengths=parse_lengths(RELATIVE_TO, text, "linear"))
 
 
-@dataclass(frozen=True, slots=True)
-class ReferenceScore:
+class ReferenceScore(Struct, frozen=True):
     """A base score, 0..1."""
 
     score: float | None  # `None` where nothing was scored

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from math import fsum, sqrt
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from needlework.results.statistics import intervals
 
@@ -21,8 +21,7 @@ _GRID = 2_048  # steps that the sum of all differences is rounded to, where they
 _SAME = 1e-9  # sums that differ by less are equal
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(Struct, frozen=True):
     """What two runs scored on the same trials: of each sample the sum of its differences B - A, and their number.
 
     Sorted, so that no order matters.
@@ -42,8 +41,7 @@ class Pairs:
         return fsum(self.sums) / sum(self.sizes)
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """A mean of `n` paired differences, -1..1, with its 95 % interval; `None` ends below `FEWEST_FOR_T` samples.
 
     `clusters`: how many samples the pairs are of. `p`: as of `sign_flip_p`.
@@ -167,8 +165,7 @@ def holm(values: Sequence[float | None]) -> list[float | None]:
 _MOST = 100_000  # samples; a gate that needs more is not told a number
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """A mean of trials from so many `samples`.
 
     `ends(error, growth)`: its interval, had there been `growth` times as many samples of the same mixture; `error` is

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import fsum
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from needlework.core.record import SCORED, UNDECIDED, UNSCORED, OutcomeName, Record
 from needlework.results.records.samples import control_of, grouped, retriever_of, without_controls
@@ -28,8 +30,7 @@ def range_of(mean: float | None, n: int, counts: Mapping[OutcomeName, int]) -> R
     return total / trials, (total + undecided) / trials
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """A number with its 95 % interval; `None` where there is none."""
 
     value: float | None
@@ -37,8 +38,7 @@ class Share:
     high: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rate(Share):
+class Rate(Share, frozen=True):
     """A share of `n` trials or pairs of trials, 0..1."""
 
     n: int = 0
@@ -72,8 +72,7 @@ class ScoredTrial(NamedTuple):
         return self.model, self.task, self.needle, self.sample
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(Struct, frozen=True):
     """Some trials in numbers."""
 
     n: int  # trials with a score
@@ -99,8 +98,7 @@ class Tally:
         return Share(self.mean, *((self.interval.low, self.interval.high) if self.interval else (None, None)))
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
+class Panel(Struct, frozen=True):
     """One heatmap's worth: every trial of one (model, task, needle)."""
 
     model: str

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from needlework.core.record import SCORED, UNDECIDED, Record
 from needlework.results.records.samples import grouped
@@ -17,8 +17,7 @@ from needlework.results.style import fit, one_line
 _LONGEST = 200  # columns of a value
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFacts:
+class ModelFacts(Struct, frozen=True):
     """What is known of a model: names and values."""
 
     name: str
@@ -35,8 +34,7 @@ class ModelFacts:
         return " · ".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class RunFacts:
+class RunFacts(Struct, frozen=True):
     """How a run was made."""
 
     name: str  # of its folder
@@ -46,7 +44,7 @@ class RunFacts:
     seconds: float  # of one trial on average, 0 where nobody knows
     models: tuple[ModelFacts, ...]
     versions: tuple[tuple[str, str], ...]  # of the programs that took part
-    manifest: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    manifest: Mapping[str, Any] = {}
 
     def option(self, name: str) -> Any:
         """An option of the run; `None` where it had none, or the manifest does not say."""
@@ -91,8 +89,7 @@ def _text(value: object) -> str:
 _ANSWERED = frozenset({*SCORED, *UNDECIDED})
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
+class Times(Struct, frozen=True):
     """Median and 95th percentile (linear between values) of `n` measurements."""
 
     n: int
@@ -100,8 +97,7 @@ class Times:
     p95: float
 
 
-@dataclass(frozen=True, slots=True)
-class LatencyRow:
+class LatencyRow(Struct, frozen=True):
     """The answered requests of a model at one length; times are `None` where nobody measured them."""
 
     model: str
@@ -169,8 +165,7 @@ def _times(records: Sequence[Record], measure: Callable[[Record], float | None])
     return Times(len(values), float(median), float(p95))
 
 
-@dataclass(frozen=True, slots=True)
-class Flips:
+class Flips(Struct, frozen=True):
     """Answers to prompts that had been asked before."""
 
     asked: int = 0
@@ -179,8 +174,7 @@ class Flips:
     unanswered: int = 0  # errors, which say nothing about stability and are not among `asked`
 
 
-@dataclass(frozen=True, slots=True)
-class Stability:
+class Stability(Struct, frozen=True):
     """The probe's result."""
 
     cells: int  # that were asked again

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import ceil
 from statistics import fmean
+
+from msgspec import Struct
 
 from needlework.core.labels import OWN_DOCUMENTS
 from needlework.core.record import UNSCORED, Record
@@ -31,8 +32,7 @@ _MOST_REPEATS = 10_000
 _LASTING = ("client", "oom")  # errors that the same request meets again: what it asks for, and too little memory
 
 
-@dataclass(frozen=True, slots=True)
-class FaultCount:
+class FaultCount(Struct, frozen=True):
     """Trials that went wrong for the same reason."""
 
     outcome: str  # `error` or `invalid`
@@ -47,8 +47,7 @@ class FaultCount:
         return f"{self.count:,} of {self.trials:,}: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True)
-class NextRun:
+class NextRun(Struct, frozen=True):
     """What a further run would decide, `what`, by `--repeats`; 0 where `what` says what else to do."""
 
     what: str

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from needlework.core.record import Record
 from needlework.results.adaptive.statement import LengthStatement
@@ -37,8 +39,7 @@ from needlework.results.style import fit, length_labels
 AS_STOPPED = "intervals as stopped"
 
 
-@dataclass(frozen=True, slots=True)
-class RunReport:
+class RunReport(Struct, frozen=True):
     """A run's records and their statistics. Scores are 0..1, lengths tokens; what a run has nothing of is empty."""
 
     records: tuple[Record, ...]  # sorted by what they are about

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from needlework.core.labels import OWN_DOCUMENTS
 from needlework.core.record import NOTHING_SAID, OutcomeName

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from math import fsum, nan, sqrt
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from needlework.core.labels import label_parts
 from needlework.core.record import SCORED
@@ -37,8 +38,7 @@ from needlework.results.statistics.panels import OUTCOMES, Range, RecordInPanel,
 
 # A score says little by itself: 50 % is all that can be had by guessing yes or no, and a model that answers 60 % of the
 # questions on a text of one sentence has lost nothing at 50 %.
-@dataclass(frozen=True, slots=True)
-class TaskScore:
+class TaskScore(Struct, frozen=True):
     """One (model, task), all scores 0..1."""
 
     model: str
@@ -55,8 +55,7 @@ class TaskScore:
     twins: AbsentTwins | None  # how it does where the answer is absent
 
 
-@dataclass(frozen=True, slots=True)
-class Macro:
+class Macro(Struct, frozen=True):
     """The mean over families of the mean over a family's tasks, of scores and of scores corrected for chance."""
 
     model: str
@@ -229,12 +228,12 @@ def tasks_object(rows: Sequence[TaskScore]) -> list[dict[str, Any]]:
             "n": row.overall.n,
             "trials": row.overall.trials,
             "range": row.overall.range,
-            "score": asdict(row.overall.share),
-            "corrected": asdict(row.corrected),
+            "score": row.overall.share,
+            "corrected": row.corrected,
             "focused": {"n": row.focused.n, "mean": row.focused.mean},
-            "relative": asdict(row.relative),
+            "relative": row.relative,
             **(
-                {"compacted": {"n": row.compacted.n, "mean": row.compacted.mean, "share": asdict(row.after_summary)}}
+                {"compacted": {"n": row.compacted.n, "mean": row.compacted.mean, "share": row.after_summary}}
                 if row.compacted.trials
                 else {}
             ),
@@ -246,8 +245,7 @@ def tasks_object(rows: Sequence[TaskScore]) -> list[dict[str, Any]]:
 _OVERLAPS = ("f1", "rouge")  # in the name of a scorer of overlapping words: nobody scores 85.6 % there
 
 
-@dataclass(frozen=True, slots=True)
-class PanelStatistics:
+class PanelStatistics(Struct, frozen=True):
     """One (model, task, needle): what its scores say about depth and length."""
 
     model: str
@@ -316,8 +314,7 @@ def statistics_object(statistics: Sequence[PanelStatistics]) -> list[dict[str, A
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class GateRow:
+class GateRow(Struct, frozen=True):
     """One verdict."""
 
     gate: str  # as it was written

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import fsum, sqrt
 from typing import Literal
+
+from msgspec import Struct
 
 from needlework.core.record import SCORED, Record
 from needlework.results.records.samples import grouped
@@ -23,8 +24,7 @@ CONTROL = 25.0
 """Percent: the depth of the published control."""
 
 
-@dataclass(frozen=True, slots=True)
-class Vote:
+class Vote(Struct, frozen=True):
     """Votes of `of` answers each, of one task and arm."""
 
     task: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from needlework.core.grid import depth_label
 from needlework.results.report.panels import headline, scored_of
@@ -60,8 +61,7 @@ def terminal_grid(panel: Panel, *, room: int, color: bool, width: int, colors: C
     return lines if len(lines) <= room else []
 
 
-@dataclass(frozen=True, slots=True)
-class _StreamStyle:
+class _StreamStyle(Struct, frozen=True):
     """What one stream can show."""
 
     color: bool

@@ -8,7 +8,6 @@ import re
 from asyncio import CancelledError
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from hmac import compare_digest
@@ -20,6 +19,7 @@ from urllib.parse import parse_qs, quote, unquote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
@@ -46,8 +46,7 @@ _NAME_COOKIE, _LONGEST_NAME = "needlework-name", 60
 Rebuild = Callable[[Path, str], "Prompt"]
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """One entry of the start page."""
 
     address: str  # `/jsonl/0/`
@@ -57,8 +56,7 @@ class Page:
     state: Callable[[], str]  # how much is done; read anew each time
 
 
-@dataclass(frozen=True, slots=True)
-class ListRow:
+class ListRow(Struct, frozen=True):
     """One thing to do, in a list of them."""
 
     address: str
@@ -67,8 +65,7 @@ class ListRow:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FormFields:
+class FormFields(Struct, frozen=True):
     """The fields of a form, with line feeds alone."""
 
     values: Mapping[str, Sequence[str]]
@@ -82,8 +79,7 @@ class FormFields:
         return [text.replace("\r\n", "\n") for text in self.values.get(name, ())]
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """What pages share. `rebuild`: rebuilds prompts of recorded trials."""
 
     sources: ServedFiles

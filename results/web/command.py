@@ -10,8 +10,9 @@ import os
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.core.settings import READ, READ_HELP
@@ -24,8 +25,7 @@ _OF_A_RUN = ("journal.jsonl", "results.json")
 _HOST = "127.0.0.1"
 
 
-@dataclass(frozen=True, slots=True)
-class ServedFiles:
+class ServedFiles(Struct, frozen=True):
     """The files that pages show and write; nothing else is ever read but what lies in these folders."""
 
     ratings: Path  # the file of ratings

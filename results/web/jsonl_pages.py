@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -29,15 +29,14 @@ class TextPair(NamedTuple):
     answer: str
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentLine:
+class DocumentLine(Struct, frozen=True):
     """What a line holds. `pairs`: a question or an answer that is missing is blank; `others`: the other fields;
     `problem`: why its pairs cannot be edited, or nothing.
     """
 
     document: str = ""
     pairs: tuple[TextPair, ...] = ()
-    others: dict[str, Any] = field(default_factory=dict)
+    others: dict[str, Any] = {}
     problem: str = ""
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from msgspec import Struct
+from msgspec.structs import asdict
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -24,8 +25,7 @@ _STATES = ("undecided", "accepted", "edited", "rejected", "added")
 _DECISIONS = ("accept", "reject", "undecided")
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewedPair:
+class ReviewedPair(Struct, frozen=True):
     """`answers`: the reference first, then its aliases. `document`, `supporting`: names of documents."""
 
     question: str
@@ -248,7 +248,7 @@ def _decision_of(row: QuestionRow) -> dict[str, Any]:
 def _decided(row: QuestionRow, pair: ReviewedPair, status: str, reason: str, person: str) -> dict[str, Any]:
     """Put a person's wording, status and decision into a row. `about`: the wording of the file that it is about."""
     old, before = pair_of(row), _decision_of(row)
-    changed = [each.name for each in fields(pair) if getattr(pair, each.name) != getattr(old, each.name)]
+    changed = [name for name in pair.__struct_fields__ if getattr(pair, name) != getattr(old, name)]
     decision = {"status": status, "by": person, "at": app.utc_now(), "about": before.get("about") or _digest(row)}
     decision |= {"reason": reason} if reason else {}
     decision |= {"added": True} if not row or before.get("added") else {}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import Struct
 
 from needlework.core.draws import draws, shuffled
 from needlework.core.errors import InputError
@@ -34,8 +34,7 @@ class RatedAnswer(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class RatedItem:
+class RatedItem(Struct, frozen=True):
     """A question with its answers; equal ones are together: they are shown, and rated, once."""
 
     id: str
@@ -48,8 +47,7 @@ class RatedItem:
     plain: bool  # whether it is asked as the task asks it, not in a control
 
 
-@dataclass(frozen=True, slots=True)
-class RatedItems:
+class RatedItems(Struct, frozen=True):
     """All there is to rate, and the texts of documents. `broken`: what could not be read, in lines."""
 
     items: tuple[RatedItem, ...]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from needlework.core.errors import InputError
 from needlework.core.labels import label_parts
@@ -31,8 +33,7 @@ GridCell = tuple[int, float | None]
 """Length (tokens), depth (percent)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Losses:
+class Losses(Struct, frozen=True):
     """The trials in two runs that only the other one scored. `side`: of the run that lost them, 0 is A, 1 is B.
 
     `of`: trials that the other one scored; `outcomes`: of the lost ones; `by_length`: of each length (tokens) with
@@ -50,8 +51,7 @@ class Losses:
         return sum(self.outcomes.values())
 
 
-@dataclass(frozen=True, slots=True)
-class GroupDifference:
+class GroupDifference(Struct, frozen=True):
     """Some trials of two runs, A and B, such as those of one length: B - A and its verdict.
 
     `n`: pairs that both runs scored; `means`: of these, 0..1, with their `intervals`, and `difference`: B - A; all
@@ -90,8 +90,7 @@ class GroupDifference:
         return "no difference shown"
 
 
-@dataclass(frozen=True, slots=True)
-class TaskDifference:
+class TaskDifference(Struct, frozen=True):
     """One task and needle: all of its trials, those of each cell, length (tokens) and depth (percent)."""
 
     family: Family
@@ -106,8 +105,7 @@ class TaskDifference:
         return [[self.cells.get((length, depth)) for length in self.columns] for depth in self.rows]
 
 
-@dataclass(frozen=True, slots=True)
-class PairedTrial:
+class PairedTrial(Struct, frozen=True):
     """One trial of two runs; record and score are `None` where a run lacks them.
 
     `sample`: what trials share that are not independent: a repeat; for questions on documents, as in a panel.
@@ -121,8 +119,7 @@ class PairedTrial:
     scores: tuple[float | None, float | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """A (first) against B (second).
 
     `whole`: the difference of the overall scores; `lengths`: the same of each length (tokens). `outcomes`: of all
@@ -137,10 +134,10 @@ class Comparison:
     outcomes: tuple[Mapping[OutcomeName, int], Mapping[OutcomeName, int]]
     unscored: tuple[int, int, int]
     only: tuple[int, int]
-    reworded: tuple[tuple[Record, Record], ...] = field(repr=False)
+    reworded: tuple[tuple[Record, Record], ...]
     prompts_unknown: int
     scorers_differ: int
-    trials: tuple[PairedTrial, ...] = field(repr=False)
+    trials: tuple[PairedTrial, ...]
 
     def changed(self, sign: Literal[-1, 1]) -> list[tuple[TaskDifference, GridCell, GroupDifference]]:
         """Cells whose mean rose (1) or fell (-1), the largest change first: what was seen, not what was shown."""
@@ -153,8 +150,7 @@ class Comparison:
         return [cell for *_, cell in sorted(cells, key=lambda ranked: ranked[:-1])]
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedRun:
+class ComparedRun(Struct, frozen=True):
     """One of several runs, and its comparison with its base: the first, or the one before. The first itself has none.
 
     `lengths`: its own scores by length (tokens). `pair`: itself as B against its `base` as A; `why`: why it is not
@@ -172,7 +168,7 @@ class ComparedRun:
     label: str = ""
     window: int | None = None
     parts: tuple[str, ...] = ()
-    manifest: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    manifest: Mapping[str, Any] = {}
 
     @property
     def verdict(self) -> Verdict | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from needlework.results.records.samples import grouped
 from needlework.results.statistics.intervals import Floats
@@ -17,8 +17,7 @@ from needlework.results.statistics.leaderboard.entries import ALL, BoardEntry
 from needlework.results.statistics.paired import FEWEST_FOR_P, LEVEL, flip_tail, holm, samples_for_p
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ModelRun:
+class ModelRun(Struct, frozen=True, eq=False):
     """One model of one run. `name`: on a board; `entries`: by task, that of all tasks first; `why`: why it is not
     ranked, empty where it is; `link`: to its report; `when`: its date or step in a series.
     """
@@ -29,13 +28,12 @@ class ModelRun:
     entries: Mapping[str, BoardEntry]
     why: str = ""
     folder: Path = Path()
-    manifest: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    manifest: Mapping[str, Any] = {}
     link: str = ""
     when: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
+class Board(Struct, frozen=True):
     """Models that were asked the same cells of one task, the best score first, each with the places it may have.
 
     `trials`, `samples`: of each model; `differences`: by name, which settings of a model differ from those of most.
@@ -177,8 +175,7 @@ def _pairs_shown(sums: Floats) -> list[tuple[int, int]]:
 # where these runs are alike, whatever happened elsewhere. Holm's correction over all of them keeps the chance of any
 # false change at 5 %, and as in narrowest significance pursuit (P. Fryzlewicz, J. Am. Stat. Assoc. 119 (2024)
 # 1462-1475) the narrowest stretches are reported, none of which overlap.
-@dataclass(frozen=True, slots=True)
-class ScoreChange:
+class ScoreChange(Struct, frozen=True):
     """A change between the runs `first` and `last` (numbers from 0), most likely just before the run `at`.
 
     `before`, `after`: the mean scores, 0..1, of the runs up to it since the last change, and from it on to the next.
@@ -235,8 +232,7 @@ def _windows(runs: int) -> list[tuple[int, int]]:
     return [(at, width) for width in widths for at in range(width, runs - width + 1)]
 
 
-@dataclass(frozen=True, slots=True)
-class BoardSeries:
+class BoardSeries(Struct, frozen=True):
     """Runs that asked the same cells of a task, in order; `model`: empty where these are checkpoints of a training.
 
     `needed`: the fewest samples that can show a change in so many runs.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from hashlib import sha256
 from json import JSONEncoder
 from statistics import median
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from needlework.core.record import FINAL, Record
@@ -33,8 +33,7 @@ _APART = frozenset(
 _AROUND = ("canary", "cache_policy")  # options of a run that put something beside the text
 
 
-@dataclass(frozen=True, slots=True)
-class BoardEntry:
+class BoardEntry(Struct, frozen=True):
     """One model on one task in one run, or on all of its tasks. Scores are 0..1, lengths tokens, times seconds."""
 
     model: str
@@ -44,10 +43,10 @@ class BoardEntry:
     questions: str  # a hash of what was asked there and is right; empty where it is not known of a trial
     overall: Tally
     options: Mapping[str, object]  # those that address the model, which two runs may differ in
-    scores: Floats = field(repr=False)  # of each trial, in the order of `cells`; 0 where one is missing
-    samples: NDArray[np.int32] = field(repr=False)  # of each trial the number of its sample
-    weights: Floats = field(repr=False)  # of each trial its weight in the score
-    by_length: Mapping[int, Tally] = field(default_factory=dict)
+    scores: Floats  # of each trial, in the order of `cells`; 0 where one is missing
+    samples: NDArray[np.int32]  # of each trial the number of its sample
+    weights: Floats  # of each trial its weight in the score
+    by_length: Mapping[int, Tally] = {}
     effective: EffectiveLength | None = None  # by the absolute rule; `None` where one length was asked
     prompt_tokens: float | None = None  # of a trial, on average
     answer_tokens: float | None = None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
+
+from msgspec import Struct
 
 from needlework.core.record import SCORED, Record
 from needlework.haystack_fixtures.tasks.published.leval_files import CLOSED, LEVAL_TASKS, WITH_F1, WITH_ROUGE
@@ -27,8 +28,7 @@ _EMPTY_LEFT_OUT = "authors"  # leaves replies without a text out of its mean
 _ORDER = ("easy", "hard", "short", "medium", "long")
 
 
-@dataclass(frozen=True, slots=True)
-class DataSetAnswer:
+class DataSetAnswer(Struct, frozen=True):
     """One answer; scores 0..1."""
 
     trial: ScoredTrial
@@ -41,8 +41,7 @@ class DataSetAnswer:
     noise: float | None = None  # of MRCR, what any piece of the ask gets by the published ratio
 
 
-@dataclass(frozen=True, slots=True)
-class DataSetGroup:
+class DataSetGroup(Struct, frozen=True):
     """The answers of one group; scores 0..1."""
 
     name: str
@@ -55,8 +54,7 @@ class DataSetGroup:
     noise: float | None = None  # mean; `None` where it is not known
 
 
-@dataclass(frozen=True, slots=True)
-class FieldTable:
+class FieldTable(Struct, frozen=True):
     """The groups of one (model, task), all answers first."""
 
     model: str
@@ -254,8 +252,7 @@ _ROUGE = {"rouge1": "ROUGE-1", "rouge2": "ROUGE-2", "rougeL": "ROUGE-L"}
 _NAMES = {name.lower(): name for name in LEVAL_TASKS}
 
 
-@dataclass(frozen=True, slots=True)
-class LevalAverage:
+class LevalAverage(Struct, frozen=True):
     """The mean of some tasks' means, 0..1; its interval takes tasks as independent."""
 
     name: str
@@ -267,8 +264,7 @@ class LevalAverage:
     unscored: int
 
 
-@dataclass(frozen=True, slots=True)
-class LevalSummary:
+class LevalSummary(Struct, frozen=True):
     """A model at one length."""
 
     model: str

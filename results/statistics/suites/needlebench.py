@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct
 
 from needlework.core.record import OutcomeName, Record
 from needlework.core.settings import Settings, Suite
@@ -31,8 +32,7 @@ _PARTS = {"niah": "S-RT", "parallel": "M-RT", "needlebench_reasoning": "M-RS", "
 _PRESET = re.compile(r"needlebench-(v[12])-\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class NeedleBenchPart:
+class NeedleBenchPart(Struct, frozen=True):
     """What NeedleBench calls a data set: one task in one language, with one number of needles."""
 
     kind: str  # S-RT, M-RT, M-RS or ATC
@@ -50,8 +50,7 @@ class NeedleBenchPart:
         return f"{self.needles}-Needle-{self.language}" if self.needles else f"{self.kind}-{self.language}"
 
 
-@dataclass(frozen=True, slots=True)
-class NeedleBenchDesign:
+class NeedleBenchDesign(Struct, frozen=True):
     """What a run of a NeedleBench preset is to ask."""
 
     preset: str
@@ -60,18 +59,16 @@ class NeedleBenchDesign:
     changed: tuple[str, ...]  # keys of its suites that are not the preset's
 
 
-@dataclass(frozen=True, slots=True)
-class NeedleBenchRow(Rate):
+class NeedleBenchRow(Rate, frozen=True):
     """The score of one row of the summary."""
 
     name: str = ""
-    unscored: Mapping[OutcomeName, int] = field(default_factory=dict)
+    unscored: Mapping[OutcomeName, int] = {}
     missing: tuple[str, ...] = ()  # why there is no score
     range: Range | None = None  # of the score; `None` where no answer is undecided
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
+class Reach(Struct, frozen=True):
     """The longest chain that a model holds: of so many statements, up to which no number scores below `HELD`."""
 
     name: str
@@ -80,8 +77,7 @@ class Reach:
     missing: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class NeedleBench:
+class NeedleBench(Struct, frozen=True):
     """The summary of one model, as `results.json` has it."""
 
     model: str

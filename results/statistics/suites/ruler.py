@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import fsum
 from statistics import fmean
+
+from msgspec import Struct
 
 from needlework.core.record import Record
 from needlework.results.records.samples import by_test, grouped, without_controls
@@ -22,8 +23,7 @@ TASKS = (
 _SCORERS = ("ruler_all", "ruler_part")
 
 
-@dataclass(frozen=True, slots=True)
-class RulerLength:
+class RulerLength(Struct, frozen=True):
     """The tasks at one length; scores 0..1, all `None` where a task is missing."""
 
     length: int  # tokens
@@ -38,8 +38,7 @@ class RulerLength:
     partial: bool  # a task was not asked here at all, so that the length is none of the effective length's
 
 
-@dataclass(frozen=True, slots=True)
-class RulerTable:
+class RulerTable(Struct, frozen=True):
     """A model's row in one language."""
 
     model: str

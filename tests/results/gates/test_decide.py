@@ -1,11 +1,10 @@
 """Verdicts: pass, fail or inconclusive, and how many trials would decide."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from scipy import stats
 
 from needlework.core.grid import Cell

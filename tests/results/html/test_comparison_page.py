@@ -1,9 +1,9 @@
 """The page of `needlework compare`: differences with intervals, what differs, both answers of every trial."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from needlework.core.record import Record
 from needlework.results.html.comparison import comparison_html

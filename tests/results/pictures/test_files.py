@@ -3,10 +3,10 @@
 import re
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 
 import matplotlib as mpl
 import pytest
+from msgspec.structs import replace
 
 from needlework.core.record import OutcomeName, Record
 from needlework.results import plot

@@ -4,12 +4,12 @@ import csv
 import io
 import json
 import re
-from dataclasses import replace
 from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from needlework.results.files.csv_files import cells_text
 from needlework.results.files.json_files import results_bytes
