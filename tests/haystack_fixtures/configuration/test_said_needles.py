@@ -111,7 +111,9 @@ def told(folder, **said):
     ],
 )
 def test_an_answer_that_its_needle_does_not_say(tmp_path, needle, answer, lines):
-    assert len(told(tmp_path, needle=needle, question="Which?", answer=answer)) == lines
+    printed = told(tmp_path, needle=needle, question="Which?", answer=answer)
+    assert len(printed) == lines
+    assert not any("more" in line for line in printed)
 
 
 def test_a_file_of_needles_has_one_line_however_many(tmp_path):

@@ -126,11 +126,20 @@ def test_two_answers_to_one_trial_are_listed(project, three, shards, capsys):
     output = capsys.readouterr().err
     assert f"conflict: {name}: shards/1-of-3: " in output
     assert "again: found 'something else'" in output
+    assert "1 trial has two different answers; nothing was written" in output
     assert not (project.runs / "both").exists()
     for keep, text in (("first", 0), ("last", 1)):
         assert main([*words, "--conflicts", keep]) == 0
         record = next(r for r in project.records("both") if r["id"] == name)
         assert (record["response"]["text"] == "something else") == bool(text)
+
+
+def test_parts_of_several_versions_are_told(project, three, capsys):
+    with manifest_of(project.runs / "r/shards/1-of-3") as content:
+        content["versions"]["needlework"] = "0.0.9"
+
+    assert main(["results/runs/r"]) == 0
+    assert "parts were made by several versions of needlework: 0.0.9, 0.1.0" in capsys.readouterr().out
 
 
 def test_a_shard_of_another_window_is_no_part(project, three, capsys):

@@ -29,6 +29,7 @@ from needlework.results.records.journal import (
     read_rulings,
     read_waiting,
     stored_answers,
+    unread_note,
 )
 from needlework.results.run.record_builder import make_record, ruled_record, unscored_record
 from needlework.scoring.recording import RULED, ScoringResult
@@ -238,3 +239,8 @@ def test_a_ruling_that_was_edited_is_passed_over(change, tmp_path):
 
     assert set(read_rulings(tmp_path)) == {"k"}
     assert read_waiting(tmp_path) == []
+
+
+@pytest.mark.parametrize(("lines", "words"), [(1, "1 line of"), (2, "2 lines of")])
+def test_damaged_lines_are_counted_in_words(lines, words):
+    assert unread_note(lines).startswith(f"{words} journal.jsonl could not be read (damaged)")

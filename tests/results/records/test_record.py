@@ -159,6 +159,7 @@ def test_each_test_has_all_of_its_records_under_plain_names():
         (["nightly", "hf:out/checkpoint-500"], 500),
         (["llama3-step_2k"], 2000),
         (["7b-tokens=1.5B"], 1.5e9),
+        (["tokens-3m"], 3e6),
         (["llama3 epoch 2, step 40"], 40),
         (["run-3-of-7"], 7),
         (["main", "smollm2"], 2),

@@ -190,6 +190,14 @@ def test_a_place_of_its_own_takes_a_shown_difference_and_enough_samples():
     assert rank_ranges(np.array([np.full(6, 5.0), np.zeros(6)])) == [(1, 1), (2, 2)]
 
 
+def test_each_pair_of_three_models_is_tested_both_ways():
+    """Seven samples that all say the same have p = 1/128, six times that is below 5 %."""
+    three = np.array([[5.0], [3.0], [0.0]])
+
+    assert rank_ranges(np.tile(three, 7)) == [(1, 1), (2, 2), (3, 3)]
+    assert rank_ranges(np.tile(three, 6)) == [(1, 3), (1, 3), (1, 3)]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("samples", [8, 20])
 def test_equal_models_are_told_apart_in_one_table_of_twenty_at_most(samples):

@@ -15,6 +15,7 @@ from needlework.models.served.calibration import (
     calibrate,
     layout_of,
     new_short_requests,
+    tokens_read,
 )
 from needlework.pipeline.exchange import check_answer
 from tests.haystack_fixtures.models.conftest import make_prompt, make_trial, served_model
@@ -211,6 +212,11 @@ def test_counts_that_stop_growing_are_told():
     # The first that was cut has nothing to be compared with; the last but one is hardly longer; then the cache counts.
     assert [bool(problem) for problem in problems] == [False, False, False, True, False, False]
     assert "2048 of one of about 4000" in problems[3]
+
+
+@pytest.mark.parametrize(("counted", "cached", "read"), [(20, 80, 100), (100, 80, 100), (97, 80, 97), (None, None, 0)])
+def test_tokens_of_a_cache_count_where_the_server_left_them_out(counted, cached, read):
+    assert tokens_read(100, Response(prompt_tokens=counted, cached_tokens=cached)) == read
 
 
 PREFIX = "The gate code for the mill is"

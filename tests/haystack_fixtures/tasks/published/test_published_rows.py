@@ -88,6 +88,12 @@ def test_an_answer_that_the_budget_cannot_hold_is_skipped_with_its_size(run):
     assert trial.skipped.startswith("--answer-budget: '64': the answer of graphwalks parents_q0000")
 
 
+def test_a_graph_without_nodes_is_refused_with_the_number_of_its_row(run):
+    rows = [graph_row(0), graph_row(1) | {"answer_nodes": "a, b"}]
+    with pytest.raises(InputError, match="'row 2': has no list of texts answer_nodes"):
+        run("graphwalks", "g.jsonl", rows)
+
+
 def test_longbench_keeps_question_and_both_ends_of_a_document(run):
     rows = [longbench_row(number, words=100 + 900 * number) for number in range(2)]
     short, long = run("longbench-v2", "l.json", rows, lengths="600", task="longbench_v2").values()
