@@ -138,6 +138,7 @@ class ResponseFacts(_Facts):
     fingerprint: str = ""
     server: str = ""
     summary: str = ""  # the text's, by the model, from which alone it answered (`--controls compacted`)
+    follow_up_tokens: _Whole | None = None  # of the prompt of a second question, beside `prompt_tokens`
 
 
 class RecordedError(_Facts):

@@ -85,6 +85,7 @@ class Response:
     `prompt_tokens` and `completion_tokens` are the model's own count, `None` where it gives none.
     `reasoning_tokens`: those of the completion that were reasoning, as far as the server tells.
     `summary`: what the model answered before, where `text` answers a question about its own summary.
+    `follow_up_tokens`: prompt tokens of a second question, where `text` has its answer.
     `cached_tokens`: prompt tokens that were not computed again.
     `id`: the server's name for this answer. `model`, `fingerprint`: who answered, as the server says; empty where it
     does not. `server`: signs that stand for what the server says of itself. `flags`: what a record should tell beside
@@ -116,6 +117,7 @@ class Response:
     cut: str = ""
     calibration: Calibration | None = None
     summary: str = field(default="", repr=False)
+    follow_up_tokens: int | None = None
 
 
 class Model(Protocol):

@@ -201,6 +201,7 @@ def with_follow_up(exchange: Exchange, second: Trial, response: Response) -> Exc
         first,
         text=then.joined.format(first=first.text.strip(), second=response.text.strip()),
         summary=first.text if is_summary else "",
+        follow_up_tokens=second.prompt.tokens if response.prompt_tokens is None else response.prompt_tokens,
         reasoning="\n\n".join(part for part in (first.reasoning, response.reasoning) if part),
         finish_reason=response.finish_reason if is_summary or first.finish_reason == "stop" else first.finish_reason,
         completion_tokens=sum(completions) if completions else None,

@@ -34,7 +34,10 @@ def cost_rows(records: Iterable[Record], price: Sequence[str] = ()) -> tuple[Cos
 
 
 def _row(model: str, records: Sequence[Record], prices: Prices | None) -> CostRow:
-    prompt = sum(record.response.prompt_tokens or record.prompt.tokens for record in records)
+    prompt = sum(
+        (record.response.prompt_tokens or record.prompt.tokens) + (record.response.follow_up_tokens or 0)
+        for record in records
+    )
     cached = sum(record.timing.cached_tokens or 0 for record in records)
     counts = [record.response.completion_tokens for record in records]
     answer = sum(count or 0 for count in counts)

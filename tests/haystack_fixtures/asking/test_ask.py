@@ -92,7 +92,7 @@ def test_a_summary_stands_beside_the_answer_and_is_only_flagged_where_it_was_cut
     both = with_follow_up(replace(exchange, response=first), exchange.trial, response)
 
     assert (both.answer, both.response.summary, both.finish_reason) == ("It is 12.", "Codes: 12", "stop")
-    assert both.response.completion_tokens == 45
+    assert (both.response.completion_tokens, both.response.follow_up_tokens) == (45, tokens)
     assert both.flags[-1] == "summary_cut"
     assert not both.invalid
 

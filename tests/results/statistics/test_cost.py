@@ -28,6 +28,12 @@ def test_cached_tokens_have_their_own_price_and_each_model_too():
     assert [row.dollars for row in cost_rows(records)] == [None, None]
 
 
+def test_a_second_question_is_paid_too():
+    tokens = {"prompt_tokens": 1_000, "follow_up_tokens": 300, "completion_tokens": 50}
+
+    assert spent([new_record(response=tokens)], ()) == (0.0, 1_350)
+
+
 def test_tokens_that_no_server_counts_are_ours_and_answers_without_a_count_are_told():
     record = new_record(response={"completion_tokens": None}, prompt={"tokens": 980})
     (section,) = cost_sections(cost_rows([record]))
