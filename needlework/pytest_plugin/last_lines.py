@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import pytest
@@ -26,22 +25,19 @@ from needlework.results.run.open_folder import OpenFolder
 from needlework.results.run.session import SessionPace, kept_lines, left_lines, replayed_lines
 from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.tasks import selection_words
-from needlework.results.style import ColorsName, encodable, folded, relative
+from needlework.results.style import encodable, folded, relative
 from needlework.results.tables.summary import cost_lines, ending, next_line, run_lines, shared_lines, unscored_lines
+from needlework.results.tables.terminal import Screen
 
 Color = Literal["red", "yellow", "green", ""]
 Line = tuple[str, Color]
 _STATES: Mapping[State, Color] = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
 
 
-@dataclass(frozen=True, slots=True)
-class Screen:
+class Terminal(Screen, frozen=True, kw_only=True):
     """The terminal, or the file that stands for it."""
 
-    width: int  # columns
     encoding: str
-    color: bool
-    colors: ColorsName
     verbose: int  # as pytest counts it
     timed: bool  # whether latencies were asked for
 
@@ -52,9 +48,9 @@ class Screen:
             yield from ((encodable(part, self.encoding), color) for part in parts)
 
 
-def screen_of(reporter: pytest.TerminalReporter, settings: Settings) -> Screen:
+def screen_of(reporter: pytest.TerminalReporter, settings: Settings) -> Terminal:
     """The screen that a reporter writes to."""
-    return Screen(
+    return Terminal(
         width=reporter.config.get_terminal_writer().fullwidth,
         encoding=getattr(sys.__stdout__, "encoding", None) or "utf-8",
         color=reporter.hasmarkup,
@@ -65,7 +61,7 @@ def screen_of(reporter: pytest.TerminalReporter, settings: Settings) -> Screen:
 
 
 def long_lines(
-    finished: Finished, now: Sequence[Record], folder: OpenFolder, windows: Mapping[str, int], screen: Screen
+    finished: Finished, now: Sequence[Record], folder: OpenFolder, windows: Mapping[str, int], screen: Terminal
 ) -> Iterator[Line]:
     """The sentence, the faults, the heatmaps, tables and notes of the run; with -vv its statistics too.
 
@@ -76,7 +72,7 @@ def long_lines(
     yield headline.sentence, ""
     yield from ((fault.text, "red") for fault in headline.faults)
     yield "", ""
-    lines = run_lines(report, color=screen.color, width=screen.width, colors=screen.colors)
+    lines = run_lines(report, screen)
     if screen.verbose > 1:
         lines += section_lines([*panel_sections(report.statistics), *twins_sections(report.twins)])
     yield from ((line, "") for line in lines)
@@ -88,23 +84,26 @@ def long_lines(
 
 
 def short_lines(
-    finished: Finished, now: Sequence[Record], folder: OpenFolder, windows: Mapping[str, int], last: int, screen: Screen
+    finished: Finished,
+    now: Sequence[Record],
+    folder: OpenFolder,
+    windows: Mapping[str, int],
+    last: int,
+    screen: Terminal,
 ) -> Iterator[Line]:
     """The run in short; `last`: lines that will stand below it. `now`, `windows`: as for `long_lines`."""
     skipped = [line for line in unscored_lines(now, windows) if line.startswith("skipped")]
     yield from ending(
         finished.report,
+        screen,
         skipped=[*skipped, *_folder_lines(finished, now, folder)],
         folder=relative(folder.path),
         last=last,
-        width=screen.width,
-        color=screen.color,
-        colors=screen.colors,
         quiet=screen.verbose < 0,
     )
 
 
-def latency_lines(finished: Finished | None, screen: Screen) -> list[Line]:
+def latency_lines(finished: Finished | None, screen: Terminal) -> list[Line]:
     """The table of latencies, where an option of pytest-benchmark asked for it."""
     if finished is None or not screen.timed:
         return []

@@ -50,6 +50,7 @@ from needlework.results.statistics.run_report import RunReport, interrupted
 from needlework.results.statistics.tasks import GateRow, selection_words
 from needlework.results.style import counted, encodable, folded, one_line, relative
 from needlework.results.tables.summary import ending, next_line, run_lines, shared_lines, unscored_lines
+from needlework.results.tables.terminal import Screen
 
 CONFLICT, MISSING = 1, 3
 _MAX_CONFLICTS = 10  # that are listed
@@ -122,7 +123,7 @@ def _merge(options: argparse.Namespace) -> int:
     selection = selection_words(finished.report.gates, len(records))
     below = [line for line, _ in gate_lines(verdicts, 0, selection=selection)]
     below += [*([] if early else gatekeeper.differences(content)), *_part_lines(finished.report, into, parts)]
-    _print_run(finished, below, settings, windows, into, verbose=options.verbose)
+    _print_run(finished, below, settings, windows, into, options.verbose)
     write_step_summary(finished.report)
     failed = any(record.outcome == "error" for record in records)
     void = is_void(selected, windows, settings.max_errors)
@@ -191,33 +192,18 @@ def _print_errors(lines: Iterable[str]) -> None:
 
 
 def _print_run(
-    finished: Finished,
-    below: Sequence[str],
-    settings: Settings,
-    windows: Mapping[str, int],
-    into: Path,
-    *,
-    verbose: bool,
+    finished: Finished, below: Sequence[str], settings: Settings, windows: Mapping[str, int], into: Path, verbose: bool
 ) -> None:
     """Print the run in short; `verbose`: all heatmaps, tables and files. `below`: lines on gates and parts."""
-    report, width = finished.report, shutil.get_terminal_size().columns
-    color, colors = sys.stdout.isatty(), settings.heatmap_colors
-    unscored = unscored_lines(report.records, windows)
+    report, unscored = finished.report, unscored_lines(finished.report.records, windows)
+    screen = Screen(shutil.get_terminal_size().columns, sys.stdout.isatty(), settings.heatmap_colors)
     if verbose:
-        lines = run_lines(report, color=color, width=width, colors=colors)
-        lines += [*unscored, *shared_lines(report.records), *below, *map(relative, finished.files)]
-        _print_lines([*lines, next_line(report, relative(into))])
+        lines = [*run_lines(report, screen), *unscored, *shared_lines(report.records), *below]
+        _print_lines([*lines, *map(relative, finished.files), next_line(report, relative(into))])
         return
-    folded_lines = [part for line in below for part in folded(line, width)]
-    short = ending(
-        report,
-        skipped=[line for line in unscored if line.startswith("skipped")],
-        folder=relative(into),
-        last=len(folded_lines),
-        width=width,
-        color=color,
-        colors=colors,
-    )
+    folded_lines = [part for line in below for part in folded(line, screen.width)]
+    skipped = [line for line in unscored if line.startswith("skipped")]
+    short = ending(report, screen, skipped=skipped, folder=relative(into), last=len(folded_lines))
     _print_lines([*(line for line, _ in short), *folded_lines])
 
 

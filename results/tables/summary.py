@@ -19,8 +19,8 @@ from needlework.results.statistics.run_followup import asks_again
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.summary_sentence import Headline, headline_of
 from needlework.results.statistics.wording import score_and_interval
-from needlework.results.style import NONE, ColorsName, counted, fit, folded, folded_table, one_line
-from needlework.results.tables.terminal import table, terminal_grid, terminal_heatmaps
+from needlework.results.style import NONE, counted, fit, folded, folded_table, one_line
+from needlework.results.tables.terminal import Screen, table, terminal_grid, terminal_heatmaps
 
 MOST = 24  # lines of ours below the progress; pytest's last one is the 25th
 _MOST_PANELS = 12  # heatmaps in a terminal; a run with more shows its table
@@ -33,14 +33,11 @@ _NO_MISS = ("found", "error", "skipped")
 Line = tuple[str, Literal["red", "yellow", "green", ""]]
 
 
-def run_lines(report: RunReport, *, color: bool, width: int, colors: ColorsName = "viridis") -> list[str]:
-    """Return every panel as a heatmap of text, where they are not too many, and all sections of the report.
-
-    `width`: terminal columns; the others as for `terminal_heatmaps`.
-    """
+def run_lines(report: RunReport, screen: Screen) -> list[str]:
+    """Return every panel as a heatmap of text, where they are not too many, and all sections of the report."""
     panels = report.panels if len(report.panels) <= _MOST_PANELS else ()
-    lines = terminal_heatmaps(panels, color=color, width=width, colors=colors)
-    for block in (section_lines(run_sections(report), width=width), adaptive_lines(report.adaptive)):
+    lines = terminal_heatmaps(panels, screen)
+    for block in (section_lines(run_sections(report), width=screen.width), adaptive_lines(report.adaptive)):
         lines += [*([""] if lines and block else []), *block]
     return [*lines, *report.notes]
 
@@ -69,22 +66,14 @@ def first_miss(report: RunReport) -> str | None:
 
 
 def ending(
-    report: RunReport,
-    *,
-    skipped: Sequence[str],
-    folder: str,
-    last: int,
-    width: int,
-    color: bool,
-    colors: ColorsName = "viridis",
-    quiet: bool = False,
+    report: RunReport, screen: Screen, *, skipped: Sequence[str], folder: str, last: int, quiet: bool = False
 ) -> Iterator[Line]:
-    """Give at most `MOST` lines of at most `width` columns, `last` of which others need.
+    """Give at most `MOST` lines, none wider than the screen, `last` of which others need.
 
     `folder`: as the user types it; `skipped`: what else is to be said of this session's trials; `quiet`: without the
     grid and the notes.
     """
-    headline = headline_of(report)
+    headline, width = headline_of(report), screen.width
     models = () if quiet else headline.models[:_MODELS]
     above = [*folded(headline.sentence, width, ""), *(line for text in models for line in _cut(f"- {text}", width))]
     notes = [*([] if quiet else report.notes), *skipped]
@@ -92,13 +81,14 @@ def ending(
     yield from ((line, "") for line in above)
     room = MOST - last - len(above) - len(below) - 2
     if not quiet and room > 0:
-        grid = _brief_lines(report, room=room, color=color, width=width, colors=colors)
+        grid = _brief_lines(report, screen, room)
         yield from ((line, "") for line in (["", *grid, ""] if grid else []))
     yield from below
 
 
-def _brief_lines(report: RunReport, *, room: int, color: bool, width: int, colors: ColorsName) -> list[str]:
+def _brief_lines(report: RunReport, screen: Screen, room: int) -> list[str]:
     """Return the grid of the only panel or a table of tasks, and the tables that published suites are known for."""
+    width = screen.width
     sections = [section_lines([section], width=width) for section in run_sections(report) if section.brief]
     suites: list[str] = []
     for block in (adaptive_lines(report.adaptive), *sections):  # whole or not at all
@@ -107,7 +97,7 @@ def _brief_lines(report: RunReport, *, room: int, color: bool, width: int, color
             suites += [*([""] if suites else []), *lines]
     left = room - len(suites) - bool(suites)
     if len(report.panels) == 1:
-        grid = terminal_grid(report.panels[0], room=left, color=color, width=width, colors=colors)
+        grid = terminal_grid(report.panels[0], screen, left)
     else:
         grid = _task_lines(report, left, width)
     return [*grid, *([""] if grid and suites else []), *suites]

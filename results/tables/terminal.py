@@ -33,39 +33,14 @@ _CELL = 5  # terminal columns of the narrowest cell: a space, three digits, a gl
 _PARTLY = "*"  # after a cell whose score leaves trials out
 
 
-def terminal_heatmaps(
-    panels: Sequence[Panel], *, color: bool, width: int = 80, colors: ColorsName = "viridis"
-) -> list[str]:
-    """Return the lines of every panel, a blank line between two, none wider than `width` terminal columns.
-
-    `color`: whether the terminal understands 256 ANSI colours; cells then have the score's colour behind them, and
-    without it a block after them.
+class Screen(Struct, frozen=True):
+    """A terminal, `width` columns wide. `color`: whether it understands 256 ANSI colours; cells then have the score's
+    colour behind them, and without it a block after them.
     """
-    style = _StreamStyle(color, colors)
-    lines: list[str] = []
-    for panel in panels:
-        lines += [""] * bool(lines) + _grid(panel, style, width, below=("high", "low", "n"))
-        lines += [*broken(headline(panel), width), *broken(_legend(panel), width)]
-    return [fit(line, width) if "\x1b" not in line else line for line in lines]
 
-
-def terminal_grid(panel: Panel, *, room: int, color: bool, width: int, colors: ColorsName = "viridis") -> list[str]:
-    """Return a panel in at most `room` lines: its cells, means and counts; without the cells where these are too many.
-
-    The others as for `terminal_heatmaps`.
-    """
-    style = _StreamStyle(color, colors)
-    lines = [*_grid(panel, style, width, below=("n",)), *broken(_legend(panel), width)]
-    if len(lines) > room:
-        lines = _grid(panel, style, width, depths=False, below=("n",))
-    return lines if len(lines) <= room else []
-
-
-class _StreamStyle(Struct, frozen=True):
-    """What one stream can show."""
-
-    color: bool
-    colors: ColorsName
+    width: int = 80
+    color: bool = False
+    colors: ColorsName = "viridis"
 
     def cell(self, tally: Tally | None, width: int, partly: bool) -> str:
         """Return one cell, `width` columns; one more where cells of the panel may be `partly` scored."""
@@ -87,12 +62,29 @@ class _StreamStyle(Struct, frozen=True):
         return f"\x1b[{97 if dark(color) else 30};48;5;{cube}m"
 
 
-def _grid(panel: Panel, style: _StreamStyle, width: int, *, below: Collection[str], depths: bool = True) -> list[str]:
+def terminal_heatmaps(panels: Sequence[Panel], screen: Screen) -> list[str]:
+    """Return the lines of every panel, a blank line between two, none wider than the screen."""
+    lines: list[str] = []
+    for panel in panels:
+        lines += [""] * bool(lines) + _grid(panel, screen, below=("high", "low", "n"))
+        lines += [*broken(headline(panel), screen.width), *broken(_legend(panel), screen.width)]
+    return [fit(line, screen.width) if "\x1b" not in line else line for line in lines]
+
+
+def terminal_grid(panel: Panel, screen: Screen, room: int) -> list[str]:
+    """Return a panel in at most `room` lines: its cells, means and counts; no cells where these are too many."""
+    lines = [*_grid(panel, screen, below=("n",)), *broken(_legend(panel), screen.width)]
+    if len(lines) > room:
+        lines = _grid(panel, screen, depths=False, below=("n",))
+    return lines if len(lines) <= room else []
+
+
+def _grid(panel: Panel, screen: Screen, *, below: Collection[str], depths: bool = True) -> list[str]:
     """Return the panel's name and its cells, in blocks of as many lengths as fit; `below` the means stand such rows."""
     lengths, labels, partly = length_labels(panel.lengths), [depth_label(depth) for depth in panel.depths], panel.partly
     aside = max(display_width(label) for label in ["depth", *labels]) + 1
     ranges = [range_words(column.range, whole=True) if column.range else "" for column in panel.columns]
-    if aside + max(map(len, ranges)) + 2 + partly > width:
+    if aside + max(map(len, ranges)) + 2 + partly > screen.width:
         ranges = [""] * len(ranges)  # the headline has it
     intervals = [column.interval for column in panel.columns]
     notes = {
@@ -108,7 +100,7 @@ def _grid(panel: Panel, style: _StreamStyle, width: int, *, below: Collection[st
         return [text.rjust(cell - 1) + " " * (1 + partly) for text in texts]
 
     def scores(tallies: Sequence[Tally | None]) -> list[str]:
-        return [style.cell(tally, cell, partly) for tally in tallies]
+        return [screen.cell(tally, cell, partly) for tally in tallies]
 
     rows = [("depth" if depths else "tokens", words(lengths))]
     if depths:
@@ -117,10 +109,10 @@ def _grid(panel: Panel, style: _StreamStyle, width: int, *, below: Collection[st
     rows += [("range", words(ranges))] if any(ranges) else []
     rows += [("mean", scores(panel.columns))] if len(labels) > 1 or not depths else []
     rows += [(label, words(texts)) for label, texts in notes.items()]
-    across = max(1, (width - aside) // (cell + partly))
+    across = max(1, (screen.width - aside) // (cell + partly))
     blocks = [slice(first, first + across) for first in range(0, len(lengths), across)]
     lines = [f"{label:>{aside - 1}} {''.join(cells[block])}".rstrip() for block in blocks for label, cells in rows]
-    return [fit(one_line(panel.name), width), *lines]
+    return [fit(one_line(panel.name), screen.width), *lines]
 
 
 def _legend(panel: Panel) -> str:

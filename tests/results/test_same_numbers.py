@@ -19,6 +19,7 @@ from needlework.results.statistics.run_report import run_report
 from needlework.results.statistics.suites.ruler import TASKS
 from needlework.results.style import percent, percent1
 from needlework.results.tables.summary import markdown_lines, run_lines
+from needlework.results.tables.terminal import Screen
 from tests.results.document_records import asked
 from tests.results.html.pages import Page
 from tests.results.new_record import new_record
@@ -60,7 +61,7 @@ def test_there_is_a_section_of_each_kind(report):
 
 
 def test_the_terminal_and_markdown_have_every_number(report):
-    terminal = "\n".join(run_lines(report, color=False, width=1000))
+    terminal = "\n".join(run_lines(report, Screen(1000)))
     markdown = "\n".join(markdown_lines(report))
 
     assert [text for text in cells(report) if text not in terminal] == []

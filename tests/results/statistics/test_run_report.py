@@ -19,6 +19,7 @@ from needlework.results.statistics.summary_sentence import headline_of
 from needlework.results.statistics.tasks import run_statistics
 from needlework.results.statistics.wording import score_and_interval
 from needlework.results.tables.summary import markdown_lines, next_line, run_lines
+from needlework.results.tables.terminal import Screen
 from tests.results.new_record import new_record
 
 
@@ -29,7 +30,7 @@ def test_the_order_of_records_changes_nothing_and_a_note_is_told_wherever_the_ru
 
     assert report == run_report(records[::-1], notes=[note])
     assert [record.length for record in report.records] == [500] * 3 + [4000] * 3
-    assert note in run_lines(report, color=False, width=80)
+    assert note in run_lines(report, Screen(80))
     assert f"- {note}" in markdown_lines(report)
     assert json.loads(results_bytes(report))["notes"] == [note]
 

@@ -30,7 +30,7 @@ from needlework.results.style import (
     score_glyph,
 )
 from needlework.results.tables.summary import MOST, ending, markdown_lines, run_lines, shared_lines, unscored_lines
-from needlework.results.tables.terminal import terminal_heatmaps
+from needlework.results.tables.terminal import Screen, terminal_heatmaps
 from tests.results.new_record import new_record
 
 LINES = [
@@ -52,14 +52,14 @@ WITHOUT_BLOCKS = [re.sub("[▁-█]", " ", line) for line in LINES]
 
 
 def test_the_grid_plain_in_ascii_and_in_256_colours(small_panel):
-    assert terminal_heatmaps([small_panel], color=False) == LINES
+    assert terminal_heatmaps([small_panel], Screen()) == LINES
 
     signs = str.maketrans({"·": "|", "–": "-"})
     assert [encodable(line, "ascii") for line in LINES] == [line.translate(signs) for line in WITHOUT_BLOCKS]
 
-    colored = terminal_heatmaps([small_panel], color=True)
+    colored = terminal_heatmaps([small_panel], Screen(color=True))
     assert colored[2] == "    0 \x1b[30;48;5;30m    50 \x1b[0m     c      E"
-    other = terminal_heatmaps([small_panel], color=True, colors="field")
+    other = terminal_heatmaps([small_panel], Screen(color=True, colors="field"))
     assert other[3] == "  100 \x1b[30;48;5;43m   100 \x1b[0m     !      ."
     assert [re.sub(r"\x1b\[[\d;]*m", "", line) for line in colored] == WITHOUT_BLOCKS
 
@@ -67,14 +67,14 @@ def test_the_grid_plain_in_ascii_and_in_256_colours(small_panel):
 @pytest.mark.parametrize("width", [12, 20, 40, 80])
 def test_no_line_is_wider_than_the_terminal(small_panel, width):
     wide = replace(small_panel, model="通义千问", needle="小明最喜欢的实习地点" * 5)
-    lines = terminal_heatmaps([wide, wide], color=False, width=width)
+    lines = terminal_heatmaps([wide, wide], Screen(width))
 
     assert max(display_width(line) for line in lines) <= width
     assert "n = 3" in " ".join(lines)
 
 
 def test_wide_grids_are_wrapped_and_lose_nothing(small_panel):
-    lines = terminal_heatmaps([small_panel], color=False, width=21)
+    lines = terminal_heatmaps([small_panel], Screen(21))
     heads = [line.split()[1:] for line in lines if line.startswith("depth")]
 
     assert heads == [["500", "4k"], ["16k"]]
@@ -85,7 +85,7 @@ def test_cells_that_leave_trials_out_are_marked():
     records = [new_record(depth=50.0, repeat=i, outcome=outcome) for i, outcome in enumerate(outcomes)]
     panels = summarise([*records, new_record(depth=0.0), new_record(depth=0.0, length=2000, outcome="invalid")])
 
-    assert terminal_heatmaps(panels, color=False) == [
+    assert terminal_heatmaps(panels, Screen()) == [
         "mock · niah · code",
         "depth     1k      2k",
         "    0    100█      !",
@@ -100,12 +100,12 @@ def test_cells_that_leave_trials_out_are_marked():
         "1 invalid · 1 error",
         "! invalid · * some trials without a score · . not run",
     ]
-    color = terminal_heatmaps(panels, color=True)
+    color = terminal_heatmaps(panels, Screen(color=True))
     assert re.sub(r"\x1b\[[\d;]*m", "", color[3]) == "   50     82 *     ."
 
 
 def test_names_cannot_write_escapes(small_panel):
-    lines = terminal_heatmaps([replace(small_panel, model="a\x1b[2Jb\nc\x07")], color=False)
+    lines = terminal_heatmaps([replace(small_panel, model="a\x1b[2Jb\nc\x07")], Screen())
 
     assert lines[0] == "ab c · niah · code"
 
@@ -130,7 +130,7 @@ def test_a_task_with_cut_off_answers_is_a_range_everywhere_and_so_is_the_macro_s
     records = [new_record(length=4000, repeat=i, outcome=name) for i, name in enumerate(outcomes)]
     report = run_report([*records, *(new_record(task="copy", repeat=i) for i in range(10))])
 
-    cells = {line[:8].strip(): line.split() for line in run_lines(report, color=False, width=100)}
+    cells = {line[:8].strip(): line.split() for line in run_lines(report, Screen(100))}
     assert cells["niah"][1:4] == ["60.0–80.0", "scored", "75.0"]
     assert cells["macro"][5:8] == ["80.0–90.0", "scored", "87.5"]
     results = json.loads(results_bytes(report))
@@ -158,8 +158,7 @@ def test_the_scored_mean_lies_within_and_the_width_is_the_share_of_the_undecided
 
 def lines_of(records, width=80, last=0, *, quiet=False):
     found = ending(
-        run_report(records), skipped=[], folder="results/runs/r", last=last, width=width,
-        color=False, quiet=quiet,
+        run_report(records), Screen(width), skipped=[], folder="results/runs/r", last=last, quiet=quiet,
     )  # fmt: skip
     return [line for line, _ in found]
 
@@ -193,7 +192,7 @@ def test_a_run_of_many_tasks_shows_the_lowest_and_counts_the_others():
 def test_errors_come_by_their_reason_with_how_many_and_in_red():
     error = {"kind": "judge", "message": "the judge's replies cannot be read: no verdict"}
     records = [new_record(repeat=r, outcome="error", error=error) for r in range(19)]
-    found = ending(run_report(records), skipped=[], folder="r", last=0, width=80, color=False)
+    found = ending(run_report(records), Screen(), skipped=[], folder="r", last=0)
 
     assert ("19 of 19: the judge's replies cannot be read: no verdict", "red") in list(found)
 
