@@ -152,8 +152,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     days = _session_days(rng)
     content = _KINDS[cell.task][kind](rng, language, days)
     openings = [
-        Statement(session, _statement(language, "opening", session, date=written_date(day, language)).round)
-        for session, day in enumerate(days)
+        _statement(language, "opening", session, date=written_date(day, language)) for session, day in enumerate(days)
     ]
     # A session's opening stands at its beginning, what is said in it behind that.
     placed = [(100 * each.session / _SESSIONS, each) for each in openings]
