@@ -17,7 +17,8 @@ varied = settings(max_examples=4)
 
 
 def trials(task, seed, language, control=""):
-    return plain_trials(task, control, seed=str(seed), language=language, depths="0", repeats="2")
+    options = {"controls": f"absent,{control}"} if control else {}
+    return plain_trials(task, control, seed=str(seed), language=language, depths="0", repeats="2", **options)
 
 
 def turns(trial):
@@ -130,8 +131,8 @@ def test_after_compaction_the_question_is_asked_on_the_summary_alone(seed, langu
     whole = {(trial.cell.needle, trial.cell.repeat): trial for trial in trials("agent_log", seed, language)}
     for trial in trials("agent_log", seed, language, "compacted"):
         twin = whole[trial.asked.reference["twin"], trial.cell.repeat].asked
-        made = builder("agent_log", corpus="noise", lengths="2k", depths="0", seed=str(seed), language=language,
-                       repeats="2")  # fmt: skip
+        options = {"seed": str(seed), "language": language, "controls": "absent,compacted", "repeats": "2"}
+        made = builder("agent_log", corpus="noise", lengths="2k", depths="0", **options)
         second = made.follow_up(trial, " c-1: {summary} of all\n")
         assert "c-1: {summary} of all\n\n" in second.prompt.text
         assert second.prompt.text.count(twin.question) == 1
@@ -144,5 +145,7 @@ def test_after_compaction_the_question_is_asked_on_the_summary_alone(seed, langu
 
 @pytest.mark.parametrize(("budget", "words"), [("100", "60 words"), ("1k", "600 words")])
 def test_a_summary_is_asked_within_the_answer_budget(budget, words):
-    (trial, *_) = plain_trials("agent_log", "compacted", lengths="4k", answer_budget=budget, language="en")
+    (trial, *_) = plain_trials(
+        "agent_log", "compacted", controls="compacted", lengths="4k", answer_budget=budget, language="en"
+    )
     assert f"at most {words}" in trial.asked.question
