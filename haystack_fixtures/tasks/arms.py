@@ -7,6 +7,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 
 from needlework.core.errors import InputError
+from needlework.core.prompts import guided
 from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.haystacks.conversations import Conversation, GrowingConversation, Round
 from needlework.haystack_fixtures.haystacks.documents import OtherDocuments
@@ -134,12 +135,13 @@ def compacted(question: Question, suite: Suite, twin: str) -> Question:
     language = suite.language
     kind = _TEXT_KIND[language][isinstance(question.context, Conversation | GrowingConversation)]
     words = max(1, int(suite.answer_budget * _WORDS_PER_TOKEN[language]))
+    text = guided(question.question, language, joint=question.joint) if suite.guide else question.question
     return replace(
         question,
         question=_SUMMARISE[language].format(text=kind, words=words),
         reference=question.reference | {"control": "compacted", "twin": twin, "follow_up": question.question},
         answer_prefix="",
-        follow_up=FollowUp(question.question, "", "{second}", _SUMMARY[language].replace("{text}", kind)),
+        follow_up=FollowUp(text, "", "{second}", _SUMMARY[language].replace("{text}", kind)),
         material=f"{question.material}\n{question.question}",
     )
 

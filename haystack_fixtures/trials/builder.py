@@ -115,7 +115,8 @@ class TrialBuilder:
                 if not rows:
                     raise error
                 return replace(self._build(suite, cell, question, question.question), skipped=str(error))
-        text = guided(question.question, suite.language, joint=question.joint) if suite.guide else question.question
+        is_guided = suite.guide and question.follow_up is None
+        text = guided(question.question, suite.language, joint=question.joint) if is_guided else question.question
         return self._build(suite, cell, question, text)
 
     def answer_tokens(self, suite: Suite, cell: Cell) -> int:
