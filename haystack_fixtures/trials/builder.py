@@ -138,9 +138,13 @@ class TrialBuilder:
         recipe = self._retrieval.recipe(suite, question.context.retriever)
         return replace(question, material=f"{question.material}\n{recipe}")
 
-    def _laid_out(self, suite: Suite, question: str, mark: str, introduction: str) -> tuple[Message, ...]:
+    def _laid_out(
+        self, suite: Suite, question: str, mark: str, introduction: str, is_summary: bool
+    ) -> tuple[Message, ...]:
+        """The messages around the context. `is_summary`: without what the shape says of answers to questions."""
+        shape = self.shape(suite)
         messages = lay_out(
-            self.shape(suite),
+            replace(shape, question="{question}", both="{question}") if is_summary else shape,
             question,
             system=suite.system_prompt,
             position=suite.question_position,
@@ -150,8 +154,10 @@ class TrialBuilder:
             messages = (Message(messages[0].role, f"[{mark}]\n{messages[0].content}"), *messages[1:])
         return messages
 
-    def _frame(self, suite: Suite, question: str, mark: str, introduction: str, prefix: str) -> Surroundings:
-        messages = self._laid_out(suite, question, mark, introduction)
+    def _frame(
+        self, suite: Suite, question: str, mark: str, introduction: str, prefix: str, is_summary: bool
+    ) -> Surroundings:
+        messages = self._laid_out(suite, question, mark, introduction, is_summary)
         shown = tuple([put(message, _HOLE) for message in messages])
         is_chat = suite.template == "chat" and self._tokenizer.has_chat_template
         rendered = self._tokenizer.render_chat(shown) if is_chat else raw_text(shown, self.shape(suite).raw_end)
@@ -168,8 +174,10 @@ class TrialBuilder:
 
         return Surroundings(before, after, bos, around, 0, self._tokenizer.encode)
 
-    def _around_turns(self, suite: Suite, question: str, mark: str, introduction: str, prefix: str) -> AroundTurns:
-        laid_out = self._laid_out(suite, question, mark, introduction)
+    def _around_turns(
+        self, suite: Suite, question: str, mark: str, introduction: str, prefix: str, is_summary: bool
+    ) -> AroundTurns:
+        laid_out = self._laid_out(suite, question, mark, introduction, is_summary)
         before, opening, after = parted(laid_out, suite.prompt)
         if suite.template == "chat" and self._tokenizer.has_chat_template:
             return AroundTurns(before, opening, after, (), self._tokenizer.render_chat, prefix)
@@ -181,6 +189,9 @@ class TrialBuilder:
         then = trial.asked.follow_up
         if then is None:
             raise ValueError(f"{trial.cell.id} has no follow-up")
+        if then.summary:
+            worded = self.shape(trial.suite).question.replace("{question}", then.question)
+            then = replace(then, question=worded)
         messages = (Message("user", then.prompt(first_answer.strip())),)
         if trial.suite.template == "chat" and self._tokenizer.has_chat_template:
             text, ids = self._tokenizer.render_chat(messages), []
@@ -198,11 +209,12 @@ class TrialBuilder:
         mark = sha256(f"{self._settings.seed} {cell.id}".encode()).hexdigest()[:16] if marked else ""
         prefix = question.answer_prefix if suite.answer_prefix else ""
         ends = self.canaries(suite, cell)
+        is_summary = question.follow_up is not None and bool(question.follow_up.summary)
         frame: Surroundings | AroundTurns
         if isinstance(question.context, Conversation | GrowingConversation):
-            frame = self._around_turns(suite, text, mark, question.introduction, prefix)
+            frame = self._around_turns(suite, text, mark, question.introduction, prefix, is_summary)
         else:
-            frame = self._framed(suite, text, mark, question.introduction, prefix)
+            frame = self._framed(suite, text, mark, question.introduction, prefix, is_summary)
         built = self._contexts.build(suite, cell, question, frame, ends)
         error = approximation(self._tokenizer)
         prompt = replace(built.prompt, error=error) if error else built.prompt

@@ -145,7 +145,18 @@ def test_after_compaction_the_question_is_asked_on_the_summary_alone(seed, langu
 
 @pytest.mark.parametrize(("budget", "words"), [("100", "60 words"), ("1k", "600 words")])
 def test_a_summary_is_asked_within_the_answer_budget(budget, words):
+    """And without what the shape of the prompt says of answers to questions."""
     (trial, *_) = plain_trials(
         "agent_log", "compacted", controls="compacted", lengths="4k", answer_budget=budget, language="en"
     )
     assert f"at most {words}" in trial.asked.question
+    assert "{question}" not in trial.prompt.text
+
+
+def test_what_a_shape_says_of_answers_is_said_of_the_question_alone():
+    options = {"controls": "compacted", "language": "en", "needle_set": "codes"}
+    (trial, *_) = plain_trials("niah", "compacted", **options)
+    second = builder("niah", corpus="noise", lengths="2k", depths="50", **options).follow_up(trial, "Codes: 1.")
+
+    assert "Answer in a few words" not in trial.prompt.text
+    assert second.prompt.text.count("Answer in a few words") == 1

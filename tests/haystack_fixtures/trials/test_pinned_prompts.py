@@ -71,7 +71,8 @@ LEVAL = {"leval_data": ".", "preset": "leval-closed", "task": "leval_tpo", "leng
 OPEN = LEVAL | {"preset": "leval-open", "task": "leval_financial_qa"}
 DOCUMENTS = {"documents": "documents", "preset": "own-documents", "lengths": "1600", "depths": "0,100"}
 # Tasks that came into the preset later, and have pins of their own.
-LATER = ("graph_bfs", "graph_parents", "mrcr")
+MEMORY = ("memory", "memory_number", "memory_choice", "agent_log", "agent_log_count")
+LATER = ("graph_bfs", "graph_parents", "mrcr", *MEMORY)
 NEW = {"preset": "families", "task": "graph_bfs,graph_parents,mrcr", "corpus": "noise", "lengths": "2500"}
 RULER = {"preset": "families", "task": "ruler_qa_1,ruler_vt", "lengths": "1k"}
 # Options of a family's own, then the hashes of all prompts, of all keys, and of what records of one run have in common.
@@ -132,6 +133,12 @@ OWN = {
         "4cf2b9786e301074e90e",
     ),
     "graph, mrcr": (NEW, "d326d9b6fc17e27a49ae", "097657caf8743f11d1a4", "ce602c26ea8a607a8609"),
+    "memory, logs": (
+        {"preset": "families", "task": ",".join(MEMORY), "corpus": "noise", "controls": "absent,compacted"},
+        "",
+        "",
+        "",
+    ),
     "families-zh": (
         {
             "preset": "families",
@@ -166,6 +173,7 @@ REFERENCES = {
     "ruler-questions": "64e05fcb87b46e6018a0",
     "families": "84054fea4ef4dc482608",
     "graph, mrcr": "24648479668985bf2b52",
+    "memory, logs": "47a2f93f8b413a3f9b96",
     "families-zh": "ca6d6c1ee5e25e74e8f9",
 }
 
