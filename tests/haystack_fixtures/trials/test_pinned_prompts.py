@@ -135,9 +135,9 @@ OWN = {
     "graph, mrcr": (NEW, "d326d9b6fc17e27a49ae", "097657caf8743f11d1a4", "ce602c26ea8a607a8609"),
     "memory, logs": (
         {"preset": "families", "task": ",".join(MEMORY), "corpus": "noise", "controls": "absent,compacted"},
-        "",
-        "",
-        "",
+        "cf3107114416db611154",
+        "b32bdbcd0adfa61d6d6a",
+        "c63e7bac30131e67ba6c",
     ),
     "families-zh": (
         {
