@@ -11,7 +11,7 @@ from msgspec.structs import asdict, replace
 from needlework.core.errors import InputError, OneLineParser, run_command
 from needlework.results.compare.collect import collect_models, run_time
 from needlework.results.compare.leaderboard import output_folder, show_sections
-from needlework.results.files.json_files import json_bytes
+from needlework.results.files.json_files import json_bytes, score_object
 from needlework.results.report.boards import change_words, series_sections
 from needlework.results.statistics.leaderboard.boards import BoardSeries, series_of
 from needlework.results.style import one_line
@@ -57,16 +57,11 @@ def _object(series: BoardSeries) -> dict[str, object]:
             {
                 "when": run.when,
                 "run": run.run,
-                "score": overall.mean,
-                "low": overall.share.low,
-                "high": overall.share.high,
-                "range": overall.range and list(overall.range),
+                **score_object(entry.overall),
                 "score_with_misses": entry.counted,
-                "trials": overall.trials,
-                "scored": overall.n,
+                "scored": entry.overall.n,
             }
             for run, entry in zip(series.runs, series.entries, strict=True)
-            for overall in [entry.overall]
         ],
         "changes": [{**asdict(each), "words": change_words(series, each)} for each in series.changes],
     }

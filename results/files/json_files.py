@@ -16,6 +16,7 @@ from needlework.core.grid import depth_label
 from needlework.core.record import SCHEMA as RECORD_SCHEMA
 from needlework.core.record import UNSCORED, Record, encode_record, record_of
 from needlework.results.records.run_folder import read_run_json
+from needlework.results.records.samples import object_of, windows_of
 from needlework.results.statistics.comparison.comparison import ComparedRun, GroupDifference, Losses
 from needlework.results.statistics.documents import retrieval_object
 from needlework.results.statistics.effective_length import EffectiveLength
@@ -254,8 +255,7 @@ def length_object(length: EffectiveLength) -> dict[str, Any]:
 def run_object(facts: RunFacts | None) -> dict[str, Any]:
     """Which run it is: its name, commit, times and command; all but the name `null` where no manifest tells."""
     manifest = facts.manifest if facts else {}
-    options = manifest.get("options")
-    options = options if isinstance(options, Mapping) else {}
+    options = object_of(manifest.get("options"))
     return {
         "name": facts.name if facts else None,
         "started": manifest.get("started"),
@@ -272,15 +272,9 @@ def run_object(facts: RunFacts | None) -> dict[str, Any]:
 
 def models_object(facts: RunFacts | None, names: Sequence[str]) -> list[dict[str, Any]]:
     """What is known of each model and its server. `window`: tokens, `null` where nobody knows."""
-    models = (facts.manifest if facts else {}).get("models")
-    known = models if isinstance(models, Mapping) else {}
-    objects = []
-    for name in names:
-        model = known.get(name)
-        model = model if isinstance(model, Mapping) else {}
-        window = model.get("window")
-        objects.append({"name": name, "window": window if isinstance(window, int) else None, "facts": dict(model)})
-    return objects
+    models = object_of((facts.manifest if facts else {}).get("models"))
+    windows = windows_of({"models": models})
+    return [{"name": name, "window": windows.get(name), "facts": object_of(models.get(name))} for name in names]
 
 
 COMPARISON = "comparison.json"
@@ -304,7 +298,7 @@ def comparison_object(
             "different_prompts": len(run.pair.reworded) if run.pair else 0,
             "losses": [_losses(loss, run.base, run.name) for loss in (run.pair.whole.losses if run.pair else ())],
             "lengths": [
-                {"length": length, **_scores(scores), "difference": _difference(_at(run, length))}
+                {"length": length, **_scores(scores), "difference": _difference(differences.get(length))}
                 for length, scores in run.lengths.items()
             ],
             "tasks": [
@@ -314,11 +308,8 @@ def comparison_object(
             ],
         }
         for run in runs
+        for differences in [run.pair.lengths if run.pair else {}]
     ]
-
-
-def _at(run: ComparedRun, length: int) -> GroupDifference | None:
-    return run.pair.lengths.get(length) if run.pair else None
 
 
 def _scores(scores: Tally) -> dict[str, Any]:
@@ -340,11 +331,7 @@ def _difference(test: GroupDifference | None) -> dict[str, Any] | None:
 
 
 def _ends(difference: Difference | None) -> dict[str, float | None]:
-    return {
-        "mean": difference.mean if difference else None,
-        "low": difference.low if difference else None,
-        "high": difference.high if difference else None,
-    }
+    return {name: getattr(difference, name, None) for name in ("mean", "low", "high")}
 
 
 def _losses(loss: Losses, first: str, other: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +10,8 @@ from typing import Any
 
 from needlework.core.errors import InputError
 from needlework.core.record import Record
+from needlework.core.settings import Settings
+from needlework.haystack_fixtures.tasks.catalogue import Series
 from needlework.haystack_fixtures.tasks.own_documents import votes_of
 from needlework.results.adaptive.statement import adaptive_statements
 from needlework.results.files.foreign import foreign_panels
@@ -85,23 +87,29 @@ def read_run(path: str | Path) -> Run:
 def report_of(run: Run, records: tuple[Record, ...]) -> RunReport:
     """The report of `records`, which are the run's own or made from them: another scorer's verdicts."""
     from needlework.results.records.manifest import settings_of
-    from needlework.results.statistics.length_scores import parse_relative_to
-    from needlework.results.statistics.suites.needlebench import design_of
 
     try:
         settings = settings_of(run.manifest)
     except InputError:  # no manifest, or an older one: nobody knows what was to be asked
         return run_report(records, planned=run.planned)
-    design, base = design_of(settings), parse_relative_to(settings.relative_to)
+    return report_with(settings, records, planned=run.planned, facts=run_facts(run.manifest, run.name))
+
+
+def report_with(
+    settings: Settings, records: Sequence[Record], series: Sequence[Series] | None = None, **more: Any
+) -> RunReport:
+    """The report of a run with these settings. `series`: those of an adaptive run's tests; `more`: for `run_report`."""
+    from needlework.results.statistics.length_scores import parse_relative_to
+    from needlework.results.statistics.suites.needlebench import design_of
+
     return run_report(
         records,
-        design=design,
+        design=design_of(settings),
         vote=votes_of(settings.suites),
-        relative_to=base,
-        planned=run.planned,
-        adaptive=adaptive_statements(settings, records),
-        facts=run_facts(run.manifest, run.name),
+        relative_to=parse_relative_to(settings.relative_to),
+        adaptive=adaptive_statements(settings, records, series),
         price=settings.price,
+        **more,
     )
 
 

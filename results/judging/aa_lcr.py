@@ -64,7 +64,10 @@ def run(options: argparse.Namespace, answers: Mapping[Path, Sequence[tuple[str, 
             replies = options.replies or path.with_name(f"{path.name.removesuffix('.jsonl')}.judge.jsonl")
             judged = judge_answers(named, _STYLES[version], judge, replies)
             print(*_lines(path.name, version, judged, len(rows), len(texts) - len(named)), sep="\n")
-            objects.append({"file": str(path), "version": version, "judge": options.judge, **_object(judged)})
+            rate = _rate(judged)
+            items = [{"question_id": each.row.row["question_id"], "correct": each.value} for each in judged]
+            about = {"file": str(path), "version": version, "judge": options.judge, "score": rate.value}
+            objects.append({**about, "low": rate.low, "high": rate.high, "n": rate.n, "items": items})
     if options.out is not None:
         write_object(options.out, {"schema": SCHEMA, "answers": objects})
         print(f"written to {options.out}")
@@ -80,8 +83,12 @@ def judge_answers(
         user = prompt.filled(str(row.row["question"]), str(row.row["answer"]), text)
         return question_to(judge, prompt.system, user, {"question_id": row.row["question_id"]})
 
+    def correct(_question: JudgeQuestion, replied: Replied) -> dict[str, Any]:
+        ruling = replied.value(parse_ruling)
+        return {"correct": None if ruling is None else ruling.correct}
+
     questions = [question(row, text) if text.strip() else None for row, text in answers]
-    all_replies = ask_all(filter(None, questions), judge, parse_ruling, replies, fields=_verdict)
+    all_replies = ask_all(filter(None, questions), judge, parse_ruling, replies, fields=correct)
     judged = []
     for (row, _), sent in zip(answers, questions, strict=True):
         replied = all_replies.to(sent) if sent else None
@@ -89,11 +96,6 @@ def judge_answers(
         value = 0.0 if replied is None else None if ruling is None else float(ruling.correct)
         judged.append(JudgedAnswer(row, value, replied.problem if replied else ""))
     return judged
-
-
-def _verdict(_question: JudgeQuestion, replied: Replied) -> dict[str, Any]:
-    ruling = replied.value(parse_ruling)
-    return {"correct": None if ruling is None else ruling.correct}
 
 
 def _row(name: str, rows: Mapping[int, RowSummary]) -> RowSummary | None:
@@ -122,9 +124,3 @@ def _rate(judged: Sequence[JudgedAnswer]) -> Rate:
 def _score(judged: Sequence[JudgedAnswer]) -> str:
     rate = _rate(judged)
     return rate_words(rate, rate.n, "one set of documents: no interval")
-
-
-def _object(judged: Sequence[JudgedAnswer]) -> dict[str, Any]:
-    rate = _rate(judged)
-    items = [{"question_id": each.row.row["question_id"], "correct": each.value} for each in judged]
-    return {"score": rate.value, "low": rate.low, "high": rate.high, "n": rate.n, "items": items}

@@ -43,7 +43,7 @@ from needlework.results.leval.scores import (
     score_task,
     table_lines,
 )
-from needlework.results.records.samples import by_test
+from needlework.results.records.samples import by_test, object_of, windows_of
 from needlework.results.style import one_line
 from needlework.scoring.leval.overlap import PUBLISHED, MissingPackageError
 
@@ -268,15 +268,12 @@ def _percent(value: float | None) -> str:
 
 def _window(manifests: Sequence[Mapping[str, Any]], model: str) -> int | None:
     """Tokens of the model's context."""
-    models = [manifest.get("models") for manifest in manifests]
-    facts = [entry.get(model) for entry in models if isinstance(entry, dict)]
-    windows = [entry.get("window") for entry in facts if isinstance(entry, dict)]
-    return next((window for window in windows if isinstance(window, int)), None)
+    return next((window for each in manifests if (window := windows_of(each).get(model))), None)
 
 
 def _answer_budget(manifests: Sequence[Mapping[str, Any]]) -> int:
     """Tokens of an answer."""
-    suites = [suite for manifest in manifests for suite in manifest.get("suites") or () if isinstance(suite, dict)]
+    suites = [object_of(suite) for manifest in manifests for suite in manifest.get("suites") or ()]
     return max((suite["answer_budget"] for suite in suites if isinstance(suite.get("answer_budget"), int)), default=0)
 
 

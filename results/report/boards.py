@@ -78,14 +78,15 @@ def _runs_table(head: tuple[str, str], task: str, rows: Sequence[tuple[str, str,
     cells = [
         (
             first,
-            _with_failed(name, entry),
+            f"{name} ({failed})" if (failed := failed_words([entry])) else name,
             score_cell(entry.overall),
             percent1(entry.counted) if has_misses else NONE,
             *map(_length_cell, entry.by_length.values()),
             share_cell(entry.area),
             entry.effective.between if entry.effective else NONE,
             *(NONE if value is None else f"{value:,.0f}" for value in (entry.prompt_tokens, entry.answer_tokens)),
-            *map(_seconds, entry.latency or (None, None)),
+            *(f"{seconds:.3g}" if seconds >= 0.001 else "<0.001" for seconds in entry.latency or ()),
+            *[NONE, NONE] * (entry.latency is None),
             NONE if entry.dollars is None else f"{entry.dollars:,.4g}",
         )
         for (first, name, _), entry in zip(rows, entries, strict=True)
@@ -120,11 +121,6 @@ def _board_charts(board: Board, number: str) -> tuple[Chart, ...]:
     return tuple(score_lines(lines, chart_name("scores", board.task, number), title, below))
 
 
-def _with_failed(name: str, entry: BoardEntry) -> str:
-    failed = failed_words([entry])
-    return f"{name} ({failed})" if failed else name
-
-
 def failed_words(entries: Iterable[BoardEntry]) -> str:
     """`8 errors, 2 invalid`; empty where no trial failed."""
     counts = [entry.overall.counts for entry in entries]
@@ -137,11 +133,6 @@ def _length_cell(scores: Tally) -> str:
     if scores.range is not None:
         return range_words(scores.range)
     return NONE if scores.mean is None else percent1(scores.mean)
-
-
-def _seconds(seconds: float | None) -> str:
-    """`2.31`; less than a thousandth, as of answers that no model computed, is `<0.001`."""
-    return NONE if seconds is None else f"{seconds:.3g}" if seconds >= 0.001 else "<0.001"
 
 
 def series_sections(series: Sequence[BoardSeries]) -> list[Section]:

@@ -13,20 +13,17 @@ from msgspec import Struct
 from needlework.core.record import Record
 from needlework.core.settings import Settings
 from needlework.haystack_fixtures.tasks.catalogue import Series
-from needlework.haystack_fixtures.tasks.own_documents import votes_of
-from needlework.results.adaptive.statement import adaptive_statements
 from needlework.results.files.csv_files import write_cells, write_csv
 from needlework.results.files.json_files import SUMMARY, write_json, write_summary
+from needlework.results.files.read_run import report_with
 from needlework.results.html.report import write_html
 from needlework.results.pictures.files import write_charts
 from needlework.results.records.run_folder import PICTURES
 from needlework.results.records.samples import facts_of_models
 from needlework.results.report.sections import run_charts
 from needlework.results.report.tasks import gate_sections
-from needlework.results.statistics.length_scores import parse_relative_to
 from needlework.results.statistics.run_facts import run_facts
-from needlework.results.statistics.run_report import RunReport, run_report
-from needlework.results.statistics.suites.needlebench import design_of
+from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.tasks import GateRow
 from needlework.results.style import ColorsName
 
@@ -54,18 +51,15 @@ def finish(
 
     Raises `OSError` or `InputError` where they cannot be written.
     """
-    report = run_report(
-        list(records),
-        design=design_of(settings),
-        vote=votes_of(settings.suites),
-        relative_to=parse_relative_to(settings.relative_to),
+    report = report_with(
+        settings,
+        records,
+        series,
         planned=planned,
         notes=notes,
         gates=gates,
-        adaptive=adaptive_statements(settings, records, series),
         sending=tuple(sending_notes(settings, manifest)),
         facts=run_facts(manifest, folder.resolve().name) if manifest else None,
-        price=settings.price,
     )
     files = write_files(folder, report, settings.heatmap_colors, numbers=settings.heatmap_numbers)
     return Finished(report, files)

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from needlework.core.record import SCORED, UNDECIDED, Record
-from needlework.results.records.samples import grouped
+from needlework.results.records.samples import grouped, object_of
 from needlework.results.style import fit, one_line
 
 _LONGEST = 200  # columns of a value
@@ -48,12 +48,12 @@ class RunFacts(Struct, frozen=True):
 
     def option(self, name: str) -> Any:
         """An option of the run; `None` where it had none, or the manifest does not say."""
-        return _object(self.manifest, "options").get(name)
+        return object_of(self.manifest.get("options")).get(name)
 
 
 def run_facts(manifest: Mapping[str, Any], name: str) -> RunFacts:
     """Read a manifest; whatever it lacks is empty."""
-    pace, command = _object(manifest, "pace"), manifest.get("command")
+    pace, command = object_of(manifest.get("pace")), manifest.get("command")
     trials, seconds = pace.get("trials"), pace.get("seconds")
     is_known = isinstance(trials, (int, float)) and isinstance(seconds, (int, float)) and trials > 0
     return RunFacts(
@@ -62,8 +62,10 @@ def run_facts(manifest: Mapping[str, Any], name: str) -> RunFacts:
         commit=_text(manifest.get("commit")),
         command=tuple(one_line(str(word)) for word in command) if isinstance(command, (list, tuple)) else (),
         seconds=float(seconds) / float(trials) if is_known else 0.0,  # type: ignore[arg-type]  # numbers, as was looked
-        models=tuple(ModelFacts(one_line(name), _facts(facts)) for name, facts in _object(manifest, "models").items()),
-        versions=tuple((one_line(key), _text(each)) for key, each in _object(manifest, "versions").items()),
+        models=tuple(
+            ModelFacts(one_line(name), _facts(facts)) for name, facts in object_of(manifest.get("models")).items()
+        ),
+        versions=tuple((one_line(key), _text(each)) for key, each in object_of(manifest.get("versions")).items()),
         manifest=manifest,
     )
 
@@ -71,11 +73,6 @@ def run_facts(manifest: Mapping[str, Any], name: str) -> RunFacts:
 def _facts(facts: object) -> tuple[tuple[str, str], ...]:
     named = sorted((str(name), _text(value)) for name, value in facts.items()) if isinstance(facts, Mapping) else ()
     return tuple((one_line(name), text) for name, text in named if text)
-
-
-def _object(manifest: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = manifest.get(name)
-    return value if isinstance(value, Mapping) else {}
 
 
 def _text(value: object) -> str:

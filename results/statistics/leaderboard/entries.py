@@ -151,13 +151,9 @@ def _questions(records: Sequence[Record]) -> str:
     """A hash of what was asked and is right; empty where a record, as of a test that died, does not tell it."""
     if not all(record.question for record in records):
         return ""
-    return _hash((record.question, record.language, _right(record)) for record in records)
-
-
-def _right(record: Record) -> object:
-    """What is right, as a record that failed has it too: `expected` may be what the scorer compared with."""
-    reference = record.reference or {}
-    return reference.get("answers") or reference.get("parts") or record.expected
+    # As a record that failed has it too: `expected` may be what the scorer compared with.
+    right = [each.reference.get("answers") or each.reference.get("parts") or each.expected for each in records]
+    return _hash((each.question, each.language, answers) for each, answers in zip(records, right, strict=True))
 
 
 def _hash(parts: Iterable[object]) -> str:
