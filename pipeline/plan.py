@@ -14,6 +14,7 @@ from needlework.core.prices import prices_of
 from needlework.core.settings import Suite, family_options
 from needlework.haystack_fixtures.retrieval.chunks import chunking
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
+from needlework.haystack_fixtures.tasks.arms import split_label
 from needlework.models.local.memory import Described, gib
 from needlework.models.served.batch import BatchTransport, RequestFiles
 from needlework.models.served.model import ServedModel
@@ -31,6 +32,7 @@ def plan_lines(engine: Engine, cells: Sequence[Cell], *, in_full: bool) -> Itera
     settings, groups = engine.settings, _groups(engine, cells)
     in_full = in_full or len(groups) <= _MOST_IN_FULL
     total_in = total_out = 0
+    requests = len(cells)
     cost: float | None = 0.0  # `None`: the price of a model is not known
     yield f"plan: preset {settings.preset}, seed {settings.seed}"
     for group in groups:
@@ -45,6 +47,12 @@ def plan_lines(engine: Engine, cells: Sequence[Cell], *, in_full: bool) -> Itera
         prompt_tokens = sum(fitting) - len(fitting) * buffer - answer_tokens
         if series.retriever:
             prompt_tokens = min(prompt_tokens, len(fitting) * _retrieved_tokens(engine, first))
+        if split_label(first.needle, suite.controls)[1] == "compacted":  # the second prompt is a summary
+            prompt_tokens, answer_tokens, requests = (
+                prompt_tokens + answer_tokens,
+                2 * answer_tokens,
+                requests + len(group),
+            )
         total_in, total_out = total_in + prompt_tokens, total_out + answer_tokens
         prices = prices_of(settings.price, series.model)
         cost = None if cost is None or prices is None else cost + prices.dollars(prompt_tokens, answer_tokens)
@@ -62,8 +70,7 @@ def plan_lines(engine: Engine, cells: Sequence[Cell], *, in_full: bool) -> Itera
     if settings.adaptive:
         yield f"these are the places of the grid: --adaptive asks as many samples there as it takes, {total} a round"
     else:
-        requests = f"{len(cells):,} {'request' if len(cells) == 1 else 'requests'}"
-        yield f"in all: {_counted(cells)} = {requests}, {total}"
+        yield f"in all: {_counted(cells)} = {requests:,} {'request' if requests == 1 else 'requests'}, {total}"
         if cost is not None:
             yield f"at most {cost:,.2f} dollars; less where a server bills what it has in its cache lower"
         if settings.top_up:

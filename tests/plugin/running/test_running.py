@@ -60,6 +60,12 @@ def test_a_plan_tells_what_would_run_and_runs_nothing(project):
     assert not project.runs.exists()
 
 
+def test_a_plan_counts_the_second_request_after_a_summary(project):
+    result = project.run("--plan", "--controls=compacted", "--lengths=400", "--depths=0", "--answer-budget=50")
+
+    result.stdout.fnmatch_lines(["in all: 2 trials = 3 requests, 750 prompt tokens, at most 150 answer tokens"])
+
+
 def test_a_plan_of_many_series_has_a_line_for_each_and_the_list_of_presets_too(project):
     project.asks("aggregate", "state_world")
     plan = ("--plan", "--preset=standard", "--lengths=2000")
