@@ -124,7 +124,7 @@ def _changes_section(pair: Comparison, title: str, offset: int) -> Section:
     """The cells that improved and regressed, the largest change first; a click on one shows its trials."""
     numbers = {task.family: number for number, task in enumerate(pair.tasks, start=offset)}
     signs: tuple[tuple[str, Literal[-1, 1]], ...] = (("Improved", 1), ("Regressed", -1))
-    tables = []
+    tables, notes = [], []
     for word, sign in signs:
         rows, links = [], []
         for task, (length, depth), cell in pair.changed(sign):
@@ -135,9 +135,12 @@ def _changes_section(pair: Comparison, title: str, offset: int) -> Section:
             at = f"{list(task.columns).index(length)},{list(task.rows).index(depth)}"
             links.append(f"#cell-{numbers[task.family]},{at}")
         head = ("cell", "A %", "B %", "B - A", "95 %", "n")
-        tables.append(Table(f"{word}: {counted(len(rows), 'cell')}", head, tuple(rows), links=tuple(links)))
-    notes = ("Means as they were seen. One cell by itself shows little.",)
-    return Section(f"Cells that changed: {title}", tuple(tables), notes=notes)
+        if rows:
+            tables.append(Table(f"{word}: {counted(len(rows), 'cell')}", head, tuple(rows), links=tuple(links)))
+        else:
+            notes.append(f"{word}: no cell.")
+    notes.append("Means as they were seen. One cell by itself shows little.")
+    return Section(f"Cells that changed: {title}", tuple(tables), notes=tuple(notes))
 
 
 def _details(pair: Comparison, offset: int) -> list[TrialDetails]:
