@@ -144,7 +144,7 @@ def _instance(record: Record, evaluation_id: str) -> dict[str, Any]:
     response, timing = record.response, record.timing
     tokens_in, tokens_out = response.prompt_tokens or record.prompt.tokens, response.completion_tokens or 0
     output = {"raw": [response.text], "reasoning_trace": [response.reasoning] if response.reasoning else None}
-    asked = json.dumps([record.question, record.prompt.sha256, record.expected], ensure_ascii=False)
+    question = json.dumps([record.question, record.prompt.sha256, record.expected], ensure_ascii=False)
     return {
         "schema_version": _SCHEMA,
         "evaluation_id": evaluation_id,
@@ -152,7 +152,7 @@ def _instance(record: Record, evaluation_id: str) -> dict[str, Any]:
         "evaluation_name": record.task_label,
         "evaluation_result_id": f"{record.task_label}/{record.length}",
         "sample_id": record.id,
-        "sample_hash": sha256(asked.encode("utf-8", "surrogatepass")).hexdigest(),
+        "sample_hash": sha256(question.encode("utf-8", "surrogatepass")).hexdigest(),
         "interaction_type": "single_turn",
         "input": {"raw": record.question, "reference": list(record.expected)},
         "output": output,

@@ -154,9 +154,13 @@ def build_app(sources: ServedFiles, *, rebuild: Rebuild, token: str, cookie: str
             status, line = error.status_code, str(error.detail)
         elif isinstance(error, OSError):
             status, line = 400, printable(f"{error.filename}: {error.strerror}", 1000)
-        if "text/html" not in request.headers.get("accept", ""):
-            return PlainTextResponse(line.encode("utf-8", "replace"), status)
-        return context.show(request, "problem", title="Needlework", problem=line, status=status)
+        if "text/html" in request.headers.get("accept", ""):
+            response = context.show(request, "problem", title="Needlework", problem=line, status=status)
+        else:
+            response = PlainTextResponse(line.encode("utf-8", "replace"), status)
+        if status == 500:  # Starlette raises it again, and uvicorn ends the connection: no client may use it once more
+            response.headers["connection"] = "close"
+        return response
 
     app = Starlette(
         routes=[
