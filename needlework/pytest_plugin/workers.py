@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import ast
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import find_spec
@@ -97,14 +97,25 @@ def upcoming(interactor: Any) -> list[Cell]:
     return [cell for item in items if (cell := cell_of(item)) is not None]
 
 
-_MARK = re.compile(rb"^[^#\n]*\bmark\.cells\b", re.MULTILINE)
-
-
 def cells_to_come(config: pytest.Config) -> bool:
     """Whether the test files use the mark `cells`, as far as their source shows it."""
     paths = [config.invocation_params.dir / _path_named(arg.partition("::")[0], config) for arg in config.args]
     files = (file for path in paths for file in ([path] if path.is_file() else path.rglob("*.py")))
-    return any(_MARK.search(file.read_bytes()) for file in files if file.suffix == ".py")
+    return any(_uses_mark(file.read_bytes()) for file in files if file.suffix == ".py")
+
+
+def _uses_mark(source: bytes) -> bool:
+    """Whether the code of a test file, not its strings or comments, has `mark.cells`."""
+    if b"mark.cells" not in source:
+        return False
+    try:
+        nodes = ast.walk(ast.parse(source))
+    except (SyntaxError, ValueError):
+        return True  # pytest says what is wrong with it
+    return any(
+        isinstance(node, ast.Attribute) and node.attr == "cells" and ast.unparse(node.value).endswith("mark")
+        for node in nodes
+    )
 
 
 def _path_named(name: str, config: pytest.Config) -> str:

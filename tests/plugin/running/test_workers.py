@@ -81,10 +81,20 @@ def test_one_process_where_there_is_one_device(project, gpus):
     assert not any("created: " in line for line in result.outlines)
 
 
+IN_A_STRING = '''
+SOURCE = """
+@pytest.mark.cells("niah")
+"""
+
+def test_it():
+    pass
+'''
+
+
 @pytest.mark.parametrize(("test", "model"), [("test_needles.py", "mock:perfect"), ("test_plain.py", "smollm2")])
 def test_other_models_and_tests_that_are_no_cells_keep_their_workers(project, gpus, test, model):
     gpus("")
-    project.pytester.makepyfile(test_plain="def test_it(): pass")
+    project.pytester.makepyfile(test_plain=IN_A_STRING)
     result = project.run("-n2", "-k", "len400 or test_it", test, model=model, process=True)
 
     assert "one process" not in header(result)
