@@ -154,6 +154,7 @@ def build_app(sources: ServedFiles, *, rebuild: Rebuild, token: str, cookie: str
             status, line = error.status_code, str(error.detail)
         elif isinstance(error, OSError):
             status, line = 400, printable(f"{error.filename}: {error.strerror}", 1000)
+        response: Response
         if "text/html" in request.headers.get("accept", ""):
             response = context.show(request, "problem", title="Needlework", problem=line, status=status)
         else:
