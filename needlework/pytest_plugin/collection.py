@@ -200,5 +200,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatu
     settings = run_state(config).settings
     if settings.shard is None or settings.plan or config.option.collectonly or exitstatus not in (0, 1):
         return
-    run = relative(run_state(config).open_recorder.folder.path.parent.parent)
+    run = relative(run_state(config).folder.parent.parent)
     terminalreporter.write_line(f"shard {shard_named(settings.shard)} has ended; when all have: needlework merge {run}")

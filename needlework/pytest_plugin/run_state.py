@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from needlework.core.devices import Division, Gpus
     from needlework.models.engines.serve import Serving
-    from needlework.pytest_plugin.recorder import Recorder
+    from needlework.results.run.open_folder import OpenFolder
     from needlework.scoring.recording import ScoringResult
 
 # What a controller gives its workers, by name.
@@ -71,7 +71,7 @@ class RunState:
         self.exchange: Exchange | None = None  # of the running test: its last answer and its last score
         self.scored: ScoringResult | None = None
         self.judging = BackgroundScoring(self.store_ruling, self.ask_while_judging)
-        self.recorder: Recorder | None = None
+        self.open_folder: OpenFolder | None = None  # in the process that writes results
         self.recipe = ""
         self.waiting_answers: WaitingAnswers | None = None
         self.reported_series: set[tuple[str, str, str, bool]] = set()  # whose facts the manifest has
@@ -165,21 +165,15 @@ class RunState:
         """The folder of the run; it need not exist."""
         if is_worker(self._config):
             return Path(cast("Any", self._config).workerinput[RUN_FOLDER])
-        return self.open_recorder.folder.path
-
-    @property
-    def open_recorder(self) -> Recorder:
-        """The recorder of the process that writes results."""
-        assert self.recorder is not None, "workers record nothing"
-        return self.recorder
+        assert self.open_folder is not None
+        return self.open_folder.path
 
     @cached_property
     def stored_answers(self) -> dict[str, StoredAnswer]:
         """The answers that need not be asked for, by key."""
         if self.settings.fresh:
             return {}
-        worker = is_worker(self._config)
-        earlier = read_journal(self.folder / JOURNAL) if worker else self.open_recorder.folder.earlier
+        earlier = self.open_folder.earlier if self.open_folder else read_journal(self.folder / JOURNAL)
         return stored_answers(earlier, read_waiting(self.folder), read_rulings(self.folder))
 
     def is_stored(self, cell: Cell) -> bool:

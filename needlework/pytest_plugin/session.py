@@ -117,8 +117,9 @@ def _open_run(config: pytest.Config, state: RunState) -> None:
         gates = _check_run(settings, folder)
         dry = settings.plan or config.option.collectonly
         state.settings = settings = with_made_questions(settings, folder, dry=dry)
-        state.recorder = Recorder(config, settings, folder, gates)
-        config.pluginmanager.register(state.recorder, "needlework-recorder")
+        recorder = Recorder(config, settings, folder, gates)
+        state.open_folder = recorder.folder
+        config.pluginmanager.register(recorder, "needlework-recorder")
     state.waiting_answers = WaitingAnswers(state.folder)
 
 
