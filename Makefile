@@ -28,7 +28,7 @@ test-slow: $(VENV)/.ready-dev
 # Launches on a real Slurm (as root, with Debian's slurm-wlm and munge) and a real Ray (pip install ray kubernetes-validate), on 127.0.0.1.
 # What is not here is skipped, with a line.
 test-clusters: $(VENV)/.ready-dev
-	$(BIN)/pytest tests/clusters -m clusters -n0 -rs
+	$(BIN)/pytest tests/cluster/real -m clusters -n0 -rs
 
 check: $(VENV)/.ready-dev
 	$(BIN)/ruff check .

@@ -18,12 +18,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 TESTS = {
-    "core": ("tests/haystack_fixtures", "tests/scoring"),
+    "core": ("tests/core", "tests/haystack_fixtures", "tests/scoring"),
     "haystack_fixtures/haystacks": ("tests/haystack_fixtures/haystacks", "tests/haystack_fixtures/trials"),
     "haystack_fixtures/tasks": ("tests/haystack_fixtures/tasks",),
     "haystack_fixtures/configuration": ("tests/haystack_fixtures/configuration",),
-    "models/served": ("tests/haystack_fixtures/models/served", "tests/fuzz"),
-    "models/tokenizers": ("tests/haystack_fixtures/tokenizers",),
+    "models/served": ("tests/models/served", "tests/fuzz"),
+    "models/tokenizers": ("tests/models/tokenizers",),
     "scoring": ("tests/scoring",),
     "results/statistics": ("tests/results",),
     "results/gates": ("tests/results/gates",),

@@ -15,7 +15,7 @@ from needlework.models.served.connection import ServerOptions
 from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from tests.fuzz.junk import ODD_VALUES, ROUNDS, SEED, bounded, damaged, swapped
-from tests.haystack_fixtures.models.conftest import make_prompt
+from tests.models.conftest import make_prompt
 
 ANSWER: dict[str, Any] = {
     "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "m", "system_fingerprint": "fp",

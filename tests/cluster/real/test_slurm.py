@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clusters.launches import CELLS, same_results, wait_until
+from tests.cluster.real.launches import CELLS, same_results, wait_until
 
 SCRIPT = Path(__file__).parent / "slurm.sh"
 HERE = os.getuid() == 0 and all(shutil.which(each, path="/usr/sbin:/usr/bin") for each in ("slurmctld", "munged"))

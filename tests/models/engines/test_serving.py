@@ -123,10 +123,10 @@ def test_a_server_with_children_that_ignores_the_polite_signal_ends_with_its_own
     )
     owner = (
         "import time\nfrom pathlib import Path\n"
-        "from tests.haystack_fixtures.models.served.engines.test_serving import python\n"
+        "from tests.models.engines.test_serving import python\n"
         f"python(Path({str(tmp_path)!r}), {stubborn!r}).address()\nprint('up', flush=True)\ntime.sleep(60)\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", owner], stdout=subprocess.PIPE, cwd=Path(__file__).parents[5])
+    process = subprocess.Popen([sys.executable, "-c", owner], stdout=subprocess.PIPE, cwd=Path(__file__).parents[3])
     assert process.stdout.readline() == b"up\n"
     everyone = family(pid_of_server(tmp_path))
     assert len(everyone) == 2

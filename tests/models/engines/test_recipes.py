@@ -136,7 +136,7 @@ def test_a_key_in_a_command_of_ones_own_is_not_written_down():
 
 
 def test_the_page_about_engines_names_each_and_whether_it_was_tried():
-    page = (Path(__file__).parents[5] / "docs" / "engines.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "engines.md").read_text(encoding="utf-8")
     tried = {"xllamacpp", "llama.cpp"}
     for engine in known_engines():
         (row,) = [line for line in page.splitlines() if line.startswith(f"| `{engine}` |")]

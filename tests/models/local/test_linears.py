@@ -6,7 +6,7 @@ import pytest
 
 from needlework.models.local import load as linears
 from needlework.models.local.load import use_fast_linears
-from tests.haystack_fixtures.models.local.test_decoder import tiny
+from tests.models.local.test_decoder import tiny
 
 PLENTY = 2**30
 

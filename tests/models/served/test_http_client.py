@@ -14,7 +14,7 @@ from needlework.models.event_loop import event_loop
 from needlework.models.served import http_client
 from needlework.models.served.errors import HangUpError, TooSlowError, UnreachableError, UnreadableError
 from needlework.models.served.http_client import Allowed, HttpClient, proxy_for
-from tests.haystack_fixtures.models.served.scripted import ENCRYPT, HELLO, SOON, Scripted, abort_in_flight
+from tests.models.served.scripted import ENCRYPT, HELLO, SOON, Scripted, abort_in_flight
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 

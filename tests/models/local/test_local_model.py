@@ -15,7 +15,7 @@ from needlework.models.local.model import LocalModel
 from needlework.models.served.connection import ServerOptions
 from needlework.models.specs import check_model_args, load_model, prepare
 from needlework.models.tokenizers.tokenizer import load_tokenizer
-from tests.haystack_fixtures.models.local.test_decoder import tree_size
+from tests.models.local.test_decoder import tree_size
 
 STORY = "The harbour was quiet. A gull sat on the rail and watched the boats. The code of the red house is 48151. " * 2
 QUESTIONS = (

@@ -10,8 +10,8 @@ from needlework.core.files import folder_of_run
 from needlework.core.grid import Cell
 from needlework.core.prompts import Message, Needle
 from needlework.pipeline.exchange import check_answer
-from tests.haystack_fixtures.models.conftest import make_trial, served_model
-from tests.haystack_fixtures.models.served.planted_http import Answer, good
+from tests.models.conftest import make_trial, served_model
+from tests.models.served.planted_http import Answer, good
 
 VALUE = re.compile(r"The gate code for the mill is (\d{7})")
 

@@ -18,8 +18,8 @@ from needlework.models.served.calibration import (
     tokens_read,
 )
 from needlework.pipeline.exchange import check_answer
-from tests.haystack_fixtures.models.conftest import make_prompt, make_trial, served_model
-from tests.haystack_fixtures.models.served.planted_http import good
+from tests.models.conftest import make_prompt, make_trial, served_model
+from tests.models.served.planted_http import good
 
 NEEDLE = Needle(
     "code", "The gate code for the mill is 4829173.", "What is the gate code for the mill?", "4829173", key="the mill"

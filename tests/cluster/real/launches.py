@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 _PATIENCE_S = 120.0
 CELLS = 200
 # 20 haystacks, ten cells each. Every answer takes its time, so that there is some to kill things in.

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.clusters.launches import same_results, wait_until
+from tests.cluster.real.launches import same_results, wait_until
 
 pytest.importorskip("ray", reason="pip install ray")
 # A token of ours: Ray's own lies in the user's folder, once something has made it there.

@@ -17,7 +17,7 @@ from needlework.models.local.gguf import UNKNOWN, apply_word_rule, convert_token
 from needlework.models.served.connection import ServerOptions
 from needlework.models.specs import installed_gguf, load_model, resolve_tokenizer
 from needlework.models.tokenizers.hf_tokenizer import folder_tokenizer
-from tests.haystack_fixtures.models.local.tiny_gguf import write_tiny_gguf
+from tests.models.local.tiny_gguf import write_tiny_gguf
 
 _PREPARE = (
     "import sys; from pathlib import Path\n"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clusters.launches import Launches
+from tests.cluster.real.launches import Launches
 
 
 @pytest.hookimpl(tryfirst=True)

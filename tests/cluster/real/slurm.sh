@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A real Slurm of two nodes on this one machine, on 127.0.0.1 alone. As root; Debian: apt-get install slurm-wlm munge.
-#   tests/clusters/slurm.sh up FOLDER [NODES [CPUS]]    then: export SLURM_CONF=FOLDER/slurm.conf
-#   tests/clusters/slurm.sh down FOLDER
+#   tests/cluster/real/slurm.sh up FOLDER [NODES [CPUS]]    then: export SLURM_CONF=FOLDER/slurm.conf
+#   tests/cluster/real/slurm.sh down FOLDER
 # Each node has two pretended GPUs. The partition `low` is preempted (requeued) by the partition `high`.
 set -euo pipefail
 export PATH="$PATH:/usr/sbin"

@@ -13,7 +13,7 @@ from needlework.core import devices
 from needlework.core.devices import Gpus, Shard, divided, free_cores, gpus, places, shard_named, shared_out
 from needlework.core.grid import Cell
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 CELLS = st.lists(
     st.builds(
         Cell,

@@ -23,7 +23,7 @@ from needlework.models.served.limiter import (
     Turnstile,
     delay_s,
 )
-from tests.haystack_fixtures.models.served.slept_time import SleptTime
+from tests.models.served.slept_time import SleptTime
 
 SIGNS = st.sampled_from(("answered", "broken", "busy", "late", "slow", "down", "gone"))
 STEPS = st.lists(

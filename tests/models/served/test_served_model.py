@@ -12,9 +12,9 @@ from needlework.core.grid import Cell
 from needlework.models.event_loop import event_loop
 from needlework.models.model import Request
 from needlework.models.served.limiter import NEVER_HEARD_S, PATIENCE_S, UNANSWERED_S, Turnstile
-from tests.haystack_fixtures.models.conftest import served_model
-from tests.haystack_fixtures.models.served.planted_http import Answer, error, good
-from tests.haystack_fixtures.models.served.slept_time import SleptTime
+from tests.models.conftest import served_model
+from tests.models.served.planted_http import Answer, error, good
+from tests.models.served.slept_time import SleptTime
 
 BAD_GATEWAY = Answer(502, "<html>Bad Gateway</html>", kind="text/html")
 NOT_NOW = Answer(429, {"error": {"message": "slow down"}})

@@ -11,8 +11,8 @@ from needlework.models.model import Request
 from needlework.models.served.connection import ServerOptions
 from needlework.models.served.model import ServedModel, transport_of
 from needlework.models.specs import load_model, resolve_tokenizer
-from tests.haystack_fixtures.models.served.planted_http import planted_server
 from tests.llama_server import llama_server  # noqa: F401 - a fixture
+from tests.models.served.planted_http import planted_server
 
 
 def make_prompt(tokenizer, text, messages=()):

@@ -25,8 +25,8 @@ from needlework.models.local.memory import (
 )
 from needlework.models.served.connection import ServerOptions, address, is_loopback, served_options
 from needlework.models.specs import ModelSpec, load_model, parse_spec, resolve_tokenizer
-from tests.haystack_fixtures.models.conftest import served_model
-from tests.haystack_fixtures.models.served.planted_http import good
+from tests.models.conftest import served_model
+from tests.models.served.planted_http import good
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import signal
 
-from tests.clusters.launches import same_results, wait_until
+from tests.cluster.real.launches import same_results, wait_until
 
 
 def test_killed_shards_and_a_killed_launcher(launches, one_process):

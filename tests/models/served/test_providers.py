@@ -13,8 +13,8 @@ from needlework.core.prompts import Needle
 from needlework.models.event_loop import event_loop
 from needlework.models.served.connection import ServerOptions, served_options
 from needlework.models.served.model import check_served
-from tests.haystack_fixtures.models.conftest import make_trial, served_model
 from tests.loopback import Said, honest, loopback
+from tests.models.conftest import make_trial, served_model
 from tests.native_servers import Reply, native_server, right
 
 BOTH = pytest.mark.parametrize("kind", ["anthropic", "google"])
