@@ -80,14 +80,14 @@ def _adaptive_lines(state: RunState, cells: Sequence[Cell]) -> Iterator[str]:
         if chosen & set(series.cells):
             lengths, depths = forecast.axes_of(series)
             name = " · ".join(forecast.name_of(series))
-            costs, most = forecast.costs(rules, lengths, len(depths)), forecast.most(rules, lengths, len(depths))
+            costs, most = forecast.costs(rules, lengths, len(depths)), forecast.max_cost(rules, lengths, len(depths))
             prices = prices_of(state.settings.price, series.model)
             dollars = partial(_dollars, prices, series.suite.answer_tokens) if prices else None
             yield from plan_lines(name, rules.mode, costs, most, dollars)
 
 
 def _dollars(prices: Prices, answer_tokens: int, cost: Cost) -> float:
-    """The most that trials cost."""
+    """The highest price of trials."""
     answers = cost.trials * answer_tokens
     return prices.dollars(cost.tokens - answers, answers)
 

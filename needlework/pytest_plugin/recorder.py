@@ -194,12 +194,12 @@ class Recorder:
         if self._adaptive is not None:
             from needlework.results.adaptive.survey import turn_line
 
-            cells = self._adaptive.further(self._records)
+            cells = self._adaptive.next_cells(self._records)
             return self._announced(cells, turn_line(cells))
         records = self._selected.of(self.folder.whole(self._records), self._records)
         if self._gatekeeper is None or self._void(records):
             return None
-        cells = self._gatekeeper.further(records, self.folder.facts)
+        cells = self._gatekeeper.next_cells(records, self.folder.facts)
         return self._announced(cells, f"top-up: {len(cells)} further trials for gates that are not decided")
 
     def _announced(self, cells: list[Cell], line: str) -> list[Cell] | None:

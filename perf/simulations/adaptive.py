@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy import optimize, special
 
 from needlework.results.adaptive.design import BASE_LOOK, Mode, SearchDesign, absolute, measured, relative, unit_of
-from needlework.results.adaptive.walk import Seen, walk
+from needlework.results.adaptive.walk import Trials, walk
 from needlework.results.statistics.effective_length import RULER_THRESHOLD as BAR
 from needlework.results.statistics.intervals import counts_of, exact_ends
 from tests.parity.cases import cases
@@ -78,7 +78,7 @@ def hits(rng: np.random.Generator, mean: float, count: int) -> Scores:
 
 
 def middle_lost(rng: np.random.Generator, mean: float, count: int) -> Scores:
-    """Hits and misses of a model that is two logits worse in the middle, and for needles that are harder or easier."""
+    """Hits and misses of a model two logits worse in the middle; needles differ in difficulty."""
     depth = np.tile(np.linspace(-1, 1, DEPTHS), -(-count // DEPTHS))[:count]
     luck = rng.standard_normal(count)
     return (rng.random(count) < special.expit(_shift(round(mean, 6)) + 2 * np.abs(depth) + luck)).astype(float)
@@ -118,7 +118,7 @@ def _walked(
     rng: np.random.Generator, design: SearchDesign, curve: Curve, truth: int, draw: Draw, lengths: Sequence[int]
 ) -> Simulated:
     scores = [draw(rng, mean, design.cap(at)) for at, mean in enumerate(curve)]
-    end = walk(design, lambda at, n: Seen(scores[at][:n].tolist()))
+    end = walk(design, lambda at, n: Trials(scores[at][:n].tolist()))
     tokens = sum(column.n * length for column, length in zip(end.columns, lengths, strict=True))
     return _run(*end.bracket, truth, tokens, len(end.turns))
 

@@ -1,4 +1,4 @@
-"""Adaptive runs: the trials of each series so far, the search for each bar, the cells to send next, the price."""
+"""Adaptive runs: trials so far, the search for each bar, the cells to send next, the cost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from needlework.results.adaptive.design import (
     relative,
     unit_of,
 )
-from needlework.results.adaptive.walk import See, Seen, Walk, asked_next, walk
+from needlework.results.adaptive.walk import ReadTrials, Trials, Walk, trials_to_send, walk
 from needlework.results.statistics.length_scores import RELATIVE_TO, parse_relative_to
 from needlework.results.style import length_labels
 
@@ -30,7 +30,7 @@ TrialKey = tuple[int, float | None, int]
 """Length (tokens), depth (percent), repeat."""
 SeriesName = tuple[str, str, str]
 Outcomes = Mapping[TrialKey, float | None]
-"""The score (0..1) of each trial of a series, or none."""
+"""The score (0..1) of each trial of a series; `None` for a trial without one."""
 _LEAST_BASE = 0.05
 
 
@@ -100,20 +100,20 @@ class Survey:
         return sum(length for length, _, _ in self.outcomes)
 
     def next_trials(self, width: int) -> list[TrialKey]:
-        """The trials to send next: what every open bar needs, and up to `width` in all that may be needed."""
+        """The trials to send next: all that an open bar needs, and others while they are below `width`."""
         trials: dict[TrialKey, None] = {}
         for search in self.searches:
             if search.walk is not None:
                 lengths = search.walk.design.lengths
-                needed = asked_next(search.walk, self._see(lengths), width)
+                needed = trials_to_send(search.walk, self._reader(lengths), width)
                 trials |= dict.fromkeys(self.trial(lengths[at], repeat) for at, repeat in needed)
             elif not search.hopeless:
-                trials |= dict.fromkeys(self.trial(self._base_length, repeat) for repeat in self._base_seen().missing)
+                trials |= dict.fromkeys(self.trial(self._base_length, repeat) for repeat in self._base_trials().missing)
         return list(trials)
 
     def trial(self, length: int, repeat: int) -> TrialKey:
-        """A sample at a length: at one of the depths, all of them equally often. A sample that replaces another takes
-        over its depth."""
+        """The trial of a repeat at a length. Each depth has equally many; a replacement has the depth of the
+        trial that it replaces."""
         (depth,) = spread_depths(self.depths, self.rules.seed, length, repeat % replacements_from(self.unit))
         return length, depth, repeat
 
@@ -128,28 +128,28 @@ class Survey:
         if bar is not None:
             design = absolute(self.rules.mode, self.lengths, depths, bar)
         else:
-            seen, score = self._base_seen(), self.rules.base
+            first, score = self._base_trials(), self.rules.base
             if score is not None:
                 base = BaseScore(0, 0, score, score, score)
-            elif not seen.missing and not seen.hopeless:
-                base = measured(self._base_length, seen.scores)
+            elif not first.missing and not first.hopeless:
+                base = measured(self._base_length, first.scores)
             if base is None or base.score < _LEAST_BASE:
-                return BarSearch(None, base, None, base is not None or seen.hopeless)
+                return BarSearch(None, base, None, base is not None or first.hopeless)
             design = relative(self.rules.mode, self.lengths, depths, base)
-        return BarSearch(bar, base, walk(design, self._see(design.lengths)))
+        return BarSearch(bar, base, walk(design, self._reader(design.lengths)))
 
     @property
     def _base_length(self) -> int:
         return self.rules.base_length or self.lengths[0]
 
-    def _base_seen(self) -> Seen:
-        return self._seen(self._base_length, BASE_LOOK * self.unit)
+    def _base_trials(self) -> Trials:
+        return self._trials_of(self._base_length, BASE_LOOK * self.unit)
 
-    def _see(self, lengths: Sequence[int]) -> See:
-        return lambda at, n: self._seen(lengths[at], n)
+    def _reader(self, lengths: Sequence[int]) -> ReadTrials:
+        return lambda at, n: self._trials_of(lengths[at], n)
 
-    def _seen(self, length: int, n: int) -> Seen:
-        return seen(self._by_repeat[length], n, self.unit, self.rules.max_errors)
+    def _trials_of(self, length: int, n: int) -> Trials:
+        return trials_of(self._by_repeat[length], n, self.unit, self.rules.max_errors)
 
 
 def name_of(series: Series) -> SeriesName:
@@ -176,10 +176,10 @@ def surveys_of(settings: Settings, series: Iterable[Series], records: Iterable[R
 
 
 class AdaptiveRun:
-    """Chooses the next trials when those before have ended.
+    """Chooses the cells to send next when those before have ended.
 
-    Its only state is which series were selected: killed and started again, a run chooses the same trials by the answers
-    in its journal. `alone`: one model answers at a time, in this process; then only trials that are needed are sent.
+    Its only state is the selected series: a run that was killed chooses the same cells by the answers in its journal.
+    `alone`: one model answers at a time, in this process; then only trials that are needed are sent.
     """
 
     def __init__(self, settings: Settings, grid: Sequence[Series], *, alone: bool) -> None:
@@ -197,11 +197,11 @@ class AdaptiveRun:
         """Add the series of collected cells."""
         self._selected |= {_family(cell) for cell in cells}
 
-    def further(self, now: Sequence[Record]) -> list[Cell]:
-        """The trials to send next, none when everything has come to its end, or the budget has.
+    def next_cells(self, now: Sequence[Record]) -> list[Cell]:
+        """The cells to send next; none when every search has ended, or the budget is spent.
 
-        `now`: the records of this session, replayed ones included. Those of earlier sessions that it has not come to
-        yet are left out, so that a run that was killed decides as it would have done without.
+        `now`: the records of this session, replayed ones included. Those of earlier sessions that it has not reached
+        are left out: a run that was killed decides as if it had not been.
         """
         surveys = [(survey, len(survey.next_trials(1))) for survey in surveys_of(self._settings, self.series, now)]
         unfinished = [(survey, needed) for survey, needed in surveys if needed]
@@ -250,7 +250,7 @@ def _family(cell: Cell) -> tuple[str, str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The price of a model that is right up to a length and wrong beyond it."""
+    """Trials and tokens for a model that is right up to a length and wrong beyond it."""
 
     right_up_to: int  # tokens; 0: wrong everywhere
     trials: int
@@ -258,7 +258,7 @@ class Cost:
 
 
 def costs(rules: Rules, lengths: tuple[int, ...], depths: int) -> list[Cost]:
-    """The cost of a model for each length that it may be right up to; several bars cost at most the sum of each."""
+    """The cost for each length that a model may be right up to; several bars cost at most their sum."""
     designs = list(_designs(rules, lengths, depths))
     prices = []
     for right in (0, *lengths):
@@ -270,8 +270,8 @@ def costs(rules: Rules, lengths: tuple[int, ...], depths: int) -> list[Cost]:
     return prices
 
 
-def most(rules: Rules, lengths: tuple[int, ...], depths: int) -> Cost:
-    """The most that any model costs: every length up to the cap of each bar, bases included."""
+def max_cost(rules: Rules, lengths: tuple[int, ...], depths: int) -> Cost:
+    """The cost that no model exceeds: every length up to the cap of each bar, bases included."""
     caps = dict.fromkeys(lengths, 0)
     for base, design in _designs(rules, lengths, depths):
         _add_most(caps, design, base, [design.cap(at) for at in range(len(design.lengths))])
@@ -289,8 +289,8 @@ def _designs(rules: Rules, lengths: tuple[int, ...], depths: int) -> Iterator[tu
             yield length, relative(rules.mode, lengths, depths, base)
 
 
-def _model(design: SearchDesign, right: int) -> See:
-    return lambda at, n: Seen([float(design.lengths[at] <= right)] * n)
+def _model(design: SearchDesign, right: int) -> ReadTrials:
+    return lambda at, n: Trials([float(design.lengths[at] <= right)] * n)
 
 
 def _add_most(trials: dict[int, int], design: SearchDesign, base: int, counts: Sequence[int]) -> None:
@@ -308,15 +308,15 @@ _LOST = 1  # a single trial without a score is no sign of anything
 
 
 def replacements_from(unit: int) -> int:
-    """The first repeat that may replace another: no look of any mode comes so far."""
+    """The first repeat that may replace another; looks of all modes end before it."""
     return MOST_LOOK * unit
 
 
-def seen(outcomes: Mapping[int, float | None], n: int, unit: int, max_errors: float) -> Seen:
+def trials_of(outcomes: Mapping[int, float | None], n: int, unit: int, max_errors: float) -> Trials:
     """The first `n` trials of a length. `outcomes`: by repeat, the score (0..1), `None` for a trial without one.
 
-    A trial without a score is replaced by the repeat of so many more than any look has, at the same depth: it never
-    counts as a miss. More than `max_errors` percent of them, and more than one: the length cannot be measured.
+    A trial without a score never counts as a miss: a repeat beyond all looks replaces it, at the same depth. With more
+    than `max_errors` percent of them, and more than one, the length is `hopeless`.
     """
     step, scores, missing, lost, exhausted = replacements_from(unit), [], [], 0, False
     for trial in range(n):
@@ -332,4 +332,4 @@ def seen(outcomes: Mapping[int, float | None], n: int, unit: int, max_errors: fl
         else:
             exhausted = True
     hopeless = exhausted or lost > max(_LOST, max_errors * n / 100)
-    return Seen(tuple(scores), tuple(missing), lost, hopeless)
+    return Trials(tuple(scores), tuple(missing), lost, hopeless)

@@ -10,19 +10,19 @@ from typing import NamedTuple
 from needlework.results.adaptive.design import Decision, SearchDesign, boundaries_at
 
 
-# Looks are made one by one, so that decisions do not depend on how many trials are in flight.
+# Looks are made one at a time: decisions do not depend on the number of requests in flight.
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Trials:
     """The first n trials of a length."""
 
     scores: Sequence[float]
-    missing: tuple[int, ...] = ()  # repeats without an answer yet; while there are any, the look cannot be made
+    missing: tuple[int, ...] = ()  # repeats not answered yet; the look waits for them
     lost: int = 0  # trials without a score
     hopeless: bool = False  # too many trials have no score
 
 
-See = Callable[[int, int], Seen]
-"""The first n trials of the length with an index."""
+ReadTrials = Callable[[int, int], Trials]
+"""Returns the first n trials of a length: (index of the length, n)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class LengthState:
 
 @dataclass(frozen=True, slots=True)
 class LengthTurn:
-    """Consecutive looks at one length (tokens): trials before and after."""
+    """Consecutive looks at one length (tokens), with its numbers of trials before and after."""
 
     length: int
     begun: int
@@ -45,7 +45,7 @@ class LengthTurn:
 
 
 class Batch(NamedTuple):
-    """At most so many further trials of the length with an index."""
+    """Further trials to send at one length: its index, and the most trials."""
 
     at: int
     trials: int
@@ -58,68 +58,68 @@ class Walk:
     design: SearchDesign
     columns: tuple[LengthState, ...]  # of each length
     turns: tuple[LengthTurn, ...]
-    parts: tuple[Batch, ...]  # the open plan, the look whose trials are missing first; empty at the end
+    batches: tuple[Batch, ...]  # planned; the first is that of the look that waits; empty at the end
 
     @property
     def ended(self) -> bool:
         """Whether the search is over."""
-        return not self.parts
+        return not self.batches
 
     @property
     def bracket(self) -> tuple[int, int]:
-        """How many lengths hold the bar: at least, and at most."""
+        """Bounds on the number of lengths that pass the bar: at least, at most."""
         return bracket(self.columns)
 
 
-def walk(design: SearchDesign, see: See) -> Walk:
-    """Make every look that the answers allow."""
+def walk(design: SearchDesign, read: ReadTrials) -> Walk:
+    """Make every look whose trials are all answered; returns the state of the search."""
     columns = [LengthState() for _ in design.lengths]
     turns: list[LengthTurn] = []
-    while parts := next_parts(design, columns):
-        at, trials = parts[0]
+    while batches := next_batches(design, columns):
+        at, trials = batches[0]
         begun, missing = columns[at].n, False
         while not missing and not columns[at].decision and columns[at].n < begun + trials:
             if columns[at].looks == len(design.looks(at)):
                 break
             n = design.looks(at)[columns[at].looks]
-            seen = see(at, n)
-            missing = bool(seen.missing) and not seen.hopeless
-            if seen.hopeless:
+            first = read(at, n)
+            missing = bool(first.missing) and not first.hopeless
+            if first.hopeless:
                 columns[at] = replace(columns[at], decision="not measurable")
             elif not missing:
-                decision = boundaries_at(design, at).verdict(columns[at].looks, seen.scores)
-                columns[at] = LengthState(n, fsum(seen.scores), columns[at].looks + 1, decision)
+                decision = boundaries_at(design, at).verdict(columns[at].looks, first.scores)
+                columns[at] = LengthState(n, fsum(first.scores), columns[at].looks + 1, decision)
         if columns[at].n > begun or not missing:
             turns.append(LengthTurn(design.lengths[at], begun, columns[at].n))
         if missing:
-            parts[0] = Batch(at, begun + trials - columns[at].n)
+            batches[0] = Batch(at, begun + trials - columns[at].n)
             break
-    return Walk(design, tuple(columns), tuple(turns), tuple(parts))
+    return Walk(design, tuple(columns), tuple(turns), tuple(batches))
 
 
-def asked_next(state: Walk, see: See, width: int) -> list[tuple[int, int]]:
-    """The (index of a length, repeat) to send next: what the look needs, and up to `width` that may be needed.
+def trials_to_send(state: Walk, read: ReadTrials, width: int) -> list[tuple[int, int]]:
+    """The (index of a length, repeat) to send next: all that the look needs, others up to `width`.
 
-    After the look: the rest of the turn, the other parts of its plan, and one more look at the same length; never a
-    length without answers yet.
+    The others, in order: the rest of its batch, the other planned batches, one more look at its length; none at a
+    length without answers.
     """
     trials: dict[tuple[int, int], None] = {}
     for number, (at, n) in enumerate(_coming_looks(state)):
         if number and len(trials) >= width:
             break
-        missing = [(at, repeat) for repeat in see(at, n).missing if (at, repeat) not in trials]
+        missing = [(at, repeat) for repeat in read(at, n).missing if (at, repeat) not in trials]
         trials |= dict.fromkeys(missing if not number else missing[: width - len(trials)])
     return list(trials)
 
 
 def _coming_looks(state: Walk) -> Iterator[tuple[int, int]]:
     further: list[tuple[int, int]] = []
-    for number, (at, trials) in enumerate(state.parts):
+    for number, (at, trials) in enumerate(state.batches):
         column = state.columns[at]
         if number and not column.n:
             continue
         looks = state.design.looks(at)[column.looks :]
-        # To the first look that has all trials of the part.
+        # To the first look that has all trials of the batch.
         count = next((i for i, look in enumerate(looks, 1) if look >= column.n + trials), len(looks))
         yield from ((at, look) for look in looks[:count])
         if not number:
@@ -127,33 +127,33 @@ def _coming_looks(state: Walk) -> Iterator[tuple[int, int]]:
     yield from further
 
 
-# Planning decides what an answer costs and never what is said: an estimate that is wrong costs tokens.
+# Planning changes the cost and never a decision: a wrong estimate costs tokens.
 _TO_PASS, _TO_FAIL = 2.6, 4.0  # nats of evidence that a decision takes
 _FIRST, _ABOVE, _BELOW = 0.9, 0.97, 0.93  # guessed scores: of the first length, and from one length to the next
-_MOST = 6  # looks' worth of trials: the most of a turn, and the assumed need of a length without answers
+_MOST = 6  # most looks of a batch; also the assumed need of a length without answers
 
 
 def bracket(columns: Sequence[LengthState]) -> tuple[int, int]:
-    """How many of the lengths, from the shortest on, hold the bar: at least, and at most."""
+    """Bounds on the number of lengths, from the shortest on, that pass the bar: at least, at most."""
     decisions = [*(column.decision for column in columns), "end"]
     low = next(i for i, decision in enumerate(decisions) if decision != "pass")
     return low, decisions.index("fail") if "fail" in decisions else len(columns)
 
 
-def next_parts(design: SearchDesign, columns: Sequence[LengthState]) -> list[Batch]:
-    """The next batches, the most useful first; none when the bracket is as narrow as it will be."""
+def next_batches(design: SearchDesign, columns: Sequence[LengthState]) -> list[Batch]:
+    """Plan the next batches, the most useful first; none when the bracket cannot be narrowed."""
     low, high = bracket(columns)
     near = high <= _reach(design, low)
     if near and (low == high or high < len(columns)):
         return []
-    # Nothing failed, and one step from the longest: whether that one passes is worth knowing.
+    # If nothing failed, and only the longest length is open, it is tested too.
     needs = _Needs(design, columns)
     needed = [] if near else _cheapest(design, needs, low, high)
     needed = needed or _one_step(needs, low, high)
-    parts = [Batch(need.at, round(max(design.unit, min(need.trials / 2, _MOST * design.unit)))) for need in needed]
-    # Every shorter length has its first look before.
+    planned = [Batch(need.at, round(max(design.unit, min(need.trials / 2, _MOST * design.unit)))) for need in needed]
+    # A length has its first look after those of all shorter ones.
     fresh = next((i for i, column in enumerate(columns) if not column.n and not column.decision), len(columns))
-    batches = [Batch(min(at, fresh), trials) for at, trials in parts]
+    batches = [Batch(min(at, fresh), trials) for at, trials in planned]
     return list({batch.at: batch for batch in reversed(batches)}.values())[::-1]
 
 
@@ -228,14 +228,14 @@ def divergence(p: float, q: float) -> float:
 
 
 def _reach(design: SearchDesign, low: int) -> int:
-    """The upper end that is near enough to a lower one: the next length, or one of twice as many tokens at most."""
+    """The highest upper end near enough to a lower one: the next length, or up to twice the tokens."""
     lengths = design.lengths
     within = [i for i, length in enumerate(lengths, start=1) if low and length <= 2 * lengths[low - 1]]
     return min(len(lengths), max([low + 1, *within]))
 
 
 def _cheapest(design: SearchDesign, needs: _Needs, low: int, high: int) -> list[_Need]:
-    """The undecided parts of the bracket that costs the fewest tokens, the cheapest part first."""
+    """The undecided needs of the bracket that costs the fewest tokens, the cheapest first."""
     plans = []
     for at in range(low, high):
         plan = [needs.to_pass(i) for i in range(low, at)]
@@ -249,7 +249,7 @@ def _cheapest(design: SearchDesign, needs: _Needs, low: int, high: int) -> list[
 
 
 def _one_step(needs: _Needs, low: int, high: int) -> list[_Need]:
-    """The cheapest single decision that moves an end; nothing where none is in reach."""
+    """The cheapest single decision that narrows the bracket; nothing where none is possible."""
     steps = [need for at in range(low, high) for need in (needs.to_fail(at), *([needs.to_pass(at)] * (at == low)))]
     best = min(steps, key=lambda need: need.tokens, default=None)
     return [] if best is None or best.tokens == inf else [best]

@@ -136,7 +136,7 @@ class Gatekeeper:
         """The number of further trials so far."""
         return len(self._added)
 
-    def further(self, records: Sequence[Record], facts: Mapping[str, Any]) -> list[Cell]:
+    def next_cells(self, records: Sequence[Record], facts: Mapping[str, Any]) -> list[Cell]:
         """Look at the gates; return the further cells that would decide them. `facts`: the manifest."""
         if not self._settings.top_up:
             return []

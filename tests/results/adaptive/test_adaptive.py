@@ -1,4 +1,4 @@
-"""Adaptive runs: boundaries at which a length is decided, the walk over lengths, and what it says in words."""
+"""Adaptive runs: boundaries, the walk over lengths, the statement in words."""
 
 import random
 from types import SimpleNamespace
@@ -19,8 +19,8 @@ from needlework.results.adaptive.design import (
     unit_of,
 )
 from needlework.results.adaptive.statement import LengthResult, LengthStatement
-from needlework.results.adaptive.survey import Rules, Survey, costs, most, replacements_from, seen
-from needlework.results.adaptive.walk import LengthState, Seen, asked_next, estimates, next_parts, walk
+from needlework.results.adaptive.survey import Rules, Survey, costs, max_cost, replacements_from, trials_of
+from needlework.results.adaptive.walk import LengthState, Trials, estimates, next_batches, trials_to_send, walk
 from needlework.results.report.adaptive import adaptive_lines, answer, plan_lines, short_number
 from tests.parity.cases import cases
 
@@ -60,7 +60,7 @@ def test_a_share_of_a_hit_counts_for_the_safe_side():
 
 @given(st.floats(0.05, 0.95), st.integers(1, 12), st.integers(1, 9))
 def test_a_length_at_the_bar_errs_no_more_than_allowed(bar, unit, lengths):
-    """Walks every path of hits and misses exactly, in another order than the boundaries were computed."""
+    """Walks every path of hits and misses, in another order than `boundaries`."""
     looks = looks_of("quick", unit)
     found = boundaries(bar, looks, 0.025, 0.025 / lengths)
     alive, passed, failed = {0: 1.0}, 0.0, 0.0
@@ -114,7 +114,7 @@ def answers(curve, seed=0, trials=440):
 
 def walked(curve, seed=0, design=DESIGN):
     scores = answers(curve, seed, design.cap(0))
-    return walk(design, lambda at, n: Seen(scores[at][:n]))
+    return walk(design, lambda at, n: Trials(scores[at][:n]))
 
 
 @pytest.mark.parametrize(
@@ -155,20 +155,20 @@ def test_shorter_lengths_have_more_trials_for_at_most_the_tokens_of_the_longest(
 
 @given(st.lists(st.floats(0, 1), min_size=6, max_size=6), st.integers(0, 50), st.integers(1, 80))
 def test_the_walk_is_the_same_however_many_trials_are_in_flight(curve, seed, width):
-    """Sends trials in any order until none is needed: ends where the walk over all answers ends."""
+    """Sends trials in any order: ends where the walk over all answers ends."""
     scores = answers(curve, seed)
     known = {}
 
     def see(at, n):
-        return seen(known.get(at, {}), n, UNIT, 5.0)
+        return trials_of(known.get(at, {}), n, UNIT, 5.0)
 
     while not (found := walk(DESIGN, see)).ended:
-        trials = asked_next(found, see, width)
+        trials = trials_to_send(found, see, width)
         assert trials
         assert len(trials) == len(set(trials))
         for at, repeat in trials:
             known.setdefault(at, {})[repeat] = scores[at][repeat]
-    alone = walk(DESIGN, lambda at, n: Seen(scores[at][:n]))
+    alone = walk(DESIGN, lambda at, n: Trials(scores[at][:n]))
     assert (found.columns, found.turns) == (alone.columns, alone.turns)
     # Nothing longer than what the walk came to was sent.
     assert all(alone.columns[at].n or alone.columns[at].decision for at in known)
@@ -176,11 +176,11 @@ def test_the_walk_is_the_same_however_many_trials_are_in_flight(curve, seed, wid
 
 def test_a_whole_turn_is_in_flight_where_there_is_room():
     def see(at, n):
-        return Seen((), tuple(range(n)))
+        return Trials((), tuple(range(n)))
 
     # A look, the room, and the turn of 33 trials with one look more; no length without answers.
     for width, sent in ((1, 11), (20, 20), (1_000, 44)):
-        assert asked_next(walk(DESIGN, see), see, width) == [(0, repeat) for repeat in range(sent)]
+        assert trials_to_send(walk(DESIGN, see), see, width) == [(0, repeat) for repeat in range(sent)]
 
 
 def test_estimates_never_rise_and_fall_beyond_the_answers():
@@ -191,7 +191,7 @@ def test_estimates_never_rise_and_fall_beyond_the_answers():
 
 
 def test_every_shorter_length_has_its_first_look_before():
-    assert next_parts(DESIGN, [LengthState(33, 33.0, 3, "pass"), *[LengthState()] * 5])[0].at == 1
+    assert next_batches(DESIGN, [LengthState(33, 33.0, 3, "pass"), *[LengthState()] * 5])[0].at == 1
 
 
 def test_a_trial_without_a_score_is_replaced_at_its_depth_and_is_no_miss():
@@ -199,20 +199,20 @@ def test_a_trial_without_a_score_is_replaced_at_its_depth_and_is_no_miss():
     survey = Survey(Rules("normal", (0.856,), 0, 5.0), SimpleNamespace(model="m", cells=cells), {})
     depths = [survey.trial(4_000, trial)[1] for trial in range(44)]
     lost = {**dict.fromkeys(range(11), 1.0), 3: None}
-    replaced = seen({**lost, FIRST + 3: 0.0}, 11, UNIT, 5.0)
+    replaced = trials_of({**lost, FIRST + 3: 0.0}, 11, UNIT, 5.0)
 
     assert [survey.trial(4_000, FIRST + trial)[1] for trial in range(44)] == depths
-    assert seen(lost, 11, UNIT, 5.0).missing == (FIRST + 3,)
+    assert trials_of(lost, 11, UNIT, 5.0).missing == (FIRST + 3,)
     assert (sum(replaced.scores), len(replaced.scores), replaced.lost, replaced.missing) == (10.0, 11, 1, ())
 
 
 def test_too_many_trials_without_a_score_make_a_length_not_measurable():
     two_lost = {**dict.fromkeys(range(11), 1.0), 3: None, 4: None}
     scores = answers([1] * 6)
-    found = walk(DESIGN, lambda at, n: Seen(scores[at][:n], hopeless=at == 2))
+    found = walk(DESIGN, lambda at, n: Trials(scores[at][:n], hopeless=at == 2))
 
-    assert [seen(two_lost, 11, UNIT, percent).hopeless for percent in (5.0, 20.0)] == [True, False]
-    assert seen(dict.fromkeys(3 + FIRST * attempt for attempt in range(5)), 11, UNIT, 100.0).hopeless, "no replacement"
+    assert [trials_of(two_lost, 11, UNIT, percent).hopeless for percent in (5.0, 20.0)] == [True, False]
+    assert trials_of(dict.fromkeys(3 + FIRST * turn for turn in range(5)), 11, UNIT, 100).hopeless, "no replacement"
     assert (found.ended, found.bracket) == (True, (2, 6)), "it neither passes nor fails"
     assert [column.decision for column in found.columns][2:] == ["not measurable", "", "", ""]
     assert not any(column.n for column in found.columns[3:]), "nothing longer is sent"
@@ -262,7 +262,7 @@ def test_the_range_before_a_run_rises_with_how_far_a_model_gets():
     found = costs(rules, lengths, 11)
     assert [cost.tokens for cost in found] == sorted(cost.tokens for cost in found)
     assert found[0].trials == 11  # wrong everywhere: one look at the shortest
-    assert found[-1].tokens < most(rules, lengths, 11).tokens == 440 * 4_000 + 220 * 8_000 + 110 * 16_000
-    assert plan_lines("mock", "normal", found, most(rules, lengths, 11))[1].split() == [
+    assert found[-1].tokens < max_cost(rules, lengths, 11).tokens == 440 * 4_000 + 220 * 8_000 + 110 * 16_000
+    assert plan_lines("mock", "normal", found, max_cost(rules, lengths, 11))[1].split() == [
         "wrong", "everywhere", "11", "trials,", "44k", "tokens",
     ]  # fmt: skip

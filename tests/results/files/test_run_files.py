@@ -27,7 +27,7 @@ from tests.results.run_folders import write_run
 
 
 def read_rows(path):
-    """The rows without the apostrophes that keep spreadsheets from reading a text as a formula."""
+    """The rows without the apostrophes against formulas in spreadsheets."""
     with path.open(encoding="utf-8", newline="") as file:
         return [{name: text.removeprefix("'") for name, text in row.items()} for row in csv.DictReader(file)]
 

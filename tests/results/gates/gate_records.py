@@ -10,7 +10,7 @@ from tests.results.new_record import new_record
 
 
 def record(score=1.0, *, outcome=None, **more):
-    """One trial; without a score it is an error, if nothing else is said."""
+    """One trial; without a score it is an error, unless said."""
     outcome = outcome or ("error" if score is None else "found" if score == 1 else "wrong" if score == 0 else "partial")
     fields = {"model": "m", "length": 1000, "depth": 50.0, "repeat": 0, "task": "niah", "needle": "code", **more}
     name = Cell(*(fields[name] for name in ("task", "length", "depth", "needle", "repeat"))).id

@@ -69,7 +69,7 @@ class Run:
 
     def go(self):
         self.answer(Cell("niah", length, depth, "code") for length in (400, 600) for depth in (0.0, 50.0))
-        while cells := self.keeper.further(self.records, {}):
+        while cells := self.keeper.next_cells(self.records, {}):
             self.rounds.append(len(cells))
             self.answer(cells)
         return [(verdict.group, verdict.state, verdict.n) for verdict in self.keeper.verdicts(self.records, "", {})]
