@@ -1,4 +1,4 @@
-"""The journal of a run: records, and answers that wait for their test."""
+"""The journal of a run (its records), and the files of answers that no test has scored yet."""
 
 from __future__ import annotations
 
@@ -21,15 +21,14 @@ FSYNC_EVERY_S = 1.0
 
 
 class Journal:
-    """An open journal. Every line is written through (it survives a killed process), and synced at least every second
-    while records come (it survives a power cut).
+    """An open journal. Its lines survive a kill of the process, and after a second a power cut.
 
-    One process at a time: the file is locked, and a second run into the same folder is refused. `warning`: a line
-    where it cannot be locked.
+    The file is locked: a second run into the same folder is refused. `warning`: a line for the user where the file
+    system has no locks.
     """
 
     def __init__(self, path: Path, *, fresh: bool, option: str | None = None) -> None:
-        """`option`: the option that named the file, where that is not a run's folder."""
+        """`option`: the option that names the file, if it is not in the folder of a run."""
         self._path = path
         self._named = (option, path) if option else ("--run-name", path.parent)
         try:
@@ -53,7 +52,7 @@ class Journal:
         self._synced = time.monotonic()
 
     def append(self, line: str) -> None:
-        """Write one record's `line_of`. Raises `InputError` when the disk is full; the lines before it stay whole."""
+        """Append the line of a record. Raises `InputError` when the disk is full; earlier lines stay whole."""
         data = f"{line}\n".encode()
         try:
             written = 0
@@ -64,7 +63,7 @@ class Journal:
                 self._synced = time.monotonic()
             self._size += len(data)
         except OSError as error:
-            # Half a line must not stay: the next one would be glued to it.
+            # A torn line must not stay: the next one would continue it.
             with contextlib.suppress(OSError):
                 self._file.truncate(self._size)
                 self._file.seek(self._size)
@@ -72,7 +71,7 @@ class Journal:
             raise InputError("journal", self._path, problem) from None
 
     def close(self) -> None:
-        """Sync and let go; once is enough."""
+        """Sync and close the file; a second call does nothing."""
         if self._file.closed:
             return
         try:
@@ -91,37 +90,36 @@ class Journal:
 
 
 def line_of(record: Record) -> str:
-    """A record as the journal holds it: JSON on one line."""
+    """The journal's line of a record: JSON, without a line feed."""
     return encode_record(record).decode()
 
 
 def read_journal(path: Path) -> list[Record]:
-    """All records in the order written; half a line of a killed process is passed over. Raises `InputError`."""
-    return read_and_count(path)[0]
+    """All records, in the order written. A torn last line is skipped. Raises `InputError`."""
+    return read_counting_damage(path)[0]
 
 
-def read_and_count(path: Path) -> tuple[list[Record], int]:
-    """The records of `read_journal`, and the number of damaged lines. Half a line at the end does not count."""
+def read_counting_damage(path: Path) -> tuple[list[Record], int]:
+    """The records of `read_journal`, and the number of damaged lines; a torn last line is not counted."""
     try:
         data = read_run_file(path)
     except FileNotFoundError:
         return [], 0
     except OSError as error:
         raise InputError("journal", path, f"cannot be read ({error.strerror})") from None
-    lines = list(_records_in(data))
-    records = [record for record in lines if record is not None and record.outcome != WAITING]
-    return records, len(lines) - len(records)
+    read = list(_records_in(data))
+    records = [record for record in read if record is not None and record.outcome != WAITING]
+    return records, len(read) - len(records)
 
 
-def unread_note(lines: int) -> str:
+def damage_note(lines: int) -> str:
     """The report's note on damaged lines."""
     count = "1 line" if lines == 1 else f"{lines} lines"
     return f"{count} of journal.jsonl could not be read (damaged): trials that stood only there are asked again"
 
 
 def _records_in(data: bytes) -> Iterator[Record | None]:
-    """The record of each line that is not empty, `None` for a damaged one. The rest after the last newline may not be
-    whole yet."""
+    """Yield the record of each line that is not empty, `None` for a damaged one; skip a torn last line."""
     for line in data.split(b"\n")[:-1]:
         if line.strip():
             try:
@@ -131,14 +129,14 @@ def _records_in(data: bytes) -> Iterator[Record | None]:
 
 
 def _open_for_append(path: Path) -> FileIO:
-    """Open a file of lines to append to, without half a line that a killed process left at its end."""
+    """Open a file of lines to append to; a torn last line is cut off."""
     file = FileIO(path, "a+")
     _cut_torn_tail(file)
     return file
 
 
 def _cut_torn_tail(file: FileIO) -> None:
-    """Cut back to the last newline: the next record would be glued to half a line, and lost with it."""
+    """Cut off a torn last line: the next record would continue it, and be lost with it."""
     size = start = file.seek(0, os.SEEK_END)
     end = 0
     while start > 0 and not end:
@@ -146,18 +144,17 @@ def _cut_torn_tail(file: FileIO) -> None:
         file.seek(start)
         newline = file.read(stop - start).rfind(b"\n")
         end = start + newline + 1 if newline >= 0 else 0
-    if end < size:  # a cut that cuts nothing would still count as written now
+    if end < size:  # truncating by nothing would still change the time of the file
         file.truncate(end)
 
 
 def stored_answers(
     records: list[Record], waiting: list[Record], rulings: Mapping[str, Record] = MappingProxyType({})
 ) -> dict[str, StoredAnswer]:
-    """The stored answers by key: the last one of a key, and any record before the waiting.
+    """The last stored answer of each key; a record of the journal precedes a waiting answer.
 
-    An error that came after an answer, as in journals that were joined, takes nothing away. Where only the judge failed
-    it is asked again, not the model. `rulings`: records with the judges' ruling on these answers, by key, newer than
-    `records`.
+    A later error, as in joined journals, does not replace an answer. An answer that only the judge failed on is stored:
+    the judge is asked again, not the model. `rulings`: by key, records with the judges' newer rulings.
     """
     final = {
         record.key: record
@@ -179,15 +176,15 @@ def ruling_of(record: Record) -> str | None:
     return ruling
 
 
-# Cells are asked ahead of pytest, one test at a time, so answers wait for their test. Until then they stand in files of
-# the journal's format, one for each process that asks: `answers-PID.jsonl`. Their outcome is `unscored`, until judges
-# have ruled ahead: then they stand there once more, with the score. A run that is whole removes these files; after one
-# that was interrupted or killed they are read with the journal.
+# Requests are sent ahead of the tests that score their answers. Until then answers wait in files of the journal's
+# format, one for each process: `answers-PID.jsonl`. Their outcome is `unscored`; one that judges score before its test
+# is written a second time, with the score. A complete run removes these files; a resumed one reads them with the
+# journal.
 WAITING_FILES = "answers-*.jsonl"
 
 
 class WaitingAnswers:
-    """This process's file of waiting answers, made with the first. `append` may be called from several threads."""
+    """The waiting answers of this process. The file is made with the first; `append` is thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / WAITING_FILES.replace("*", str(os.getpid()))
@@ -196,17 +193,17 @@ class WaitingAnswers:
         self._closed = False
 
     def append(self, answer: Record) -> None:
-        """Write an answer down. A disk that is full is told by the journal, which is written next."""
+        """Append an answer. Errors are ignored: the journal, written next, reports a full disk."""
         line = encode_record(answer) + b"\n"
         with self._turn, contextlib.suppress(OSError):
             if not self._closed:
                 self._file = self._file or _open_for_append(self._path)
-                # A line that a full disk cut is damaged; the newline keeps the next one apart from it.
+                # A full disk may tear a line; the line feed ends it, so that the next one is whole.
                 if self._file.write(line) < len(line):
                     self._file.write(b"\n")
 
     def close(self) -> None:
-        """Write no more: requests may still end when the run has."""
+        """Close the file, and ignore later answers: requests may end after the run."""
         with self._turn:
             self._closed = True
             if self._file is not None:
@@ -214,12 +211,12 @@ class WaitingAnswers:
 
 
 def read_waiting(folder: Path) -> list[Record]:
-    """The answers of processes that ended before a test scored them."""
+    """The waiting answers of processes that ended before a test scored them."""
     return [record for record in _waiting_records(folder) if record.outcome == WAITING]
 
 
 def read_rulings(folder: Path) -> dict[str, Record]:
-    """The records that judges scored before their tests' turns, by key."""
+    """By key, the waiting answers that judges have scored."""
     return {record.key: record for record in _waiting_records(folder) if record.score is not None}
 
 
@@ -230,9 +227,9 @@ def _waiting_records(folder: Path) -> Iterator[Record]:
 
 
 def drop_waiting(folder: Path, *, earlier: Container[Path] = (), answered: Container[str] = ()) -> None:
-    """Remove the files of waiting answers: everything in them is in the journal, or of no use.
+    """Remove the files of waiting answers that are no longer needed.
 
-    Of `earlier` sessions only those whose keys are all `answered`: they may have asked more than this one.
+    Files of `earlier` sessions, which may have asked other cells, only if all of their keys are `answered`.
     """
     for path in folder.glob(WAITING_FILES):
         with contextlib.suppress(OSError):

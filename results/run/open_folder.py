@@ -74,7 +74,7 @@ class OpenFolder:
     def earlier(self) -> list[Record]:
         """The records of the journal before this session."""
         if self._earlier is None:
-            self._earlier, self._unread = journal.read_and_count(self.path / JOURNAL)
+            self._earlier, self._unread = journal.read_counting_damage(self.path / JOURNAL)
         return self._earlier
 
     def replaced(self) -> list[str]:
@@ -187,17 +187,17 @@ class OpenFolder:
 
     def notes(self, manifest: Mapping[str, Any]) -> list[str]:
         """Notes on the run with this `manifest`, for its report."""
-        unread = [] if self._settings.fresh or not self._unread else [journal.unread_note(self._unread)]
+        unread = [] if self._settings.fresh or not self._unread else [journal.damage_note(self._unread)]
         return [*unread, *notes_of(manifest)]
 
     def early_lines(self) -> Iterator[str]:
         """The last lines of a session that ended before its first record."""
-        from needlework.results.statistics.run_followup import asks_the_rest
+        from needlework.results.statistics.run_followup import rest_words
         from needlework.results.statistics.run_report import interrupted
 
         records = self.whole([])
         early = interrupted(len(records), self._selected.planned(records))
-        yield f"{early or 'interrupted'}: {asks_the_rest(self.path.name)}"
+        yield f"{early or 'interrupted'}: {rest_words(self.path.name)}"
         yield from kept_lines(self.waiting(records))
 
     def pace(self, now: list[Record]) -> SessionPace | None:

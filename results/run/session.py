@@ -1,4 +1,4 @@
-"""A session's cells, pace, exit status, and the lines on answers of earlier sessions."""
+"""A session's cells, speed and exit status, and lines on answers of earlier sessions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Selected:
-    """The cells of a session, by the node ids of their tests; tests without a cell do not count."""
+    """The selected cells of a session, by the node ids of their tests; tests without a cell are ignored."""
 
     def __init__(self) -> None:
         self._selected: set[str] = set()
@@ -36,18 +36,17 @@ class Selected:
         self._ended.add(nodeid)
 
     def of(self, records: Iterable[Record], now: Iterable[Record]) -> list[Record]:
-        """The records of a run that are of the selected cells, or of further ones, which `now` has the records of. A
-        run's folder may hold more, of earlier commands."""
+        """The records of the selected cells, and of further ones that this session ran (`now`)."""
         return of_tests(records, {*self._selected, *(record.nodeid for record in now)})
 
     def planned(self, records: Iterable[Record]) -> int:
-        """The trials of a run with these records, those included that the session did not come to."""
+        """The number of trials of a run: these records, and selected cells without end or record."""
         recorded = [record.nodeid for record in records]
         return len(recorded) + len(self._selected - self._ended - set(recorded))
 
 
 class SessionPace(Struct, frozen=True):
-    """The trials that a session sent, and its seconds, loading the model included."""
+    """The speed of a session: the trials that it sent, and its seconds, loading of the model included."""
 
     trials: int
     prompt_tokens: int
@@ -65,7 +64,7 @@ class SessionPace(Struct, frozen=True):
 
 
 def pace_of(now: Iterable[Record], seconds: float) -> SessionPace | None:
-    """The pace of a session with these records; `None` where it sent nothing, or everything failed."""
+    """The speed of a session with these records; `None` where nothing was answered."""
     tokens = [
         record.prompt.tokens
         for record in now
@@ -87,7 +86,10 @@ GATE_FAILED, INTERRUPTED, UNWRITTEN, INCONCLUSIVE, VOID = 1, 2, 4, 10, 11  # 0 t
 
 
 def exit_status(status: int, *, fault: bool, early: bool, void: bool, verdicts: Sequence[Verdict]) -> int:
-    """`status`: pytest's own. `fault`: results could not be written. `early`: the run ended before its last cell."""
+    """The exit status of a run by pytest's own (`status`) and the gates' verdicts.
+
+    `fault`: results could not be written. `early`: the run ended before its last cell.
+    """
     if status not in (0, GATE_FAILED, INTERRUPTED):
         return status
     if fault:
@@ -103,15 +105,15 @@ def exit_status(status: int, *, fault: bool, early: bool, void: bool, verdicts: 
 
 
 def is_void(records: Sequence[Record], windows: Mapping[str, int], max_errors: float) -> bool:
-    """Whether more than `max_errors` percent of the cells are invalid, errors, or refused though they fit."""
+    """Whether over `max_errors` percent of the cells are invalid, errors, or refused below the window."""
     void = sum(record.outcome in ("invalid", "error") or refused_below_window(record, windows) for record in records)
     return void * 100 > max_errors * len(records)
 
 
 def replayed_lines(replayed: int, records: int, written: str, total: int) -> Iterator[str]:
-    """One line where answers of this session's `records` were `replayed`: they may be of a server that is gone.
+    """One line if some of the session's answers (`records`) are `replayed`, perhaps of another server.
 
-    `written`: when the journal was written last, as text; `total`: the run's trials, of earlier sessions too.
+    `written`: when the journal was last written, as text. `total`: the trials of all sessions of the run.
     """
     if replayed:
         fresh = records - replayed
@@ -121,17 +123,16 @@ def replayed_lines(replayed: int, records: int, written: str, total: int) -> Ite
 
 
 def kept_lines(answers: int) -> Iterator[str]:
-    """One line where so many answers arrived that the run ended too early to score."""
+    """One line on answers that arrived and that the run ended too early to score."""
     if answers:
         yield f"{counted(answers, 'more answer')} came before the end and {'is' if answers == 1 else 'are'} kept"
 
 
 def left_lines(run: str, earlier: Sequence[Record], records: Sequence[Record], recipe: str) -> Iterator[str]:
-    """A line for records of other options in the journal that are none of the run, and one for answers to other
-    prompts of the run's cells.
+    """A line on the journal's records of other options, and one on answers to other prompts.
 
-    `earlier`: the journal before this session; `records`: those of the run, with its `recipe`, which may have taken
-    over answers to the same prompts from other options.
+    `earlier`: the journal before this session. `records`: those of the run (`recipe`); answers to the same prompts
+    under other options are among them.
     """
     keys = {record.key for record in records}
     left = [record for record in earlier if record.key not in keys]

@@ -22,14 +22,14 @@ from needlework.pipeline.exchange import Exchange, recorded_response
 from needlework.results.records.journal import (
     Journal,
     WaitingAnswers,
+    damage_note,
     drop_waiting,
     line_of,
-    read_and_count,
+    read_counting_damage,
     read_journal,
     read_rulings,
     read_waiting,
     stored_answers,
-    unread_note,
 )
 from needlework.results.run.record_builder import make_record, ruled_record, unscored_record
 from needlework.scoring.recording import RULED, ScoringResult
@@ -100,14 +100,14 @@ def test_a_full_disk_is_one_line_and_leaves_whole_lines(path):
 
 
 def test_a_damaged_line_costs_that_line_alone_and_is_counted(path):
-    assert read_and_count(path) == ([], 0)
+    assert read_counting_damage(path) == ([], 0)
     write(path, record(1))
     with path.open("ab") as file:
         file.write(b'null\n[1, 2]\n\xff\n\n{"key": "k9", "outcome": "found"}\n' + b"[" * 100_000 + b"\n\0\0\0\n")
         file.write(json.dumps(to_builtins(record(8)) | {"details": []}).encode() + b"\n")
         file.write(line_of(record(2)).encode() + b'\n{"key": "half of a killed run')
 
-    assert read_and_count(path) == ([record(1), record(2)], 7), "an empty line and the torn one are no damage"
+    assert read_counting_damage(path) == ([record(1), record(2)], 7), "an empty line and the torn one are no damage"
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
@@ -243,4 +243,4 @@ def test_a_ruling_that_was_edited_is_passed_over(change, tmp_path):
 
 @pytest.mark.parametrize(("lines", "words"), [(1, "1 line of"), (2, "2 lines of")])
 def test_damaged_lines_are_counted_in_words(lines, words):
-    assert unread_note(lines).startswith(f"{words} journal.jsonl could not be read (damaged)")
+    assert damage_note(lines).startswith(f"{words} journal.jsonl could not be read (damaged)")
