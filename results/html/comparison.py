@@ -151,9 +151,9 @@ def _details(pair: Comparison, offset: int) -> list[TrialDetails]:
     entries = []
     for trial in sorted(pair.trials, key=lambda trial: (trial.family, depth_order(trial.depth))):
         first, second = (None if record is None else (record.outcome, record.score) for record in trial.records)
-        telling = 0 if first != second else 2 if first is not None and first[0] == "found" else 1
+        drop_rank = 0 if first != second else 2 if first is not None and first[0] == "found" else 1
         column, row = columns[trial.family][trial.length], rows[trial.family][trial.depth]
-        entries.append(TrialDetails(trial.records, numbers[trial.family], column, row, telling))
+        entries.append(TrialDetails(trial.records, numbers[trial.family], column, row, drop_rank))
     return entries
 
 

@@ -1,4 +1,4 @@
-"""Trials packed into the page."""
+"""Packs the details of trials (answer, flags, prompt, timings) into the page; `report.js` shows them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from msgspec import Struct, structs, to_builtins
 from needlework.core.record import NeedleFacts, Record
 from needlework.results.html.page import percent_number, script_json, shown, without_marks
 
-# Details are packed: JSON, deflated, in base64; the page unpacks them when it has loaded. Where all trials fit, all are
-# kept. Where they do not, texts are shorter, and trials are kept until the page is full: first those that failed or
-# have a flag, then a sample of the others from all cells. The page says in one line what it left out.
+# Packed: JSON, deflated, in base64; the page unpacks it when it has loaded. If not all trials fit, their texts are cut
+# shorter, and trials are kept until the page is full: first those that failed or have a flag, then a sample of the
+# others from all cells. The page says in one line what it left out.
 _TEXT, _SHORT_TEXT = 20_000, 1_000  # characters
 _AROUND = 160  # characters on either side of a needle
 _MOST_NEEDLES = 100  # needles, or expected answers
-_MOST_PACKED = 20  # times smaller than their JSON details may come to be; beyond that, packing is not tried
+_MOST_PACKED = 20  # the highest compression to expect; JSON beyond it is not packed at all
 # Prompt facts that the page shows in a line; whatever else a task notes about its prompt is shown as it is.
 _PROMPT_FACTS = ("tokens", "context_tokens", "slack", "sha256")
 _NEEDLE = ("name", "requested", "depth", "tokens_before", "tokens", "text")
@@ -28,17 +28,17 @@ _FIELDS = ("outcome", "why", "question", "expected", "id", "nodeid", "repeat", "
 
 
 class TrialDetails(NamedTuple):
-    """What one trial has to show: its record, or its records in two runs, `None` where a run has none.
+    """One trial of the page: its record, or its records in two runs, `None` where a run has none.
 
-    `panel`, `column` (length) and `row` (depth) are the place of its cell. `telling`: how much would be lost with it, 0
-    the most.
+    `panel`, `column` (length) and `row` (depth) are the place of its cell. Where not all trials fit, those of the
+    highest `drop_rank` are left out first.
     """
 
     records: tuple[Record | None, ...]
     panel: int
     column: int
     row: int
-    telling: int
+    drop_rank: int
 
 
 class PackedDetails(Struct, frozen=True):
@@ -65,16 +65,16 @@ def fit(trials: Sequence[TrialDetails], room: int) -> PackedDetails:
     limit, rows = _TEXT, _rows(trials, range(len(trials)), _TEXT, room)
     packed = _packed(rows)
     if len(rows) < len(trials) or len(packed) > room:
-        limit, rows = _SHORT_TEXT, _rows(trials, _most_telling_first(trials), _SHORT_TEXT, room)
+        limit, rows = _SHORT_TEXT, _rows(trials, _last_dropped_first(trials), _SHORT_TEXT, room)
         while rows and len(packed := _packed(rows)) > room:
-            # Fewer trials by as much as it is too large, and a little more; the packing of fewer is not quite as good.
+            # Fewer trials in proportion, and 2 % less: fewer are compressed a little less.
             fewer = min(len(rows) - 1, int(len(rows) * room / len(packed) * 0.98))
             rows = dict(list(rows.items())[:fewer])
     return PackedDetails(packed if rows else "", len(trials), len(trials) - len(rows), limit)
 
 
 def _rows(trials: Sequence[TrialDetails], order: Sequence[int], limit: int, room: int) -> dict[int, str]:
-    """The JSON of each trial by its number, until it is more than could be packed into `room` bytes."""
+    """The JSON of each trial by its number, as far as it can be packed into `room` bytes."""
     rows: dict[int, str] = {}
     left = max(0, room) * _MOST_PACKED
     for number in order:
@@ -93,29 +93,29 @@ def _packed(rows: Mapping[int, str]) -> str:
     return b64encode(zlib.compress(text.encode(), 6)).decode()
 
 
-def _most_telling_first(trials: Sequence[TrialDetails]) -> list[int]:
-    """Order trials by how much would be lost with them; of equal ones the first of every cell, then the second, ...
+def _last_dropped_first(trials: Sequence[TrialDetails]) -> list[int]:
+    """Order trials by `drop_rank`; of equal ones the first of every cell, then the second, and so on.
 
-    Those are scattered, so that no part of a heatmap is left out as a whole.
+    Cells are taken in a scattered order, so that no region of a heatmap is left out.
     """
     before: Counter[tuple[int, int, int, int]] = Counter()
     ranked = []
     for number, entry in enumerate(trials):
-        alike = (entry.panel, entry.column, entry.row, entry.telling)
-        ranked.append((entry.telling, before[alike], number * 2_654_435_761 % 2**32, number))
+        alike = (entry.panel, entry.column, entry.row, entry.drop_rank)
+        ranked.append((entry.drop_rank, before[alike], number * 2_654_435_761 % 2**32, number))
         before[alike] += 1
     return [rank[-1] for rank in sorted(ranked)]
 
 
 def trial_fields(record: Record, limit: int = _TEXT) -> dict[str, Any]:
-    """Return the fields of a record that say something, long texts cut; what differs from task to task as JSON text."""
+    """Return the fields of a record that are not empty, long texts cut; task-dependent ones as JSON text."""
     response, scored = record.response, record.read_as or record.answer
     facts = to_builtins(structs.replace(record.prompt, needles=[], filler_sha256=""))
     fields = {
         **{name: getattr(record, name) for name in _FIELDS},
         "score": None if record.score is None else percent_number(round(record.score, 6)),
         "scorer": f"{record.scorer} version {record.scorer_version}" if record.scorer else "",
-        # What was scored is worth a line only where it is not simply the response.
+        # The scored answer has a line only where it differs from the response.
         "answer": "" if response.text and _is_same(scored, response.text) else scored,
         "prompt": {name: facts.pop(name, None) for name in _PROMPT_FACTS}
         | {"needles": list(map(_needle_fields, record.prompt.needles[:_MOST_NEEDLES]))},
@@ -129,7 +129,7 @@ def trial_fields(record: Record, limit: int = _TEXT) -> dict[str, Any]:
 
 
 def _shortened(value: Any, limit: int) -> Any:
-    """Return JSON with long texts cut, numbers rounded, and without what says nothing."""
+    """Return JSON with long texts cut, numbers rounded, and without empty values."""
     if isinstance(value, dict):
         parts = {name: _shortened(part, limit) for name, part in value.items()}
         return {name: part for name, part in parts.items() if part is not None and part not in ("", [], {})}
@@ -141,7 +141,7 @@ def _shortened(value: Any, limit: int) -> Any:
 
 
 def _is_same(answer: str, response: str) -> bool:
-    """Whether the scored answer is the response, but for the case and blanks that a scorer changes."""
+    """Whether the scored answer is the response, up to case and white space."""
     return " ".join(answer.casefold().split()) == " ".join(response.casefold().split())
 
 

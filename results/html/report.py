@@ -72,7 +72,7 @@ def _tally_table(caption: str, head: str, labels: Sequence[str], tallies: Sequen
 
 
 def trial_details(trials: Iterable[RecordInPanel], panels: Sequence[Panel]) -> list[TrialDetails]:
-    """Return the trials in reading order: panel, depth, length, repeat. What was not simply found tells more."""
+    """Return the trials by panel, depth, length and repeat; those found without a flag are dropped first."""
     numbers = {(panel.model, panel.task, panel.needle): i for i, panel in enumerate(panels)}
     columns = [{length: i for i, length in enumerate(panel.lengths)} for panel in panels]
     rows = [{depth: i for i, depth in enumerate(panel.depths)} for panel in panels]
@@ -80,9 +80,9 @@ def trial_details(trials: Iterable[RecordInPanel], panels: Sequence[Panel]) -> l
     for record, trial, _, _ in trials:
         panel = numbers[trial.model, trial.task, trial.needle]
         row, column = rows[panel][trial.depth], columns[panel][trial.length]
-        telling = int(trial.outcome == "found" and not record.details.flags)
+        drop_rank = int(trial.outcome == "found" and not record.details.flags)
         order = (panel, row, column, record.repeat, str(record.key))
-        ordered.append((order, TrialDetails((record,), panel, column, row, telling)))
+        ordered.append((order, TrialDetails((record,), panel, column, row, drop_rank)))
     return [details for _, details in sorted(ordered, key=itemgetter(0))]
 
 

@@ -1,4 +1,4 @@
-"""What a run is based on, what went wrong in it, by reason, and what to run next."""
+"""Faults of a run by reason, the run to do next, and the samples that the scores rest on."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ FAULTS = ("error", "invalid")
 _LONGEST = 240  # columns of a reason
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 
-_WIDE = 0.05  # half the width of an interval from which on a narrower one is worth its trials
-# Their questions are what they are: a further repeat asks the same ones again.
+_WIDE = 0.05  # half the width of an interval; above it, more trials are advised
+# Families with a fixed list of questions: a further repeat asks the same ones.
 _FIXED = ("leval", "openai_mrcr", "deepmind_mrcr", "graphwalks", "longbench_v2")
 _MOST_REPEATS = 10_000
-_LASTING = ("client", "oom")  # errors that the same request meets again: what it asks for, and too little memory
+_LASTING = ("client", "oom")  # kinds of errors that the same request would meet again
 
 
 class FaultCount(Struct, frozen=True):
-    """Trials that went wrong for the same reason."""
+    """Trials that failed for the same reason."""
 
     outcome: str  # `error` or `invalid`
     reason: str
@@ -48,7 +48,7 @@ class FaultCount(Struct, frozen=True):
 
 
 class NextRun(Struct, frozen=True):
-    """What a further run would decide, `what`, by `--repeats`; 0 where `what` says what else to do."""
+    """A further run: its `--repeats` and what they decide (`what`); 0 where `what` is other advice."""
 
     what: str
     repeats: int = 0
@@ -60,7 +60,7 @@ class NextRun(Struct, frozen=True):
 
 
 def faults_of(records: Sequence[Record]) -> tuple[FaultCount, ...]:
-    """Return the faults of a run, those of most trials first. Reasons that differ in numbers alone are one."""
+    """Return the faults of a run, the most frequent first; reasons that differ in numbers are one."""
     failed = [(record.outcome, reason_of(record), record.id) for record in records if record.outcome in FAULTS]
     faults = list[FaultCount]()
     for (outcome, _), trials in grouped(failed, lambda fault: (fault[0], _NUMBERS.sub("0", fault[1]))).items():
@@ -77,14 +77,14 @@ def reason_of(record: Record) -> str:
 
 
 def next_run(report: RunReport) -> NextRun | None:
-    """The run that is left to do: the rest of one that ended early, failed trials, or more repeats.
+    """The run to do next: the rest of one that ended early, failed trials, or more repeats.
 
-    More repeats are those of the task with the widest interval, retrievers left out.
+    Of all tasks the one that needs the most repeats counts; trials with a retriever are left out.
     """
     name = report.facts.name if report.facts else ""
     if report.interrupted:
-        return NextRun(asks_the_rest(name))
-    if again := asks_again(report.records, name):
+        return NextRun(rest_words(name))
+    if again := retry_words(report.records, name):
         return NextRun(again)
     runs = []
     for row in report.tasks:
@@ -96,48 +96,48 @@ def next_run(report: RunReport) -> NextRun | None:
                    and (each.trial.model, each.trial.task) == (row.model, row.task)]  # fmt: skip
         repeats = _repeats_of_command(report, row.task)
         more = _next_run_of_task(records, length, row.overall, repeats)
-        # What the command has asked already is not lacking: other cells, which another command asked, are.
+        # Repeats that the command already has do not help: the cells of an earlier command lack them.
         if more is not None and not 0 < more.repeats <= (repeats or 0):
             runs.append(more)
     limit = report.facts.option("limit") if report.facts else None
-    if limit is not None and any(run.repeats for run in runs):  # which would leave further repeats out
+    if limit is not None and any(run.repeats for run in runs):  # the limit would cut off further repeats
         return NextRun(f"{_same_command(name)} without --limit {limit:g}")
     return max(runs, key=lambda run: run.repeats, default=None)
 
 
-def asks_the_rest(name: str = "") -> str:
-    """How a run that was ended early goes on; `name`: its run name, empty where it is not known."""
+def rest_words(name: str = "") -> str:
+    """Advice for a run that ended early. `name`: its run name, empty if unknown."""
     return f"{_same_command(name)} asks the rest"
 
 
-def asks_again(records: Sequence[Record], name: str = "") -> str:
-    """How trials that failed get their answers; empty where none failed, or each would fail again."""
-    count = sum(map(_may_be_mended, records))
+def retry_words(records: Sequence[Record], name: str = "") -> str:
+    """Advice for failed trials; empty if none failed, or each would fail again."""
+    count = sum(map(_can_be_retried, records))
     return f"{_same_command(name)} asks the {counted(count, 'failed trial')} again" if count else ""
 
 
 def _next_run_of_task(
     records: Sequence[Record], length: EffectiveLength | None, overall: Tally, repeats: int | None
 ) -> NextRun | None:
-    """The run that narrows the answer of one task; `None` where it is sure, or repeats would not help.
+    """The run that narrows the result of one task; `None` if it is narrow, or repeats would not help.
 
-    `records`: of the task; earlier sessions may have asked more. `repeats`: of the command, `None` where unknown.
+    `records`: those of the task, of earlier sessions too. `repeats`: of the last command, `None` if unknown.
     """
     if not records or not overall.n:
-        return _room(records)
+        return _with_more_room(records)
     task = records[0].task
     width = 2.0 if overall.interval is None else overall.interval.high - overall.interval.low
     if task in OWN_DOCUMENTS:
-        # A question counts once: `overall.samples` has it for each arm.
+        # Each question counts once; `overall.samples` counts it in each arm.
         questions = len({record.sample_number for record in records})
         what = f"ask more than {questions} questions; intervals count questions, not trials"
         return NextRun(what) if width / 2 > _WIDE else None
     if family_of(task) in _FIXED:
         return None
     if length is not None and length.hangs:
-        return _room(records)
+        return _with_more_room(records)
     if length is not None and length.status == "undetermined" and length.decisive is not None:
-        return _to_decide(records, length)
+        return _with_decisive_repeats(records, length)
     asked_repeats = repeats or min(_repeats_by_length(records).values())
     if overall.interval is None:
         return _with_repeats(2 * asked_repeats, "for an interval: one sample has none")
@@ -164,14 +164,14 @@ def length_of(report: RunReport, panels: Sequence[Panel]) -> EffectiveLength | N
 
 
 def _repeats_of_command(report: RunReport, task: str) -> int | None:
-    """The repeats of the command that ended last; the folder may have more of an earlier one."""
+    """The repeats of the last command; the folder may have more of an earlier one."""
     suites = report.facts.manifest.get("suites") if report.facts else None
     repeats = [each.get("repeats") for each in suites or ()
                if isinstance(each, Mapping) and each.get("task") == task_of(task)]  # fmt: skip
     return max((each for each in repeats if isinstance(each, int)), default=None)
 
 
-def _may_be_mended(record: Record) -> bool:
+def _can_be_retried(record: Record) -> bool:
     if record.outcome == "error":
         return record.error is None or record.error.kind not in _LASTING
     return record.outcome == "invalid" and "uncalibrated" in record.details.invalid
@@ -181,23 +181,23 @@ def _same_command(name: str) -> str:
     return f"the same command{f' with --run-name {name}' if name else ''}"
 
 
-def _room(records: Sequence[Record]) -> NextRun | None:
-    """What decides answers that the token limit cut off; others need another thing than room."""
+def _with_more_room(records: Sequence[Record]) -> NextRun | None:
+    """Advice to raise the token limit; `None` unless answers were cut off, and by the limit alone."""
     reasons = [record.response.finish_reason for record in records if record.outcome == "censored"]
     if not reasons or "unfinished" in reasons:
         return None
     return NextRun("more room for the answers: --answer-budget, and --thinking-budget for a model that reasons first")
 
 
-def _to_decide(records: Sequence[Record], length: EffectiveLength) -> NextRun | None:
-    """The fewest repeats after which the decisive length is decided, if their samples score as those so far.
+def _with_decisive_repeats(records: Sequence[Record], length: EffectiveLength) -> NextRun | None:
+    """The fewest repeats that decide the decisive length, if further samples score as those so far.
 
-    With too few samples to prove any length, the promise holds where every answer is right. Earlier sessions may
-    have asked a length more often than another: each is counted by what it was asked.
+    With too few samples to prove any length, and every answer right: the repeats that prove one. Lengths may differ in
+    repeats, by earlier sessions: each counts its own.
     """
     repeats = _repeats_by_length(records)
     trials = [trial for record in records if (trial := trial_of(record)).length == length.decisive]
-    # Its mean is on one side of the bar whatever undecided trials are: they count for the other side.
+    # Undecided trials count as misses where the mean is above the bar even so, else as hits.
     worst = [trial.score for trial in decided(trials, hits=False) if trial.score is not None]
     above = bool(worst) and fmean(worst) >= length.threshold
     scored = [(trial.score, trial.sample_name) for trial in decided(trials, hits=not above) if trial.score is not None]
@@ -226,15 +226,15 @@ def _with_repeats(count: int, what: str) -> NextRun | None:
 
 
 def basis_of(report: RunReport) -> str:
-    """`304 trials of 19 independent questions; 3 without a score (2 invalid, 1 error)`.
+    """A run's trials and samples: `304 trials of 19 independent questions; 1 without a score (1 error)`.
 
     Questions of L-Eval that share a document are one sample: `15 trials of 15 questions on 3 independent documents`.
     """
     counts = Counter([entry.trial.outcome for entry in report.asked])
     lost = [f"{counts[name]:,} {name}" for name in UNSCORED if counts[name]]
     without = f"; {sum(counts[name] for name in UNSCORED):,} without a score ({', '.join(lost)})" if lost else ""
-    # Models, controls and retrievers are asked the same questions: none counts twice. Tasks on one's own documents
-    # share their samples; those of L-Eval are documents.
+    # A question of several models, controls or retrievers counts once. Tasks on the user's own documents share their
+    # samples; a sample of L-Eval is a document.
     samples = set()
     tasks = {entry.trial.task for entry in report.asked}
     leval = {task for task in tasks if family_of(task_of(task)) == "leval"}

@@ -15,7 +15,7 @@ from needlework.results.report.panels import panels_table
 from needlework.results.report.section import section_lines
 from needlework.results.report.sections import run_sections
 from needlework.results.statistics.panels import Tally
-from needlework.results.statistics.run_followup import asks_again
+from needlework.results.statistics.run_followup import retry_words
 from needlework.results.statistics.run_report import RunReport
 from needlework.results.statistics.summary_sentence import Headline, headline_of
 from needlework.results.statistics.wording import score_and_interval
@@ -54,7 +54,7 @@ def markdown_lines(report: RunReport) -> list[str]:
 
 def next_line(report: RunReport, folder: str) -> str:
     """Return what to do after the run, with `folder` as the user would write it; trials that failed come first."""
-    again = asks_again(report.records, report.facts.name if report.facts else "")
+    again = retry_words(report.records, report.facts.name if report.facts else "")
     line = f"next: {again}{'; ' if again else ''}open {folder}/report.html (a click on a cell shows its answers)"
     missed = first_miss(report)
     return line if missed is None else f"{line}; needlework prompt {folder} {missed} prints what the model saw"

@@ -95,7 +95,7 @@ class Context(Struct, frozen=True):
     def show_list(
         self, request: Request, template: str, rows: Sequence[ListRow], states: Sequence[str], **fields: Any
     ) -> Response:
-        """Show the rows that are in the state, and have the text, that the address names."""
+        """Show the rows that match the address: its state (`show`) and its text (`find`)."""
         fields |= {
             "done": sum(row.state not in _TO_DO for row in rows),
             "total": len(rows),
@@ -116,7 +116,7 @@ class Context(Struct, frozen=True):
         return Route(path, endpoint)
 
     def changing(self, path: str, change: Callable[[Request, str, FormFields], str]) -> Route:
-        """Make a route that takes a form. `change`, in a thread, returns the address to look at next."""
+        """Make a route for a form of a person. `change`, run in a thread, returns the next address."""
 
         async def endpoint(request: Request) -> Response:
             form, person = await _form_of(request), _person_of(request)
@@ -203,17 +203,18 @@ async def _set_name(request: Request) -> Response:
     name = one_line(form.text("name")[:_LONGEST_NAME])
     if not name:
         raise InputError("name", name, "give a name; it tells what you enter from what others do")
-    answer = RedirectResponse("/" + form.text("back").lstrip("/\\"), 303)  # two slashes would be another host's
-    answer.set_cookie(_NAME_COOKIE, quote(name), max_age=365 * 86_400, httponly=True, samesite="strict")
-    return answer
+    redirect = RedirectResponse("/" + form.text("back").lstrip("/\\"), 303)  # two slashes would be another host's
+    redirect.set_cookie(_NAME_COOKIE, quote(name), max_age=365 * 86_400, httponly=True, samesite="strict")
+    return redirect
 
 
 def _person_of(request: Request) -> str:
+    """The name of the person who sent a request, from the cookie; empty if there is none."""
     return one_line(unquote(request.cookies.get(_NAME_COOKIE, "")))[:_LONGEST_NAME]
 
 
 def _state_of(page: Page) -> str:
-    """How much is done; of a file that cannot be read, why, so that it does not hide the others."""
+    """How much is done, or why the file cannot be read: it must not hide the other pages."""
     try:
         return page.state()
     except (InputError, OSError) as error:
@@ -261,7 +262,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def digest_of(content: bytes) -> str:
-    """Return a short hash, by which a form says what it was filled from."""
+    """Return a short hash: a form sends that of the state that it shows."""
     return sha256(content).hexdigest()[:24]
 
 

@@ -18,15 +18,15 @@ from needlework.results.web import app, ratings
 
 _ADDRESS = "/rating/"
 _STATES = ("open", "begun", "rated", "skipped")
-_A_TEXT = 500  # characters of a needle that is a document, not a sentence put into one
+_DOCUMENT = 500  # characters; a needle from this length on is a document, not a sentence
 
 
 def open_pages(context: app.Context) -> list[app.Page]:
-    """The page, where there are answers to rate. Raises `InputError` for a file that cannot be read."""
+    """The rating page, if there are answers to rate. Raises `InputError` for a file that cannot be read."""
     items = ratings.read_items(context.sources)
     if not items.items:
         return []
-    ratings.change_ratings(context.sources.ratings, lambda _: None)  # what cannot be written is refused now
+    ratings.change_ratings(context.sources.ratings, lambda _: None)  # refuses a file that cannot be written
     pages = _RatingPages(context, items)
     routes = [
         context.reading("/", pages.show_list),
@@ -46,7 +46,7 @@ Edit = Callable[[ratings.Rater, ratings.RatedItem, str], None]
 
 
 class _RatingPages:
-    """What the addresses show and change. Items have numbers in an order of each person's own."""
+    """The handlers of the rating pages. An item's number is its place in the order of the person who asks."""
 
     def __init__(self, context: app.Context, items: ratings.RatedItems) -> None:
         drawn = ratings.sample_items(items.items, context.sources.rate_questions)
@@ -58,7 +58,7 @@ class _RatingPages:
         self._left_out = len(items.items) - len(drawn)
 
     def state(self) -> str:
-        """What there is, and who has begun."""
+        """The line of the start page: questions, models, and who has begun."""
         models = counted(len(self._items.models), "model")
         names = ", ".join(rater.name for rater in ratings.read_ratings(self._path).raters) or "nobody"
         return f"{counted(len(self._items.items), 'question')}, answers of {models}; begun by {names}"
@@ -85,11 +85,11 @@ class _RatingPages:
         content, number, total = ratings.read_ratings(self._path), request.path_params["number"], len(self._items.items)
         rater, item = content.rater(person), self._item(content, request, person)
         order = ratings.answer_order(content.seed, person, item)
-        marks = [rater.mark(item, same) for same in order]
+        marks = [rater.mark(item, equals) for equals in order]
         chosen = request.query_params.get("answer", "")
         unrated = next((index for index, mark in enumerate(marks) if mark.rating is None), 0)
         # Without the blanks around it: how an answer begins tells one model from another.
-        texts = [same[0].text.strip() for same in order]
+        texts = [equals[0].text.strip() for equals in order]
         return self._context.show(
             request,
             "rate",
@@ -113,14 +113,14 @@ class _RatingPages:
         if item.trial is None:
             raise HTTPException(404, "there is no such document")
         prompt = self._context.rebuild(*item.trial)
-        documents = [needle for needle in prompt.placed if needle.end - needle.start >= _A_TEXT]
+        documents = [needle for needle in prompt.placed if needle.end - needle.start >= _DOCUMENT]
         if not documents:
             return app.document_html(prompt.text[slice(*prompt.context)], "Context")
         text = "\n\n".join(prompt.text[needle.start : needle.end] for needle in documents)
         return app.document_html(text, ", ".join(needle.name for needle in documents))
 
     def rate(self, request: Request, person: str, form: app.FormFields) -> str:
-        """Write a rating, and all comments. `rate`: answer and level, as `2:5`; a level given before is taken back."""
+        """Store a rating and all comments. `rate`: answer and level (`2:5`); the same level again removes it."""
         comments, rate = form.texts("comment"), form.text("rate")
 
         def edit(rater: ratings.Rater, item: ratings.RatedItem, seed: str) -> None:
@@ -129,19 +129,19 @@ class _RatingPages:
             if len(comments) != len(order) or (rate and rate not in levels):
                 raise InputError("rate", rate, "give an answer and 1 to 5, as 0:5, and a comment for each answer")
             chosen, level = levels.get(rate, (None, None))
-            for index, (same, comment) in enumerate(zip(order, comments, strict=True)):
-                mark = msgspec.structs.replace(rater.mark(item, same), comment=comment)
+            for index, (equals, comment) in enumerate(zip(order, comments, strict=True)):
+                mark = msgspec.structs.replace(rater.mark(item, equals), comment=comment)
                 if index == chosen:
                     rating = None if mark.rating == level else level
                     mark = msgspec.structs.replace(mark, rating=rating, at=app.utc_now())
                     rater.skipped.pop(item.id, None)
                 if mark != ratings.RatingMark():
-                    rater.marks.setdefault(item.id, {}).update({answer.id: mark for answer in same})
+                    rater.marks.setdefault(item.id, {}).update({answer.id: mark for answer in equals})
 
         return self._change(request, person, form, edit)
 
     def skip(self, request: Request, person: str, form: app.FormFields) -> str:
-        """Write that an item cannot be rated, or take that back."""
+        """Mark an item as one that cannot be rated, or remove that mark."""
         reason = form.text("reason")
 
         def edit(rater: ratings.Rater, item: ratings.RatedItem, _seed: str) -> None:
@@ -151,7 +151,7 @@ class _RatingPages:
         return self._change(request, person, form, edit)
 
     def show_results(self, request: Request, _person: str) -> Response:
-        """Tables, once they were asked for: a person who begins later closes them again."""
+        """The tables, once everybody who has begun asked for them; a new person hides them again."""
         content = ratings.read_ratings(self._path)
         rated = [rating for rater in content.raters for rating in ratings.ratings_of(self._items, rater)]
         states = [(rater, [rater.state(item) for item in self._items.items]) for rater in content.raters]
@@ -161,7 +161,7 @@ class _RatingPages:
             title="Ratings",
             list=_ADDRESS,
             items=self._items,
-            raters=[(rater, far.count("rated"), far.count("skipped")) for rater, far in states],
+            raters=[(rater, item_states.count("rated"), item_states.count("skipped")) for rater, item_states in states],
             tables=rating_tables([rating for rating in rated if not rating.late]) if content.is_shown else None,
             late=sum(rating.late for rating in rated),
             folder=self._folder,
@@ -180,7 +180,7 @@ class _RatingPages:
         return f"{_ADDRESS}results"
 
     def write_files(self, _request: Request, _person: str, form: app.FormFields) -> str:
-        """Write all files beside the answers; over ones of other content only where the form says so."""
+        """Write all files beside the answers; replaces files of other content only if the form says so."""
         files = ratings.rating_files(self._items, ratings.read_ratings(self._path))
         for name, text in files.items():
             if form.text("replace") != "1" and app.read_record(self._folder / name) not in (b"", text):
@@ -206,7 +206,7 @@ class _RatingPages:
         return _ADDRESS if following is None else f"{_ADDRESS}{following}"
 
     def _change(self, request: Request, person: str, form: app.FormFields, edit: Edit) -> str:
-        """Change what a person gave an item (`edit` also gets the seed); returns the address to look at next."""
+        """Store a person's change of an item (`edit` also gets the seed); returns the next address."""
         number = request.path_params["number"]
         address = [f"{_ADDRESS}{number}"]
 

@@ -57,7 +57,7 @@ class RatedItems(Struct, frozen=True):
     @property
     def models(self) -> list[str]:
         """Whose answers they are."""
-        return sorted({answer.model for item in self.items for same in item.answers for answer in same})
+        return sorted({answer.model for item in self.items for equals in item.answers for answer in equals})
 
     @property
     def is_grouped(self) -> bool:
@@ -108,10 +108,10 @@ def read_items(sources: ServedFiles) -> RatedItems:
 
 
 def sample_items(items: Sequence[RatedItem], questions: int | None) -> tuple[RatedItem, ...]:
-    """Each question of a run in one of its contexts, of all questions so many, in their order.
+    """A sample of `questions` (`None`: all), in order; each question of a run in one of its contexts.
 
-    A question with its answer taken out, or after a search, is the same question; a context in which the task asks it
-    as it is comes first, then the one that most models answered; among equals the draw is the same for everyone.
+    Of the contexts of a question, controls and retrievers included, one without either comes first, then the one that
+    most models answered; then ids decide, so that everyone gets the same sample.
     """
     plain = {item.question: item.references for item in items if item.trial and item.plain}
     groups: dict[tuple[object, ...], list[RatedItem]] = defaultdict(list)
@@ -127,7 +127,7 @@ def sample_items(items: Sequence[RatedItem], questions: int | None) -> tuple[Rat
 
 
 def item_order(seed: str, rater: str, items: Iterable[RatedItem]) -> list[RatedItem]:
-    """Order the items for a rater, those of one group together: a document is read once for all questions about it."""
+    """Order the items for a rater, those of one group together, so that a document is read once."""
     groups: dict[str, list[RatedItem]] = defaultdict(list)
     for item in sorted(items, key=lambda item: item.id):
         groups[item.group].append(item)
@@ -220,7 +220,7 @@ def _of_run(run: Path) -> Iterator[_SourceAnswer]:
 
 
 class RatingMark(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a rater gave one answer."""
+    """A rater's rating of an answer, and the comment."""
 
     rating: int | None = None
     comment: str = ""
@@ -235,10 +235,10 @@ class Rater(msgspec.Struct, omit_defaults=True):
     marks: dict[str, dict[str, RatingMark]] = {}  # by item and answer
     skipped: dict[str, RatingMark] = {}  # items that cannot be rated, with the reason as comment
 
-    def mark(self, item: RatedItem, same: Sequence[RatedAnswer]) -> RatingMark:
-        """The newest mark of answers that say the same."""
+    def mark(self, item: RatedItem, equals: Sequence[RatedAnswer]) -> RatingMark:
+        """The newest mark of a group of equal answers."""
         marks = self.marks.get(item.id, {})
-        known = [marks[answer.id] for answer in same if answer.id in marks]
+        known = [marks[answer.id] for answer in equals if answer.id in marks]
         return max(known, key=lambda mark: mark.at, default=RatingMark())
 
     def saw_names(self, mark: RatingMark) -> bool:
@@ -247,12 +247,12 @@ class Rater(msgspec.Struct, omit_defaults=True):
 
     def state(self, item: RatedItem) -> str:
         """How far an item is: `skipped`, `rated` (all its answers), `begun` or `open`."""
-        rated = [self.mark(item, same).rating is not None for same in item.answers]
+        rated = [self.mark(item, equals).rating is not None for equals in item.answers]
         return "skipped" if item.id in self.skipped else "rated" if all(rated) else "begun" if any(rated) else "open"
 
 
 class RatingsContent(msgspec.Struct):
-    """The content of the file. `seed`: what orders of questions and answers are drawn from."""
+    """The content of the ratings file. `seed`: for the orders of questions and answers."""
 
     seed: str
     raters: list[Rater] = []
@@ -263,17 +263,17 @@ class RatingsContent(msgspec.Struct):
         return bool(self.raters) and all(rater.shown for rater in self.raters)
 
     def rater(self, name: str) -> Rater:
-        """The rater of a name, a new one where there is none; capitals make no other name."""
+        """The rater of a name, a new one if there is none; upper and lower case are equal."""
         return next((rater for rater in self.raters if rater.name.casefold() == name.casefold()), Rater(name))
 
 
 def read_ratings(path: Path) -> RatingsContent:
-    """Read the file of ratings. Raises `InputError` where it is broken or gone."""
+    """Read the file of ratings. Raises `InputError` if it is broken or missing."""
     return _decoded(path, read_record(path))
 
 
 def change_ratings(path: Path, edit: Callable[[RatingsContent], None]) -> None:
-    """Change the content of the file in place; makes a file where there is none. Raises `InputError`."""
+    """Change the file of ratings; creates it if needed. Raises `InputError`."""
 
     def change(before: bytes) -> bytes:
         content = _decoded(path, before) if before else RatingsContent(token_hex(8))
@@ -298,11 +298,11 @@ def label(index: int) -> str:
 def ratings_of(items: RatedItems, rater: Rater) -> Iterator[AnswerRating]:
     """The ratings of answers that are shown now; those of answers that are not in the files any more are left out."""
     for item in items.items:
-        for same in item.answers:
-            mark = rater.mark(item, same)
-            for answer in same if mark.rating is not None else ():
+        for equals in item.answers:
+            mark = rater.mark(item, equals)
+            for answer in equals if mark.rating is not None else ():
                 late = rater.saw_names(mark)
-                yield AnswerRating(rater.name, answer.model, item.group, mark.rating or 0, late, same[0].id)
+                yield AnswerRating(rater.name, answer.model, item.group, mark.rating or 0, late, equals[0].id)
 
 
 def rating_files(items: RatedItems, content: RatingsContent) -> dict[str, bytes]:
@@ -327,9 +327,9 @@ def _rating_rows(items: RatedItems, seed: str, rater: Rater) -> Iterator[dict[st
         about = {"annotator": rater.name, "item": item.id, "place": number, "question": item.question}
         if item.id in rater.skipped:
             yield {**about, "skipped": rater.skipped[item.id].comment, "time": rater.skipped[item.id].at}
-        for index, same in enumerate(answer_order(seed, rater.name, item)):
-            mark = rater.mark(item, same)
-            for answer in same if mark != RatingMark() else ():
+        for index, equals in enumerate(answer_order(seed, rater.name, item)):
+            mark = rater.mark(item, equals)
+            for answer in equals if mark != RatingMark() else ():
                 yield {
                     **about,
                     "references": list(item.references),
