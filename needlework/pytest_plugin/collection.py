@@ -1,4 +1,4 @@
-"""Cells as parameters, in order; `--limit` and `--shard` leave a part of them."""
+"""Collection: cells as parameters of tests, in order; `--limit` and `--shard` select some."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from needlework.pytest_plugin.workers import cell_of, cells_to_come, is_worker, 
 from needlework.results.records.run_folder import write_shard_file
 from needlework.results.style import relative
 
-_OF_A_CELL = {"cell", "haystack", "model"}
+_CELL_FIXTURES = {"cell", "haystack", "model"}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker = metafunc.definition.get_closest_marker("cells")
-    if marker is None or not _OF_A_CELL & set(metafunc.fixturenames):
+    if marker is None or not _CELL_FIXTURES & set(metafunc.fixturenames):
         return
     if "cell" not in metafunc.fixturenames:
         metafunc.fixturenames.append("cell")
@@ -48,7 +48,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pycollect_makeitem() -> Generator[None, Any, Any]:
-    """Leave out the tests of tasks that the preset does not run; pytest would show each as skipped."""
+    """Drop the tests of tasks that the preset does not run: pytest would show each as skipped."""
     made = yield
     if not isinstance(made, list):
         return made
@@ -61,7 +61,7 @@ def pytest_pycollect_makeitem() -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Refuse a wrong grid once and not again for every file of cells, and what collecting shows to be wrong."""
+    """Refuse a wrong grid once, not in every file; raise the first error of collection."""
     state, worker = run_state(session.config), is_worker(session.config)
     if not worker and cells_to_come(session.config):
         try:
@@ -71,44 +71,45 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     done = yield
     if state.collection_error and not worker:
         raise pytest.UsageError(state.collection_error)
-    gc.freeze()  # tests and cells live to the end: the garbage collector need not look at them again and again
+    gc.freeze()  # tests and cells live to the end: the garbage collector need not scan them
     return done
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> Generator[None]:
-    """Of what `-k`, `-m` and other plugins leave: what is not too short for its task, of that `--limit`, of that a
-    shard. The same in every process: each worker collects for itself.
+    """Deselect cells that are too short for their task, then those beyond `--limit` and `--shard`.
+
+    Runs after `-k`, `-m` and other plugins; the result is the same in each worker.
     """
     yield
-    _leave_out_too_short(session, items)
-    _limit(session.config, items)
+    _deselect_too_short(session, items)
+    _apply_limit(session.config, items)
     _keep_shard(session.config, items)
 
 
-def _leave_out(config: pytest.Config, items: list[pytest.Item], left: Sequence[pytest.Item]) -> None:
-    if left:
-        gone = set(left)
-        items[:] = [item for item in items if item not in gone]
-        config.hook.pytest_deselected(items=left)
+def _deselect(config: pytest.Config, items: list[pytest.Item], left_out: Sequence[pytest.Item]) -> None:
+    if left_out:
+        dropped = set(left_out)
+        items[:] = [item for item in items if item not in dropped]
+        config.hook.pytest_deselected(items=left_out)
 
 
-def _leave_out_too_short(session: pytest.Session, items: list[pytest.Item]) -> None:
+def _deselect_too_short(session: pytest.Session, items: list[pytest.Item]) -> None:
     config, cells = session.config, {item: cell for item in items if (cell := cell_of(item)) is not None}
     if not cells or config.option.collectonly:
         return
     try:
         misfits = prepare(run_state(config).engine, list(cells.values()))
     except InputError as error:
-        items.clear()  # pytest finishes collecting all the same: nothing may begin with what is refused
+        items.clear()  # pytest goes on after `refuse`: no test may run
         refuse(session, error)
     short = {(each.of, each.length) for each in misfits}
-    left = [item for item, cell in cells.items() if (f"{cell.task} {cell.needle}", cell.length) in short]
-    _leave_out(config, items, left)
+    too_short = [item for item, cell in cells.items() if (f"{cell.task} {cell.needle}", cell.length) in short]
+    _deselect(config, items, too_short)
     run_state(config).misfits = misfits
 
 
-def _limit(config: pytest.Config, items: list[pytest.Item]) -> None:
+def _apply_limit(config: pytest.Config, items: list[pytest.Item]) -> None:
     state = run_state(config)
     if state.settings.limit is None:
         return
@@ -116,11 +117,11 @@ def _limit(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not cells:
         return
     panels: dict[tuple[Suite, str], list[tuple[Cell, ...]]] = {}
-    twins: dict[Cell, tuple[object, ...]] = {}  # controls, each with the place of its question
+    controls: dict[Cell, tuple[object, ...]] = {}  # each with the place of its question
     for series in state.grid:
         needle, control = split_label(series.cells[0].needle, controls_of(series.task, series.suite))
-        if control:  # of a question that is counted once
-            twins |= {cell: (cell.task, cell.model, needle, cell.length, cell.repeat) for cell in series.cells}
+        if control:  # selected with its question, and not counted
+            controls |= {cell: (cell.task, cell.model, needle, cell.length, cell.repeat) for cell in series.cells}
         else:
             panels.setdefault((series.suite, series.model), []).append(series.cells)
     first: set[Cell] = set()
@@ -128,8 +129,8 @@ def _limit(config: pytest.Config, items: list[pytest.Item]) -> None:
         rows = state.tasks[suite.task].rows
         first |= first_trials(of_panel, set(cells.values()), state.settings.limit, rows=rows)
     places = {(cell.task, cell.model, cell.needle, cell.length, cell.repeat) for cell in first}
-    selected = first | {cell for cell, at in twins.items() if at in places}
-    _leave_out(config, items, [item for item, cell in cells.items() if cell not in selected])
+    selected = first | {cell for cell, at in controls.items() if at in places}
+    _deselect(config, items, [item for item, cell in cells.items() if cell not in selected])
 
 
 def _keep_shard(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -138,8 +139,8 @@ def _keep_shard(config: pytest.Config, items: list[pytest.Item]) -> None:
         return
     cells = {item: cell_of(item) for item in items}
     names = [item.nodeid for item, cell in cells.items() if cell is not None]
-    mine, state.division = divided(shard_named(state.settings.shard), cells, names)
-    _leave_out(config, items, [item for item in items if item not in mine])
+    of_shard, state.division = divided(shard_named(state.settings.shard), cells, names)
+    _deselect(config, items, [item for item in items if item not in of_shard])
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
@@ -154,14 +155,14 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Write the shard's part of the run into its folder (under workers only these know the cells); announce cells."""
+    """Write the list of the shard's cells into its folder; announce the cells to the queue."""
     config, option, state = session.config, session.config.option, run_state(session.config)
     cells = {item.nodeid: cell for item in session.items if (cell := cell_of(item)) is not None}
     if not cells or option.collectonly:
         return
-    looks = option.showfixtures or option.show_fixtures_per_test or state.settings.plan
-    if state.division is not None and not looks:
-        with suppress(OSError):  # the journal tells of a full disk
+    only_shows = option.showfixtures or option.show_fixtures_per_test or state.settings.plan
+    if state.division is not None and not only_shows:
+        with suppress(OSError):  # a full disk: the journal reports it
             write_shard_file(state.folder, state.division, list(cells))
     if not is_worker(config) and state.settings.adaptive is None:
         state.queue.announce(cells.values())
@@ -169,7 +170,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None]:
-    """A shard without cells is done, where others have some: more shards than haystacks are no mistake."""
+    """A shard without cells succeeds if others have some: there may be more shards than haystacks."""
     state = run_state(session.config)
     is_shard = state.settings.shard is not None and (state.division is None or sum(state.division.counts) > 0)
     if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and is_shard:
@@ -178,7 +179,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None]:
 
 
 def in_order(config: pytest.Config, cells: Sequence[Cell]) -> list[Cell]:
-    """Cells in the order in which they are asked: local models compute shared beginnings once."""
+    """Cells in the order of their requests: a local model computes shared prefixes once."""
     state = run_state(config)
     if is_worker(config):
         return longest_first(cells)

@@ -35,13 +35,13 @@ def shortened(line: str, columns: int) -> str:
 class ProgressLine:
     """Shows from a thread how many cells are done: one line that each next one replaces, or lines of a log."""
 
-    def __init__(self, writer: Any, output: int, *, live: bool, all_named: bool) -> None:
+    def __init__(self, writer: Any, output: int, *, live: bool, adaptive: bool) -> None:
         """`writer`: pytest's, which knows the cursor's column; `output`: a file descriptor of our own.
 
-        `live`: whether lines can be replaced, on a terminal. `all_named`: of the collected cells none runs, but those
+        `live`: whether lines can be replaced, on a terminal. `adaptive`: of the collected cells none runs, but those
         that `further` names.
         """
-        self._writer, self._output, self._live, self._all_named = writer, output, live, all_named
+        self._writer, self._output, self._live, self._adaptive = writer, output, live, adaptive
         self._pace = Pace(0, 0)
         self._begun_s = time.monotonic()
         self._is_shown = False
@@ -63,7 +63,7 @@ class ProgressLine:
         lengths = [cell.length for cell in map(parse_id, ids) if cell is not None]
         if self._thread is not None or not lengths:
             return
-        if not self._all_named:
+        if not self._adaptive:
             self._pace.expect(lengths)
         self._begun_s = time.monotonic()
         self._thread = threading.Thread(target=self._show_often, name="needlework-progress", daemon=True)
@@ -124,8 +124,8 @@ class ProgressLine:
             os.write(self._output, text.encode())
 
 
-def progress_of(config: pytest.Config, *, all_named: bool) -> ProgressLine | None:
-    """The progress line of a run; `None` with `-q`. `all_named`: as for `ProgressLine`."""
+def progress_of(config: pytest.Config, *, adaptive: bool) -> ProgressLine | None:
+    """The progress line of a run; `None` with `-q`. `adaptive`: as for `ProgressLine`."""
     reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
     if not isinstance(reporter, pytest.TerminalReporter) or config.option.verbose < 0:
         return None
@@ -134,7 +134,7 @@ def progress_of(config: pytest.Config, *, all_named: bool) -> ProgressLine | Non
         return None
     live = bool(reporter.hasmarkup and reporter.isatty) and sys.platform != "win32"
     writer = reporter._tw  # noqa: SLF001 - the only object that knows the cursor's column
-    return ProgressLine(writer, output, live=live, all_named=all_named)
+    return ProgressLine(writer, output, live=live, adaptive=adaptive)
 
 
 @dataclass(slots=True)

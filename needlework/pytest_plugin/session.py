@@ -1,4 +1,4 @@
-"""A session from its start to its end: what would spoil it is refused, what all cells need is made once."""
+"""Hooks of a session, from its options to its end; runs cells that are chosen during it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from needlework.results.gates.gate import Gate
 
 
-_FIRST_WORKER = "gw0"  # all workers ask one server: its status is shown once
+_FIRST_WORKER = "gw0"  # of all workers it alone shows the status of their server
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -62,7 +62,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
     if config.getoption("load") and len(run_state(config).settings.load) > 1 and not config.getoption("plan"):
         return _run_loads(config)
     if config.getoption("plan") or config.getoption("batch_out") or config.getoption("batch_in"):
-        use_one_process(config)  # whatever -n says: a plan needs no more, and files of batches are written by one
+        use_one_process(config)  # ignores -n: a plan needs no workers, and one process writes the files of batches
     elif workers_asked(config) and cells_to_come(config):
         try:
             devices.limit_workers(config, run_state(config).settings)
@@ -72,8 +72,8 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
 
 def _run_loads(config: pytest.Config) -> int:
-    """`--load` with several numbers: this process runs pytest under each of them."""
-    load = import_module("needlework.cluster.load")  # which runs pytest, and stands above it as commands do
+    """Run pytest once for each number of `--load`; returns the exit code."""
+    load = import_module("needlework.cluster.load")  # by name: cluster/ stands above this folder, and runs pytest
     settings = run_state(config).settings
     try:
         code: int = load.run_loads(list(map(str, config.invocation_params.args)), settings, run_folder(settings).name)
@@ -83,7 +83,7 @@ def _run_loads(config: pytest.Config) -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if gc.get_freeze_count():  # an earlier run of this process, as in a notebook: its tests and records go now
+    if gc.get_freeze_count():  # an earlier run in this process, as in a notebook: free its tests and records
         gc.unfreeze()
         gc.collect()
     state = run_state(config)
@@ -99,14 +99,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(ServerOfRun(config, state.serving), "needlework-server")
     settings = state.settings
     if not all(runs_here(spec) for spec in settings.model):
-        state.in_flight = 4 * settings.concurrency  # as many as a look-ahead begins before the first of them is read
+        state.in_flight = 4 * settings.concurrency  # as many as `LookAhead` starts before one is taken
     if (option := devices.further_option(settings)) and not settings.plan:
-        further = Further(lambda cells: in_order(config, cells), option, all_named=settings.adaptive is not None)
+        further = Further(lambda cells: in_order(config, cells), option, adaptive=settings.adaptive is not None)
         config.pluginmanager.register(further, "needlework-further")
 
 
 def _open_run(config: pytest.Config, state: RunState) -> None:
-    """Check the options of the run and say where its records go. Raises `InputError` or `ValueError`."""
+    """Check the run's options and open its recorder. Raises `InputError` or `ValueError`."""
     if is_worker(config):
         state.settings = with_made_questions(state.settings, state.folder, dry=False)
         state.recipe = recipe_of(state.settings)
@@ -124,11 +124,11 @@ def _open_run(config: pytest.Config, state: RunState) -> None:
 
 
 def _check_run(settings: Settings, folder: Path) -> list[Gate]:
-    """Check what options mean together; returns the gates. Raises `InputError` or `ValueError`."""
+    """Check combinations of options; returns the gates. Raises `InputError` or `ValueError`."""
     names = "gate baseline top_up shard relative_to power judge judge_prompt adaptive max_cost"
     needs_check = any(getattr(settings, name) for name in names.split()) or settings.judge_strategy.startswith("llm")
     if not (needs_check or any(suite.scorer for suite in settings.suites)):
-        return []  # every run waits for what is imported before its first question
+        return []  # the import below takes start-up time
     from needlework.results.run.checks import check_run
 
     return check_run(settings, folder)
@@ -164,13 +164,13 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Before workers start: find what would spoil every cell, and make once what they all need."""
+    """Before workers start: make what all cells share, and refuse what every cell would fail on."""
     config, state = session.config, run_state(session.config)
     if not is_worker(config) or worker_name(config) == _FIRST_WORKER:
-        state.terminal = output_of(config, errors=is_worker(config))  # a worker's standard output is no terminal
+        state.terminal = output_of(config, errors=is_worker(config))  # a worker's standard output is a pipe
     if is_worker(config):
         return
-    progress = progress_of(config, all_named=state.settings.adaptive is not None)
+    progress = progress_of(config, adaptive=state.settings.adaptive is not None)
     if progress is not None:
         config.pluginmanager.register(progress, PROGRESS)
     try:
@@ -196,14 +196,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     except InputError as error:
         refuse(session, error)
     if is_worker(config) and tests:
-        state.signals = EndSignals(heeded=False)  # a signal to both would race the controller's end
+        state.signals = EndSignals(heeded=False)  # ignored: on Ctrl-C the controller ends the workers
         state.signals.start()
         call_when_left(config, state.signals.end)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
-    """However the loop ends: files are written next, and what waits for its turn would be asked meanwhile."""
+    """Close the queue however the loop ends, so that nothing is sent while files are written."""
     try:
         return (yield)
     finally:
@@ -217,8 +217,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     state = run_state(session.config)
     if state.signals is not None:
         state.signals.ignore()
-    state.judging.close()  # who ends a run pays for no further ruling
-    gc.freeze()  # nor do records leave before the end; pytest ends with five whole collections
+    state.judging.close()  # no further ruling is paid for
+    gc.freeze()  # spares the records the five full collections at pytest's end
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config) -> None:
@@ -247,16 +247,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 class Further:
-    """Runs further cells when those before have ended.
+    """Runs cells that are chosen after the collected ones have ended.
 
-    `option` asked for them; `order` puts them in the order in which they are asked. `all_named`: the collected cells
-    only say where further ones may be asked.
+    `option` asks for them; `order` sorts them for sending. `adaptive`: the collected cells are not run; they only say
+    where cells may be chosen.
     """
 
-    def __init__(self, order: Callable[[Sequence[Cell]], list[Cell]], option: str, *, all_named: bool) -> None:
+    def __init__(self, order: Callable[[Sequence[Cell]], list[Cell]], option: str, *, adaptive: bool) -> None:
         self._order = order
         self._option = option
-        self._all_named = all_named
+        self._adaptive = adaptive
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         if has_workers(session.config) or is_worker(session.config):
@@ -267,7 +267,7 @@ class Further:
         collected = session.items
         if session.config.option.collectonly:
             return (yield)
-        if self._all_named:
+        if self._adaptive:
             session.items = [item for item in collected if cell_of(item) is None]
             session.testscollected = len(session.items)
         try:
@@ -290,8 +290,8 @@ class Further:
 
 
 def make_items(collected: Sequence[pytest.Item], cells: Sequence[Cell]) -> list[pytest.Item]:
-    """Make the tests of these cells, as collecting would have made them, in the order of the cells."""
-    tests: dict[str, dict[tuple[Any, str], None]] = {}  # of each cell, whatever its repeat
+    """Make the tests of these cells as collection does, in the order of the cells."""
+    tests: dict[str, dict[tuple[Any, str], None]] = {}  # by the id of the cell at repeat 0
     for item in collected:
         if (cell := cell_of(item)) is not None:
             test: Any = item
