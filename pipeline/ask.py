@@ -1,4 +1,4 @@
-"""Asks a trial: request, checked answer, stability probe."""
+"""Asks a trial: sends its requests, checks the answers, probes their stability."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Ready:
     """Asks for the marks at both ends of the context; only where there is no follow-up."""
 
     def second(self, first_answer: str) -> Trial | None:
-        """The trial that is asked after the first was answered."""
+        """The trial of the second request, after the first was answered; `None` without one."""
         if self.follow_up is not None:
             return self.follow_up(first_answer)
         return self.canaries[1] if self.canaries else None
@@ -47,7 +47,7 @@ def ask(engine: Engine, cell: Cell) -> Exchange:
 
 
 def ask_many(engine: Engine, cells: Sequence[Cell]) -> list[Exchange]:
-    """Ask cells of one model, together where it takes batches; the exchanges are in the order of the cells."""
+    """Ask cells of one model, in batches where it takes them; returns the exchanges in order."""
     made = [make_ready(engine, cell) for cell in cells]
     ready = [item for item in made if isinstance(item, Ready)]
     requests = [request_of(item.trial) for item in ready]
@@ -55,18 +55,18 @@ def ask_many(engine: Engine, cells: Sequence[Cell]) -> list[Exchange]:
         responses: Iterable[Response] = model.respond_many(requests)
     else:
         responses = (item.model.respond(request) for item, request in zip(ready, requests, strict=True))
-    exchanges = (_asked_second(item, response) for item, response in zip(ready, responses, strict=True))
+    exchanges = (_ask_second(item, response) for item, response in zip(ready, responses, strict=True))
     return [item if isinstance(item, Exchange) else next(exchanges) for item in made]
 
 
-def _asked_second(ready: Ready, response: Response) -> Exchange:
-    """The exchange of a first response, after the second question was asked."""
+def _ask_second(ready: Ready, response: Response) -> Exchange:
+    """Send the second request, if there is one; returns the exchange of both responses."""
     second = ready.second(response.text) if response.error is None else None
     return _finished(ready, response, second, ready.model.respond(request_of(second)) if second else None)
 
 
 def start_asking(engine: Engine, cell: Cell) -> Callable[[], Coroutine[Any, Any, Exchange]]:
-    """Make one cell ready; what is returned asks it on the event loop. Neither raises for faults of model or server."""
+    """Prepare a cell; the returned coroutine function asks it. A fault is an error of the exchange."""
     ready = make_ready(engine, cell)
     if isinstance(ready, Exchange):
         return partial(unchanged, ready)
@@ -74,7 +74,7 @@ def start_asking(engine: Engine, cell: Cell) -> Callable[[], Coroutine[Any, Any,
 
 
 async def unchanged(exchange: Exchange) -> Exchange:
-    """The exchange, where nothing is left to ask."""
+    """Return an exchange that is complete already: a coroutine for `LookAhead`."""
     return exchange
 
 
@@ -92,7 +92,7 @@ def _sender(model: Model, request: Request) -> SendRequest:
 
 
 def make_ready(engine: Engine, cell: Cell) -> Ready | Exchange:
-    """Build a cell's prompt and load its model; an exchange where that fails, or where the trial is skipped."""
+    """Build a cell's prompt and load its model; an exchange if that fails, or the trial is skipped."""
     begun = time.perf_counter()
     try:
         trial = engine.trial(cell)
@@ -123,10 +123,10 @@ def make_ready(engine: Engine, cell: Cell) -> Ready | Exchange:
 
 
 def _why_too_long(engine: Engine, trial: Trial, window: int | None) -> str:
-    """Why a trial does not fit the model's window; empty where it does.
+    """Why a trial does not fit the model's window; empty if it does.
 
-    Documents that are cut as upstream cuts them leave no room for template and question. Rows of a data set have a
-    length of their own; that of their cell is a class.
+    A document that is cut by its authors' rule may leave no room for template and question. For rows of a data set the
+    cell's length is that of a class, and the prompt's counts.
     """
     suite, is_total = trial.suite, trial.suite.length_means == "total"
     length = trial.prompt.tokens + suite.answer_tokens + (suite.length_buffer if is_total else 0)
@@ -155,7 +155,7 @@ def exchange_of(engine: Engine, cell: Cell, response: Response, **facts: Any) ->
 
 
 def _finished(ready: Ready, response: Response, second: Trial | None, second_response: Response | None) -> Exchange:
-    """The exchange of the responses, checked; there is no second one where the first has an error."""
+    """The exchange of the responses, with all checks; without a second if the first has an error."""
     trial, error = ready.trial, response.error
     if error is not None and error.too_long:
         return replace(ready.exchange, response=replace(response, error=None), skipped=error.message)
@@ -173,7 +173,7 @@ def _finished(ready: Ready, response: Response, second: Trial | None, second_res
 
 
 def with_check(exchange: Exchange, check: Check) -> Exchange:
-    """The exchange with the result of a further check; the first reason for being invalid is the one in words."""
+    """The exchange with the result of a further check; `invalid_why` keeps the first reason."""
     if not (check.invalid or check.flags or check.why):
         return exchange
     return replace(
@@ -185,10 +185,10 @@ def with_check(exchange: Exchange, check: Check) -> Exchange:
 
 
 def with_follow_up(exchange: Exchange, second: Trial, response: Response) -> Exchange:
-    """The exchange with the answer to its follow-up question, asked by `second`: both answers are scored together.
+    """The exchange with the response to its follow-up (`second`): both answers are scored as one text.
 
-    Times and prompt tokens stay those of the first request, which has the document; a fault of either is one of the
-    exchange. A summary that was cut off at its budget is what the budget asks for, and only flagged.
+    Times and prompt tokens stay those of the first request, which has the document; a fault of either is a fault of the
+    exchange. A summary that ends at its token limit is valid, with a flag.
     """
     assert exchange.trial is not None
     then = exchange.trial.asked.follow_up
@@ -225,20 +225,20 @@ def request_of(trial: Trial) -> Request:
     )
 
 
-# Answers to one prompt differ with what else is computed at the time: the batch that it is part of, the cached prefix
-# that it starts from (Thinking Machines, "Defeating Nondeterminism in LLM Inference", 2025).
-_TOGETHER = 4  # requests of one probe that are in flight, or in one batch, at once
+# The answer to a prompt may change with its batch, and with the cached prefix that it starts from (Thinking Machines,
+# "Defeating Nondeterminism in LLM Inference", 2025).
+_TOGETHER = 4  # requests of one probe in flight, or in a batch
 
 
 def probed_cells(cells: Iterable[Cell], count: int, seed: int) -> frozenset[Cell]:
-    """`count` cells out of all, spread by chance; the same ones with any worker count."""
+    """A random sample of `count` cells, the same with any number of workers."""
     return frozenset(sorted(cells, key=lambda cell: sha256(f"{seed} {cell.id}".encode()).digest())[:count])
 
 
 def probe(engine: Engine, exchange: Exchange, probed: Iterable[Cell]) -> Exchange:
-    """The exchange with the answers to its prompt, asked again; other `probed` cells are its batch mates."""
+    """The exchange with the answers to its prompt asked again; other `probed` cells share its batch."""
     trial, cell = exchange.trial, exchange.cell
-    # An answer to two questions says little when the first of them is asked again.
+    # With a follow-up, asking the first question again would not repeat the answer.
     if trial is None or trial.asked.follow_up or exchange.response.error is not None or exchange.skipped:
         return exchange
     model = engine.model(cell)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Engine:
-    """Builds the trials of a run, and gives each its model, resume key and judges. One per process, for one thread."""
+    """Builds the trials of a run; has their models, resume keys and judges. One per process, for one thread."""
 
     def __init__(
         self,
@@ -36,8 +36,8 @@ class Engine:
         serving: Serving | None = None,
         tell: Callable[[str], object] | None = None,
     ) -> None:
-        """`workers`: processes that share this run, its concurrency and its CPU threads. `tasks`: those that its suites
-        name. `serving`: the server that the run starts for its model. `tell`: shows a status line.
+        """`workers`: processes that share this run, its concurrency and its CPU threads. `serving`: the server
+        that the run starts for its model. `tell`: shows a status line.
         """
         self.settings, self.workers = settings, workers
         self.models = ModelPool(settings, cache_dir, workers, serving, tell)
@@ -84,9 +84,9 @@ class Engine:
         return self.models.model(self.spec(cell), self.builder(cell).tokenizer)
 
     def server(self, cell: Cell) -> str:
-        """The identity of the server that answers a cell now (`ServedModel.server`); empty for other models, and for a
-        server of the run that was not started yet.
-        """
+        """The identity of the server that answers a cell now (`ServedModel.server`).
+
+        Empty for other models, and before the run has started its server."""
         if self.models.is_asleep():
             return ""
         with suppress(InputError):
@@ -94,15 +94,15 @@ class Engine:
         return ""
 
     def trial(self, cell: Cell) -> Trial:
-        """Build a cell's trial without asking it. Raises `InputError` when no prompt of its length can be built."""
+        """Build a cell's trial. Raises `InputError` when no prompt of its length can be built."""
         return self.builder(cell).build(self.series_of(cell).suite, cell)
 
     def follow_up(self, trial: Trial, first_answer: str) -> Trial:
-        """The trial that asks a trial's second question, after the first was answered."""
+        """The trial of a trial's follow-up question, with the first answer."""
         return self.builder(trial.cell).follow_up(trial, first_answer)
 
     def canary_trial(self, cell: Cell) -> tuple[Canaries, Trial] | None:
-        """The marks at both ends of a cell's context and the trial that asks for them; `None` without `--canary`."""
+        """The canaries of a cell's context and the trial that asks for them; `None` without `--canary`."""
         builder, suite = self.builder(cell), self.series_of(cell).suite
         ends = builder.canaries(suite, cell)
         return None if ends is None else (ends, builder.canary_trial(suite, cell, ends))
@@ -115,7 +115,7 @@ class Engine:
         return self._keys[cell]
 
     def judging(self, cell: Cell) -> Judging | None:
-        """The run's judges, and when they are asked of this cell's answers; `None` without judges."""
+        """The run's judges, and when they judge this cell's answers; `None` without judges."""
         if not self.settings.judge:
             return None
         asks, prompt, identity = self._judges
@@ -124,7 +124,7 @@ class Engine:
 
     @cached_property
     def judged_at_once(self) -> int:
-        """How many answers may be with the judges at once; 0 without judges."""
+        """How many answers the judges may have at once; 0 without judges."""
         return judged_at_once(self.settings, self.workers)
 
     @cached_property

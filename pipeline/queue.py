@@ -32,9 +32,9 @@ class Queue:
     Served models: requests of later cells are in flight while a test waits for its own. Local models: cells are asked
     in batches, so that the model computes shared prefixes once. Prompts are built when they are needed.
 
-    `stored`: the stored answer of a resume key, if any. `keep`: called with each answer that arrives before its test,
-    in the thread that reads it. `waits`: called with each exchange that is ready before its test, stored ones included,
-    where judges may be asked ahead.
+    `stored`: returns the stored answer of a resume key. Called with an exchange that is ready before its
+    test: `on_answer`, if it was asked now, in the thread that received it; `on_ready`, stored ones too, where judges
+    score before tests.
     """
 
     def __init__(
@@ -42,17 +42,17 @@ class Queue:
         engine: Engine,
         *,
         stored: Callable[[str], StoredAnswer | None] = lambda _key: None,
-        keep: Callable[[Exchange], None] = lambda _exchange: None,
-        waits: Callable[[Exchange], None] = lambda _exchange: None,
+        on_answer: Callable[[Exchange], None] = lambda _exchange: None,
+        on_ready: Callable[[Exchange], None] = lambda _exchange: None,
     ) -> None:
-        self._engine, self._stored, self._keep, self._waits = engine, stored, keep, waits
+        self._engine, self._stored, self._on_answer, self._on_ready = engine, stored, on_answer, on_ready
         settings = engine.settings
         width = max(1, settings.concurrency // engine.workers)
-        self._judges_ahead = engine.judged_at_once > 1
+        self._prefetches_scores = engine.judged_at_once > 1
         self._look_ahead = LookAhead(
             self._start,
             width,
-            is_needed=self._is_taken_ahead,
+            is_needed=self._is_prefetched,
             queued=width + _QUEUED if all(map(is_served, settings.model)) else 0,
             size=_tokens_of,
             room=_MOST_UNREAD_TOKENS // engine.workers,
@@ -73,13 +73,13 @@ class Queue:
             is_local = runs_here(self._engine.spec(cell))
             if is_local:
                 self._local_cells.setdefault(cell.model, deque()).append(cell)
-            if self._judges_ahead or not is_local:
+            if self._prefetches_scores or not is_local:
                 self._look_ahead.extend([cell])
 
     def exchange(self, cell: Cell) -> Exchange:
         """The exchange of a cell: stored, sent ahead, or asked now. Waits for the answer."""
         self._announced.add(cell)
-        if self._look_ahead.has_started(cell) or self._is_taken_ahead(cell):
+        if self._look_ahead.has_started(cell) or self._is_prefetched(cell):
             exchange = self._look_ahead.take(cell)
         elif (stored := self._stored_answer(cell)) is not None:
             return self._replayed(cell, stored)
@@ -91,12 +91,12 @@ class Queue:
             exchange = replace(exchange, flags=(*exchange.flags, OTHER_SERVER))
         return probe(self._engine, exchange, self._probed) if cell in self._probed else exchange
 
-    def go_on(self, is_done: Callable[[], bool]) -> None:
-        """Ask further cells while a test waits for its judges, until `is_done()`; what makes it true calls `wake`."""
+    def ask_until(self, is_done: Callable[[], bool]) -> None:
+        """Send requests of later cells until `is_done()`; whatever makes it true calls `wake`."""
         self._look_ahead.fill_until(is_done)
 
     def wake(self) -> None:
-        """Let `go_on` look again. From any thread."""
+        """Let `ask_until` evaluate `is_done` again. Thread-safe."""
         self._look_ahead.wake()
 
     def close(self) -> None:
@@ -104,14 +104,14 @@ class Queue:
         self._look_ahead.close()
         self._engine.models.stop()
 
-    def _is_taken_ahead(self, cell: Cell) -> bool:
-        """Whether this cell's exchange is made before its test: its answer takes time, or its score does."""
+    def _is_prefetched(self, cell: Cell) -> bool:
+        """Whether this cell's exchange is made before its test: for its answer, or for its judges."""
         if self._stored_answer(cell) is not None:
-            return self._judges_ahead
+            return self._prefetches_scores
         spec, settings = self._engine.spec(cell), self._engine.settings
         if self._sends_ahead(spec):
             return True
-        return self._judges_ahead and (bool(settings.batch_in) or spec.startswith("mock:")) and not runs_here(spec)
+        return self._prefetches_scores and (bool(settings.batch_in) or spec.startswith("mock:")) and not runs_here(spec)
 
     def _sends_ahead(self, spec: str) -> bool:
         settings = self._engine.settings
@@ -122,20 +122,20 @@ class Queue:
         """Prepare a cell; returns a coroutine function to run on the event loop."""
         if (stored := self._stored_answer(cell)) is not None:
             exchange = self._replayed(cell, stored)
-            self._waits(exchange)
+            self._on_ready(exchange)
         elif self._sends_ahead(self._engine.spec(cell)):
-            return partial(self._ask_and_keep, start_asking(self._engine, cell))
+            return partial(self._ask_and_report, start_asking(self._engine, cell))
         else:
-            exchange = self._with_kept_answer(ask(self._engine, cell))
+            exchange = self._reported(ask(self._engine, cell))
         return partial(unchanged, exchange)
 
-    async def _ask_and_keep(self, ask_started: Callable[[], Coroutine[Any, Any, Exchange]]) -> Exchange:
-        return self._with_kept_answer(await ask_started())
+    async def _ask_and_report(self, ask_started: Callable[[], Coroutine[Any, Any, Exchange]]) -> Exchange:
+        return self._reported(await ask_started())
 
-    def _with_kept_answer(self, exchange: Exchange) -> Exchange:
-        self._keep(exchange)
-        if self._judges_ahead:
-            self._waits(exchange)
+    def _reported(self, exchange: Exchange) -> Exchange:
+        self._on_answer(exchange)
+        if self._prefetches_scores:
+            self._on_ready(exchange)
         return exchange
 
     def _take_from_batch(self, cell: Cell) -> Exchange:
@@ -143,7 +143,7 @@ class Queue:
         if cell not in self._batch_answers:
             batch, size = [cell], self._batch_size(cell)
             coming = self._local_cells.get(cell.model, deque())
-            if cell in coming:  # tests of those before it were left out
+            if cell in coming:  # drop those before it: their tests did not run
                 while coming.popleft() != cell:
                     pass
             while coming and len(batch) < size:
@@ -151,30 +151,30 @@ class Queue:
                 if following not in self._batch_answers and self._stored_answer(following) is None:
                     batch.append(following)
             for exchange in ask_many(self._engine, batch):
-                self._batch_answers[exchange.cell] = self._with_kept_answer(exchange)
+                self._batch_answers[exchange.cell] = self._reported(exchange)
         return self._batch_answers.pop(cell)
 
     def _batch_size(self, cell: Cell) -> int:
         try:
             model = self._engine.model(cell)
         except InputError:
-            return 1  # the error of its exchange
+            return 1  # asking it reports the error
         if not isinstance(model, BatchModel):
             return 1
         return max(1, min(model.batch_size, model.batch_tokens // cell.length))
 
     def _stored_answer(self, cell: Cell) -> StoredAnswer | None:
-        """The stored answer of a cell, unless another server gave it or it is to be probed and was not."""
+        """The stored answer of a cell, unless it is of another server, or lacks a probe that is due."""
         stored = self._stored(self._engine.key(cell))
         if stored is not None and stored.record.response.server:
-            # A server that was restarted with other options has the same address, and other answers.
+            # A server restarted with other options has the same address and another identity.
             now = self._engine.server(cell)
             if now and now != stored.record.response.server:
                 self._of_other_server.add(cell)
                 return None
         if stored is None or cell not in self._probed or stored.record.details.stability:
             return stored
-        is_asked_twice = "follow_up" in stored.record.reference  # such answers are never probed
+        is_asked_twice = "follow_up" in stored.record.reference  # never probed
         return stored if is_asked_twice else None
 
     def _replayed(self, cell: Cell, stored: StoredAnswer) -> Exchange:
@@ -206,11 +206,11 @@ Value = TypeVar("Value")
 class LookAhead(Generic[Key, Value]):
     """Prefetches answers in a fixed order.
 
-    `start(key)` makes a request ready on the thread that takes answers, and returns the coroutine function that sends
-    it on the event loop. At most `width` requests are in flight, and `queued` more wait for the rate limiter or pause
-    before a retry. At most 4 * `width` are started and not taken; while a slow answer is awaited more, as long as the
-    `size`s of the answers that have come add up to less than `room`: one that hangs must not stop the others. A key
-    that is not needed when its turn comes is skipped.
+    `start(key)` prepares a request on the thread that takes answers, and returns the coroutine function that sends it
+    on the event loop. At most `width` requests are in flight, and `queued` more wait for the rate limiter or a retry.
+    At most 4 * `width` are started and not taken. While an answer is awaited, more are started as long as the `size`s
+    of the received answers add up to less than `room`: one that hangs must not stop the others. A key for which
+    `is_needed` is false when its turn comes is skipped.
     """
 
     def __init__(
@@ -234,7 +234,7 @@ class LookAhead(Generic[Key, Value]):
         self._is_closed = False
 
     def extend(self, keys: Iterable[Key]) -> None:
-        """Add keys, after those that are known already."""
+        """Append keys."""
         self._coming.extend(keys)
 
     def has_started(self, key: Key) -> bool:
@@ -255,7 +255,7 @@ class LookAhead(Generic[Key, Value]):
         return value
 
     def fill_until(self, is_done: Callable[[], bool]) -> None:
-        """Start keys until `is_done()`, as there is room; `wake` lets it look again."""
+        """Start keys, as many as there is room for, until `is_done()`."""
         self._is_done = is_done
         while not is_done():
             self.fill()
@@ -264,7 +264,7 @@ class LookAhead(Generic[Key, Value]):
         self._is_done = lambda: True
 
     def wake(self) -> None:
-        """Let `fill_until` look again. From any thread."""
+        """Let `fill_until` evaluate `is_done` again. Thread-safe."""
         with self._changed:
             self._changed.notify_all()
 
@@ -276,7 +276,7 @@ class LookAhead(Generic[Key, Value]):
                 self._begin(key)
 
     def close(self) -> None:
-        """Drop what was not sent; requests in flight end by themselves, or with the process."""
+        """Send no further request; those in flight end by themselves, or with the process."""
         self._is_closed = True
 
     def _may_start(self) -> bool:

@@ -147,7 +147,7 @@ class RunState:
     def queue(self) -> Queue:
         """This process's queue of cells."""
         stored = lambda key: self.stored_answers.get(key)  # noqa: E731 - read with the first question
-        return Queue(self.engine, stored=stored, keep=self.store_answer, waits=self.judging.add)
+        return Queue(self.engine, stored=stored, on_answer=self.store_answer, on_ready=self.judging.add)
 
     @cached_property
     def serving(self) -> Serving | None:
@@ -194,7 +194,7 @@ class RunState:
     def ask_while_judging(self, ruling: Future[Any]) -> None:
         """Ask the cells to come while a test waits for its judges; returns when they have ruled, or before."""
         ruling.add_done_callback(lambda _ruling: self.queue.wake())
-        self.queue.go_on(is_done=ruling.done)
+        self.queue.ask_until(is_done=ruling.done)
 
     def show_status(self, line: str) -> None:
         """Tell who waits, at once, that a server has fallen silent or the like. Called in threads."""
