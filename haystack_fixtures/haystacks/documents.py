@@ -1,4 +1,4 @@
-"""Contexts of documents: one answer document among others, whole documents."""
+"""Contexts of documents: one that is cut to its length, or the answer's among whole others."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ _WORDS_A_STEP = 250
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text that is the whole context."""
+    """A document that is the whole context, and how it is cut."""
 
     text: str
-    keep: Keep = "start"  # the part that stays where it is cut; `ends`: half of the tokens each
+    keep: Keep = "start"  # the part that a cut keeps; `ends`: half of the tokens each
     truncation: Truncation = "exact"
-    most: int = 0  # tokens of its message, whose middle goes first of all (`middle_cut`); 0 for any number
-    cut: float = 0.0  # the share of tokens that went so, 0..1
+    message_tokens: int = 0  # the most of its whole message, which `cut_middle` cuts before; 0: any number
+    cut: float = 0.0  # the share of tokens that this took, 0..1
 
 
 def build_document(around: Surroundings, document: Document, encoded: Encoded) -> Prompt:
     """Build the prompt `bos + before + document + after`; `encoded` is the whole document.
 
-    Its `slack` is below 0 where it is over the budget: with truncation `compat` by what stands around the document,
-    with `none` by whatever the document is too long. A cut document has the flag `truncated`.
+    Its `slack` is below 0 if it is over the budget: with truncation `compat` by template and question, with `none` by
+    as much as the document is too long. A cut document has the flag `truncated`.
 
-    Raises `InputError` when the budget cannot hold template and question, naming what would do.
+    Raises `InputError` with the least length if the budget cannot hold template and question.
     """
 
     def spliced(spans: Spans) -> Spliced:
@@ -64,7 +64,7 @@ def build_document(around: Surroundings, document: Document, encoded: Encoded) -
     begin, end = len(around.before), len(around.before) + len(left)
     ids = tokens.ids(around.bos)
     context_tokens = tokens.tokens_before(end) - tokens.tokens_before(begin)
-    # Where nothing is cut, no token that spans an edge may look like a loss.
+    # Uncut, a token across an edge must not count as cut.
     share = document.cut if spans == whole else max(0.0, 1 - context_tokens / len(encoded.ids))
     return Prompt(
         forms=RenderedForms(around.messages(left), text, ids),
@@ -81,9 +81,9 @@ def build_document(around: Surroundings, document: Document, encoded: Encoded) -
 
 
 def _exact_spans(over: Callable[[Spans], int], document: Document, encoded: Encoded, *, length: int) -> Spans:
-    """The characters of the document that stay: of the prompts tried, the first that fits, mostly exactly.
+    """The characters of the document that stay: cut until the prompt fits, mostly exactly.
 
-    `over`: the tokens that a prompt has too many.
+    `over`: by how many tokens a prompt is too long.
     """
     spans: Spans = ((0, len(document.text)),)
     left = len(encoded.ids)
@@ -96,7 +96,7 @@ def _exact_spans(over: Callable[[Spans], int], document: Document, encoded: Enco
 
 
 def _spans(document: Document, encoded: Encoded, count: int) -> Spans:
-    """The characters of so many tokens at the ends that stay, never part of a character as people see it."""
+    """The characters of `count` tokens at the ends that are kept; no grapheme is split."""
     if document.keep == "start":
         return ((0, _end(document.text, encoded, count)),)
     if document.keep == "end":
@@ -108,7 +108,7 @@ def _spans(document: Document, encoded: Encoded, count: int) -> Spans:
 
 
 def _end(text: str, encoded: Encoded, count: int) -> int:
-    """Where the first tokens end."""
+    """The character at which the first `count` tokens end."""
     end = int(encoded.starts[count]) if count < len(encoded.ids) else len(text)
     while splits_grapheme(text, end):
         end -= 1
@@ -116,15 +116,15 @@ def _end(text: str, encoded: Encoded, count: int) -> int:
 
 
 def _start(text: str, encoded: Encoded, count: int) -> int:
-    """Where the last tokens begin."""
+    """The character at which the last `count` tokens begin."""
     start = int(encoded.starts[len(encoded.ids) - count])
     while splits_grapheme(text, start):
         start += 1
     return start
 
 
-def middle_cut(ids: Sequence[int], most: int) -> list[int]:
-    """LongBench v2's cut (THUDM/LongBench 2e00731): of more than `most` tokens the first and the last half stay."""
+def cut_middle(ids: Sequence[int], most: int) -> list[int]:
+    """Cut the middle to `most` tokens, as LongBench v2 does (THUDM/LongBench 2e00731)."""
     left = list(ids)
     return left if len(left) <= most else left[: most // 2] + left[len(left) - (most - most // 2) :]
 

@@ -63,7 +63,7 @@ def _entry(language: str, call: str, tool: str, outcome: str = "", **fields: obj
     return f"[{call}] {tool} {json.dumps(arguments, ensure_ascii=False)}\n  {result}"
 
 
-def _in_words(language: str, kind: str, **fields: str) -> str:
+def _question_text(language: str, kind: str, **fields: str) -> str:
     text: str = table("agent_log", language, "questions")[kind]
     return text.format(**fields)
 
@@ -88,7 +88,7 @@ def _updated_field(kind: str, rng: Random, language: str) -> LogQuestion:
         right, stated = pick(rng, updates), calls
         needed = (right,)
     wrong = tuple(stated[number] for number in range(count) if number != right)
-    question = _in_words(language, kind, service=service, key=keys[0], value=values[right])
+    question = _question_text(language, kind, service=service, key=keys[0], value=values[right])
     stale = {stated[number]: "stale" for number in updates if number != right}
     reference = {"answers": (stated[right],), "distractors": wrong} | ({"kinds": stale} if kind == "last_value" else {})
     return LogQuestion(entries, needed, question, stated[right], reference)
@@ -106,7 +106,7 @@ def _first_failure(rng: Random, language: str) -> LogQuestion:
     answer = calls[failed[0]]
     wrong = tuple(call for call in calls if call != answer)
     reference = {"answers": (answer,), "distractors": wrong}
-    return LogQuestion(entries, tuple(failed), _in_words(language, "first_failure"), answer, reference)
+    return LogQuestion(entries, tuple(failed), _question_text(language, "first_failure"), answer, reference)
 
 
 def _restarts(rng: Random, language: str) -> LogQuestion:
@@ -115,7 +115,7 @@ def _restarts(rng: Random, language: str) -> LogQuestion:
     entries = tuple(_entry(language, call, "restart", service=service) for call in _call_ids(rng, count))
     chance = 1 / (_MOST_RESTARTS + 1)
     reference = {"answers": (str(count),), "chance": chance, "floor": chance}
-    question = _in_words(language, "restarts", service=service)
+    question = _question_text(language, "restarts", service=service)
     return LogQuestion(entries, tuple(range(count)), question, str(count), reference)
 
 

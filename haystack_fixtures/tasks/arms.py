@@ -1,4 +1,4 @@
-"""Arms of a question: controls, retrievers, what a length means."""
+"""Arms of a question: controls, retrievers; which tasks `--length-means context` is for."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from needlework.haystack_fixtures.retrieval.chunks import chunking
 from needlework.haystack_fixtures.retrieval.options import RetrievalOptions
 from needlework.haystack_fixtures.tasks.task import Chunks, Context, FollowUp, Prose, Question, Task, bare
 
-# `absent`: what the answer rests on is not in the text; right is to say so. `focused`: the text is what the answer
-# rests on and nothing else, or the shortest list: what a model can do where length is no difficulty. `compacted`: the
-# model first writes a summary of the text, and answers from that alone.
+# `absent`: the text lacks what the answer needs; the right answer says so. `focused`: the text is only what the answer
+# needs, or the shortest list: the score without the difficulty of length. `compacted`: the model first writes a summary
+# of the text, and answers from that alone.
 CONTROLS = ("absent", "focused", "compacted")
 NOT_FOUND = {"en": "NOT FOUND", "zh": "没有提到"}
 _INSTRUCTION = {
     "en": "If the document does not say, reply exactly: NOT FOUND.",
     "zh": "如果文档中没有提到，请只回答：没有提到。",
 }
-_IN_TURNS = {
+_CHAT_INSTRUCTION = {
     "en": "If our conversation has none, reply exactly: NOT FOUND.",
     "zh": "如果我们的对话中没有，请只回答：没有提到。",
 }
@@ -42,7 +42,7 @@ _SUMMARY = {
     "zh": "以下是已不可见的{text}的摘要：\n\n{summary}\n\n",
 }
 _TEXT_KIND = {"en": ("document", "conversation"), "zh": ("文档", "对话")}
-_WORDS_PER_TOKEN = {"en": 0.6, "zh": 0.9}  # of a summary; fewer than models write, so that few are cut off
+_WORDS_PER_TOKEN = {"en": 0.6, "zh": 0.9}  # of a summary; below the usual, so that few are cut off
 
 
 def control_label(label: str, control: str) -> str:
@@ -59,18 +59,18 @@ def split_label(label: str, controls: Sequence[str]) -> tuple[str, str]:
 
 
 def may_abstain(asked: Question, language: str) -> Question:
-    """The same with the words that allow to abstain: both arms of a twin have them."""
+    """The question with the instruction to abstain; a control and its twin both have it."""
     if asked.abstains:
         return asked
-    words = _IN_TURNS if isinstance(asked.context, Conversation | GrowingConversation) else _INSTRUCTION
+    words = _CHAT_INSTRUCTION if isinstance(asked.context, Conversation | GrowingConversation) else _INSTRUCTION
     question = f"{asked.question}{'' if language == 'zh' else ' '}{words[language]}"
     return replace(asked, question=question, reference=asked.reference | {"question": question})
 
 
 def absent(question: Question, language: str, twin: str) -> Question:
-    """The trial without what its answer rests on; a list that is all of it gives way to the corpus's prose.
+    """The control `absent`: the question without the needles that its answer needs.
 
-    Unless the list can be made without it.
+    A list that is the answer itself is replaced: by one `without` it, else by the corpus's prose.
     """
     context = question.context
     if isinstance(context, Listing) and (context.resolve is not None or not question.rests_on):
@@ -86,7 +86,7 @@ def absent(question: Question, language: str, twin: str) -> Question:
         distractors=question.all_distractors,
         answer=answer,
         reference=question.reference
-        # Who always abstains is always right here.
+        # Abstaining is always right here.
         | {
             "answers": (answer,),
             "parts": (),
@@ -102,7 +102,7 @@ def absent(question: Question, language: str, twin: str) -> Question:
 
 
 def focused(question: Question, twin: str) -> Question:
-    """The trial with nothing but what its answer rests on, in the order of the document; as short as it is."""
+    """The control `focused`: only the needles that the answer needs, in the order of the document."""
     reference = question.reference | {"control": "focused", "twin": twin}
     if isinstance(question.context, GrowingConversation):
         ordered = sorted(range(len(question.needles)), key=lambda number: (question.depths[number], number))
@@ -131,7 +131,7 @@ def focused(question: Question, twin: str) -> Question:
 
 
 def compacted(question: Question, suite: Suite, twin: str) -> Question:
-    """The trial in two requests: a summary of the text within the answer budget, then the question on that alone."""
+    """The control `compacted`: a request for a summary of the text, then the question on that alone."""
     language = suite.language
     kind = _TEXT_KIND[language][isinstance(question.context, Conversation | GrowingConversation)]
     words = max(1, int(suite.answer_budget * _WORDS_PER_TOKEN[language]))
@@ -146,28 +146,27 @@ def compacted(question: Question, suite: Suite, twin: str) -> Question:
     )
 
 
-# Each arm is a series of cells of its own beside the documents as they are (`--retriever none`), which it is compared
-# with.
+# Each retriever is a series of cells of its own; its baseline is the whole documents (`--retriever none`).
 OPTION = "--retriever"
 AS_THEY_ARE = "none"
 _LIBRARY = {"bm25": "bm25s", "dense": "sentence_transformers"}
 
 
 def arms_of(task: Task, suite: Suite) -> tuple[str, ...]:
-    """The retrievers that a suite's questions are asked with."""
+    """The retrievers of a suite, `none` left out."""
     named = family_options(suite, RetrievalOptions).retriever if task.retrieves else ()
     return tuple(arm for arm in named if arm != AS_THEY_ARE)
 
 
 def asks_whole(task: Task, suite: Suite) -> bool:
-    """Whether a suite's questions are asked on the documents as they are; of a task that retrieves nothing, always."""
+    """Whether a suite asks on whole documents too; always true for tasks without retrieval."""
     return not task.retrieves or AS_THEY_ARE in family_options(suite, RetrievalOptions).retriever
 
 
 def with_retriever(question: Question, arm: str, twin: str) -> Question:
-    """The trial whose context is retrieved; `twin`: the label of the one on the documents as they are.
+    """The question with a retrieved context; `twin`: the label of that on the whole documents.
 
-    Needles that are whole documents stay: they are among those that are searched.
+    Needles that are whole documents stay: they are searched, too.
     """
     reference = question.reference | {"retriever": arm, "twin": twin}
     if question.search is None:
@@ -178,7 +177,7 @@ def with_retriever(question: Question, arm: str, twin: str) -> Question:
 
 
 def check_arms(suites: Sequence[tuple[Task, Suite]]) -> None:
-    """Refuse what cannot be retrieved: nothing to search, chunks of no length, no embedder. Raises `InputError`."""
+    """Refuse `--retriever` without texts to search, chunks or embedder. Raises `InputError`."""
     retrievers = (family_options(suite, RetrievalOptions).retriever for _, suite in suites)
     retrieving = {arm for each in retrievers for arm in each if arm != AS_THEY_ARE}
     if retrieving and not any(task.retrieves for task, _ in suites):
@@ -204,9 +203,9 @@ def check_arms(suites: Sequence[tuple[Task, Suite]]) -> None:
 
 
 def check_length_means(suite: Suite, context: Context) -> None:
-    """Refuse `context` for what is not filled up to a length: documents, conversations, a text to copy.
+    """Refuse `--length-means context` for texts that are not filled up to a length. Raises `InputError`.
 
-    Raises `InputError`.
+    These are documents, conversations, and texts to copy.
     """
     if suite.length_means == "total" or isinstance(context, Prose) or (isinstance(context, Listing) and context.fill):
         return

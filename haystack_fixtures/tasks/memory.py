@@ -32,7 +32,7 @@ _OPTIONS = 4  # of a question about a preference
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What the user says in a session (from 0), with the assistant's reply. `needed`: the answer rests on it."""
+    """What the user says in a session (from 0), with the reply. `needed`: for the answer."""
 
     session: int
     round: Round
@@ -41,7 +41,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class MemoryQuestion:
-    """What is asked, and the statements of all sessions."""
+    """A question with its answer, and the statements of all sessions."""
 
     statements: tuple[Statement, ...]
     question: str
@@ -54,7 +54,7 @@ def _statement(language: str, kind: str, session: int, *, needed: bool = False, 
     return Statement(session, Round(ask, reply), needed)
 
 
-def _in_words(language: str, kind: str, **fields: str) -> str:
+def _question_text(language: str, kind: str, **fields: str) -> str:
     text: str = table("memory", language, "questions")[kind]
     return text.format(**fields)
 
@@ -69,7 +69,7 @@ def _fact(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestion:
         for session, thing, value in zip(sessions, things, values, strict=True)
     )
     reference = {"answers": (values[0],), "distractors": tuple(values[1:])}
-    return MemoryQuestion(statements, _in_words(language, "fact", thing=things[0]), values[0], reference)
+    return MemoryQuestion(statements, _question_text(language, "fact", thing=things[0]), values[0], reference)
 
 
 def _update(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestion:
@@ -90,11 +90,11 @@ def _update(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestion
         "distractors": (*old, other_value),
         "kinds": dict.fromkeys(old, "stale"),
     }
-    return MemoryQuestion(statements, _in_words(language, "update", thing=thing), new, reference)
+    return MemoryQuestion(statements, _question_text(language, "update", thing=thing), new, reference)
 
 
-def _several(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestion:
-    """Visits in several sessions, to be counted; two museums were closed."""
+def _visits(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestion:
+    """Visits in several sessions, to be counted; two further museums were closed."""
     count = 1 + below(rng, _MOST_VISITS)
     topics = sample(rng, words("memory", language, "topics"), count + 2)
     sessions = sample(rng, range(_SESSIONS), len(topics))
@@ -104,7 +104,7 @@ def _several(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestio
     )
     chance = 1 / _MOST_VISITS
     reference = {"answers": (str(count),), "chance": chance, "floor": chance}
-    return MemoryQuestion(statements, _in_words(language, "several"), str(count), reference)
+    return MemoryQuestion(statements, _question_text(language, "several"), str(count), reference)
 
 
 def _days_between(rng: Random, language: str, days: Sequence[date]) -> MemoryQuestion:
@@ -117,16 +117,16 @@ def _days_between(rng: Random, language: str, days: Sequence[date]) -> MemoryQue
         for number, (session, event) in enumerate(zip(sessions, events, strict=True))
     )
     answer = str((days[sessions[1]] - days[sessions[0]]).days)
-    question = _in_words(language, "days", first=events[0], second=events[1])
+    question = _question_text(language, "days", first=events[0], second=events[1])
     return MemoryQuestion(statements, question, answer, {"answers": (answer,), "floor": 0.0})
 
 
 def _preference(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestion:
-    """What the user likes, and which of four proposals suits that."""
+    """What the user likes; the question: which of four proposals suits that."""
     wishes = dict(row.split(" = ") for row in phrases("memory", language, "wishes"))
     chosen = sample(rng, tuple(wishes), _OPTIONS)
     options = [wishes[wish] for wish in chosen]
-    question = _in_words(
+    question = _question_text(
         language, "preference", options=table("memory", language)["comma"].join(shuffled(rng, options))
     )
     statement = _statement(language, "wish", below(rng, _SESSIONS), needed=True, wish=chosen[0])
@@ -141,7 +141,7 @@ def _preference(rng: Random, language: str, _days: Sequence[date]) -> MemoryQues
 
 _KINDS: dict[str, dict[str, Callable[[Random, str, Sequence[date]], MemoryQuestion]]] = {
     "memory": {"fact": _fact, "update": _update},
-    "memory_number": {"several": _several, "days": _days_between},
+    "memory_number": {"several": _visits, "days": _days_between},
     "memory_choice": {"preference": _preference},
 }
 
@@ -154,7 +154,7 @@ def _ask(suite: Suite, cell: Cell, seed: int) -> Question:
     openings = [
         _statement(language, "opening", session, date=written_date(day, language)) for session, day in enumerate(days)
     ]
-    # A session's opening stands at its beginning, what is said in it behind that.
+    # A session begins with its opening; its statements follow.
     placed = [(100 * each.session / _SESSIONS, each) for each in openings]
     placed += [(100 * (each.session + 0.2 + below(rng, 700) / 1000) / _SESSIONS, each) for each in content.statements]
     placed.sort(key=lambda pair: pair[0])
@@ -194,7 +194,7 @@ TASKS = (
     _task(
         "memory", "a fact of one chat session, and one that changed", fixed_labels("fact", "update"), scorer="confusion"
     ),
-    # Without the statements these can be answered too: with 0.
+    # No control `absent`: without the statements the answer is 0.
     _task(
         "memory_number",
         "what several chat sessions say together, and days between two of them",

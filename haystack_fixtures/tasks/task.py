@@ -72,13 +72,13 @@ class Question:
     needed: tuple[int, ...] | None = None  # numbers of the needles that the answer rests on; `None`: all of them
     distractors: tuple[str, ...] = ()  # further statements, spread evenly
     context: Context = Prose()  # the kind of text that the question is about
-    abstains: bool = False  # the question says already what to answer where the text does not have it
-    follow_up: FollowUp | None = None  # a second question, whose answer the scored one has too
-    introduction: str = ""  # stands before the context, its line ends included
+    abstains: bool = False  # the question already has an instruction to abstain
+    follow_up: FollowUp | None = None  # a second question; the scored text has both answers
+    introduction: str = ""  # text before the context, with its line feeds
     answer_prefix: str = ""  # how the answer begins, for suites that start it for the model
-    material: str = ""  # hash of what the trial is drawn from beside corpus and needles
+    material: str = ""  # what else the trial is drawn from, for its resume key
     avoid: tuple[str, ...] = ()  # texts that may not stand in the haystack, beside the needles' keys and answers
-    verbatim: bool = False  # the answer budget has to hold the answer as it is
+    verbatim: bool = False  # the answer budget must hold the whole answer
     search: Search | None = None  # the texts that a retriever may find the context in
 
     @property
@@ -93,7 +93,7 @@ class Question:
 
 
 def bare(question: Question) -> Question:
-    """The same with no statement placed anywhere: another context takes their place."""
+    """The question without needles and distractors, for another context."""
     return replace(question, needles=(), depths=(), needed=(), distractors=(), avoid=())
 
 
@@ -133,12 +133,12 @@ def no_depths(_suite: Suite) -> tuple[None]:
 
 
 def suite_depths(suite: Suite) -> tuple[float, ...]:
-    """Of a task that asks at every depth of its suite."""
+    """The depths of a task that asks at all depths of its suite."""
     return suite.depths
 
 
 def fixed_labels(*names: str) -> Callable[[Suite], tuple[str, ...]]:
-    """Of a task whose labels are the same for every suite, but for the language."""
+    """The labels of a task that differ between suites by language alone."""
     return lambda suite: tuple(labelled(name, suite) for name in names)
 
 
@@ -166,7 +166,7 @@ _RETURNED: dict[str, tuple[Any, str]] = {
 
 
 def guarded(task: Task) -> Task:
-    """The same task. What its functions raise, and values of a wrong kind, become `InputError`."""
+    """The task, with errors and wrongly typed results of its functions turned into `InputError`."""
     functions: dict[str, Any] = {name: _guard(task.name, name, getattr(task, name)) for name in _RETURNED}
     return replace(task, **functions)
 

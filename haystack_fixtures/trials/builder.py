@@ -36,17 +36,17 @@ from needlework.haystack_fixtures.needles.needle_sets import Canaries, canaries
 from needlework.haystack_fixtures.retrieval.search import Retrieval, Retrieved
 from needlework.haystack_fixtures.tasks.catalogue import TASKS, Tasks, ask
 from needlework.haystack_fixtures.tasks.task import Chunks, Prose, Question
-from needlework.haystack_fixtures.trials.contexts import ContextBuilder, SourcePool, put
+from needlework.haystack_fixtures.trials.contexts import ContextBuilder, SourcePool, fill_in
 from needlework.models.tokenizers.tokenizer import Tokenizer, approximation
 
-# Stands in for the context while the template is rendered; private-use characters, so no text holds it by chance.
-_HOLE = "\ue000context\ue001"
+# In place of the context while the template is rendered; of private-use characters, which no text has by chance.
+_PLACEHOLDER = "\ue000context\ue001"
 
 
 class TrialBuilder:
-    """Builds the trials of one tokenizer; keeps corpora, shapes and encoded haystacks that cells share.
+    """Builds trials for one tokenizer; caches the corpora, shapes and encoded haystacks that cells share.
 
-    Threads may share it: they build at the same time, and what several of them need is made once.
+    Thread-safe: threads build at the same time, and what several of them need is made once.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class TrialBuilder:
         tasks: Tasks = TASKS,
         retrieval: Retrieval | None = None,
     ) -> None:
-        """`retrieval`: what finds the chunks of a context, where that is not to search for them."""
+        """`retrieval`: finds the chunks of contexts; `None`: by searching."""
         self._tasks = tasks
         self._settings = settings
         self._tokenizer = tokenizer
@@ -66,14 +66,14 @@ class TrialBuilder:
         self._retrieval = retrieval or Retrieval(settings, tokenizer, cache_dir)
         self._shapes: dict[tuple[str, str], PromptShape] = {}
         self._contexts = ContextBuilder(tokenizer, self._sources, self._retrieval, verify=settings.verify_prompts)
-        # A cell is asked about twice, for its key and its prompt; cells of one repeat share their frame.
+        # A cell's question is made for its key and for its prompt; cells of one repeat share their frame.
         self._cached_question = lru_cache(1024)(self._ask)
-        self._framed = lru_cache(128)(self._frame)
+        self._cached_frame = lru_cache(128)(self._frame)
         self._suite_recipe = lru_cache(128)(self._recipe)
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """What counts the tokens of these trials."""
+        """The tokenizer of these trials."""
         return self._tokenizer
 
     def corpus(self, suite: Suite) -> Corpus:
@@ -88,23 +88,23 @@ class TrialBuilder:
         return self._shapes[key]
 
     def embedders(self, suite: Suite) -> dict[str, str]:
-        """What embeds the suite's documents, by its spec; empty where nothing does."""
+        """The identities of the suite's embedders by spec; empty without embedders."""
         return self._retrieval.identity(suite)
 
     def canaries(self, suite: Suite, cell: Cell) -> Canaries | None:
-        """The canaries in a cell's context, where they were asked for."""
+        """The canaries in a cell's context; `None` without `--canary`."""
         if not self._settings.canary:
             return None
         return canaries(suite.language, seed=self._settings.seed, repeat=cell.repeat)
 
     def canary_trial(self, suite: Suite, cell: Cell, ends: Canaries) -> Trial:
-        """The trial of a cell with another question: what are the marks at both ends of the text?"""
+        """The trial that asks for the marks at both ends of a cell's context."""
         marks = f"{ends.start_mark}, {ends.end_mark}"
         question = replace(self._question(suite, cell), question=ends.question, answer=marks, answer_prefix="")
         return self._build(suite, cell, question, ends.question)
 
     def build(self, suite: Suite, cell: Cell) -> Trial:
-        """Build the trial of a cell. Raises `InputError` when no prompt of that length can hold what is asked."""
+        """Build the trial of a cell. Raises `InputError` if its length is too short for the question."""
         question, rows = self._question(suite, cell), self._tasks[suite.task].rows
         if question.verbatim:
             needed = self._answer_tokens(question)
@@ -120,7 +120,7 @@ class TrialBuilder:
         return self._build(suite, cell, question, text)
 
     def answer_tokens(self, suite: Suite, cell: Cell) -> int:
-        """Tokens of the answer that is wanted of a cell word for word, and of its end; 0 where none is."""
+        """Tokens of the verbatim answer of a cell and of its end token; 0 if the task wants none."""
         question = self._question(suite, cell)
         return self._answer_tokens(question) if question.verbatim else 0
 
@@ -128,7 +128,7 @@ class TrialBuilder:
         return len(self._tokenizer.encode(question.answer).ids) + 1
 
     def _question(self, suite: Suite, cell: Cell) -> Question:
-        # A row of a data set may have millions of characters.
+        # Rows are not cached: one may have millions of characters.
         return self._ask(suite, cell) if self._tasks[suite.task].rows else self._cached_question(suite, cell)
 
     def _ask(self, suite: Suite, cell: Cell) -> Question:
@@ -138,10 +138,10 @@ class TrialBuilder:
         recipe = self._retrieval.recipe(suite, question.context.retriever)
         return replace(question, material=f"{question.material}\n{recipe}")
 
-    def _laid_out(
+    def _messages(
         self, suite: Suite, question: str, mark: str, introduction: str, is_summary: bool
     ) -> tuple[Message, ...]:
-        """The messages around the context. `is_summary`: without what the shape says of answers to questions."""
+        """The messages around the context. `is_summary`: without the shape's words on answers."""
         shape = self.shape(suite)
         messages = lay_out(
             replace(shape, question="{question}", both="{question}") if is_summary else shape,
@@ -157,27 +157,27 @@ class TrialBuilder:
     def _frame(
         self, suite: Suite, question: str, mark: str, introduction: str, prefix: str, is_summary: bool
     ) -> Surroundings:
-        messages = self._laid_out(suite, question, mark, introduction, is_summary)
-        shown = tuple([put(message, _HOLE) for message in messages])
+        messages = self._messages(suite, question, mark, introduction, is_summary)
+        shown = tuple([fill_in(message, _PLACEHOLDER) for message in messages])
         is_chat = suite.template == "chat" and self._tokenizer.has_chat_template
         rendered = self._tokenizer.render_chat(shown) if is_chat else raw_text(shown, self.shape(suite).raw_end)
         if prefix:
             rendered += gap(rendered, prefix) + prefix
             messages = (*messages, Message("assistant", prefix))
-        before, hole, after = rendered.partition(_HOLE)
-        if not hole or _HOLE in after:
+        before, placeholder, after = rendered.partition(_PLACEHOLDER)
+        if not placeholder or _PLACEHOLDER in after:
             raise InputError("--template", suite.template, "the chat template does not show the document exactly once")
         bos = () if is_chat else self._tokenizer.bos
 
         def around(context: str) -> tuple[Message, ...]:
-            return tuple([put(message, context) for message in messages])
+            return tuple([fill_in(message, context) for message in messages])
 
         return Surroundings(before, after, bos, around, 0, self._tokenizer.encode)
 
     def _around_turns(
         self, suite: Suite, question: str, mark: str, introduction: str, prefix: str, is_summary: bool
     ) -> AroundTurns:
-        laid_out = self._laid_out(suite, question, mark, introduction, is_summary)
+        laid_out = self._messages(suite, question, mark, introduction, is_summary)
         before, opening, after = parted(laid_out, suite.prompt)
         if suite.template == "chat" and self._tokenizer.has_chat_template:
             return AroundTurns(before, opening, after, (), self._tokenizer.render_chat, prefix)
@@ -185,7 +185,7 @@ class TrialBuilder:
         return AroundTurns(before, opening, after, self._tokenizer.bos, render, prefix)
 
     def follow_up(self, trial: Trial, first_answer: str) -> Trial:
-        """The trial that asks what is asked after this one, which got `first_answer`."""
+        """The trial of the follow-up question of `trial`, which was answered with `first_answer`."""
         then = trial.asked.follow_up
         if then is None:
             raise ValueError(f"{trial.cell.id} has no follow-up")
@@ -204,7 +204,7 @@ class TrialBuilder:
         return replace(trial, asked=question, prompt=prompt)
 
     def _build(self, suite: Suite, cell: Cell, question: Question, text: str) -> Trial:
-        # Servers cache by blocks from the start of the prompt: a different first line shares no block.
+        # Servers cache prompts in blocks from the start: a different first line prevents every hit.
         marked = self._settings.cache_policy == "isolated"
         mark = sha256(f"{self._settings.seed} {cell.id}".encode()).hexdigest()[:16] if marked else ""
         prefix = question.answer_prefix if suite.answer_prefix else ""
@@ -214,26 +214,26 @@ class TrialBuilder:
         if isinstance(question.context, Conversation | GrowingConversation):
             frame = self._around_turns(suite, text, mark, question.introduction, prefix, is_summary)
         else:
-            frame = self._framed(suite, text, mark, question.introduction, prefix, is_summary)
+            frame = self._cached_frame(suite, text, mark, question.introduction, prefix, is_summary)
         built = self._contexts.build(suite, cell, question, frame, ends)
         error = approximation(self._tokenizer)
         prompt = replace(built.prompt, error=error) if error else built.prompt
         return Trial(cell, suite, built.asked, prompt, built.skipped, built.retrieved)
 
     def key(self, suite: Suite, cell: Cell, model: Mapping[str, Any]) -> str:
-        """Identify a trial by everything that can change its answer; not by worker, order, path or time."""
+        """The resume key of a trial: a hash of all that can change its answer."""
         return trial_key(self._suite_recipe(suite, json.dumps(dict(model))), cell, self._question(suite, cell))
 
     def _recipe(self, suite: Suite, model: str) -> dict[str, Any]:
-        """What the keys of all cells of a suite have in common."""
+        """The part of the resume keys that all cells of a suite share."""
         corpus = self.corpus(suite)
-        # Who is asked on the documents as they are is asked the same whatever else is retrieved.
+        # Without `--retriever`: further arms must not change the keys of cells on whole documents.
         whole = FamilyValues({key: value for key, value in suite.family.items() if key != "retriever"})
         constant = recipe_fields(structs.replace(suite, family=whole)) | {
             "scorer": None,
             "version": RECIPE_VERSION,
             "seed": self._settings.seed,
-            # A generated corpus has one hash whatever its size, and the size decides the order of its documents.
+            # The hash of a generated corpus is the same at every size; the order of its documents is not.
             "corpus": [corpus.sha256, len(corpus.documents)],
             "shape": self.shape(suite).sha256,
             "tokenizer": self._tokenizer.fingerprint,
@@ -247,14 +247,14 @@ class TrialBuilder:
 
 @dataclass(frozen=True)
 class Trial:
-    """A cell made concrete: what is asked, and the prompt that asks it."""
+    """A cell with its question and prompt."""
 
     cell: Cell
     suite: Suite
     asked: Question
     prompt: Prompt
-    skipped: str = ""  # why it is not to be asked
-    retrieved: Retrieved | None = None  # where its context comes from, if a retriever found it
+    skipped: str = ""  # why it is not sent
+    retrieved: Retrieved | None = None  # the chunks of its context, if a retriever found them
 
 
 RECIPE_VERSION = 1
@@ -262,9 +262,9 @@ _encode = JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 
 
 def trial_key(suite_recipe: Mapping[str, Any], cell: Cell, question: Question) -> str:
-    """The sha256 of the recipe of one trial: what its suite has in common, and what is its own."""
+    """The resume key of a trial: the sha256 of its suite's recipe and of its own question."""
     extra = [question.introduction, question.material, question.answer_prefix]
-    if isinstance(question.context, Conversation):  # one that is given as it is: no draw says what it is
+    if isinstance(question.context, Conversation):  # given by a data set: no draw identifies it
         turns = _encode([[turn.role, turn.text] for turn in question.context.turns])
         extra.append(sha256(turns.encode("utf-8", "surrogatepass")).hexdigest())
     needles = [[*([needle.ask] if needle.ask else []), needle.text, *needle.distractors] for needle in question.needles]

@@ -37,8 +37,8 @@ from needlework.haystack_fixtures.haystacks.documents import (
     ShownDocument,
     build_document,
     build_of_documents,
+    cut_middle,
     document_source,
-    middle_cut,
 )
 from needlework.haystack_fixtures.haystacks.frame import Surroundings
 from needlework.haystack_fixtures.haystacks.listing import Listing, ListSources, build_listing
@@ -50,24 +50,23 @@ from needlework.haystack_fixtures.tasks.catalogue import TASKS, Tasks
 from needlework.haystack_fixtures.tasks.task import Chunks, Prose, Question
 from needlework.models.tokenizers.tokenizer import Encoded, Tokenizer
 
-# Characters of generated text per token, more than any tokenizer here packs into one on average.
+# Characters of generated text per token: above the mean of every tokenizer here.
 _CHARS_PER_TOKEN = 6
-# Sources are kept while they have so many tokens together (about 40 bytes each), and never fewer of them than this.
-_TOKENS_KEPT = 2_000_000
-_SOURCES_KEPT = 3
+_TOKENS_KEPT = 2_000_000  # of all cached sources together, about 40 bytes each
+_SOURCES_KEPT = 3  # at least, whatever their tokens
 
 Source = TypeVar("Source", HaystackSource, DocumentSource)
 
 
 class SourceCache(Generic[Source]):
-    """Sources that are kept while there is room, the least recently used go first."""
+    """A cache of sources, limited by their tokens; evicts the least recently used."""
 
     def __init__(self) -> None:
         self._sources: OrderedDict[Hashable, Source] = OrderedDict()
         self._tokens = 0
 
     def get(self, key: Hashable, make: Callable[[], Source]) -> Source:
-        """The source that was kept, or the one that is made now."""
+        """The cached source of a key, else a new one by `make`."""
         if key in self._sources:
             self._sources.move_to_end(key)
             return self._sources[key]
@@ -78,10 +77,10 @@ class SourceCache(Generic[Source]):
         return source
 
 
-def of_one_file(suite: Suite, repeat: int) -> tuple[Suite, int]:
-    """The suite on the one file that a repeat's haystack is of, and which of that file's repeats it is.
+def narrow_to_file(suite: Suite, repeat: int) -> tuple[Suite, int]:
+    """The suite with the one corpus file of a repeat, and the repeat's number within that file.
 
-    As OpenCompass goes: all repeats of a file, then those of the next; what is more begins again.
+    As in OpenCompass: all repeats of one file, then those of the next; after the last file the first again.
     """
     per_file, files = suite.repeats_per_file, suite.file_list
     if not per_file:
@@ -107,7 +106,7 @@ class SourcePool:
         self._lock = threading.RLock()
 
     def corpus(self, suite: Suite) -> Corpus:
-        """The suite's corpus, long enough for the longest length of the run; or the texts that its task has itself."""
+        """The corpus of the suite's task, else the suite's, long enough for the longest length of the run."""
         of_task = self._tasks[suite.task].corpus
         if of_task is not None:
             return of_task(suite)
@@ -126,9 +125,9 @@ class SourcePool:
             return self._corpora[key]
 
     def source(self, suite: Suite, repeat: int) -> HaystackSource:
-        """The encoded text that the haystacks of one repeat begin with, whatever their length and depth."""
+        """The encoded text of a repeat: its haystacks of every length and depth begin with it."""
         with self._lock:
-            suite, repeat = of_one_file(suite, repeat)
+            suite, repeat = narrow_to_file(suite, repeat)
             corpus = self.corpus(suite)
             documents = self._encoded(corpus)
             return self._sources.get(
@@ -153,13 +152,13 @@ class SourcePool:
 
 _LISTS_KEPT = 4
 _DOCUMENTS_KEPT = 512
-_LONG, _LONG_KEPT = 200_000, 8  # characters of a document of which few are kept: a row of a data set may have millions
+_LONG, _LONG_KEPT = 200_000, 8  # characters of a long document; how many of these are cached
 _PROSE = 20_000  # characters of the corpus that may follow a list
 
 
 @dataclass(frozen=True)
 class Built:
-    """A prompt, and what is asked of it now that its context is known. `skipped`: why it is not to be asked."""
+    """A prompt, and its question, completed from the context. `skipped`: why it is not sent."""
 
     prompt: Prompt
     asked: Question
@@ -168,16 +167,16 @@ class Built:
 
 
 class ContextBuilder:
-    """Builds the contexts of one tokenizer; keeps what several of them need. Threads may share it."""
+    """Builds prompts with their contexts, for one tokenizer; caches encoded texts. Thread-safe."""
 
     def __init__(self, tokenizer: Tokenizer, sources: SourcePool, retrieval: Retrieval, *, verify: bool) -> None:
-        """`verify`: prove each prompt by encoding it whole."""
+        """`verify`: check each prompt by encoding it whole."""
         self._tokenizer = tokenizer
         self._sources = sources
         self._retrieval = retrieval
         self._verify = verify
         self._encode = remembering(tokenizer)
-        # All questions of a document have the same one.
+        # All questions on a document share its encoding.
         self._short_encoded = lru_cache(_DOCUMENTS_KEPT)(tokenizer.encode)
         self._long_encoded = lru_cache(_LONG_KEPT)(tokenizer.encode)
         self._lists: OrderedDict[Hashable, ListSources] = OrderedDict()
@@ -200,8 +199,8 @@ class ContextBuilder:
     def _of_text(
         self, suite: Suite, cell: Cell, question: Question, frame: Surroundings, ends: Canaries | None
     ) -> Built:
-        if isinstance(question.context, Document) and question.context.most:
-            frame, cut = self._message_cut(frame, question.context)
+        if isinstance(question.context, Document) and question.context.message_tokens:
+            frame, cut = self._cut_message(frame, question.context)
             question = replace(question, context=cut)
         budget = cell.length - suite.kept_free
         around = replace(frame, budget=budget, encode=self._encode, reserved=suite.kept_free)
@@ -220,11 +219,11 @@ class ContextBuilder:
     def _with_statements(
         self, suite: Suite, cell: Cell, question: Question, around: Surroundings, ends: Canaries | None
     ) -> Built:
-        """Prose or a list, with needles and distractors in it."""
+        """The prompt on prose or a list, with needles and distractors."""
         statements = [(needle.name, needle.text) for needle in question.needles]
         distractors = question.all_distractors
         statements += [(f"distractor{i}", text) for i, text in enumerate(distractors)]
-        # Distractors stand evenly over the haystack, the same at every depth of the needle.
+        # Distractors are spread evenly, at the same depths whatever the needle's.
         spread = [100 * (k + 1) / (len(distractors) + 1) for k in range(len(distractors))]
         depths = [*question.depths, *spread]
         if ends is not None:
@@ -256,7 +255,7 @@ class ContextBuilder:
     def _among_documents(
         self, suite: Suite, question: Question, others: OtherDocuments, around: Surroundings
     ) -> tuple[Built, Sequence[ShownDocument]]:
-        """The prompt on whole documents, and what they are."""
+        """The prompt on whole documents, and the documents that it has."""
         prompt, shown = build_of_documents(
             around,
             others,
@@ -264,7 +263,7 @@ class ContextBuilder:
             [(needle.name, needle.text) for needle in question.needles],
             question.depths,
             longest=max(suite.lengths) - suite.kept_free,
-            # In the absent arms too, where no needle has it.
+            # Of the search: in the absent arms no needle has the answer.
             answers=[question.search.answer] if question.search is not None else [],
         )
         cut = next((each.name for each in shown if each.cut), None)
@@ -275,7 +274,7 @@ class ContextBuilder:
         search, closes = chunks.search, ""
         if chunks.among is not None:
             whole, shown = self._among_documents(suite, question, chunks.among, around)
-            # By name: where the one that answers stands among them must not decide between equal chunks.
+            # Sorted by name: the position of the answer's document must not decide between equal chunks.
             search = replace(search, texts=tuple(sorted((each.name, each.text) for each in shown)))
             question, closes = whole.asked, chunks.among.separator
         retrieved = self._retrieval.retrieve(suite, search, chunks.retriever)
@@ -288,16 +287,16 @@ class ContextBuilder:
         skipped = f"--no-truncate, --data-cut none: its document needs a length of {needed}"
         return Built(prompt, question, skipped if over else "")
 
-    def _message_cut(self, frame: Surroundings, document: Document) -> tuple[Surroundings, Document]:
-        """The document with all of its message around it, cut in the middle as one text."""
+    def _cut_message(self, frame: Surroundings, document: Document) -> tuple[Surroundings, Document]:
+        """Move the whole message into the document and cut its middle; returns frame and document."""
         messages = frame.messages(CONTEXT)
         at_message = next(at_message for at_message, message in enumerate(messages) if CONTEXT in message.content)
         head, _, tail = messages[at_message].content.partition(CONTEXT)
         text = f"{head}{document.text}{tail}"
         encoded = self._encoded(text)
         tokens = len(encoded.ids)
-        if tokens > document.most:
-            text = self._tokenizer.decode(middle_cut(encoded.ids.tolist(), document.most))
+        if tokens > document.message_tokens:
+            text = self._tokenizer.decode(cut_middle(encoded.ids.tolist(), document.message_tokens))
         bare = replace(
             frame,
             before=frame.before.removesuffix(head),
@@ -308,7 +307,7 @@ class ContextBuilder:
                 *messages[at_message + 1 :],
             ),
         )
-        return bare, replace(document, text=text, most=0, cut=max(0.0, 1 - document.most / tokens))
+        return bare, replace(document, text=text, message_tokens=0, cut=max(0.0, 1 - document.message_tokens / tokens))
 
     def _encoded(self, text: str) -> Encoded:
         return self._long_encoded(text) if len(text) > _LONG else self._short_encoded(text)
@@ -323,7 +322,7 @@ class ContextBuilder:
             return Built(prompt, question, needed if too_long else "")
         assert isinstance(context, GrowingConversation)
         around, joints = joints_of(around)
-        # Not the question: a follower of the same rounds has another.
+        # Without the question: other questions have the same rounds.
         key = (cell.task, cell.needle, cell.repeat, Joints("", joints.reply, joints.ask, ""))
         prompt = build_conversation(
             around,
@@ -343,7 +342,7 @@ class ContextBuilder:
         return self._sources.source(suite, cell.repeat).text[:_PROSE]
 
     def _list_sources(self, key: Hashable, listing: Listing) -> ListSources:
-        """The encoded lists of a cell's trial: they are the same at every length and depth."""
+        """The encoded lists of a cell, cached: they are the same at every length and depth."""
         sources = self._lists.pop(key, None) or ListSources(listing, self._tokenizer)
         self._lists[key] = sources
         if len(self._lists) > _LISTS_KEPT:
@@ -351,6 +350,6 @@ class ContextBuilder:
         return sources
 
 
-def put(message: Message, context: str) -> Message:
-    """The message with a context in its hole."""
+def fill_in(message: Message, context: str) -> Message:
+    """The message with the context in place of `CONTEXT`."""
     return Message(message.role, message.content.replace(CONTEXT, context))

@@ -17,7 +17,7 @@ from tests.results.run_folders import exit_code, output, refusal, write_rows
 
 
 def table(text):
-    """The rows of the one table that was printed, by their group, as cells by head."""
+    """The rows of the only table printed, by group, as cells by head."""
     lines = text.splitlines()
     at = next(number for number, line in enumerate(lines) if line.strip().startswith("group"))
     head, *rows = [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines[at:]]

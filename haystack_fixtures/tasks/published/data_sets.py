@@ -191,8 +191,8 @@ def _graphwalks(suite: Suite, cell: Cell, _seed: int) -> Question:
     )
 
 
-# A document that is too long loses its middle, to the token, while question and template stay whole (`--data-cut
-# exact`). `compat` cuts the whole prompt as the authors do. The closed-book task asks without the document: what it
+# A document that is too long loses its middle (`--data-cut exact`; `build_document` cuts). `compat` cuts the whole
+# message as the authors do (`cut_middle`). The closed-book task asks without the document: what it
 # scores above chance the model knew before.
 LONGBENCH_V2_LAYOUT = DataSetLayout(
     name="LongBench v2",
@@ -243,9 +243,9 @@ def choice_question(entry: RowSummary) -> ChoiceQuestion:
 
 
 def as_authors_fill(document: str, question: ChoiceQuestion) -> tuple[str, str]:
-    """Document and question as the authors' code fills them in: one after the other, by plain replacement.
+    """Fill in document and question as the authors' code does: by plain replacement, one after the other.
 
-    A document that holds `$Q$` or `$C_A$` then has question and choices in it, too.
+    So a document that contains `$Q$` or `$C_A$` gets question and choices, too.
     """
     names = ("$Q$", *(f"$C_{letter}$" for letter in LETTERS))
     filled, shown = document.strip(), replace(question, text=names[0], choices=names[1:]).with_choices
@@ -264,7 +264,7 @@ def _longbench_v2(book: Literal["open", "closed"], suite: Suite, cell: Cell, _se
     )
     if options.data_cut == "compat":
         filled, shown = as_authors_fill(text, question)
-        context = Document(filled, truncation="never", most=options.data_window)
+        context = Document(filled, truncation="never", message_tokens=options.data_window)
     answers = Counter(str(each.row["answer"]).strip() for each in entries.values())
     return Question(
         question=shown,

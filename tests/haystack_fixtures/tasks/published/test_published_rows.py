@@ -9,10 +9,10 @@ from needlework.core.errors import InputError
 from needlework.core.prompts import lay_out, load_shape
 from needlework.haystack_fixtures.configuration.resolve import resolve_settings
 from needlework.haystack_fixtures.documents.data_set import RowSummary
-from needlework.haystack_fixtures.haystacks.documents import middle_cut
+from needlework.haystack_fixtures.haystacks.documents import cut_middle
 from needlework.haystack_fixtures.tasks.catalogue import grid
 from needlework.haystack_fixtures.tasks.published.data_sets import as_authors_fill, choice_question
-from needlework.haystack_fixtures.trials.contexts import put
+from needlework.haystack_fixtures.trials.contexts import fill_in
 from needlework.models.tokenizers.tokenizer import load_tokenizer
 from tests.haystack_fixtures.tasks.built import mock_value, run_of
 from tests.parity.cases import cases
@@ -119,8 +119,8 @@ def test_longbench_as_the_authors_cut_it(run):
     tokenizer = load_tokenizer("o200k_base")
     shape = load_shape("longbench-v2", "en")
     document, asked = as_authors_fill(rows[0]["context"], choice_question(RowSummary(0, 0, rows[0])))
-    whole = put(lay_out(shape, asked, system=None, position="end")[0], document).content
-    assert message.content == tokenizer.decode(middle_cut(tokenizer.encode(whole).ids.tolist(), 401))
+    whole = fill_in(lay_out(shape, asked, system=None, position="end")[0], document).content
+    assert message.content == tokenizer.decode(cut_middle(tokenizer.encode(whole).ids.tolist(), 401))
     assert trial.prompt.flags == ("truncated",)
 
 
@@ -151,7 +151,7 @@ def test_filled_prompts_are_the_authors(variant, shape):
         question = choice_question(RowSummary(0, 0, {**item, "answer": "A"}))
         document, asked = as_authors_fill(item["context"], question)
         (message,) = lay_out(load_shape(shape, "en"), asked, system=None, position="end")
-        text = put(message, "" if "no_context" in variant else document).content
+        text = fill_in(message, "" if "no_context" in variant else document).content
         assert len(text) == case["prompts"][variant]["characters"]
         assert sha256(text.encode()).hexdigest() == case["prompts"][variant]["sha256"]
 
@@ -159,7 +159,7 @@ def test_filled_prompts_are_the_authors(variant, shape):
 def test_the_authors_cut_by_tokens():
     for case in cases("field/longbench_v2_truncation"):
         ids = [33 + number % 90 for number in range(case["prompt_tokens"])]
-        kept = middle_cut(ids, case["max_tokens"])
+        kept = cut_middle(ids, case["max_tokens"])
         assert (len(kept), "".join(map(chr, kept))) == (case["kept"], case["text"])
 
 
