@@ -1,4 +1,4 @@
-"""All spellings of one thing folded to one: letters, signs, numbers in words, Chinese numerals, dates and times."""
+"""Folds spellings to one form: letters, signs, numbers in words, Chinese numerals, dates and times."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _DATE, _TIME, _AT = r"(\d{4}-\d\d-\d\d)", r"(\d\d:\d\d)", r"(?:,? ?\(?(?:(?:on|a
 
 
 def fold_lines(text: str) -> str:
-    """Fold all spellings of one thing to one, and keep line breaks.
+    """Fold all spellings to one form, and keep line breaks.
 
     `normalize_lines`, accents, dashes, numbers in words; dates become `2024-03-05`, times `15:30`, the date first.
     """
@@ -88,7 +88,7 @@ def _number_of(word: str) -> int:
 
 
 def _to_digits(run: re.Match[str]) -> str:
-    """A Chinese numeral in digits where it is one, and not a part of a word (`一起`, `万一`)."""
+    """Replace a Chinese numeral by digits, unless it is part of a word (`一起`, `万一`)."""
     numeral, after = run[0], run.string[run.end() : run.end() + 1]
     number = read_han(numeral)
     measured = after in tables()["values"]["measures"] and not (numeral == "一" and after in ("个", "個", ""))
@@ -99,7 +99,7 @@ def _to_digits(run: re.Match[str]) -> str:
 
 @cache
 def read_han(run: str) -> str | None:
-    """Read a Chinese numeral, as digits; `None` where it may say several numbers (`三四`, `一百五`), or none."""
+    """Read a Chinese numeral as digits; `None` if it is ambiguous (`三四`, `一百五`) or no number."""
     run = run.replace("零", "〇").replace("两", "兩")
     if re.fullmatch(rf"[〇{_UNITS}]+", run):
         return None if re.fullmatch(rf"[{_UNITS}]{{2}}", run) else "".join(str(int(numeric(sign))) for sign in run)

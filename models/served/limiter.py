@@ -20,13 +20,13 @@ from needlework.models.served.errors import AttemptFault, Sign
 _STEPS = 16  # rounds from the lowest limit to the highest
 
 FIRST_DELAY_S, LONGEST_DELAY_S = 1.0, 30.0  # of a pause before the next try; it doubles
-ROW = 10  # attempts in a row of all requests together: now it is the server, not a request
-REPORTED = 3  # attempts in a row: the user is told
-REFUSED_S = 600.0  # for which a request is refused before it is given up
+ROW = 10  # failed attempts in a row, of any requests, after which the server is at fault, not a request
+REPORTED = 3  # failed attempts in a row after which the user is told
+REFUSED_S = 600.0  # a request that was refused for so long is given up
 UNANSWERED_S = 120.0  # the same, where nothing was ever answered and the server does not say how long it takes
-PATIENCE_S = 120.0  # for a silent server that has answered before: long enough for most to start again
-NEVER_HEARD_S = 10.0  # for one that has not: a wrong address is told at once
-_WAVES = 3  # time-outs take longer than that patience; so often a request may wait for its time-out
+PATIENCE_S = 120.0  # for a silent server that answered before: most restart in this time
+NEVER_HEARD_S = 10.0  # for one that never answered: its address may be wrong
+_TIMEOUTS = 3  # the least patience, in time-outs of a request
 
 News = Literal["silent", "failing", "refuses", "back"]
 """A change of a server's state: no response, no whole answer to any request yet, every request refused, available."""
@@ -34,7 +34,7 @@ News = Literal["silent", "failing", "refuses", "back"]
 _STATE: Mapping[Sign, News] = {
     "slow": "silent", "down": "silent", "gone": "silent", "busy": "refuses", "broken": "failing", "late": "failing",
 }  # fmt: skip
-_REPORTED_S = 5.0  # that it must last until the user is told: a storm of faults has answers in between
+_REPORTED_S = 5.0  # a state must last so long before the user is told: between single faults there are answers
 
 
 @dataclass(slots=True)
@@ -49,15 +49,14 @@ class RequestLimiter:
     limit: float = field(init=False)
     in_flight: int = field(default=0, init=False)
     cuts: int = field(default=0, init=False)
-    """Decreases. What was begun before the last one says nothing about the new limit and is left out of it, so that a
-    burst of refusals lowers the limit once."""
+    """How often the limit was lowered. Requests begun earlier do not count: a burst lowers it once."""
     paused_until: float = field(default=-math.inf, init=False)
     answered_at: float = field(default=-math.inf, init=False)
     heard: bool = field(default=False, init=False)
     """Whether the server has ever shown a sign of life."""
     _state: News | None = field(default=None, init=False)
-    _row: int = field(default=0, init=False)
-    """Attempts in a row that show this state, the first of which ended at `_since`."""
+    _streak: int = field(default=0, init=False)
+    """Attempts in a row with this state; the first ended at `_since`."""
     _since: float = field(default=0.0, init=False)
     _reported: News | None = field(default=None, init=False)
     _ended: int = field(default=0, init=False)
@@ -68,7 +67,7 @@ class RequestLimiter:
         self.limit = float(self.width)
 
     def narrow(self, most: int) -> None:
-        """Never again more than so many at once."""
+        """Lower the highest limit to `most`."""
         self.ceiling = max(1, min(self.ceiling, most))
         self.limit = min(self.limit, float(self.ceiling))
 
@@ -84,7 +83,7 @@ class RequestLimiter:
         return 0.0 if self.in_flight < self.slots else math.inf
 
     def begin(self) -> int:
-        """Count a request in; what comes back belongs to `end`."""
+        """Count a request in; returns the `begun` of `end`."""
         self.in_flight += 1
         return self.cuts
 
@@ -100,8 +99,8 @@ class RequestLimiter:
         if state == "failing" and self.has_answered:
             state = None
         if state != self._state:
-            self._state, self._row, self._since = state, 0, now
-        self._row += 1
+            self._state, self._streak, self._since = state, 0, now
+        self._streak += 1
         if begun != self.cuts:
             return
         if sign == "crowded":
@@ -130,7 +129,7 @@ class RequestLimiter:
     @property
     def silent(self) -> int:
         """How many attempts in a row the server has shown no sign of life."""
-        return self._row if self._state == "silent" else 0
+        return self._streak if self._state == "silent" else 0
 
     @property
     def outage(self) -> bool:
@@ -142,7 +141,7 @@ class RequestLimiter:
 
         A server that refuses is given up by the request that was refused for too long.
         """
-        return self._state in ("silent", "failing") and self._row >= ROW and self._left_s(now, took_s) <= 0
+        return self._state in ("silent", "failing") and self._streak >= ROW and self._left_s(now, took_s) <= 0
 
     def news(self, now: float, took_s: float) -> tuple[News, float] | None:
         """A change of state, once, with the seconds until the server is given up; `None`: nothing is new.
@@ -152,7 +151,7 @@ class RequestLimiter:
         if self._state is None:
             is_back, self._reported = self._reported is not None, None
             return ("back", 0.0) if is_back else None
-        if self._reported == self._state or self._row < REPORTED or now - self._since + took_s < _REPORTED_S:
+        if self._reported == self._state or self._streak < REPORTED or now - self._since + took_s < _REPORTED_S:
             return None
         self._reported = self._state
         return self._state, max(1.0, self._left_s(now, took_s))
@@ -162,19 +161,18 @@ class RequestLimiter:
         if self._state == "refuses":
             patience_s = REFUSED_S if self.has_answered or self.paused_until > -math.inf else UNANSWERED_S
         elif self._state == "silent":
-            patience_s = max(PATIENCE_S if self.heard else NEVER_HEARD_S, _WAVES * took_s)
+            patience_s = max(PATIENCE_S if self.heard else NEVER_HEARD_S, _TIMEOUTS * took_s)
         else:
-            patience_s = max(UNANSWERED_S, _WAVES * took_s)
+            patience_s = max(UNANSWERED_S, _TIMEOUTS * took_s)
         return self._since + patience_s - now
 
 
 @dataclass(slots=True)
 class Retries:
-    """What one request has spent of its further tries.
+    """The retries of one request.
 
-    Refusals ("too many requests", "not now") are no faults: they are waited out, for `REFUSED_S` seconds of this
-    request's own waiting (`UNANSWERED_S` where a server does nothing but refuse). Nor is it the request's fault when
-    nobody is there at all. Everything else counts against `allowed`.
+    Refusals (429, 503) do not count as retries: the request waits for them, `REFUSED_S` seconds in all (`UNANSWERED_S`
+    if the server has only refused). Nor does an outage of the server. Everything else counts against `allowed`.
     """
 
     allowed: int
@@ -188,7 +186,7 @@ class Retries:
         if not fault.retry:
             return None
         if server and not server.heard and fault.sign == "gone":
-            # It is soon given up, and pauses that grow would outlast that.
+            # Pauses stay short: such a server is soon given up.
             return self.jitter.uniform(0, FIRST_DELAY_S)
         self.failures += 1
         pause_s = delay_s(fault, self.failures, self.jitter)
@@ -201,10 +199,10 @@ class Retries:
 
 
 def delay_s(fault: AttemptFault, failures: int, jitter: random.Random) -> float:
-    """How long to wait after so many failures (1 = the first): anything up to a bound that doubles ("full jitter").
+    """Seconds to wait after so many failures (1: the first): exponential backoff with full jitter.
 
-    Random over the whole width, so that requests that failed together do not come back together (M. Brooker,
-    "Exponential Backoff and Jitter", AWS 2015). Never less than the server asks for.
+    Random from 0 to a bound that doubles, so that requests that failed together do not return together (M. Brooker,
+    "Exponential Backoff and Jitter", AWS 2015). At least the server's `Retry-After`.
     """
     if fault.retry_after_s:
         return fault.retry_after_s + jitter.uniform(0, FIRST_DELAY_S)
@@ -213,7 +211,7 @@ def delay_s(fault: AttemptFault, failures: int, jitter: random.Random) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A request that has been let through. `since`: when, by the gate's clock. `alone`: no other is until it leaves."""
+    """An admitted request. `since`: when it was. `alone`: no other is admitted until it leaves."""
 
     begun: int
     since: float
@@ -221,10 +219,10 @@ class Passage:
 
 
 class Turnstile:
-    """Keeps requests to the `RequestLimiter` of their server, and stops them all once it is closed.
+    """Admits requests to a server as its `RequestLimiter` allows; none once it is closed.
 
-    Only an attempt counts as in flight: a request that waits before it tries again has left the gate. Used in the event
-    loop alone, but for `narrow` and `close`, which any thread may call.
+    Only an attempt counts as in flight: a request that waits for its retry has left. For the event loop; only `narrow`
+    and `close` are thread-safe.
     """
 
     def __init__(
@@ -237,18 +235,18 @@ class Turnstile:
         """`now` and `sleep` (seconds) are for tests that do not want to wait."""
         self.now = now
         self.server = RequestLimiter(width)
-        self.closed: ModelError | None = None  # why nothing more is asked
+        self.closed: ModelError | None = None  # why no request is admitted any more
         self._waiting: dict[asyncio.Future[None], None] = {}  # until another request has ended
         self._pausing: dict[asyncio.Future[None], None] = {}  # before a further try
         self._sleep = sleep
-        self._loners = 0  # requests that are asked alone, or wait to be
+        self._exclusive = 0  # requests that are alone in flight, or wait to be
 
     async def enter(self, *, alone: bool = False) -> Passage | None:
-        """Wait for a turn and take it; `None` when the gate is closed. `alone`: all others wait meanwhile."""
-        self._loners += alone
+        """Wait until the request is admitted; `None` when closed. `alone`: all others wait meanwhile."""
+        self._exclusive += alone
         while self.closed is None:
-            # Who is asked alone waits for all that are in flight, the others wait for it.
-            blocked = self.server.in_flight if alone else self._loners
+            # A request that goes alone waits for all in flight; the others wait for it.
+            blocked = self.server.in_flight if alone else self._exclusive
             wait_s = math.inf if blocked else self.server.wait_s(self.now())
             if wait_s == 0:
                 return Passage(self.server.begin(), self.now(), alone)
@@ -256,29 +254,29 @@ class Turnstile:
         return None
 
     def narrow(self, most: int) -> None:
-        """Let no more than so many through at once from now on."""
+        """Lower the highest limit of requests in flight to `most`."""
         event_loop().call(lambda: self.server.narrow(most))
 
     def leave(self, passage: Passage, sign: Sign, retry_after_s: float | None = None) -> bool:
         """Count the request out. Returns whether the server must be given up."""
         now = self.now()
         self.server.end(passage.begun, sign, now, retry_after_s)
-        self._loners -= passage.alone
+        self._exclusive -= passage.alone
         _wake(self._waiting)
         return self.server.given_up(now, now - passage.since)
 
     def news(self, passage: Passage) -> tuple[News, float] | None:
-        """What is to be told after an attempt has left, as `RequestLimiter.news` has it."""
+        """A change of the server's state after an attempt, as `RequestLimiter.news`."""
         now = self.now()
         return None if self.closed else self.server.news(now, now - passage.since)
 
     async def wait(self, seconds: float) -> None:
-        """Pause one request, unless the gate is closed meanwhile."""
+        """Pause one request; ends early when the turnstile is closed."""
         if self.closed is None:
             await self._wait_in(self._pausing, seconds)
 
     async def _wait_in(self, waiting: dict[asyncio.Future[None], None], seconds: float) -> None:
-        """Wait until those in `waiting` are woken, for so long at most."""
+        """Wait until `waiting` is woken, at most `seconds`."""
         if self._sleep is not None and seconds < math.inf:
             sleep = self._sleep
             await in_thread(lambda: sleep(seconds))
@@ -294,7 +292,7 @@ class Turnstile:
             del waiting[woken]
 
     def close(self, why: ModelError) -> ModelError:
-        """Let nothing more through, and wake all who wait. The first reason stays, and is returned."""
+        """Admit no more requests, and wake all that wait. Returns the reason of the first call."""
         self.closed = self.closed or why
         event_loop().call(self._wake_all)
         return self.closed
@@ -304,7 +302,7 @@ class Turnstile:
         self.end_pauses()
 
     def end_pauses(self) -> None:
-        """Let all who pause try again now: the server is back."""
+        """End all pauses: the server is back."""
         _wake(self._pausing)
 
 
@@ -315,7 +313,7 @@ def _wake(waiting: Iterable[asyncio.Future[None]]) -> None:
 
 
 def news_line(news: News, left_s: float, server: str, why: str, *, heard: bool) -> str:
-    """`why`: what the server's last attempt failed with. `heard`: it has answered before."""
+    """The line on a change of state. `why`: the error of the last attempt. `heard`: it answered before."""
     if news == "back":
         return f"{server} answers again: the run goes on"
     state = {
@@ -328,8 +326,8 @@ def news_line(news: News, left_s: float, server: str, why: str, *, heard: bool) 
     return f"{line}. Ctrl-C ends the run now; no answer is lost either way"
 
 
-def farewell(server: str, state: RequestLimiter, why: str) -> str:
-    """Of a server that is given up, with what its last attempt failed with."""
+def outage_text(server: str, state: RequestLimiter, why: str) -> str:
+    """The message on a server that is given up. `why`: the error of the last attempt."""
     if not state.heard:
         return f"{server} never answered ({why}); start the server or mend --base-url"
     if not state.silent:

@@ -24,7 +24,7 @@ from needlework.models.served.connection import (
 )
 from needlework.models.served.errors import AttemptFault, AttemptResult, crowded
 from needlework.models.served.http_client import Allowed
-from needlework.models.served.limiter import Passage, Retries, Turnstile, farewell, news_line
+from needlework.models.served.limiter import Passage, Retries, Turnstile, news_line, outage_text
 from needlework.models.served.providers import AnthropicTransport, GoogleTransport, OpenAISdkTransport
 from needlework.models.served.reply import checked_by_budget
 from needlework.models.served.server_facts import ServerFacts
@@ -53,7 +53,7 @@ class ServedModel:
         self.tokenizer = tokenizer
         self._connection = connection
         self._longest = 0  # prompt tokens that it has answered
-        self._gate = gate or Turnstile(connection.concurrency)
+        self._turnstile = gate or Turnstile(connection.concurrency)
         self._jitter = random.Random()
         self._facts = ServerFacts(
             transport,
@@ -76,7 +76,7 @@ class ServedModel:
         """
         window = self._facts.window()
         if window.slots and self._connection.heeds_slots:
-            self._gate.narrow(-(-window.slots // self._connection.workers))
+            self._turnstile.narrow(-(-window.slots // self._connection.workers))
         return window.tokens
 
     @property
@@ -99,11 +99,11 @@ class ServedModel:
 
     async def _respond(self, request: Request) -> Response:
         retries = Retries(self._connection.retries if self.transport.live else 0, self._jitter)
-        attempts, since, alone = 0, self._gate.now(), False
+        attempts, since, alone = 0, self._turnstile.now(), False
         while True:
-            passage = await self._gate.enter(alone=alone)
+            passage = await self._turnstile.enter(alone=alone)
             if passage is None:
-                return Response(error=self._gate.closed, attempts=attempts)
+                return Response(error=self._turnstile.closed, attempts=attempts)
             attempts += 1
             dialect = self.transport.dialect
             begun = time.perf_counter()
@@ -118,17 +118,17 @@ class ServedModel:
             if self.transport.learn(outcome, dialect):
                 continue
             alone |= outcome.alone
-            pause_s = retries.pause_s(outcome, self._gate.server)
+            pause_s = retries.pause_s(outcome, self._turnstile.server)
             if pause_s is None:
                 # A server that refuses all, for so long, will refuse the rest too.
-                refuses_all = outcome.sign == "busy" and outcome.retry and self._gate.server.answered_at < since
+                refuses_all = outcome.sign == "busy" and outcome.retry and self._turnstile.server.answered_at < since
                 error = self._error(replace(outcome, fatal=outcome.fatal or refuses_all))
                 return Response(error=error, attempts=attempts, latency_s=latency_s)
-            await self._gate.wait(pause_s)
+            await self._turnstile.wait(pause_s)
 
     def stop(self) -> None:
         """Send nothing more; what is in flight may still be answered."""
-        self._gate.close(ModelError("server", "the run is over"))
+        self._turnstile.close(ModelError("server", "the run is over"))
 
     def close(self) -> None:
         """Close the connections; requests in flight end at once."""
@@ -136,7 +136,7 @@ class ServedModel:
         self.transport.abort()
 
     async def _attempt(self, passage: Passage, request: Request, dialect: Dialect, begun: float) -> AttemptResult:
-        """One attempt of a request that the gate has let through, and what the gate learns from it."""
+        """Send an admitted request once, and report its outcome to the turnstile."""
         outcome: AttemptResult = AttemptFault("harness", "the attempt was ended", sign="broken")
         try:
             outcome = await self.transport.attempt(request, dialect, self._allowed(request), begun)
@@ -147,21 +147,21 @@ class ServedModel:
         finally:
             fault = outcome if isinstance(outcome, AttemptFault) else None
             wait_s = fault.retry_after_s if fault and fault.sign == "busy" and fault.retry else None
-            given_up = self._gate.leave(passage, fault.sign if fault else "answered", wait_s)
-        server, name = self._gate.server, str(self.transport.identity["server"])
+            given_up = self._turnstile.leave(passage, fault.sign if fault else "answered", wait_s)
+        server, name = self._turnstile.server, str(self.transport.identity["server"])
         ended = ""
         if fault and fault.sign in ("gone", "broken", "down") and self._connection.ended:
             ended = self._connection.ended()
         if fault and (given_up or ended):
-            outcome = replace(fault, message=ended or farewell(name, server, fault.message), retry=False, fatal=True)
+            outcome = replace(fault, message=ended or outage_text(name, server, fault.message), retry=False, fatal=True)
             self._error(outcome)
             self.transport.abort()
-        elif (news := self._gate.news(passage)) is not None:
+        elif (news := self._turnstile.news(passage)) is not None:
             if self._connection.tell:
                 why = printable(self.transport.redactor.clean(fault.message), 200) if fault else ""
                 self._connection.tell(news_line(*news, name, why, heard=server.heard))
             if news[0] == "back":
-                self._gate.end_pauses()
+                self._turnstile.end_pauses()
         return outcome
 
     def _allowed(self, request: Request) -> Allowed:
@@ -180,10 +180,10 @@ class ServedModel:
         return f"one of {longest} tokens was answered{share}" if request.prompt.tokens <= longest else ""
 
     def _error(self, fault: AttemptFault) -> ModelError:
-        """The error that a record tells. One that would come to every further request closes the gate."""
+        """The error of a record. One that every further request would meet closes the turnstile."""
         message = printable(self.transport.redactor.clean(fault.message))
         error = ModelError(fault.kind, message, fault.fatal, fault.too_long)
-        return self._gate.close(error) if error.fatal else error
+        return self._turnstile.close(error) if error.fatal else error
 
     def _without_secrets(self, reply: Response) -> Response:
         """The answer of a server that says again what it was sent."""

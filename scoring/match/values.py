@@ -1,4 +1,4 @@
-"""Where a folded text has a value: numbers, dates, codes, names, in any spelling."""
+"""Finds values in a folded text: numbers, dates, codes, names, in any spelling."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BEFORE = re.compile(rf"{_MONEY} ?$")
 _UNIT = f"(?:degrees )?({'|'.join(map(re.escape, sorted(_UNIT_OF, key=len, reverse=True)))})"
 _BEHIND = re.compile(rf"[ -]?{_UNIT}(?![a-z])")
 _VALUE = re.compile(rf"({_MONEY})? ?(\d[\d.,]*(?<=\d)) ?{_UNIT}?")
-_RUN = re.compile(r"\d+(?:[.,'_ -]\d+)*")
+_NUMERAL = re.compile(r"\d+(?:[.,'_ -]\d+)*")
 _SEPARATORS = str.maketrans("", "", "-_ /.")
 _LETTERS = rf"[^\W{CJK}\u0e00-\u0e7f\uac00-\ud7a3]"
 _ARTICLE = re.compile(r"(?:the|an?|der|die|das|dem|den|eine?[mnrs]?|les?|la|une?|el|los|las)\s(?=\S{3})|l'(?=\w{3})")
@@ -27,10 +27,10 @@ Claim = Literal["given", "unfamiliar", "listed", "denied", "withdrawn"]
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A value in a text: right, a known wrong one, or of the same shape. `quoted`: with the needle's sentence.
+    """A value in a text: right, a distractor, or of the same shape. `quoted`: with the needle's sentence.
 
-    `claim`, what the text says of it: `unfamiliar`: beside words that neither question nor needle has; `listed`: `V or
-    b3`; `withdrawn`: taken back.
+    `claim`, how the text puts it. `unfamiliar`: beside words that neither question nor needle has; `listed`: `V or b3`;
+    `withdrawn`: corrected later.
     """
 
     span: Span
@@ -55,9 +55,9 @@ class Number:
 
 
 def find_mentions(text: str, answers: Sequence[str], distractors: Sequence[str], statement: str) -> list[Mention]:
-    """The values of a folded text of one line, in order of place, none within another.
+    """Find the values in a folded text of one line, in order, none within another.
 
-    A quotation of the needle's sentence is one mention of the right value, where it has one only.
+    A quotation of the needle's sentence (`statement`) is one mention of the right value, if it has only one.
     """
     right = [Mention(span, value, "right") for value in answers for span in find_value(text, value)]
     for quote in _quotations(text, statement):
@@ -73,7 +73,7 @@ def find_mentions(text: str, answers: Sequence[str], distractors: Sequence[str],
 
 
 def _quotations(text: str, statement: str) -> Iterator[Span]:
-    """Where a text has a sentence verbatim."""
+    """Find a sentence verbatim in a text."""
     start = text.find(statement) if statement else -1
     while start >= 0:
         yield Span(start, start + len(statement))
@@ -92,9 +92,9 @@ def _without_overlaps(mentions: Iterable[Mention]) -> list[Mention]:
 
 @lru_cache(16)
 def find_numbers(text: str) -> tuple[Number, ...]:
-    """Every reading of every number of a folded text; one place may have several."""
+    """Find all numbers in a folded text; a span has each of its readings (`1,250`: 1250, 1.25)."""
     numbers: list[Number] = []
-    for run in _RUN.finditer(text):
+    for run in _NUMERAL.finditer(text):
         spans = {run.span()}
         if " " in run[0] or re.search(r"\d{4},\d{4}|\d{4}-\d\d-\d\d", run[0]):
             pieces = re.finditer(r"[^ ,-]+(?:[.,-]\d{1,3}(?!\d))*" if "," in run[0] else r"[^ -]+", run[0])
@@ -106,29 +106,29 @@ def find_numbers(text: str) -> tuple[Number, ...]:
     return tuple(numbers)
 
 
-def _readings(run: str) -> list[tuple[str, str]]:
-    """What a run of digits and signs may say: the digits before and behind the decimal point."""
-    marks = {char for char in run if not char.isdigit()}
-    *front, last = groups = re.split(r"\D", run)
+def _readings(numeral: str) -> list[tuple[str, str]]:
+    """Read digits with separators: for each reading the digits before and after the point."""
+    marks = {char for char in numeral if not char.isdigit()}
+    *front, last = groups = re.split(r"\D", numeral)
     if not marks & {".", ","}:
         return [("".join(groups), "")]
     if len(marks) == 1 and all(len(group) == 3 for group in groups[1:]) and len(groups[0]) <= 3:
         return [("".join(groups), ""), *([(groups[0], last.rstrip("0"))] if len(groups) == 2 else [])]
     if "-" in marks or (len(marks) == 1 and len(groups) > 2) or not all(len(group) == 3 for group in front[1:]):
         return []
-    return [("".join(front), last.rstrip("0"))] if run[-len(last) - 1] in ".," else []
+    return [("".join(front), last.rstrip("0"))] if numeral[-len(last) - 1] in ".," else []
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
-    """Whether no letter, sign, fraction or time of day touches a number; units and Han may."""
-    before, after, further = text[max(0, start - 4) : start], text[end : end + 1], text[end + 1 : end + 2]
+    """Whether a number is not part of a word, fraction or time of day; units and Han may touch it."""
+    before, after, next_sign = text[max(0, start - 4) : start], text[end : end + 1], text[end + 1 : end + 2]
     if re.search(r"(?:[-^×_]|[\d×x*] ?[×x*] ?|\d[./:]|(?:^|[^.\w])\.|[第几幾])$", before):
         return False
     if re.search(rf"{_LETTERS}$", before) and not _BEFORE.search(text[max(0, start - 8) : start]):
         return False
-    if after and after in "/:×" and further.isdigit():
+    if after and after in "/:×" and next_sign.isdigit():
         return False
-    touches = after == "_" or (after == "-" and re.match(_LETTERS, further)) or re.match(_LETTERS, after)
+    touches = after == "_" or (after == "-" and re.match(_LETTERS, next_sign)) or re.match(_LETTERS, after)
     return not (touches and not _BEHIND.match(text, end))
 
 
@@ -140,8 +140,8 @@ def _as_number(value: str) -> tuple[str, str, str] | None:
     return (*readings[0], _UNIT_OF.get(match[1] or match[3] or "", "")) if match and readings else None
 
 
-def _states(text: str, number: Number, target: tuple[str, str, str]) -> bool:
-    """Whether a number is the one looked for (digits, fraction, unit), with no unit or the same."""
+def _is_target(text: str, number: Number, target: tuple[str, str, str]) -> bool:
+    """Whether a number is the `target` (digits, fraction, unit), with the same unit or none."""
     start, end = number.span
     after, before = _BEHIND.match(text, end), _BEFORE.search(text[max(0, start - 5) : start])
     halved = "半" in (text[end : end + 1], after and text[after.end() : after.end() + 1])
@@ -154,30 +154,30 @@ def _states(text: str, number: Number, target: tuple[str, str, str]) -> bool:
 
 
 def find_value(text: str, value: str) -> list[Span]:
-    """Where a folded text has a folded value, in any spelling."""
+    """Find a folded value in a folded text, in any spelling."""
     number = _as_number(value)
     if number is not None:
-        return sorted({each.span for each in find_numbers(text) if _states(text, each, number)})
+        return sorted({each.span for each in find_numbers(text) if _is_target(text, each, number)})
     spans = set(find_whole(text, value))
     if any(char.isdigit() for char in value):
         code = value.translate(_SEPARATORS)
         if code.isalnum() and len(code) <= 64 and ":" not in value and code in text.translate(_SEPARATORS):
             spelled = re.sub(rf"(?<=[^\\])(?<!^)(?<![{CJK}](?=\d))(?=.)", r"(?:[-_ /.]| - )?", re.escape(code))
             spans |= {Span(*each.span()) for each in re.finditer(spelled, text)}
-        return sorted(span for span in spans if not _goes_on(text, *span))
+        return sorted(span for span in spans if not _is_longer(text, *span))
     short = _ARTICLE.sub("", value, count=1)
     if short != value or "-" in value or (" " in value and "-" in text):
         spaced = text.replace("-", " ")
         spans |= {span for span in find_whole(spaced, short.replace("-", " ")) if is_whole(text, *span)}
-    if re.fullmatch(r"[а-я]{4,}(?: [а-я]{4,})*", value):  # a Russian name, in every case
+    if re.fullmatch(r"[а-я]{4,}(?: [а-я]{4,})*", value):  # a Russian name, inflected
         stems = " ".join(rf"{word[: max(4, len(word) - 2)]}[^\W\d_]{{0,3}}" for word in value.split(" "))
         spans |= {Span(*each.span()) for each in re.finditer(rf"(?<!\w){stems}(?![\w-])", text)}
     words = value.split(" ")
     return sorted(spans) or (find_whole(text, f"{words[1]}, {words[0]}") if len(words) == 2 else [])
 
 
-def _goes_on(text: str, start: int, end: int) -> bool:
-    """Whether what touches a code makes it longer: `v2.5` is not `v2`."""
+def _is_longer(text: str, start: int, end: int) -> bool:
+    """Whether a code is part of a longer one: `v2` in `v2.5`."""
     before, after = text[max(0, start - 2) : start], text[end : end + 2]
     joined = re.search(r"[^\W_][-_/]$", before) or re.match(r"[-_/]\w|\.\d|半", after)
     longer = re.match(_LETTERS, text[start]) and re.search(rf"{_LETTERS}$", before)
@@ -186,7 +186,7 @@ def _goes_on(text: str, start: int, end: int) -> bool:
 
 
 def find_same_shape(text: str, value: str) -> list[Span]:
-    """Numbers of as many digits as a value (4 or more, or with a fraction), codes with as many signs and hyphens."""
+    """Find numbers with as many digits as a value (4 or more, or a fraction), codes of its form."""
     number = _as_number(value)
     if number is not None:
         size, cents = len(number[0]), bool(number[1])

@@ -185,7 +185,7 @@ NAMES = ("step-1k", "step-500", "step-2k")
 
 @pytest.fixture
 def series(write_run):
-    """Three checkpoints, out of order; the last one falls at 8000 tokens."""
+    """Three checkpoints, unordered; the last falls at 8000."""
     weights = {"step-500": "a" * 64, "step-1k": "b" * 64, "step-2k": "b" * 64}
     return [
         str(

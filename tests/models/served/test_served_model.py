@@ -150,7 +150,7 @@ def test_a_server_that_refuses_all_for_ever_ends_the_run(planted, make, question
 
 def test_one_request_that_is_always_refused_is_an_error_of_its_own(planted, make, question):
     model = make()
-    sleep, pauses = model._gate._sleep, []
+    sleep, pauses = model._turnstile._sleep, []
 
     def with_others(seconds):
         pauses.append(seconds)
@@ -161,7 +161,7 @@ def test_one_request_that_is_always_refused_is_an_error_of_its_own(planted, make
         sleep(seconds)
 
     planted.plant(NOT_NOW)
-    model._gate._sleep = with_others
+    model._turnstile._sleep = with_others
     response = model.respond(question)
     assert len(pauses) > 3
     assert (fault(response).kind, fault(response).fatal) == ("rate_limit", False)
@@ -218,5 +218,5 @@ def test_a_server_that_tells_its_slots_is_not_asked_for_more(planted, make):
     planted.told["/props?model=m&autoload=false"] = slots(3)
     model = make(workers=2)
     assert model.window == 4096
-    assert [event_loop().wait(model._gate.enter()) is not None for _ in range(2)] == [True, True]
-    assert model._gate.server.slots == 2  # of two workers, each its part
+    assert [event_loop().wait(model._turnstile.enter()) is not None for _ in range(2)] == [True, True]
+    assert model._turnstile.server.slots == 2  # of two workers, each its part
