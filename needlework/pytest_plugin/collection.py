@@ -77,10 +77,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> Generator[None]:
-    """Deselect cells that are too short for their task, then those beyond `--limit` and `--shard`.
-
-    Runs after `-k`, `-m` and other plugins; the result is the same in each worker.
-    """
+    """Deselect cells that are too short for their task, then those beyond `--limit` and `--shard`."""
     yield
     _deselect_too_short(session, items)
     _apply_limit(session.config, items)
