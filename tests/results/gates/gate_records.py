@@ -10,7 +10,7 @@ from tests.results.new_record import new_record
 
 
 def record(score=1.0, *, outcome=None, **more):
-    """One trial; without a score it is an error, unless said."""
+    """One trial; without a score it is an error by default."""
     outcome = outcome or ("error" if score is None else "found" if score == 1 else "wrong" if score == 0 else "partial")
     fields = {"model": "m", "length": 1000, "depth": 50.0, "repeat": 0, "task": "niah", "needle": "code", **more}
     name = Cell(*(fields[name] for name in ("task", "length", "depth", "needle", "repeat"))).id
@@ -19,7 +19,7 @@ def record(score=1.0, *, outcome=None, **more):
 
 
 def trials(hits, misses=0, **more):
-    """So many hits and misses, each a sample of its own: repeats 0, 1, 2, ..."""
+    """Hits and misses, each its own sample: repeats 0, 1, 2, ..."""
     scores = [1.0] * hits + [0.0] * misses
     return [record(score, repeat=repeat, **more) for repeat, score in enumerate(scores)]
 
