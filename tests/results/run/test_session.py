@@ -14,7 +14,8 @@ from needlework.core.errors import InputError
 from needlework.pytest_plugin.progress import Pace, shortened
 from needlework.pytest_plugin.run_command import _words
 from needlework.results.files.read_run import Run
-from needlework.results.run.session import kept_lines, left_lines, replayed_lines
+from needlework.results.gates.gate import Verdict
+from needlework.results.run.session import exit_status, kept_lines, left_lines, replayed_lines
 from tests.results.new_record import new_record
 
 ROOT = Path(needlework.__path__[0]).parent
@@ -179,3 +180,18 @@ def test_records_of_other_options_and_prompts_are_told():
     assert left([other, other], [new_record(key="b")]) == ["mine also holds 2 records of a run with other options"]
     assert left([first], [new_record(key="b")]) == ["mine also holds 1 answer to other prompts of these cells"]
     assert left([new_record(key="a", outcome="error")], [new_record(key="b")]) == []  # no answer
+
+
+@pytest.mark.parametrize(
+    ("status", "states", "how", "expected"),
+    [
+        (0, [], {}, 0), (1, [], {}, 1), (2, [], {}, 2), (4, ["fail"], {}, 4),
+        (0, ["pass"], {}, 0), (0, ["pass", "inconclusive"], {}, 10), (0, ["inconclusive", "fail"], {}, 1),
+        (1, ["inconclusive"], {}, 1), (2, ["pass"], {"early": True}, 11), (2, [], {"early": True}, 2),
+        (0, ["pass"], {"void": True}, 11), (0, ["fail"], {"void": True}, 11), (0, ["fail"], {"fault": True}, 4),
+    ],
+)  # fmt: skip
+def test_the_exit_status_is_pytests_unless_a_gate_or_a_lost_result_says_more(status, states, how, expected):
+    how = {"fault": False, "early": False, "void": False} | how
+    verdicts = [Verdict("score >= 0.5", "all", state) for state in states]
+    assert exit_status(status, verdicts=verdicts, **how) == expected
