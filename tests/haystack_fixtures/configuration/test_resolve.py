@@ -9,7 +9,7 @@ from needlework.haystack_fixtures.configuration.messages import notes
 from needlework.haystack_fixtures.configuration.resolve import recipe_fields, resolve_settings
 from needlework.haystack_fixtures.corpora.files import CDME_FILES
 from needlework.haystack_fixtures.tasks.own_documents import votes_of
-from needlework.haystack_fixtures.trials.contexts import SourcePool, of_one_file
+from needlework.haystack_fixtures.trials.contexts import SourcePool, narrow_to_file
 from needlework.models.tokenizers.tokenizer import tiktoken_tokenizer
 
 
@@ -191,8 +191,8 @@ def test_repeats_are_for_each_file_and_each_haystack_is_of_one(tmp_path, cdme):
     assert "zh_tech" not in first.text
     assert "zh_tech" in second.text
     assert "zh_finance" not in second.text
-    assert of_one_file(suite, 19)[0].file_list == ("zh_tech.jsonl",)
-    assert of_one_file(suite, 20) == (of_one_file(suite, 0)[0], 10)
+    assert narrow_to_file(suite, 19)[0].file_list == ("zh_tech.jsonl",)
+    assert narrow_to_file(suite, 20) == (narrow_to_file(suite, 0)[0], 10)
 
 
 def test_repeats_of_the_command_line_are_of_all_files_together(tmp_path, cdme):
