@@ -218,6 +218,24 @@ def test_with_compaction_a_server_is_asked_for_a_summary_and_then_on_that_alone(
     assert tasks[0]["compacted"] == {"n": 2, "mean": 0.0, "share": {"value": 0.0, "low": None, "high": None}}
 
 
+def test_a_summary_of_a_conversation_is_followed_by_a_question_of_another_layout(project):
+    """The server is first asked how it counts that layout, while the event loop has other requests."""
+    project.asks("memory")
+    with loopback(lambda _asked: Said("OK.")) as server:
+        result = project.pytester.runpytest_subprocess(
+            *("--task=memory", "--lengths=1000", "--controls=compacted", "-k=fact", "--language=en"),
+            *("--model=openai:gpt-4", f"--base-url={server.url}", "--run-name=r"),
+            timeout=90,
+        )
+    assert result.ret == 0, result.stdout.str()
+    assert [record["response"].get("summary") for record in project.records()] == [None, "OK."]
+    layouts = [
+        [each["role"] for each in asked.body["messages"]] for asked in server.requests if "messages" in asked.body
+    ]
+    assert layouts[-1] == ["user"]
+    assert any("assistant" in layout for layout in layouts)
+
+
 def test_a_batch_cannot_ask_on_a_summary(project):
     result = project.run("--batch-out=q.jsonl", "--controls=compacted", **SERVED)
     result.stderr.fnmatch_lines(["*--controls: 'compacted': its second question waits for the first answer*"])
