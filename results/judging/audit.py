@@ -1,7 +1,7 @@
 """`needlework judge-audit FILE`: how far a judge agrees with human labels, and with itself.
 
-FILE: JSON lines, or NAME.csv, with `item`, `human` and `verdict` (docs/leval.md). Or a run whose answers a judge
-scored, or JSON lines with `question`, `answers`, `response` and `human` (docs/judges.md): then the offline rule is
+FILE: JSON lines, or NAME.csv, with `item`, `human` and `verdict` (docs/judges.md). Or a run whose answers a judge
+scored, or JSON lines with `question`, `answers`, `response` and `human`: then the offline rule is
 compared too.
 """
 

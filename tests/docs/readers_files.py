@@ -3,6 +3,7 @@
 import json
 
 from needlework.haystack_fixtures.tasks.published.leval_files import LEVAL_TASKS
+from tests.aa_lcr_data import write_copy
 from tests.published_rows import graph_row, longbench_row, mrcr_row, written
 
 # L-Eval's documents of a task: pages name the 15th.
@@ -33,6 +34,8 @@ def write_published(folder):
     written(folder / "graphwalks_128k_and_shorter.parquet", [graph_row(number) for number in range(4)])
     written(folder / "mrcr.parquet", [mrcr_row(number, needles=8, rounds=20) for number in range(4)])
     written(folder / "data.json", [longbench_row(number) for number in range(12)])
+    (folder / "AA-LCR").mkdir()
+    write_copy(folder / "AA-LCR")
     labelled = {"question": "Who?", "answers": ["Ada Vane"], "response": "Ada Vane", "human": "right"}
     (folder / "labelled.jsonl").write_text(json.dumps(labelled), encoding="utf-8")
 

@@ -20,6 +20,7 @@ _MEANT = {
     "RUN_B": f"{RUNS}/change",
     "hf:/shared/my-model": "hf:./my-model",
     "/shared/my-model": "./my-model",
+    "./qwen.gguf": "./model.Q8_0.gguf",
     "DIR": "docs",
     "SPEC": "mock:perfect",
     "URL": "http://127.0.0.1:8000/v1",

@@ -76,7 +76,8 @@ def test_two_processes_make_one_conversion(tiny):
     assert {"model.safetensors", "tokenizer.json", "config.json", "chat_template.jinja"} <= {
         each.name for each in folder.iterdir()
     }
-    assert read_facts(weight_files(folder)).stored_bytes == 4 * read_facts(weight_files(folder)).elements
+    facts = read_facts(weight_files(folder))
+    assert facts.stored_bytes // facts.elements == 4, "float32, and a header"
     stamp = json.loads((folder / gguf_cache.STAMP).read_text())
     assert stamp["source_sha256"] == file_sha256(path)
 
