@@ -1,4 +1,4 @@
-"""Needle and question share no word: is the fact known that brings them together, and the needle found by it?"""
+"""Needles that share no word with their question: is the fact known that connects them?"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Your documents, your questions: where the answer stands, how much stands around it, and what if it is not there?"""
+"""Questions on your documents: depth and length of the context, and answers that are not in it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""One of several pieces of the same kind in a conversation: is the right one given again, word for word?"""
+"""One of several similar pieces in a conversation: is the right one repeated word for word?"""
 
 import pytest
 

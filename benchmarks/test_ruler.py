@@ -1,4 +1,4 @@
-"""RULER's 13 tasks: retrieval, tracking, counting and question answering at one length after the other."""
+"""RULER's 13 tasks: retrieval, tracking, counting and question answering by length."""
 
 import pytest
 

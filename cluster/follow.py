@@ -17,7 +17,7 @@ _LOG_INTERVAL_S = 30.0
 
 
 class ShardEngine(Protocol):
-    """A system that runs shards. `settle_s`: seconds until a shard's ending file is visible after its job ended."""
+    """A system that runs shards. `settle_s`: seconds from a job's end until its ending file is visible."""
 
     settle_s: float
 
@@ -25,8 +25,8 @@ class ShardEngine(Protocol):
         """Start or queue these shards; return a message, or an empty text."""
 
     def poll(self) -> Mapping[int, str] | None:
-        """Return `running`, `waiting` or `waiting (REASON)` for each shard that has not ended; `None` if the scheduler
-        does not answer."""
+        """Return `running` or `waiting (REASON)` for each shard that has not ended.
+        `None` if the scheduler does not answer."""
 
     def death_of(self, shard: int) -> tuple[str, bool]:
         """Return why a shard ended without an ending file, and whether it must not be started again."""
@@ -98,7 +98,7 @@ def shards_to_start(plan: Plan, active: Mapping[int, str], message: Callable[[st
 
 
 def trials_status(run: Path) -> str:
-    """Describe how many trials of a run are done: `14 of 36 trials, 0:40 left`; empty while it has no files."""
+    """Describe how many trials are done: `14 of 36 trials, 0:40 left`; empty while there are no files."""
     from needlework.results.merge.status import progress_of_run, time_left, totals  # loaded when needed
 
     try:
@@ -126,7 +126,7 @@ def _report_failures(plan: Plan, message: Callable[[str], None]) -> None:
 
 
 class StatusLine:
-    """Prints messages and a status to `out`: one overwritten line on a terminal, a line each 30 s in a log."""
+    """Prints messages and a status to `out`: overwritten on a terminal, once in 30 s in a log."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out

@@ -1,4 +1,4 @@
-"""Shards as an Indexed Job of Kubernetes: the YAML, and the commands that follow. Nothing here talks to a cluster."""
+"""Shards as an Indexed Job of Kubernetes: its YAML and the commands to run. Contacts no cluster."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _PAUSE_S = 2.0
 
 
 def main(argv: Sequence[str]) -> int:
-    """Launch, follow, merge. Returns the gates' exit code, 3 if shards are missing, 2 for bad input or Ctrl-C."""
+    """Launch, follow, merge. Returns the gates' exit code, 3 for missing shards, 2 for input or Ctrl-C."""
     try:
         options, words = parse_arguments(argv)
         cwd = Path(options.mount) if options.engine == "kubernetes" else Path.cwd()
@@ -119,7 +119,7 @@ def _environments(options: argparse.Namespace) -> list[dict[str, str]]:
 
 
 def process_environments(cards: Gpus, cards_each: int, jobs: int | None, cores: int) -> list[dict[str, str]]:
-    """Return the environment variables of each process that runs at once: `cards_each` cards, or a share of the cores.
+    """Return the variables of each concurrent process: `cards_each` cards, or a share of the cores.
 
     Without cards there are as many processes as cores; libraries that count the cores themselves get their share.
     """
@@ -191,7 +191,7 @@ class LocalProcesses:
 
 
 def parse_arguments(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
-    """Return the options and pytest's words. Raises `InputError`; ends the process for `--help` and wrong options."""
+    """Return the options and pytest's words. Raises `InputError`; exits for `--help` and wrong options."""
     words = list(argv)
     ours, after = (words[: words.index("--")], words[words.index("--") + 1 :]) if "--" in words else (words, None)
     # OpenCompass: `--slurm -p PARTITION -q QOS --max-num-workers N --retry N`.

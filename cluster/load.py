@@ -1,4 +1,4 @@
-"""`--load 1,4,16`: the same trials with so many requests in flight each time, and each load against the first.
+"""`--load 1,4,16`: the same trials at several concurrency levels, each compared with the first.
 
 Serving engines may lose needles when many ask at once (vllm#41834, llama.cpp#25259), which a score at rest never shows.
 """
@@ -31,7 +31,7 @@ _NOT_WORSE = "not worse"
 
 @dataclass(frozen=True, slots=True)
 class LoadedRun:
-    """What a run under a load took, in seconds; times are `None` where nobody measured them."""
+    """The durations of a run under a load, in seconds; `None` where nobody measured them."""
 
     load: int  # requests in flight
     run: Run
@@ -41,7 +41,7 @@ class LoadedRun:
 
 
 def run_loads(words: Sequence[str], settings: Settings, name: str) -> int:
-    """Run the command under each load, compare, and write `name/comparison`; returns the exit code of a matrix.
+    """Run the command under each load, compare, write `name/comparison`; return a matrix's exit code.
 
     `words`: of the command line. A gate `not worse` without a baseline is about each load against the first. Raises
     `InputError`.

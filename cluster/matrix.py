@@ -1,4 +1,4 @@
-"""`needlework matrix`: run several configurations over the same cells, and compare them with the first."""
+"""`needlework matrix`: run several configurations over the same cells and compare them."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ _STOP_S = 120.0  # a stopped run writes its files first
 
 @dataclass(frozen=True, slots=True)
 class EndedRun:
-    """How a configuration's run ended."""
+    """The end of a configuration's run."""
 
     code: int  # pytest's exit code
     seconds: float
@@ -166,7 +166,7 @@ class EndedRun:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command; returns the exit code (docs/recipes.md), 2 after one line about wrong input, or Ctrl-C."""
+    """Run the command; returns the exit code (docs/recipes.md), 2 for wrong input or Ctrl-C."""
     options = _parser().parse_args(argv)
     try:
         matrix = read_matrix(options.file)
@@ -221,7 +221,7 @@ def run_configurations(
     fail_if_worse: bool,
     sections: MakeSections = lambda _rows, _runs: [],
 ) -> int:
-    """Run them one after another, compare all with the first, and print and write that; returns the exit code.
+    """Run them one after another, compare all with the first, report; return the exit code.
 
     `sections`: what to say of all runs beside their comparison, and before it.
     """
@@ -270,7 +270,7 @@ def _read_runs(matrix: Matrix) -> dict[str, Run | None]:
 
 
 def _without_earlier_lengths(run: Run) -> Run:
-    """Drop records of lengths and depths that the file named once and names no longer: a run's folder keeps them."""
+    """Drop records of lengths and depths that an earlier version of the file named."""
     suites = settings_of(run.manifest).suites
     if any(suite.window for suite in suites):  # its length is known to the run alone
         return run
@@ -298,7 +298,7 @@ def _write(
 
 
 def exit_code(ended: Mapping[str, EndedRun], *, is_worse: bool) -> int:
-    """Return 1 if a gate failed or, if wanted, one is worse; 11, 10 as gates are; 3 if one did not end; else 0."""
+    """Return 1 if a gate failed or, if wanted, one is worse; 11, 10 as gates do; 3 if one did not end."""
     codes = {run.code if run.code in (0, 1, 10, 11) else MISSING for run in ended.values()}
     if is_worse:
         codes.add(1)
@@ -313,7 +313,7 @@ def command(matrix: Matrix, configuration: Configuration, cwd: Path) -> list[str
 
 
 def _run(matrix: Matrix, configuration: Configuration, show: Callable[[str], None], *further: str) -> EndedRun:
-    """Run pytest to its end. Ctrl-C stops it, and `KeyboardInterrupt` is raised when it has written its files."""
+    """Run pytest to its end. Ctrl-C stops it; `KeyboardInterrupt` follows once its files are written."""
     log, cwd = matrix.log(configuration), Path.cwd()
     log.parent.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()

@@ -28,7 +28,7 @@ WRONG_USE = (INTERRUPTED, 4, 5)  # a file that cannot be collected, a wrong opti
 
 @dataclass(frozen=True)
 class Ending:
-    """How a shard ended."""
+    """The end of a shard."""
 
     exit: int  # pytest's code
     why: str = ""
@@ -63,7 +63,7 @@ class Plan:
         return self.launch_folder / f"shard-{number}-of-{self.shards}.log"
 
     def ending(self, number: int) -> Ending | None:
-        """How the shard ended; `None` while it has not."""
+        """The shard's ending; `None` while it runs."""
         return read_ending(self.launch_folder, f"{number}-of-{self.shards}")
 
     def command(self, shard: str, *, python: str = sys.executable) -> list[str]:
@@ -72,7 +72,7 @@ class Plan:
         return [python, "-m", "needlework.cluster.job", *words]
 
     def shell_command(self, number: str, *, python: str = sys.executable) -> str:
-        """The same for a shell that expands `number`."""
+        """`command` for a shell that expands `number`."""
         start, _, end = shlex.join(self.command("NUMBER/", python=python)).partition("NUMBER/")
         return f"exec {start}{number}/{self.shards}{end}"
 
@@ -139,7 +139,7 @@ _SET_BY_LAUNCH = ("--shard", "--collect-only", "--co", "--plan", "--fresh")
 
 
 def split_pytest_words(words: Sequence[str], cwd: Path) -> tuple[Path, tuple[str, ...]]:
-    """Return the run's folder and the words that each shard's pytest gets; our benchmarks if they name none.
+    """Return the run's folder and the words for each shard's pytest, our benchmarks by default.
 
     Raises `InputError`.
     """
@@ -161,7 +161,7 @@ def split_pytest_words(words: Sequence[str], cwd: Path) -> tuple[Path, tuple[str
 
 
 def benchmark_words(words: Sequence[str], cwd: Path) -> tuple[str, ...]:
-    """Return the words that name our benchmarks; empty if pytest's words name test files or benchmarks already."""
+    """Return the words that name our benchmarks; empty if pytest's words name tests already."""
     from needlework.autoload import asks_for_benchmarks  # imports pytest, which a shard's own process does without
 
     names_files = any(word.partition("::")[0].endswith(".py") for word in words)
@@ -200,7 +200,7 @@ _ERROR = re.compile(r"\b(ERROR|error):")
 
 
 def check_run(plan: Plan) -> None:
-    """Have pytest plan the run as one shard: options, tests, models, tokenizers, texts, lengths. Nothing is asked.
+    """Have pytest plan the run as one shard, tests, models and texts included. Nothing is asked.
 
     Raises `InputError`.
     """

@@ -102,7 +102,7 @@ def _check_address(address: str) -> None:
 
 
 def _shard_function() -> Any:
-    """The task's function. Made inside a function, so that Ray sends its code and a node need not find this module."""
+    """Make the task's function, as a closure: Ray sends its code, and nodes need not have this module."""
 
     def run_shard(command: list[str], cwd: str, log: str) -> int:
         import subprocess

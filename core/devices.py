@@ -29,7 +29,7 @@ class Gpus:
 
 
 def gpus(environment: Mapping[str, str] = os.environ) -> Gpus:
-    """The caller's own choice is the whole of it; without one, all that `nvidia-smi` lists, or AMD's driver."""
+    """The cards of the caller's environment variable, else all that `nvidia-smi` or AMD's driver lists."""
     for variable in VISIBLE:
         if variable in environment:
             named = tuple(word.strip() for word in environment[variable].split(",") if word.strip())
@@ -61,8 +61,7 @@ def device_kind(device: str | None) -> str:
 
 
 def places(model_args: Mapping[str, str], available: Gpus, per_worker: int = 1) -> tuple[str | None, ...]:
-    """Where copies of a local model can stand, one worker each: cards such as `0` or `0,1`, or `None` for the one place
-    there is.
+    """The cards of each worker's copy of a local model, `0` or `0,1`; `None` for the only device.
 
     A CPU is one place: a second copy would only share its cores. So is a model spread over all cards (`device_map`),
     unless it is to have `per_worker` of them; cards that make no whole group are left idle.
@@ -128,7 +127,7 @@ def shard_named(text: str) -> Shard:
 
 
 def shared_out(cells: Iterable[Cell], of: int) -> dict[str, int]:
-    """Return haystack (`Cell.haystack_id`, which names the model too) -> the number, from 1, of the shard that asks it.
+    """Return the number, from 1, of the shard that asks each haystack (`Cell.haystack_id`).
 
     The costliest haystack goes to the shard that has least so far: longest processing time first (Graham 1969), at most
     4/3 of the best that there is. Whole numbers only, and ties by name, so that any machine comes to the same.
@@ -148,7 +147,7 @@ def shared_out(cells: Iterable[Cell], of: int) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """What a shard takes of the tests that were selected."""
+    """A shard's part of the selected tests."""
 
     shard: Shard
     counts: tuple[int, ...]  # tests of each shard's cells, by its number - 1

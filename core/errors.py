@@ -32,7 +32,7 @@ class InputError(Exception):
 
 
 class TooShortError(InputError):
-    """A length, in tokens, that cannot hold what is asked; `least`: one that can, as far as it is known here."""
+    """A length, in tokens, too short for what is asked; `least`: the shortest that fits, if known."""
 
     def __init__(self, length: int, needed: str, least: int | None = None) -> None:
         super().__init__("--lengths", length, f"{needed}: use at least {least}" if least else needed)
@@ -40,7 +40,7 @@ class TooShortError(InputError):
 
 
 class TooLongError(InputError):
-    """A length, in tokens, that the user's texts do not fill; `most`: what they fill with what is asked, `about`."""
+    """A length, in tokens, that the user's texts do not fill; `most`: the longest that they fill."""
 
     def __init__(self, length: int, most: int, about: str) -> None:
         self.told = f"all documents together fill {most} tokens with {about}"
@@ -49,7 +49,7 @@ class TooLongError(InputError):
 
 
 class NoRoomError(InputError):
-    """An answer budget, in tokens, that the answer does not fit; `needed`: one that it fits, with the answer's end."""
+    """An answer budget, in tokens, too small for the answer; `needed`: the smallest that fits."""
 
     def __init__(self, budget: int, of: str, needed: int) -> None:
         remedy = f"the answer of {of} and its end have {needed} tokens: use at least {needed}"
@@ -73,7 +73,7 @@ def nearest(word: str, ours: Iterable[str], theirs: Iterable[str] = ()) -> str:
 
 
 def _begins_alike(word: str, name: str) -> bool:
-    """Whether the name has more of the word than some letters here and there, or the same ones in another order."""
+    """Whether the two share more than a few scattered letters, or are the same letters in another order."""
     if sorted(word) == sorted(name):
         return True
     longest = SequenceMatcher(None, word, name, autojunk=False).find_longest_match().size
@@ -90,7 +90,7 @@ def _cut(text: str, longest: int) -> str:
 
 
 class OneLineParser(argparse.ArgumentParser):
-    """An argument parser whose complaints are one line, as all of ours are, and name the option that was meant.
+    """An argument parser with errors of one line, which name the nearest option.
 
     `theirs`: what to write in place of another system's option, by its name without dashes before it.
     """
@@ -134,7 +134,7 @@ def refuse(command: str, line: object) -> int:
 
 
 def run_command(command: str, action: Callable[[], int]) -> int:
-    """The exit code of an action; 2 after one line where the input is bad, or a file cannot be read or written."""
+    """Run an action and return its exit code; 2 after one line for bad input or unusable files."""
     try:
         return action()
     except InputError as error:
@@ -152,7 +152,7 @@ _AGAIN_S = 5.0  # a Ctrl-C so soon after the first is the same wish
 
 
 class EndSignals:
-    """While `start`ed, SIGTERM and SIGHUP raise `KeyboardInterrupt` as Ctrl-C does; a second one is ignored.
+    """While `start`ed, make SIGTERM and SIGHUP raise `KeyboardInterrupt` as Ctrl-C does, once.
 
     A second Ctrl-C is ignored for five seconds: it would end what the first one asks for, a report half written.
 

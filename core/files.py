@@ -58,7 +58,7 @@ _LARGEST = 64 * 2**20  # bytes
 
 
 def read_text(option: str, name: str | Path, remedy: str = "give the path of a UTF-8 text file") -> str:
-    """The file's text. Raises `InputError` for what is no file, cannot be read, is not UTF-8, or has no end."""
+    """Read a file. Raises `InputError` if it is no file, unreadable, too large or not UTF-8."""
     try:
         path = Path(name).expanduser()
         if path.exists() and not path.is_file():
@@ -174,7 +174,7 @@ def learnt_once(path: Path, learn: Callable[[], tuple[dict[str, Any], bool]]) ->
 
 
 def folder_of_run(parent: Path, run: str) -> Path:
-    """Where the processes of one run keep what the next run must learn anew. Drops what runs of earlier days left."""
+    """The folder for facts that each run learns anew. Removes those of earlier days."""
     for left in parent.glob("*"):
         with suppress(OSError):
             if time.time() - left.stat().st_mtime > _RUN_S:

@@ -118,7 +118,7 @@ def doubling(first: float, last: float, count: int | None = None) -> list[float]
 
 
 def llmtest_sigmoid(first: float, last: float, count: int) -> list[float]:
-    """LLMTest's sigmoid depths: ends kept, three decimals. Its sign error makes the middle fall; values are its own."""
+    """LLMTest's sigmoid depths, with its sign error: ends kept, the middle falls, three decimals."""
     import numpy as np  # not at the top: `needlework launch` starts shards without it
 
     return [
@@ -263,7 +263,7 @@ def first_trials(panels: Sequence[Sequence[Cell]], chosen: Collection[Cell], lim
 
 
 def limit_note(limit: float) -> str:
-    """What a run and its report say of a limit."""
+    """The note on `--limit` that a run and its report show."""
     trials = "trial" if limit == 1 else "trials"
     most = f"the first {limit:.3g} of the trials" if limit < 1 else f"the first {limit:g} {trials}"
     return f"--limit {limit:g}: {most} of each task and language, the shortest first: a part of the grid"
@@ -284,7 +284,7 @@ class Misfit:
 
     @property
     def least_option(self) -> int | None:
-        """What `--lengths` has to be, at least."""
+        """The smallest `--lengths` that fits."""
         return None if self.least is None else -(-self.least * 100 // self.share)
 
     @property
@@ -331,7 +331,7 @@ def nothing_fits(misfits: Sequence[Misfit]) -> InputError:
 
 
 def not_filled(errors: Sequence[TooLongError]) -> InputError:
-    """The error of lengths that documents do not fill: one that all questions of the run fit, at every depth.
+    """The error of lengths that documents do not fill; it names one that fits all questions.
 
     It is rounded down, since the same documents in another order may have a token or two less.
     """

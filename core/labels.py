@@ -1,4 +1,4 @@
-"""The parts of a needle's label: which question, document or row it names, and in which arm it is asked."""
+"""The parts of a needle's label: question, document or row, and the arm in which it is asked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CHINESE = "zh"
 
 
 class LabelParts(NamedTuple):
-    """What a needle's label consists of."""
+    """The parts of a needle's label."""
 
     panel: str
     """What rows of reports are called: the needle, or `questions` (`questions_bm25`, `n8`)."""

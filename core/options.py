@@ -31,7 +31,7 @@ class ForEach:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionWords:
-    """What `options.toml` says of an option: words for people, and how the command line takes it."""
+    """The entry of an option in `options.toml`: help for people, and rules of the command line."""
 
     group: str
     help: str
@@ -99,7 +99,7 @@ def read_value(hint: Any, option: str, value: str) -> Any:
 
 
 def _parser(hint: Any) -> Parser | ForEach:
-    """What reads the values of a field: what its annotation names, else what its type says."""
+    """Return the parser of a field's values: the one its annotation names, else that of its type."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         named = [extra for extra in arguments[1:] if isinstance(extra, ForEach) or callable(extra)]

@@ -12,7 +12,7 @@ _WRITTEN = re.compile(r"(\S+=)?[0-9]{1,6}(\.[0-9]{1,6})?(,[0-9]{1,6}(\.[0-9]{1,6
 
 
 def price(option: str, value: str) -> str:
-    """Read `0.5,1.5`, `0.5,1.5,0.05` with the price of cached tokens, or `MODEL=0.5,1.5`. Raises `InputError`."""
+    """Read `0.5,1.5`, `0.5,1.5,0.05` (cached tokens), or `MODEL=0.5,1.5`. Raises `InputError`."""
     written = "".join(value.split())
     if not _WRITTEN.fullmatch(written):
         remedy = "give dollars per million tokens, of prompts and of answers: 0.5,1.5, or MODEL=0.5,1.5"
@@ -34,7 +34,7 @@ class Prices:
 
 
 def prices_of(written: Sequence[str], model: str) -> Prices | None:
-    """The prices of a model (a SPEC, or its name in records), as `--price` has them: its own, else those of all."""
+    """The prices of a model (a SPEC, or its name in records): its own in `--price`, else those of all."""
     by_name = dict(each.rpartition("=")[::2] for each in written)
     numbers = by_name.get(model, by_name.get(""))
     if numbers is None:

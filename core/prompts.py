@@ -38,7 +38,7 @@ class Forms(Protocol):
     def ids(self) -> NDArray[np.int32]: ...
     @property
     def tokens(self) -> int:
-        """How many ids there are."""
+        """The number of ids."""
         ...
 
 
@@ -58,7 +58,7 @@ class RenderedForms:
 
 @dataclass(frozen=True, slots=True)
 class PlacedNeedle:
-    """Where a needle came to stand."""
+    """A needle's position in the prompt."""
 
     name: str
     start: int  # character in the prompt text
@@ -93,7 +93,7 @@ class Prompt:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """What a chat is asked."""
+        """The messages of a chat."""
         return self.forms.messages
 
     @property
@@ -134,14 +134,14 @@ _SPEAKERS = {
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one side of a conversation says at a time."""
+    """One message of a conversation."""
 
     role: Literal["user", "assistant"]
     text: str = field(repr=False)
 
 
 def parted(messages: Sequence[Message], shape: str) -> tuple[tuple[Message, ...], str, tuple[Message, ...]]:
-    """The messages of a shape before and after its turns, and between them what the first turn begins with.
+    """The messages of a shape before and after its turns; between them the start of the first turn.
 
     Raises `InputError` for a shape whose context is not turns: it needs a message that ends with `{context}`, and one
     behind it.
@@ -164,7 +164,7 @@ def merge_roles(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def plain_turns(messages: Sequence[Message], language: str) -> str:
-    """A conversation for base models: `User: ...`, a blank line, `Assistant: ...`, up to where the answer begins."""
+    """A conversation for base models: `User: ...`, a blank line, `Assistant: ...`, without the answer."""
     speakers = _SPEAKERS[language]
     spoken = [f"{speakers.get(message.role, '')}{message.content}" for message in messages]
     return "\n\n".join([*spoken, speakers["assistant"].rstrip()])
@@ -242,7 +242,7 @@ def _shape(name: str, table: dict[str, Any]) -> PromptShape:
 def lay_out(
     shape: PromptShape, question: str, *, system: str | None, position: Position, introduction: str = ""
 ) -> tuple[Message, ...]:
-    """The messages with everything but the context, which still reads `{context}`; before it the introduction."""
+    """The messages, with `{context}` in place of the context; before it the introduction."""
     worded = shape.question.replace("{question}", question)
     before = {"start": worded, "both": shape.both.replace("{question}", question), "end": ""}[position]
     before = introduction + (f"{before}\n\n" if before else "")

@@ -1,4 +1,4 @@
-"""The record of one trial: a line of the journal, a row of results.json, what statistics and reports read."""
+"""The record of one trial: a line of the journal, a row of results.json."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ Value = TypeVar("Value")
 
 
 def _written(default: Value) -> Value:
-    """The default of a field that files may lack and that is always written: msgspec leaves out what `list` makes."""
+    """Declare a field that files may lack and that is always written: msgspec omits plain defaults."""
     factory: Callable[[], Any] = default.copy if isinstance(default, list) else lambda: default
     made: Value = field(default_factory=factory)
     return made
@@ -65,8 +65,8 @@ class _Facts(Struct, omit_defaults=True):
 
 
 class NeedleFacts(_Facts, kw_only=True):
-    """A needle in the prompt. `start`, `end`: characters; `depth`: percent of the context, and as it was `requested`;
-    `text` with the characters `before` and `after` it."""
+    """A needle in the prompt. `start`, `end`: characters; `text` with the characters `before` and `after`.
+    `depth`: percent of the context, and as it was `requested`."""
 
     name: str = ""
     start: _Whole = _written(0)
@@ -90,8 +90,8 @@ class RetrievedChunk(_Facts):
 
 
 class RetrievalFacts(_Facts):
-    """What was retrieved for the context. `rank`: of the chunk with the answer (`gold`); `answer_recall`: the share of
-    the answer's words that the context has."""
+    """The retrieved context. `rank`: of the chunk with the answer (`gold`).
+    `answer_recall`: the share of the answer's words that the context has."""
 
     retriever: str = _written("")
     embedder: str | None = _written(None)
@@ -126,7 +126,7 @@ class PromptFacts(_Facts):
 
 
 class ResponseFacts(_Facts):
-    """What the model sent."""
+    """The model's response."""
 
     text: str = _written("")
     reasoning: str = _written("")
@@ -142,7 +142,7 @@ class ResponseFacts(_Facts):
 
 
 class RecordedError(_Facts):
-    """What went wrong."""
+    """The error of a trial."""
 
     kind: str = _written("")
     message: str = _written("")
@@ -160,7 +160,7 @@ class RepeatedAnswer(_Facts):
 
 
 class Details(_Facts):
-    """Flags, why an answer is `invalid`, the recipe of the run, the scorer's own details, the stability probe."""
+    """Flags, reasons why an answer is `invalid`, recipe, the scorer's details, the stability probe."""
 
     flags: list[str] = _written([])
     recipe: str = ""
@@ -170,7 +170,7 @@ class Details(_Facts):
 
 
 class Timing(_Facts):
-    """Whatever may differ between two runs of the same thing. `part`: the shard that a merged record is of."""
+    """Facts that may differ between two runs of the same trial. `part`: the shard of a merged record."""
 
     latency_s: _Number | None = _written(None)
     ttft_s: _Number | None = _written(None)
@@ -239,7 +239,7 @@ class Record(Struct, kw_only=True):
 
     @property
     def task_label(self) -> str:
-        """The task as rows of reports name it: `niah`, or `niah@test_needle` where two tests asked the same cell."""
+        """The task's name in reports: `niah`, or `niah@test_needle` where two tests asked the same cell."""
         return f"{self.task}@{self.test}" if self.test else self.task
 
 
@@ -271,7 +271,7 @@ def record_of_cell(
 
 
 class _KnownReference(Struct):
-    """What readers look into of a reference, which is open."""
+    """The fields of a reference that readers use; it may have others."""
 
     answers: list[str] = []
     parts: list[str] = []
@@ -336,7 +336,7 @@ def _of_this_version(line: object) -> object:
 
 
 def decode_record(line: bytes) -> Record:
-    """What `encode_record` was given, whatever a task's reference holds."""
+    """Read a record that `encode_record` wrote, whatever a task's reference holds."""
     try:
         return _decode(line)
     except msgspec.DecodeError:  # half a surrogate pair
@@ -344,7 +344,7 @@ def decode_record(line: bytes) -> Record:
 
 
 def parse_json(line: bytes) -> object:
-    """What JSON text has, which may begin with a mark of its encoding and hold half a surrogate pair. `ValueError`."""
+    """Parse JSON that may begin with a BOM and hold half a surrogate pair. Raises `ValueError`."""
     try:
         return _parse(line.decode("utf-8", "surrogatepass").removeprefix("\ufeff"))
     except RecursionError:

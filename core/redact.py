@@ -55,7 +55,7 @@ def redactor(secrets: Iterable[str | None]) -> Redactor:
 
 
 def url_secrets(url: str | None) -> tuple[str, ...]:
-    """The parts of a URL that must not be shown, as written and decoded: user, password, query and each of its values.
+    """The secret parts of a URL, as written and decoded: user, password, query and each of its values.
 
     User and password also stand together, as a server gets them.
     """
@@ -86,7 +86,7 @@ def named_secrets(value: object) -> Iterator[str]:
 
 
 def option_secrets(model_args: Sequence[str], urls: Iterable[str | None], key_env: str) -> tuple[str, ...]:
-    """Every secret that a run's options hold or name: headers, fields, addresses, the environment variable's value."""
+    """All secrets in a run's options: headers, fields, addresses, the environment variable's value."""
     secrets = [os.environ.get(key_env, ""), *(secret for url in urls for secret in url_secrets(url))]
     for word in model_args:
         name, _, value = word.partition("=")

@@ -49,7 +49,7 @@ Text = Annotated[str, any_text]
 
 
 class FamilyValues(Mapping[str, Parsed]):
-    """Values by option key. Never changes, and may be hashed. Values are not shown: an address may have a secret."""
+    """Values by option key; immutable, hashable. Not shown in `repr`: an address may hold a secret."""
 
     __slots__ = ("_values",)
 
@@ -92,7 +92,7 @@ class WrittenSuite(Struct, frozen=True, kw_only=True):
 
 
 class Suite(Struct, frozen=True, kw_only=True):
-    """What is asked: one task with its grid, text, needles and prompt.
+    """One task with its grid, text, needles and prompt.
 
     A field is the option of its name, where `options.toml` has words for it; others say what they are. Lengths and
     budgets are in tokens, depths in percent.
@@ -136,7 +136,7 @@ class Suite(Struct, frozen=True, kw_only=True):
 
     @property
     def kept_free(self) -> int:
-        """Tokens of a length that are left free: of the prompt's, or of the context's where a length means that."""
+        """Tokens of a length that stay free: of the prompt, or of the context if `length_means` says so."""
         return self.length_buffer + (self.answer_tokens if self.length_means == "total" else 0)
 
 
@@ -204,7 +204,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     @property
     def server(self) -> str | None:
-        """What stands for the server in keys and recipes: the name that its user gave it, else its address."""
+        """The server's name in keys and recipes: the one that its user gave it, else its address."""
         return self.server_id or self.base_url
 
     def __repr__(self) -> str:
@@ -217,7 +217,7 @@ Kind = TypeVar("Kind", bound=Struct)
 
 
 def family_options(suite: Suite, kind: type[Kind]) -> Kind:
-    """A family's options as its Struct, whose fields are option keys; an option without a value has its default."""
+    """A family's options as its Struct, whose fields are option keys; missing ones have their defaults."""
     values: Any = {name: suite.family[name] for name in kind.__struct_fields__ if name in suite.family}
     return kind(**values)
 
@@ -229,7 +229,7 @@ _PATTERN = re.compile(r"[*?\[]")
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where files may be read."""
+    """The places that files may be read from."""
 
     run: Path  # the folder of the run
     start: Path | None = None  # the folder that the run was started in; relative paths of its options begin there
@@ -266,7 +266,7 @@ class Places:
 
 
 def check_tree(top: Path, run: Path, option: str = "RUN") -> None:
-    """Refuse a link that leads out of a run's folder, and what is no file and no folder. Raises `InputError`."""
+    """Refuse links that lead out of a run's folder, and special files. Raises `InputError`."""
     inside = run.resolve()
     for folder, folders, files in os.walk(top, followlinks=False):
         for name in (*folders, *files):
