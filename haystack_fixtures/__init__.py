@@ -1,4 +1,4 @@
-"""What a task of your own is made of; see docs/extend.md. Nothing is imported before it is asked for."""
+"""The parts that your own tasks are made of; see docs/extend.md. Each is imported on first use."""
 
 from __future__ import annotations
 

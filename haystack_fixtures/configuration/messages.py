@@ -51,7 +51,7 @@ def notes(settings: Settings) -> Iterator[str]:
 
 
 def _has_its_answer(needle: Needle) -> bool:
-    """Whether the right answer, or another spelling of it, is said in the needle; one without an answer lacks none."""
+    """Whether the needle states the right answer, or another spelling of it; true if it has no answer."""
     right = [answer for answer in (needle.answer, needle.keyword, *needle.accepted) if answer]
     return not needle.answer or any(occurs(answer.casefold(), needle.text.casefold()) for answer in right)
 

@@ -28,7 +28,7 @@ class PeerName:
 
     @property
     def remedy(self) -> str:
-        """What to write on the command line in its place."""
+        """The remedy: our option that replaces it on the command line."""
         more = " (of the text alone: --length-means context)" if "tokens of the text alone" in self.about else ""
         return self.here or f"--{self.ours.replace('_', '-')}{more}"
 
@@ -63,7 +63,7 @@ class Translated:
 
 
 def translated(where: str, table: Mapping[str, Any], *, peer: str = "") -> Translated:
-    """The table with our keys; those that no published system has stay what they are, and so do their values.
+    """The table with our keys; those that no published system has keep their names and values.
 
     `peer`: the system whose table it is: its defaults stand for what is left out of a range, and a list of its wins
     over a range. Without it names may be mixed, and two names of one thing are refused. A value of
@@ -101,7 +101,7 @@ def translated(where: str, table: Mapping[str, Any], *, peer: str = "") -> Trans
 
 
 def our_names(where: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The table with our keys. Raises `InputError` for a name that no key of ours takes over, with what does."""
+    """The table with our keys. Raises `InputError`, with a remedy, for a name that we have no key for."""
     names = translated(where, table)
     if names.left:
         raise InputError(where, names.left[0], f"here: {NAMES[names.left[0]].here}")

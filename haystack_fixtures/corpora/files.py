@@ -1,4 +1,4 @@
-"""What a corpus is; texts of files, folders and data sets of a hub."""
+"""Corpora: texts of files, folders and data sets of a hub."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Corpus:
 
     @property
     def facts(self) -> dict[str, str | int]:
-        """What a manifest tells of it."""
+        """The corpus's entry in the manifest."""
         return {
             "name": self.name,
             "language": self.language,
@@ -95,7 +95,7 @@ def load_path(path: Path, *, language: str, text_field: str, file_list: tuple[st
 
 
 def load_cdme(folder: Path, *, language: str, text_field: str, file_list: tuple[str, ...]) -> Corpus:
-    """A folder with CDME's domain files, all of which must be there unless `file_list` asks for some of them."""
+    """Load a folder with CDME's domain files; all must be there unless `file_list` names some."""
     if not path_exists(folder) or not folder.is_dir():
         raise InputError("--corpus", folder, f"no such folder: it should hold {', '.join(CDME_FILES)}")
     return load_path(folder, language=language, text_field=text_field, file_list=file_list or CDME_FILES)
@@ -161,7 +161,7 @@ def _field(line: str, text_field: str, where: str) -> str:
 
 
 def _folder(spec: str) -> Path | None:
-    """The folder that `cdme:FOLDER` or a path names; `None` for a name, a single file, and what is not there."""
+    """The folder that `cdme:FOLDER` or a path names; `None` for a name, a file, or a missing folder."""
     try:
         folder = Path(spec.removeprefix("cdme:")).expanduser()
         return folder if folder.is_dir() and not spec.startswith("hf:") else None
@@ -170,7 +170,7 @@ def _folder(spec: str) -> Path | None:
 
 
 def presets_files(spec: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """A preset's file list, where the corpus is one that it can be about: a corpus of another kind is read whole."""
+    """A preset's file list, if it can be about this corpus: a corpus of another kind is read whole."""
     folder = _folder(spec)
     if folder is None:
         return names if spec.startswith("cdme:") else ()
@@ -182,7 +182,7 @@ _DEFAULT_SPLIT = "train"
 
 
 def load_hub(target: str, *, language: str, text_field: str) -> Corpus:
-    """One split of a data set; `target` is an id or a local path, with `:split` behind it when not "train".
+    """Load one split of a data set; `target`: an id or a local path, and `:split` if not "train".
 
     Rows without text are skipped. Code that a data set may carry is never run. The files go where the `datasets`
     library keeps its own cache, so a data set that was prepared before works without a network.

@@ -48,7 +48,7 @@ Template = tuple["str | Slot | Alternatives", ...]
 
 @dataclass(slots=True)
 class Scope:
-    """What a document's patterns may refer to, and which table entries it has used up."""
+    """The values that a document's patterns may refer to, and the table entries used so far."""
 
     rng: random.Random
     tables: Mapping[str, Sequence[Template]]
@@ -117,7 +117,7 @@ def render(template: Template, scope: Scope) -> str:
 
 
 def phrase(template: Template, scope: Scope) -> str:
-    """Fill a pattern that will stand inside a sentence: articles are right, the first letter stays as it is."""
+    """Fill a pattern that will stand inside a sentence: articles agree, the first letter is kept."""
     out: list[str] = []
     _fill(template, scope, out)
     text = "".join(out)
@@ -188,7 +188,7 @@ Setup = tuple[tuple[str, Template], ...]
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A kind of story: what it is about, and its turns in order. Without `months` it fits any time of the year."""
+    """A kind of story: its subject, and its turns in order. Without `months` it fits any month."""
 
     setup: Setup
     opening: tuple[Pattern, ...]
@@ -212,7 +212,7 @@ class Kit:
 
 
 def tables_sha256(language: str) -> str:
-    """Hash of the language's data files; line ends do not count, so that a Windows checkout hashes the same."""
+    """Hash of the language's data files, whatever their line ends: a Windows checkout hashes the same."""
     digest = hashlib.sha256()
     for name in FILES:
         digest.update(name.encode())

@@ -91,7 +91,7 @@ class DataSet:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What a manifest has of it."""
+        """The data set's entry in the manifest."""
         return {
             "sha256": self.sha256,
             "rows": len(self.entries),
@@ -176,7 +176,7 @@ def _open(data_name: str, root: Path, stamps: tuple[tuple[Path, int, int], ...],
 
 
 def _text_rows(file: Path, layout: DataSetLayout) -> Iterator[tuple[int, Row, Callable[[], object]]]:
-    """Rows of JSON, JSON lines or CSV without their long texts, the characters of these, and what reads them."""
+    """Rows of JSON, JSON lines or CSV without their long texts: number of characters, row, reader."""
     rows = _parsed_rows(file)
     for number in range(1, sys.maxsize):
         try:
@@ -212,7 +212,7 @@ def _unpacked(packed: bytes) -> str:
 
 
 def _parquet_rows(file: Path, layout: DataSetLayout) -> Iterator[tuple[int, Row, Callable[[], object]]]:
-    """The same of a parquet file, whose long texts stay on the disk."""
+    """Rows of a parquet file as `_text_rows` gives them; their long texts stay on the disk."""
     parquet, text = _opened_parquet(file), layout.text
     names = parquet.schema_arrow.names
     missing = [name for name in layout.columns if name not in names]
@@ -250,7 +250,7 @@ def _opened_parquet(path: Path) -> Any:
 
 
 def chosen(data: DataSet, options: DataOptions, group: Callable[[RowSummary], object]) -> tuple[RowSummary, ...]:
-    """The rows that `--data-where` and `--data-limit` leave, in the order of the file. Raises `InputError`.
+    """The rows that `--data-where` and `--data-limit` select, in file order. Raises `InputError`.
 
     `group`: rows of one group share a limit. Those that stay are the first by a hash of the row, so that a smaller
     limit asks a part of what a larger one does.

@@ -49,7 +49,7 @@ _QUESTION_TEXTS = {
 
 
 def gap_questions(documents: DocumentSet, groups: Groups) -> QuestionSet:
-    """What a run without a file of questions asks: about `MOST` documents, one question each. None where none can be.
+    """The questions of a run without a file of them: one on each of about `MOST` documents, or none.
 
     `groups`: names of twins. The same documents give the same questions.
     """
@@ -61,9 +61,9 @@ def gap_questions(documents: DocumentSet, groups: Groups) -> QuestionSet:
 def gap_rows(
     documents: DocumentSet, groups: Groups, most: int | None, *, seed: int = 0
 ) -> dict[str, Mapping[str, Any]]:
-    """The rows of a question file, in the order of the documents' names; of `groups` of twins the first is asked about.
+    """The rows of a question file, in the order of the documents' names.
 
-    `most`: about so many documents, drawn with the seed; all by default.
+    `groups`: twins, of which the first is asked about. `most`: about so many, drawn with the seed; by default all.
     """
     later = {name for group in groups for name in group[1:]}
     sentences = {each.name: list(_sentences(each.text)) for each in documents.documents}
@@ -99,7 +99,7 @@ def _sentences(text: str) -> Iterator[str]:
 def _pair(
     sentences: Sequence[str], having: Mapping[str, int], document: OwnDocument, seed: int
 ) -> tuple[str, str] | None:
-    """The question about a document with its answer: best what few documents have, and a number, else a name."""
+    """The question on a document, with its answer: preferably in few documents, and a number."""
     best: tuple[bool, int, int] | None = None
     chosen = None
     for sentence in shuffled(draws("gap sentences", seed, document.name), sentences):

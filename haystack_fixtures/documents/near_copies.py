@@ -84,10 +84,9 @@ def _are_twins(one: Shingles, other: Shingles) -> bool:
 
 
 def _shingles_of(text: str) -> Shingles:
-    """The hashes of a text's shingles, case, punctuation and spaces aside: sorted, each once. They are those of this
-    process alone.
+    """The hashes of a text's shingles, without case, punctuation and spaces: sorted, each once.
 
-    A text of fewer words is one shingle; one that has no words counts whole.
+    They hold in this process alone. A text of fewer words is one shingle; one that has no words counts whole.
     """
     words = _WORD.findall(text.casefold()) or [text.casefold()]
     hashes = np.fromiter(map(hash, words), np.int64, len(words)).view(np.uint64)
@@ -100,7 +99,7 @@ def _shingles_of(text: str) -> Shingles:
 
 
 class DocumentSimilarity:
-    """How alike documents are: the cosine of their words, each weighted by how few documents have it (log N/n).
+    """Similarity of documents: the cosine of their words, each weighted by its rarity (log N/n).
 
     A word counts once, however often it comes; text without spaces counts by pairs of neighbouring characters.
     """

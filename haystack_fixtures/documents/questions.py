@@ -57,7 +57,7 @@ def read_question_set(path: str, option: str = OPTION) -> QuestionSet:
 
 
 def read_rows(path: str, option: str = OPTION) -> tuple[Rows, str]:
-    """Return all rows of a file as they are, and its sha256. Raises `InputError` where it is no object of objects."""
+    """Return all rows of a file as they are, and its sha256. Raises `InputError` for another layout."""
     try:
         file = Path(path).expanduser()
         if file.exists() and not file.is_file():  # a folder; a device may have no end
@@ -99,12 +99,12 @@ def question_of(key: str, row: Mapping[str, Any]) -> DocumentQuestion:
 
 
 def status_of(row: Mapping[str, Any]) -> str | None:
-    """What a row is: a person's decision, else that of the check; `None` where neither was made."""
+    """The status of a row: a person's decision, else that of the check; `None` without either."""
     return next((each for each in _statuses(row) if each in STATUSES), None)
 
 
 def _statuses(row: Mapping[str, Any]) -> tuple[object, object]:
-    """What a person decided, and what the check found."""
+    """A person's decision, and the finding of the check."""
     decision = row.get("decision")
     return decision.get("status") if isinstance(decision, dict) else None, row.get("status")
 
@@ -153,7 +153,7 @@ def _listed(value: object) -> Sequence[object]:
 
 
 def _texts(values: Iterable[object]) -> tuple[str, ...]:
-    """The texts among values, numbers written out, each once; what is blank or something else is no answer."""
+    """The texts among values, numbers written out, each once; blank and other values are left out."""
     texts = (
         str(value).strip() for value in values if isinstance(value, str | int | float) and not isinstance(value, bool)
     )

@@ -50,11 +50,11 @@ class DocumentSet:
 
     @property
     def missed(self) -> tuple[tuple[str, str], ...]:
-        """Of `left_out`, files that should have been documents: not those of other kinds, hidden ones and links."""
+        """Files of `left_out` that should have been documents: no other kinds, hidden files or links."""
         return tuple(row for row in self.left_out if not _harmless(row[1]))
 
     def named(self, name: str) -> OwnDocument | None:
-        """The document of a name; else the only one whose file name is this, white space and Unicode form aside.
+        """The document of a name; else the only one of that file name, ignoring spaces and Unicode form.
 
         Published question files name files without their folder. `None` where there is none, or several.
         """
@@ -82,7 +82,7 @@ class _Entry(NamedTuple):
 
 
 def read_documents(folder: str, option: str = OPTION) -> DocumentSet:
-    """Read all documents below a folder; a folder that has not changed is not read again. Raises `InputError`."""
+    """Read all documents below a folder, once while it is unchanged. Raises `InputError`."""
     try:
         root = Path(folder).expanduser()
         entries = tuple(sorted(_entries(root, "")))
@@ -95,7 +95,7 @@ def read_documents(folder: str, option: str = OPTION) -> DocumentSet:
 
 
 def read_file(path: Path, name: str) -> FileTexts:
-    """Read one file, which is called `name`. A text file that is one JSON string is the text of that string."""
+    """Read one file, called `name`. Of a text file that is one JSON string, the string is the text."""
     ending = path.suffix.lower()
     try:
         if path.stat().st_size > _LARGEST:
@@ -253,7 +253,7 @@ def _unknown_kind(path: Path) -> str:
 
 
 def _rows(text: str, name: str) -> FileTexts:
-    """One document a row, named by the rows' `id` or `title` where that tells them apart, else by the line from 1."""
+    """One document a row, named by its `id` or `title` if these differ, else by its line from 1."""
     rows: list[tuple[int, Any]] = []
     for number, line in enumerate(text.split("\n"), 1):  # nothing else ends a line of jsonl
         if line.strip():

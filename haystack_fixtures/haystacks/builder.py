@@ -91,7 +91,7 @@ def finish(frame: PromptFrame, draft: Draft, *, unique: Sequence[str] = (), answ
 
 @dataclass(frozen=True)
 class DraftForms:
-    """See `Forms`. A form is made when it is first asked for: a server is sent messages, a model here takes ids."""
+    """`Forms` made on first use: a server is sent messages, a model here takes ids."""
 
     around: Surroundings
     draft: Draft
@@ -113,12 +113,12 @@ class DraftForms:
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:
-        """What a chat is asked."""
+        """The messages of a chat."""
         return self.around.messages(self.text[slice(*self.draft.context)])
 
 
 def verify_prompt(tokenizer: Tokenizer, prompt: Prompt, needles: Sequence[tuple[str, str]] = ()) -> None:
-    """Prove a prompt: its ids are those of encoding its whole text, and its needles stand whole where they should.
+    """Check a prompt: its ids encode its whole text, and its needles stand whole where they should.
 
     `needles`, when given, are the (name, text) pairs that it was built with. Raises `InputError`.
     """
@@ -142,7 +142,7 @@ def verify_prompt(tokenizer: Tokenizer, prompt: Prompt, needles: Sequence[tuple[
 
 
 def _placed(frame: PromptFrame, draft: Draft) -> tuple[tuple[PlacedNeedle, ...], int]:
-    """The needles with the tokens before them, and the tokens of the whole context; counted on the prompt's tokens.
+    """The needles with the tokens before them, and the context's tokens, counted in the prompt.
 
     A token that spans the edge of a needle is the needle's.
     """
@@ -260,7 +260,7 @@ def _padded(frame: PromptFrame, budget: int, best: Draft, extra: float) -> Draft
 
 
 def _largest_below(frame: PromptFrame, budget: int, extra: float, best: Draft) -> Draft:
-    """The longest draft within the budget, of cuts that are estimated below it; `best` where none is longer."""
+    """The longest draft within the budget among cuts estimated to fit; `best` where none is longer."""
     cuts = cuts_near(frame.source, round(budget - extra), around=4 * _AROUND, any_grapheme=True)
     below = np.flatnonzero(cuts.tokens + extra <= budget)[-_TRIES:]
     drafts = [draft_of(frame, cuts.cut(number)) for number in below.tolist()]

@@ -20,7 +20,7 @@ from needlework.models.tokenizers.tokenizer import Tokenizer
 # stands between the last of them and the question.
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What the user says, and the assistant's reply. Neither begins or ends with a space: templates trim."""
+    """The user's message and the assistant's reply, without outer spaces: templates trim them."""
 
     ask: str
     reply: str
@@ -126,7 +126,7 @@ class Conversation:
 
 
 def build_given(tokenizer: Tokenizer, conversation: Conversation, around: AroundTurns, *, budget: int) -> Prompt:
-    """Build the prompt of a conversation as it is. Its `slack` is below 0 where it is too long for the budget.
+    """Build the prompt of a conversation as it is. `slack` is negative if it exceeds the budget.
 
     Neighbours of one role are sent as they are; where the chat template refuses that, they are joined, and the prompt
     has the flag `merged_roles`. Raises `InputError` where the template refuses the messages or changes a turn.
@@ -161,7 +161,7 @@ def build_given(tokenizer: Tokenizer, conversation: Conversation, around: Around
 
 
 def spans_of(contents: Sequence[str], text: str) -> list[tuple[int, int]]:
-    """Where texts stand in the rendered one, each behind the last. Raises `InputError` where one does not."""
+    """Find each text in the rendered one, behind the previous. Raises `InputError` if one is missing."""
     spans, end = [], 0
     for number, content in enumerate(contents):
         # Most templates trim what they are given.
@@ -182,7 +182,7 @@ _PROBED = (4, 7)  # rounds of the conversations of marks
 
 @dataclass(frozen=True, slots=True)
 class AroundTurns:
-    """What stands around turns."""
+    """The rest of a prompt around its turns."""
 
     before: tuple[Message, ...]
     opening: str  # begins the first turn
@@ -193,7 +193,7 @@ class AroundTurns:
     merged: bool = False  # neighbours of one role are one message
 
     def rendered(self, turns: Sequence[Turn]) -> tuple[tuple[Message, ...], str]:
-        """The messages with these turns, and their text. Raises `InputError` where the chat template refuses them."""
+        """The messages with these turns, and their text. Raises `InputError` if the template refuses them."""
         inner = [Message(turn.role, turn.text) for turn in turns]
         if inner:
             inner[0] = Message(inner[0].role, self.opening + inner[0].content)
@@ -205,7 +205,7 @@ class AroundTurns:
         return (*messages, Message("assistant", self.prefix)), text + gap(text, self.prefix) + self.prefix
 
     def accepted(self, turns: Sequence[Turn]) -> AroundTurns:
-        """The same, or with neighbours of one role merged where the chat template refuses them as they are."""
+        """Itself, or with neighbours of one role merged if the chat template refuses them otherwise."""
         try:
             self.rendered(turns)
         except InputError as refused:
@@ -220,8 +220,8 @@ class AroundTurns:
 
 @dataclass(frozen=True, slots=True)
 class Joints:
-    """Texts around turns: before the first, between a user's and the assistant's, from that to the next user's, and
-    all that stands behind the one before the question."""
+    """Texts between turns.
+    `head`: before the first. `reply`: from user to assistant. `ask`: from assistant to user. `tail`: the rest."""
 
     head: str
     reply: str
@@ -242,7 +242,7 @@ def joints_of(around: AroundTurns) -> tuple[AroundTurns, Joints]:
 
 
 def irregular() -> InputError:
-    """What is wrong with a template that treats turns by their number or content."""
+    """The error of a template that treats turns by their number or content."""
     remedy = "the model's chat template does not write all turns of a conversation alike: use --template raw"
     return InputError("--template", "chat", remedy)
 
@@ -253,7 +253,7 @@ def _marks(rounds: int) -> list[Turn]:
 
 
 def _joints(around: AroundTurns, rounds: int) -> Joints | None:
-    """What stands between the marks; `None` where it is not always the same."""
+    """The text between the marks; `None` where it varies."""
     marks = _marks(rounds)
     parts, rest = [], around.rendered(marks)[1]
     for turn in marks:

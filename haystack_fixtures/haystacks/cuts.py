@@ -1,4 +1,4 @@
-"""Where a haystack can end: at a sentence end, or inside a sentence that is then closed."""
+"""The cuts that can end a haystack: at a sentence end, or inside a sentence that is then closed."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _ENDS_TRIED = 6
 
 
 class Cut(NamedTuple):
-    """A haystack: the source's first `end` characters, then its characters in `tail` (mostly none), then `closer`.
+    """A haystack: the source's first `end` characters, then those in `tail` (mostly none), `closer`.
 
-    `tokens`: about how many these are.
+    `tokens`: its length by estimate.
     """
 
     end: int
@@ -53,7 +53,7 @@ class Cut(NamedTuple):
 
     @property
     def used(self) -> int:
-        """How far into the source the haystack reaches."""
+        """The end of the part of the source that the haystack uses."""
         return max(self.end, self.tail[1])
 
     def text(self, source: HaystackSource) -> str:
@@ -74,7 +74,7 @@ def first_cut(source: HaystackSource) -> Cut:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cuts:
-    """Cuts to choose from, of which few are made. `tokens`: int64 [cuts], those of each; `cut(n)`: one of them."""
+    """Cuts to choose from, made on demand. `tokens`: int64 [cuts], those of each; `cut(n)`: makes one."""
 
     tokens: NDArray[np.int64]
     cut: Callable[[int], Cut]
@@ -106,14 +106,14 @@ def _near(source: HaystackSource, tokens: int, around: int, any_grapheme: bool) 
 
 
 def _stretch(source: HaystackSource, first: int, last: int) -> tuple[int, int]:
-    """Where the source's text from one token to another begins and ends, as far as there is one."""
+    """Start and end of the source's text between two tokens, clipped to the source."""
     starts = source.encoded.starts
     begin = int(starts[min(max(first, 0), len(starts) - 1)])
     return begin, int(starts[last]) if last < len(starts) else len(source.text)
 
 
 def patched_cuts(source: HaystackSource, tokens: int) -> Cuts:
-    """Cuts with about so many tokens that leave out some of the last sentences and shorten the one after these.
+    """Cuts of about so many tokens that omit some of the last sentences and shorten the next one.
 
     Where words are several tokens long, no simple cut may give the exact count; among many sentences one does.
     """
@@ -145,8 +145,7 @@ def _patched(source: HaystackSource, tokens: int) -> Cuts:
 
 
 def _shortened(source: HaystackSource, number: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each word, but for the last, of the sentence after an end: where it ends, and the tokens from where the
-    sentence starts to there; int64 [words] each."""
+    """The word ends, but for the last, of the sentence after an end; the tokens up to each. int64 [words]."""
 
     def make() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         start, stop = source.end_places[number], source.end_places[number + 1] - len(source.closes)
@@ -157,13 +156,13 @@ def _shortened(source: HaystackSource, number: int) -> tuple[NDArray[np.int64], 
 
 
 def padded_cut(source: HaystackSource, cut: Cut, tokens: int) -> Cut:
-    """The same haystack with a spaced ellipsis of so many dots: the last resort where single graphemes are too long."""
+    """The haystack with a spaced ellipsis of so many dots: the last resort of long graphemes."""
     closer = f"{cut.closer.removesuffix(source.closes)}{' .' * tokens}{source.closes}"
     return cut._replace(closer=closer, tokens=cut.tokens + tokens)
 
 
 def _word_ends(text: str, begin: int, stop: int, word: regex.Pattern[str]) -> set[int]:
-    """Where words end between two offsets, commas and the like taken off."""
+    """Ends of words between two offsets, without commas and the like."""
     ends: set[int] = set()
     plain = text[begin : stop + 1].isascii()
     # Mostly nothing around can split a grapheme.
@@ -183,8 +182,7 @@ def _word_ends(text: str, begin: int, stop: int, word: regex.Pattern[str]) -> se
 
 
 def _closers(source: HaystackSource, ends: Sequence[int]) -> list[str]:
-    """For each cut the full stop of the sentence that holds it, none where the text is closed already; and what closes
-    every document."""
+    """For each cut: its full stop, if its sentence is open, and what closes a document."""
     text = source.text
     numbers = np.minimum(source.ends.searchsorted(ends), len(source.ends) - 1)
     closes = source.closes

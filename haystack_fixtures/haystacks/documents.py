@@ -130,7 +130,7 @@ def cut_middle(ids: Sequence[int], most: int) -> list[int]:
 
 
 def compat_span(document: Document, encoded: Encoded, *, most: int, encode: Encode) -> tuple[int, int]:
-    """The characters that L-Eval's rule (cd34b05) leaves: words, as spaces part them, until the text has `most` tokens.
+    """The characters that L-Eval's rule (cd34b05) keeps: words, until the text has `most` tokens.
 
     The first cut leaves `most` words, each further one 250 less; where the end stays, the same from the end. A text
     without spaces goes to nothing.
@@ -197,7 +197,7 @@ class ShownDocument:
 
 
 def separator_for(texts: Iterable[str]) -> str:
-    """What stands after every document: a rule between blank lines, of a sign that no document has one of.
+    """The separator after every document: a rule between blank lines, of a sign no document has.
 
     Where they have rules of every sign: of that whose longest is the shortest, and longer.
     """

@@ -1,4 +1,4 @@
-"""What stands around a context, where needles are placed in it, and the prompt that this makes."""
+"""The prompt around a context: template, needles at their depths, and the prompt of a cut."""
 
 from __future__ import annotations
 
@@ -160,12 +160,12 @@ def longer_beside(source: HaystackSource, cut: Cut, offset: int) -> int:
 
 
 def _inner(source: HaystackSource, cut: Cut) -> int:
-    """How many sentences end within a haystack, before its own end."""
+    """The number of sentences that end within a haystack, before its own end."""
     return (bisect_right if cut.chars > cut.end else bisect_left)(source.end_places, cut.end)
 
 
 def gap(left: str, right: str) -> str:
-    """What stands between two texts that are joined: a space, or nothing where there is one or the script has none."""
+    """The joint of two texts: a space, or nothing if there is one or the script has none."""
     if not left or not right or left[-1].isspace() or right[0].isspace():
         return ""
     pair = (left[-1], right[0])

@@ -85,7 +85,7 @@ def build_listing(
     depths: Sequence[float],
     unique: Sequence[str] = (),
 ) -> tuple[Prompt, int]:
-    """Build the prompt `bos + before + opening + list + closing + prose + after`, and tell how many units the list has.
+    """Build the prompt `bos + before + opening + list + closing + prose + after`; return its units.
 
     As many units as fit, needles (name, text) whole between two of them, nearest to their depths; then a beginning of
     `prose`, cut to the missing tokens. `Prompt.context` is the list alone; the edges of `around`, where it has some,
@@ -125,7 +125,7 @@ def build_listing(
 
 
 def _most_units(draft: Callable[[int], Draft], listing: Listing, budget: int, reserved: int) -> tuple[int, Draft]:
-    """A number of units that fits where one more does not, or is not allowed; the one, where lists are steady.
+    """A number of units that fits while one more does not; the only one, where lists are steady.
 
     Each list that is tried takes as long as the prompt itself: the next is guessed from the tokens of those before.
     """
@@ -158,7 +158,7 @@ def _most_units(draft: Callable[[int], Draft], listing: Listing, budget: int, re
 
 
 def _padded(draft: Callable[[str], Draft], prose: str, unpadded: Draft, budget: int) -> tuple[str, Draft]:
-    """The beginning of the prose that fills the budget, with its draft; the longest that fits where none is exact."""
+    """The longest beginning of the prose that fits the budget, with its draft."""
     ends = list(_word_ends(prose, budget - unpadded.count))
     best = ("", unpadded)
 
@@ -185,7 +185,7 @@ def _padded(draft: Callable[[str], Draft], prose: str, unpadded: Draft, budget: 
 
 
 def _word_ends(prose: str, tokens: int) -> Iterator[int]:
-    """Where words of the beginning of a text end, ascending."""
+    """Word ends near the beginning of a text, ascending."""
     for match in _WORD.finditer(prose, 0, (tokens + 1) * _PROSE):
         end = match.end()
         if prose[end - 1].isalnum() and not splits_grapheme(prose, end):

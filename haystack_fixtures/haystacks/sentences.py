@@ -63,7 +63,7 @@ def sentence_ends(text: str) -> NDArray[np.int64]:
 
 
 def splits_grapheme(text: str, offset: int) -> bool:
-    """Whether offset stands before a combining mark, joiner or variation selector, or after a prefix such as U+0600."""
+    """Whether offset is before a combining mark, joiner or variation selector, or after a prefix (U+0600)."""
     if not 0 < offset < len(text):
         return False
     after, before = text[offset], text[offset - 1]

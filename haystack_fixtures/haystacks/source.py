@@ -39,7 +39,7 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """What stands after every document of a source, after each needle, and after the document that is cut."""
+    """The text that closes every document of a source, each needle, and the document that is cut."""
 
     text: str
     tokens: int  # its own
@@ -65,7 +65,7 @@ class HaystackSource:
 
     @property
     def closes(self) -> str:
-        """What stands after every unit: nothing after a sentence."""
+        """The text after every unit: nothing after a sentence."""
         return self.closing.text if self.closing else ""
 
     @property
@@ -84,7 +84,7 @@ class HaystackSource:
         return cast(list[int], self.ends_tokens.tolist())
 
     def remember(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """What `make` returned for this key before, or returns now: haystacks of one source have much in common."""
+        """Memoize `make` by this key: haystacks of one source have much in common."""
         value = self._made.get(key)
         if value is None:
             value = self._made[key] = make()
@@ -94,7 +94,7 @@ class HaystackSource:
 
 
 class EncodedDocuments:
-    """A corpus's documents that are not blank, encoded when first asked for, for all orders that they come in.
+    """The non-blank documents of a corpus, encoded on first use, in any order.
 
     Keeps as many as have two million tokens together. May be shared by threads.
     """
@@ -155,7 +155,7 @@ def order_source(documents: EncodedDocuments, *, seed: int, repeat: int, min_tok
 def _begun_inside(
     spans: list[tuple[int, int, int]], first: EncodedDocument, draw: random.Random
 ) -> list[tuple[int, int, int]]:
-    """Begin the pass at a drawn paragraph (or sentence) of the first document; what stood before it comes last."""
+    """Begin the pass at a drawn paragraph (or sentence) of the first document; its start comes last."""
     text = first.encoded.text
     inner = [int(end) for end in first.ends[:-1]]
     paragraphs = [end for end in inner if text[end] in "\r\n"]
@@ -171,7 +171,7 @@ def _begun_inside(
 def _collect(
     spans: Sequence[tuple[int, int, int]], encoded: EncodedDocuments, enough: int
 ) -> tuple[list[Piece], NDArray[np.int64]]:
-    """Pieces with enough tokens, passing over the spans as often as it takes, and the sentence ends in them."""
+    """Pieces with enough tokens, from as many passes as it takes, and the sentence ends in them."""
     pieces: list[Piece] = []
     ends: list[NDArray[np.int64]] = []
     chars = tokens = 0
@@ -197,7 +197,7 @@ def _collect(
 
 
 def _far_enough(document: EncodedDocument, start: int, stop: int, tokens: int) -> int:
-    """Where a stretch of a document may end that is to have so many tokens: some sentences behind them, or its end."""
+    """The end of a stretch of a document with enough tokens: some sentences more, or its end."""
     starts, ends = document.encoded.starts, document.ends
     last = int(starts.searchsorted(start)) + tokens
     number = int(ends.searchsorted(starts[last])) + _SENTENCES_BEYOND if last < len(starts) else len(ends)
@@ -219,7 +219,7 @@ class EncodedDocument:
 
 
 def encode_document(text: str, tokenizer: Tokenizer, folder: Path) -> EncodedDocument:
-    """Encode a document that begins and ends with a visible character, or read what an earlier run encoded.
+    """Encode a document without outer white space, or read its encoding from the cache.
 
     A damaged or unwritable cache costs time only.
     """

@@ -53,7 +53,7 @@ class Spliced:
         return Encoded(text, self.ids(), np.concatenate((np.empty(0, np.int64), *starts)))
 
     def tokens_before(self, offset: int) -> int:
-        """How many tokens begin before a place."""
+        """The number of tokens that begin before an offset."""
         count = 0
         for source, low, high, shift in self.segments:
             if low < high and (at := offset - shift) < len(source.text):
@@ -65,7 +65,7 @@ class Spliced:
         return count
 
     def start(self, token: int) -> int | None:
-        """Where a token begins; `None` behind the last."""
+        """The start of a token; `None` behind the last."""
         for source, low, high, shift in self.segments:
             if token < high - low:
                 return (int(source.starts[low + token]) if low + token else 0) + shift
@@ -79,7 +79,7 @@ def text_of(pieces: Sequence[Piece]) -> str:
 
 
 def remembering(tokenizer: Tokenizer) -> Encode:
-    """The tokenizer's `encode` with a memory, the least recently used texts go first. May be shared by threads."""
+    """The tokenizer's `encode` with an LRU cache. May be shared by threads."""
     return lru_cache(_REMEMBERED)(tokenizer.encode)
 
 
@@ -103,7 +103,7 @@ class _TextPart(NamedTuple):
 
 
 class _Core(NamedTuple):
-    """Tokens low..high of a source that no window covers. `number`: which of the source parts it belongs to."""
+    """Tokens low..high of a source that no window covers. `number`: of its source part."""
 
     number: int
     start: int
@@ -114,7 +114,7 @@ class _Core(NamedTuple):
     high: int
 
     def start_of(self, token: int) -> int:
-        """Where a token of the source begins in the whole text."""
+        """The offset, in the whole text, of a token of the source."""
         starts = self.source.starts
         return (int(starts[token]) if token < len(starts) else len(self.source.text)) + self.shift
 
@@ -157,7 +157,7 @@ def _lay_out(pieces: Sequence[Piece], encode: Encode) -> list[_TextPart]:
 
 
 def _cores(sources: Sequence[_TextPart], reach: Sequence[int]) -> list[_Core]:
-    """What is left of each source when `reach` tokens beside every seam are taken off; short ones vanish."""
+    """The rest of each source without `reach` tokens on both sides of every seam; short ones vanish."""
     cores = []
     for number, part in enumerate(sources):
         assert part.source is not None
@@ -177,7 +177,7 @@ def _between_chars(starts: NDArray[np.int64], token: int) -> int:
 
 
 class _Seam(NamedTuple):
-    """A window and where it is in step: its tokens low..high stand between `joined` (left) and `begin` (right)."""
+    """A window and its tokens low..high in step with its sides `joined` (left) and `begin` (right)."""
 
     window: Encoded
     low: int
@@ -234,7 +234,7 @@ def _slice(parts: Sequence[_TextPart], start: int, end: int) -> str:
 def _in_step(
     window: Encoded, start: int, core: _Core, *, before: int | None = None, after: int | None = None
 ) -> tuple[int, int] | None:
-    """A token of the window and the token of the core's source from which some have the same starts and ids.
+    """Find the first token of a run with equal starts and ids in the window and the core's source.
 
     Looks at tokens that begin before or after a place, and takes the last run: that is furthest from where the window
     was cut off, or from what the seam changed. `None` when no run is long enough.

@@ -20,7 +20,7 @@ _WORDS = regex.compile(
 def check_unique(
     source: HaystackSource, draft: Draft, needles: Sequence[tuple[str, str]], terms: Sequence[str]
 ) -> None:
-    """Raise `InputError` unless every needle stands in the prompt's text once and no term stands in the haystack."""
+    """Raise `InputError` unless every needle occurs once in the prompt and no term in the haystack."""
     text = text_of(draft.pieces)
     for name, needle in needles:
         if _holds(source, draft.cut, needle.strip()):

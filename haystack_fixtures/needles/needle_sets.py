@@ -55,7 +55,7 @@ def needle_names(spec: str, language: str) -> tuple[str, ...]:
 
 
 def draw_set(spec: str, language: str, *, seed: int, repeat: int | str, count: int = 1) -> NeedleSet:
-    """The set as one trial sees it: `codes` draws `count` needles for the seed and repeat, a file is what it is.
+    """The needle set of one trial: `codes` draws `count` needles for seed and repeat, files are fixed.
 
     `repeat`: a repeat, or the name of the one trial that the needle is for (`CODES_EACH`).
     """
@@ -75,7 +75,7 @@ def is_own(spec: str) -> bool:
 
 
 def load_needle_set(spec: str, language: str) -> NeedleSet:
-    """Load a set whose needles are given: one of ours by name, the user's `.toml` or `.jsonl`, or the run's own."""
+    """Load a set with its needles: one of ours by name, a user's `.toml` or `.jsonl`, or the run's own."""
     if is_inline(spec):
         return load_inline(spec, language)
     return _from_path(Path(spec), language) if is_own(spec) else _ours(spec, language)

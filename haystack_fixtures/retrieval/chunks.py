@@ -27,7 +27,7 @@ _WORD = regex.compile(r"\s++")
 
 @dataclass(frozen=True, slots=True)
 class Chunking:
-    """How long chunks are and by how much they overlap, at most, in `unit`."""
+    """The largest size of chunks and of their overlap, in `unit`."""
 
     size: int
     overlap: int
@@ -35,8 +35,8 @@ class Chunking:
 
 
 def chunking(size: str, overlap: str) -> Chunking:
-    """Read `--chunk-size` and `--chunk-overlap`: `1000` characters, `1024t` tokens. An overlap without a unit has the
-    size's. Raises `InputError`."""
+    """Read `--chunk-size` and `--chunk-overlap`: `1000` characters, `1024t` tokens.
+    An overlap without a unit has the size's. Raises `InputError`."""
     length, unit = _measure(SIZE, size, least=1)
     shared, overlap_unit = _measure(OVERLAP, overlap, least=0)
     if overlap_unit == "tokens" and unit == "characters":
@@ -85,7 +85,7 @@ def chunk_spans(text: str, rule: Chunking, starts: NDArray[np.int64] | None = No
 
 
 def _measures(length: int, starts: NDArray[np.int64]) -> tuple[_Measure, _Measure]:
-    """Distances in a text: the farthest end of n units from an offset, and the earliest start of n units before one."""
+    """Distances in a text: the farthest end of n units after an offset, the earliest start before one."""
 
     def first(at: int) -> int:
         """The token that `at` stands in, the first of those that share a character."""
@@ -106,8 +106,8 @@ def _measures(length: int, starts: NDArray[np.int64]) -> tuple[_Measure, _Measur
 
 
 def _breaks(text: str) -> _Breaks:
-    """Where a chunk may end, by how good a place it is: behind paragraphs, lines, sentences, words, white space and
-    all, so that the next one begins with what can be seen."""
+    """The places where a chunk may end, best kind first: paragraphs, lines, sentences, words.
+    Each stands behind white space, so that the next chunk begins with something visible."""
     sentences = (
         match.start() for end in sentence_ends(text).tolist() if (match := _VISIBLE.search(text, end)) is not None
     )
@@ -130,8 +130,8 @@ def _last_break(breaks: _Breaks, least: int, limit: int) -> int | None:
 
 
 def _first_break(text: str, breaks: _Breaks, lowest: int, end: int) -> int:
-    """Where the chunk after `end` begins: at the first break of the best kind in the first half of what may overlap,
-    of words in all of it."""
+    """The start of the chunk after `end`: the first break of the best kind that the overlap allows.
+    Breaks of words may be in all of the overlap, others in its first half."""
     half = lowest + (end - lowest) // 2
     for places, most in zip(breaks, (half, half, half, end), strict=True):
         at = int(places.searchsorted(lowest))
@@ -143,7 +143,7 @@ def _first_break(text: str, breaks: _Breaks, lowest: int, end: int) -> int:
 
 
 def _between_graphemes(text: str, limit: int, done: int) -> int:
-    """The last place up to `limit` that splits no grapheme; `limit` itself where there is none behind `done`."""
+    """The last place up to `limit` that splits no grapheme; `limit` if there is none behind `done`."""
     end = limit
     while end > done and splits_grapheme(text, end):
         end -= 1

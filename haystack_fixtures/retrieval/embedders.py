@@ -46,7 +46,7 @@ class EmbeddedText:
 
 @dataclass(frozen=True, slots=True)
 class Embedder:
-    """What turns texts into vectors."""
+    """Turns texts into vectors."""
 
     name: str  # as it was asked for
     identity: str  # everything that can change a vector
@@ -57,7 +57,7 @@ class Embedder:
 def embed_once(
     embedder: Embedder, texts: Sequence[str], cache_dir: Path, *, is_query: bool = False
 ) -> list[EmbeddedText]:
-    """The embeddings of texts, those that were made before from the cache: a file each. Raises `InputError`."""
+    """The embeddings of texts, from the cache where possible: a file each. Raises `InputError`."""
     folder, kind = cache_dir / "embeddings", "query" if is_query else "text"
     paths = {text: folder / cache_key(f"{embedder.identity} {kind}", text) for text in texts}
     known = {
@@ -74,7 +74,7 @@ def embed_once(
 
 
 def dense_index(texts: Sequence[str], embedder: Embedder, cache_dir: Path) -> tuple[ChunkScores, int]:
-    """Index texts by their vectors; also of how many the embedder took the beginning only. Raises `InputError`."""
+    """Index texts by their vectors, and count those that the embedder cut. Raises `InputError`."""
     embedded = embed_once(embedder, texts, cache_dir)
     vectors = _unit(embedded, embedder)
 
@@ -188,7 +188,7 @@ class ServedEmbedder:
     """Asks for a batch at a time. What failed in passing is tried again, as for models under test."""
 
     def __init__(self, spec: str, model: str, url: str, key: str, connection: ServerOptions) -> None:
-        """`spec`: what errors name; `key`: empty for a server that wants none. Neither key nor login is ever shown."""
+        """`spec`: for errors; `key`: empty if the server wants none. Neither key nor login is ever shown."""
         parts = urlsplit(url)
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         self._http = HttpClient(
@@ -241,7 +241,7 @@ class ServedEmbedder:
 
 
 def _vectors(content: Any, count: int) -> list[EmbeddedText] | AttemptFault:
-    """The vectors of a reply, by their index; a fault where it is not one finite vector for each text, all alike."""
+    """The vectors of a reply, by index; a fault unless it has one finite vector for each text, all alike."""
     rows = content.get("data") if isinstance(content, dict) else None
     if not isinstance(rows, list) or len(rows) != count:
         there = f"{len(rows)} vectors" if isinstance(rows, list) else "no list of vectors"

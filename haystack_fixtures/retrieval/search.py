@@ -37,7 +37,7 @@ ChunkScores = Callable[[str], NDArray[np.float64]]
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What a trial's context is retrieved from."""
+    """The texts that a trial's context is retrieved from, and the query."""
 
     texts: Texts  # with their names
     query: str  # the question as it is searched for
@@ -47,7 +47,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """What a retriever found for a question: the context that it makes, and the facts that a record has of it."""
+    """The context that a retriever made for a question, and its facts for the record."""
 
     search: Search
     text: str
@@ -55,7 +55,7 @@ class Retrieved:
 
 
 class Retrieval:
-    """Retrieves for the trials of one tokenizer. The texts of a question are chunked, embedded and indexed once."""
+    """Retrieves for the trials of one tokenizer. A question's texts are chunked and indexed once."""
 
     def __init__(self, settings: Settings, tokenizer: Tokenizer, cache_dir: Path) -> None:
         self._settings = settings
@@ -73,7 +73,7 @@ class Retrieval:
         return json.dumps([*facts, self._embedder(options).identity if retriever == "dense" else None])
 
     def identity(self, suite: Suite) -> dict[str, str]:
-        """The suite's embedder and what it is, for the manifest; empty where none is used. Raises `InputError`."""
+        """The suite's embedder and its identity, for the manifest; empty without one. Raises `InputError`."""
         options = family_options(suite, RetrievalOptions)
         if "dense" not in options.retriever or options.embedder is None:
             return {}
@@ -106,7 +106,7 @@ class Retrieval:
         return chunks
 
     def _index(self, texts: Texts, rule: Chunking, dense: RetrievalOptions | None) -> tuple[ChunkScores, int]:
-        """What scores the chunks, and of how many chunks the embedder took the beginning only."""
+        """The scorer of the chunks, and the number of chunks that the embedder cut."""
         by_name = dict(texts)
         chunks = [by_name[name][start:end].strip() for name, start, end in self._chunked(texts, rule)]
         if dense is None:
@@ -145,7 +145,7 @@ class RecordedRetrieval(Retrieval):
 def _retrieved(
     suite: Suite, search: Search, retriever: str, hits: list[RetrievedChunk], chunks: int, cut: int
 ) -> Retrieved:
-    """The context of chunks, best first. `chunks`: how many there were; `cut`: those embedded by their beginning."""
+    """The context of chunks, best first. `chunks`: of how many; `cut`: those embedded in part."""
     texts, options = dict(search.texts), family_options(suite, RetrievalOptions)
     rule = chunking(options.chunk_size, options.chunk_overlap)
     places = (rank for rank, hit in enumerate(hits, 1) if search.gold is not None and hit.document == search.gold)
@@ -196,5 +196,5 @@ def bm25_index(texts: Sequence[str]) -> ChunkScores:
 
 
 def missing_packages(retriever: str) -> InputError:
-    """What to say where the packages of the extra are not there."""
+    """The error for missing packages of the extra."""
     return InputError("--retriever", retriever, "its packages are not installed: pip install 'needlework[retrieval]'")

@@ -1,8 +1,7 @@
-"""Logs of an agent's tool calls: the last value of a field, a count, the first failure, the call that changed a field.
-
-`[c-4f8a21] set_config {"service": "amber-otter", "key": "quota", "value": 48213}`, and its result on a second line. The
-control `compacted` asks the same after the model has put the log into a summary of its own.
-"""
+"""Questions on logs of an agent's tool calls.
+The last value of a field, a count, the first failure, the call that changed a field. An entry has two lines:
+`[c-4f8a21] set_config {"service": "amber-otter", "key": "quota", "value": 48213}`, and its result. The
+control `compacted` asks the same after the model has put the log into a summary of its own."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ _SEARCHES_TO_A_FAILURE = 6
 
 @dataclass(frozen=True, slots=True)
 class LogQuestion:
-    """Entries of the log that the question is about, in their order. `needed`: numbers of those that it rests on."""
+    """A question on a log, and the entries it is about. `needed`: numbers of those that it rests on."""
 
     entries: tuple[str, ...]
     needed: tuple[int, ...]
@@ -120,7 +119,7 @@ def _restarts(rng: Random, language: str) -> LogQuestion:
 
 
 def _other_entries(language: str, recipe: tuple[object, ...]) -> Iterator[str]:
-    """Entries about other services, without end; no call of `deploy`, and no `set_config` or `restart` that failed."""
+    """Endless entries about other services; no `deploy`, no failed `set_config` or `restart`."""
     rng = draws(*recipe)
     keys = words("agent_log", language, "keys")
     while True:

@@ -96,7 +96,7 @@ class Series:
 
     @property
     def retriever(self) -> str:
-        """What finds the context of these cells; empty where nothing is retrieved."""
+        """The retriever that finds the context of these cells; empty without one."""
         return split_label(self.cells[0].needle, arms_of(self.task, self.suite))[1]
 
 
@@ -121,7 +121,7 @@ def family_of(task: str) -> str:
 
 
 def ask(task: Task, suite: Suite, cell: Cell, seed: int) -> Question:
-    """What a cell asks, the cells of controls and retrievers included."""
+    """The question of a cell, be it a control or a retriever's."""
     label, arm = split_label(cell.needle, arms_of(task, suite))
     label, control = split_label(label, () if arm else controls_of(task, suite))
     if not control and not arm:
@@ -220,7 +220,7 @@ def sample_depths(
 
 
 def _axes(task: Task, suite: Suite) -> Iterator[tuple[str, tuple[int, ...], tuple[float | None, ...]]]:
-    """Needle labels of a suite with their lengths and depths; retrievers have no depth, and controls neither."""
+    """Needle labels of a suite with lengths and depths; retrievers and controls have no depth."""
     labels = {without_language(label, suite): label for label in task.labels(suite)}
     chosen = [name for name in labels if not suite.variants or name in suite.variants]
     if labels and not chosen:
@@ -271,10 +271,10 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def with_tasks(more: Sequence[object] = ()) -> Tasks:
-    """Our tasks and those of others: of installed packages (entry points of `GROUP`), and `more`: a task each, or a
-    sequence of them, or nothing.
+    """Our tasks and those of others: of installed packages (entry points of `GROUP`), and `more`.
 
-    Raises `InputError` for two of one name, and for what is no task; their functions do for what goes wrong in them.
+    `more`: each a task, a sequence of tasks, or nothing. Raises `InputError` for two of one name, and for what is no
+    task; their functions do for what goes wrong in them.
     """
     by_name: dict[str, Task] = {}
     for task in chain(_installed(), *map(_tasks_in, more)):

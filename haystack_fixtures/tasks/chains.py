@@ -111,7 +111,7 @@ def _define(name: str, called: str, added: int) -> str:
 
 
 def _other_functions(seed: int, repeat: int, label: str, taken: tuple[str, ...], count: int) -> list[str]:
-    """The first of the functions that the answer does not rest on; each calls one above it, or one that is taken."""
+    """The first functions that the answer does not rest on; each calls an earlier one, or one of `taken`."""
     rng = draws("code_chain", 1, seed, repeat, label, "others")
     known = list(taken)
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""What tasks of own documents are made of: documents, questions, options."""
+"""Documents, questions and options of the tasks on own documents."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class Material:
         return self._by_label[label]
 
     def order(self, seed: int, repeat: int) -> tuple[int, ...]:
-        """All documents in the order of a repeat, those that a question bears on last: so most questions of a run have
-        the same long beginning."""
+        """All documents in the order of a repeat, those that a question bears on last.
+        Most questions of a run then share a long beginning."""
         if (seed, repeat) not in self._orders:
             draw = draws("documents", seed, repeat)
             first = shuffled(draw, [number for number in range(len(self.names)) if number not in self._bearing])
@@ -104,7 +104,7 @@ class Material:
 
 
 def material_of(suite: Suite) -> Material:
-    """The suite's documents and questions, as they were when they were last looked at. Raises `InputError`.
+    """The suite's documents and questions, as of the last look at the files. Raises `InputError`.
 
     Without a file of questions, those are asked that need none: sentences of the documents with a gap.
     """
@@ -118,7 +118,7 @@ def material_of(suite: Suite) -> Material:
 
 
 def look_again() -> None:
-    """Have files looked at anew. Walking a large folder for every trial would take longer than making its prompt."""
+    """Have files looked at anew. A walk through a large folder would take longer than a prompt."""
     _current_material.cache_clear()
 
 

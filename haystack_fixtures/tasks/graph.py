@@ -41,7 +41,7 @@ Edge = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """What an answer rests on."""
+    """The nodes and edges that an answer rests on."""
 
     start: str
     answer: tuple[str, ...]  # nodes
@@ -70,7 +70,7 @@ class NodeNames:
 
 
 def _draw_size(rng: Random) -> int:
-    """How many nodes an answer has."""
+    """Draw the number of nodes of an answer."""
     empty, size = rng.random() < _EMPTY, pick(rng, _SIZES)
     return 0 if empty else size
 
@@ -121,7 +121,7 @@ def _parents_around(rng: Random, names: NodeNames) -> Neighbourhood:
 
 
 def _further_edges(rng: Random, names: NodeNames, around: Neighbourhood) -> Iterator[Edge]:
-    """Edges without end that leave the answer as it is; none comes twice, none leads from a node to itself.
+    """Endless edges that leave the answer as it is; none comes twice, none is a loop.
 
     Each leaves a node drawn from those with room; half of them lead to a new node, so every new node is led to.
     """

@@ -1,4 +1,4 @@
-"""Memory of chat sessions over months: a fact, an updated fact, several sessions together, dates, a preference.
+"""Memory of chat sessions over months: facts, updates, several sessions, dates, a preference.
 
 The kinds of questions are those of LongMemEval (Wu et al., 2025, arXiv:2410.10813), its texts are not. What the user
 never said is asked by the control `absent`. In the first round of a session the assistant says its date.
@@ -32,7 +32,7 @@ _OPTIONS = 4  # of a question about a preference
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What the user says in a session (from 0), with the reply. `needed`: for the answer."""
+    """A user's statement in a session (from 0), with the reply. `needed`: for the answer."""
 
     session: int
     round: Round
@@ -122,7 +122,7 @@ def _days_between(rng: Random, language: str, days: Sequence[date]) -> MemoryQue
 
 
 def _preference(rng: Random, language: str, _days: Sequence[date]) -> MemoryQuestion:
-    """What the user likes; the question: which of four proposals suits that."""
+    """A preference of the user; the question: which of four proposals suits it."""
     wishes = dict(row.split(" = ") for row in phrases("memory", language, "wishes"))
     chosen = sample(rng, tuple(wishes), _OPTIONS)
     options = [wishes[wish] for wish in chosen]

@@ -49,7 +49,7 @@ class PieceFormat:
 
 @dataclass(frozen=True, slots=True)
 class PieceGrammar:
-    """What the pieces of a language are made of."""
+    """The parts of the pieces of a language."""
 
     chars: int  # that a piece has at least
     formats: tuple[PieceFormat, ...]
@@ -74,7 +74,7 @@ def _grammar(language: str) -> PieceGrammar:
 
 
 def _piece(language: str, kind: PieceFormat, topic: str, recipe: Recipe, hidden: str) -> str:
-    """A piece of a kind about a topic, which stands in its first line alone; `hidden`: a topic that none speaks of."""
+    """A piece about a topic, which only its first line names; `hidden`: a topic that none speaks of."""
     rng, grammar = draws(*recipe), _grammar(language)
     fill = _slot_filler(rng, grammar, {topic, hidden})
     head = fill(pick(rng, kind.head).replace("{topic}", topic))
@@ -132,7 +132,7 @@ def _different_pieces(language: str, kind: PieceFormat, topic: str, recipe: Reci
 
 
 def _other_rounds(language: str, kind: PieceFormat, topic: str, recipe: Recipe) -> Iterator[tuple[Round, str]]:
-    """The other rounds, without end, each with what it has in common with the wanted ones: `topic`, `format`, nothing.
+    """Endless other rounds, each with what it shares with the wanted ones: `topic`, `format`, nothing.
 
     Those that have something are of few kinds, which come again and again.
     """
@@ -158,7 +158,7 @@ def generated_rounds(language: str, recipe: Recipe) -> Callable[[int], list[Roun
 
 @dataclass(frozen=True, slots=True)
 class _DrawnPieces:
-    """Wanted format and topic, the string to prepend, the wanted pieces, and rounds like theirs with their likeness."""
+    """Wanted format and topic, the string to prepend, the wanted pieces, and rounds that resemble them."""
 
     kind: PieceFormat
     topic: str
@@ -184,7 +184,7 @@ def _wanted_number(seed: int, repeat: int, count: int) -> int:
 
 
 def _depths_around(depth: float, number_asked: int, count: int) -> tuple[float, ...]:
-    """Depths in percent: the wanted one at `depth`, those before it evenly from the start, the others to the end."""
+    """Depths in percent: the wanted one at `depth`, the others evenly before it and after it."""
     before = [depth * number / number_asked for number in range(number_asked - 1)]
     after = [
         depth + (100 - depth) * number / (count - number_asked + 1) for number in range(1, count - number_asked + 1)

@@ -69,7 +69,7 @@ def _corpus(suite: Suite) -> Corpus:
 
 
 def _reach(suite: Suite, counts: Sequence[int]) -> int:
-    """All documents but those that may not stand in a question's context, of the question with the fewest left."""
+    """Tokens of the documents that a question's context may have; of the question with the fewest."""
     material = material_of(suite)
     fewest = sum(counts)
     if family_options(suite, DocumentOptions).questions_model is not None:  # any document may be asked about
@@ -86,7 +86,7 @@ def _reach(suite: Suite, counts: Sequence[int]) -> int:
 
 
 def _check(suites: Sequence[Suite]) -> None:
-    """Look at the files, and tell at once, and in one line, what keeps the suites of a run from being asked."""
+    """Look at the files, and report in one line what keeps a run's suites from being asked."""
     look_again()
     for suite in suites:
         material_of(suite)
@@ -107,7 +107,7 @@ def _facts(suite: Suite) -> dict[str, dict[str, Any]]:
 
 
 def _notes(suite: Suite, every: bool) -> Sequence[str]:
-    """What of the folder is no document, where somebody will miss it. `every`: all that is none."""
+    """Files of the folder that are no documents, though they should be. `every`: all that are none."""
     material, folder = material_of(suite), family_options(suite, DocumentOptions).documents
     documents = material.documents
     left_out = documents.left_out if every else documents.missed[:_SHOWN]
@@ -201,7 +201,7 @@ def _question(
 
 
 def _material_hash(material: Material, entry: QuestionInSet, order: tuple[int, ...]) -> str:
-    """Of all that a trial is made of beside its needles: documents in their order, and what is right."""
+    """Hash a trial's material beside its needles: documents in their order, and right answers."""
     question = entry.question
     content = [material.documents.sha256, order, question.answers, question.document, question.supporting]
     return sha256(json.dumps(content).encode("utf-8", "surrogatepass")).hexdigest()
@@ -241,7 +241,7 @@ _FEWEST = 3
 
 
 def votes_of(suites: Sequence[Suite]) -> int:
-    """How many answers of a run vote on a question; 0 for none."""
+    """The number of answers of a run that vote on a question; 0 for none."""
     return max((family_options(suite, DocumentOptions).vote for suite in suites), default=0)
 
 

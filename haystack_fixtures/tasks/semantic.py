@@ -131,7 +131,7 @@ def _association(suite: Suite, cell: Cell, seed: int) -> Question:
 
 @cache
 def _pairs(form: str, language: str, generated: bool) -> list[tuple[Row, list[Row]]]:
-    """Every row that may be asked, with the rows that may stand beside it: those that lead elsewhere at every step.
+    """Every row that may be asked, with its possible distractors: they differ from it at every step.
 
     `generated`: for the generated corpus, without rows that it has a term of.
     """

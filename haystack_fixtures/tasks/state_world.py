@@ -29,7 +29,7 @@ _FORMS = {"go": 4, "take": 3, "drop": 3, "give": 3}
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What happened: `go`, `take`, `drop`, `give` (to `other`), or `either` (in `place` or in `other`)."""
+    """An event: `go`, `take`, `drop`, `give` (to `other`), or `either` (in `place` or in `other`)."""
 
     kind: str
     person: str
@@ -52,7 +52,7 @@ class WorldStory:
 
 
 class World:
-    """Who is where and holds what, while facts happen. Things come into being where they are first taken."""
+    """People's places and things while facts happen. A thing comes to be where it is first taken."""
 
     def __init__(self, people: Sequence[str], rooms: Sequence[str], things: Sequence[str]) -> None:
         self.people, self.rooms, self.things = tuple(people), tuple(rooms), tuple(things)
@@ -185,7 +185,7 @@ def _yes_no(rng: Random, language: str) -> WorldStory:
 
 
 def _yes_no_maybe(rng: Random, language: str) -> WorldStory:
-    """What is known last of the person is one room (yes, no), or one of two (maybe; no for a third)."""
+    """Last known of the person is one room (yes, no), or one of two (maybe; no for a third)."""
     world = _random_world(rng, language)
     person, truth = pick(rng, world.people), below(rng, 3)
     known = [world.room[person]]

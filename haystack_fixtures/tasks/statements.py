@@ -49,8 +49,8 @@ _MONTHS = (
 
 
 def fitting_labels(sizes: Mapping[str, int]) -> Callable[[Suite], tuple[str, ...]]:
-    """Labels of the variants, by name with their number of statements, that fit a length of the suite; the smallest
-    always."""
+    """Labels of the variants that fit a length of the suite; always the smallest.
+    `sizes`: their numbers of statements."""
     least = min(sizes.values())
     return lambda suite: tuple(
         labelled(name, suite) for name, count in sizes.items() if count == least or _roomy_lengths(suite, count)
@@ -58,7 +58,7 @@ def fitting_labels(sizes: Mapping[str, int]) -> Callable[[Suite], tuple[str, ...
 
 
 def fitting_lengths(sizes: Mapping[str, int]) -> Callable[[Suite, str], tuple[int, ...]]:
-    """The suite's lengths of which a variant's statements fill no more than half; all where none is long enough."""
+    """The suite's lengths that a variant's statements fill to half at most; all if none is long enough."""
     return lambda suite, label: _roomy_lengths(suite, sizes[without_language(label, suite)]) or suite.lengths
 
 
@@ -72,7 +72,7 @@ def stratified(rng: Random, count: int) -> tuple[float, ...]:
 
 
 def distractor_depths(count: int) -> list[float]:
-    """Where `count` distractors are spread, in percent."""
+    """The depths of `count` distractors, in percent."""
     return [round(100 * (number + 1) / (count + 1), 2) for number in range(count)]
 
 
@@ -85,7 +85,7 @@ def draw_numbers(rng: Random, count: int, size: int = 7) -> list[str]:
 
 
 def _draw_keys(rng: Random, language: str, count: int, *, near: bool = False) -> list[str]:
-    """Keys that have no word in common; `near`: all behind the first have its adjective or its noun, by turns."""
+    """Keys without a common word; `near`: the others have the first's adjective or noun, by turns."""
     adjectives, nouns = (sample(rng, words("keys", language, kind), count) for kind in ("adjectives", "nouns"))
     if near:
         first_adjective, first_noun = adjectives[0], nouns[0]
@@ -100,7 +100,7 @@ def _sentences(language: str) -> Mapping[str, Any]:
 
 
 def _draw_kind(rng: Random, language: str) -> str:
-    """What the codes of one trial are for."""
+    """Draw the purpose of one trial's codes."""
     kinds: list[str] = _sentences(language)["kinds"].split()
     return pick(rng, kinds)
 

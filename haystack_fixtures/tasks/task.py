@@ -1,4 +1,4 @@
-"""What a task is, and how errors of a user's own task are shown."""
+"""Tasks and their questions, and errors in a user's own task."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FollowUp:
     summary: str = ""  # stands before the question, with a place for the first answer as `{summary}`; empty: nothing
 
     def prompt(self, first_answer: str) -> str:
-        """What the model is asked."""
+        """The text that the model is asked."""
         return self.summary.replace("{summary}", first_answer) + self.question
 
 
@@ -42,8 +42,8 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Chunks:
-    """A context of what a retriever finds in the texts of `search`; of whole documents, in those `among` which the
-    needles are."""
+    """A context that a retriever makes of the texts of `search`.
+    `among`: the other documents, if whole documents are retrieved."""
 
     retriever: str
     search: Search
@@ -58,7 +58,7 @@ Context = Prose | Listing | Document | OtherDocuments | Chunks | GrowingConversa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What one trial asks."""
+    """The question of one trial."""
 
     needles: tuple[Needle, ...] = ()  # go into the haystack
     depths: tuple[float, ...] = ()  # of the needles, in percent of the needle-free haystack

@@ -1,4 +1,4 @@
-"""AA-LCR: questions on sets of documents of about 100k tokens, on a user's copy (Artificial Analysis, 2025)."""
+"""AA-LCR: questions on document sets of about 100k tokens (Artificial Analysis, 2025), user's copy."""
 
 from __future__ import annotations
 

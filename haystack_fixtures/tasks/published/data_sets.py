@@ -63,7 +63,7 @@ class DataSetRows:
         return [self.size(entry) for entry in self.of(suite).values()] if self.size else []
 
     def _over(self, suite: Suite) -> int:
-        """How many rows are longer than every length."""
+        """The number of rows that are longer than every length."""
         return sum(size > max(suite.lengths) for size in self._sizes(suite))
 
     def facts(self, suite: Suite) -> dict[str, dict[str, Any]]:
@@ -74,8 +74,8 @@ class DataSetRows:
         return {"data_sets": {self.layout.name: facts}}
 
     def reference(self, suite: Suite) -> dict[str, Any]:
-        """What every reference has of the copy: the beginning of its hash, why its rows are not today's, and how many
-        rows are longer than every length."""
+        """The copy's entry in every reference: the beginning of its hash, and rows longer than every length.
+        `outdated`: the reason why its rows are not today's."""
         data, over = self.data(suite), self._over(suite)
         outdated = {"outdated": data.outdated} if data.outdated else {}
         return {"data": data.sha256[:12], **outdated, **({"over_lengths": over} if over else {})}
@@ -126,8 +126,8 @@ class DataSetRows:
 def sized_rows(
     layout: DataSetLayout, group: Callable[[RowSummary], str], size: Callable[[RowSummary], float]
 ) -> DataSetRows:
-    """Rows with labels such as `n8_q0123`, the group and the row's number; `--data-limit` counts those of a group
-    between two powers of 2 of tokens."""
+    """Rows with labels such as `n8_q0123`: the group and the row's number.
+    `--data-limit` counts those of a group between two powers of 2 of tokens."""
     return DataSetRows(
         layout,
         label=lambda entry: f"{group(entry)}_q{entry.number:04}",
@@ -209,7 +209,7 @@ _BOOKS = DataSetRows(
 
 
 def longbench_groups(row: Mapping[str, Any]) -> dict[str, str]:
-    """What the authors' table tells apart, where a row has it: `difficulty`, `length_class` and `domain`."""
+    """The groups of the authors' table that a row has: `difficulty`, `length_class` and `domain`."""
     names = {"difficulty": "difficulty", "length_class": "length", "domain": "domain"}
     return {name: str(row[column]) for name, column in names.items() if row.get(column)}
 

@@ -155,7 +155,7 @@ def _reference(task: LevalTask, suite: Suite, file: LevalFile, item: LevalQuesti
 
 
 def _floor(name: str, answers: Sequence[str]) -> float:
-    """The score of the best answer that is the same for every question: of the reference that comes most often."""
+    """The score of the best constant answer: of the reference that comes most often."""
     if name == "sci_fi":  # each part is half of the score
         parts = zip(*(answer.split(_FACT) for answer in answers), strict=True)
         return sum(_floor("", part) for part in parts) / 2
@@ -165,7 +165,7 @@ def _floor(name: str, answers: Sequence[str]) -> float:
 
 
 def _twice(item: LevalQuestion) -> tuple[str, FollowUp]:
-    """What is true in the story; and the question that is asked after it, without the story: what is true outside."""
+    """The truth in the story; and the second question, without the story: the truth outside."""
     loyalty, _, fact = item.answer.partition(_FACT)
     question = item.question.strip()
     question = question.replace(_IN_THE_STORY, _IN_THE_WORLD) if _IN_THE_STORY in question else f"{question} {_JUDGED}"
@@ -230,9 +230,8 @@ def _own_task(path: Path, *, tolerant: bool) -> LevalTask:
 
 
 def own_rule(evaluation: str, answers: Iterable[str]) -> str:
-    """The scorer of a file's rows: `f1` and `rouge` as they say; of an exam what its references are: one letter (A-D),
-    several, numbers, else words, which the answer has to give as the reference does.
-    """
+    """The scorer of a file's rows: `f1` and `rouge` as they say; of an exam by the references.
+    These are one letter (A-D), several, numbers, else words, which the answer has to give as the reference does."""
     if evaluation != "exam":
         return "leval_rouge" if evaluation == "rouge" else "leval_f1"
     golds = [answer.strip() for answer in answers]
@@ -260,7 +259,7 @@ def own_tasks(data: str | None) -> tuple[Task, ...]:
 
 
 def own_suite(task: LevalTask) -> dict[str, str]:
-    """How a task of the user's own is asked: as L-Eval's are."""
+    """The suite of a task of the user's own, asked as L-Eval's are."""
     shape = "leval-open" if task.group == "open" else "leval-letters" if task.scorer == "leval_letters" else ""
     return {
         "task": task.task,

@@ -73,7 +73,7 @@ class LevalTask:
 
     @property
     def evaluation(self) -> str:
-        """What its rows name as their evaluation: `exam`, `f1` or `rouge`."""
+        """The evaluation that its rows name: `exam`, `f1` or `rouge`."""
         return self.scorer.removeprefix("leval_") if self.group == "open" else "exam"
 
 
@@ -144,7 +144,7 @@ def is_hub(data: str) -> bool:
 
 
 def _folder(data: str) -> Path:
-    """What `--leval-data` names; of `hf:ID` or `hf:ID@REVISION` the folder of the data set. Raises `InputError`."""
+    """The path of `--leval-data`; of `hf:ID` or `hf:ID@REVISION` its folder. Raises `InputError`."""
     if is_hub(data):
         return hub_folder(OPTION, data, (".jsonl",))
     try:
@@ -155,7 +155,7 @@ def _folder(data: str) -> Path:
 
 
 def files_of(data: str) -> tuple[Path, ...]:
-    """The jsonl files that `--leval-data` names: a file, those of a pattern, or those of a folder. Raises `InputError`.
+    """The jsonl files of `--leval-data`: a file, a pattern, or a folder. Raises `InputError`.
 
     Of a folder: where L-Eval's own files may lie.
     """

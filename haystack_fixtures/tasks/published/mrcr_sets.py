@@ -1,4 +1,4 @@
-"""MRCR of OpenAI and of DeepMind, on a user's copy: two benchmarks with other prompts, strings and scores."""
+"""MRCR of OpenAI and of DeepMind, user's copies: two benchmarks with different prompts and scores."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def pieces_of(rounds: Sequence[tuple[str, str]], piece: str, at: int | None = No
 
 
 def mrcr_reference(answer: str, string: str, pieces: MrcrPieces) -> dict[str, Any]:
-    """What an answer is scored with: the string and the piece, the other pieces of the same ask by their number.
+    """The reference of an answer: the string and the piece, and the other pieces of that ask by number.
 
     Guessing among the pieces of the right ask gives one in so many.
     """

@@ -79,8 +79,8 @@ def _boxed(text: str) -> str:
 
 
 def _reasoning(suite: Suite, cell: Cell, seed: int) -> Question:
-    """Statements in a drawn order, `diff` percent of the text apart, from the cell's depth on (as OpenCompass documents
-    it; its code shifts twice)."""
+    """Statements in a drawn order from the cell's depth on, `diff` percent of the text apart.
+    So OpenCompass documents it; its code shifts twice."""
     count = int(cell.needle.partition("needle")[0])
     rng = draws(cell.task, 1, seed, cell.repeat, count)
     chain = draw_chain(rng, suite.language, count)

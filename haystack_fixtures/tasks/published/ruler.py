@@ -115,7 +115,7 @@ def _retrieval(kind: RetrievalKind, suite: Suite, cell: Cell, seed: int) -> Ques
 def _statements(
     rng: Random, kind: RetrievalKind, language: str, taken: Sequence[_KeyStatement] = ()
 ) -> Iterator[_KeyStatement]:
-    """Statements, each value and each key's group once; none whose key or value has to do with one that is taken."""
+    """Statements with distinct values and key groups; none whose key or value relates to a taken one."""
     keys, values = _stream(rng, kind.key, language), _stream(rng, kind.value, language)
     known = {each.value for each in taken}
     form, names = sentences("niah", language)["statement"], _value_names(kind, language)

@@ -23,7 +23,7 @@ _JOINTS = {"en": "-", "zh": ""}  # between the two words of a compound
 
 
 def trial_seeds(task: str, suite: Suite, cell: Cell, seed: int) -> tuple[object, ...]:
-    """What a trial's draws depend on: nothing that length or depth change."""
+    """The seeds of a trial's draws; the same for all lengths and depths."""
     return task, VERSION, seed, cell.repeat, suite.language
 
 
@@ -55,7 +55,7 @@ def compounds(rng: Random, language: str, barred: Collection[str] = ()) -> Itera
 
 
 def first_words(parts: tuple[object, ...], language: str, apart: int, count: int) -> tuple[str, ...]:
-    """The first words of a stream that is drawn for these `parts`: the single ones, then compounds, each once.
+    """The first words of a stream drawn for these `parts`: single ones, then compounds, each once.
 
     None of the first `apart` is part of another word, or has one in it.
     """
@@ -63,8 +63,8 @@ def first_words(parts: tuple[object, ...], language: str, apart: int, count: int
 
 
 def rounded_up(count: int) -> int:
-    """A number that is at most a quarter above `count`, and the same for many: lists of several sizes are tried for one
-    prompt, and what is made for one of them serves the next."""
+    """Round `count` up by at most a quarter: many counts share a result.
+    Lists of several sizes are tried for one prompt, and what is made for one of them serves the next."""
     step = 1 << max(0, count.bit_length() - 3)
     return -(-count // step) * step
 
@@ -120,7 +120,7 @@ _UNIT = 3  # entries that a list grows by: one other word, or three
 
 
 def rank_counts(entries: int) -> list[int]:
-    """How often each rank stands in a text of so many entries: floor(N / (zeta(2) rank^2)), N as small as will do.
+    """The count of each rank in a text of so many entries: floor(N / (zeta(2) rank^2)), N minimal.
 
     Where the floors of that N give more than `entries`, the rarest ranks give way.
     """
@@ -183,7 +183,7 @@ def _frequent_words(suite: Suite, cell: Cell, seed: int) -> Question:
 
 @dataclass(frozen=True, slots=True)
 class WordFrequencies:
-    """How often common and other words stand in the list, and in the example of so many different words."""
+    """Counts of common and other words in the list, and in the example of so many different words."""
 
     common: int
     other: int

@@ -172,7 +172,7 @@ def founder_stories(rng: Random, language: str) -> Iterator[FounderStory]:
 
 
 def _draw_generated(parts: tuple[object, ...], steps: int, language: str) -> _DrawnQuestion:
-    """With one step a document answers; with two, one gives the founder's name and another the founder's town."""
+    """A question on one document; with two steps, one names the founder and another the founder's town."""
 
     def documents(count: int) -> Sequence[str]:
         return _story_documents(parts, steps, language, rounded_up(count))[:count]
@@ -186,7 +186,7 @@ def _draw_generated(parts: tuple[object, ...], steps: int, language: str) -> _Dr
 
 @lru_cache(4)
 def _story_documents(parts: tuple[object, ...], steps: int, language: str, count: int) -> Sequence[str]:
-    """The first documents that are drawn for these `parts`: of institutions, in two steps of their founders too."""
+    """The first documents drawn for these `parts`: of institutions; in two steps of founders too."""
     stories = founder_stories(draws(*parts), language)
     return tuple(islice((text for story in stories for text in (story.institution, story.founder)[:steps]), count))
 
