@@ -21,7 +21,7 @@ def file_sha256(path: Path) -> str:
 
 
 def remembered_sha256(path: Path, cache_dir: Path) -> str:
-    """`file_sha256`, remembered in the cache for as long as the file keeps its place, size and time of change."""
+    """`file_sha256`, cached for as long as the file keeps its path, size and modification time."""
     path = path.resolve()
     stat = path.stat()
     memory = cache_dir / "checksums" / cache_key(str(path), str(stat.st_size), str(stat.st_mtime_ns))
@@ -77,7 +77,7 @@ def missing_packages() -> list[str]:
 
 
 def require_packages(spec: object) -> None:
-    """Refuse what a base install cannot do: raises `InputError` with the command that installs the packages."""
+    """Raise `InputError`, with the command that installs them, if packages are missing."""
     if missing := missing_packages():
         raise InputError("--model", spec, f"needs {', '.join(missing)}: {INSTALL}")
 

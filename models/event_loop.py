@@ -15,7 +15,7 @@ Value = TypeVar("Value")
 
 
 class EventLoop:
-    """An asyncio event loop in a thread of its own, a daemon: a request that hangs must not keep an ended run alive."""
+    """An asyncio event loop in a daemon thread: a request that hangs must not keep a run alive."""
 
     def __init__(self) -> None:
         import asyncio
@@ -34,7 +34,7 @@ class EventLoop:
         self._loop.call_soon_threadsafe(self._start, work)
 
     def wait(self, work: Coroutine[Any, Any, Value]) -> Value:
-        """Do this in the loop, and wait for what it returns or raises. Not from within: that would wait for ever."""
+        """Run this in the loop, and wait for its result. Not from within: that would wait for ever."""
         if threading.current_thread() is self._thread:
             work.close()
             raise RuntimeError("the event loop cannot wait for itself")

@@ -31,7 +31,7 @@ def open_judge(
     cache_dir: Path,
     model_args: Mapping[str, str] = MappingProxyType({}),
 ) -> Model:
-    """Load the judge. Its tokenizer only counts: a served judge of unknown tokenizer is counted with cl100k."""
+    """Load the judge. Its tokenizer only counts: cl100k for a served judge of unknown tokenizer."""
     named = tokenizer or ("tiktoken:cl100k_base" if is_served(spec) else None)
     counter = resolve_tokenizer(spec, model_args, named, cache_dir)
     return load_model(
@@ -40,7 +40,7 @@ def open_judge(
 
 
 def ask(judge: Model, system: str, user: str) -> str:
-    """The judge's reply. Raises `RuntimeError` when there is none: an unreachable judge is an error, never a score."""
+    """The judge's reply. Raises `RuntimeError` if there is none: no reply is an error, never a score."""
     error = (response := _response(judge, system, user, REPLY_BUDGET)).error
     if error is not None:
         raise RuntimeError(f"the judge did not answer: {_named(f'{error.kind}: {error.message}', _OPTION)}")
@@ -64,7 +64,7 @@ class CommandJudge:
     """The option that named it."""
 
     def ask(self, system: str, user: str) -> str:
-        """The judge's reply. Raises `RuntimeError` when there is none, `InputError` when there will never be one."""
+        """The judge's reply. Raises `RuntimeError` if there is none, `InputError` if there will never be."""
         response = _response(self.model, system, user, self.reply_budget)
         error = response.error
         if error is None:

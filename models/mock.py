@@ -95,7 +95,7 @@ def _share(text: str, highest: float) -> float | None:
 
 
 def chance_at(curve: Curve, length: int) -> float:
-    """The chance of a hit at a length: on a line over doublings between two points, beyond them the last one."""
+    """The chance of a hit at a length, interpolated in log2 of the length; constant beyond the points."""
     below = [point for point in curve if point[0] <= length]
     above = [point for point in curve if point[0] >= length]
     if not below or not above:
@@ -115,7 +115,7 @@ class MockModel:
         self._times_asked: Counter[str] = Counter()
 
     def respond(self, request: Request) -> Response:
-        """Answer at once (`sleep`: later). The same request gets the same answer (`unsteady`: every other time)."""
+        """Answer at once (`sleep`: later); the same for the same request (`unsteady`: every other time)."""
         begun = time.perf_counter()
         behaviour, depth = self._behaviour, request.cell.depth if request.cell else None
         if behaviour.error is not None:
@@ -174,7 +174,7 @@ class MockModel:
         return True
 
     def _asked_before(self, request: Request) -> int:
-        """How often this prompt was asked before."""
+        """Count this prompt; the number of times that it was asked before."""
         self._times_asked[request.prompt.text_sha256] += 1
         return self._times_asked[request.prompt.text_sha256] - 1
 
@@ -224,7 +224,7 @@ _BLIND = "mock:judge knows the prompts of needlework alone; in another one give 
 
 
 def judged(messages: Sequence[Message], share: float | None) -> str:
-    """The reply to a judge's prompt: the share of the reference's words that stand in the answer, as a mark or verdict.
+    """The reply to a judge's prompt, a mark or verdict: the share of the reference's words in the answer.
 
     Words of the question do not count. Of two answers the one with more of them is better. `share`: so many of all
     answers, 0..1, are called right, whatever they say.
@@ -299,7 +299,7 @@ def language_of(text: str) -> str:
 
 
 def answer_sentence(answers: Sequence[str], language: str) -> str:
-    """All answers in one sentence; an answer that is one itself, a list in brackets or a long text stays as it is."""
+    """All answers in one sentence; sentences, lists in brackets and long texts stay as they are."""
     values = list(dict.fromkeys(answer.strip() for answer in answers if answer.strip()))
     if not values:
         return _NOTHING_ASKED[language]

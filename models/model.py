@@ -1,4 +1,4 @@
-"""What a model is: requests, responses, errors, reasoning in answers, arguments."""
+"""Models: requests, responses, errors, reasoning in answers, arguments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TemplateKind = Literal["chat", "raw"]
 
 @dataclass(frozen=True, slots=True)
 class ModelError:
-    """Why there is no response. `fatal` (a rejected key, say) ends the run: every further request would fail too.
+    """The reason for a missing response. `fatal` (a rejected key, say) ends the run.
 
     `too_long`: the prompt does not fit the model's window, as the server says.
     """
@@ -55,7 +55,7 @@ def starts_answer(request: Request) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How a server counts prompts laid out like one request, learnt from two short ones.
+    """A server's counting of prompts laid out like one request, learnt from two short ones.
 
     `exact`: its count is ours plus `template_tokens`, whatever the prompt (0: the very same). `inconsistent`: there is
     no such constant. `approximate`: we count with another tokenizer, off by about the share `error`, 0..1. `no_usage`:
@@ -72,13 +72,13 @@ class Calibration:
     message_tokens: int = 0
 
     def of(self, messages: int) -> Calibration:
-        """The same for a conversation of so many messages: `template_tokens` are all that its template adds."""
+        """The calibration of so many messages: `template_tokens` are all that its template adds."""
         return replace(self, template_tokens=self.template_tokens + self.message_tokens * messages, message_tokens=0)
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What came back. Times in seconds, around the request itself, queueing left out.
+    """The response to a request. Times in seconds, of the request itself without its queue.
 
     `finish_reason`: `stop`, `length`, `content_filter`, `missing`, `unfinished` (reasoning, no answer behind it), or
     the server's own word; `None` with an error.
@@ -158,16 +158,16 @@ class DistantModel(Protocol):
 
 @runtime_checkable
 class BatchModel(Model, Protocol):
-    """A model that shares work between requests: equal beginnings are computed once, answers decoded together."""
+    """A model that shares work between requests: equal prefixes once, answers decoded together."""
 
     @property
     def batch_size(self) -> int:
-        """How many requests it takes at once."""
+        """The number of requests that it takes at once."""
         ...
 
     @property
     def batch_tokens(self) -> int:
-        """How many tokens these may have together: what a process that is killed may lose."""
+        """The most tokens that these may have together: a process that is killed may lose them."""
         ...
 
     def respond_many(self, requests: Sequence[Request]) -> list[Response]:

@@ -1,4 +1,4 @@
-"""Keeps one server: starts it, and ends it with all of its children when whoever started this process is gone.
+"""Keep one server: start it, and end it with all of its children when this process's owner is gone.
 
 A program of its own, of the standard library alone, so that the server's environment stays as it is:
 `python -I keeper.py LOG ENDED COMMAND...`. Standard input is the line to its owner: when it closes, for whatever
@@ -61,7 +61,7 @@ def when_the_owner_goes(stop: Callable[[], None]) -> None:
 
 
 def die_with_parent(number: int = signal.SIGKILL) -> None:
-    """In a child, before it becomes another program: Linux sends it this signal should its parent be killed."""
+    """In a child before `exec`: have Linux send it this signal if its parent is killed."""
     import ctypes
 
     with suppress(OSError, AttributeError):

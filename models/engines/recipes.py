@@ -28,7 +28,7 @@ Say = str | tuple[str, ...] | dict[str, tuple[str, ...]]
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How one engine is started; a recipe's file has these fields, `name` for `served_name`."""
+    """The start of one engine; a recipe's file has these fields, `name` for `served_name`."""
 
     command: tuple[str, ...]
     """Its words, with {port}, {model}, {name}."""
@@ -58,7 +58,7 @@ def known_engines() -> tuple[str, ...]:
 
 
 def find_recipe(text: str) -> Recipe:
-    """The recipe of `--serve`: an engine's name, a TOML file, or a command with {port} in it. Raises `InputError`."""
+    """The recipe of `--serve`: an engine, a TOML file, or a command with {port}. Raises `InputError`."""
     if text in known_engines():
         path = HERE / "recipes" / f"{text}.toml"
         return _read(text, text, parse_toml("--serve", text, path.read_text(encoding="utf-8")))
@@ -104,7 +104,7 @@ def _read(path: str, engine: str, table: Mapping[str, Any]) -> Recipe:
 
 
 def parse_args(args: Sequence[str]) -> dict[str, str | None]:
-    """`NAME=VALUE`, or `NAME` alone for an option without a value; the last of a name counts. Raises `InputError`."""
+    """`NAME=VALUE`, or `NAME` for an option without a value; the last one counts. Raises `InputError`."""
     parsed: dict[str, str | None] = {}
     for text in args:
         name, equals, value = text.partition("=")
@@ -122,7 +122,7 @@ def parse_args(args: Sequence[str]) -> dict[str, str | None]:
 def command(
     recipe: Recipe, args: Mapping[str, str | None], *, model: str, name: str, port: int | str
 ) -> tuple[str, ...]:
-    """The words that start the server: the recipe's, those for our words in `args`, then the engine's own options."""
+    """The server's command line: the recipe's words, those for our words in `args`, engine options."""
     values = {"model": model, "name": name, "port": str(port), "python": sys.executable, "here": str(HERE)}
     words = [re.sub(rf"\{{({'|'.join(values)})\}}", lambda match: values[match[1]], word) for word in recipe.command]
     for word in WORDS:

@@ -73,7 +73,7 @@ class Serving:
         return self._url is not None
 
     def handed_on(self) -> str:
-        """What workers are told: its address, empty where it is not started."""
+        """The address for workers; empty until the server is started."""
         return self._url or ""
 
     def check(self) -> None:
@@ -139,7 +139,7 @@ class Serving:
             keeper.wait()
 
     def ended(self) -> str:
-        """How the server ended by itself; empty while it runs."""
+        """The way in which the server ended by itself; empty while it runs."""
         if self._folder is None:
             return ""
         log = self._folder / LOG
@@ -221,7 +221,7 @@ _REMEDY_FOR = {
 
 @dataclass(frozen=True, slots=True)
 class ServedRun:
-    """What `--serve` starts."""
+    """The server that `--serve` starts."""
 
     recipe: Recipe
     args: Mapping[str, str | None]
@@ -239,14 +239,14 @@ class ServedRun:
 
     @property
     def facts(self) -> dict[str, str]:
-        """What a manifest tells of it: the engine, its version where it is a package of ours, and the whole command."""
+        """The server's manifest entry: engine, version if it is a package of ours, whole command."""
         version = f" {metadata.version(self.recipe.needs)}" if self.recipe.needs else ""
         facts = {"server": f"--serve {self.recipe.engine}{version}", "command": shown_command(self.words("{port}"))}
         return facts | self._checkpoint_facts
 
     @property
     def notes(self) -> list[str]:
-        """What the user is told before the run: the checkpoint's own settings may change what greedy decoding gives."""
+        """Notes before the run: the checkpoint's own settings may change greedy decoding."""
         settings = self._checkpoint_facts.get("checkpoint's generation_config")
         engine = self.recipe.engine
         note = f"{self.name}: its generation_config.json has {settings}; {engine} may apply that to every answer"
@@ -254,7 +254,7 @@ class ServedRun:
 
     @property
     def _checkpoint_facts(self) -> dict[str, str]:
-        """What a served folder says that changes answers and that no request has: penalties, and its numbers."""
+        """Settings of a served folder that change answers unseen: penalties, and its dtype."""
         config = _json_table(Path(self.model) / "config.json")
         generation = _json_table(Path(self.model) / "generation_config.json")
         penalties = [f"{name}={generation[name]}" for name in _PENALTIES if generation.get(name) not in (None, 0, 1)]
@@ -276,7 +276,7 @@ class ServedRun:
 
 
 def served_run(settings: Settings) -> ServedRun | None:
-    """What these settings serve; `None` without `--serve`. Raises `InputError`."""
+    """The server of these settings; `None` without `--serve`. Raises `InputError`."""
     if settings.serve is None:
         if settings.serve_arg:
             name = settings.serve_arg[0].partition("=")[0]
@@ -303,7 +303,7 @@ def served_run(settings: Settings) -> ServedRun | None:
 
 
 def with_server(settings: Settings, served: ServedRun) -> Settings:
-    """The settings of a run that asks this server: the model is one behind a server, whose address is not known yet."""
+    """The settings of a run that asks this server: a served model, whose address is not known yet."""
     return replace(
         settings,
         model=(f"openai:{served.name}",),
@@ -314,7 +314,7 @@ def with_server(settings: Settings, served: ServedRun) -> Settings:
 
 
 def _model(recipe: Recipe, spec: str) -> tuple[str, str | None, str]:
-    """What the engine is given, the tokenizer's spec where it is known, and the spec whose weights are known."""
+    """The engine's model, the tokenizer's spec if known, and the spec of the weights if known."""
     kind, _, rest = spec.partition(":")
     if not any("{model}" in word for word in recipe.command):  # it knows its model
         return (_EMBEDDED, _EMBEDDED, "") if spec == _EMBEDDED else (rest or spec, None, "")

@@ -39,7 +39,7 @@ def main(words: list[str]) -> int:
 
 
 def until_a_signal(_server: object) -> NoReturn:
-    """Hold the server, which listens as long as somebody does. Its own end would wait for the prompt that it is at."""
+    """Hold the server until a signal, then exit at once: its own end would wait for its prompt."""
     done = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: done.set())

@@ -1,4 +1,4 @@
-"""Greedy decoding of a transformers model: shared beginnings are computed once, answers are written together."""
+"""Greedy decoding of a transformers model, with shared prefixes and batched answers."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class GreedyDecoder:
         return tokens
 
     def _write(self, answers: list[Generated], logits: Any, rows: PromptRows) -> None:
-        """Write answers to their ends; `answers` and `logits` [answers, vocabulary] are in the order of the rows."""
+        """Write answers to their ends; `answers` and `logits` [answers, vocabulary] in row order."""
         import torch
 
         begun, written = time.perf_counter(), 0
@@ -147,7 +147,7 @@ class GreedyDecoder:
             logits = self._step(rows, new, **self._padding(rows, answers, written))
 
     def _padding(self, rows: PromptRows, answers: Sequence[Generated], written: int) -> dict[str, Any]:
-        """What tells a model where the rows of a batch begin; one prompt alone needs nothing."""
+        """Arguments that mark where the rows of a batch begin; one prompt alone needs none."""
         import torch
 
         if len(rows.prompts) == 1:
@@ -210,7 +210,7 @@ class GreedyDecoder:
 
 
 def _reset_rope(model: Any) -> None:
-    """Dynamic rope remembers the longest prompt so far; an answer must not depend on what was asked before."""
+    """Reset dynamic rope, which remembers the longest prompt so far: answers must not depend on it."""
     for module in model.modules():
         original = getattr(module, "original_inv_freq", None)
         if original is not None and hasattr(module, "max_seq_len_cached"):

@@ -32,7 +32,7 @@ _LOG = logging.getLogger("needlework")
 
 
 def converted_folder(cache_dir: Path, name: str, sha256: str) -> Path:
-    """Where the conversion of the GGUF file with this sha256 is stored, whether it is there or not."""
+    """The folder for the conversion of the GGUF file with this sha256, whether it exists or not."""
     return cache_dir / "models" / f"{slug(name)}-{sha256[:16]}"
 
 
@@ -51,7 +51,7 @@ def read_stamp(folder: Path) -> dict[str, object] | None:
 
 
 def prepare_gguf(source: Path, cache_dir: Path, *, weights: bool = True) -> Path:
-    """The folder with the conversion of a GGUF file, converted on first use; without `weights` its tokenizer alone.
+    """The folder with a GGUF file's conversion, made on first use; without `weights` its tokenizer.
 
     A server has the weights, which may be many gigabytes: a tokenizer is identified by the head of the file, and the
     rest is not read.
@@ -78,7 +78,7 @@ def _head_sha256(source: Path) -> str:
 
 
 def convert_once(source: Path, sha256: str, folder: Path, *, weights: bool = True) -> Path:
-    """Convert `source` into `folder`: one process does, the others wait. The folder appears whole or not at all."""
+    """Convert `source` into `folder` in one process while others wait. The folder appears whole."""
     with locked(folder.with_name(f"{folder.name}.lock")):
         if is_complete(folder):
             return folder
@@ -189,7 +189,7 @@ def _tokenizer_fields(source: Path) -> dict[str, Any]:
 
 
 def convert_model(source: Path, target: Path) -> None:
-    """Write weights (fp32), configuration, tokenizer and chat template of a GGUF file into the folder `target`."""
+    """Write a GGUF file's weights (fp32), configuration, tokenizer and chat template into `target`."""
     import torch
     from transformers import AutoModelForCausalLM
 
@@ -222,7 +222,7 @@ def convert_tokenizer(source: Path, target: Path) -> None:
 
 
 def _convert_plain_tokenizer(source: Path, target: Path) -> None:
-    """The same by gguf and tokenizers alone, for byte-level vocabularies, which nearly all models have by now."""
+    """Convert a byte-level tokenizer, which nearly all models have, by gguf and tokenizers alone."""
     fields = _tokenizer_fields(source)
     rule = fields.get("ggml.pre")
     if fields.get("ggml.model") != "gpt2" or rule not in WORD_RULES:

@@ -30,7 +30,7 @@ _TURN_ENDS = ("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "<|end|
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a model goes and in which numbers; `dtype` is a torch dtype name or `auto`."""
+    """The device and the dtype of a model; `dtype` is a torch dtype name or `auto`."""
 
     device: str
     dtype: str
@@ -126,7 +126,7 @@ def check_cache(options: LocalOptions, placement: Placement) -> None:
 
 
 def processors(generation: Any, penalty: float) -> Processors | None:
-    """What `generate(do_sample=False)` would do to the logits with this checkpoint's settings; usually nothing."""
+    """The logits processors of `generate(do_sample=False)` for this checkpoint; usually none."""
     import transformers
 
     chain: Any = transformers.LogitsProcessorList()
@@ -140,7 +140,7 @@ def processors(generation: Any, penalty: float) -> Processors | None:
 
 
 def stop_ids(configs: Sequence[Any], tokenizer: Tokenizer) -> list[int]:
-    """Ids that end an answer: those that a checkpoint's configurations name, and its tokenizer's ends of a turn."""
+    """Ids that end an answer: those of a checkpoint's configurations, and ends of a turn."""
     ids: set[int] = set()
     for config in configs:
         ends = getattr(config, "eos_token_id", None)
@@ -155,7 +155,7 @@ def stop_ids(configs: Sequence[Any], tokenizer: Tokenizer) -> list[int]:
 def _plan_memory(
     spec: str, folder: Path, options: LocalOptions, placement: Placement, config: dict[str, Any], tokens: int
 ) -> tuple[Limits, int]:
-    """What the decoder may use, and the bytes that a second copy of the weights may take."""
+    """The decoder's limits, and the bytes that a second copy of the weights may take."""
     facts = read_facts(weight_files(folder))
     number_bytes = {"float32": 4, "float16": 2, "bfloat16": 2}.get(placement.dtype)
     weights = facts.elements * number_bytes if number_bytes else facts.stored_bytes
@@ -243,7 +243,7 @@ Pack = Callable[[Any, int], Any]  # weights, rows they are meant for
 
 
 def use_fast_linears(model: Any, room: int) -> str:
-    """Make a model's linear layers faster where that is possible; returns the name of the kernels that they use.
+    """Make a model's linear layers faster if possible; returns the name of their kernels.
 
     `room`: bytes that may be used for weights in oneDNN's order, beside the usual ones.
     """
@@ -276,7 +276,7 @@ def _is_plain_linear(layer: Any) -> bool:
 
 
 def operators() -> tuple[Product, Pack] | None:
-    """oneDNN's product, and its reordering of weights for some number of rows; `None` where they are missing."""
+    """oneDNN's product, and its reordering of weights for some number of rows; `None` if missing."""
     import torch
 
     backend: Any = torch.backends.mkldnn
@@ -288,7 +288,7 @@ def operators() -> tuple[Product, Pack] | None:
 
 
 def _is_faster(layers: Sequence[Any], weights: Sequence[Any], rows: int, fast: Product) -> bool:
-    """Whether `fast` gives these layers' numbers in less time; the best of a few tries in turn, so load cancels out."""
+    """Whether `fast` gives these layers' numbers in less time: the best of alternating tries."""
     import torch
 
     inputs = torch.randn(rows, layers[0].weight.shape[1], generator=torch.Generator().manual_seed(0))

@@ -26,8 +26,8 @@ _SHARE_OF_GPU = 0.85
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a decoder may use: `chunk` prompt tokens in a forward pass, `rows` answers written at once, each of up to
-    `tokens` tokens with its prompt (more only where a prompt needs it)."""
+    """A decoder's limits: `chunk` prompt tokens in a forward pass, `rows` answers written at once.
+    `tokens`: of each with its prompt (more only where a prompt needs it)."""
 
     chunk: int
     rows: int
@@ -66,7 +66,7 @@ def token_bytes(sizes: Dimensions, number_bytes: int) -> int:
 
 
 def plan(token: int, longest: int, chunk: int, room: int, device: str) -> Limits:
-    """The limits of a decoder in `room` bytes of a device, when prompt and answer have up to `longest` tokens.
+    """The limits of a decoder in `room` bytes, when prompt and answer have up to `longest` tokens.
 
     `token`: bytes of one token's keys and values. As many answers together as fit beside those before them, whose
     prompts stay in memory. At least one, whose memory `require` has checked.
@@ -124,7 +124,7 @@ _LENGTHS = ("max_position_embeddings", "n_positions", "max_sequence_length", "ma
 
 @dataclass(frozen=True, slots=True)
 class LocalOptions:
-    """How a local model is loaded and run: the `--model-arg`s of local models."""
+    """The `--model-arg`s of local models."""
 
     device: str | None = None
     dtype: Literal["auto", "float32", "float16", "bfloat16"] | None = None
@@ -183,7 +183,7 @@ def rope_parameters(own_rope: Mapping[str, Any], scaling: Mapping[str, Any], tra
 
 
 def window_of(config: Mapping[str, Any], scaling: Mapping[str, Any] | None = None) -> tuple[int | None, str]:
-    """Tokens that fit, by a (text) configuration and the rope `scaling` asked for; and the source, for the manifest.
+    """The window by a (text) configuration and the `scaling` asked for, and its source.
 
     Scaling that is part of a checkpoint counts only where it names the length it starts from: others (Gemma 3) have
     their scaled length in `max_position_embeddings` already.
@@ -207,7 +207,7 @@ def window_of(config: Mapping[str, Any], scaling: Mapping[str, Any] | None = Non
 
 
 def sliding_window(config: Mapping[str, Any]) -> int | None:
-    """How far back the layers with local attention see, in tokens; `None` where every layer sees the whole text."""
+    """The span of layers with local attention, in tokens; `None` if every layer sees the whole text."""
     size = _tokens(config.get("sliding_window"))
     used = config.get("use_sliding_window") is not False
     layers = config.get("layer_types")
@@ -225,7 +225,7 @@ _BF16 = 2
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What is known of a model that is not loaded; `None` where it is not.
+    """Known facts of a model that is not loaded; `None` for unknown ones.
 
     `window`: tokens. `token_bytes`: keys and values of one token, in 16 bit. `weights_bytes`: of the files, as stored.
     """
@@ -236,7 +236,7 @@ class Described:
 
 
 def described(spec: str, model_args: Mapping[str, str], tokenizer: str | None, cache_dir: Path) -> Described:
-    """What the configuration beside a local model says, or the one beside the tokenizer that counts for a served one.
+    """The facts in the configuration of a local model, or beside a served model's tokenizer.
 
     No weights are read, and no server is asked. Raises `InputError` as loading the tokenizer does.
     """

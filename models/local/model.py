@@ -33,7 +33,7 @@ class LocalModel:
         batch_size: int = 1,
         batch_tokens: int = BATCH_TOKENS,
     ) -> None:
-        """`batch_size`: how many requests `respond_many` is best given, `batch_tokens`: with how many tokens in all."""
+        """`batch_size`, `batch_tokens`: the best number of requests for `respond_many`, and their tokens."""
         self._decoder: GreedyDecoder | None = decoder
         self.identity, self.tokenizer, self.window = dict(identity), tokenizer, window
         self._vocabulary, self._limits = vocabulary, limits
@@ -45,7 +45,7 @@ class LocalModel:
         return self.respond_many([request])[0]
 
     def respond_many(self, requests: Sequence[Request]) -> list[Response]:
-        """Answer requests, in the order given. Shared prefixes are computed once, answers are written together.
+        """Answer requests, in their order. Shared prefixes are computed once, answers written together.
 
         `latency_s` and `ttft_s` are each request's share of the time of all.
         """
@@ -130,7 +130,7 @@ def _budget(request: Request) -> int:
 
 
 def _kind(error: Exception) -> ErrorKind:
-    """`oom`, or `server`: the model itself failed. Torch reports missing memory in another way on each device."""
+    """`oom`, or `server`: the model itself failed. Torch reports missing memory by device."""
     words = f"{type(error).__name__} {error}".lower()
     signs = ("outofmemory", "memoryerror", "out of memory", "can't allocate memory", "not enough memory")
     return "oom" if any(sign in words for sign in signs) else "server"

@@ -93,7 +93,7 @@ class PromptRows:
 
 
 class LayerRows:
-    """One layer's keys and values: `buffers` [rows, heads, room, head size], zeros where nothing was written.
+    """One layer's keys and values: `buffers` [rows, heads, room, head size], zeros where unwritten.
 
     `tokens`: how many there are of each open row.
     """

@@ -1,4 +1,4 @@
-"""Batch services: files with requests, files with answers, and answers read from them in place of a server."""
+"""Batch services: files of requests, and of answers, which are read in place of a server."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ class BatchLine:
 
 
 def cell_id(cell: Cell) -> str:
-    """What the ids of a cell's requests begin with."""
+    """The beginning of the ids of a cell's requests."""
     return sha256(cell.id.encode()).hexdigest()[:12]
 
 
 def layout_id(layout: Sequence[str]) -> str:
-    """What stands for a layout of messages in the ids of calibrations."""
+    """The hash of a layout of messages, in the ids of calibrations."""
     return sha256(json.dumps(list(layout)).encode()).hexdigest()[:12]
 
 
@@ -94,7 +94,7 @@ class BatchAnswer:
 
 
 class AnswerFiles:
-    """All answers by their id; only where their lines stand is kept. May be read from many threads at once.
+    """All answers by id, of which only the lines' places are kept. Thread-safe.
 
     Of several lines with one id the first whole answer counts, before any fault.
     """
@@ -205,7 +205,7 @@ _HALF = ".part"
 
 
 class RequestFiles:
-    """`requests.jsonl`, and `requests-2.jsonl`, ... once the first is full. A file has one endpoint and one model.
+    """`requests.jsonl`, `requests-2.jsonl`, ...: each with one endpoint and one model, up to a limit.
 
     A file has its name when it is whole; until then `.part` stands behind it.
     """
@@ -227,7 +227,7 @@ class RequestFiles:
             raise InputError(_OUT, path, f"there is no folder {path.parent}; make it, or name another")
 
     def write(self, line: BatchLine, model: str) -> None:
-        """Write one request. Raises `InputError` for one that no file may hold, and for a disk that takes no more."""
+        """Write one request. Raises `InputError` for one too large for any file, and for a full disk."""
         data = f"{line.text}\n".encode("ascii")
         if len(data) > self._most_bytes:
             limit = f"a request of {len(data):,} bytes is more than a file may have; raise --batch-limits"
@@ -284,7 +284,7 @@ class BatchTransport(Transport):
         }
 
     def lines(self, request: Request) -> Iterator[BatchLine]:
-        """What to write for a request: before the first of each layout the two that calibrate, see `ServerFacts`."""
+        """The lines of a request: before the first of each layout the two that calibrate (`ServerFacts`)."""
         layout = layout_of(request, self._tokenizer)
         if layout not in self._written:
             self._written.add(layout)
@@ -320,7 +320,7 @@ class BatchTransport(Transport):
         return Window(None, "a batch service tells none")
 
     def _read(self, answer: BatchAnswer, prompt: str) -> AttemptResult:
-        """What a line says, in the words of a server's answers."""
+        """Read a line as an answer of a server."""
         if answer.whole:
             try:
                 return read_body(json.dumps(answer.body).encode(), prompt)

@@ -1,4 +1,4 @@
-"""What a server's counts and answers prove: its template, cut prompts, answers to other requests."""
+"""Proofs from a server's counts and answers: its template, cut prompts, mixed-up answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _REPEATS = (1, 2)  # sentences of filler in the first and in the second request
 
 
 def layout_of(request: Request, tokenizer: Tokenizer) -> tuple[str, ...]:
-    """What the constant depends on: the endpoint, the roles in their order, and a raw prompt's last words."""
+    """The layout that fixes a template's size: endpoint, roles in order, a raw prompt's last words."""
     roles: list[str] = [message.role for message in _before_answer(request)]
     if request.prompt.conversation:
         roles = [*(role for role in roles if role == "system"), "turns"]
@@ -35,14 +35,14 @@ def layout_of(request: Request, tokenizer: Tokenizer) -> tuple[str, ...]:
 
 
 def new_short_requests(request: Request, tokenizer: Tokenizer) -> tuple[Request, Request]:
-    """The two requests for a trial, with values of their own that nobody can know. Not trials: they have no cell."""
+    """Two short requests like a trial's, with random values. Not trials: they have no cell."""
     short, draw = _short_conversation if request.prompt.conversation else _short, random.SystemRandom()
     one, other = (short(request, tokenizer, FILLER * repeats, draw) for repeats in _REPEATS)
     return one, other
 
 
 def short_message_counts(request: Request) -> tuple[int, int]:
-    """How many messages the two short requests for a trial have."""
+    """The numbers of messages of the two short requests for a trial."""
     messages = _before_answer(request)
     if not request.prompt.conversation:
         return len(messages), len(messages)
@@ -53,7 +53,7 @@ def short_message_counts(request: Request) -> tuple[int, int]:
 def calibrate(
     ours: Sequence[int], responses: Sequence[Response], error: float = 0.0, messages: Sequence[int] = (0, 0)
 ) -> Calibration:
-    """What the responses to two short requests say, which have `ours` tokens by our count.
+    """Calibrate by the responses to two short requests, which have `ours` tokens by our count.
 
     `error`: the share by which our count may be off, where another tokenizer than the model's counts. `messages`: how
     many each has. Where these differ, a template that adds some tokens for each message is told from one that adds a
@@ -87,7 +87,7 @@ def calibrate(
 
 
 def _before_answer(request: Request) -> tuple[Message, ...]:
-    """The messages without a started answer: a server that closes it, and does not go on, then counts too many."""
+    """The messages without a started answer: a server that closes it counts too many tokens."""
     return request.prompt.messages[:-1] if starts_answer(request) else request.prompt.messages
 
 
@@ -142,7 +142,7 @@ def _shortened(content: str, context: str, document: str, filler: str) -> str:
 
 
 def _end(request: Request, tokenizer: Tokenizer) -> str:
-    """What stands behind the last message where there is no chat template."""
+    """The text behind the last message where there is no chat template."""
     if request.template == "chat" and tokenizer.has_chat_template:
         return ""
     joined = raw_text(_before_answer(request), "")
@@ -150,7 +150,7 @@ def _end(request: Request, tokenizer: Tokenizer) -> str:
 
 
 def tokens_read(ours: int, response: Response) -> int:
-    """Tokens that the server has read of a prompt of `ours`: some leave out of `usage` what stood in their cache."""
+    """Tokens that the server has read of a prompt of `ours`: some leave cached ones out of `usage`."""
     served = response.prompt_tokens or 0
     whole = served + (response.cached_tokens or 0)
     return min(served, whole, key=lambda tokens: abs(tokens - ours))
@@ -161,7 +161,7 @@ _ALIKE = 2  # tokens; counts that differ by no more are the same
 
 
 class Growth:
-    """What a server has counted so far. May be used from many threads at once.
+    """A server's counts so far. May be used from many threads at once.
 
     A prompt that is surely longer than another, by more than both counts may be off, and for which the server counts no
     more tokens, was cut: the server has a window that it does not tell of. The first of such prompts proves nothing by
@@ -198,7 +198,7 @@ _ID_SIGNS = 12  # Ollama's ids are numbers below 1000, and come again soon
 
 
 class Replays:
-    """What a server was asked and how it named its answers. May be used from many threads at once.
+    """The prompts of a server and the ids of its answers. May be used from many threads at once.
 
     Two kinds of evidence. The answer gives the value of another request's needle and none of its own, and that value
     stands nowhere in its own prompt: needle values are numbers of five digits or more, drawn at random, so no model

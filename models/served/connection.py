@@ -1,4 +1,4 @@
-"""How a server is reached: address, key, model arguments."""
+"""The connection to a server: address, key, model arguments."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ServerOptions:
-    """How to reach a server; it holds names of secrets, never the secrets."""
+    """Options of a connection; names of secrets, never the secrets."""
 
     base_url: str | None = field(default=None, repr=False)  # may carry a user and password
     api_key_env: str = "OPENAI_API_KEY"
@@ -54,7 +54,7 @@ class ServerOptions:
 
 
 def allow_open_files() -> None:
-    """Let this process open as many files as the system allows: each connection is one, and pytest needs some too."""
+    """Let this process open as many files as the system allows: each connection is one."""
     with suppress(ImportError, ValueError, OSError):  # Windows has none of it
         import resource
 
