@@ -58,7 +58,7 @@ class ModelSpec:
 
 
 class ModelPlugin(Protocol):
-    """What an entry point of the group `needlework.models` names; the entry point's name is the spec's kind."""
+    """The target of an entry point in `needlework.models`; its name is the spec's kind."""
 
     def resolve_tokenizer(self, name: str, model_args: Mapping[str, str], cache_dir: Path) -> Tokenizer: ...
 
@@ -78,7 +78,7 @@ _ENGINES = {"turbomind": "lmdeploy"} | {name: name for name in ("lmdeploy", "vll
 
 
 def parse_spec(spec: str) -> ModelSpec:
-    """Read `smollm2`, `hf:ID_OR_PATH`, `gguf:PATH`, `openai:NAME`, `mock:BEHAVIOUR` or a plug-in's `kind:name`."""
+    """Read `smollm2`, `hf:ID_OR_PATH`, `gguf:PATH`, `openai:NAME`, `mock:BEHAVIOUR` or `kind:name`."""
     kind, colon, name = spec.strip().partition(":")
     if kind == "smollm2" and not colon:
         return ModelSpec(kind)
@@ -126,7 +126,7 @@ def _plugin_runs_here(kind: str) -> bool:
 
 
 def resolve_tokenizer(spec: str, model_args: Mapping[str, str], tokenizer: str | None, cache_dir: Path) -> Tokenizer:
-    """The tokenizer of a model, or the one of `--tokenizer`; no weights are loaded and no torch is imported.
+    """The tokenizer of a model, or the one of `--tokenizer`; loads no weights and no torch.
 
     `tokenizer`: a folder, `tiktoken:NAME`, `smollm2`, `gguf:PATH`, `hf:ID_OR_PATH`.
     """
@@ -154,7 +154,7 @@ def resolve_tokenizer(spec: str, model_args: Mapping[str, str], tokenizer: str |
 
 
 def weights_fingerprint(spec: str, model_args: Mapping[str, str], cache_dir: Path) -> str | None:
-    """The sha256 of a local model's weights and configuration files; `None` for a model that runs elsewhere.
+    """The sha256 of a local model's weights and configuration files; `None` for served models.
 
     Computed once per file and remembered, so that resuming a finished run reads no weights.
     """
@@ -192,7 +192,7 @@ def check_model_args(spec: str, model_args: Mapping[str, str], connection: Serve
 
 
 def check_weights(spec: str, model_args: Mapping[str, str], cache_dir: Path) -> None:
-    """Convert a GGUF file now, once for all workers: one that is damaged is then told before the first cell."""
+    """Convert a GGUF file now, once for all workers: a damaged one is reported before the first cell."""
     parsed = parse_spec(spec)
     if parsed.kind == "gguf":
         require_packages(spec)
@@ -265,7 +265,7 @@ def _folder_tokenizer(folder: Path, option: str, spec: str) -> Tokenizer:
 
 
 def checkpoint(parsed: ModelSpec, model_args: Mapping[str, str], cache_dir: Path, weights: bool) -> Path:
-    """The folder of a local model: the user's, one of the hub's cache, or what a GGUF file was converted to."""
+    """The folder of a local model: the user's, one of the hub's cache, or a converted GGUF file's."""
     match parsed.kind:
         case "smollm2" if weights or not missing_packages():
             return prepare(cache_dir)
@@ -310,7 +310,7 @@ def installed_gguf() -> Path:
 
 
 def verified(path: Path) -> Path:
-    """The same path, if the file is byte for byte the one that answers were measured with."""
+    """The path, if the file is byte for byte the one that answers were measured with."""
     if (sha256 := file_sha256(path)) != GGUF_SHA256:
         why = f"damaged (sha256 {sha256[:12]}..., not {GGUF_SHA256[:12]}...)"
         raise InputError("GGUF file", path, f"{why}: {_INSTALL} --force-reinstall")

@@ -26,7 +26,7 @@ def run(*, plan: Literal[False] = False, **options: object) -> Run: ...
 @overload
 def run(*, plan: Literal[True], **options: object) -> None: ...
 def run(*, plan: bool = False, **options: object) -> Run | None:
-    """Run the benchmarks, as `pytest --pyargs needlework.benchmarks` does, and return the `needlework.results.Run`.
+    """Run the benchmarks, as `pytest --pyargs needlework.benchmarks` does, and return the `Run`.
 
     `options`: those of `pytest --help` as a TOML file names them: `run(model="mock:perfect", lengths=[500, 1000])`.
     What pytest prints is printed. With `plan=True` that is all: nothing is asked, and there is no run. Raises

@@ -1,4 +1,4 @@
-"""The console command `needlework`, also `python -m needlework`: a thin door into the module of each sub-command."""
+"""The console command `needlework`, also `python -m needlework`: calls each sub-command's module."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _SCRIPTS = {"auto_eval": "score leval", "llm_eval": "judge", "web_human_eval": "
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one sub-command and return its exit code; 2 when there is no such command, and at Ctrl-C, after a line."""
+    """Run one sub-command and return its exit code; 2 for an unknown command and at Ctrl-C."""
     replace_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

@@ -1,4 +1,4 @@
-"""What every pytest run of an environment with needlework loads: it loads the plugin where a run asks for our cells.
+"""The entry point in every pytest run: it loads the plugin where a run asks for our cells.
 
 A run asks for them by naming them: `pytest --pyargs needlework.benchmarks`, or a path inside that folder. Any other run
 gets no option, no fixture and no marker of ours, and pays for this module alone; its project opts in with
@@ -21,7 +21,7 @@ BENCHMARKS = "needlework.benchmarks"
 def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: Sequence[str]
 ) -> Generator[None]:
-    """Load the plugin before pytest reads the options for good. A plugin that is there already is not loaded again."""
+    """Load the plugin, unless it is there already, before pytest reads the options for good."""
     yield  # conftest.py comes first: where it has an option of the name of one of ours, it is ours that can say so
     words = [*args, *early_config.getini("testpaths")]
     if asks_for_benchmarks(words, early_config.known_args_namespace.pyargs, early_config.invocation_params.dir):
@@ -32,7 +32,7 @@ def pytest_load_initial_conftests(
 
 
 def asks_for_benchmarks(words: Sequence[str], pyargs: bool, folder: Path) -> bool:
-    """Whether one of the words names our benchmarks: as a module, with `--pyargs`, or as a path, seen from `folder`."""
+    """Whether a word names our benchmarks: as a module, with `--pyargs`, or as a path from `folder`."""
     named = [word.partition("::")[0] for word in words if not word.startswith("-")]
     if pyargs and any(f"{name}.".startswith(f"{BENCHMARKS}.") for name in named):
         return True

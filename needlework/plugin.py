@@ -15,9 +15,8 @@ PARTS = (options, session, collection, modes, fixtures, latency, reports)
 
 
 def pytest_addhooks(pluginmanager: Any) -> None:
-    """Register the hooks and the parts, in this order. `pytest_plugins` would have pytest look through all installed
-    packages for the name of each.
-    """
+    """Register the hooks and the parts, in this order.
+    `pytest_plugins` would have pytest search all installed packages for each name."""
     replace_closed_streams()
     pluginmanager.add_hookspecs(hookspecs)
     for part in PARTS:

@@ -255,7 +255,7 @@ def probe(engine: Engine, exchange: Exchange, probed: Iterable[Cell]) -> Exchang
 
 
 def _ask_again(model: Model, request: Request, batch_mates: Sequence[Request]) -> Iterator[Again]:
-    """The same request once more: warm (just asked), cold (no cached prefix; local models only), and in a batch.
+    """Repeat the request: warm (just asked), cold (no cached prefix; local models), and in a batch.
 
     A batch is one with `batch_mates` for a local model, and copies of the request in flight together for a server.
     """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Engine:
-    """Builds the trials of a run; has their models, resume keys and judges. One per process, for one thread."""
+    """Builds the trials of a run; has their models, resume keys, judges. One per process and thread."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Engine:
         return self._builders[key]
 
     def model(self, cell: Cell) -> Model:
-        """The model that answers this cell; loaded on first use, one local model at a time. Raises `InputError`."""
+        """The cell's model; loaded on first use, one local model at a time. Raises `InputError`."""
         return self.models.model(self.spec(cell), self.builder(cell).tokenizer)
 
     def server(self, cell: Cell) -> str:
@@ -124,7 +124,7 @@ class Engine:
 
     @cached_property
     def judged_at_once(self) -> int:
-        """How many answers the judges may have at once; 0 without judges."""
+        """The most answers that the judges may have at once; 0 without judges."""
         return judged_at_once(self.settings, self.workers)
 
     @cached_property
@@ -134,7 +134,7 @@ class Engine:
         return asks, prompt_text(path) if path else None, judging_identity(self.settings)
 
     def facts(self, cell: Cell) -> dict[str, Any]:
-        """What a manifest says about this cell's texts, tokenizer and model."""
+        """Manifest entries on this cell's texts, tokenizer and model."""
         series, builder = self.series_of(cell), self.builder(cell)
         suite, corpus, shape = series.suite, builder.corpus(series.suite), builder.shape(series.suite)
         model, task_facts = self.models.facts(series.model), series.task.facts

@@ -49,7 +49,7 @@ class Judging:
 
 
 class StoredAnswer(NamedTuple):
-    """An answer of an earlier session, or given before its test's turn; it is scored in place of a new one."""
+    """An answer from an earlier session, or from before its test's turn; scored in place of a new one."""
 
     record: Record
     """The answer as it was recorded."""
@@ -158,7 +158,7 @@ _APPROXIMATE_TOLERANCE = 16  # tokens by which approximate counts of short promp
 
 @dataclass(frozen=True)
 class Check:
-    """What an answer proves about itself. `invalid`: reasons why it has no score, with `why` in words."""
+    """Proof from an answer itself. `invalid`: reasons why it has no score, with `why` in words."""
 
     invalid: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
@@ -214,7 +214,7 @@ def _check_approximate(
 
 
 def _check_exact(ours: int, served: int, response: Response, calibration: Calibration) -> tuple[str, str, list[str]]:
-    """The same where it is exact."""
+    """Check the count by an exact calibration: reason, words and flags."""
     if calibration.status == "inconsistent":
         return "token_mismatch", "{counted}", []
     flags = list[str]()

@@ -50,9 +50,8 @@ class ModelPool:
         serving: Serving | None = None,
         tell: Callable[[str], object] | None = None,
     ) -> None:
-        """`workers`: processes that share this machine's cores. `serving`: the server that the run starts for its
-        model. `tell`: shows a status line.
-        """
+        """`workers`: processes that share this machine's cores. `tell`: shows a status line.
+        `serving`: the server that the run starts for its model."""
         self._settings, self._cache_dir, self._workers = settings, cache_dir, workers
         self._serving, self._tell = serving, tell
         self._args = dict(word.partition("=")[::2] for word in settings.model_arg)
@@ -70,7 +69,7 @@ class ModelPool:
         return resolve_tokenizer(spec, self._args, named, self._cache_dir)
 
     def described(self, spec: str) -> Described:
-        """What can be known of a model before it is loaded."""
+        """Known facts of a model before it is loaded."""
         from needlework.models.local.memory import described
 
         return described(spec, self._args, self._settings.tokenizer, self._cache_dir)
@@ -83,7 +82,7 @@ class ModelPool:
             check_weights(spec, self._args, self._cache_dir)
 
     def check_judges(self) -> None:
-        """The same of the judges: every answer would be asked for, and paid, before one is found missing."""
+        """Check the judges, too: every answer would be asked for, and paid, before one is found missing."""
         if self._settings.judge:
             from needlework.models.judge import check_judge
 
@@ -113,7 +112,7 @@ class ModelPool:
         return self._serving is not None and not self._serving.started
 
     def facts(self, spec: str) -> dict[str, Any]:
-        """What a manifest says of a model, if it is loaded."""
+        """A model's manifest entry, if it is loaded."""
         model = self._models.get(spec)
         if model is None:
             return {}
@@ -123,7 +122,7 @@ class ModelPool:
         return facts
 
     def identity(self, spec: str) -> dict[str, Any]:
-        """What can change a model's answers, as far as it is known without loading weights or reaching a server."""
+        """Values that can change a model's answers, known without loading weights or asking a server."""
         return {
             "spec": spec,
             "weights": self._weights_of(spec),
@@ -160,7 +159,7 @@ class ModelPool:
         return AnswerFiles(self._settings.batch_in)
 
     def _to_model(self) -> ServerOptions:
-        """How the models under test are reached."""
+        """The connection to the models under test."""
         if self._serving is not None:
             return replace(self._connection(self._serving.address()), ended=self._serving.ended)
         batch = bool(self._settings.batch_out or self._settings.batch_in)
@@ -202,7 +201,7 @@ def _longest(suite: Suite) -> int:
 
 @dataclass(frozen=True, slots=True)
 class NamedJudge:
-    """One judge. `name`: its spec, numbered where two have the same. `base_url`: of its server, if it has one."""
+    """One judge. `name`: its spec, numbered where two are equal. `base_url`: of its server, if any."""
 
     name: str
     spec: str
@@ -210,7 +209,7 @@ class NamedJudge:
 
 
 def named_judges(settings: Settings) -> tuple[NamedJudge, ...]:
-    """The judges of a run. Raises `InputError` where addresses do not fit the judges, or two judges are the same."""
+    """The judges of a run. Raises `InputError` for addresses that do not fit, or a judge named twice."""
     specs, urls = settings.judge, settings.judge_base_url
     if specs and len(urls) not in (0, 1, len(specs)):
         remedy = f"give one address, or one for each of the {len(specs)} judges"
@@ -232,7 +231,7 @@ def strategy_of(settings: Settings, suite: Suite) -> str:
 
 
 def judged_at_once(settings: Settings, workers: int) -> int:
-    """How many answers one of `workers` processes may give to the judges at once; 0 without judges.
+    """The most answers that one of `workers` processes may give to the judges at once; 0 without.
 
     A judge that is computed here is asked one question at a time.
     """
@@ -248,7 +247,7 @@ def judging_identity(settings: Settings) -> str:
 
 
 def judging_notes(settings: Settings) -> Sequence[str]:
-    """What a user should know of a run's judges before it begins."""
+    """Warnings about a run's judges before it begins."""
     notes = []
     by_default = [suite for suite in settings.suites if suite.judge_by_default]
     if by_default and not settings.judge and settings.judge_strategy == "auto":

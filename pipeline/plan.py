@@ -79,7 +79,7 @@ def plan_lines(engine: Engine, cells: Sequence[Cell], *, in_full: bool) -> Itera
 
 
 def _groups(engine: Engine, cells: Sequence[Cell]) -> list[list[Cell]]:
-    """The cells by series; those of questions on documents by retriever, since they differ in nothing else."""
+    """The cells by series; questions on documents by retriever, since they differ in nothing else."""
     groups: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in cells:
         series = engine.series_of(cell)
@@ -140,7 +140,7 @@ def _retrieved_tokens(engine: Engine, cell: Cell) -> int:
 
 
 def _extra_tokens(engine: Engine, suite: Suite, group: Sequence[Cell]) -> int:
-    """Tokens of the window that a cell needs beyond its length: template, question and answer, where on top."""
+    """Tokens that a cell needs beyond its length: template, question, answer, if these come on top."""
     if suite.length_means == "total":
         return 0
     shortest = min(group, key=_length)
@@ -149,7 +149,7 @@ def _extra_tokens(engine: Engine, suite: Suite, group: Sequence[Cell]) -> int:
 
 
 def _counted(trials: Sequence[Cell]) -> str:
-    """How many trials of how many cells: a cell has a trial for each repeat."""
+    """The number of trials, and of cells: a cell has a trial for each repeat."""
     cells = len({replace(trial, repeat=0) for trial in trials})
     words = f"{len(trials):,} {'trial' if len(trials) == 1 else 'trials'}"
     return words if cells == len(trials) else f"{words} in {cells:,} {'cell' if cells == 1 else 'cells'}"
@@ -160,7 +160,7 @@ _SHARE_OF_A_CARD = 0.9
 
 
 def size_lines(model: Described, lengths: Sequence[int], card_gib: float | None = None) -> Iterator[str]:
-    """Lines on trials of these `lengths` (tokens, one each): those over the window, and the memory of the longest.
+    """Lines on trials of these `lengths` (tokens): those over the window, memory of the longest.
 
     `card_gib`: memory of a card, in GiB.
     """
@@ -188,7 +188,7 @@ _MB = 1_000_000
 
 @dataclass
 class WrittenBatch:
-    """What came of writing."""
+    """The outcome of writing a batch."""
 
     files: list[Path]
     cells: int = 0
@@ -230,7 +230,7 @@ def write_requests(engine: Engine, cells: Iterable[Cell]) -> WrittenBatch:
 
 
 def written_lines(written: WrittenBatch) -> Iterator[str]:
-    """What to tell of it."""
+    """Lines on a written batch."""
     for why, times in written.skipped.items():
         yield f"batch-out: {times:,} cells are not asked: {why}"
     for line in written.failed[:3]:

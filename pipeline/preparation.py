@@ -1,4 +1,4 @@
-"""Before the first cell: checks of what would spoil every cell, lengths too short for a task, `--lengths window`."""
+"""Checks before the first cell: whatever would spoil every cell, too short lengths, the window."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SeriesName = tuple[str, str, str]
 
 
 def prepare(engine: Engine, cells: Sequence[Cell]) -> tuple[Misfit, ...]:
-    """Check texts, needles, tokenizers, models and lengths; returns the lengths that are too short for their needle.
+    """Check texts, needles, tokenizers, models and lengths; returns lengths too short for a needle.
 
     Raises `InputError`, also where no length of the run is long enough. Makes what workers would otherwise make at the
     same time (converted models).
@@ -57,7 +57,7 @@ def prepare(engine: Engine, cells: Sequence[Cell]) -> tuple[Misfit, ...]:
 
 
 def check_answer_room(engine: Engine, cells: Sequence[Cell]) -> None:
-    """Raise `NoRoomError` where a budget is too small for an answer, with one that is large enough for all of them.
+    """Raise `NoRoomError` if a budget is too small for an answer, with one that is enough for all.
 
     The answer of a repeat is the same at every depth. Rows of a data set that do not fit are skipped in their turn.
     """
@@ -91,7 +91,7 @@ def _first_cells(engine: Engine, cells: Sequence[Cell]) -> dict[SeriesName, dict
 
 
 def _too_short(engine: Engine, cells: Sequence[Cell]) -> Iterator[Misfit]:
-    """Those of a series' cells, from the shortest on, whose prompt cannot be built; the first that can ends it."""
+    """The cells of a series, from the shortest on, whose prompt cannot be built."""
     for cell in cells:
         series, builder = engine.series_of(cell), engine.builder(cell)
         builder.corpus(series.suite)
@@ -109,7 +109,7 @@ def _too_short(engine: Engine, cells: Sequence[Cell]) -> Iterator[Misfit]:
 def _with_equal_questions(
     engine: Engine, by_series: Mapping[SeriesName, Mapping[int, Cell]], misfits: Sequence[Misfit]
 ) -> list[Misfit]:
-    """Misfits so that each length and arm is asked the same questions; they replace `misfits` of the same cells.
+    """Misfits so that each length and arm has the same questions; they replace those of its cells.
 
     A question whose document does not fit is asked nowhere, one whose near miss does not fit lacks that alone. Of a
     task that asks shares of its lengths the longest decides; a shorter one that a question does not fit is asked of
@@ -162,7 +162,7 @@ _STEP = 100  # tokens: a length that documents set is rounded down to these, so 
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """The length that fills a model's window. `tokens`: of prompt and answer. `reason`: why so many, in words."""
+    """The length that fills a model's window. `tokens`: of prompt and answer. `reason`: in words."""
 
     tokens: int
     reason: str
@@ -177,7 +177,7 @@ def asks_window(settings: Settings) -> bool:
 
 
 def filled(settings: Settings, tasks: Tasks, cache_dir: Path) -> Filled:
-    """The length for all suites of the run: of several models the smallest window, so that they are asked the same.
+    """The length for all suites: the smallest window of several models, so that all are asked the same.
 
     No weights are loaded; a server is asked for its window, but none that the run itself is to start. Raises
     `InputError` where the window is not known.
@@ -209,7 +209,7 @@ def with_length(settings: Settings, tokens: int) -> Settings:
 
 
 def _windows(pool: ModelPool, settings: Settings) -> Iterator[tuple[int, str, str]]:
-    """Of each model its tokens, its name, and what is to be said of them."""
+    """The window in tokens, name and remark of each model."""
     for spec in dict.fromkeys(settings.model):
         window = _to_serve(settings) or pool.described(spec).window
         error = 0.0

@@ -87,7 +87,7 @@ def _scaled(spec: str, facts: Mapping[str, Any]) -> ScaledTokenizer:
 
 
 def _stored_or_learnt(transport: HttpTransport, connection: ServerOptions, cache_dir: Path) -> dict[str, Any]:
-    """What is known of this model at this provider. A server on this machine may be another one tomorrow."""
+    """The scale for this model and provider, stored or learnt. Local servers may change by tomorrow."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID")  # pytest-xdist names its run to every worker
     folder = cache_dir / "counted"
     if connection.base_url is not None and is_loopback(connection.base_url):
@@ -134,7 +134,7 @@ def _sample(language: str, cache_dir: Path) -> tuple[str, list[str]]:
 
 
 def _tried(count: Count, text: str) -> int | None:
-    """What a counter says; asked again a few times where it fails. Raises `InputError`."""
+    """The count by a counter, with a few retries. Raises `InputError`."""
     for left in range(_TRIES, -1, -1):
         try:
             return count(text)
@@ -149,7 +149,7 @@ def _tried(count: Count, text: str) -> int | None:
 
 
 def _count_by_usage(transport: HttpTransport, text: str) -> int:
-    """What `usage` says of a request with this text, whose answer may have a few tokens."""
+    """The count by `usage` of a request with this text, whose answer may have a few tokens."""
     messages = (Message("user", text),)
     request = Request(bare_prompt(messages, text, tiktoken_tokenizer(STAND_IN).encode(text).ids), "chat", 16)
     dialect = transport.dialect

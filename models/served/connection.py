@@ -84,7 +84,7 @@ def is_usable(url: str) -> bool:
 
 
 def shown_url(url: str) -> str:
-    """What of a URL that nobody can use may be shown: nothing before an `@`, nothing of a query."""
+    """The harmless part of an unusable URL: nothing before an `@`, nothing of a query."""
     return re.split(r"[?#&;=]", url.rpartition("@")[2])[0]
 
 
@@ -94,7 +94,7 @@ _DEFAULT_KEY_ENV = ServerOptions().api_key_env
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A kind of API. `url_env`: the variable with another address; `key_envs`: those that may hold the key.
+    """A kind of API. `url_env`: variable with another address; `key_envs`: variables with the key.
 
     `known`: its names of `--model-arg`. `thinking`: the values of `--model-arg thinking`.
     """
@@ -158,7 +158,7 @@ def _proxy(option: str, value: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ServedOptions:
-    """What `--model-arg` says about a served model. `headers` and `proxy` may hold secrets and are not shown."""
+    """The `--model-arg`s of a served model. `headers` and `proxy` may hold secrets and are not shown."""
 
     temperature: Annotated[float | None, _temperature] = 0.0
     """`None` where none is to be sent: some reasoning models refuse it."""
@@ -178,7 +178,7 @@ class ServedOptions:
     """How long Anthropic keeps what stands before the question: `5m`, `1h`."""
 
     def decoding(self) -> str:
-        """How tokens are chosen, in words, for the model's identity."""
+        """The decoding parameters in words, for the model's identity."""
         parts = ["temperature=default" if self.temperature is None else f"temperature={self.temperature:g}"]
         named = {"seed": self.seed, "thinking": self.thinking, "cache": self.cache}
         parts += [f"{name}={value}" for name, value in named.items() if value is not None]
@@ -189,7 +189,7 @@ class ServedOptions:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where the server is and the key for it, which is not shown; the key is empty for a local server without one."""
+    """The server's address and key, which is not shown; the key is empty for a local server without one."""
 
     base_url: str = field(repr=False)
     key: str = field(repr=False)
@@ -242,7 +242,7 @@ def check_for_batch(options: ServedOptions) -> None:
 
 
 def _header(option: str, value: str) -> tuple[str, str]:
-    """A header's name and value: as written, or `ENV:NAME` for what an environment variable holds; never shown."""
+    """A header's name and value, as written or from the variable of `ENV:NAME`; never shown."""
     name = re.match(r"[\w!#$%&'*+.^`|~-]*", option)
     if name is None or name[0] != option or option == _HEADER:
         raise InputError("--model-arg", name and name[0], "is no header's name; write header.NAME=VALUE")

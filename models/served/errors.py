@@ -1,4 +1,4 @@
-"""What a failed attempt means: HTTP statuses, broken connections, unreadable replies."""
+"""Faults of failed attempts: HTTP statuses, broken connections, unreadable replies."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def fault_of(error: Exception, too_long: re.Pattern[str] | None = None, waited_s
 
 
 def crowded(fault: AttemptFault, room: str) -> AttemptFault:
-    """A refusal for length of a prompt that has room: the server has none for it beside the others. `room`: why so."""
+    """The fault of a prompt that only lacks room beside others. `room`: proof that it fits alone."""
     message = f"no room for this prompt, though {room}: {fault.message}"
     return replace(fault, kind="server", message=message, too_long=False, retry=True, sign="crowded", alone=True)
 
@@ -210,7 +210,7 @@ class HangUpError(Exception):
 
 
 class UnreadableError(Exception):
-    """What came back is no HTTP answer, cannot be unpacked, or is no answer of a model."""
+    """The reply is no HTTP answer, cannot be unpacked, or is no answer of a model."""
 
 
 # A stream that had begun with status 200 names its fault by type alone (Anthropic's "Errors" page).
@@ -269,7 +269,7 @@ _BODY_TOO_LARGE, _INTERNAL = 413, 500
 
 
 def says_too_long(status: int, words: str, pattern: re.Pattern[str] | None = None) -> bool:
-    """Whether an error with this HTTP status and these words (lower case) is about the length of the prompt.
+    """Whether an error with this HTTP status and words (lower case) is about the prompt's length.
 
     `pattern`: `--too-long-pattern`, for a server whose words are not known here.
     """

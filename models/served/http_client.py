@@ -1,4 +1,4 @@
-"""HTTP client of one server, over aiohttp: time limits, proxies, certificates, faults in our own words."""
+"""HTTP client of one server, over aiohttp: timeouts, proxies, certificates, errors of our own."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _HEADERS, _HEADER = 100, 65_536  # the most headers of an answer, and bytes of o
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """How long an exchange may take, in seconds: without a sign from the server, and in all."""
+    """Timeouts of an exchange, in seconds: without a sign from the server, and in all."""
 
     silence_s: float
     total_s: float
@@ -66,7 +66,7 @@ class HttpClient:
         environment: bool = True,
         query: str = "",
     ) -> None:
-        """`url`: any address of the server; its user, password and query are sent with every request, as is `query`.
+        """`url`: any address of the server; its login and query go with every request, as does `query`.
 
         `environment`: whether proxies may come from environment variables (`HTTPS_PROXY`, `NO_PROXY`, ...).
         """
@@ -199,7 +199,7 @@ class HttpClient:
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Uses no connection again on which something came that nobody asked for: it would be the next request's answer."""
+    """Reuses no connection with unread data: it would be taken for the next request's answer."""
 
     async def _get(self, key: Any, traces: Any) -> Any:
         while (connection := await super()._get(key, traces)) is not None:
@@ -270,7 +270,7 @@ class HttpExchange:
 
 
 def _in_our_words(error: Exception, answer: HttpExchange | None) -> Exception:
-    """What aiohttp raised, as one of our errors."""
+    """Turn an error of aiohttp into one of ours."""
     match error:
         case aiohttp.ConnectionTimeoutError():
             return UnreachableError("no connection in time")
@@ -294,7 +294,7 @@ def _in_our_words(error: Exception, answer: HttpExchange | None) -> Exception:
 
 
 def _of_parsing(error: aiohttp.ClientResponseError) -> Exception:
-    """What came is no HTTP (a server of another kind), or a head or a first chunk that cannot be read."""
+    """The error for a reply that is no HTTP, or whose head or first chunk cannot be read."""
     cause, words = error.__cause__, " ".join(error.message.split())
     while cause is not None:
         if isinstance(cause, BadStatusLine):
@@ -312,7 +312,7 @@ def _reason(error: Exception) -> str:
 
 
 def unpack(body: bytes, packing: str, most: int = LARGEST) -> bytes:
-    """Unpack a body that was packed unasked. Raises `UnreadableError` where it is damaged, not whole, or too long.
+    """Unpack a body that was packed unasked. Raises `UnreadableError` if damaged, cut or too long.
 
     aiohttp takes a gzip body without its end and checksum for a whole one.
     """
@@ -333,7 +333,7 @@ def _too_long(most: int) -> UnreadableError:
 
 
 def proxy_for(url: str, proxy: str | None, environment: bool) -> tuple[str, str | None] | None:
-    """The proxy before a server: its address and the header value of its login; `None` where there is none.
+    """The proxy of a server: its address and the header value of its login; `None` without one.
 
     `proxy`, or by `environment` that of `HTTPS_PROXY`, `NO_PROXY` and so on. Raises `InputError`.
     """
@@ -363,7 +363,7 @@ def _without_login(url: str) -> tuple[str, str | None]:
 
 
 def trusted() -> ssl.SSLContext:
-    """The machine's certificates and those of `certifi`; only your own where `SSL_CERT_FILE` or `_DIR` names them."""
+    """The machine's certificates and `certifi`'s; with `SSL_CERT_FILE` or `_DIR` only the user's."""
     context = ssl.create_default_context()
     if not os.environ.get("SSL_CERT_FILE") and not os.environ.get("SSL_CERT_DIR"):
         with suppress(ImportError):

@@ -39,7 +39,7 @@ _REPORTED_S = 5.0  # a state must last so long before the user is told: between 
 
 @dataclass(slots=True)
 class RequestLimiter:
-    """The state of one server's requests. Every method takes the time in seconds, of any clock that only goes forward.
+    """The state of one server's requests. Methods take the time in seconds, of a monotonic clock.
 
     `width`: the highest limit at the start, `ceiling`: the highest one now.
     """
@@ -73,11 +73,11 @@ class RequestLimiter:
 
     @property
     def slots(self) -> int:
-        """How many requests may be in flight: between 1 and the width."""
+        """The allowed number of requests in flight: between 1 and the width."""
         return max(1, int(self.limit))
 
     def wait_s(self, now: float) -> float:
-        """How long the next request must wait: 0 when it may begin, infinity when another one must end first."""
+        """Seconds until the next request may begin; infinity when another one must end first."""
         if now < self.paused_until:
             return self.paused_until - now
         return 0.0 if self.in_flight < self.slots else math.inf
@@ -88,7 +88,7 @@ class RequestLimiter:
         return self.cuts
 
     def end(self, begun: int, sign: Sign, now: float, retry_after_s: float | None = None) -> None:
-        """Record that a request ended, and adjust the limit. `retry_after_s`: seconds that the server asks for."""
+        """Record that a request ended, and adjust the limit. `retry_after_s`: as the server asks, in s."""
         self.in_flight -= 1
         if retry_after_s is not None:
             self.paused_until = max(self.paused_until, now + retry_after_s)
@@ -128,7 +128,7 @@ class RequestLimiter:
 
     @property
     def silent(self) -> int:
-        """How many attempts in a row the server has shown no sign of life."""
+        """The number of attempts in a row without a sign of life from the server."""
         return self._streak if self._state == "silent" else 0
 
     @property
@@ -182,7 +182,7 @@ class Retries:
     refused_s: float = 0.0
 
     def pause_s(self, fault: AttemptFault, server: RequestLimiter | None = None) -> float | None:
-        """Seconds to wait before the next try; `None` when there is none. `server`: its state, where it is known."""
+        """Seconds to wait before the next try; `None` if there is none. `server`: its state, if known."""
         if not fault.retry:
             return None
         if server and not server.heard and fault.sign == "gone":

@@ -1,4 +1,4 @@
-"""Models behind servers and in files of a batch service: retries, limits, validity facts around a transport."""
+"""Models behind servers and in batch files: retries, limits, validity facts around a transport."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class ServedModel:
 
     @property
     def identity(self) -> Mapping[str, str | int | float | None]:
-        """With what has been learnt so far: where the window comes from, how the server counts."""
+        """The model's identity with the facts learnt so far: source of the window, token counts."""
         return dict(self.transport.identity) | self._facts.summary()
 
     @property
@@ -81,7 +81,7 @@ class ServedModel:
 
     @property
     def server(self) -> str:
-        """The fingerprint of what the server says of itself, asked on the first call; empty where it is silent."""
+        """The fingerprint of the server's self-description, asked once; empty if it is silent."""
         return self._facts.server()
 
     def respond(self, request: Request) -> Response:
@@ -89,7 +89,7 @@ class ServedModel:
         return event_loop().wait(self.begin(request)())
 
     def begin(self, request: Request) -> Callable[[], Coroutine[Any, Any, Response]]:
-        """Learn what has to be known before, and wait for that; what comes back asks the request, in the event loop."""
+        """Learn the server's facts first, and wait for them; return the coroutine that asks the request."""
         expected = self._facts.before(request)
 
         async def answer() -> Response:
@@ -238,5 +238,5 @@ _TRANSPORTS: Mapping[str, type[HttpTransport]] = {
 
 
 def transport_of(kind: str, name: str, model_args: Mapping[str, str], connection: ServerOptions) -> HttpTransport:
-    """What speaks to the server in the provider's own API. Raises `InputError`."""
+    """The transport for the provider's own API. Raises `InputError`."""
     return _TRANSPORTS[kind](name, served_options(model_args, kind), connection)

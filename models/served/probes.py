@@ -1,4 +1,4 @@
-"""What a server says of itself: its context window, its identity, the models that it lists."""
+"""The server's self-description: its context window, its identity, its list of models."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ready."""
 
 
 def json_fetch(http: HttpClient) -> Fetch:
-    """A `Fetch` through an open HTTP client, which speaks to its own server alone and follows no redirects."""
+    """A `Fetch` through an open HTTP client, for its own server alone and without redirects."""
 
     def fetch(url: str, body: Mapping[str, Any] | None = None, wait_s: float = _QUICK_S) -> Any:
         data = None if body is None else json.dumps(body).encode()
@@ -94,7 +94,7 @@ _LISTED = (
 
 
 def _listed(fetch: Fetch, base: str, _root: str, name: str) -> Iterator[Window]:
-    """vLLM, SGLang, Aphrodite, TabbyAPI; OpenRouter, Groq, Mistral, Together, Fireworks, LiteLLM and other gateways."""
+    """vLLM, SGLang, Aphrodite, TabbyAPI; OpenRouter, Groq, Mistral, Together and other gateways."""
     entry = model_entry(fetch(f"{base}/models"), name)
     if loaded := _tokens(entry, "loaded_context_length"):  # LM Studio, where the largest possible stands beside it
         yield Window(loaded, "/v1/models loaded_context_length")
@@ -108,14 +108,14 @@ def _listed(fetch: Fetch, base: str, _root: str, name: str) -> Iterator[Window]:
 
 
 def _llama_cpp(fetch: Fetch, _base: str, root: str, name: str) -> Iterator[Window]:
-    """llama.cpp: the window of one slot. A router has one for each model, and must not load it for a question."""
+    """llama.cpp: the window of one slot. A router has one for each model, and must not load it now."""
     props = table_of(fetch(f"{root}/props?model={quote(name, safe='')}&autoload=false"))
     if tokens := _tokens(props, "default_generation_settings.n_ctx"):
         yield Window(tokens, "/props default_generation_settings.n_ctx", slots=_tokens(props, "total_slots"))
 
 
 def _ollama(fetch: Fetch, _base: str, root: str, name: str) -> Iterator[Window]:
-    """Ollama: what it has allocated. Its default is far below what the model could take, and longer prompts are cut."""
+    """Ollama: the allocated window. Its default is far below the model's, and it cuts longer prompts."""
 
     def allocated() -> int | None:
         rows = list_of(table_of(fetch(f"{root}/api/ps")).get("models"))
@@ -164,7 +164,7 @@ def _tokens(table: Mapping[str, Any], field: str) -> int | None:
 
 
 def model_entry(listing: Any, name: str) -> Mapping[str, Any]:
-    """What `/v1/models` says of a model: its own row in a list of models, or the only row there is."""
+    """The entry of a model in `/v1/models`: its own row in a list of models, or the only row."""
     table = table_of(listing)
     rows = [row for row in list_of(listing) or list_of(table.get("data") or table.get("models")) if table_of(row)]
     for row in rows:
@@ -202,7 +202,7 @@ _LONG = 200  # characters; longer values (templates) are told by their hash
 
 
 def who_answers(fetch: Fetch, base_url: str, name: str) -> dict[str, str]:
-    """What the server says of itself, by name; empty where it says nothing or is not there. Never raises.
+    """The server's self-description, by name; empty if it says nothing or is away. Never raises.
 
     Only addresses of the host in `base_url` are asked, a handful of small requests.
     """

@@ -32,7 +32,7 @@ _COUNT_S = 60.0
 
 
 class ProviderTransport(HttpTransport):
-    """What both have in common: chat messages alone, a counter of tokens, a list of models with their windows."""
+    """The base of both transports: chat messages alone, a token counter, a list with windows."""
 
     window_field: str
 
@@ -51,7 +51,7 @@ class ProviderTransport(HttpTransport):
         return Window(tokens, f"{company}'s list of models" if tokens else f"{company} does not tell")
 
     def _counted(self, path: str, body: Mapping[str, Any], field: str) -> int:
-        """What the provider's counter says. Raises `UnreadableError` for anything but a count."""
+        """The count by the provider's counter. Raises `UnreadableError` for anything else."""
         reply = self.http.send("POST", self.url(path), json.dumps(body).encode(), Allowed(_COUNT_S, _COUNT_S))
         tokens = count(table_of(json.loads(reply.body)).get(field)) if reply.status == 200 else None
         if tokens is None:
@@ -113,7 +113,7 @@ class AnthropicTransport(ProviderTransport):
 
 
 def _messages(messages: Sequence[Message], context: str = "", cache: str | None = None) -> dict[str, Any]:
-    """`system` and `messages`. What stands up to the context's end is a block of its own where it is to be kept."""
+    """`system` and `messages`. The text up to the context's end is a block of its own if it is cached."""
     system = "\n\n".join(message.content for message in messages if message.role == "system")
     turns: list[dict[str, Any]] = []
     for message in messages:

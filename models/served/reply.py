@@ -214,7 +214,7 @@ class _Parts:
 
 
 def _joined(parts: list[str]) -> str:
-    """The parts as one text. Servers cut emoji in two halves (surrogates); a half that stays alone is replaced."""
+    """The parts as one text; halves of emoji (surrogates) are joined, a single one replaced."""
     text = "".join(parts)
     if not re.search("[\ud800-\udfff]", text):
         return text
@@ -226,7 +226,7 @@ _SPARE_TOKENS = 16  # the server's tokenizer may part the same text otherwise
 
 
 def checked_by_budget(reply: Response, request: Request, tokenizer: Tokenizer) -> Response:
-    """The reply with the finish reason and the flag `over_budget` that its tokens show, whatever the server says.
+    """The reply with the finish reason and the flag `over_budget` that its own tokens show.
 
     `length`: just the whole budget was used. `unfinished`: it ended with reasoning alone. Of a reply that is far longer
     than its budget the beginning is kept, `_CHARS_A_TOKEN` characters a token: such replies can have gigabytes, and

@@ -1,4 +1,4 @@
-"""What a run learns of its server, once for all its workers: window, template, identity, the model's name."""
+"""The facts of a run's server, learnt once for all workers: window, template, identity, model name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TRIES = 2
 
 
 class ServerFacts:
-    """Learns on first use, once for each kind of fact, whatever the number of threads (and of workers, by `shared`)."""
+    """Learns facts on first use, once for all threads (and for all workers, by `shared`)."""
 
     def __init__(
         self,
@@ -40,9 +40,8 @@ class ServerFacts:
         strict: bool = False,
         shared: Path | None = None,
     ) -> None:
-        """`ask` puts a request to the server. `strict`: answers of another model do not count. `shared`: the folder of
-        what the workers of a run have learnt.
-        """
+        """`ask`: puts a request to the server. `strict`: answers of another model do not count.
+        `shared`: the folder of facts that the workers of a run have learnt."""
         self._transport = transport
         self._tokenizer = tokenizer
         self._ask = ask
@@ -62,7 +61,7 @@ class ServerFacts:
         self._answered = False
 
     def before(self, request: Request) -> Calibration | None:
-        """Learn what is to be known before a trial is asked; `None` for what is no trial. May wait for the server.
+        """Learn the facts for a trial before it is asked; `None` for other requests. May wait.
 
         Requests to a judge need no identity check.
         """
@@ -76,9 +75,8 @@ class ServerFacts:
         return calibration
 
     def after(self, request: Request, calibration: Calibration | None, response: Response) -> Response:
-        """Say of the answer to a trial what it proves: whose it is, how it was counted, by which server. Asks nothing,
-        and waits for nothing.
-        """
+        """Add to an answer what it proves: whose it is, how it was counted, by which server.
+        Asks nothing, and waits for nothing."""
         response = self._with_replay(request, response)
         if response.error is not None or calibration is None:
             return response
@@ -96,7 +94,7 @@ class ServerFacts:
         )
 
     def _name_problem(self, name: str) -> tuple[str, str]:
-        """(flag, why) where the answering model's name is another than the first reply's, or than was asked for."""
+        """(flag, why) if the answering model's name is not the first reply's, or not the one asked for."""
         if not name:
             return "", ""
         with self._naming:
@@ -115,7 +113,7 @@ class ServerFacts:
         return replace(response, stale=problem) if problem else response
 
     def window(self) -> Window:
-        """The server's window; asked for on the first call, and again once the server answers if it did not then."""
+        """The server's window; asked for once, and again when the server answers if it did not before."""
         with self._asking:
             missed = self._window is not None and self._window.tokens is None and not self._window.exact
             if self._window is None or (missed and self._answered and self._window_tries < _TRIES):
@@ -129,7 +127,7 @@ class ServerFacts:
         return self._window or Window(None, "")
 
     def server(self) -> str:
-        """The fingerprint of what the server says of itself, which it is asked once; empty where nobody answers."""
+        """The fingerprint of the server's self-description, asked for once; empty if nobody answers."""
         with self._asking:
             if self._server is None:
                 facts = self._once("server", self._learn_server)
@@ -137,7 +135,7 @@ class ServerFacts:
             return fingerprint(self._server)
 
     def calibration(self, request: Request) -> Calibration:
-        """How the server counts prompts laid out like this one; two short requests on the first call.
+        """The calibration for prompts laid out like this one; two short requests on the first call.
 
         What failed is tried once more, after the server has answered a trial.
         """
@@ -153,7 +151,7 @@ class ServerFacts:
             return known
 
     def summary(self) -> dict[str, str | int | float | None]:
-        """What has been learnt so far, for the manifest; asks nothing."""
+        """The facts learnt so far, for the manifest; asks nothing."""
         facts: dict[str, str | int | float | None] = {}
         if self._window is not None:
             facts["window_source"] = self._window.source
@@ -206,7 +204,7 @@ _VERSION = re.compile(r"[-:@_.](\d{3,4}|\d{2}-\d{2}|\d{6}|\d{8}|\d{4}-\d{2}-\d{2
 
 
 def same_model(one: str, other: str) -> bool:
-    """Whether one name is the other, or the other with a date, a tag (`:latest`), an owner or folder before it.
+    """Whether two names are the same but for a date, a tag (`:latest`), an owner or a folder.
 
     Two different dates of one name are two models.
     """

@@ -1,4 +1,4 @@
-"""What speaks to a server: one request for one model there, in the server's dialect."""
+"""Transport to a server: requests for one model there, in the server's dialect."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from needlework.models.served.reply import Events, count, list_of, read_body, ta
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What the server has taught us about itself; replaced as a whole, so that threads never see half of it."""
+    """The learnt dialect of a server; replaced as a whole, so that threads never see half of it."""
 
     stream: bool = True
     max_tokens_field: str = "max_tokens"
@@ -58,7 +58,7 @@ class Transport(ABC):
 
     @abstractmethod
     def _window_of_server(self) -> Window:
-        """What the server tells of its window."""
+        """The window that the server states."""
 
     def discover(self) -> Window:
         """The window that the user has given, else the server's."""
@@ -71,7 +71,7 @@ class Transport(ABC):
         return False
 
     def identify(self) -> dict[str, str]:
-        """What the server says of itself."""
+        """The server's self-description."""
         return {}
 
     def short_answers(self, _request: Request) -> tuple[list[int], list[Response]] | None:

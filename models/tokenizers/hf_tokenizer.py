@@ -29,7 +29,7 @@ _SPECIAL = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cl
 
 
 class FolderTokenizer:
-    """A `tokenizer.json` with its chat template; byte-level BPE, SentencePiece types, or any other model in it."""
+    """A `tokenizer.json` with its chat template; byte-level BPE, SentencePiece, or any other model."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ def folder_tokenizer(folder: Path) -> FolderTokenizer:
 
 
 def _leading_ids(inner: tokenizers.Tokenizer, config: Mapping[str, Any]) -> tuple[int, ...]:
-    """What stands before a raw prompt. Specials after it (EOS) would end the prompt and are no part of it."""
+    """The special tokens before a raw prompt. Those after it (EOS) would end it and are left out."""
     if any(isinstance(config.get(key), bool) for key in ("add_bos_token", "add_eos_token")):
         # transformers then replaces the post-processor, and so do we.
         bos = inner.token_to_id(_content(config.get("bos_token")) or "")
@@ -164,7 +164,7 @@ class ChatTemplate:
             raise InputError("chat template", owner, f"is not a valid Jinja template: {error}") from None
 
     def render(self, messages: Sequence[Message]) -> str:
-        """The prompt up to where the answer begins. Raises `InputError` when the template rejects the messages."""
+        """The prompt up to the answer's start. Raises `InputError` if the template rejects the messages."""
         try:
             return self._rendered(messages)
         except Exception as error:  # noqa: BLE001 - a template computes: it may divide by zero, index too far, recurse

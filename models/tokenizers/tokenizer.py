@@ -1,4 +1,4 @@
-"""Tokenizers: what one is, OpenAI's without a network, counts scaled to a server's, tokenizers by name."""
+"""Tokenizers: their protocol, OpenAI's offline, counts scaled to a server's, names."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Encoded:
 
     @property
     def count(self) -> int:
-        """How many tokens there are."""
+        """The number of tokens."""
         return len(self.ids)
 
 
 def char_starts(places: NDArray[np.int64], text: str, data: bytes) -> NDArray[np.int64]:
-    """Character offsets of byte offsets in `data`, the text in UTF-8; a byte inside a character belongs to it."""
+    """Character offsets of byte offsets in `data` (UTF-8); a byte inside a character belongs to it."""
     if len(data) == len(text) or not len(places):
         return places
     # The character of a byte was begun by the last byte that is not a continuation (10xxxxxx, below -64 as a number).
@@ -139,7 +139,7 @@ class TiktokenTokenizer:
         return sorted(_MARK_IDS[self._encoding.name].values())
 
     def kinds(self) -> NDArray[np.int64]:
-        """Of each id: 1 for a token with a digit, 2 for one with a byte beyond ASCII, 0 for any other."""
+        """The kind of each id: 1 for a token with a digit, 2 with a byte beyond ASCII, 0 for any other."""
         return _kinds(self._encoding)
 
     def render_chat(self, messages: Sequence[Message]) -> str:
@@ -231,8 +231,8 @@ class ScaledTokenizer:
         error: float,
         calibration: Mapping[str, Any] | None = None,
     ) -> None:
-        """`error`: the share, 0..1, by which counts of text like the calibration's were off. `calibration`: what it is
-        made of again without the server, for a manifest."""
+        """`error`: the share, 0..1, by which counts of text like the calibration's were off.
+        `calibration`: recreates it without the server, for a manifest."""
         self.name = name
         self.calibration = calibration
         self.error = error
@@ -281,7 +281,7 @@ class ScaledTokenizer:
 
 
 def times_of(inner: TiktokenTokenizer, scale: Mapping[str, float]) -> NDArray[np.int64]:
-    """How often each token of the vocabulary is counted: `floor(scale + u)`, `u` in [0, 1) by the token's id."""
+    """The weight of each token in counts: `floor(scale + u)`, `u` in [0, 1) by the token's id."""
     ids = np.arange(inner.size, dtype=np.int64)
     chance = (ids * _SPREAD % _WHOLE) / _WHOLE
     times = np.floor(np.array([scale[kind] for kind in KINDS])[inner.kinds()] + chance).astype(np.int64)

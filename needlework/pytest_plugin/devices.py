@@ -1,4 +1,4 @@
-"""Models and workers: no second copy of a model on one device, a GPU for each worker, a scheduler for cells."""
+"""Models and workers: one copy of a model on a device, a GPU for each worker, a scheduler."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INPUT = "needlework_gpu"
 
 
 def limit_workers(config: pytest.Config, settings: Settings) -> None:
-    """Under `-n`: no more workers than devices for a local model's copies, or than requests to have in flight."""
+    """Cap `-n` at the devices for a local model's copies, or at the requests to have in flight."""
     state, count = run_state(config), config.option.numprocesses
     local = [spec for spec in settings.model if runs_here(spec)]
     most, reason = 1, ""
@@ -61,7 +61,7 @@ def further_option(settings: Settings) -> str:
 
 
 def check_groups(model_args: Mapping[str, str], cards: Gpus, per_worker: int) -> None:
-    """Refuse `--gpus-per-worker` where a model would use one card all the same, or has too few. Raises `InputError`."""
+    """Refuse `--gpus-per-worker` where a model would use one card, or has too few: `InputError`."""
     if per_worker > 1 and "device_map" not in model_args:
         remedy = "spreads a model over its cards by --model-arg device_map=auto: give that too"
         raise InputError("--gpus-per-worker", per_worker, remedy)

@@ -38,7 +38,7 @@ def cell() -> Cell:
 
 @pytest.fixture
 def haystack(request: pytest.FixtureRequest) -> Prompt:
-    """The cell's prompt as the model will see it: text, token ids, where the needles stand, hashes. Asks no model."""
+    """The cell's prompt: text, token ids, positions of needles, hashes. Asks no model."""
     cell = cell_of(request.node)
     if cell is None:
         pytest.fail(_NO_CELL.format("haystack"), pytrace=False)
@@ -47,7 +47,7 @@ def haystack(request: pytest.FixtureRequest) -> Prompt:
 
 @pytest.fixture
 def model(request: pytest.FixtureRequest) -> Model:
-    """The model under test, loaded on first use: `model.respond(request)`, `model.tokenizer`, `model.window`.
+    """The model under test, loaded on first use: `model.respond(request)`, `.tokenizer`, `.window`.
 
     The cell's model; in a test without a cell the run's first.
     """

@@ -30,7 +30,7 @@ def pytest_needlework_tasks(config: pytest.Config) -> Sequence[Task] | None:
 
 @pytest.hookspec
 def pytest_needlework_record(config: pytest.Config, record: Record) -> None:
-    """A trial has ended, and this is its record. Called in the process that writes the results, in the order of ends.
+    """Called with the record of each trial that ended, in that order, by the process that writes.
 
     What is changed here changes nothing: it is a copy, and the journal has the record already::
 
@@ -42,8 +42,8 @@ def pytest_needlework_record(config: pytest.Config, record: Record) -> None:
 
 @pytest.hookspec
 def pytest_needlework_report(config: pytest.Config, report: RunReport, folder: Path) -> None:
-    """The files of a run are written to `folder`; `report` is what they were written from. Called once a session that
-    ran a cell, also where it was interrupted (`report.planned` is then more than its records)::
+    """Called when a run's files, made from `report`, are in `folder`; once in a session that ran a cell,
+    also where it was interrupted (`report.planned` is then more than its records)::
 
         def pytest_needlework_report(config, report, folder):
             rows = [f"{panel.name}\t{panel.overall.mean}\t{panel.overall.n}" for panel in report.panels]
@@ -53,8 +53,8 @@ def pytest_needlework_report(config: pytest.Config, report: RunReport, folder: P
 
 @pytest.hookspec(firstresult=True)
 def pytest_needlework_more_cells(config: pytest.Config) -> Sequence[Cell] | None:
-    """Name cells to run beyond those that were selected: further repeats of theirs. Asked only with `--top-up`, and
-    with `--adaptive`, where no cell runs that is not named here.
+    """Name cells to run beyond the selected ones: further repeats of theirs.
+    Called only with `--top-up`, and with `--adaptive`, where no cell runs that is not named here.
 
     Called in the process that writes the results, when everything has run, and again when those cells have; `None`
     ends the run, and so does an empty list. needlework names what undecided gates need, and what an adaptive run asks

@@ -1,4 +1,4 @@
-"""What a run says at its end in the terminal: lines, each with the colour that it has there.
+"""The last lines of a run in the terminal, each with its colour.
 
 Without `-v` it is short: the sentence, the grid, what is wrong, the gates, where the report is. `-v` has every table.
 """
@@ -42,7 +42,7 @@ class Terminal(Screen, frozen=True, kw_only=True):
     timed: bool  # whether latencies were asked for
 
     def shown(self, lines: Iterator[Line]) -> Iterator[Line]:
-        """The lines, folded at its width, in its encoding. Escapes of cells count nothing: grids are narrow enough."""
+        """The lines, folded at its width, in its encoding; grids with escapes are narrow enough."""
         for text, color in lines:
             parts = [text] if "\x1b" in text else folded(text, self.width, _indent(text))
             yield from ((encodable(part, self.encoding), color) for part in parts)

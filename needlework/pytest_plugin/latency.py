@@ -31,7 +31,7 @@ _MEASURES: Mapping[str, Callable[[Record], float | None]] = {
 
 @dataclass(frozen=True, slots=True)
 class LatencyGroup:
-    """Seconds of one measure of one (model, task, length): what pytest-benchmark reads of a benchmark fixture."""
+    """Seconds of one measure of one (model, task, length), as pytest-benchmark reads a fixture."""
 
     group: str
     param: str
@@ -61,7 +61,7 @@ def benchmark_asked(config: pytest.Config) -> bool:
 
 
 def latency_groups(records: Iterable[Record]) -> tuple[LatencyGroup, ...]:
-    """The times of answers of this session, sorted by measure, model, task and length; replayed ones are of another."""
+    """Times of this session's answers by measure, model, task and length, without replayed ones."""
     groups: dict[tuple[str, str, int], list[Record]] = {}
     for record in sorted(records, key=lambda record: record.id):
         if latency_of(record) is not None and not record.timing.replayed:
@@ -106,7 +106,7 @@ def publish_latencies(config: pytest.Config, records: Iterable[Record]) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
-    """While pytest-benchmark looks at what was collected, cells are benchmarks to `--benchmark-only` and `-skip`."""
+    """Make cells benchmarks to `--benchmark-only` and `-skip` while pytest-benchmark filters."""
     cells: list[Any] = [item for item in items if cell_of(item) is not None]
     drawn = cells and not is_worker(config) and config.getoption("benchmark_histogram", None)
     if drawn and not (find_spec("pygal") and find_spec("pygaljs")):  # it would fail at the end

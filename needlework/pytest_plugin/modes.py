@@ -1,4 +1,4 @@
-"""Modes of a run: `--plan` and `--batch-out` ask nothing, `--batch-in` reads answers, `--serve` starts a server."""
+"""Modes of a run: `--plan` and `--batch-out` ask nothing, `--batch-in` reads, `--serve` serves."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    """In place of running tests: show the plan, or write requests. Before: leave out what no file answers."""
+    """Show the plan or write requests in place of tests; with `--batch-in` deselect unanswered cells."""
     state = run_state(session.config)
     cells = {item: cell for item in session.items if (cell := cell_of(item)) is not None}
     if session.testsfailed:
@@ -49,7 +49,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 
 def _show_plan(state: RunState, cells: Sequence[Cell], verbose: int) -> None:
-    """Show requests and tokens, then time (or the cost of an adaptive run), then the trials that `--power` asks for."""
+    """Show requests and tokens, then time or adaptive cost, then the trials that `--power` asks for."""
     from needlework.pipeline.plan import plan_lines
 
     if state.window is not None:
@@ -175,7 +175,7 @@ class ServerOfRun:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Under workers: they find the server running. Comes after the run's folder was opened."""
+        """Start the server before the workers do; after the run's folder was opened."""
         config = self._config
         if has_workers(config) and not config.option.collectonly and cells_to_come(config):
             self._start(session, [cell for series in run_state(config).grid for cell in series.cells])

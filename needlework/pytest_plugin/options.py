@@ -54,7 +54,7 @@ def add_option(add: Callable[..., Any], option: Option) -> None:
 
 
 class UnknownOptions:
-    """A line of pytest's usage errors (`Parser.extra_info`), made when it is shown: by then every plugin is loaded."""
+    """A line of pytest's usage errors (`Parser.extra_info`), made late: all plugins are loaded then."""
 
     def __init__(self, parser: pytest.Parser, words: Sequence[str]) -> None:
         self._parser, self._words, self._is_parsing = parser, words, False
@@ -70,7 +70,7 @@ class UnknownOptions:
 
 
 def hints(unknown: Sequence[str]) -> Iterator[str]:
-    """For each unknown option: how it is written, what says it here, or the nearest name."""
+    """A hint for each unknown option: its spelling, our option for it, or the nearest name."""
     for word in unknown:
         name = word.partition("=")[0]
         if not name.startswith("--"):

@@ -33,7 +33,7 @@ def shortened(line: str, columns: int) -> str:
 
 
 class ProgressLine:
-    """Shows from a thread how many cells are done: one line that each next one replaces, or lines of a log."""
+    """Shows from a thread how many cells are done: one line that is overwritten, or lines of a log."""
 
     def __init__(self, writer: Any, output: int, *, live: bool, adaptive: bool) -> None:
         """`writer`: pytest's, which knows the cursor's column; `output`: a file descriptor of our own.
@@ -51,7 +51,7 @@ class ProgressLine:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
-        """Under workers: all have the same cells as the first one to have collected."""
+        """Begin with the cells of the first worker to have collected: all have the same."""
         self._begin(ids)
 
     @pytest.hookimpl(trylast=True)
@@ -139,7 +139,7 @@ def progress_of(config: pytest.Config, *, adaptive: bool) -> ProgressLine | None
 
 @dataclass(slots=True)
 class Pace:
-    """How many of the cells are done, and how fast they come."""
+    """The number of cells done, and their rate."""
 
     cells: int
     tokens: int  # of the cells' lengths
@@ -178,7 +178,7 @@ class Pace:
 
 
 def output_of(config: pytest.Config, *, errors: bool = False) -> int | None:
-    """A descriptor of one's own of standard output (or of `errors`); `None` where there is none, in a notebook."""
+    """A duplicate of the descriptor of standard output (or `errors`); `None` if missing, as in a notebook."""
     capture: Any = config.pluginmanager.get_plugin("capturemanager")
     with capture.global_and_fixture_disabled() if capture is not None else nullcontext():
         stream = sys.__stderr__ if errors else sys.__stdout__

@@ -66,7 +66,7 @@ class Recorder:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Under workers: a folder that cannot take the results is found before they start."""
+        """Open the folder before workers start, so that an unusable one is found in time."""
         self._session = session
         if self._settings.adaptive and cells_to_come(self._config):
             from needlework.results.adaptive.survey import AdaptiveRun
@@ -188,7 +188,7 @@ class Recorder:
             raise pytest.exit.Exception(self._ended, returncode=pytest.ExitCode.INTERRUPTED)
 
     def pytest_needlework_more_cells(self) -> list[Cell] | None:
-        """`--adaptive`: what the next looks need. `--top-up`: what undecided gates ask for, unless the run is void."""
+        """Cells for `--adaptive`'s next looks, or for undecided gates (`--top-up`), unless the run is void."""
         if self._session is None or self._fault:
             return None
         if self._adaptive is not None:
@@ -329,8 +329,8 @@ class Recorder:
 
 
 def shared_cells(tests: Iterable[tuple[str, Cell]]) -> frozenset[Cell]:
-    """The cells of several tests, given as node id and cell. Raises `InputError` where a record could not say whose it
-    is: two files of one name have tests of one name."""
+    """The cells of several tests, given as node id and cell.
+    Raises `InputError` where two files of one name have tests of one name: a record could not say whose it is."""
     named: dict[tuple[str, Cell], str] = {}
     for nodeid, cell in tests:
         other = named.setdefault((name_of_test(nodeid, cell.id), cell), nodeid)

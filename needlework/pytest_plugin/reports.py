@@ -1,4 +1,4 @@
-"""Reports of tests carry the records of their cells, from the process that asked to the one that writes."""
+"""Reports of tests carry their cells' records from the asking process to the writing one."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def _drop_surrogates(report: pytest.TestReport) -> None:
 
 
 def _new_facts(item: pytest.Item, *, is_asked: bool) -> dict[str, Any]:
-    """Facts for the manifest, once for each series of cells and once more when its model was asked: before that,
-    answers may all be from the journal, and nothing is known of the model."""
+    """Facts for the manifest, once for each series of cells and once more when its model was asked.
+    Before that, answers may all be from the journal, and nothing is known of the model."""
     cell, state = cell_of(item), run_state(item.config)
     if cell is None or (series := (cell.task, cell.needle, cell.model, is_asked)) in state.reported_series:
         return {}
@@ -131,7 +131,7 @@ def pytest_report_teststatus(report: Any, config: pytest.Config) -> tuple[str, s
 
 
 def shown_as(record: Record, report: pytest.TestReport) -> Shown:
-    """How the terminal shows a record; a failure of the test's own as pytest shows any."""
+    """The display of a record in the terminal; a test's own failure looks as pytest's do."""
     outcome, score = record.outcome, record.score
     if outcome == "error":
         return outcome, _LETTERS[outcome], _words(record).upper(), "red"
@@ -152,7 +152,7 @@ def _words(record: Record) -> str:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Generator[None]:
-    """Cells that failed alike are told once by pytest, unless `-v` asks for each: the end of the run counts them."""
+    """Report cells that failed alike once, unless `-v`: the end of the run counts them."""
     stats = terminalreporter.stats
     errors = stats.get("error", [])
     if errors and terminalreporter.config.option.verbose < 1:
@@ -186,7 +186,7 @@ class Payload:
 
 
 def payload_of(report: object) -> Payload | None:
-    """The payload of a report; `None` where it is of no cell. For the process that writes: read, it cannot be sent."""
+    """The payload of a report; `None` if it is of no cell. Once read, the report cannot be sent."""
     payload = getattr(report, "needlework", None)
     if isinstance(payload, tuple):
         line, shown, facts, fault = payload
@@ -201,7 +201,7 @@ _OUTCOMES = {"pass": "passed", "fail": "failed", "inconclusive": "skipped"}
 
 
 def gate_case(verdict: Verdict) -> tuple[pytest.TestReport, pytest.TestReport]:
-    """A gate as a test of its own, its call and its end: in the counts, the short summary, and a case in JUnit XML.
+    """A gate as a test, its call and its end: in the counts, the short summary, and in JUnit XML.
 
     JUnit knows no third verdict. An inconclusive gate is a skipped case, as nothing was found wrong; the property
     `verdict` says it in words.

@@ -23,7 +23,7 @@ _FOLDER_FILE = "NEEDLEWORK_TELL_FOLDER"
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run pytest on the benchmarks with these options; returns its exit code. `--help` shows needlework's alone."""
+    """Run pytest on the benchmarks; returns its exit code. `--help` shows needlework's options alone."""
     if {"-h", "--help"} & set(argv):
         _help_parser().parse_args(["--help"])
     return int(pytest.main([*BENCHMARKS, *_join_values(argv)]))
@@ -111,7 +111,7 @@ def _words(key: str, value: object) -> Iterator[str]:
 
 
 def _pytest(words: list[str], environment: Mapping[str, str]) -> tuple[list[str], bool]:
-    """Run pytest; returns the lines that it printed, and whether it ended with 0. At Ctrl-C it writes its files."""
+    """Run pytest; returns its printed lines, and whether it ended with 0. Ctrl-C lets it write files."""
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", *words],
         env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},

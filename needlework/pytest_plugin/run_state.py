@@ -1,4 +1,4 @@
-"""What one process of a pytest session knows of its run: `run_state(config)`."""
+"""The state of a run in one process of a pytest session: `run_state(config)`."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class RunState:
 
     @cached_property
     def tasks(self) -> Tasks:
-        """The tasks that this run knows, by name: ours, installed packages', and those of `pytest_needlework_tasks`."""
+        """The run's tasks by name: ours, installed packages', and those of `pytest_needlework_tasks`."""
         of_hooks = self._config.hook.pytest_needlework_tasks(config=self._config)
         try:
             words, ini = command_line_values(self._config), ini_values(self._config)
@@ -184,7 +184,7 @@ class RunState:
         self._write_line(unscored_record(exchange, worker=worker_name(self._config), recipe=self.recipe))
 
     def store_ruling(self, exchange: Any, scored: ScoringResult) -> None:
-        """Write down what judges have ruled before the cell's turn: it is not paid for again. Called in threads."""
+        """Write down rulings of judges before the cell's turn: they were paid for. Called in threads."""
         self._write_line(ruled_record(exchange, scored, worker=worker_name(self._config), recipe=self.recipe))
 
     def _write_line(self, line: Record | None) -> None:
@@ -214,7 +214,7 @@ class RunState:
 
     @property
     def reporter(self) -> pytest.TerminalReporter | None:
-        """What writes to the terminal; none in a worker."""
+        """The terminal reporter; none in a worker."""
         plugin = self._config.pluginmanager.get_plugin("terminalreporter")
         return plugin if isinstance(plugin, pytest.TerminalReporter) else None
 

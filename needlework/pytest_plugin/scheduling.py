@@ -12,7 +12,7 @@ from needlework.core.grid import parse_id
 
 
 class HaystackScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist is untyped
-    """Units are haystacks; every test that is no cell is a unit of its own. Units hold the tests that are not done.
+    """Schedules haystacks as units; a test that is no cell is its own. Units hold unfinished tests.
 
     `buffer`: a worker that has no more tests than this gets another unit.
     """

@@ -42,12 +42,12 @@ def worker_name(config: pytest.Config) -> str:
 
 
 def worker_count(config: pytest.Config) -> int:
-    """How many processes share the run."""
+    """The number of processes that share the run."""
     return int((_worker_input(config) or {"workercount": 1})["workercount"])
 
 
 def given_to_worker(config: pytest.Config, name: str) -> str | None:
-    """The value that the controller gave this worker; empty where it gave none, `None` in any other process."""
+    """The value that the controller gave this worker; empty without one, `None` in other processes."""
     values = _worker_input(config)
     return None if values is None else str(values.get(name, ""))
 
