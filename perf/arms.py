@@ -15,14 +15,13 @@ PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispy
 
 
 def users_environment() -> dict[str, str]:
-    """The environment without this shell's settings of Python: `PYTHONDONTWRITEBYTECODE` makes pytest rewrite every
-    test file, and every plugin, again in each process.
-    """
+    """The environment without this shell's settings of Python.
+    `PYTHONDONTWRITEBYTECODE` makes pytest rewrite every test file, and every plugin, again in each process."""
     return {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
 
 
 def cpu_seconds(arms: Mapping[str, Callable[[], object]], rounds: int = 5) -> dict[str, float]:
-    """Median CPU seconds of each arm in this process; the arms take turns, so that load falls on all alike."""
+    """Median CPU seconds of each arm in this process; arms take turns, so that load hits all alike."""
     taken: dict[str, list[float]] = {name: [] for name in arms}
     for _ in range(rounds):
         for name, arm in arms.items():

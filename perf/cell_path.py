@@ -33,7 +33,7 @@ PHASES = ("start", "first cell", "further cell", "other cells", "end")
 
 @dataclass
 class Phase:
-    """What ran in one phase: `modules` in the order in which they were first entered."""
+    """The code that ran in one phase: `modules` in the order in which they were first entered."""
 
     modules: dict[str, None] = field(default_factory=dict)
     calls: int = 0

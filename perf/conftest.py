@@ -19,7 +19,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def perf_row(request: pytest.FixtureRequest) -> Callable[..., None]:
-    """Add one row: `perf_row(what="grid, cold", ours=0.09, peer=0.76, unit="CPU s", target=8, peer_name="EvalScope")`.
+    """Add one row: `perf_row(what="grid, cold", ours=0.09, peer=0.76, unit="CPU s", target=8, ...)`.
 
     `ours` and `peer` are in `unit`. Less is better, unless `more=True` (tokens/s). With a peer, `target` is the least
     ratio by which ours is to be better; without one it bounds `ours` itself. `note` says what the numbers include.

@@ -1,4 +1,4 @@
-"""`make gpu`: what a card does with shared prompts. Equality with `generate`, speed from 4k to 128k, memory, faults.
+"""`make gpu`: shared prompts on a card: equality with `generate`, speed to 128k, memory, faults.
 
 Models are Llama's shape with random weights: nothing is downloaded, and time and memory do not depend on what the
 weights say. Equality is looked at in float32, where a tie between two tokens is no matter of rounding. Without a card
@@ -110,9 +110,8 @@ def alone(model: Any, prompts: Sequence[Any], device: str) -> tuple[list[list[in
 
 
 def equality(shape: Shape, device: str) -> Iterator[str]:
-    """How many answers are those of `generate` at the shortest length. In bfloat16 attention takes another path, and a
-    tie between two tokens may go either way.
-    """
+    """Count the answers equal to `generate`'s at the shortest length.
+    In bfloat16 attention takes another path, and a tie between two tokens may go either way."""
     import torch
 
     for dtype in (torch.float32, torch.bfloat16):
@@ -126,7 +125,7 @@ def equality(shape: Shape, device: str) -> Iterator[str]:
 
 
 def speed(shape: Shape, device: str) -> Iterator[str]:
-    """A row for each length that fits: time of both ways, tokens computed, memory used against memory planned."""
+    """A row for each length that fits: time of both ways, tokens computed, memory used and planned."""
     import torch
 
     cuda = device.startswith("cuda")
@@ -185,7 +184,7 @@ def _row(*cells: object) -> str:
 
 
 def a_process_a_card() -> Iterator[str]:
-    """What `-n` makes of several cards: a copy of the embedded model on each."""
+    """Run `-n` with several cards: a copy of the embedded model on each."""
     command = [sys.executable, "-m", "pytest", "benchmarks", "-n", "16", "--lengths", "500", "--model", "smollm2"]
     with TemporaryDirectory() as folder:
         done = subprocess.run([*command, "--results-dir", folder], capture_output=True, text=True, check=False)
@@ -194,7 +193,7 @@ def a_process_a_card() -> Iterator[str]:
 
 
 def out_of_memory(shape: Shape, device: str) -> Iterator[str]:
-    """What is said of a prompt whose memory nobody checked: it has to be one line, and the next one answered."""
+    """Ask a prompt too large for memory: the error has to be one line, and the next one answered."""
     import torch
 
     model = build(shape, device, torch.bfloat16)

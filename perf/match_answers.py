@@ -1,4 +1,4 @@
-"""How often `match` says what a careful reader says: `python -m perf.match_answers [--show FILE [KIND]]`."""
+"""Agreement of `match` with a careful reader: `python -m perf.match_answers [--show FILE [KIND]]`."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def main() -> int:
 
 
 def run_area(area: str, count: int, seed: int, timeout: int) -> Iterator[str]:
-    """Run `count` random mutants of an area; yield an empty text for a caught one, the changed lines of a survivor."""
+    """Run `count` random mutants of an area; yield empty for a caught one, a survivor's changes."""
     from cosmic_ray.work_item import TestOutcome
 
     command = f"{sys.executable} -m pytest -x -q -n 0 -p no:cacheprovider -m 'not slow' {' '.join(TESTS[area])}"

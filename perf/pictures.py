@@ -1,4 +1,4 @@
-"""`python -m perf.pictures [NAME ...]` (`make pictures`): the docs' pictures, from runs of the embedded model.
+"""`python -m perf.pictures [NAME ...]` (`make pictures`): the docs' pictures, from real runs.
 
 Each run lies in `results/runs/pictures-NAME` and goes on where it was stopped: a second call asks nothing that is
 answered. All of them take about 20 minutes of two cores. What shows pages of `needlework serve` (`docs/pages.md`) or
@@ -47,7 +47,7 @@ _OTHERS = (
 
 @dataclass(frozen=True)
 class Drawing:
-    """A run by its options, and which of its files become which pictures (`pattern` -> name in docs/images)."""
+    """A run by its options, and its files for the docs' pictures (`pattern` -> name in docs/images)."""
 
     options: tuple[str, ...]
     pictures: dict[str, str]

@@ -1,4 +1,4 @@
-"""CPU seconds to read a journal of N records, made of a run's own: `python perf/read_journal.py RUN [N]`."""
+"""CPU seconds to read a journal of N records, from a run's: `python perf/read_journal.py RUN [N]`."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def verdict(rows: Sequence[Mapping[str, Any]]) -> str:
-    """One line: how many aims are met, and those that are not, each with what was reached and what was wanted."""
+    """One line: the number of aims met, and the missed ones with reached and wanted values."""
     aimed = [row for row in rows if row["target"] is not None]
     missed = [row for row in aimed if not met(row)]
     misses = [f"{row['what']} ({_reached(row)}, wanted {_target(row).removeprefix('>= ')})" for row in missed]

@@ -1,4 +1,4 @@
-"""The first screens of a run's `report.html` as a picture of docs/, taken by chromium; `perf.pictures` calls it."""
+"""The top of a run's `report.html` as a picture of docs/, by chromium; for `perf.pictures`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COLOURS = 128  # enough for text and a heatmap, at a third of the bytes
 
 
 def screenshot(page: Path, picture: Path) -> None:
-    """Write `picture` (PNG), the top of `page` at WIDTH x HEIGHT without the blank end. Raises `SystemExit`."""
+    """Write `picture` (PNG): the top of `page`, WIDTH x HEIGHT, no blank end. Raises `SystemExit`."""
     chromium = shutil.which("chromium")
     if chromium is None:
         raise SystemExit("the picture of report.html needs chromium (apt-get install chromium)")

@@ -1,4 +1,4 @@
-"""What a cell costs before a model sees it: ours against the other systems' own code, CPU seconds, one thread.
+"""Cost of building a cell's prompt: ours against other systems' own code, CPU seconds, one thread.
 
 The standard grid: 8 lengths from 1k to 128k tokens x 11 depths on Paul Graham's essays. Every one of our prompts has
 its exact number of tokens, template and answer budget included, checked here by encoding each whole prompt again.

@@ -1,4 +1,4 @@
-"""What pytest and the harness cost around the cells: CPU seconds of whole processes, as a user starts them.
+"""Cost of pytest and the harness around cells: CPU seconds of whole processes, as users start them.
 
 AnyIO's plugin is left out too: here it loads what only developers have.
 """
@@ -78,7 +78,7 @@ def test_collecting_10_000_cells(perf_row):
 
 
 def test_harness_around_a_cell(perf_row, tmp_path):
-    """What is left of a cell when the model is instant and building its prompt is taken off."""
+    """The rest of a cell when the model is instant and building its prompt is taken off."""
     seconds = [(run(tmp_path, LARGE, f"l{i}") - run(tmp_path, SMALL, f"s{i}")) / (LARGE - SMALL) for i in range(3)]
     plain = (plain_tests(tmp_path, LARGE) - plain_tests(tmp_path, SMALL)) / (LARGE - SMALL)
 
@@ -119,7 +119,7 @@ def test_resuming_10_000_answered_cells(perf_row, tmp_path):
 
 @pytest.mark.parametrize("length", ["1k", "128k"])
 def test_memory_of_a_run(perf_row, tmp_path, length):
-    """Peak memory of 60 cells of 128k tokens beside 60 cells of 1k: prompts are let go of when their cell has ended."""
+    """Peak memory of 60 cells of 128k tokens beside 60 of 1k: prompts are freed with their cell."""
     # Linux hands `ru_maxrss` on to a new program: that of a large parent would be told.
     script = (
         "import pathlib, re, sys, pytest; code = pytest.main(sys.argv[1:]); "

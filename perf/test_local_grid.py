@@ -1,4 +1,4 @@
-"""A local model on a grid, on one document with many questions, on one long prompt: ours against plain `generate`.
+"""A local model on a grid, on a document with many questions, on a long prompt: against `generate`.
 
 `generate` by itself for every cell is what every other system does. CPU seconds of one thread unless said otherwise;
 the plain cells are spread between the other arms, so that a machine that gets slower does not favour one of them.

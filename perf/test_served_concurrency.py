@@ -1,4 +1,4 @@
-"""What share of a server's ideal throughput is reached: concurrency / latency, on a server of known latency.
+"""The share of a server's ideal throughput (concurrency / latency), at a known latency.
 
 The server is a process on this machine and takes CPU time of its own: run it where nothing else runs, on two cores
 at least.
@@ -81,7 +81,7 @@ def test_asking(benchmark: Any, perf_row: Any, concurrency: int) -> None:
 
 @pytest.mark.parametrize(("latency_s", "repeats"), [(0.05, 200), (0.1, 1000), (0.5, 400)])
 def test_a_run_at_64(benchmark: Any, perf_row: Any, tmp_path: Path, latency_s: float, repeats: int) -> None:
-    """`pytest benchmarks`, from the first question to the last answer: prompts, pytest, scores and journal included.
+    """`pytest benchmarks` from the first question to the last answer, with prompts, scores, journal.
 
     One process answers for pytest, prompts and requests: it cannot do more cells in a second than its CPU time for one
     allows, however fast the server is.

@@ -1,4 +1,4 @@
-"""From Enter to the first question: seconds, and CPU seconds, of whole processes as a user starts them.
+"""Time from Enter to the first question: seconds, and CPU seconds, of whole processes.
 
 Arms take turns; the first turn, which writes caches, is not counted. `pytest` on one empty test, from the same folder
 with the same plug-ins, is the floor under every run. The plug-ins of Hypothesis and AnyIO, which here load what only

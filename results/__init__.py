@@ -1,4 +1,4 @@
-"""Recorded runs: `read_run` gives one, with its records and its report. Nothing is imported before it is asked for.
+"""Recorded runs: `read_run` reads one, with its records and its report. Imports are lazy.
 
 >>> from needlework.results import read_run
 >>> run = read_run("results/runs/nightly")  # doctest: +SKIP

@@ -39,8 +39,8 @@ MARKED = "; U+FDD0 stands before each mark here, since a document may hold the w
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print the prompt to standard output. Exit code 1 when it is not the recorded one, which is then not printed, or
-    when no hash of it was recorded; 2 when it cannot be made."""
+    """Print the prompt to standard output. Exit code 2 when it cannot be made.
+    Exit code 1 when it is not the recorded one, which is then not printed, or when no hash of it was recorded."""
     parser = OneLineParser(prog="needlework prompt", description=__doc__)
     parser.add_argument("run", type=Path, metavar="RUN", help="folder of the run")
     parser.add_argument("cell", metavar="CELL", help="its id, such as niah-len4000-depth50-code-r0")
@@ -129,7 +129,7 @@ _NO_EMBEDDER = "openai:none"  # never asked: records tell which chunks were retr
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run on disk. `settings`: of its manifest; `places`: where its files may lie; `calibrations`: of servers'
+    """A run on disk. `settings`: of its manifest; `places`: of its files; `calibrations`: of servers'
     tokenizers, by model, from the manifest."""
 
     settings: Settings
@@ -138,7 +138,7 @@ class StoredRun:
 
 
 def sent_as_messages(model: str, template: str | None) -> bool:
-    """Whether a server got a prompt's messages, and not its text. `model`: its spec; `template`: as recorded."""
+    """Whether a server got messages in place of a text. `model`: its spec; `template`: as recorded."""
     return template == "chat" and is_served(model)
 
 

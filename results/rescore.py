@@ -58,7 +58,7 @@ def _rescore(path: Path, scorer: str, out: Path | None) -> int:
 
 
 def rescored(record: Record, scorer: str) -> Record:
-    """The record with the scorer's judgement. Invalid and skipped trials stay what they are, and errors but a judge's.
+    """The record, scored anew. Invalid and skipped trials stay as they are, and errors but a judge's.
 
     So do those whose answer is absent on purpose, unless the scorer knows absence: abstaining is right there.
     """

@@ -98,7 +98,7 @@ def _read_log(path: Path) -> Iterator[AnswerRow]:
 
 
 def _answer_of_sample(sample: Any) -> AnswerRow:
-    """The answer of an `EvalSample`: its metadata are the columns, with its prompt and target if they have none."""
+    """The answer of an `EvalSample`: its metadata as columns, with prompt and target if missing."""
     columns, prompt = dict(sample.metadata or {}), sample.input
     if not isinstance(prompt, str):
         messages = [{"role": message.role, "content": message.text} for message in prompt]
@@ -275,7 +275,7 @@ class ScoredAnswer(Struct, frozen=True):
 def score_answers(
     answers: Sequence[AnswerRow], benchmark: Benchmark, data: DataSet | None, model: str
 ) -> list[ScoredAnswer]:
-    """Score the answers that have a reference, in their columns or in the row of the data with their id or number."""
+    """Score answers that have a reference, in their columns or in the data's row of their id or number."""
     scored = []
     for number, answer in enumerate(answers):
         columns, data_row = dict(answer.columns), None
@@ -353,7 +353,7 @@ def _notes(scored: Sequence[ScoredAnswer], answers: int, data: DataSet | None) -
 
 
 def _published_notes(benchmark: Benchmark, scored: Sequence[ScoredAnswer]) -> list[str]:
-    """What the published scripts print of these answers."""
+    """The numbers that the published scripts print for these answers."""
     if benchmark.task != "longbench_v2":
         counts = [answer.columns.get("total_tok_cnt") for answer in scored]
         return bins_note([tokens for tokens in counts if isinstance(tokens, int)])

@@ -27,7 +27,7 @@ NONE = "–"
 
 
 def clean(text: str) -> str:
-    """Remove terminal escapes and control characters but tab and newline; half a surrogate pair becomes U+FFFD."""
+    """Remove terminal escapes and control characters but tab and newline; half surrogates: U+FFFD."""
     if text.isascii() and text.isprintable():
         return text
     plain = _ESCAPES.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
@@ -72,7 +72,7 @@ def percent1(score: float) -> str:
 
 
 def natural(text: str) -> tuple[tuple[float, str], ...]:
-    """What people sort by: `q2` before `q10`, numbers before words."""
+    """A key for natural order: `q2` before `q10`, numbers before words."""
     parts = re.split(r"(\d+)", text)
     return tuple((float(part[:300]), "") if part.isdecimal() else (inf, part) for part in parts if part)
 
@@ -149,7 +149,7 @@ DIFFERENCES = (
 
 
 class UnscoredMark(Struct, frozen=True):
-    """How a cell without any score is shown: hatched in pictures, by a letter in the terminal, never by a colour."""
+    """The mark of a cell without a score: hatched in pictures, a letter in the terminal, no colour."""
 
     outcome: OutcomeName
     letter: str
@@ -169,7 +169,7 @@ NOT_RUN = "."
 
 
 def mark_of(scored: int, counts: Mapping[OutcomeName, int]) -> UnscoredMark | None:
-    """Return the mark of a cell without a scored trial, by how many trials had each outcome; `None` when it has one."""
+    """Return the mark of a cell without a scored trial, by its outcomes; `None` when it has one."""
     return None if scored else next((mark for mark in MARKS if counts.get(mark.outcome)), None)
 
 
@@ -210,7 +210,7 @@ _PACKAGED = "Noto Sans CJK SC Regular"  # of the package mplfonts
 
 
 def font_families() -> list[str]:
-    """Return matplotlib's font families: one that is always there, and one with Chinese characters if there is one."""
+    """Return matplotlib's font families: one that is always there, and a Chinese one if installed."""
     from matplotlib import font_manager
 
     known = font_manager.fontManager.ttflist
@@ -246,7 +246,7 @@ _PLAIN = str.maketrans({"·": "|", "–": "-", "…": "~", "−": "-", "≥": ">
 
 
 def folded(text: str, width: int, indent: str = "  ") -> list[str]:
-    """Break a sentence at its blanks into lines of at most `width` columns; further lines begin with `indent`.
+    """Break a sentence into lines of at most `width` columns; further lines begin with `indent`.
 
     A word that is longer stays whole: a path that was broken is none any more.
     """
@@ -269,7 +269,7 @@ def broken(text: str, width: int) -> list[str]:
 
 
 def folded_table(rows: Sequence[Sequence[str]], names: int, width: int) -> Iterator[str]:
-    """Columns of one width, the first `names` to the left; what is too wide goes on below, under the names again."""
+    """Columns of one width, the first `names` to the left; the excess goes below, with the names again."""
     sizes = [max(display_width(cell) for cell in column) for column in zip(*rows, strict=True)]
     room = width - sum(sizes[:names]) - 2 * (names - 1)
     blocks: list[list[int]] = [[]]

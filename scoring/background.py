@@ -1,4 +1,4 @@
-"""Scoring answers in the background where judges are asked: they are slow, and take several questions at once.
+"""Background scoring where judges are asked: they are slow, and take several questions at once.
 
 Nothing is judged that no test will use. What the tests of a task give `assert_scored` is known when one of them has
 called it; from then on the waiting answers of that task are scored alike. A test that scores differently, or not at
@@ -84,7 +84,7 @@ class BackgroundScoring:
                 group.waiting.append(ref(exchange))
 
     def score(self, exchange: WaitingAnswer, scorer: ScorerLike | None) -> ScoringResult:
-        """What `score_all` returns, from what was scored before. For the test's thread."""
+        """The result of `score_all`, from the background if ready. For the test's thread."""
         from needlework.scoring.recording import score_all
 
         with self._lock:
@@ -162,7 +162,7 @@ class BackgroundScoring:
 
 
 def _foreseeable(exchange: Answered, scorer: ScorerLike | None) -> _Scorer | None:
-    """The scorer that a test gives, where other tests may be foreseen to give it: ours, which may run in threads."""
+    """The test's scorer, if other tests will probably give it too: one of ours, as threads run it."""
     from needlework.scoring.judges.judges import JUDGE
     from needlework.scoring.recording import DEFAULT_SCORER
     from needlework.scoring.registry import SCORERS
@@ -176,7 +176,7 @@ def _foreseeable(exchange: Answered, scorer: ScorerLike | None) -> _Scorer | Non
 
 
 def _facts(exchange: Answered) -> tuple[object, ...]:
-    """What `score_exchange` looks at."""
+    """The inputs of `score_exchange`."""
     return (
         exchange.answer, exchange.reference, exchange.error_kind, exchange.finish_reason, exchange.scorer,
         exchange.judging, getattr(exchange, "scored_before", None),

@@ -35,7 +35,7 @@ _REMEMBERED = 1 << 16  # words: documents have most of theirs in common
 
 
 def content_words(text: str) -> frozenset[str]:
-    """The words of a text without those that every text has, endings of English plurals and verbs taken off.
+    """The words of a text without function words, and without endings of English plurals and verbs.
 
     Text without spaces between words (Chinese, Japanese) counts by pairs of neighbouring characters. A text that has
     function words alone counts these.
@@ -45,12 +45,12 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def words_to_look_up(text: str) -> frozenset[str]:
-    """The content words of a text, and its function words as well: all that `content_words` of a part of it can be."""
+    """The content and function words of a text: all that `content_words` of a part of it can be."""
     return frozenset[str]().union(*(_content(word) or (word,) for word in _words(normalize(text))))
 
 
 def content_word_places(plain: str) -> Iterator[tuple[str, Span]]:
-    """Each content word of a text from `normalize`, and where it stands there; of a text of function words none."""
+    """Each content word of a text from `normalize`, with its span; none of function words alone."""
     for match in _WORD.finditer(plain):
         for word, start, end in _parts(match[0]):
             yield word, Span(match.start() + start, match.start() + end)
@@ -79,8 +79,8 @@ def _parts(word: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _stem(word: str) -> str:
-    """A word without an ending, so that `walks`, `walked`, `walking` are one; wrong for some words, the same for both
-    texts."""
+    """A word without an ending: `walks`, `walked`, `walking` are one.
+    Wrong for some words, but the same for both texts."""
     for ending in ("ing", "ies", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             return word.removesuffix(ending).removesuffix("e") + ("y" if ending == "ies" else "")

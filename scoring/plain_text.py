@@ -35,7 +35,7 @@ _LEADING = " \"'"
 
 
 def normalize_lines(text: str) -> str:
-    """Normalise and keep line breaks: every run of white space becomes one space, or one line feed if it had one.
+    """Normalise and keep line breaks: white space becomes one space, or one line feed if it had one.
 
     NFKC and casefold, all decimal digits to 0-9, `1,234` to `1234`, curly quotes and dashes to ASCII, Markdown
     emphasis and back quotes removed, spaces between CJK characters removed.
@@ -123,12 +123,12 @@ def find_whole(text: str, value: str) -> list[Span]:
 
 
 def is_whole(text: str, start: int, end: int) -> bool:
-    """Whether neither what stands before a piece of a text nor what follows it makes it a part of a longer value."""
+    """Whether a piece of a text is no part of a longer value, by its neighbours on both sides."""
     return _open_before(text, start, False) and _open_after(text, end, False)
 
 
 def _find_phrase(text: str, value: str) -> list[Span]:
-    """Find a phrase of three words or more with other punctuation between its words (`a sandwich, and sit`)."""
+    """Find a phrase of three words or more despite other punctuation inside (`a sandwich, and sit`)."""
     words = value.split()
     if len(words) < 3 or not all(word.strip(",;:\"'()") in text for word in words):
         return []
@@ -175,7 +175,7 @@ def _open_after(text: str, end: int, numeral: bool) -> bool:
 
 
 def _is_short_group(text: str, start: int) -> bool:
-    """Say whether one or two digits start here: behind a comma they are decimals (`1234,5`), not another number."""
+    """Whether one or two digits start here: behind a comma they are decimals (`1234,5`)."""
     return not text[start : start + 3].isdigit()
 
 

@@ -1,4 +1,4 @@
-"""Which part of an answer counts, for every scorer: its conclusion, what precedes a further question, refusals."""
+"""The part of an answer that counts, for every scorer: conclusion, own words, refusals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _REFUSAL_WORD = re.compile(
 
 
 def refusal_end(text: str) -> int | None:
-    """Where the last words end that decline to answer or say that the answer is not there; of a folded text."""
+    """The end of the last words that decline or find no answer; of a folded text."""
     if _REFUSAL_WORD.fullmatch(text[:_READ]):
         return len(text)
     return max((match.end() for match in phrases("refused").finditer(text[:_READ])), default=None)
@@ -56,7 +56,7 @@ _NEXT = re.compile(
 
 
 def own_words(lines: str, question: str) -> str:
-    """What an answer says itself: no further question that a model asks itself, no repetition of the one asked.
+    """An answer's own words: no further question of the model, no repetition of the given one.
 
     Of an answer that repeats the question, what follows it; where nothing does, its first sentence, if it is no copy of
     the text. Only a real question counts: what a base model is to go on with (`The code is`) belongs to the answer.
@@ -77,7 +77,7 @@ def own_words(lines: str, question: str) -> str:
 
 
 def outside_copies(lines: str, size: int = 1) -> str:
-    """Of a long answer (1000 letters) the first sentence and the end, `size` times 300 letters: the rest was copied."""
+    """The first sentence and the end (`size` x 300 letters) of a long answer (1000 letters)."""
     if weight(lines) <= LONG + CLOSING * (size - 1):
         return lines
     first = min(first_sentence(lines).end, CLOSING)
@@ -94,7 +94,7 @@ def first_reply(answer: str) -> str:
 
 
 def verdict_for(value: float, answer: str, *, partial_from: float = 0.5) -> Verdict:
-    """Name a score 0..1: found at 1, partial from `partial_from`; else empty, refused or wrong by the answer.
+    """Name a score 0..1: found at 1, partial from `partial_from`, else empty, refused or wrong.
 
     Rules with a floor of unearned points (an edit distance gives any answer some) need a high `partial_from`.
     """

@@ -35,7 +35,7 @@ ScorerLike = str | Scorer | Callable[[str, Reference], Score | float]
 
 
 class Answered(Protocol):
-    """What scoring reads of an exchange with a model."""
+    """The parts of an exchange with a model that scoring reads."""
 
     @property
     def answer(self) -> str: ...  # without reasoning
@@ -86,7 +86,7 @@ def score_all(exchange: Answered, scorer: ScorerLike | None = None) -> ScoringRe
 
 
 def score_exchange(exchange: Answered, scorer: ScorerLike | None = None) -> ScoringResult:
-    """Score an exchange by the scorer of its test, else the suite's (`exchange.scorer`), else `match`. Never raises.
+    """Score by the test's scorer, else the suite's (`exchange.scorer`), else `match`. Never raises.
 
     Where the reference says that the answer is absent, `abstain` replaces a suite's scorer that does not know what is
     right there.
@@ -143,7 +143,7 @@ def _scorer(scorer: ScorerLike, judging: JudgePanel | None, *, of_suite: bool, a
 
 
 def _by_judge(answer: str, reference: Reference, judging: JudgePanel, unclear: Score) -> Score:
-    """What the run's judges say of an answer that the rules cannot tell."""
+    """The ruling of the run's judges on an answer that is unclear by the rules."""
     try:
         ruling = judge_scorer(judging, DOCUMENTS.name).judge(answer, reference)
     except (JudgeReplyError, JudgeUnreachableError) as error:
@@ -152,7 +152,7 @@ def _by_judge(answer: str, reference: Reference, judging: JudgePanel, unclear: S
 
 
 def _is_known(before: Record, scorer: str) -> bool:
-    """Whether an earlier session scored the answer by the same version of a scorer of ours, without judges.
+    """Whether an earlier session scored the answer by this version of our scorer, without judges.
 
     Scorers of the user's own are asked again: they may have changed under their version.
     """
@@ -162,7 +162,7 @@ def _is_known(before: Record, scorer: str) -> bool:
 
 
 def _score_of(before: Record) -> Score:
-    """The score of an earlier session. It is settled: a cut-off answer that could have become right has none."""
+    """The score of an earlier session. It is settled: cut-off answers that could be right have none."""
     return Score(
         before.score or 0.0,
         cast("Verdict", before.outcome),
@@ -199,7 +199,7 @@ def as_scorer(scorer: ScorerLike) -> Scorer:
 
 
 def as_reference(reference: object) -> Reference:
-    """Turn a mapping or any object with a `Reference`'s fields into one; a bare string is the one right answer."""
+    """Turn a mapping or an object with a `Reference`'s fields into one; a string is the one answer."""
     if isinstance(reference, Reference):
         return reference
     if isinstance(reference, str):

@@ -28,7 +28,7 @@ SCORERS = MappingProxyType(
 
 
 def scorer_named(name: str) -> Scorer:
-    """Return the scorer of that name: one of ours, an installed package's, or one's own as `module:attribute`.
+    """Return the scorer of a name: one of ours, of a package, or one's own as `module:attribute`.
 
     Modules of the current folder are found too. Judges are made by `judges.judged`. Raises `ValueError` where there is
     none.
@@ -67,7 +67,7 @@ def scorer_of(function: Function, name: str = "") -> Scorer:
 
 
 def label(scorer: object) -> str:
-    """What a scorer is called: its `name`, its `__name__`, or its type's."""
+    """The name of a scorer: its `name`, its `__name__`, or its type's."""
     return str(getattr(scorer, "name", None) or getattr(scorer, "__name__", None) or type(scorer).__name__)
 
 
@@ -92,7 +92,7 @@ def _loaded(name: str, load: Callable[[], object], fault: str) -> Scorer:
 
 
 def _imported(name: str) -> object:
-    """What `module:attribute` names; modules of the current folder are found too."""
+    """Import the object `module:attribute`, also from the current folder."""
     module, _, attribute = name.partition(":")
     here = str(Path.cwd())
     sys.path.insert(0, here)

@@ -17,7 +17,7 @@ EXACT = 1 - 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What is right, and what is known to be wrong."""
+    """Right and known wrong answers."""
 
     answers: tuple[str, ...]  # one needle: the spellings of the one right value
     statement: str = ""  # the needle sentence itself
@@ -36,7 +36,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Score:
-    """A judged answer. It compares with numbers and scores by its value, and equals a score when every field does."""
+    """A judged answer. It compares with numbers by its value, and equals a score if all fields do."""
 
     value: float  # 0..1
     verdict: Verdict
@@ -111,12 +111,12 @@ def outcome_of(
 
 
 def contradicts(value: float, verdict: Verdict) -> bool:
-    """Whether a full score is called a miss, or no score at all a hit. An unclear answer's score is not counted."""
+    """Whether a full score is called a miss, or a zero a hit. Unclear answers' scores do not count."""
     return (value >= EXACT and verdict not in ("found", "unclear")) or (value == 0 and verdict in ("found", "partial"))
 
 
 def expected_text(reference: Reference) -> str:
-    """Give the text that edit-distance and exact rules compare with: the needle sentence, else the first answer."""
+    """The text that edit-distance and exact rules compare with: needle sentence, else first answer."""
     if reference.statement:
         return reference.statement
     if reference.answers:

@@ -1,4 +1,4 @@
-"""Phrases in every language and the names of months, units and numbers: `words.toml`, and of `match` `claims.toml`."""
+"""Phrases in every language, names of months, units and numbers: `words.toml`, `claims.toml`."""
 
 from __future__ import annotations
 

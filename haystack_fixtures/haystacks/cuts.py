@@ -182,7 +182,7 @@ def _word_ends(text: str, begin: int, stop: int, word: regex.Pattern[str]) -> se
 
 
 def _closers(source: HaystackSource, ends: Sequence[int]) -> list[str]:
-    """For each cut: its full stop, if its sentence is open, and what closes a document."""
+    """The closer of each cut: a full stop, if its sentence is open, and the end of a document."""
     text = source.text
     numbers = np.minimum(source.ends.searchsorted(ends), len(source.ends) - 1)
     closes = source.closes

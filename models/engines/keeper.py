@@ -61,7 +61,7 @@ def when_the_owner_goes(stop: Callable[[], None]) -> None:
 
 
 def die_with_parent(number: int = signal.SIGKILL) -> None:
-    """In a child before `exec`: have Linux send it this signal if its parent is killed."""
+    """Have Linux send this signal if the parent is killed. Runs in a child, before `exec`."""
     import ctypes
 
     with suppress(OSError, AttributeError):

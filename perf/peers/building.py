@@ -1,4 +1,4 @@
-"""How other systems build the prompts of a grid, on a corpus and tokenizer of our choice.
+"""Prompts of a grid as other systems build them, on a corpus and tokenizer of our choice.
 
 Each function returns the texts of all cells, lengths outer, depths inner, as its system makes them: LLMTest the context
 alone, the others the whole prompt. `encode` and `decode` are the tokenizer's, with plain lists of ids.
@@ -101,7 +101,7 @@ def opencompass(
     documents: Sequence[str],
     folder: Path,
 ) -> list[str]:
-    """OpenCompass's NeedleBench v2 S-RT: `NeedleBenchOriginDataset.load` of each cell, its own code, buffer 500."""
+    """OpenCompass's NeedleBench v2 S-RT: its own `NeedleBenchOriginDataset.load`, buffer 500."""
     rows = "".join(json.dumps({"text": text}) + "\n" for text in documents)
     (folder / "PaulGrahamEssays.jsonl").write_text(rows, encoding="utf-8")
     needle = {"needle": NEEDLE.strip(), "retrieval_question": QUESTION, "arg2": "Dolores Park", "language": "English"}

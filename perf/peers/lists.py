@@ -1,4 +1,4 @@
-"""How RULER makes its list of common words, re-implemented from its description (it is on no package index)."""
+"""RULER's list of common words, re-implemented from its description (it is on no index)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FEWEST, _SAMPLE = 10, 4096
 
 
 def ruler_common_words(length: int, encode: Callable[[str], list[int]], words: Sequence[str]) -> str:
-    """One prompt of a length in tokens: ten words thirty times, others three times, each entry with its number.
+    """One prompt of a length in tokens: ten words thirty times, others three times, all numbered.
 
     A sample of 4096 words tells about how many words may fit; how many do is searched for by halving from ten to twice
     that number, and each list that is tried is drawn, written and encoded whole.

@@ -1,2 +1,2 @@
-"""How often intervals, gates and labels are right, by simulation: `python -m perf.simulations` prints the tables that
-stand in docs/statistics.md."""
+"""Error rates of intervals, gates and labels, by simulation.
+`python -m perf.simulations` prints the tables of docs/statistics.md."""

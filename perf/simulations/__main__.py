@@ -16,7 +16,7 @@ _AGAIN = 20
 
 
 def _means(times: int) -> Iterator[Row]:
-    """The lowest of many noisy shares is low by chance: the five lowest are simulated again, with more data sets."""
+    """Coverage of means. The five lowest of many noisy shares are simulated again, with more data."""
     yield "samples", "settings", "mean held %", "worst held %", "where", "wrong pass, most %", "width"
     for samples in (2, 3, 4, 5, 8, 10, 15, 20, 40):
         every = [coverage.covered(each, times) for each in coverage.settings(samples)]

@@ -1,4 +1,4 @@
-"""How often an adaptive run's statement is wrong, and what it costs beside a full grid.
+"""Error rate of an adaptive run's statement, and its cost beside a full grid.
 
 Nothing of a walk is simulated but the answers: the walk is the one of `--adaptive`.
 """
@@ -39,8 +39,8 @@ LEAST_FAVOURABLE: dict[str, Curve] = {
 
 
 def ruler_curves() -> list[Curve]:
-    """The 43 models of RULER's table that have all of its six lengths, 4k to 128k, and beyond them the trend of their
-    last four lengths on the logit scale."""
+    """The 43 models of RULER's table that have all of its six lengths, 4k to 128k.
+    Beyond them the trend of their last four lengths on the logit scale."""
     curves = []
     for row in cases("ruler/leaderboard_table"):
         scores = [row["scores"].get(length) for length in ("4K", "8K", "16K", "32K", "64K", "128K")]
@@ -68,7 +68,7 @@ class Simulated(NamedTuple):
 
 
 def effective(curve: Sequence[float], bar: float = BAR) -> int:
-    """How many of the lengths hold the bar, from the shortest on."""
+    """The number of lengths that hold the bar, from the shortest on."""
     return next((at for at, score in enumerate(curve) if score < bar), len(curve))
 
 
@@ -104,7 +104,7 @@ def adaptive(
 
 
 def adaptive_share(curve: Curve, times: int, mode: Mode = "normal") -> Simulated:
-    """The same for the relative bar, whose base is the first length."""
+    """Simulate adaptive runs with the relative bar, whose base is the first length."""
     rng = np.random.default_rng([round(1e6 * score) for score in curve])
     trials, truth, runs = BASE_LOOK * unit_of(DEPTHS), effective(curve[1:], 0.85 * curve[0]), []
     for _ in range(times):
@@ -140,7 +140,7 @@ def grid(
     lengths: Sequence[int] = LENGTHS,
     stop_at_first_fail: bool = False,
 ) -> Simulated:
-    """Simulate full grids, judged by the intervals of the reports: `samples` at every depth, or each at one (`spread`).
+    """Simulate full grids, judged by reports' intervals: `samples` at every depth, or at one (`spread`).
 
     Answers of a sample at several depths are alike, as those of `middle_lost` are. `stop_at_first_fail`: lengths are
     asked in ascending order, and none after the first that fails.
@@ -172,7 +172,7 @@ _W = np.exp(-_Z * _Z / 2) / np.exp(-_Z * _Z / 2).sum()
 
 @cache
 def _shift(mean: float) -> float:
-    """What makes the mean over depths and needles what it should be."""
+    """The shift of logits that gives the mean over depths and needles."""
     if not 0 < mean < 1:
         return 60.0 * (2 * mean - 1)
     depth = 2 * np.abs(np.linspace(-1, 1, DEPTHS))[:, None]

@@ -1,4 +1,4 @@
-"""How often intervals hold the true value, and gates and verdicts err, on simulated runs."""
+"""Coverage of intervals, and error rates of gates and verdicts, on simulated runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """Of some data sets, the share of intervals that hold the true mean, that lie above it, and their mean width."""
+    """Shares of intervals that hold the true mean, and that lie above it; their mean width."""
 
     setting: Setting
     held: float
@@ -87,7 +87,7 @@ class Decided:
 def looks(
     kind: Kind, first: int, depths: int, limit: float, icc: float, times: int, bound_of: float | None = None
 ) -> Decided:
-    """Gates `score >= limit` on models at the limit, looked at as often as samples double, `LOOKS` times at most.
+    """Simulate gates `score >= limit` at the limit; `LOOKS` looks at most, as samples double.
 
     `bound_of`: the score of the models, for gates `lower_bound >= limit`, which fail at a mean of `limit` or less.
     """
@@ -133,7 +133,7 @@ def macro(tasks: int, samples: int, depths: int, icc: float, times: int, *, shar
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Of pairs of runs: shares of intervals with the true difference, of verdicts, and of p < 5 %."""
+    """Shares of run pairs: intervals with the true difference, verdicts, and p < 5 %."""
 
     held: float
     verdicts: float
@@ -143,7 +143,7 @@ class Compared:
 def compared(
     samples: int, scores: tuple[float, float], spread: float, shared: str, depths: int, times: int
 ) -> Compared:
-    """Simulate pairs of runs of these scores; `spread`: of needles' difficulty in logits, `shared` by both or `own`."""
+    """Simulate run pairs with these scores; `spread`: of difficulty in logits, `shared` or `own`."""
     rng = np.random.default_rng([samples, round(100 * scores[0]), round(100 * scores[1]), round(10 * spread), depths])
     middles = [_middle(score, spread) for score in scores]
     true = _mean(middles[1], spread) - _mean(middles[0], spread)
@@ -158,7 +158,7 @@ def compared(
 
 
 def relative(samples: int, share: float, spread: float, depths: int, times: int) -> float:
-    """How often a length whose score is just `share` of the base is certified, base and score on the same samples."""
+    """Certification rate of a length whose score is just `share` of the base, on the same samples."""
     rng = np.random.default_rng([samples, round(100 * share), round(10 * spread), depths])
     base = _middle(0.95, spread)
     middles = [base, _middle(share * _mean(base, spread), spread)]

@@ -1,4 +1,4 @@
-"""Depth-effect labels: how often one is named where depth does not matter, and which one where it does."""
+"""Depth-effect labels: false ones where depth does not matter, and right ones where it does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of a model: samples whose trials are more or less alike, as data sets (samples, depths) of scores 0..1."""
+"""Simulated models: data sets (samples, depths) of scores 0..1 with more or less alike trials."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def parts(rng: np.random.Generator, chance: Data, of: int) -> Data:
 
 @cache
 def _logits(mean: float, icc: float, slope: float, depths: int) -> tuple[float, float]:
-    """The middle and the spread of normal logits with this mean over depths and this correlation at one depth."""
+    """Middle and spread of normal logits with this mean over depths and correlation at one depth."""
 
     def moments(middle: float, spread: float, shift: float) -> tuple[float, float]:
         p = special.expit(middle + shift + spread * _NODES)

@@ -30,8 +30,8 @@ MOST_LOOK = _LOOKS[-1]
 
 @dataclass(frozen=True, slots=True)
 class SearchDesign:
-    """One bar of one series of cells. Only the first length that fails can make the lower end too high, so that passes
-    need no correction for their number; fails do."""
+    """One bar of one series of cells. Passes need no correction for their number; fails do.
+    Only the first length that fails can make the lower end too high."""
 
     mode: Mode
     lengths: tuple[int, ...]  # those that are judged, in tokens, ascending
@@ -82,15 +82,15 @@ def measured(length: int, scores: Sequence[float]) -> BaseScore:
 
 
 def relative(mode: Mode, lengths: Sequence[int], depths: int, base: BaseScore) -> SearchDesign:
-    """The design for 85 % of a base: a length passes above the share of its high end, and fails below that of its low
-    end."""
+    """The design for 85 % of a measured base, with its uncertainty.
+    A length passes above that share of the base's high end, and fails below that of its low end."""
     judged = tuple(length for length in lengths if length > base.length)
     high, low = (min(_MOST_BAR, max(_LEAST_BAR, SHARE * end)) for end in (base.high, base.low))
     return SearchDesign(mode, judged, unit_of(depths), high, low, _SHARE_ALPHA if base.length else ALPHA)
 
 
 def wilson(mean: float, n: int, z: float = 1.959963984540054) -> tuple[float, float]:
-    """Wilson's interval of a share, both ends (E. B. Wilson, JASA 1927); for scores between 0 and 1 it is wide."""
+    """Wilson's interval of a share (E. B. Wilson, JASA 1927); for scores between 0 and 1 it is wide."""
     middle, half = mean + z * z / (2 * n), z * sqrt(mean * (1 - mean) / n + z * z / (4 * n * n))
     return max(0.0, (middle - half) / (1 + z * z / n)), min(1.0, (middle + half) / (1 + z * z / n))
 
@@ -112,7 +112,7 @@ class Boundaries:
     fail_at_most: tuple[int, ...]
 
     def verdict(self, look: int, scores: Sequence[float]) -> Decision:
-        """`pass`, `fail` or nothing, by the sum of the scores (0..1) of the trials of the look with this index.
+        """`pass`, `fail` or nothing, by the sum of the scores (0..1) of this look's trials.
 
         Shares of a hit count for what is safe: rounded down to pass, up to fail.
         """

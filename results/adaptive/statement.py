@@ -45,7 +45,7 @@ class LengthResult:
 
 @dataclass(frozen=True, slots=True)
 class LengthStatement:
-    """The longest length up to which every length scores at least `bar` lies between `low` and `high`, tokens.
+    """The longest length up to which all lengths score at least `bar`: from `low` to `high` tokens.
 
     Wrong in at most 5 % of runs, whatever the model.
     """
@@ -74,7 +74,7 @@ class LengthStatement:
 
     @property
     def clause(self) -> str:
-        """`holds RULER's 85.6 % up to a length between 32k and 64k tokens (95 % sure)`; empty if nothing is known."""
+        """`holds RULER's 85.6 % up to a length between 32k and 64k tokens (95 % sure)`; empty if unknown."""
         if self.bar is None:
             return ""
         bar = bar_words(self.rule, self.bar)
@@ -92,7 +92,7 @@ class LengthStatement:
         return f"holds {bar} {every}up to {length_label(self.low)} tokens (95 % sure)"
 
     def as_object(self) -> dict[str, Any]:
-        """For `results.json`."""
+        """The object for `results.json`."""
         content = asdict(self)
         for length in content["lengths"]:
             length["per_depth"] = [{"depth": depth, "n": n} for depth, n in length["per_depth"].items()]

@@ -233,7 +233,7 @@ def turn_line(cells: Sequence[Cell]) -> str:
 
 
 def check_selected(cells: Sequence[Cell], grid: Iterable[Series]) -> None:
-    """Refuse a selection of some cells of a series: the walk over its lengths needs all. Raises `InputError`."""
+    """Refuse a selection of some cells of a series: the walk needs all. Raises `InputError`."""
     chosen = set(cells)
     if len(chosen) < len(cells):
         raise InputError(OPTION, "tests", "several tests ask the same cells; name one of them")
@@ -279,7 +279,7 @@ def max_cost(rules: Rules, lengths: tuple[int, ...], depths: int) -> Cost:
 
 
 def _designs(rules: Rules, lengths: tuple[int, ...], depths: int) -> Iterator[tuple[int, SearchDesign]]:
-    """The length of the base, 0 for none, and the design of each bar; a measured base is assumed to score 1."""
+    """Length of the base (0: none) and design of each bar; a measured base is assumed to score 1."""
     for bar in rules.bars:
         if bar is not None:
             yield 0, absolute(rules.mode, lengths, depths, bar)
@@ -313,7 +313,7 @@ def replacements_from(unit: int) -> int:
 
 
 def trials_of(outcomes: Mapping[int, float | None], n: int, unit: int, max_errors: float) -> Trials:
-    """The first `n` trials of a length. `outcomes`: by repeat, the score (0..1), `None` for a trial without one.
+    """The first `n` trials of a length. `outcomes`: score by repeat, 0..1; `None` for an unscored trial.
 
     A trial without a score never counts as a miss: a repeat beyond all looks replaces it, at the same depth. With more
     than `max_errors` percent of them, and more than one, the length is `hopeless`.

@@ -1,4 +1,4 @@
-"""The sequential search of an adaptive run: looks that decide lengths, and the plan of which length comes next."""
+"""The sequential search of an adaptive run: looks that decide lengths, and their order."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def next_batches(design: SearchDesign, columns: Sequence[LengthState]) -> list[B
 
 
 def out_of_reach(design: SearchDesign, columns: Sequence[LengthState]) -> list[bool]:
-    """For each length whether its score seems so near to the bar that the cap leaves too few trials to decide it."""
+    """Whether each length scores so near to the bar that the cap leaves too few trials to decide it."""
     needs = _Needs(design, columns)
     return [
         bool(column.n) and not column.decision and min(needs.to_pass(at).trials, needs.to_fail(at).trials) == inf
@@ -175,7 +175,7 @@ class _Need(NamedTuple):
 
 
 class _Needs:
-    """How many further trials would decide each length, by its estimated score."""
+    """The further trials that would decide each length, by its estimated score."""
 
     def __init__(self, design: SearchDesign, columns: Sequence[LengthState]) -> None:
         self._design = design

@@ -31,7 +31,7 @@ _OPTIONS = ("model_arg", "server_id", "serve", "serve_arg")
 
 
 def collect_runs(paths: Sequence[Path], order: Order = "given", labels: Sequence[str] | None = None) -> dict[str, Run]:
-    """Read runs, and return them by name: the label, else the folder's name, else the path. Raises `InputError`.
+    """Read runs, and return them by label, else folder name, else path. Raises `InputError`.
 
     `labels`: one for each path, in the order of the paths.
     """
@@ -63,7 +63,7 @@ def models_of(run: Run) -> list[str]:
 
 
 def run_time(order: str, name: str, models: Sequence[str], manifest: Mapping[str, Any]) -> tuple[float, str]:
-    """Return the date or step of a run, as a number to sort by and in words. Raises `InputError` where it has none."""
+    """Return the date or step of a run, as a number and in words. Raises `InputError` without one."""
     if order == "date":
         when = began(manifest)
         if when is None:
@@ -170,13 +170,13 @@ def _why_not_ranked(run: Run, entries: Sequence[BoardEntry]) -> str:
 
 
 def _newest(runs: Sequence[ModelRun]) -> list[ModelRun]:
-    """The last run of each model, its weights and options, that asked the same; one that is ranked before others."""
+    """The last run of each model, weights and options with the same questions; ranked ones first."""
     groups = [part for group in grouped(runs, _configuration).values() for part in comparable_groups(group)]
     return [max(group, key=lambda run: (not run.why, _start(run), run.run)) for group in groups]
 
 
 def _configuration(run: ModelRun) -> str:
-    """What makes a run of a model another one of the same."""
+    """The configuration of a model's run; runs of the same one replace each other."""
     facts, options = (
         object_of(object_of(run.manifest.get("models")).get(run.model)),
         object_of(run.manifest.get("options")),

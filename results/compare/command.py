@@ -35,7 +35,7 @@ from needlework.results.style import one_line
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command; returns the exit code: 0, 1 as `--fail-if` says, or 2 after one line about what was wrong."""
+    """Run the command; returns the exit code: 0, 1 as `--fail-if` says, or 2 for wrong input."""
     options = _parser().parse_args(argv)
     return run_command("compare", lambda: _compare(options))
 
@@ -177,9 +177,8 @@ def write_comparison(
     facts: Mapping[str, Mapping[str, Any]] | None = None,
     further: Sequence[Section] = (),
 ) -> list[Path]:
-    """Write report.html, scores.png and .svg, and comparison.json; return their paths. `links`: to each run's report;
-    `facts`: what else comparison.json says of each; `further`: sections that stand first.
-    """
+    """Write report.html, scores.png and .svg, and comparison.json; return their paths.
+    `links`: to each run's report; `facts`: more on each in comparison.json; `further`: sections that stand first."""
     sentence = comparison_sentence(rows).rstrip(".")
     lengths = {row.name: row.lengths for row in rows}
     charts = score_lines(lengths, "scores", sentence or title, title if sentence else "")

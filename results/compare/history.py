@@ -1,4 +1,4 @@
-"""`needlework history RUN...|FOLDER`: nightly runs of a model, or checkpoints of a training, and where they changed."""
+"""`needlework history RUN...|FOLDER`: changes over nightly runs, or checkpoints of a training."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LEAD = (
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command; returns the exit code: 0, 1 as `--fail-if` says, or 2 after one line about what was wrong."""
+    """Run the command; returns the exit code: 0, 1 as `--fail-if` says, or 2 for wrong input."""
     options = _parser().parse_args(argv)
     return run_command("history", lambda: _history(options))
 

@@ -103,9 +103,8 @@ def _markdown(sections: Sequence[Section], title: str, notes: Sequence[str]) -> 
 
 
 def csv_text(boards: Sequence[Board]) -> str:
-    """One row for each model on each board: scores 0..1, lengths in tokens, tokens of a trial, seconds; then the score
-    at each length, and its range where answers are undecided: all of them missed, and all hit.
-    """
+    """One row for each model on each board: scores 0..1, lengths in tokens, tokens of a trial, seconds.
+    Then the score at each length; its range where answers are undecided: all of them missed, and all hit."""
     lengths = sorted({length for board in boards for length in board.lengths})
     rows = [
         _csv_row(number, board, run, ranks, lengths)

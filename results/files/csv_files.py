@@ -30,7 +30,7 @@ def write_csv(path: Path, records: Iterable[Record]) -> None:
 
 
 def csv_text(records: Iterable[Record]) -> str:
-    """Return the text of `results.csv`; columns about retrieval and context only where a record has any of it."""
+    """Return the text of `results.csv`; retrieval and context columns only if a record has them."""
     ordered = sorted(records, key=reading_order)
     columns = dict(COLUMNS)
     if any(record.prompt.length_means for record in ordered):
@@ -46,7 +46,7 @@ def write_cells(path: Path, panels: Iterable[Panel]) -> None:
 
 
 def cells_text(panels: Iterable[Panel]) -> str:
-    """Return the text of `cells.csv`: lengths in tokens, depths in percent, scores and ends of the interval in 0..1.
+    """Return the text of `cells.csv`: lengths in tokens, depths in percent, scores and intervals 0..1.
 
     `n` trials have a score, of all `trials`; then the trials of every outcome, and where some are
     undecided what the score would be if all of them were misses, or hits. Cells that never ran have no row.
@@ -73,7 +73,7 @@ def _depth(record: Record) -> str:
 
 
 def _achieved_depth(record: Record) -> object:
-    """Where the needle came to stand, percent; several needles with a space between."""
+    """The achieved depth of the needle, percent; several with a space between."""
     depths = [needle.depth for needle in record.prompt.needles]
     return depths[0] if len(depths) == 1 else " ".join(f"{depth:g}" for depth in depths)
 
@@ -125,7 +125,7 @@ def _tally_values(cell: Tally) -> tuple[object, ...]:
 
 
 def _safe_cell(value: object) -> object:
-    """Return a cell that no spreadsheet takes for a formula: numbers as they are, texts short and disarmed."""
+    """Return a cell that no spreadsheet takes for a formula; texts are cut."""
     if value is None or isinstance(value, int):
         return value
     if isinstance(value, float):

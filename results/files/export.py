@@ -1,4 +1,4 @@
-"""`needlework export`: a run as logs of inspect_ai, records of Every Eval Ever, results for the Hugging Face Hub."""
+"""`needlework export`: a run for inspect_ai, Every Eval Ever, or the Hugging Face Hub."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _METADATA = ("task", "needle", "language", "length", "depth", "repeat", "seed", 
 
 
 def inspect_logs(run: Run) -> dict[str, bytes]:
-    """Return file name -> content of each log. Names begin with the time, by which `inspect view` knows its logs."""
+    """Return file name -> content of each log. Names begin with the time, as `inspect view` expects."""
     groups = grouped(run.records, lambda record: (record.model, record.task_label))
     stamp = (began(run.manifest) or datetime.fromtimestamp(0, UTC)).isoformat(timespec="seconds")
     logs = {}
@@ -113,8 +113,8 @@ def _usage(records: Sequence[Record]) -> dict[str, int]:
 
 
 def _score(name: str, records: Sequence[Record]) -> dict[str, Any]:
-    """The mean with its 95 % interval, clustered by sample; `trials` of which `n` have a score. Where answers are
-    undecided: how many, and the mean with all of them as misses (`range_low`), and as hits (`range_high`)."""
+    """The mean with its 95 % interval, clustered by sample; `n` of `trials` have a score.
+    Of undecided answers: their number, and the mean with all as misses (`range_low`), and as hits (`range_high`)."""
     scores = tally(trial_of(record) for record in records)
     values = {"mean": scores.mean, "n": scores.n, "trials": scores.trials}
     if scores.range:

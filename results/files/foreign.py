@@ -1,4 +1,4 @@
-"""Result files of other systems as panels: LLMTest_NeedleInAHaystack, and OpenCompass (NeedleBench, CDME).
+"""Result files of LLMTest_NeedleInAHaystack and OpenCompass (NeedleBench, CDME) as panels.
 
 Facts of the formats: LLMTest writes one JSON file a cell (`model`, `context_length`, `depth_percent`, `version`,
 `needle`, `model_response`, `score` 1..10, values sometimes strings) and its published GPT-4 results are lists of
@@ -110,7 +110,7 @@ def _llmtest_cell(row: Mapping[str, Any], path: Path) -> _ForeignCell:
 
 
 def _dataset_scores(match: re.Match[str], content: Mapping[str, Any]) -> list[tuple[object, object]]:
-    """Depth and score of each sample in a results file. Predictions have the same names and no score: nothing."""
+    """Depth and score of each sample in a results file; none of predictions, which have no score."""
     by_depth = [(key.removeprefix("Depth"), score) for key, score in content.items() if _DEPTH.fullmatch(key)]
     if match["depth"] is None and by_depth:
         return list(by_depth)
@@ -127,7 +127,7 @@ def _dataset_scores(match: re.Match[str], content: Mapping[str, Any]) -> list[tu
 
 
 def _summary_cells(path: Path) -> Iterator[_ForeignCell]:
-    """`dataset,version,metric,mode,MODEL...`: each row whose data set is a cell. `-` stands for one that never ran."""
+    """`dataset,version,metric,mode,MODEL...`: each row of a cell. `-` stands for one that never ran."""
     check_run_file(path)
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file, restval="-"))

@@ -154,7 +154,7 @@ def _tally_object(tally: Tally) -> dict[str, Any]:
 
 
 def summary_object(report: RunReport) -> dict[str, Any]:
-    """Return a run as JSON objects. Scores are 0..1, lengths tokens, depths percent, times ISO 8601 in UTC."""
+    """Return a run as a JSON object: scores 0..1, lengths tokens, depths percent, times ISO 8601 UTC."""
     headline = headline_of(report)
     verdicts = {row.verdict for row in report.gates}
     statistics = {(each.model, each.task, each.needle): each for each in report.statistics}
@@ -231,7 +231,7 @@ def score_object(scores: Tally) -> dict[str, Any]:
 
 
 def length_object(length: EffectiveLength) -> dict[str, Any]:
-    """How long a context may be: `low` to `high` tokens hold it (95 %), `point` by the scores alone; 0: no length.
+    """The effective length: `low` to `high` tokens hold it (95 %), `point` by scores alone; 0: none.
 
     `undecided`: answers that are neither hits nor misses; with all of them as misses it is `point`, with all as hits
     `point_most`. Both ends hold whatever they are. `caveat`: why they leave it open, null where they do not.
@@ -253,7 +253,7 @@ def length_object(length: EffectiveLength) -> dict[str, Any]:
 
 
 def run_object(facts: RunFacts | None) -> dict[str, Any]:
-    """Which run it is: its name, commit, times and command; all but the name `null` where no manifest tells."""
+    """The run's name, commit, times and command; `null` for all but the name without a manifest."""
     manifest = facts.manifest if facts else {}
     options = object_of(manifest.get("options"))
     return {
@@ -271,7 +271,7 @@ def run_object(facts: RunFacts | None) -> dict[str, Any]:
 
 
 def models_object(facts: RunFacts | None, names: Sequence[str]) -> list[dict[str, Any]]:
-    """What is known of each model and its server. `window`: tokens, `null` where nobody knows."""
+    """The facts of each model and its server. `window`: tokens, `null` if unknown."""
     models = object_of((facts.manifest if facts else {}).get("models"))
     windows = windows_of({"models": models})
     return [{"name": name, "window": windows.get(name), "facts": object_of(models.get(name))} for name in names]
@@ -284,7 +284,7 @@ SCHEMA = "needlework-comparison-1"
 def comparison_object(
     runs: Sequence[ComparedRun], facts: Mapping[str, Mapping[str, Any]] | None = None
 ) -> list[dict[str, Any]]:
-    """One object for each run, in their order. `facts`: what else is known of each. Scores and differences in 0..1."""
+    """One object for each run, in their order. `facts`: more on each. Scores and differences in 0..1."""
     return [
         {
             "configuration": run.name,

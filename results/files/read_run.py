@@ -1,4 +1,4 @@
-"""Runs from disk: records with what their manifest says; and panels of whatever a path holds, other systems' too."""
+"""Runs from disk: records with their manifest; panels of any path, of other systems too."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RESULTS = "results.json"
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """A recorded run. `records`: the last one of each trial; `manifest`: what it was made of, empty without one;
+    """A recorded run. `records`: the last one of each trial; `manifest`: its origin, empty without one;
     `planned`: how many trials it was to have, more than `records` where it was interrupted.
     """
 
@@ -98,7 +98,7 @@ def report_of(run: Run, records: tuple[Record, ...]) -> RunReport:
 def report_with(
     settings: Settings, records: Sequence[Record], series: Sequence[Series] | None = None, **more: Any
 ) -> RunReport:
-    """The report of a run with these settings. `series`: those of an adaptive run's tests; `more`: for `run_report`."""
+    """The report of a run. `series`: those of an adaptive run's tests; `more`: for `run_report`."""
     from needlework.results.statistics.length_scores import parse_relative_to
     from needlework.results.statistics.suites.needlebench import design_of
 
@@ -114,7 +114,7 @@ def report_with(
 
 
 def load_panels(path: Path) -> tuple[Panel, ...]:
-    """Read the panels of a run or of another system's files. Raises `InputError` where there is nothing to draw."""
+    """Read the panels of a run or of another system's files. Raises `InputError` if there are none."""
     if not path.exists():
         raise InputError("results", path, "does not exist; give a run folder or a results file")
     try:
@@ -162,7 +162,7 @@ def _is_run(path: Path) -> bool:
 
 
 def _journal(path: Path) -> list[Record]:
-    """The last record of each trial of the journal's last recipe: a resumed run with other options is another run."""
+    """The last record of each trial of the journal's last recipe: other options make another run."""
     records = read_journal(path)
     recipe = records[-1].details.recipe if records else None
     same = (record for record in records if record.details.recipe == recipe)

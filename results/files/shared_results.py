@@ -1,4 +1,4 @@
-"""A run as others share results: records of Every Eval Ever, and `.eval_results` of models on the Hugging Face Hub.
+"""A run for Every Eval Ever, and as `.eval_results` for models on the Hugging Face Hub.
 
 Every Eval Ever: evaleval/every_eval_ever, `eval.schema.json` and `instance_level_eval.schema.json`, version 0.3.0; it
 has no field for a length, so each length is a result of its own that says so in its details. Hugging Face:
@@ -37,7 +37,7 @@ _HUB_BENCHMARKS = {
 
 
 def every_eval_ever(run: Run) -> dict[str, bytes]:
-    """File name -> content: for each model one file of results by task and length, and one with a line for each trial.
+    """File name -> content: for each model its results by task and length, and a line for each trial.
 
     Trials without a score are in the results' details, and have no line.
     """
@@ -190,7 +190,7 @@ def _instance(record: Record, evaluation_id: str) -> dict[str, Any]:
 
 
 def hugging_face(run: Run, dataset: str | None = None) -> dict[str, bytes]:
-    """File name -> content of `.eval_results/needlework.yaml` of each model's repository. Scores in percent.
+    """File name -> content of each model's `.eval_results/needlework.yaml`. Scores in percent.
 
     `dataset`: the benchmark on the Hub of tasks that have none of their own. Raises `InputError` without any.
     """

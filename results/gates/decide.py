@@ -46,7 +46,7 @@ def judge_gate(
     look: int = 1,
     windows: Mapping[str, int] = _NO_WINDOWS,
 ) -> list[Verdict]:
-    """The gate's verdict for each group; one that fails when no record is in scope. `windows`: model -> tokens."""
+    """The gate's verdict for each group; a fail without a record in scope. `windows`: model -> tokens."""
     groups = gate_groups(gate, records, baseline)
     return [
         judge_group(gate, group, members, baseline, look, windows, groups=len(groups))
@@ -123,7 +123,7 @@ def _counts(records: Sequence[Record], names: Sequence[OutcomeName]) -> dict[Out
 def _judge_not_worse(
     gate: Gate, verdict: Verdict, drops: Sequence[float], names: Sequence[Hashable], base: float, groups: int
 ) -> Verdict:
-    """`base`: the baseline's mean score. With several `groups` each is judged at its share of the 5 % (Bonferroni)."""
+    """Judge a drop. `base`: the baseline's mean; several `groups` share the 5 % (Bonferroni)."""
     difference = paired.mean_difference(drops, names)
     samples = difference.clusters if difference else 0
     verdict = replace(verdict, samples=samples, value=difference.mean if difference else None)
@@ -165,7 +165,7 @@ def _judge_interval(gate: Gate, verdict: Verdict, evidence: paired.Evidence, loo
 
 
 def _state(gate: Gate, mean: float, ends: Ends, shared: Ends) -> State:
-    """The state by the interval that a pass needs, and by the wider one that a fail of one of several groups needs.
+    """The state by the interval that a pass needs, and by the wider one that a fail needs.
 
     Better scores never turn a pass into a fail: either needs the mean itself on its side.
     """
@@ -185,7 +185,7 @@ WORD: dict[State, str] = {"fail": "FAIL", "inconclusive": "inconclusive", "pass"
 def gate_lines(
     verdicts: Sequence[Verdict], further: int, trial_s: float | None = None, selection: str = ""
 ) -> Iterator[tuple[str, State | None]]:
-    """Lines with the verdict that colours them. `further`: the trials that `--top-up` has added; `trial_s`: seconds
+    """Lines with the verdict that colours them. `further`: trials of `--top-up`; `trial_s`: seconds
     that a trial took in this run; `selection`: as of `selection_words`."""
     for gate, members in groupby(verdicts, key=lambda verdict: verdict.gate):
         every = list(members)
@@ -213,7 +213,7 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def gate_rows(verdicts: Sequence[Verdict], selected: int) -> tuple[GateRow, ...]:
-    """The verdicts for a run's report. `selected`: the trials that they are judged on, with a score and without."""
+    """The verdicts for a run's report. `selected`: their trials, with a score and without."""
     return tuple(
         GateRow(
             verdict.gate, one_line(verdict.group), verdict.state, verdict.value, verdict.low, verdict.high,
@@ -237,7 +237,7 @@ def _after_losses(verdict: Verdict, space: str = "") -> str:
 
 
 def _lost(verdict: Verdict) -> str:
-    """`this run cannot answer 12 of 36 trials: all 12 at 2k (12 skipped); window 1024`; empty without losses."""
+    """`this run cannot answer 12 of 36 trials: all 12 at 2k (12 skipped)`; empty without losses."""
     if verdict.losses is None:
         return ""
     if verdict.paired:
@@ -252,7 +252,7 @@ def value_words(verdict: Verdict) -> str:
 
 
 def _numbers(verdict: Verdict) -> tuple[str, str, str]:
-    """Value, interval, and `n 40 (26 empty) of 10 samples`, with the samples where some have several trials."""
+    """Value, interval, and `n 40 (26 empty) of 10 samples`, if some have several trials."""
     interval = ""
     if verdict.low is not None and verdict.high is not None:
         interval = f"{verdict.level:.4g} % interval {verdict.low:.3f}..{verdict.high:.3f}"
@@ -292,7 +292,7 @@ def _joined(*parts: str) -> str:
 
 
 def _remedy(undecided: Sequence[Verdict], further: int, trial_s: float | None) -> str:
-    """What to do. Groups of one gate share no trials; those of two gates may."""
+    """The remedy. Groups of one gate share no trials; those of two gates may."""
     by_gate = groupby(undecided, key=lambda verdict: verdict.gate)
     needed = max(sum(verdict.more_trials or 0 for verdict in members) for _, members in by_gate)
     parts = []

@@ -156,7 +156,7 @@ def _parse_bound(field: str, text: str) -> float:
 
 
 def groups_of(gate: Gate, records: Iterable[Record], *, each_model: bool = False) -> dict[str, list[Record]]:
-    """The records in the gate's scope, by the groups that it judges, shortest first; `all` without a grain.
+    """The records in the gate's scope, by judged group, shortest first; `all` without a grain.
 
     `each_model`: models are groups of their own, whatever the grain. Controls are in no scope but one that names their
     needle (`[needle=code_absent]`), retrieved contexts in none but one that names the retriever (`[retriever=bm25]`).
@@ -313,7 +313,7 @@ class Baseline:
 
 
 def load_baseline(path: Path, cells: Iterable[tuple[str, Cell]], seed: int) -> Baseline:
-    """Read the baseline of a run that has these (model, cell). Raises `InputError` where they share no trial.
+    """Read the baseline of a run with these (model, cell). Raises `InputError` if they share no trial.
 
     A run of several models has a baseline of one, which each of them is compared with, or of the same models.
     """

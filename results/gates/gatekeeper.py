@@ -1,4 +1,4 @@
-"""The gates of a run: judged, topped up with further trials while undecided (`--top-up`), planned for (`--power`)."""
+"""The gates of a run: verdicts, further trials (`--top-up`), plans (`--power`)."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Gatekeeper:
                 check_dtypes(BASELINE, self._baseline.path, self._baseline.manifest, facts)
 
     def differences(self, manifest: Mapping[str, Any]) -> list[str]:
-        """Lines on what differs from the baseline besides the scores: model, weights, server, prompts, versions."""
+        """Lines on differences from the baseline besides scores: model, weights, server, prompts, versions."""
         if self._baseline is None:
             return []
         written = json.loads(json.dumps(manifest, default=str))  # a baseline has lists for tuples
@@ -174,7 +174,7 @@ class Gatekeeper:
         return Want(following, trials, is_paired, baseline.repeats)
 
     def _is_sampled(self, cell: Cell) -> bool:
-        """Whether a run with more repeats would have this cell: under `--depths spread` a sample has one depth."""
+        """Whether more repeats would have this cell: under `--depths spread` a sample has one depth."""
         series = self._spread.get(replace(cell, repeat=0, depth=None))
         if series is None:
             return True
@@ -190,7 +190,7 @@ def cell_of_record(record: Record) -> Cell:
 
 
 class Want(Struct, frozen=True):
-    """An undecided group: its cells, at the first repeat beyond the run's, and the further trials that it needs."""
+    """An undecided group: its cells, at the first repeat beyond the run's, and its missing trials."""
 
     cells: Collection[Cell]
     trials: int
@@ -248,7 +248,7 @@ def parse_power(text: str) -> Goal:
 
 
 def power_lines(goal: Goal, cells: Sequence[Cell], needle_a_cell: Collection[str] = ()) -> Iterator[str]:
-    """Lines for a plan of these cells: over all of them, for the smallest length, and for the smallest cell.
+    """Lines for a plan of these cells: over all, for the smallest length, for the smallest cell.
 
     `needle_a_cell`: tasks whose every cell has a needle of its own.
     """

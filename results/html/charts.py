@@ -24,7 +24,7 @@ _MOST_LINES = 8  # that have a colour each
 
 
 def picture_of(report: RunReport) -> dict[str, Any]:
-    """Choose what is at the top of the page, so that it is never one box, nor one row or column of equal values.
+    """Choose the top of the page, so that it is never one box, nor a row or column of equal values.
 
     `charts`; or `heat`: the heatmap of the only panel; and a `table` of tasks or of panels. `curves`: charts for a
     closed section below.
@@ -162,7 +162,7 @@ def _cell(cell: HeatmapCell | None, chart: Heatmap) -> CellView:
 
 
 def table_view(table: Table, links: Sequence[str] = (), panels: Sequence[int] = ()) -> dict[str, object]:
-    """Lay out a table: texts on one line, bars in percent. `links` of its rows; `panels` whose filter hides a row."""
+    """Lay out a table: texts on one line, bars in percent. `panels`: whose filter hides a row."""
     return {
         "caption": on_one_line(table.caption),
         "head": [on_one_line(text) for text in table.head],

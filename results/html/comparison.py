@@ -1,4 +1,4 @@
-"""Pages of several runs: a comparison with both answers of each trial side by side, a leaderboard, a history."""
+"""Pages of several runs: a comparison with both answers of each trial, a leaderboard, a history."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def comparison_html(
     further: Sequence[Section] = (),
     limit_bytes: int = LIMIT_BYTES,
 ) -> str:
-    """Return the page of compared runs. It loads nothing. `links`: to each run's report, by its name; `further`:
-    sections that stand first.
+    """Return the page of compared runs. It loads nothing.
 
+    `links`: to each run's report, by its name; `further`: sections that stand first.
     Scores and differences are all in the page; where `limit_bytes` has no room for all answers, those of trials that
     both runs judged alike are left out first.
     """
@@ -95,7 +95,7 @@ def _section_view(section: Section) -> dict[str, Any]:
 
 
 def _pair_view(pair: Comparison, sections: Sequence[Section], offset: int) -> dict[str, Any]:
-    """What the template needs of one pair; `offset`: the number of its first task in the page."""
+    """The template's values for one pair; `offset`: the number of its first task in the page."""
     first, *rest = sections
     links = tuple(f"#panel-{number}" for number in range(offset, offset + len(pair.tasks)))
     first = replace(first, tables=(replace(first.tables[0], links=links),))
@@ -158,7 +158,7 @@ def _details(pair: Comparison, offset: int) -> list[TrialDetails]:
 
 
 def _task_data(task: TaskDifference) -> dict[str, Any]:
-    """What the script needs: of a cell `[n, A, B, B - A, low, high, unscored]`, percent and points."""
+    """The script's data: of a cell `[n, A, B, B - A, low, high, unscored]`, percent and points."""
 
     def numbers(group: GroupDifference | None) -> list[Any] | None:
         if group is None:

@@ -42,7 +42,7 @@ class TrialDetails(NamedTuple):
 
 
 class PackedDetails(Struct, frozen=True):
-    """The details that fit: of `trials`, `dropped` are left out; longer texts are cut to `limit` characters."""
+    """The details that fit: `dropped` of `trials` are left out; texts are cut to `limit` characters."""
 
     packed: str
     trials: int

@@ -56,7 +56,7 @@ def without_marks(text: str) -> str:
 
 
 def shown(text: str, limit: int) -> Shown:
-    """Return `text` as the page shows it: two thirds of `limit` characters of its beginning, the rest of its end."""
+    """Cut `text` to `limit` characters for the page: two thirds from its start, the rest from its end."""
     if len(text) <= limit:
         return visible(text)
     head = limit * 2 // 3
@@ -133,7 +133,7 @@ def policy(style: str, script: str, *, images: bool = False) -> str:
 
 @cache
 def palette_css(colors: ColorsName) -> str:
-    """Return a class for each whole percent, `c0` to `c100`, and the colour bar: the colours of the pictures."""
+    """Return a class for each percent, `c0` to `c100`, and the colour bar, in the pictures' colours."""
     lines = [_color_class(f"c{value}", color_of(value / 100, colors)) for value in range(101)]
     return "\n".join([*lines, f".bar{{background:linear-gradient(to right,{','.join(COLORS[colors])})}}", ""])
 

@@ -34,7 +34,7 @@ from needlework.results.style import MARKS, NONE, ColorsName, duration, length_l
 
 
 def panel_views(report: RunReport) -> list[dict[str, Any]]:
-    """Return what the template needs of each panel: heatmap, tables, and what its scores say of length and depth."""
+    """Return the template's values for each panel: heatmap, tables, statistics of length and depth."""
     statistics = {(row.model, row.task, row.needle): row for row in report.statistics}
     views = []
     for panel in report.panels:
@@ -134,7 +134,7 @@ _ORDER = ("error", "invalid", "censored", "unclear", "empty", "refused", "distra
 
 
 def missed_of(records: Sequence[Record], panels: Sequence[Panel]) -> list[dict[str, str]]:
-    """Return the trials that were not found, most telling first; `records` in reading order, controls left out.
+    """Return the trials that were not found, most telling first; controls left out.
 
     Of those that failed for one reason, the first. `answer`: what it says; `place`: `panel,column,row`.
     """
@@ -180,7 +180,7 @@ def write_html(path: Path, report: RunReport, *, title: str | None = None, color
 def html_text(
     report: RunReport, *, title: str | None = None, colors: ColorsName = "viridis", limit_bytes: int = LIMIT_BYTES
 ) -> str:
-    """Return the page: the same for the same records in any order, and nothing in it is loaded from elsewhere.
+    """Return the page: the same for the same records in any order, and self-contained.
 
     `title`: `Needlework: MODELS`, where none is given. Controls have no panel but tables. Scores are all in the page,
     whatever their number: what `limit_bytes` limits is the details of the trials, and the page says what it left out.
@@ -245,7 +245,7 @@ def _section_views(sections: Sequence[Section], report: RunReport) -> list[dict[
 
 
 def _head(report: RunReport) -> dict[str, object]:
-    """Return the first thing on the page: faults, the sentence (`lead`, then `rest`), one of each model, what next."""
+    """Return the top of the page: faults, the sentence (`lead`, `rest`), each model's, what next."""
     headline, facts = headline_of(report), report.facts
     lead, rest = headline.lead, headline.rest
     if headline.models:  # their scores stand in a line each

@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, answers: Mapping[Path, Sequence[tuple[str, str]]]) -> None:
-    """Judge the `answers` of each file, (id of the question, text), and print their scores. Raises `InputError`."""
+    """Judge each file's `answers`, (question id, text), and print their scores. Raises `InputError`."""
     data = open_data(options.data, LAYOUT)
     rows = {int(entry.row["question_id"]): entry for entry in data.entries}
     version = answers_version(data)

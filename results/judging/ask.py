@@ -49,7 +49,7 @@ class Replied(Struct, frozen=True):
     problem: str = "not asked"  # why there is no readable reply; empty where the last one is
 
     def value(self, read: Callable[[str], _Value]) -> _Value | None:
-        """What `read` makes of the last reply; `None` where there is none that can be read."""
+        """The value that `read` makes of the last reply; `None` if none can be read."""
         with suppress(ValueError):
             return None if self.problem else read(self.replies[-1])
         return None

@@ -98,7 +98,7 @@ def _read(path: Path, labels: Path | None) -> list[AuditedAnswer]:
 
 
 def _read_run(path: Path, labels: Path | None) -> list[AuditedAnswer]:
-    """The answers of a run that a judge alone scored; `labels`: rows of `item` (a record's id) and `human`.
+    """The answers that a judge alone scored; `labels`: rows of `item` (a record's id) and `human`.
 
     A judge's marks of 9 and 10 of 10, which are the outcome `found`, are right.
     """
@@ -155,7 +155,7 @@ def _right_or_wrong(option: str, answer: str, label: str | None) -> str | None:
 
 
 def _read_labels(option: str, path: Path) -> list[AuditedAnswer]:
-    """An answer for each row with a verdict, with its item's human label, which may stand in another row of the item.
+    """An answer for each row with a verdict; its item's human label may be in another row.
 
     A verdict may be missing (`human` alone) or empty (a judgement without one).
     """

@@ -41,7 +41,7 @@ class AnswerPair(NamedTuple):
 
     @property
     def question(self) -> tuple[str, str]:
-        """What makes two rows the same question: its words and its reference."""
+        """The key of equal questions: words and reference."""
         return _question_of(self.ours)
 
     @property
@@ -87,7 +87,7 @@ class JudgedPair(Struct, frozen=True):
 
 
 def match(ours: predictions.Answers, rival: predictions.Answers) -> MatchedRows:
-    """Pair the rows of both files by question and reference. Raises `InputError` where there is no pair at all."""
+    """Pair the rows of both files by question and reference. Raises `InputError` without any pair."""
     one, other = grouped(ours.rows, _question_of), grouped(rival.rows, _question_of)
     groups = [tuple(map(AnswerPair, one[question], other.get(question, ()))) for question in one]
     partners = {pair.ours.line: pair.rival.line for group in groups for pair in group}
@@ -154,9 +154,8 @@ def _preference(choice: Choice | None, order: int) -> Preference | None:
 
 
 def win_rates(judged: Sequence[JudgedPair], expected: int) -> dict[Rule, WinRate]:
-    """Return the win rate by each rule. `expected`: pairs if every row had a partner; to the strict rule the verdicts
-    on rows without one are missing.
-    """
+    """Return the win rate by each rule. `expected`: pairs if every row had a partner.
+    To the strict rule the verdicts on rows without one are missing."""
     counts: dict[Rule, int] = {"compat": len(judged), "strict": expected}
     return {
         rule: win_rate([(pair.pair.question, verdict) for pair in judged for verdict in pair.verdicts[rule]], count)
@@ -165,7 +164,7 @@ def win_rates(judged: Sequence[JudgedPair], expected: int) -> dict[Rule, WinRate
 
 
 def win_rate(judgements: Sequence[tuple[Hashable, Preference | None]], pairs: int) -> WinRate:
-    """Rate the judgements (question, preference) of so many pairs in both orders; `None`: without a verdict.
+    """Rate the judgements (question, preference) of `pairs` in both orders; `None`: no verdict.
 
     All judgements of a question are one cluster.
     """

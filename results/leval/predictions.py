@@ -1,4 +1,4 @@
-"""L-Eval's prediction files: `TASK.pred.jsonl`, a row for each question with `query`, `gt` and `MODEL_pred`."""
+"""L-Eval's prediction files: `TASK.pred.jsonl`, rows with `query`, `gt` and `MODEL_pred`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Predictions(Answers, frozen=True):
 
 
 def find_files(paths: Sequence[Path], task: str | None) -> tuple[dict[Path, LevalTask], list[Path]]:
-    """Prediction files with their tasks, and files of folders without rows for a rule. Raises `InputError`.
+    """Prediction files with their tasks, and files without rows for a rule. Raises `InputError`.
 
     `paths`: files, and folders to search. The name of the file is the task, never that of a folder; `task` names that
     of one other file. A name that is not L-Eval's is a task of one's own, scored as its rows say.
@@ -125,7 +125,7 @@ def read_answers(path: Path, model: str | None, names: tuple[str, str] = _NAMES)
 
 
 def broken_rows(rows: Sequence[BrokenRow], shown: int = 3) -> str:
-    """How many rows are broken, and why the first of them are: `4: line 2: is empty; ...; and 1 more`."""
+    """Count broken rows, and name the first reasons: `4: line 2: is empty; ...; and 1 more`."""
     more = [f"and {len(rows) - shown} more"] * (len(rows) > shown)
     return f"{len(rows)}: " + "; ".join([*(f"line {row.line}: {row.why}" for row in rows[:shown]), *more])
 

@@ -42,7 +42,7 @@ _Columns = dict[str, dict[int, float]]  # values 0..1 by metric and index of the
 
 
 class MetricMean(Struct, frozen=True):
-    """The mean of one metric by one rule, 0..1, beside those of blind answers (floor) and of the references."""
+    """The mean of one metric by one rule, 0..1, with those of blind answers (floor) and references."""
 
     score: Share
     floor: float
@@ -76,7 +76,7 @@ class TaskScores(Struct, frozen=True):
 
     @property
     def without_fact(self) -> int:
-        """How many answers have no `[fact: ...]` where one belongs."""
+        """The number of answers without `[fact: ...]` where one belongs."""
         return sum(score.details.get("fact_missing") is True for score in self.scores["compat"])
 
 
@@ -118,7 +118,7 @@ def _is_of_topics(task: LevalTask) -> bool:
 
 
 def _references(source: Predictions) -> list[Reference]:
-    """What is right; for topics also the other topics of all records, which share a pool of them."""
+    """The references; for topics with the other topics of all records, which share a pool."""
     if not _is_of_topics(source.task):
         return [Reference((row.gold,)) for row in source.rows]
     topics = dict.fromkeys(row.gold for row in source.rows)
@@ -186,7 +186,7 @@ def _plain_means(columns: _Columns) -> dict[str, float]:
 
 
 def _has_documents(source: Predictions) -> bool:
-    """Whether the rows of a file of one's own have the numbers of their documents, as those that a run exports."""
+    """Whether rows of a user's own file have the numbers of their documents, as exported ones do."""
     return bool(source.rows) and all(row.document is not None for row in source.rows)
 
 

@@ -62,7 +62,7 @@ Row = dict[str, Any]
 
 
 class SubmissionRow(Struct, frozen=True):
-    """One line of the leaderboard: a model at one length, whole documents or what a retriever found of them."""
+    """One line of the leaderboard: a model at one length, on whole documents or retrieved text."""
 
     name: str
     model: str
@@ -170,7 +170,7 @@ def submission_rows(records: Iterable[Record], name: str | None = None) -> list[
 
 
 def _task_of(record: Record) -> str:
-    """Which of L-Eval's tasks a record is of, or which file of one's own; empty for any other: names of files."""
+    """A record's task of L-Eval, or file of the user's own, as a file name; empty for any other."""
     name = record.task.removeprefix(FAMILY)
     return _TASKS.get(name) or (name if _OWN_TASK.fullmatch(name) else "")
 

@@ -57,7 +57,7 @@ _MAX_CONFLICTS = 10  # that are listed
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command; returns the exit code: that of the run's gates as pytest has it (0, 1, 10, 11), 1 if two parts
+    """Run the command; returns the gates' exit code (0, 1, 10, 11), 1 if two parts
     have different answers, 2 after one line about wrong input, 3 if something is missing."""
     options = _parser().parse_args(argv)
     try:
@@ -163,7 +163,7 @@ def _settings(options: argparse.Namespace, into: Path, parts: Sequence[RunPart])
 
 
 def _records_by_part(into: Path, parts: Sequence[RunPart]) -> dict[str, Sequence[Record]]:
-    """The records of each part; under `""` those of the same recipe that a run in `into` wrote, and no merge."""
+    """The records of each part; under `""` those of that recipe that a run in `into` wrote itself."""
     recipe = next((part.recipe for part in parts if part.recipe is not None), None)
     journal = [] if into.resolve() in {part.folder.resolve() for part in parts} else read_journal(into / JOURNAL)
     of_run = [record for record in journal if record.details.recipe == recipe and not record.timing.part]
@@ -194,7 +194,7 @@ def _print_errors(lines: Iterable[str]) -> None:
 def _print_run(
     finished: Finished, below: Sequence[str], settings: Settings, windows: Mapping[str, int], into: Path, verbose: bool
 ) -> None:
-    """Print the run in short; `verbose`: all heatmaps, tables and files. `below`: lines on gates and parts."""
+    """Print the run in short; `verbose`: every heatmap, table and file. `below`: gates and parts."""
     report, unscored = finished.report, unscored_lines(finished.report.records, windows)
     screen = Screen(shutil.get_terminal_size().columns, sys.stdout.isatty(), settings.heatmap_colors)
     if verbose:
@@ -276,7 +276,7 @@ def _with_part(record: Record, part: str) -> Record:
 
 
 def merged_manifest(settings: Settings, parts: Sequence[RunPart], *, planned: int, recorded: int) -> dict[str, Any]:
-    """The manifest of the merged run: facts of all parts, code and machine of the first, and a summary of each part."""
+    """The manifest of the merged run: facts of all parts, machine of the first, a summary of each."""
     facts: dict[str, Any] = {}
     for part in parts:
         merge_facts(facts, {k: v for k, v in part.manifest.items() if k not in OF_A_PROCESS and isinstance(v, dict)})
@@ -306,7 +306,7 @@ def _part_summary(part: RunPart) -> dict[str, Any]:
 def write_merged(
     into: Path, records: Sequence[Record], settings: Settings, content: Mapping[str, Any], gates: Sequence[GateRow]
 ) -> Finished:
-    """Write the journal, the manifest and every file of a run. `records`: with the part of each in its `timing`.
+    """Write the journal, the manifest and all files. `records`: with the part of each in its `timing`.
 
     Killed at any moment, the folder has the old journal or the new one, whole, and the parts have theirs. Raises
     `InputError` if another run writes there, `OSError` if the folder cannot be written.

@@ -180,7 +180,7 @@ def differing_facts(first: Mapping[str, Any], second: Mapping[str, Any]) -> list
 
 
 def _with_comparable_models(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """A manifest without the facts of models that may differ: each shard calibrates by itself, and may fail to."""
+    """A manifest without facts of models that may differ: each shard calibrates by itself."""
     models = manifest.get("models")
     comparable = {
         name: {

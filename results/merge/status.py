@@ -1,4 +1,4 @@
-"""`needlework status`: the progress of a run and its shards, from the files that its processes are writing."""
+"""`needlework status`: the progress of a run and its shards, read from their files."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def _cell_size(chart: Heatmap) -> tuple[float, float]:
 
 
 def _summary_height(chart: Heatmap) -> float:
-    """Height of a row above the grid in inches: room for a number with two notes, where the columns have it."""
+    """Height of a row above the grid in inches, with room for a number with two notes if cells are wide."""
     lines = max((1 + len(cell.notes) for _, cells in chart.summaries for cell in cells), default=1)
     return (0.3, 0.4, 0.52)[min(2, lines - 1)] if _cell_size(chart)[0] > 0.4 else 0.3
 
@@ -151,7 +151,7 @@ def _draw_cells(
     *,
     numbers: bool,
 ) -> Any:
-    """Draw rows of cells from `top` down, `height` the unit of one row; hatched paper where there is no score."""
+    """Draw rows of cells from `top` down, `height` each; hatched paper where there is no score."""
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import LinearSegmentedColormap
 

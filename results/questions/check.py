@@ -173,7 +173,7 @@ def _ask_about_documents(
 def _with_documents(
     row: CheckedQuestion, folder: DocumentSet, index: DocumentIndex, model: CommandJudge
 ) -> dict[str, JudgeQuestion]:
-    """The question about each document, first its own. Raises `InputError` where a window has no room for one."""
+    """The question about each document, first its own. Raises `InputError` if one fits no window."""
     pair = row.question
     document = folder.named(pair.document) if pair else None
     questions = {}
@@ -199,7 +199,7 @@ def _read_answer(reply: str) -> str:
 
 
 def _read_verdict(reply: str) -> str | None:
-    """The answer that the document has by a checker's reply; `None` where it has none. Raises `ValueError`."""
+    """The document's answer in a checker's reply; `None` if it has none. Raises `ValueError`."""
     for value in json_values(reply):
         if isinstance(value, dict) and isinstance(value.get("answerable"), bool):
             return str(value.get("answer") or "") if value["answerable"] else None

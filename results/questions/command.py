@@ -47,7 +47,7 @@ def add_shared_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def open_model(options: argparse.Namespace, reply_budget: int, option: str = "--model") -> CommandJudge:
-    """Open what `option` names (`--model` or `--checker`). `reply_budget`: tokens of a reply. Raises `InputError`."""
+    """Open the model of `option` (`--model` or `--checker`). `reply_budget`: tokens. `InputError`."""
     prefix = "" if option == "--model" else "checker_"
     api_key_env = getattr(options, f"{prefix}api_key_env")
     variable(f"--{prefix}api_key_env".replace("_", "-"), api_key_env)
@@ -71,7 +71,7 @@ def replies_beside(out: Path) -> Path:
 
 
 def folder_lines(folder: DocumentSet, twins: Sequence[Sequence[str]], *, every: bool) -> Iterator[str]:
-    """Lines about what in the folder is not simply one document. `every`: list all files that are left out."""
+    """Lines on files that are not simply one document. `every`: list all that are left out."""
     yield from listed("documents that are twins, equal or nearly", [", ".join(map(repr, names)) for names in twins])
     left_out = [f"{name!r}: {reason}" for name, reason in folder.left_out]
     shown = len(left_out) if every else _SHOWN
@@ -79,7 +79,7 @@ def folder_lines(folder: DocumentSet, twins: Sequence[Sequence[str]], *, every: 
 
 
 def listed(title: str, items: Sequence[str], shown: int = _SHOWN, remedy: str = "") -> Iterator[str]:
-    """How many there are, and the first of them. `remedy`: how to see the others."""
+    """Their number, and the first of them. `remedy`: the option that lists the others."""
     if items:
         yield f"{title}, {len(items)}:"
         yield from (printable(f"- {item}") for item in items[:shown])

@@ -50,7 +50,7 @@ class CheckedQuestion(Struct, frozen=True):
         return max((reason.status for reason in self.reasons), key=_ORDER.index, default="accept")
 
     def with_more(self, facts: Mapping[str, Any], *reasons: Reason) -> CheckedQuestion:
-        """The same with further facts and reasons."""
+        """A copy with further facts and reasons."""
         return replace(self, facts={**self.facts, **facts}, reasons=(*self.reasons, *reasons))
 
 
@@ -111,7 +111,7 @@ def _check(
 
 
 def _of_equal_questions(number: int, group: Sequence[CheckedQuestion]) -> list[Reason]:
-    """What follows from the others of a group whose question is the same."""
+    """Reasons from the others of a group with the same question."""
     documents = group[number].documents
     earlier = next((row for row in group[:number] if row.documents & documents), None)
     if earlier:
@@ -127,7 +127,7 @@ SHARED = 0.5  # of a question's content words: what another document has at leas
 
 
 def rivals(index: DocumentIndex, question: str, answers: Sequence[str], excluded: Collection[str]) -> list[str]:
-    """Documents, but for the `excluded` ones, that could be taken for the question's: the most alike first.
+    """Documents, without `excluded`, that could be taken for the question's: most alike first.
 
     Such a document has one of the answers in the same words (case, quotes, digits' commas aside), and at least
     `SHARED` of the question's content words.
@@ -146,7 +146,7 @@ def rivals(index: DocumentIndex, question: str, answers: Sequence[str], excluded
 
 
 def nearest(index: DocumentIndex, question: str, excluded: Collection[str], count: int) -> list[str]:
-    """The documents, but for the `excluded` ones, that share most with a question; a rare word counts for more."""
+    """The documents, without `excluded`, most like a question; rare words count for more."""
     names = (index.documents[number].name for number in index.likeness(question))
     return [name for name in names if name not in excluded][:count]
 
@@ -168,7 +168,7 @@ class DocumentIndex:
         self._holders = {word: np.array(numbers, np.int32) for word, numbers in holders.items()}
 
     def support(self, answers: Sequence[str], numbers: Sequence[int]) -> float:
-        """The share (0..1) of an answer's content words that stand in these documents together, of the best answer."""
+        """The share (0..1) of an answer's content words in these documents together; the best answer's."""
         shares = [
             sum(bool(np.isin(numbers, self._holders.get(word, _NONE)).any()) for word in words) / len(words)
             for answer in answers

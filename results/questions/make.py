@@ -56,7 +56,7 @@ class ChosenDocuments(Struct, frozen=True):
 
 
 class WrittenQuestions(Struct, frozen=True):
-    """What came of asking."""
+    """The outcome of asking."""
 
     rows: Rows  # of the file, old and new
     failed: tuple[tuple[str, str], ...]  # documents without a question, with the reason
@@ -128,7 +128,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def choose(folder: DocumentSet, before: Rows, limit: int | None, seed: int) -> ChosenDocuments:
-    """Take all documents but twins of earlier ones and those that `before`, rows of the file as it is, is about.
+    """Choose all documents but later twins and those that rows in `before` cover.
 
     A question about one of two twins would have two right places. `limit`: so many documents in all, drawn with the
     seed.
@@ -150,7 +150,7 @@ def choose(folder: DocumentSet, before: Rows, limit: int | None, seed: int) -> C
 def write_questions(
     chosen: ChosenDocuments, model: CommandJudge, template: WriterTemplate, count: int, replies: Path
 ) -> WrittenQuestions:
-    """Have the model write `count` questions about each chosen document; only its `replies` are written to a file.
+    """Have the model write `count` questions about each chosen document; only `replies` is written.
 
     Raises `InputError` where the model or the file of replies is of no use.
     """

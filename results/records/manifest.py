@@ -49,8 +49,8 @@ def manifest(
     planned: int,
     recorded: int,
 ) -> dict[str, Any]:
-    """The manifest as an object. No secret is in it: options hold names of environment variables, and values of
-    arguments that look like keys or headers are left out. `planned`, `recorded`: trials."""
+    """The manifest as an object, without secrets. `planned`, `recorded`: trials.
+    Options hold names of environment variables; values of arguments that look like keys or headers are left out."""
     options, suites = settings_tables(settings)
     addresses = [options["base_url"], *settings.judge_base_url, options["embedder_base_url"]]
     keys = option_secrets((), (), options["embedder_api_key_env"])
@@ -84,7 +84,7 @@ def settings_of(manifest: Mapping[str, Any]) -> Settings:
 
 
 def start_of(manifest: Mapping[str, Any]) -> Path | None:
-    """The folder that a run was started in, if its manifest has one: relative paths of its options begin there."""
+    """The folder that a run was started in, if its manifest has one; relative paths begin there."""
     folder = manifest.get("folder")
     return Path(folder) if isinstance(folder, str) and "\0" not in folder and Path(folder).is_absolute() else None
 
@@ -164,7 +164,7 @@ def adaptive_design(settings: Settings) -> list[object]:
 
 
 def recipe_of(settings: Settings) -> str:
-    """A hash of everything but the grid's axes: records of one recipe are one run, whatever was selected when.
+    """A hash of everything but the grid's axes: records of one recipe are one run.
 
     Records of another recipe (another seed, prompt, needle set, ...) in the same folder stay in the journal and out of
     the files.
@@ -220,8 +220,8 @@ def read_before(path: Path, recipe: str, models: Container[str]) -> Before:
 
 
 def with_known(known: Facts, learnt: Facts) -> dict[str, dict[str, Any]]:
-    """The facts of this session, and those of earlier ones that it has not learnt anew: a session whose answers are all
-    stored loads no model and asks nothing."""
+    """The facts of this session, and earlier ones that it has not learnt anew.
+    A session whose answers are all stored loads no model and asks nothing."""
     merged = {name: {**known.get(name, {}), **learnt.get(name, {})} for name in (*known, *learnt)}
     before, now = known.get("models", {}), learnt.get("models", {})
     for spec in before.keys() & now.keys():
@@ -230,8 +230,8 @@ def with_known(known: Facts, learnt: Facts) -> dict[str, dict[str, Any]]:
 
 
 def _merged_model(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """A model's facts. What a server states about itself belongs together; a window belongs to its source; and a server
-    that is away adds nothing."""
+    """A model's facts: a server's stay together, a window keeps its source.
+    A server that is away adds nothing."""
     learnt = {fact: value for fact, value in now.items() if value is not None}
     for fact in before.keys() & learnt.keys():
         failed = fact.startswith("calibration") and str(now[fact]).startswith("failed")

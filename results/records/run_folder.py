@@ -26,7 +26,7 @@ _LONGEST_NAME = 200
 
 
 def run_folder(settings: Settings) -> Path:
-    """The named run's folder, or a new one called by time and model; of a shard the folder `shards/2-of-4` in it."""
+    """The named run's folder, or a new one by time and model; for a shard `shards/2-of-4` in it."""
     name = settings.run_name
     if name is None:
         models = "+".join(slug(spec) for spec in dict.fromkeys(settings.model))
@@ -81,7 +81,7 @@ _HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
 
 
 def claim(file: FileIO, path: Path, named: tuple[str, Path]) -> str:
-    """Lock the open `file` at `path` until it is closed. Returns a warning where the file system has no locks.
+    """Lock the open `file` at `path` until it is closed. Returns a warning if there are no locks.
 
     Raises `InputError` about `named` where another process holds it.
     """
@@ -104,8 +104,8 @@ LARGEST = 2 * 2**30
 
 
 def check_run_file(path: Path) -> None:
-    """Refuse a link out of its folder, a FIFO, a device, and what is too large. Raises `InputError`, and `OSError` for
-    what is not there."""
+    """Refuse a link out of its folder, a FIFO, a device, and large files.
+    Raises `InputError`, and `OSError` for a missing file."""
     if path.is_symlink() and not path.resolve().is_relative_to(path.parent.resolve()):
         raise InputError("run", path, "is a link that leads out of its folder: give the file itself")
     status = path.stat()
@@ -118,7 +118,7 @@ def check_run_file(path: Path) -> None:
 
 
 def check_links(folder: Path) -> None:
-    """Refuse a run's folder with a link out of it: what a command writes would go there. Raises `InputError`."""
+    """Refuse links out of a run's folder: a command would write there. Raises `InputError`."""
     inside = folder.resolve()
     for path in folder.iterdir():
         if path.is_symlink() and not path.resolve().is_relative_to(inside):
@@ -137,5 +137,5 @@ def read_run_file(path: Path) -> bytes:
 
 
 def read_run_json(path: Path) -> Any:
-    """The JSON of a whole file. Raises as `read_run_file` does, and `ValueError` or `RecursionError` for no JSON."""
+    """The JSON of a whole file. Raises as `read_run_file` does, and for bad JSON."""
     return json.loads(read_run_file(path).decode("utf-8-sig"))

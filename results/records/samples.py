@@ -50,7 +50,7 @@ def as_asked(records: Iterable[Record]) -> list[Record]:
 
 
 def name_of_test(nodeid: str, cell_id: str) -> str:
-    """What names a test whatever folder pytest runs in, with its parameters beside the cell.
+    """The name of a test in any folder, with its parameters beside the cell.
 
     `test_own.py::test_needle[strict]` for `tests/test_own.py::test_needle[strict-niah-len400-depth50-code-r0]`.
     """
@@ -86,7 +86,7 @@ def latest_by_identity(records: Iterable[Record]) -> dict[tuple[str, str, str], 
 
 
 def latest_of_each(records: Iterable[Record]) -> list[Record]:
-    """The last record of each cell and test; an answer stays where only a failure of the same trial came later.
+    """The last record of each cell and test, without later failures of an answered trial.
 
     Where several tests have asked the same cell, the records of its task say which, in `test` and id.
     """
@@ -106,7 +106,7 @@ def latest_of_each(records: Iterable[Record]) -> list[Record]:
 
 
 def answered_before(before: Record, later: Record) -> bool:
-    """Whether `later` is a failure of a trial that `before` has the answer to: of the same prompt and server.
+    """Whether `later` is a failure of a trial that `before` answers: same prompt and server.
 
     A record without a key is of a cell whose process died. What was replayed is the same answer, judged again: there a
     failure is the scorer's, and counts.
@@ -173,7 +173,7 @@ def common_window(windows: Mapping[str, int], records: Iterable[Record]) -> int 
 
 
 def refused_below_window(record: Record, windows: Mapping[str, int]) -> bool:
-    """Whether a trial was skipped because the server called it too long, though its length is within the window.
+    """Whether the server called a trial too long, though its length is within the window.
 
     A trial that was skipped before it was asked has no latency: there our own count says that it does not fit.
     """
@@ -189,9 +189,8 @@ _TIMES = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
 
 
 def step_of(names: Iterable[str]) -> float | None:
-    """Return the step that the first of `names` with one holds: `step-2k` is 2000, `ckpt_500` 500, else its last
-    number; `None` where there is no number.
-    """
+    """Return the step in the first of `names` that has one: `step-2k` is 2000, `ckpt_500` 500.
+    Else its last number; `None` where there is no number."""
     texts = list(names)
     for text in texts:
         if named := _NAMED.findall(text):

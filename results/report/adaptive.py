@@ -26,7 +26,7 @@ MEANINGS = (
 
 
 def adaptive_lines(statements: Sequence[LengthStatement], *, lengths: bool = True) -> list[str]:
-    """A block for each series and bar: the statement, the result of each of the `lengths`, why it is not narrower."""
+    """A block for each series and bar: statement, result of each of the `lengths`, remarks."""
     lines: list[str] = []
     for name, members in groupby(statements, key=attrgetter("series")):
         of_series = list(members)
@@ -113,7 +113,7 @@ Dollars = Callable[[Cost], float]
 
 
 def plan_lines(name: str, mode: str, costs: Sequence[Cost], most: Cost, dollars: Dollars | None = None) -> list[str]:
-    """The cost of an adaptive run of one series, for models that are right up to a length and wrong beyond.
+    """The cost of an adaptive run of one series, for models right up to a length and wrong beyond.
 
     `dollars`: the most that a cost may be, if prices are known.
     """

@@ -69,7 +69,7 @@ def _board_title(board: Board) -> str:
 
 
 def _runs_table(head: tuple[str, str], task: str, rows: Sequence[tuple[str, str, ModelRun]]) -> Table:
-    """A row for each run: its rank or date, its name, and what it did in the task; all were asked the same lengths."""
+    """A row for each run: rank or date, name, results in the task; all have the same lengths."""
     entries = [run.entries[task] for _, _, run in rows]
     names = ("area % (95 %)", "effective length (95 %)", "prompt tokens", "answer tokens")
     times = ("seconds an answer", "seconds, slowest 5 %", "dollars")
@@ -96,7 +96,7 @@ def _runs_table(head: tuple[str, str], task: str, rows: Sequence[tuple[str, str,
 
 
 def _board_notes(board: Board) -> list[str]:
-    """What its ranks rest on, and which models were asked with other settings."""
+    """Notes on a board's ranks, and on models that were asked with other settings."""
     count, notes = len(board.rows), []
     if count > 1 and all(ranks == (1, count) for _, ranks in board.rows):
         needed = samples_for_p(2 * LEVEL / (count * (count - 1)))

@@ -81,7 +81,7 @@ def _mean_cell(column: Tally) -> HeatmapCell:
 
 
 def telling_panels(panels: Sequence[Panel]) -> list[Panel]:
-    """The panels whose heatmap shows something: more than one box, and no single row or column of equal values.
+    """The panels whose heatmap tells more than one box, or one row or column of equal values.
 
     Questions on documents have charts of their own; their heatmaps are drawn where two lengths have several depths.
     """
@@ -144,7 +144,7 @@ def score_lines(lines: Mapping[str, Mapping[int, Tally]], name: str, title: str,
 def _length_lines(
     series: Sequence[tuple[str, Mapping[int, Tally], tuple[str, str, str] | None]],
 ) -> tuple[ChartLine, ...]:
-    """Return a line for each name with its tallies by length; the points lead to the trials of a panel where named."""
+    """Return a line for each name with tallies by length; points link to a panel's trials if named."""
     lengths = sorted({length for _, tallies, _ in series for length in tallies})
     labels = dict(zip(lengths, style.length_labels(lengths), strict=True))
     lines = []
@@ -167,7 +167,7 @@ def share_point(x: float, label: str, share: Share | Rate, n: int, cell: PanelCe
 
 
 def model_charts(panels: Sequence[Panel]) -> list[LineChart]:
-    """Return a chart for each needle that several models were asked at several lengths; none for several tasks."""
+    """Return a chart for each needle of several models at several lengths; none for several tasks."""
     groups = {
         at: group
         for at, group in grouped(panels, lambda panel: (panel.task, panel.needle)).items()
@@ -192,7 +192,7 @@ def _panel_lines(panels: Sequence[Panel], names: Sequence[str] = ()) -> tuple[Ch
 
 
 def panel_charts(panels: Sequence[Panel]) -> list[LineChart]:
-    """Return score over length and over depth, a line for each panel; no chart where all lines have a single point."""
+    """Return score over length and over depth, a line for each panel; none where all are points."""
     several = len({panel.model for panel in panels}) > 1
     names = [
         style.one_line(" · ".join(filter(None, (panel.model if several else "", panel.task, panel.needle))))
@@ -231,7 +231,7 @@ def ruler_charts(tables: Sequence[RulerTable]) -> list[LineChart]:
 
 
 def document_charts(scores: DocumentScores) -> list[LineChart]:
-    """What the size of the documents costs, and where in them answers get lost; no chart of a single place."""
+    """Score by size of the documents, and by the answer's position; no chart of a single place."""
     about, size = f"{scores.model} on your documents", "size of the documents (tokens)"
     charts = []
     if _several_places(scores.by_size):
@@ -250,7 +250,7 @@ def document_charts(scores: DocumentScores) -> list[LineChart]:
 
 
 def size_depth_words(scores: DocumentScores) -> str:
-    """Where the answer document stood when sizes were asked: `answer document at depth 50 %`."""
+    """The answer document's depths when sizes were asked: `answer document at depth 50 %`."""
     if scores.size_spread:
         first, last = depth_label(scores.size_depths[0]), depth_label(scores.size_depths[-1])
         return f"answer document at depths spread over {first}–{last} %"
@@ -286,7 +286,7 @@ def _arm_lines(scores: DocumentScores, points: Sequence[ArmAtPlace], task: str) 
 
 
 def bar_chart(reports: Sequence[tuple[str, RunReport]], title: str) -> BarChart:
-    """Return the scores of runs, each with what is added to its models' names: averages first, then all tasks.
+    """Return the scores of runs, each with an addition to its models' names: averages, then tasks.
 
     Where L-Eval was asked at several lengths, or with retrievers, its averages say which.
     """

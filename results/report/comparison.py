@@ -47,7 +47,7 @@ def _named(run: comparison.ComparedRun) -> str:
 
 
 def comparison_lines(runs: Sequence[comparison.ComparedRun]) -> list[str]:
-    """Return what a terminal has of a comparison: all runs, and the details of a pair that is the only one."""
+    """Return a comparison for a terminal: all runs, and the details of a pair that is the only one."""
     sections, pairs = comparison_sections(runs), [run for run in runs if run.pair]
     if len(pairs) == 1:
         sections += pair_sections(pairs[0], runs)
@@ -55,7 +55,7 @@ def comparison_lines(runs: Sequence[comparison.ComparedRun]) -> list[str]:
 
 
 def comparison_sections(runs: Sequence[comparison.ComparedRun]) -> list[Section]:
-    """What one run could not answer, a row for each run, the score at each length."""
+    """Trials that one run lost, a row for each run, the score at each length."""
     windows = {run.name: run.window for run in runs}
     losses = tuple(
         loss_words(loss, (windows.get(run.base), run.window), (one_line(run.base), one_line(run.name)))
@@ -98,7 +98,7 @@ def lost_words(losses: comparison.Losses) -> str:
 
 
 def differing_lines(parts: Sequence[str], runs: str, rest: str) -> list[str]:
-    """Return what differs between two `runs` besides their scores; `rest`: where the parts are that are not shown."""
+    """Return the differences of two `runs` besides scores; `rest`: where the hidden ones are."""
     lines = [one_line(part) for part in parts]
     more = [f"and {len(lines) - PARTS_SHOWN} more, {rest}"] if len(lines) > PARTS_SHOWN else []
     return [f"differs between {runs} (A / B):", *(f"  {part}" for part in [*lines[:PARTS_SHOWN], *more])]
@@ -123,7 +123,7 @@ def _runs_table(runs: Sequence[comparison.ComparedRun]) -> Table:
 
 
 def _run_notes(runs: Sequence[comparison.ComparedRun]) -> list[str]:
-    """What makes the rows mean less than they seem to."""
+    """Cautions about the rows."""
     lines = [f"{one_line(run.name)} is not compared: {one_line(run.why)}" for run in runs if run.why]
     for run in runs:
         if run.pair and run.pair.reworded:
@@ -173,7 +173,7 @@ def _outcomes(pair: comparison.Comparison, side: int) -> str:
 
 
 def _cautions(pair: comparison.Comparison) -> list[str]:
-    """What makes the numbers of a pair mean less than they seem to; empty where nothing does."""
+    """Cautions about a pair's numbers; empty without any."""
     lines = []
     for task in pair.tasks:
         difference, name = task.whole.difference, task_name(task.family)
@@ -266,7 +266,7 @@ def score_words(mean: float | None, interval: Interval | None) -> str:
 
 
 def score_cell(scores: Tally) -> str:
-    """`87.5 (81.0–92.1)`; `50.4–100, scored 100 (97.0–100)` where answers are undecided: all missed to all hit."""
+    """`87.5 (81.0–92.1)`; `50.4–100, scored 100 (97.0–100)` with undecided answers."""
     scored = score_words(scores.mean, scores.interval)
     if scores.range is None:
         return scored

@@ -164,7 +164,7 @@ _ALWAYS = ("model", "task", "retriever", "score %", "n")
 
 
 def retrieval_sections(rows: Sequence[ArmScore]) -> list[Section]:
-    """A row for each way to retrieve, the model's name first where there are several; none without retrievers."""
+    """A row for each retriever, after the model's name if there are several; none without any."""
     if not rows:
         return []
     cells = [_cells(row) for row in rows]

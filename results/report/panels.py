@@ -72,7 +72,7 @@ def _length(rule: EffectiveLength | None) -> str:
 
 
 def headline(panel: Panel) -> str:
-    """`score 87.5 % (95 % interval 81.0–92.1), n = 96 · 20 cells of 5 trials · 1 error`; and the system, if not ours.
+    """`score 87.5 % (95 % interval 81.0–92.1), n = 96 · 20 cells of 5 trials · 1 error`; a foreign system.
 
     Where answers are undecided the score is a range, and that of the scored ones comes second: `score 70.0–80.0 % (10
     censored of 100: all missed to all hit) · of the scored 77.8 % (95 % interval 68.3–85.1), n = 90 · ...`. Where the
@@ -91,7 +91,7 @@ def headline(panel: Panel) -> str:
 
 
 def score_words(tally: Tally) -> str:
-    """`score 87.5 % (95 % interval 81.0–92.1), n = 96`; for few samples their number too; a range where it is one."""
+    """`score 87.5 % (95 % interval 81.0–92.1), n = 96`; few samples are counted; or a range."""
     if tally.range is not None:
         undecided, scored = range_notes(tally)
         return f"score {range_words(tally.range)} % ({undecided}) · {scored}"
@@ -99,7 +99,7 @@ def score_words(tally: Tally) -> str:
 
 
 def range_notes(tally: Tally) -> tuple[str, str]:
-    """What a range is made of: `10 censored of 100: all missed to all hit`, and the score of the others."""
+    """The parts of a range: `10 censored of 100: all missed to all hit`, and the others' score."""
     undecided = ", ".join(f"{tally.counts[name]} {name}" for name in UNDECIDED if tally.counts[name])
     trials = tally.n + sum(tally.counts[name] for name in UNDECIDED)
     scored = f"of the scored {_mean_words(tally)}" if tally.n else "none scored"
@@ -117,7 +117,7 @@ def _mean_words(tally: Tally) -> str:
 
 
 def scored_of(cell: Tally) -> str:
-    """How many of a cell's trials its score counts: `4`, or `3/4` where some have none."""
+    """The trials that a cell's score counts: `4`, or `3/4` where some have none."""
     return str(cell.n) if cell.n == cell.trials else f"{cell.n}/{cell.trials}"
 
 

@@ -29,9 +29,8 @@ class PanelCell(NamedTuple):
 
 
 class ChartPoint(Struct, frozen=True):
-    """A score in percent at `x`, with the ends of its 95 % interval. `label` names `x`; `score`: `None` where no trial
-    has one.
-    """
+    """A score in percent at `x`, with the ends of its 95 % interval; `None` without scored trials.
+    `label` names `x`."""
 
     x: float
     label: str
@@ -59,9 +58,9 @@ class ChartSpan(Struct, frozen=True):
 
 
 class LineChart(Struct, frozen=True):
-    """Scores over length, depth or time. `name`: of its file; `across`: title of the x axis; `ends`: of that axis,
-    where they are not those of the points; `right`: further values, with an axis of their own in pictures.
-    """
+    """Scores over length, depth or time.
+    `name`: of its file; `across`: title of the x axis; `ends`: of that axis, where they are not those of the points;
+    `right`: further values, with an axis of their own in pictures."""
 
     name: str
     title: str
@@ -73,7 +72,7 @@ class LineChart(Struct, frozen=True):
     right: ChartLine | None = None
 
     def shares(self, xs: Sequence[float]) -> list[float]:
-        """Positions on the axis, 0..1; by logarithm where the points then lie more evenly, as powers of two do."""
+        """Positions on the axis, 0..1; by logarithm if the points then lie more evenly, as powers of two."""
         known = sorted({point.x for line in self.lines for point in line.points})
         first, last = self.ends or ((known[0], known[-1]) if known else (0.0, 1.0))
         scale = log2 if self.ends is None and _is_geometric(known) else float
@@ -101,9 +100,8 @@ def _is_geometric(xs: Sequence[float]) -> bool:
 
 
 class ChartBar(Struct, frozen=True):
-    """A model's score in one row, in percent. `limits`: the score with undecided answers as misses and as hits;
-    `focused`: on the answer's own text alone; `chance`: of guessing.
-    """
+    """A model's score in one row, in percent. `chance`: of guessing.
+    `limits`: the score with undecided answers as misses and as hits; `focused`: on the answer's own text alone."""
 
     model: str
     score: float | None
@@ -135,9 +133,8 @@ class BarChart(Struct, frozen=True):
 
 
 class HeatmapCell(Struct, frozen=True):
-    """One cell. `value`: its place on the colour scale, 0..1. `text`: the number in it; `notes`: lines below, the last
-    is its n; `mark`: why it has no score; `is_partial`: whether trials without a score are left out.
-    """
+    """One cell. `value`: its place on the colour scale, 0..1. `text`: its number; `mark`: why unscored.
+    `notes`: lines below, the last is its n; `is_partial`: whether trials without a score are left out."""
 
     value: float | None = None
     text: str = ""
@@ -156,9 +153,8 @@ class ColorScale(Struct, frozen=True):
 
 
 class Heatmap(Struct, frozen=True):
-    """Cells by length and depth. `rows`: one for each depth, `None` for a cell that never ran; `summaries`: rows above
-    them, such as the mean; `numbers`: whether the cells of pictures have theirs.
-    """
+    """Cells by length and depth. `numbers`: whether the cells of pictures have theirs.
+    `rows`: one for each depth, `None` for a cell that never ran; `summaries`: rows above them, such as the mean."""
 
     name: str
     title: str
@@ -213,7 +209,7 @@ class Table(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True):
-    """One statistic in words: its `term`, what was computed, and what the term means. A sub-item's term is indented."""
+    """One statistic in words: its `term`, value, and meaning. A sub-item's term is indented."""
 
     term: str
     text: str
@@ -221,7 +217,7 @@ class Finding(Struct, frozen=True):
 
 
 class Section(Struct, frozen=True):
-    """What one statistic says of a run: charts, then tables, then findings, then notes.
+    """The charts, tables, findings and notes of one statistic of a run.
 
     `name`: its id on the page. `meanings`: of column heads, which the page has in its glossary. `brief`: is drawn
     below the first sentence in a terminal; `open`: may stand open on the page.
@@ -241,7 +237,7 @@ class Section(Struct, frozen=True):
 def filled_table(
     caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], names: int, always: Collection[int]
 ) -> Table:
-    """The table without its empty columns, and of several names without the model's where there is one model.
+    """The table without empty columns, and without the model's if there is one model.
 
     Columns in `always` are kept even if empty. `names` counts all columns.
     """

@@ -13,7 +13,7 @@ from needlework.results.style import ColorsName
 
 
 def run_sections(report: RunReport) -> list[Section]:
-    """What the run has to say beside its heatmaps; a new table or chart is a function here and its statistics."""
+    """All sections beside the heatmaps; add new tables or charts here."""
     return [
         *task_sections(report.tasks, report.macros),
         *document_sections(report.documents),
@@ -26,7 +26,7 @@ def run_sections(report: RunReport) -> list[Section]:
 
 
 def run_charts(report: RunReport, colors: ColorsName = "viridis", *, numbers: bool = False) -> list[Chart]:
-    """Every chart that is written beside the report: those of its sections, of several models, and the heatmaps."""
+    """The charts written beside the report: of its sections, of several models, and the heatmaps."""
     return [
         *section_charts(report),
         *model_charts(report.panels),

@@ -124,7 +124,7 @@ _MEANINGS = {
 
 
 def needlebench_sections(summaries: Sequence[NeedleBench]) -> list[Section]:
-    """A section for each model: what each row of the published summary tells; none for a run of another preset."""
+    """A section for each model with the published summary's rows; none for other presets."""
     sections = []
     for summary in summaries:
         changed = f" (not as published: {', '.join(summary.changed)})" if summary.changed else ""
@@ -166,7 +166,7 @@ def _reach_words(reach: Reach) -> str:
 
 
 def ruler_sections(tables: Sequence[RulerTable]) -> list[Section]:
-    """A section for each model and language: a row for each length, the means over lengths, the effective length."""
+    """A section for each model and language: rows by length, means over lengths, effective length."""
     return [
         Section(
             f"RULER · {each.model} · {each.language}",

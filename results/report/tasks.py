@@ -179,7 +179,7 @@ def task_sections(rows: Sequence[TaskScore], macros: Sequence[Macro]) -> list[Se
 
 
 def gate_sections(rows: Sequence[GateRow], recorded: int) -> list[Section]:
-    """What the gates decided; none for a run without. `recorded`: the run's trials."""
+    """The gates' verdicts; none for a run without. `recorded`: the run's trials."""
     if not rows:
         return []
     cells = [

@@ -23,8 +23,8 @@ from needlework.scoring.judges.judges import JUDGE, OWN_PROMPT, check_prompt
 
 
 def check_run(settings: Settings, folder: Path) -> list[Gate]:
-    """The gates of a run whose records go into `folder`. Raises `InputError` or `ValueError` where options of it are
-    wrong or do not go together."""
+    """The gates of a run whose records go into `folder`.
+    Raises `InputError` or `ValueError` where options of it are wrong or do not go together."""
     gates = [parse_gate(text) for text in settings.gate]
     check_gates(settings, gates)
     if settings.shard is not None and settings.top_up:

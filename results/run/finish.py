@@ -46,9 +46,9 @@ def finish(
     notes: Sequence[str] = (),
     manifest: Mapping[str, Any] | None = None,
 ) -> Finished:
-    """Write every file of the run with these `records`, of `planned` trials, into `folder`. `series`: those of an
-    adaptive run's tests; `notes`: sentences on the run; `manifest`: how it was made.
+    """Write every file of the run with these `records`, of `planned` trials, into `folder`.
 
+    `series`: those of an adaptive run's tests; `notes`: sentences on the run; `manifest`: how it was made.
     Raises `OSError` or `InputError` where they cannot be written.
     """
     report = report_with(
@@ -71,7 +71,7 @@ FILES = ("report.html", "results.json", SUMMARY, "results.csv", "cells.csv")
 def write_files(
     folder: Path, report: RunReport, colors: ColorsName = "viridis", *, numbers: bool = False
 ) -> tuple[Path, ...]:
-    """Write report.html, results.json, summary.json, results.csv, cells.csv and the pictures; return their paths.
+    """Write all files in `FILES`, and the pictures; return their paths.
 
     Pictures of an earlier run with other options are removed. Raises `OSError` when the folder cannot take them.
     """

@@ -1,4 +1,4 @@
-"""`--questions-model`: the run has a model write questions about its documents, once, before it asks them."""
+"""`--questions-model`: a model writes questions about the run's documents, once, before the run."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ OPTION, FILE = "--questions-model", "questions.json"
 
 
 def with_made_questions(settings: Settings, folder: Path, *, dry: bool) -> Settings:
-    """The settings with the run's own file of questions, which is written later. `dry`: only if it exists now, as
-    nothing is asked. Raises `InputError`.
-    """
+    """The settings with the run's own file of questions, which is written later. Raises `InputError`.
+    `dry`: only if it exists now, as nothing is asked."""
     suites = _suites(settings)
     if not suites:
         return settings
@@ -44,7 +43,7 @@ def with_made_questions(settings: Settings, folder: Path, *, dry: bool) -> Setti
 
 
 def make_questions(settings: Settings, folder: Path, open_model: Callable[..., CommandJudge]) -> Iterator[str]:
-    """Have a model write the questions that the run's file lacks; yields lines of progress. Raises `InputError`."""
+    """Have a model write questions that the run's file lacks; yields progress. Raises `InputError`."""
     suites = _suites(settings)
     if suites and family_options(suites[0], DocumentOptions).documents is not None:  # else the grid refuses
         try:

@@ -114,10 +114,9 @@ class OpenFolder:
             raise InputError("--results-dir", self.path, problem) from None
 
     def keep(self, record: Record, line: str = "") -> None:
-        """Append a record to the journal, unless it came from there and no judge has judged it anew. `line`: of
-        `line_of`, where that is known.
+        """Append a record to the journal, unless it came from there and no judge has judged it anew.
 
-        Raises `InputError` when the disk is full.
+        `line`: of `line_of`, where that is known. Raises `InputError` when the disk is full.
         """
         assert self._journal is not None
         if not record.timing.replayed or (identity(record), journal.ruling_of(record)) not in self._journaled:
@@ -138,7 +137,7 @@ class OpenFolder:
         return sum(bool(each.timing.replayed) or (each.key, each.timing.latency_s) in self._came for each in now)
 
     def waiting(self, records: Iterable[Record]) -> int:
-        """The number of answers that wait in the folder and are none of the run's `records`: it ended too early."""
+        """The number of waiting answers that are none of the run's `records`: it ended too early."""
         return len({answer.key for answer in journal.read_waiting(self.path)} - {record.key for record in records})
 
     def whole(self, now: list[Record]) -> list[Record]:
@@ -205,7 +204,7 @@ class OpenFolder:
         return pace_of(now, time.monotonic() - self._opened_s)
 
     def close(self, *, answered: Container[str] | None = None) -> None:
-        """Close the journal. Of a whole run the keys are all `answered`: answers that waited for a test are dropped."""
+        """Close the journal. After a whole run all keys are `answered`: waiting answers are dropped."""
         if self._journal is None:
             return
         if answered is not None:

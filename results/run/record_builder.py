@@ -65,8 +65,8 @@ def unscored_record(exchange: Exchange, *, worker: str, recipe: str) -> Record |
 
 
 def ruled_record(exchange: Exchange, scored: ScoringResult, *, worker: str, recipe: str) -> Record | None:
-    """The record of an answer that judges ruled on before its test's turn; `None` where no judge has ruled, and where
-    its record will have no score."""
+    """The record of an answer that judges ruled on before its test's turn.
+    `None` where no judge has ruled, and where its record will have no score."""
     from needlework.scoring.recording import RULED
 
     if scored.score is None or RULED not in scored.score.details:
@@ -97,7 +97,7 @@ def lost_record(nodeid: str, reason: str, grid: Iterable[Series], *, recipe: str
 
 
 def repeated_answers(exchange: Exchange, scores: Sequence[ScoringResult]) -> list[RepeatedAnswer]:
-    """The further answers of a stability probe: how each was sent, its text, outcome and score; `[]` without one."""
+    """The further answers of a stability probe: way, text, outcome and score; `[]` without one."""
     answers = []
     for again, repeat, scored in zip(exchange.again, exchange.asked_again, scores, strict=False):
         outcome, value, error = _outcome_of(repeat, scored)
@@ -110,7 +110,7 @@ def repeated_answers(exchange: Exchange, scores: Sequence[ScoringResult]) -> lis
 def _outcome_of(
     exchange: Exchange, scored: ScoringResult, unscored: str = ""
 ) -> tuple[OutcomeName, float | None, RecordedError | None]:
-    """Outcome, score and error; a request's error goes before a judge's. `unscored`: the kind of any other error."""
+    """Outcome, score and error, a request's before a judge's. `unscored`: kind of any other error."""
     from needlework.scoring.scores import outcome_of
 
     response, error = exchange.response, None
@@ -191,7 +191,7 @@ _LONGEST = 1000  # of a needle itself: of one that is a whole document both ends
 
 
 def prompt_facts(trial: Trial) -> PromptFacts:
-    """The facts of a prompt that was built; where its context was retrieved, with the share of the answer in it."""
+    """The facts of a built prompt; of a retrieved context also the answer's share in it."""
     prompt = trial.prompt
     question_needles = {needle.name for needle in trial.asked.needles}
     return PromptFacts(
@@ -241,8 +241,8 @@ def _retrieval(trial: Trial) -> RetrievalFacts | None:
 
 
 def answer_recall(answer: str, searched: list[str], context: str) -> float | None:
-    """The share (0..1) of the answer's content words in the context, of those that the searched texts have; `None`
-    where they have none."""
+    """The share (0..1) of the answer's content words in the context.
+    Of those that the searched texts have; `None` where they have none."""
     words = content_words(answer)
     known = {word for text in searched for word in words & _words(text)}
     return round(len(known & content_words(context)) / len(known), 4) if known else None

@@ -74,7 +74,7 @@ def pace_of(now: Iterable[Record], seconds: float) -> SessionPace | None:
 
 
 def time_lines(settings: Settings, lengths: Sequence[int]) -> list[str]:
-    """How long trials of these `lengths` (tokens, one each) take at `--tokens-per-s`."""
+    """The time of trials of these `lengths` (tokens, one each) at `--tokens-per-s`."""
     speed = settings.tokens_per_s
     if not speed or not lengths:
         return []

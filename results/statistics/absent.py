@@ -37,7 +37,7 @@ def is_absent(record: Record) -> bool:
 
 
 def abstains(record: Record) -> bool:
-    """Whether the answer says that it is not there: a refusal, or whatever the scorer of the absent arm calls right."""
+    """Whether the answer is a refusal, or right by the scorer of the absent arm."""
     return record.outcome == "refused" or (is_absent(record) and record.score == 1)
 
 
@@ -85,7 +85,7 @@ def _balanced(present: Sequence[Record], absent: Sequence[Record]) -> Rate:
 
 
 def _correlation(present: Sequence[Record], absent: Sequence[Record]) -> float:
-    """Of the arms' means over samples; 0 where few samples have both arms, or one arm is alike in all."""
+    """The correlation of the arms over samples; 0 if few have both arms, or one arm is constant."""
     both = {record.sample_number for record in present} & {record.sample_number for record in absent}
     if len(both) < FEWEST_CLUSTERS:
         return 0.0
@@ -111,6 +111,6 @@ def _discriminates(present: Sequence[Record], absent: Sequence[Record]) -> Rate:
 
 
 def _cell(record: Record, *, all_depths: bool = False) -> tuple[Any, ...]:
-    """What twins share; `all_depths`: the cell of a twin without a depth."""
+    """The key that twins share; `all_depths`: the cell of a twin without a depth."""
     twin = record.reference.get("twin", record.needle)
     return twin, record.length, *depth_order(None if all_depths else record.depth), record.repeat

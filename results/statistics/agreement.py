@@ -29,7 +29,7 @@ from needlework.scoring.judges.judges import JUDGE_SAID
 # Nominal Scales", Educational and Psychological Measurement 20 (1960) 37-46), of marks with squared weights ("Weighted
 # Kappa", Psychological Bulletin 70 (1968) 213-220). All are 1 where raters always agree, 0 where they do as by chance.
 def ordinal_alpha(units: Sequence[Sequence[int]], clusters: Sequence[Hashable], levels: int) -> Share:
-    """Alpha of marks 1..`levels`. `units`: the marks that each thing got; those with one mark or none do not count.
+    """Krippendorff's alpha of marks 1..`levels`. `units`: the marks of each thing, two or more.
 
     `clusters` names what each unit shares with others. No value where all marks are the same.
     """
@@ -63,7 +63,7 @@ def weighted_kappa(pairs: Sequence[tuple[int, int]], clusters: Sequence[Hashable
 
 
 def _pair_cells(pairs: Sequence[tuple[int, int]], kinds: int) -> Floats:
-    """What each pair of kinds adds to the table of all."""
+    """The contribution of each pair of kinds to the table."""
     cells = np.zeros((len(pairs), kinds * kinds))
     cells[np.arange(len(pairs)), np.array([one * kinds + other for one, other in pairs], np.intp)] = 1
     return cells
@@ -86,7 +86,7 @@ def _one_minus(observed: Floats, expected: Floats) -> Floats:
 
 
 class Agreement(Struct, frozen=True):
-    """How far pairs of labels agree."""
+    """Agreement of pairs of labels."""
 
     agreement: Share  # of pairs of labels that are the same, 0..1
     kappa: Share  # -1..1, with an interval from `FEWEST_CLUSTERS` items on; no value where both only use one label
@@ -97,7 +97,7 @@ class Agreement(Struct, frozen=True):
 
 
 def agreement(pairs: Sequence[tuple[str, str]], items: Sequence[str]) -> Agreement:
-    """Compare pairs of labels. `items` names the cluster of each pair: pairs of one item are not independent."""
+    """Compare pairs of labels. `items`: the cluster of each pair; pairs of one are not independent."""
     labels = tuple(sorted({label for pair in pairs for label in pair}))
     kinds, index = len(labels), {label: at for at, label in enumerate(labels)}
     cells = _pair_cells([(index[one], index[other]) for one, other in pairs], kinds)
@@ -118,7 +118,7 @@ def share(values: Sequence[float], clusters: Sequence[Hashable]) -> Share:
 
 
 def _of_table(cells: Floats, kinds: int, clusters: Sequence[Hashable], statistic: Callable[[Floats], Floats]) -> Share:
-    """A statistic of the table that rows add up to, with its interval from `FEWEST_CLUSTERS` clusters of rows on.
+    """A statistic of the table that rows add up to; its interval from `FEWEST_CLUSTERS` clusters on.
 
     `cells`: what each row adds to the table, (rows, kinds * kinds). `statistic`: -1..1 of each of several tables, of
     which only shares matter, (tables, kinds, kinds); NaN where it has no value.
@@ -154,7 +154,7 @@ class AnswerRating(Struct, frozen=True):
 
 
 def rating_tables(ratings: Sequence[AnswerRating]) -> dict[str, Any]:
-    """Make the tables: `models`, the highest mean first; `pairs` of raters; `alpha` of the `doubly` rated answers."""
+    """Make the tables: `models`, highest mean first; `pairs` of raters; `alpha` of doubly rated ones."""
     by_answer: dict[str, dict[str, AnswerRating]] = {}
     for rating in ratings:
         by_answer.setdefault(rating.shown, {}).setdefault(rating.rater, rating)
@@ -171,7 +171,7 @@ def rating_tables(ratings: Sequence[AnswerRating]) -> dict[str, Any]:
 
 
 def _model_row(model: str, ratings: Sequence[AnswerRating]) -> dict[str, Any]:
-    """What a model got: its mean of 1..5, and how often each of them."""
+    """A model's ratings: mean of 1..5, and counts."""
     marks = [each for each in ratings if each.model == model]
     scaled = share([(each.rating - 1) / (len(LEVELS) - 1) for each in marks], [each.group for each in marks])
     ends = (None if end is None else 1 + end * (len(LEVELS) - 1) for end in (scaled.value, scaled.low, scaled.high))
@@ -180,7 +180,7 @@ def _model_row(model: str, ratings: Sequence[AnswerRating]) -> dict[str, Any]:
 
 
 def _agreement_row(first: str, second: str, several: Sequence[Mapping[str, AnswerRating]]) -> dict[str, Any]:
-    """Two raters on the `n` answers that both rated: shares that are equal, and at most 1 apart; their kappa."""
+    """Two raters on the `n` answers that both rated: shares equal, and at most 1 apart; kappa."""
     both = [(rated[first], rated[second]) for rated in several if first in rated and second in rated]
     marks, groups = [(one.rating, other.rating) for one, other in both], [one.group for one, _ in both]
     return {
@@ -196,7 +196,7 @@ _RIGHT = 0.9  # of a mark 0..1: found
 
 
 def judge_notes(records: Sequence[Record]) -> Iterator[str]:
-    """How far several judges agree; nothing for a run with one judge."""
+    """Agreement of several judges; nothing for a run with one judge."""
     marks = [(record, by_judge) for record in records if (by_judge := _marks(record))]
     names = list(dict.fromkeys(name for _, by_judge in marks for name in by_judge))
     if len(names) < 2:
@@ -233,6 +233,6 @@ def _share_words(share: Share) -> str:
 
 
 def _marks(record: Record) -> dict[str, float | None]:
-    """What each of several judges made of an answer, 0..1, by its name; `None` where its reply could not be read."""
+    """The marks of several judges, 0..1, by name; `None` where a reply could not be read."""
     details = record.details.score
     return {key.removeprefix(JUDGE_SAID): value for key, value in details.items() if key.startswith(JUDGE_SAID)}

@@ -1,4 +1,4 @@
-"""What a run cost: tokens in, out and cached, and dollars at the prices of `--price`."""
+"""The cost of a run: tokens in, out and cached, and dollars by `--price`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNPAID = ("skipped", "error")
 
 @dataclass(frozen=True, slots=True)
 class CostRow:
-    """The requests of one model's trials that came back; what failed on the way, judges and probes are not in it."""
+    """The answered requests of one model's trials; failed ones, judges and probes are left out."""
 
     model: str
     answers: int
@@ -69,7 +69,7 @@ class SpendingCap:
         return f"ends at {' or '.join([*dollars, *tokens])}, all sessions of the run together"
 
     def reached(self, dollars: float, tokens: int) -> tuple[str, str, str] | None:
-        """The option whose cap so much spending has reached, its value, and what was spent; `None`: there is more."""
+        """The option whose cap is reached, its value, and the sum spent; `None`: there is more."""
         if self.dollars is not None and dollars >= self.dollars:
             return "--max-cost", f"{self.dollars:g}", f"{dollars:,.4g} dollars"
         if self.tokens is not None and tokens >= self.tokens:

@@ -48,7 +48,7 @@ class Extremes(Struct, frozen=True):
 
 
 class DepthEffect(Struct, frozen=True):
-    """What one panel says about depth."""
+    """The effect of depth in one panel."""
 
     shape: Shape
     place: DepthRange | None = None  # percent: where a hole is, or the best of an uneven curve
@@ -72,7 +72,7 @@ class DepthEffect(Struct, frozen=True):
 
 
 def depth_effects(panels: Sequence[Iterable[ScoredTrial]]) -> list[DepthEffect]:
-    """Return the effect of each panel (the trials of one model, task and needle); 5 % err over all of them (Holm)."""
+    """Return the effect of each panel (a model's trials of a task and needle); 5 % err overall (Holm)."""
     tables = [depth_table(trials) for trials in panels]
     tests = [_test(table) if table.samples > 1 else None for table in tables]
     adjusted = holm([test.p if test is not None and table.samples >= _FEWEST else None
@@ -118,7 +118,7 @@ def _effect(table: DepthTable, test: _DepthTest | None, adjusted: float | None) 
 
 
 def _best_template(table: DepthTable, test: _DepthTest) -> DepthShape | None:
-    """The best template, or one nearly as good of another name whose contrasts hold; `None` where there is none."""
+    """The best template, or one nearly as good whose contrasts hold; `None` without one."""
     best = test.best[0][0]
     if _contrasts_hold(best.shape, table, test):
         return best
@@ -148,7 +148,7 @@ Mask = NDArray[np.bool_]
 
 
 def _contrasts_hold(shape: Shape, table: DepthTable, test: _DepthTest) -> bool:
-    """Whether the contrasts that the name of a shape asks for hold (one-sided 5 %); most names ask for none."""
+    """Whether the contrasts that a shape's name asks for hold (one-sided 5 %); most ask for none."""
     depths = np.array([column.depth for column in table.columns])
     middle, early, late = (depths >= MIDDLE[0]) & (depths <= MIDDLE[1]), depths <= EARLY, depths >= LATE
 
@@ -174,7 +174,7 @@ def _contrasts_hold(shape: Shape, table: DepthTable, test: _DepthTest) -> bool:
 
 
 def _largest_difference(table: DepthTable) -> float | None:
-    """Return the largest difference, 0..1, of a fifth of the document from the rest that is not ruled out at 90 %.
+    """Return the largest difference, 0..1, of a fifth of the document not ruled out at 90 %.
 
     Paired: Student's t over samples, with two more samples that differ by one trial of that fifth, once each way.
     Random depths: the interval of A. Agresti, B. Caffo (The American Statistician 54 (2000) 280-288), a hit and a miss
@@ -187,7 +187,7 @@ def _largest_difference(table: DepthTable) -> float | None:
 
 
 def _by_block(table: DepthTable, above: Mask, below: Mask) -> Floats:
-    """Of each block with values on both sides, the mean above less the mean below."""
+    """The mean above less the mean below, of each block with values on both sides."""
     means = []
     blocks = int(table.block_of.max()) + 1
     for side in (above, below):
@@ -229,7 +229,7 @@ _DIGITS = 9  # statistics that differ by less are equal
 
 
 class _DepthTest(Struct, frozen=True):
-    """What the permutations say."""
+    """The result of the permutations."""
 
     p: float
     best: Sequence[tuple[DepthShape, float]]  # templates to choose a name from, best first, each with its statistic

@@ -28,7 +28,7 @@ class DepthColumn(Struct, frozen=True):
 
 
 class DepthTable(Struct, frozen=True):
-    """Scores at depths. If depth did not matter, any order of the scores within a block would be as likely."""
+    """Scores at depths. If depth did not matter, all orders of scores in a block would be as likely."""
 
     columns: tuple[DepthColumn, ...]
     values: Floats  # of blocks one after another
@@ -115,7 +115,7 @@ def _binned(rows: _Rows) -> tuple[tuple[DepthColumn, ...], list[Block]]:
 
 
 def _levelled(trials: Sequence[tuple[int, int, float, float]], bin_of: Mapping[float, int]) -> Block:
-    """The bin of each sample and depth, and its mean score (0..1) over the lengths, as if these were equally hard."""
+    """Bin and mean score (0..1) of each sample and depth, as if all lengths were equally hard."""
     overall = fmean(score for *_, score in trials)
     lengths = grouped(trials, lambda trial: trial[0]).items()
     shift = {length: overall - fmean(score for *_, score in column) for length, column in lengths}
@@ -148,7 +148,7 @@ _MIDDLE_SHARE = 2 / 3
 
 
 class DepthShape(Struct, frozen=True):
-    """One shape: its weights over the columns, what it is called, where it is low (an uneven one: where it is high)."""
+    """One shape: its weights over the columns, its name, its low (an uneven one's high) range."""
 
     weights: tuple[float, ...]
     shape: Shape
@@ -201,7 +201,7 @@ def _scanned(columns: Sequence[DepthColumn]) -> Iterator[DepthShape]:
 
 
 def _hole(columns: Sequence[DepthColumn], first: int, last: int) -> Shape:
-    """What a hole from column `first` to `last` is called."""
+    """The name of a hole from column `first` to `last`."""
     if last == len(columns) - 1:
         if columns[first - 1].depth <= _BEGINNING:
             return "primacy"

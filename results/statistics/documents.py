@@ -41,7 +41,7 @@ class ArmAtPlace(Struct, frozen=True):
 
 
 class DocumentScores(Struct, frozen=True):
-    """What a model's answers about the user's documents say; scores and rates 0..1."""
+    """The statistics of a model's answers on the user's documents; scores and rates 0..1."""
 
     model: str
     questions: int
@@ -57,7 +57,7 @@ class DocumentScores(Struct, frozen=True):
 
 
 def document_statistics(records: Iterable[Record], vote: int = 0) -> tuple[DocumentScores, ...]:
-    """Return the statistics of each model that was asked about documents, sorted. `vote`: as `--vote`, 0 for none."""
+    """Return the statistics of each model on the user's documents, sorted. `vote`: `--vote`, 0: none."""
     ordered = sorted(
         (record for record in records if record.task_label in OWN_DOCUMENTS),
         key=lambda one: (one.task, one.needle, one.length, depth_order(one.depth), one.repeat),
@@ -103,7 +103,7 @@ def _is_spread(records: Sequence[Record]) -> bool:
 
 
 def _points(records: Sequence[Record], *, over_depths: bool) -> tuple[ArmAtPlace, ...]:
-    """One point for each arm, size and, unless `over_depths`, depth; the answer document alone comes first."""
+    """One point for each arm, size and, unless `over_depths`, depth; the document alone comes first."""
 
     def key(record: Record) -> tuple[str, int, float | None]:
         arm = arm_of(record)
@@ -132,7 +132,7 @@ def _point(arm: str, length: int, depth: float | None, records: Sequence[Record]
 
 
 def _loss(records: Sequence[Record]) -> Difference | None:
-    """Of the whole context, each question's mean over its orders and depths."""
+    """The loss with the whole context, by each question's mean over its orders and depths."""
     scores: dict[int, dict[str, list[float]]] = {}
     for record in records:
         arm = arm_of(record)
@@ -147,7 +147,7 @@ def _loss(records: Sequence[Record]) -> Difference | None:
 
 
 def _absent_arms(records: Sequence[Record]) -> dict[str, AbsentTwins]:
-    """Both arms of each kind of absence. Twins share question, length and order of documents, in whatever task."""
+    """Both arms of each kind of absence. Twins share question, length and order of documents."""
     unsearched = [record for record in records if arm_of(record) == WHOLE]
     names = [(record, {record.reference.get("arm"), *record.arm.split("_")}) for record in unsearched]
     arms = grouped(
@@ -194,7 +194,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 class Paired(Struct, frozen=True):
-    """The trials of an arm whose question was also scored on the whole documents, at the same length and repeat."""
+    """Trials of an arm whose question was also scored on the whole, at that length and repeat."""
 
     arm: float  # mean score
     whole: float  # mean score; where the whole was asked at several depths their mean counts

@@ -26,7 +26,7 @@ Status = Literal["reached", "at least", "none", "undetermined"]
 
 
 class _LengthVerdict(NamedTuple):
-    """What a bar says of one length; undecided trials as misses, then as hits."""
+    """A bar's verdict on one length; undecided trials as misses, then as hits."""
 
     length: int
     tested: bool
@@ -46,7 +46,7 @@ def absolute_length(scores: Sequence[LengthScore], threshold: float = RULER_THRE
 
 
 def relative_length(trials: Sequence[ScoredTrial], base: ReferenceScore, share: float = RELATIVE) -> EffectiveLength:
-    """Apply the relative rule: score >= `share` of the base, whose own uncertainty counts (see `margin_ends`).
+    """Apply the relative rule: score >= `share` of the uncertain base (see `margin_ends`).
 
     Lengths that the base was measured on are not judged. A base of 0 leaves nothing to keep: no length passes.
     """
@@ -90,7 +90,7 @@ def _verdict(score: LengthScore, limits: _Limits, ends: _Limits, bar: float = 0.
 def _walk(
     rule: Rule, threshold: float, judged: Sequence[_LengthVerdict], scores: Sequence[LengthScore]
 ) -> EffectiveLength:
-    """Walk up the lengths. Those without an answer stop the walk; at the long end they count as not tested.
+    """Walk up the lengths. Those without an answer stop the walk; at the long end they are untested.
 
     `scores`: those that count for its samples.
     """
@@ -167,7 +167,7 @@ class EffectiveLength(Struct, frozen=True):
 
     @property
     def caveat(self) -> str:
-        """What it hangs on: `119 undecided answers: by the scores alone none if they are misses, 1k if hits`."""
+        """Its condition: `119 undecided answers: by the scores alone none if they are misses, 1k if hits`."""
         if not self.hangs:
             return ""
         one = self.undecided == 1
@@ -231,7 +231,7 @@ class EffectiveLength(Struct, frozen=True):
 
     @property
     def _few_words(self) -> str:
-        """What so few samples say: `at least 4k, up to 64k possible`."""
+        """The statement from few samples: `at least 4k, up to 64k possible`."""
         if self.samples == 1:
             return "no statement about the model"
         low = f"lower bound none (needs at least {self.needed} samples at bar {percent1(self.threshold)})"
@@ -246,7 +246,7 @@ class EffectiveLength(Struct, frozen=True):
         return f"{self.bar}: {self.words}"
 
     def as_object(self) -> dict[str, Any]:
-        """The same for `results.json`."""
+        """The object for `results.json`."""
         names = (
             "rule", "threshold", "base", "samples", "status", "answer", "point", "point_most", "conservative",
             "optimistic", "longest_passing", "longest_tested", "decisive", "undecided",
@@ -284,7 +284,7 @@ def trend(scores: Sequence[LengthScore], base: float | None) -> Trend:
 
 
 def area_under_curve(scores: Sequence[tuple[int, Share]]) -> Share:
-    """The area under the score over log2(length), divided by the width: the mean score over doublings, 0..1.
+    """The area under the score over log2(length), by its width: the mean score over doublings, 0..1.
 
     `scores` ascend by length (tokens); those without a value are left out, and of fewer than two there is no area. The
     ends are the areas under the ends of the intervals: they hold however much the lengths have their samples in common.

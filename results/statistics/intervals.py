@@ -42,12 +42,12 @@ class Counts(Struct, frozen=True):
 
     @property
     def samples(self) -> int:
-        """How many samples there are."""
+        """The number of samples."""
         return len(self.sums)
 
     @property
     def trials(self) -> int:
-        """How many trials they have together."""
+        """The number of their trials."""
         return sum(self.sizes)
 
     @property
@@ -160,7 +160,7 @@ class Interval(Struct, frozen=True):
 
 
 def score_interval(scores: Sequence[float], samples: Sequence[Hashable]) -> Interval | None:
-    """Return the 95 % interval of the mean of `scores` (0..1); `None` where fewer than two samples have a score.
+    """Return the 95 % interval of the mean of `scores` (0..1); `None` below two scored samples.
 
     `samples` names the sample of each score: what shares a needle and its text (see `clustered`). Raises `ValueError`
     where their numbers differ.
@@ -169,7 +169,7 @@ def score_interval(scores: Sequence[float], samples: Sequence[Hashable]) -> Inte
 
 
 def interval_of(counts: Counts) -> Interval | None:
-    """The same of scores that are counted already."""
+    """The 95 % interval of counted scores; `None` below two samples."""
     if counts.samples < NEEDED:
         return None
     return Interval(*exact_ends(counts), counts.samples)
@@ -187,7 +187,7 @@ _CHUNK = 4_000_000  # counts held at once while bootstrapping: 32 MB
 
 
 def cluster_sums(values: Sequence[Sequence[float]] | Floats, clusters: Sequence[Hashable]) -> tuple[Floats, Floats]:
-    """Return sums and sizes, both (clusters, columns), in sorted order of `clusters`; NaN counts as no value."""
+    """Return sums and sizes, both (clusters, columns), by sorted `clusters`; NaN counts as no value."""
     table = np.asarray(values, dtype=np.float64).reshape(len(clusters), -1)
     names: set[Any] = set(clusters)  # numbers, or tuples of one form, which Python can sort
     index = {name: row for row, name in enumerate(sorted(names))}
@@ -200,7 +200,7 @@ def cluster_sums(values: Sequence[Sequence[float]] | Floats, clusters: Sequence[
 
 
 def resampled_means(sums: Floats, sizes: Floats) -> Floats:
-    """Return the means of `DRAWS` resamples of whole clusters, (draws, columns); NaN where a draw has no value.
+    """Return means of `DRAWS` resamples of whole clusters, (draws, columns); NaN without a value.
 
     Every column is drawn together, so that columns of one draw may be compared.
     """
@@ -220,7 +220,7 @@ def resampled_means(sums: Floats, sizes: Floats) -> Floats:
 
 
 def expanded_interval(means: Floats, clusters: int) -> tuple[float, float]:
-    """Return the 95 % percentile interval of resampled `means`, its quantiles widened for the number of clusters.
+    """Return the 95 % percentile interval of resampled `means`, widened for few clusters.
 
     Resampling few clusters shows too little spread, by the factor sqrt(clusters / (clusters - 1)), and with tails as
     thin as the normal distribution's where Student's t has thicker ones: the "expanded percentile interval" of
@@ -243,7 +243,7 @@ _TAIL = 1e-7  # of gains, and of losses, that are left out
 
 
 def assumed_discordance(drop: float, base: float = BASE) -> float:
-    """Return the share of pairs, 0..1, in which two runs of score `base` and `base - drop` disagree by chance.
+    """Return the share of pairs, 0..1, in which runs of `base` and `base - drop` disagree by chance.
 
     That of runs that know nothing of each other: p1 (1 - p2) + p2 (1 - p1). Runs on the same prompts mostly agree more
     often, and then need fewer trials: a plan on this assumption is on the safe side. A measured share is better.
@@ -253,7 +253,7 @@ def assumed_discordance(drop: float, base: float = BASE) -> float:
 
 
 def samples_needed(drop: float, *, discordance: float | None = None, base: float = BASE, power: float = POWER) -> int:
-    """Return how many samples a comparison needs to find a drop of `drop` (0..1): its p value is then below 5 %.
+    """Return the samples that a comparison needs to find a drop of `drop` (0..1) with p below 5 %.
 
     Starts at R. J. Connor's n = (z_a sqrt(q) + z_b sqrt(q - d2))2 / d2, q the discordance ("Sample size for testing
     differences in proportions for the paired-sample design", Biometrics 43 (1987) 207-211), and goes up until the
@@ -275,7 +275,7 @@ def connor(drop: float, discordance: float, power: float = POWER) -> int:
 
 
 def drop_power(n: int, drop: float, discordance: float, beyond: float = 0.0, level: float = 0.05) -> float:
-    """Return the chance, 0..1, that `n` samples at one depth each show a drop of more than `beyond` (see `paired`).
+    """Return the power, 0..1, of `n` samples at one depth each for a drop beyond `beyond` (`paired`).
 
     `level`: what the two-sided p value has to be below. Losses and gains are multinomial, with chances
     (discordance + drop) / 2 and (discordance - drop) / 2. Without `beyond` the flips of signs are Q. McNemar's exact
@@ -319,7 +319,7 @@ def detectable_drop(
     beyond: float = 0.0,
     level: float = 0.05,
 ) -> float | None:
-    """Return the smallest drop (0..1) that `n` samples find with `power`; `None` where even the largest is missed.
+    """Return the smallest drop (0..1) that `n` samples find with `power`; `None` if none is found.
 
     Found: shown to be more than `beyond`, by a p value below `level`.
     """
@@ -342,7 +342,7 @@ def detectable_drop(
 
 
 def samples_to_show(limit: float, true: float, *, power: float = POWER) -> int | None:
-    """Return how many samples, at one depth each, show that a model with the score `true` has `limit` or more.
+    """Return the samples, at one depth each, that show a model with score `true` to reach `limit`.
 
     Shown: the low end of the 95 % interval is at the limit or over it, as a gate asks for. `None` where more than ten
     million would be needed. Raises `InputError`.

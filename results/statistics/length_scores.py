@@ -22,7 +22,7 @@ BASE_LENGTH = 1_024  # tokens; "1k" whichever way it is counted
 
 
 class LengthScore(Struct, frozen=True):
-    """The mean score at one length, 0..1. With undecided trials the low end takes them as misses, the high as hits."""
+    """The mean score at one length, 0..1; ends take undecided trials as misses, and as hits."""
 
     length: int  # tokens
     score: float | None  # `None` where nothing was scored
@@ -74,8 +74,8 @@ def _ends(trials: Sequence[ScoredTrial], error: float) -> Ends:
 
 
 def base_lengths(scores: Sequence[LengthScore]) -> tuple[int, ...]:
-    """Return the lengths with answers whose mean is the base: those of at most 1k tokens where there are longer ones,
-    else the shortest one."""
+    """Return the lengths whose mean is the base: those of at most 1k tokens.
+    The shortest one, where all or none are that short."""
     tested = tuple(each.length for each in scores if each.tested)
     short = tuple(length for length in tested if length <= BASE_LENGTH)
     return short if 0 < len(short) < len(tested) else tested[:1]
@@ -85,8 +85,8 @@ RELATIVE_TO = "--relative-to"
 
 
 class BaselineChoice(Struct, frozen=True):
-    """What `--relative-to` asks for: a `score` (0..1), some `lengths` (tokens), or neither: the focused control where
-    there is one, else lengths up to 1k, else the shortest one."""
+    """The base of `--relative-to`: a `score` (0..1), some `lengths` (tokens), or neither.
+    Neither: the focused control where there is one, else lengths up to 1k, else the shortest one."""
 
     score: float | None = None
     lengths: tuple[int, ...] = ()
@@ -125,7 +125,7 @@ class ReferenceScore(Struct, frozen=True):
         return self.range or (self.score or 0.0, self.score or 0.0)
 
     def decided(self, *, hits: bool) -> ReferenceScore:
-        """The same with its undecided trials as hits, or as misses."""
+        """A copy with its undecided trials as hits, or as misses."""
         if self.range is None:
             return self
         return replace(self, score=self.range[hits], trials=tuple(decided(self.trials, hits=hits)))

@@ -22,7 +22,7 @@ _SAME = 1e-9  # sums that differ by less are equal
 
 
 class Pairs(Struct, frozen=True):
-    """What two runs scored on the same trials: of each sample the sum of its differences B - A, and their number.
+    """Two runs' differences B - A on the same trials: the sum and the number of each sample.
 
     Sorted, so that no order matters.
     """
@@ -32,7 +32,7 @@ class Pairs(Struct, frozen=True):
 
     @property
     def samples(self) -> int:
-        """How many samples there are."""
+        """The number of samples."""
         return len(self.sums)
 
     @property
@@ -42,7 +42,7 @@ class Pairs(Struct, frozen=True):
 
 
 class Difference(Struct, frozen=True):
-    """A mean of `n` paired differences, -1..1, with its 95 % interval; `None` ends below `FEWEST_FOR_T` samples.
+    """A mean of `n` paired differences, -1..1, and 95 % interval; `None` ends below `FEWEST_FOR_T`.
 
     `clusters`: how many samples the pairs are of. `p`: as of `sign_flip_p`.
     """
@@ -63,7 +63,7 @@ class Difference(Struct, frozen=True):
 
 
 def mean_difference(differences: Sequence[float], samples: Sequence[Hashable]) -> Difference | None:
-    """Return the mean of `differences` (B - A, each -1..1) with its 95 % interval; `None` without differences.
+    """Return the mean of `differences` (B - A, each -1..1) with its 95 % interval; `None` if empty.
 
     `samples` names the sample of each pair: what shares a needle and its text, at all its lengths and depths.
     """
@@ -75,7 +75,7 @@ def mean_difference(differences: Sequence[float], samples: Sequence[Hashable]) -
 
 
 def pairs_of(differences: Sequence[float], samples: Sequence[Hashable]) -> Pairs:
-    """Return paired differences (B - A, each -1..1) by sample. Raises `ValueError` where a pair has no sample."""
+    """Return paired differences (B - A, each -1..1) by sample. `ValueError` for unequal numbers."""
     by_sample: dict[Hashable, list[float]] = {}
     for difference, sample in zip(differences, samples, strict=True):
         by_sample.setdefault(sample, []).append(difference)
@@ -84,7 +84,7 @@ def pairs_of(differences: Sequence[float], samples: Sequence[Hashable]) -> Pairs
 
 
 def difference_ends(pairs: Pairs, error: float = intervals.ERROR, growth: float = 1.0) -> intervals.Ends:
-    """Return both ends, -1..1, of the interval of the mean of B - A; `error` and `growth` as of `exact_ends`.
+    """Return both ends, -1..1, of the interval of the mean of B - A; parameters as of `exact_ends`.
 
     Student's t over the samples' mean differences; where these are all equal, or fewer than `FEWEST_FOR_T`, the
     interval of `exact_ends` on (difference + 1) / 2.
@@ -111,7 +111,7 @@ def sign_flip_p(pairs: Pairs) -> float | None:
 
 
 def flip_tail(differences: intervals.Floats) -> float:
-    """Return one-sided p: the share of all flips of signs whose sum is as large as that of one number per sample.
+    """Return one-sided p: the share of all flips of signs whose sum is at least the observed one.
 
     If two models were alike (or the second better), each sample's difference might as well have the other sign (R. A.
     Fisher, "The Design of Experiments" (1935), section 21). The distribution of a sum of signed numbers is the inverse
@@ -188,7 +188,7 @@ def level_of(look: int) -> float:
 
 
 def of_scores(scores: Sequence[float], samples: Sequence[Hashable]) -> Evidence:
-    """Evidence about a mean score; `samples` names the sample of each score. Raises `ValueError` without scores."""
+    """Evidence about a mean score; `samples` names each score's. Raises `ValueError` without scores."""
     counts = intervals.counts_of(scores, samples)
     return Evidence(counts.mean, counts.samples, partial(intervals.exact_ends, counts))
 
@@ -200,7 +200,7 @@ def of_differences(differences: Sequence[float], samples: Sequence[Hashable]) ->
 
 
 def further_samples(evidence: Evidence, decides: Callable[[float, float], bool], look: int) -> int | None:
-    """Return the fewest further samples like those seen, after which `decides(low, high)` holds at that look.
+    """Return the fewest further samples like these after which `decides(low, high)` holds at `look`.
 
     `None` where a hundred thousand would not do: the mean is at the limit.
     """

@@ -22,7 +22,7 @@ Range = tuple[float, float]
 
 
 def range_of(mean: float | None, n: int, counts: Mapping[OutcomeName, int]) -> Range | None:
-    """Return what the mean of `n` scores becomes with the undecided ones of `counts`; `None` where there are none."""
+    """Return the range of a mean of `n` scores by the undecided ones of `counts`; `None` if none are."""
     undecided = sum(counts.get(name, 0) for name in UNDECIDED)
     if not undecided:
         return None
@@ -45,7 +45,7 @@ class Rate(Share, frozen=True):
 
 
 def rate_of(values: Sequence[float], clusters: Sequence[Hashable]) -> Rate:
-    """The mean of values 0..1 with its interval; `clusters` names what values that are not independent share."""
+    """The mean of values 0..1 with its interval; `clusters`: groups of dependent values."""
     if not values:
         return Rate(None)
     mean, interval = fsum(values) / len(values), score_interval(values, clusters)
@@ -54,7 +54,7 @@ def rate_of(values: Sequence[float], clusters: Sequence[Hashable]) -> Rate:
 
 
 class ScoredTrial(NamedTuple):
-    """What a summary needs to know of one record."""
+    """The facts of one record that summaries need."""
 
     model: str
     task: str
@@ -68,7 +68,7 @@ class ScoredTrial(NamedTuple):
 
     @property
     def sample_name(self) -> tuple[str, str, str, int]:
-        """What tells its sample from all others, those of other tasks and models included."""
+        """The name of its sample, unique over tasks and models."""
         return self.model, self.task, self.needle, self.sample
 
 
@@ -135,7 +135,7 @@ class Panel(Struct, frozen=True):
 
 
 def summarise(records: Iterable[Record]) -> tuple[Panel, ...]:
-    """Return the panels of `records`, sorted by model, task and needle; the order of the records does not matter.
+    """Return the panels of `records` by model, task and needle; the order of records does not matter.
 
     Controls are left out: they have a table of their own (`needlework.results.statistics.tasks`).
     """
@@ -168,7 +168,7 @@ def panels_of(trials: Iterable[ScoredTrial], source: str = NEEDLEWORK) -> tuple[
 
 
 def tally(trials: Iterable[ScoredTrial]) -> Tally:
-    """Count and average some trials. A scored outcome without a finite score in 0..1 is a fault of the caller."""
+    """Count and average some trials. A scored outcome needs a finite score in 0..1."""
     every = list(trials)
     outcomes = Counter([trial.outcome for trial in every])
     counts: dict[OutcomeName, int] = {name: outcomes[name] for name in OUTCOMES}
@@ -186,7 +186,7 @@ def tally(trials: Iterable[ScoredTrial]) -> Tally:
 
 
 def decided(trials: Iterable[ScoredTrial], *, hits: bool) -> list[ScoredTrial]:
-    """The trials with all undecided ones as hits, or all as misses: what is said of scores must hold for both."""
+    """The trials with all undecided ones as hits, or as misses: a claim must hold for both."""
     outcome: OutcomeName = "found" if hits else "wrong"
     return [
         trial._replace(outcome=outcome, score=float(hits)) if trial.outcome in UNDECIDED else trial for trial in trials

@@ -18,14 +18,14 @@ _LONGEST = 200  # columns of a value
 
 
 class ModelFacts(Struct, frozen=True):
-    """What is known of a model: names and values."""
+    """The facts of a model: names and values."""
 
     name: str
     facts: tuple[tuple[str, str], ...]
 
     @property
     def short(self) -> str:
-        """What a reader must know, in one line: `window 8,192 tokens · float32 · cpu`."""
+        """The main facts in one line: `window 8,192 tokens · float32 · cpu`."""
         known = dict(self.facts)
         parts = [f"window {known['window']} tokens"] if known.get("window") else []
         parts += [known[name] for name in ("dtype", "device") if known.get(name)]
@@ -35,7 +35,7 @@ class ModelFacts(Struct, frozen=True):
 
 
 class RunFacts(Struct, frozen=True):
-    """How a run was made."""
+    """The facts of a run."""
 
     name: str  # of its folder
     started: str
@@ -202,7 +202,7 @@ def stability_of(records: Iterable[Record]) -> Stability | None:
 
 
 def stability_line(stability: Stability) -> str:
-    """`stability: 4 cells asked again 12 times (warm 4, cold 4, batch 4): the text differed 0 times, the score 0`."""
+    """`stability: 4 cells asked again 12 times (warm 4, cold 4, batch 4): the text differed ...`."""
     counts = ", ".join(f"{how} {flips.asked}" for how, flips in stability.by_how.items())
     flips = stability.flips
     line = (

@@ -152,7 +152,7 @@ def panels_of_task(report: RunReport, model: str, task: str) -> list[Panel]:
 
 
 def statistics_of(report: RunReport, panel: Panel) -> PanelStatistics | None:
-    """What is computed of a panel."""
+    """The statistics of a panel."""
     key = panel.model, panel.task, panel.needle
     return next((each for each in report.statistics if (each.model, each.task, each.needle) == key), None)
 

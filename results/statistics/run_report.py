@@ -40,7 +40,7 @@ AS_STOPPED = "intervals as stopped"
 
 
 class RunReport(Struct, frozen=True):
-    """A run's records and their statistics. Scores are 0..1, lengths tokens; what a run has nothing of is empty."""
+    """A run's records and their statistics. Scores 0..1, lengths tokens; missing parts are empty."""
 
     records: tuple[Record, ...]  # sorted by what they are about
     asked: tuple[RecordInPanel, ...]  # the same with their trials

@@ -1,4 +1,4 @@
-"""The first sentence of a report: one function for each kind of run. It claims nothing that the intervals deny."""
+"""The first sentence of a report: one function for each kind of run. No claim beyond intervals."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _TELLING = 0.2  # score: how far apart two depths are before a difference that m
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """What to say of a run first."""
+    """The first statement on a run."""
 
     lead: str
     """The first clause, which says most."""
@@ -109,9 +109,8 @@ def _model_clauses(report: RunReport, model: str) -> list[str]:
 
 
 def _models_clauses(scores: Mapping[str, Tally]) -> list[str]:
-    """`2 models, scores in percent: a 90.0 (95 % sure: 80.1 to 95.2), b 40.0 (...)`, and `a is best`: its interval lies
-    above all others. Models of one run were asked the same questions.
-    """
+    """`2 models, scores in percent: a 90.0 (95 % sure: 80.1 to 95.2), b 40.0 (...)`, and `a is best`.
+    `is best`: its interval lies above all others. Models of one run were asked the same questions."""
     names = [
         f"{one_line(model)} {tally_words(score).replace(' %', '', 1) or 'no score'}"
         for model, score in [*scores.items()][:_LISTED]
@@ -209,7 +208,7 @@ def _needlebench_clauses(table: NeedleBench) -> list[str]:
 
 
 def _chain_clauses(table: NeedleBench) -> list[str]:
-    """How long a chain the model follows, by language."""
+    """The longest chain that the model follows, by language."""
     reached = [
         f"{reach.needles}{' or more' if reach.dropped is None else ''} statements {_language(reach.name)}"
         for reach in table.max_needles
@@ -230,7 +229,7 @@ def _row_score(row: NeedleBenchRow, *, ends: bool = True) -> str:
 
 
 def _ruler_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) -> list[str]:
-    """`scores 87.5 % (95 % sure: 80.0 to 95.0) at 4k as RULER's mean of 13 tasks`, and its effective length.
+    """`scores 87.5 % (95 % sure: 80.0 to 95.0) at 4k as RULER's mean of 13 tasks`, effective length.
 
     None where the run has other tasks too, or no length at which all have a score.
     """
@@ -260,7 +259,7 @@ _DATA_SETS = {
 
 
 def _data_set_clauses(report: RunReport, model: str, rows: Sequence[TaskScore]) -> list[str]:
-    """`scores 60.0 % (95 % sure: ...) on OpenAI MRCR (by its data card's rule 72.1 %)`, `n2 80.0 %, n4 40.0 %`."""
+    """`scores 60.0 % (95 % sure: ...) on OpenAI MRCR (by its data card's rule 72.1 %)`, and groups."""
     tables = {each.task: each for each in report.field if each.model == model}
     known = [table for task, table in tables.items() if task in _DATA_SETS]
     if len(known) != 1 or not {row.task for row in rows} <= set(tables):
@@ -310,7 +309,7 @@ def _largest(scores: DocumentScores, arm: str) -> ArmAtPlace | None:
 
 
 def _size_clause(scores: DocumentScores) -> str:
-    """What reading everything costs, where it is more than chance."""
+    """The loss by reading everything, if it is more than chance."""
     loss, whole = scores.loss, _largest(scores, WHOLE)
     if loss is None or whole is None or not loss.sign:
         return ""
@@ -366,9 +365,8 @@ def _spread_clauses(scores: Sequence[tuple[str, Tally]], scope: str) -> list[str
 
 
 def _length_clause(length: EffectiveLength) -> str:
-    """`holds RULER's 85.6 % up to 2k tokens (95 % sure: 1k to 4k)`; empty where scores do not say it: nothing was
-    scored, or undecided answers decide. What is "sure" is what the intervals say.
-    """
+    """`holds RULER's 85.6 % up to 2k tokens (95 % sure: 1k to 4k)`; "sure": by the intervals.
+    Empty where scores do not say it: nothing was scored, or undecided answers decide."""
     if length.longest_tested is None or length.hangs or (length.rule == "relative" and not length.base):
         return ""
     bar, low = bar_words(length.rule, length.threshold), length.conservative
@@ -402,7 +400,7 @@ _SHAPES = {
 
 
 def _depth_clause(effect: DepthEffect | None) -> str:
-    """`weakest at depth 10..30 %`; a difference that may be chance is called so, or, a small one, left out."""
+    """`weakest at depth 10..30 %`; a difference that may be chance says so, a small one is left out."""
     if effect is None:
         return ""
     p = effect.p if effect.p_adjusted is None else effect.p_adjusted

@@ -56,7 +56,7 @@ class TaskScore(Struct, frozen=True):
 
 
 class Macro(Struct, frozen=True):
-    """The mean over families of the mean over a family's tasks, of scores and of scores corrected for chance."""
+    """The mean over families of the mean over a family's tasks, raw and corrected for chance."""
 
     model: str
     families: int
@@ -93,9 +93,8 @@ def macros(rows: Sequence[TaskScore]) -> tuple[Macro, ...]:
 
 
 def overall_score(tallies: Mapping[tuple[str, str], Tally]) -> Tally:
-    """The one score of a run, for reports, comparisons and leaderboards: the mean over families of the mean over a
-    family's tasks; of a single task its own. No mean where a task has no score. `tallies`: by model and task.
-    """
+    """The overall score of a run: the mean over families of the mean over a family's tasks.
+    Of a single task its own. No mean where a task has no score. `tallies`: by model and task."""
     if len(tallies) == 1:
         return next(iter(tallies.values()))
     weights, parts = [*task_weights(tallies).values()], [*tallies.values()]
@@ -119,9 +118,8 @@ def overall_of(trials: Iterable[ScoredTrial]) -> Tally:
 
 
 def task_weights(tasks: Iterable[tuple[str, str]]) -> dict[tuple[str, str], float]:
-    """The weight of each model's task in an overall score: models, families of a model and tasks of a family weigh the
-    same.
-    """
+    """The weight of each model's task in an overall score.
+    Models, families of a model and tasks of a family weigh the same."""
     family = {(model, task): (model, family_of(task_of(task))) for model, task in tasks}
     families = Counter(family.values())
     models = Counter(model for model, _ in families)
@@ -167,7 +165,7 @@ def corrected_for_chance(overall: Tally, chance: float) -> Share:
 
 
 def _relative(main: Sequence[RecordInPanel], base: Sequence[RecordInPanel], overall: Tally, of_base: Tally) -> Share:
-    """The ratio of both means; its interval by resampling samples, which both arms have, where there are enough."""
+    """The ratio of both means; its interval by resampling the arms' common samples, if enough."""
     if overall.mean is None or not of_base.mean:
         return Share(None)
     value = overall.mean / of_base.mean
@@ -188,7 +186,7 @@ def _relative(main: Sequence[RecordInPanel], base: Sequence[RecordInPanel], over
 
 
 def weighted_mean(shares: Sequence[Share], weights: Sequence[float] | None = None) -> Share:
-    """Return the mean of shares by weights that add up to 1, all alike without them; none where one has no value.
+    """Return the mean of shares by weights that add up to 1, equal by default; none if one lacks a value.
 
     Its interval, where each of them has one, comes from theirs, as if they were independent (MOVER: G. Y. Zou, A.
     Donner, "Construction of confidence limits about effect measures", Statistics in Medicine 27 (2008) 1693-1702).
@@ -210,9 +208,9 @@ def weighted_mean(shares: Sequence[Share], weights: Sequence[float] | None = Non
 
 
 def weighted_range(parts: Sequence[tuple[Range | None, float | None, float]]) -> Range | None:
-    """Return the range of a mean of parts, each its range, its mean and its weight; a part without a range is its mean.
+    """Return the range of a mean of parts: each its range, mean and weight.
 
-    `None` where no part has a range, or one has neither.
+    A part without a range is its mean. `None` where no part has a range, or one has neither.
     """
     if all(ends is None for ends, _, _ in parts) or any(ends is None and mean is None for ends, mean, _ in parts):
         return None
@@ -290,7 +288,7 @@ def run_statistics(
 
 
 def without_lengths(panel: PanelStatistics) -> PanelStatistics:
-    """A panel without what holds for lengths that were all asked alike; an adaptive run has a statement of its own."""
+    """A panel without statements on equally asked lengths; an adaptive run has its own."""
     return replace(panel, absolute=None, relative=None)
 
 
@@ -330,7 +328,7 @@ class GateRow(Struct, frozen=True):
 
 
 def selection_words(rows: Sequence[GateRow], recorded: int) -> str:
-    """What to say where a run's `recorded` trials are more than its gates were judged on; else empty."""
+    """A note if gates were judged on fewer trials than the `recorded` ones; else empty."""
     selected = rows[0].selected if rows else recorded
     if selected >= recorded:
         return ""

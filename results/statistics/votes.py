@@ -82,7 +82,7 @@ def _cosine(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def _groups(records: Sequence[Record], of: int, *, moved: bool) -> Iterator[tuple[Record, ...]]:
-    """The trials that vote together: one of each of `of` repeats of a question, at one depth or each at the next."""
+    """The trials that vote together: one of each of `of` repeats of a question, at equal or moved depths."""
     questions = grouped(records, lambda record: (record.needle, record.length))
     for _, same_question in sorted(questions.items()):
         trials = {(record.repeat, record.depth): record for record in same_question}

@@ -12,7 +12,7 @@ from needlework.results.style import NONE, percent, percent1
 
 
 def share_words(share: Share, limits: Range | None = None, *, ends: bool = True) -> str:
-    """`87.5 % (95 % sure: 81.0 to 92.1)`; `between 70.0 and 80.0 %` where undecided answers decide; else empty."""
+    """`87.5 % (95 % sure: 81.0 to 92.1)`; `between 70.0 and 80.0 %` by undecided answers; or empty."""
     if limits is not None:
         return f"between {percent1(limits[0])} and {percent1(limits[1])} %"
     if share.value is None:
@@ -24,12 +24,12 @@ def share_words(share: Share, limits: Range | None = None, *, ends: bool = True)
 
 
 def tally_words(tally: Tally, *, ends: bool = True) -> str:
-    """The same of a tally; without `ends`, the score alone."""
+    """`share_words` of a tally; without `ends`, the score alone."""
     return share_words(tally.share, tally.range if tally.n else None, ends=ends)
 
 
 def bar_words(rule: str, threshold: float, share: float = RELATIVE) -> str:
-    """`RULER's 85.6 %`: whose bar it is, where it is theirs; of the relative rule `85 % of its base score`."""
+    """`RULER's 85.6 %`, with the owner of a published bar; of the relative rule `85 % of its base score`."""
     if rule == "relative":
         return f"{100 * share:.0f} % of its base score"
     return f"RULER's {percent1(threshold)} %" if threshold == RULER_THRESHOLD else f"{percent1(threshold)} %"
@@ -98,7 +98,7 @@ def ends(share: Share) -> str:
 
 
 def points(difference: float) -> str:
-    """A difference of scores as whole points: `+5`, `-12`; `+0` is a rise of less than half a point, `0` is none."""
+    """A difference of scores in whole points: `+5`, `-12`; `+0` is a rise below half a point, `0` none."""
     return f"{100 * difference:+.0f}" if difference else "0"
 
 

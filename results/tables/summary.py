@@ -34,7 +34,7 @@ Line = tuple[str, Literal["red", "yellow", "green", ""]]
 
 
 def run_lines(report: RunReport, screen: Screen) -> list[str]:
-    """Return every panel as a heatmap of text, where they are not too many, and all sections of the report."""
+    """Return every panel as a heatmap of text, if not too many, and all sections of the report."""
     panels = report.panels if len(report.panels) <= _MOST_PANELS else ()
     lines = terminal_heatmaps(panels, screen)
     for block in (section_lines(run_sections(report), width=screen.width), adaptive_lines(report.adaptive)):
@@ -53,7 +53,7 @@ def markdown_lines(report: RunReport) -> list[str]:
 
 
 def next_line(report: RunReport, folder: str) -> str:
-    """Return what to do after the run, with `folder` as the user would write it; trials that failed come first."""
+    """Return the next step after the run, with `folder` as the user would write it; failures first."""
     again = retry_words(report.records, report.facts.name if report.facts else "")
     line = f"next: {again}{'; ' if again else ''}open {folder}/report.html (a click on a cell shows its answers)"
     missed = first_miss(report)
@@ -87,7 +87,7 @@ def ending(
 
 
 def _brief_lines(report: RunReport, screen: Screen, room: int) -> list[str]:
-    """Return the grid of the only panel or a table of tasks, and the tables that published suites are known for."""
+    """Return the grid of the only panel or a table of tasks, and the tables of published suites."""
     width = screen.width
     sections = [section_lines([section], width=width) for section in run_sections(report) if section.brief]
     suites: list[str] = []
@@ -104,7 +104,7 @@ def _brief_lines(report: RunReport, screen: Screen, room: int) -> list[str]:
 
 
 def _task_lines(report: RunReport, room: int, width: int) -> list[str]:
-    """Return a row for each task and retriever, models side by side; the lowest scores where these are too many."""
+    """Return a row for each task and retriever, models side by side; if too many, the lowest scores."""
     scores: dict[str, dict[str, Tally]] = {}
     for row in report.tasks:
         scores.setdefault(row.task, {})[row.model] = row.overall
@@ -171,7 +171,7 @@ _SHOWN = 300  # characters of an example
 
 
 def unscored_lines(records: Sequence[Record], windows: Mapping[str, int] = MappingProxyType({})) -> list[str]:
-    """One line for each reason why trials are invalid or were skipped: how many there are, and the first one's why.
+    """One line for each reason of invalid or skipped trials: their number, and the first one's words.
 
     Errors are told by pytest itself, censored and unclear trials by their answers. `windows`: model -> tokens; what a
     server refused below them is told too.

@@ -34,9 +34,8 @@ _PARTLY = "*"  # after a cell whose score leaves trials out
 
 
 class Screen(Struct, frozen=True):
-    """A terminal, `width` columns wide. `color`: whether it understands 256 ANSI colours; cells then have the score's
-    colour behind them, and without it a block after them.
-    """
+    """A terminal, `width` columns wide.
+    `color`: whether it has 256 ANSI colours; cells then have the score's colour behind them, else a block."""
 
     width: int = 80
     color: bool = False
@@ -72,7 +71,7 @@ def terminal_heatmaps(panels: Sequence[Panel], screen: Screen) -> list[str]:
 
 
 def terminal_grid(panel: Panel, screen: Screen, room: int) -> list[str]:
-    """Return a panel in at most `room` lines: its cells, means and counts; no cells where these are too many."""
+    """Return a panel in at most `room` lines: cells, means and counts; no cells if these are too many."""
     lines = [*_grid(panel, screen, below=("n",)), *broken(_legend(panel), screen.width)]
     if len(lines) > room:
         lines = _grid(panel, screen, depths=False, below=("n",))
@@ -80,7 +79,7 @@ def terminal_grid(panel: Panel, screen: Screen, room: int) -> list[str]:
 
 
 def _grid(panel: Panel, screen: Screen, *, below: Collection[str], depths: bool = True) -> list[str]:
-    """Return the panel's name and its cells, in blocks of as many lengths as fit; `below` the means stand such rows."""
+    """Return the panel's name and cells, in blocks of as many lengths as fit; `below`: rows under means."""
     lengths, labels, partly = length_labels(panel.lengths), [depth_label(depth) for depth in panel.depths], panel.partly
     aside = max(display_width(label) for label in ["depth", *labels]) + 1
     ranges = [range_words(column.range, whole=True) if column.range else "" for column in panel.columns]
@@ -129,7 +128,7 @@ def aligned(rows: Sequence[Sequence[str]], names: int) -> Iterator[str]:
 
 
 def agreement_lines(result: Agreement, rows: str, columns: str) -> Iterator[str]:
-    """How far two agree, and the table of their labels; `rows` and `columns` say whose labels they are."""
+    """Agreement and the table of labels; `rows` and `columns` name the raters."""
     kappa = result.kappa
     span = NONE if kappa.low is None or kappa.high is None else f"{kappa.low:.3f} to {kappa.high:.3f}"
     counted = f"{result.n} verdicts on {result.items} items"

@@ -1,4 +1,4 @@
-"""The web application: its routes, its errors, what all pages use, files that they write, requests that it answers."""
+"""The web application: routes, errors, shared parts of pages, written files, accepted requests."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class FormFields(Struct, frozen=True):
 
 
 class Context(Struct, frozen=True):
-    """What pages share. `rebuild`: rebuilds prompts of recorded trials."""
+    """The parts that pages share. `rebuild`: rebuilds prompts of recorded trials."""
 
     sources: ServedFiles
     rebuild: Rebuild
@@ -214,7 +214,7 @@ def _person_of(request: Request) -> str:
 
 
 def _state_of(page: Page) -> str:
-    """How much is done, or why the file cannot be read: it must not hide the other pages."""
+    """The page's progress, or why the file cannot be read: it must not hide the other pages."""
     try:
         return page.state()
     except (InputError, OSError) as error:
@@ -239,7 +239,7 @@ def read_record(path: Path) -> bytes:
 
 
 def change_record(path: Path, edit: Callable[[bytes], bytes]) -> None:
-    """Replace a file's content by what `edit` makes of it; it is on the disk when this returns. Raises `OSError`."""
+    """Replace a file's content by `edit` of it; it is on the disk on return. Raises `OSError`."""
     with _ONE_WRITER, _locked(path.parent):
         before = read_record(path)
         after = edit(before)
@@ -298,9 +298,9 @@ def choose_token(environment: Mapping[str, str]) -> tuple[str, bool]:
 
 
 def guarded(app: ASGIApp, *, token: str, cookie: str, closed: str) -> ASGIApp:
-    """The app behind a guard. `cookie`: the name of the cookie that holds the token; a browser sends cookies to all
-    ports of a host, so it tells one server from another. `closed`: the page for requests without the token.
-    """
+    """The app behind a guard. `closed`: the page for requests without the token.
+    `cookie`: name of the cookie with the token; browsers send cookies to all ports of a host, so it tells one server
+    from another."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_headers(message: Message) -> None:

@@ -1,4 +1,4 @@
-"""Pages of a jsonl file of documents: people edit and add pairs line by line, and `NAME.cleaned.jsonl` has it."""
+"""Pages of a jsonl file of documents: people edit pairs by line, into `NAME.cleaned.jsonl`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TextPair(NamedTuple):
 
 
 class DocumentLine(Struct, frozen=True):
-    """What a line holds. `pairs`: a question or an answer that is missing is blank; `others`: the other fields;
+    """A line of the file. `pairs`: missing questions or answers are blank; `others`: the other fields;
     `problem`: why its pairs cannot be edited, or nothing.
     """
 
@@ -98,7 +98,7 @@ class _EditedFile:
         self._cleaned = path.with_name(f"{path.stem.removesuffix('.cleaned')}.cleaned.jsonl")
 
     def state(self) -> str:
-        """How much is done."""
+        """The progress in words."""
         states = [row.state for row in self._rows()]
         return f"{len(states)} lines: {states.count('edited')} edited, {states.count('no pairs')} without questions"
 

@@ -1,4 +1,4 @@
-"""Pages of questions about documents: people accept, edit, reject and add them, and `NAME.reviewed.json` has it."""
+"""Pages of questions: people accept, edit, reject and add them, into `NAME.reviewed.json`."""
 
 from __future__ import annotations
 
@@ -70,9 +70,8 @@ def open_pages(context: app.Context) -> list[app.Page]:
 
 
 class _ReviewedFile:
-    """A file of questions with its pages. `path`: the file that was named, which stays as it is. `documents`: what its
-    questions are about, if given.
-    """
+    """A file of questions with its pages.
+    `path`: the file that was named, which stays as it is. `documents`: what its questions are about, if given."""
 
     def __init__(self, context: app.Context, address: str, path: Path, documents: DocumentSet | None) -> None:
         self.address = address
@@ -97,7 +96,7 @@ class _ReviewedFile:
         return f"{self.address}{page}?{urlencode(words, errors='surrogatepass')}"
 
     def state(self) -> str:
-        """How much is done."""
+        """The progress in words."""
         rows = self.rows()
         return f"{len(rows)} questions, {sum(map(is_decided, rows.values()))} decided"
 
@@ -246,7 +245,7 @@ def _decision_of(row: QuestionRow) -> dict[str, Any]:
 
 
 def _decided(row: QuestionRow, pair: ReviewedPair, status: str, reason: str, person: str) -> dict[str, Any]:
-    """Put a person's wording, status and decision into a row. `about`: the wording of the file that it is about."""
+    """Put a person's wording, status and decision into a row. `about`: hash of the original wording."""
     old, before = pair_of(row), _decision_of(row)
     changed = [name for name in pair.__struct_fields__ if getattr(pair, name) != getattr(old, name)]
     decision = {"status": status, "by": person, "at": app.utc_now(), "about": before.get("about") or _digest(row)}

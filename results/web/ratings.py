@@ -1,4 +1,4 @@
-"""Answers that people rate: read from runs and L-Eval's files, joined by question; their ratings and files."""
+"""Answers that people rate, from runs and L-Eval's files, joined by question; their ratings."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def _digest(*parts: object) -> str:
 
 
 def _of_rows(path: Path, rows: Sequence[dict[str, Any]]) -> Iterator[_SourceAnswer]:
-    """The answers of L-Eval's rows: of `*.pred.jsonl` one each, of `claude.gpt4.ref.jsonl` a list for each model.
+    """The answers of L-Eval's rows: one each, or (`claude.gpt4.ref.jsonl`) a list for each model.
 
     Where a file marks rows that people are to judge, only those.
     """
@@ -246,7 +246,7 @@ class Rater(msgspec.Struct, omit_defaults=True):
         return bool(self.shown) and mark.at > self.shown
 
     def state(self, item: RatedItem) -> str:
-        """How far an item is: `skipped`, `rated` (all its answers), `begun` or `open`."""
+        """The progress of an item: `skipped`, `rated` (all its answers), `begun` or `open`."""
         rated = [self.mark(item, equals).rating is not None for equals in item.answers]
         return "skipped" if item.id in self.skipped else "rated" if all(rated) else "begun" if any(rated) else "open"
 
@@ -291,12 +291,12 @@ def _decoded(path: Path, content: bytes) -> RatingsContent:
 
 
 def label(index: int) -> str:
-    """What an answer is called on the page: A for the first."""
+    """The label of an answer on the page: A for the first."""
     return chr(ord("A") + index) if index < 26 else str(index + 1)
 
 
 def ratings_of(items: RatedItems, rater: Rater) -> Iterator[AnswerRating]:
-    """The ratings of answers that are shown now; those of answers that are not in the files any more are left out."""
+    """The ratings of answers that are shown now; those of answers gone from the files are left out."""
     for item in items.items:
         for equals in item.answers:
             mark = rater.mark(item, equals)

@@ -30,9 +30,8 @@ _ENOUGH = 0.99  # of a rule's score: EvalScope's number
 
 
 class JudgePanel(Protocol):
-    """A run's judges: `asks` by name, `prompt` of one's own, `identity` (a hash of whatever can change their replies),
-    and how many threads may ask them `at_once`.
-    """
+    """A run's judges: `asks` by name, `prompt` of one's own, `at_once`: how many threads may ask them.
+    `identity`: a hash of whatever can change their replies."""
 
     @property
     def asks(self) -> Mapping[str, Ask]: ...
@@ -70,7 +69,7 @@ def choose_scorers(
 
 
 def recall_scorer(rule: Scorer, judge: Scorer) -> Scorer:
-    """Make the scorer that asks the judge only where the rule does not give the full score, and takes the greater."""
+    """Make the scorer that asks the judge only below the rule's full score, and takes the greater."""
 
     def score(answer: str, reference: Reference) -> Score:
         by_rule = rule.judge(answer, reference)
@@ -86,12 +85,12 @@ def recall_scorer(rule: Scorer, judge: Scorer) -> Scorer:
 
 
 def ruling_key(judging: JudgePanel, scorer: str, answer: str) -> str:
-    """What names a ruling on one answer: who judged by what, and the answer. The trial's key says the question."""
+    """The key of a ruling on one answer: judges, scorer, answer. The trial's key says the question."""
     return sha256(dumps([judging.identity, scorer, answer]).encode()).hexdigest()[:16]
 
 
 def judge_scorer(judging: JudgePanel, style: str) -> Scorer:
-    """One scorer of the run's judges, asked at once: the median of their values, so the majority of rights and wrongs.
+    """One scorer of the run's judges, asked at once: the median of their values, so the majority.
 
     An even split of rights and wrongs is `unclear`. A judge without a readable reply has no say; where half of them or
     more have none, the first one's fault is raised.
@@ -147,7 +146,7 @@ class JudgeUnreachableError(Exception):
 
 
 def _ask(ask: Ask, read: Callable[[str], Value], system: str, user: str) -> tuple[Value, int]:
-    """What `read` makes of the judge's reply, and how often it was asked: twice at most.
+    """The value that `read` makes of the judge's reply, and the number of attempts: two at most.
 
     Raises `JudgeReplyError` where neither reply can be read, `JudgeUnreachableError` where there is none.
     """
@@ -278,7 +277,7 @@ class JudgePrompt:
 
 
 def parse_prompt(text: str) -> JudgePrompt:
-    """Read a prompt: a user message, or a line `[system]` and that message, then a line `[user]` and the other."""
+    """Read a prompt: a user message, or `[system]` with its message and `[user]` with the other."""
     parts = _PARTS.fullmatch(text)
     return JudgePrompt(parts["system"].strip(), parts["user"]) if parts else JudgePrompt("", text)
 
@@ -373,7 +372,7 @@ _ABSENT = (
 
 
 def _documents_ruling(ask: Ask, answer: str, reference: Reference) -> Score:
-    """Whether the answer is right, without marks. Details: `rule`, the offline rule's verdict, and what it rests on."""
+    """Judge whether the answer is right, without marks. Details: `rule` (its verdict), grounds."""
     rule = documents_score(answer, reference)
     listed = "".join(f"- {text}\n" for text in reference.answers or reference.parts)
     accepted = "" if reference.absent else f"[Accepted answers]\n{listed}\n"

@@ -1,4 +1,4 @@
-"""What a judge's reply rules."""
+"""Readers of judges' replies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class JudgeReplyError(ValueError):
 
 
 def parse_evalscope_reply(reply: str) -> float:
-    """Read EvalScope's contract: exactly one top-level JSON object with a `verdict` of 0..10 (score = verdict / 10).
+    """Read EvalScope's contract: one top-level JSON object with a `verdict` of 0..10 (score * 10).
 
     Text around the object is allowed. Converted as by pydantic: `"8"` is 8, `true` is 1. Braces inside double quotes
     are not counted, so that an odd number of quotes before the object hides it.
@@ -48,7 +48,7 @@ def parse_llmtest_reply(reply: str) -> int:
 
 
 def top_level_objects(text: str) -> list[str]:
-    """Cut out everything from a `{` to its matching `}`, reading double-quoted strings from the start of the text."""
+    """Cut out everything from a `{` to its matching `}`, with double-quoted strings left whole."""
     objects: list[str] = []
     depth = start = 0
     # Only these characters change anything; a back slash in a string hides the character behind it.

@@ -238,7 +238,7 @@ def tokens(text: str) -> tuple[str, ...]:
 
 
 def stated_value(answer: str) -> str:
-    """The value that an answer states at its end: behind the last words that announce one, else the last one shown.
+    """The value that an answer states at its end: after the last announcing words, else the last one.
 
     That is the first array, quotation or piece of code there; without any the one number of the sentence, else the
     sentence.
@@ -273,7 +273,7 @@ def _expressions(text: str) -> Iterator[str]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Where the bracket that opens at `start` is closed; the end of the text where it is not."""
+    """The end of the bracket that opens at `start`; the end of the text if it is not closed."""
     depth = 0
     for match in _BRACKET.finditer(text, start):
         depth += 1 if match[0] in "[{(" else -1
@@ -312,7 +312,7 @@ ORDINALS = ("first", "second", "third")
 
 
 def asked_for(question: str) -> str | None:
-    """Which topic a question asks for: `first`, `second` or `third`; `None` where it names none of them or several."""
+    """The topic that a question asks for: `first`, `second` or `third`; `None` for none or several."""
     named = [ordinal for ordinal in ORDINALS if f"the {ordinal} topic" in question.lower()]
     return named[0] if len(named) == 1 else None
 

@@ -1,4 +1,4 @@
-"""What an answer says of its values: denials, corrections, alternatives, and words that are not understood."""
+"""Claims of an answer about its values: denials, corrections, alternatives, unknown words."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _REMARK = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Sketch:
-    """A folded text with `MARK` for every value: positions, equal `names` for one value, and which have digits."""
+    """A folded text with `MARK` for every value: positions, `names` (equal for one value), numerics."""
 
     text: str
     positions: tuple[int, ...]
@@ -119,7 +119,7 @@ def _apply_corrections(sketch: _Sketch, claims: list[Claim]) -> None:
 
 
 def _alternatives(sketch: _Sketch, stated: Sequence[int]) -> set[int]:
-    """The values that stand beside another one as alternatives or in one list: `12 or V`, `V or b3`, `V, W`."""
+    """Values that stand beside another as alternatives or in one list: `12 or V`, `V or b3`, `V, W`."""
     listed: set[int] = set()
     for rank, after in pairwise([*stated, -1]):
         signs = iter("~" if name == sketch.names[rank] else "0" for name in sketch.names)
@@ -175,7 +175,7 @@ def _is_foreign(text: str, first: int, question: str) -> bool:
 
 @lru_cache(1024)
 def _language(text: str) -> str:
-    """The language of a folded text by its commonest words, or its script; empty where it has none of them."""
+    """The language of a folded text by its commonest words, or its script; empty if unknown."""
     words = ["han" if word > "\u3000" else "cyrillic" if word >= "а" else word for word in split_words(text)]
     common = {name: table["common"].split() for name, table in tables().items() if "common" in table}
     count = {name: sum(word in row for word in words) for name, row in common.items()}
@@ -184,7 +184,7 @@ def _language(text: str) -> str:
 
 @lru_cache(1024)
 def _familiar_words(text: str, *, with_tables: bool = False) -> frozenset[str]:
-    """The words of a folded question or needle, and those that may stand for them; none where none tells anything."""
+    """The words of a folded question or needle and their synonyms; none if all are neutral."""
     words = frozenset(split_words(text))
     if not words - words_of("neutral"):
         return frozenset()

@@ -79,7 +79,7 @@ def _expect(reference: Reference) -> _ExpectedAnswer:
 
 
 def _read_values(lines: str, expected: _ExpectedAnswer, *, copied: bool) -> list[Mention]:
-    """The values of an answer with what is said of each. `copied`: the needle's sentence counts as the first alone."""
+    """The values of an answer with its claims. `copied`: of the needle's sentence the first alone counts."""
     accepted = [value for part in expected.parts for value in part]
     mentions = find_mentions(lines.replace("\n", " "), accepted, expected.distractors, expected.statement)
     opening = first_sentence(lines).end if copied else len(lines)

@@ -42,7 +42,7 @@ def _openbench_nodes(response: str) -> Nodes:
 
 
 def _lm_eval_nodes(response: str, *, flexible: bool = False) -> Nodes:
-    """lm-evaluation-harness's reading (4e7e0d4): of the last line, or of the last line that has a list (`flexible`)."""
+    """lm-evaluation-harness's reading (4e7e0d4): the last line, or (`flexible`) the last with a list."""
     lines = response.rstrip("\n").split("\n")
     for line in reversed(lines) if flexible else lines[-1:]:
         if listed := _LM_EVAL.search(line):
@@ -57,7 +57,7 @@ def _names(listed: str) -> tuple[str, ...]:
 def _graphwalks_scorer(
     name: str, read: Callable[[str], Nodes], *, none_right: float = 0.0, both_empty: float
 ) -> Scorer:
-    """`none_right`: what F1 is where no node is right; `both_empty`: where none is named and none is wanted."""
+    """`none_right`: F1 without a right node; `both_empty`: F1 if none is named and none is wanted."""
 
     def judge(answer: str, reference: Reference) -> Score:
         nodes = read(answer)
@@ -116,7 +116,7 @@ def evalscope_letter(response: str) -> str:
 
 
 def _leading_letters(listed: str) -> str:
-    """The beginning of a list that has nothing but letters of choices, as `A` of `A and B`, `A, C` of `A, C`."""
+    """The leading letters of choices in a list: `A` of `A and B`, `A, C` of `A, C`."""
     end = 0
     for word in _WORD.finditer(listed):
         if not OPTIONS.issuperset(word[0]):
@@ -146,7 +146,7 @@ GUESS = 0.25
 
 @dataclass(frozen=True, slots=True)
 class GradedReply:
-    """One row with a reply. `difficulty`: easy, hard. `length`: short, medium, long. `letter`: `None` for none."""
+    """One row with a reply. `difficulty`: easy, hard. `length`: short, medium, long. `letter`: if any."""
 
     difficulty: str
     length: str
@@ -179,19 +179,19 @@ _HASH = 12  # characters of the string in Google DeepMind's data
 
 
 def card_ratio(response: str, answer: str, string: str) -> float:
-    """OpenAI's data card, 0..1: 0 where the response does not begin with the string, at its first character."""
+    """OpenAI's data card, 0..1: 0 if the response does not begin with the string at once."""
     if not response.startswith(string):
         return 0.0
     return _ratio(response.removeprefix(string), answer.removeprefix(string))
 
 
 def openbench_ratio(response: str, answer: str, string: str) -> float:
-    """openbench (d03922c), 0..1: as the card; the whole texts are compared where no string is to be prepended."""
+    """openbench (d03922c), 0..1: as the card; compares whole texts if there is no string to prepend."""
     return card_ratio(response, answer, string) if string else _ratio(response, answer)
 
 
 def evalscope_ratio(response: str, answer: str, string: str) -> float:
-    """evalscope (fde259d2), 0..1: as the card, on the response without the white space that it begins with."""
+    """evalscope (fde259d2), 0..1: as the card, on the response without leading white space."""
     return card_ratio(response.lstrip(), answer, string)
 
 

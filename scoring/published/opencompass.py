@@ -162,7 +162,7 @@ _SPACED_BOX = re.compile(r"\\boxed\s+(?=\{)")
 
 
 def boxed_answer(text: str) -> str:
-    r"""Return the cleaned content of the last `\boxed{...}`, or `None` as text (needlebench_atc_postprocess_v2)."""
+    r"""Clean the content of the last `\boxed{...}`, or `None` as text (needlebench_atc_postprocess_v2)."""
     inner = _last_box(text)
     doubled = re.match(r"\{(.*)\}$", inner)
     inner = doubled[1] if doubled else inner

@@ -36,7 +36,7 @@ def postprocessed(answer: str) -> str:
 
 
 def share_found(answer: str, references: Sequence[str]) -> float:
-    """`string_match_all` of one answer, 0..1: the share of references that stand in it, in capitals or not."""
+    """`string_match_all` of one answer, 0..1: the share of references in it, case aside."""
     text = answer.lower()
     return sum(reference.lower() in text for reference in references) / len(references)
 
@@ -71,7 +71,7 @@ def _published_scorer(name: str, rule: Callable[[str, Sequence[str]], float]) ->
 
 
 def strict_score(answer: str, reference: Reference) -> Score:
-    """Judge one answer: `match` for one value; F1 for several, with whatever else is listed as values too many.
+    """Judge one answer: `match` for one value; F1 for several, with other listed values too many.
 
     Too many are known wrong values, numbers and codes of the same shape, and items of one word in a list that are not
     wanted. Details: `recall`, `precision` and `extra` where several are wanted.
@@ -120,7 +120,7 @@ _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
 
 def squash(text: str) -> str:
-    """Without ASCII punctuation and lower-case articles, single spaces; capitals stay."""
+    """Remove ASCII punctuation and lower-case articles, merge spaces; capitals stay."""
     return " ".join(_ARTICLES.sub(" ", text.translate(_NO_PUNCTUATION)).split())
 
 
@@ -130,7 +130,7 @@ def normalize_answer(text: str) -> str:
 
 
 def rule_score(prediction: str, reference: str) -> int:
-    """EvalScope's rule: 1 if the two normalised texts are equal; an empty prediction is 0 whatever the reference."""
+    """EvalScope's rule: 1 if the normalised texts are equal; 0 for an empty prediction."""
     left = normalize_answer(prediction)
     return int(bool(left) and left == normalize_answer(reference))
 

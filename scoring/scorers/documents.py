@@ -52,7 +52,7 @@ class _ComparedAnswer(NamedTuple):
 
 
 def documents_score(answer: str, reference: Reference) -> Score:
-    """Judge one answer by its best of the accepted answers; where the answer is absent, abstaining is found.
+    """Judge one answer by its best accepted answer; abstaining is found where the answer is absent.
 
     A reference without any answer raises `ValueError`.
     """
@@ -95,7 +95,7 @@ def _spellings(value: str) -> list[str]:
 
 
 def _compare(lines: str, value: str, in_question: frozenset[str]) -> _ComparedAnswer:
-    """Compare an answer (from `normalize_lines`) with an accepted one; `in_question`: the question's content words."""
+    """Compare an answer (from `normalize_lines`) with an accepted one; `in_question`: content words."""
     text = _stated(outside_copies(lines), silent=is_refusal(value))
     words = content_words(value)
     spans = [(word, span) for word, span in content_word_places(text) if word in words]
@@ -136,7 +136,7 @@ def _figures(words: Iterable[str]) -> set[str]:
 
 
 def _stated(lines: str, *, silent: bool) -> str:
-    """What an answer states: without the clauses that say that the text is `silent`, unless that is what is asked."""
+    """An answer without clauses that call the text `silent`, unless these are what is asked."""
     if silent or not is_refusal(flatten(lines)):
         return flatten(lines)
     return " ; ".join(clause for clause in _CLAUSE.split(lines) if clause.strip() and not is_refusal(flatten(clause)))
@@ -176,7 +176,7 @@ def confusion_score(answer: str, reference: Reference) -> Score:
 
 
 def _entry(table: Mapping[str, Entry], value: str) -> Entry | None:
-    """What a table has for a normalised value."""
+    """The entry of a table for a normalised value."""
     return next((entry for name, entry in table.items() if folded_value(name) == value), None)
 
 

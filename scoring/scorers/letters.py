@@ -34,7 +34,7 @@ _LOOK_BACK = 40  # characters before a letter in which it may be denied
 
 
 def stated_letters(answer: str, *, in_passing: bool = True) -> str:
-    """The letters that an answer states, sorted; nothing where it states none. `in_passing`: wherever they stand."""
+    """The letters that an answer states, sorted; or nothing. `in_passing`: wherever they stand."""
     text = unicodedata.normalize("NFKC", first_reply(answer)).replace("\\boxed", " answer: ")
     text = _MARKUP.sub("", text).strip()
     bare = text.strip("()[].,:;!' \t\n")
@@ -61,7 +61,7 @@ def _spread(listed: str) -> str:
 
 
 def choice_letter_score(answer: str, reference: Reference) -> Score:
-    """1 for the right letter, `answers[0]`, else 0. Details: `letter`, empty where there is none, or several."""
+    """1 for the right letter, `answers[0]`, else 0. Details: `letter`, empty for none or several."""
     letters, right = stated_letters(answer, in_passing=False), expected_text(reference).strip()
     letter = letters if len(letters) == 1 else ""
     details = {"letter": letter}

@@ -73,7 +73,7 @@ def set_f1_score(answer: str, reference: Reference) -> Score:
 
 
 def _result(lines: str, values: Sequence[str]) -> str:
-    """What follows the last `Answer:`, if a value stands there; else the whole answer."""
+    """The text after the last `Answer:`, if it has a value; else the whole answer."""
     for match in list(_RESULT.finditer(lines))[: -_RESULTS - 1 : -1]:
         rest = flatten(lines[match.end() :])
         if any(value in rest for value in values):
@@ -82,7 +82,7 @@ def _result(lines: str, values: Sequence[str]) -> str:
 
 
 def _alike(lines: str, parts: Sequence[str]) -> list[str]:
-    """Values in an answer that are not wanted but look like those that are; of a long answer at its ends only."""
+    """Unwanted values in an answer that look like wanted ones; in a long answer at its ends only."""
     text = flatten(outside_copies(lines, len(parts)))
     spans = {span for value in parts for span in find_same_shape(text, value)}
     alike = [text[span.start : span.end] for span in sorted(spans) if not is_negated(text, *span)]
@@ -107,7 +107,7 @@ _NOT_ITEMS = frozenset(
 
 
 def word_list_score(answer: str, reference: Reference) -> Score:
-    """F1 of the words that an answer lists against `parts` (else `answers`); `distractors` are known to be wrong.
+    """F1 of the words listed by an answer against `parts` (else `answers`); `distractors` are wrong.
 
     Details: `recall`, `precision`, `f1`, `extra` (words too many). A reference without words raises `ValueError`.
     """
@@ -134,7 +134,7 @@ def word_list_score(answer: str, reference: Reference) -> Score:
 
 
 def _pattern(words: list[str]) -> re.Pattern[str]:
-    """Any of the words, whole where their script puts spaces between words; the longest where several begin alike."""
+    """Match any of the words, whole in scripts with spaces; the longest of those that begin alike."""
     longest = sorted(filter(None, words), key=len, reverse=True)
     spaced = [re.escape(word) for word in longest if word.isascii()]
     unspaced = [re.escape(word) for word in longest if not word.isascii()]
@@ -176,7 +176,7 @@ _MARK = 2
 
 
 def named_nodes(answer: str) -> tuple[str, ...] | None:
-    """The nodes that an answer names in its last list, in small letters, each once; `None`: it has no list."""
+    """The nodes in an answer's last list, in small letters, each once; `None` without a list."""
     text = unicodedata.normalize("NFKC", answer).replace("\\[", "").replace("\\]", "")
     end = len(text)
     for label in reversed(list(_LABEL.finditer(text))):

@@ -122,7 +122,7 @@ _PARTIAL = 0.5
 
 
 def copy_score(answer: str, reference: Reference) -> Score:
-    """Score the copy of `answers[0]` (else of all `parts`), a text in which the word `keyword` stands once.
+    """Score the copy of `answers[0]` (else of all `parts`), a text with `keyword` in it once.
 
     Details: `odd_present`; `odd_in_place`: the odd word stands once and where it should; `divergence`: the place of the
     first word (from 0) that differs or is missing, `None` for none; `length_ratio`: words of the copy to those of the
@@ -167,7 +167,7 @@ COPY = Scorer("copy", 1, copy_score, whole=True)
 # `documents`: of a needle those content words count that neither the question nor another needle has. Several needles:
 # the share that is said.
 def needle_words_score(answer: str, reference: Reference) -> Score:
-    """Judge one answer by the needles: `reference.parts`, or one in `answers`. Without any it raises `ValueError`."""
+    """Judge one answer by the needles: `reference.parts`, or `answers[0]`. `ValueError` without any."""
     needles = reference.parts or reference.answers[:1]
     if not needles:
         raise ValueError("the reference has no needle to compare with")
@@ -188,7 +188,7 @@ def needle_words_score(answer: str, reference: Reference) -> Score:
 
 @lru_cache(256)
 def _distinct_words(needle: str, others: tuple[str, ...]) -> str:
-    """What a needle says that the others do not, as it stands in it; all of it where that is nothing."""
+    """The words of a needle that the others do not have; all of it if there are none."""
     known = frozenset[str]().union(*(content_words(text) for text in others if text))
     plain = normalize(needle)
     runs: list[list[int]] = []
@@ -255,7 +255,7 @@ def mrcr_score(answer: str, reference: Reference) -> Score:
 
 
 def _split(answer: str, string: str) -> tuple[str, str]:
-    """What the answer gives, flat and without the string, and where the string stands: first, later, missing."""
+    """The answer, flat and without the string, and the string's position: first, later, missing."""
     fenced = _FENCE.match(answer)
     text = unicodedata.normalize("NFC", fenced[1] if fenced else answer)
     if not string:

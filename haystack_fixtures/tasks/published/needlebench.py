@@ -1,5 +1,4 @@
-"""NeedleBench's chains of kinship, with names and wording of our own: its multi-needle reasoning and its Ancestral
-Trace Challenge.
+"""NeedleBench's chains of kinship in our words: multi-needle reasoning, Ancestral Trace Challenge.
 
 Every link goes one or two generations back: a parent is one, a grandparent two. The answer is asked for in \\boxed{},
 which v2's rule reads and v1's does not mind.

@@ -34,7 +34,7 @@ GridCell = tuple[int, float | None]
 
 
 class Losses(Struct, frozen=True):
-    """The trials in two runs that only the other one scored. `side`: of the run that lost them, 0 is A, 1 is B.
+    """The trials of two runs that only the other one scored. `side`: which run lost them, 0 is A, 1 is B.
 
     `of`: trials that the other one scored; `outcomes`: of the lost ones; `by_length`: of each length (tokens) with
     losses, how many and of how many.
@@ -47,7 +47,7 @@ class Losses(Struct, frozen=True):
 
     @property
     def lost(self) -> int:
-        """How many trials were lost."""
+        """The number of lost trials."""
         return sum(self.outcomes.values())
 
 
@@ -76,7 +76,7 @@ class GroupDifference(Struct, frozen=True):
 
     @property
     def verdict(self) -> Verdict:
-        """Of B: `better` and `worse` need an adjusted p below 5 %; `undetermined`: too few samples for any p below it.
+        """The verdict on B: `better` and `worse` need an adjusted p below 5 %.
 
         What did not fit one run's window alone is a fact and no sample: that run is worse, unless shown better.
         """
@@ -151,7 +151,7 @@ class Comparison(Struct, frozen=True):
 
 
 class ComparedRun(Struct, frozen=True):
-    """One of several runs, and its comparison with its base: the first, or the one before. The first itself has none.
+    """One of several runs, compared with its base: the first, or the one before. The first has none.
 
     `lengths`: its own scores by length (tokens). `pair`: itself as B against its `base` as A; `why`: why it is not
     compared. `models`: that it asked; `label`: its name, models and end; `window`: tokens, where known; `parts`: what
@@ -201,7 +201,7 @@ class ComparedRun(Struct, frozen=True):
 
 
 def compare_runs(runs: Mapping[str, Sequence[Record]], base: Base = "first") -> tuple[ComparedRun, ...]:
-    """Compare each run with the first, or with the one before it, in their order; one that cannot be says why.
+    """Compare each run with the first, or with the one before it; one that cannot be says why.
 
     p is adjusted by Holm over the runs, of tasks over the tasks of all pairs; of lengths by Bonferroni over the runs.
     """
@@ -252,7 +252,7 @@ def _comparable(*runs: Sequence[Record]) -> list[list[Record]]:
 
 
 def compare(first: Sequence[Record], second: Sequence[Record]) -> Comparison:
-    """Join the records of two runs on (task, needle, length, depth, repeat, seed) and compare what both scored.
+    """Join two runs on (task, needle, length, depth, repeat, seed); compare trials that both scored.
 
     Runs of one model each are compared whatever the models are; runs of several models must have the same ones, and
     each is compared with itself. No p is adjusted. Raises `InputError` where the runs cannot be joined.
@@ -281,7 +281,7 @@ def compare(first: Sequence[Record], second: Sequence[Record]) -> Comparison:
 
 
 def _panel_of(family: Family) -> Family:
-    """What a family is compared as: all questions on documents of a task are one."""
+    """The panel of a family: all questions on documents of a task are one."""
     model, task, needle = family
     return model, task, label_parts(task_of(task), needle).panel
 
@@ -342,8 +342,8 @@ def _group(trials: Sequence[PairedTrial]) -> GroupDifference:
 
 
 def losses_of(trials: Iterable[tuple[int, tuple[OutcomeName, OutcomeName], tuple[bool, bool]]]) -> tuple[Losses, ...]:
-    """Return the losses of A and of B, those there are. A trial in both runs is its length (tokens), its outcomes in A
-    and in B, and whether each of the two has a score."""
+    """Return the losses of A and of B, if any.
+    A trial in both runs: its length (tokens), its outcomes in A and B, and whether each of the two has a score."""
     both = list(trials)
     losses = []
     for side in (0, 1):
@@ -358,7 +358,7 @@ def losses_of(trials: Iterable[tuple[int, tuple[OutcomeName, OutcomeName], tuple
 
 
 def _mean_difference(trials: Sequence[PairedTrial]) -> Difference | None:
-    """The difference of two overall scores, a missing one as 0: the mean over families of the mean over their tasks.
+    """The difference of two overall scores: mean over families of the mean over their tasks.
 
     Its interval comes from the tasks' own. Its test flips the signs of samples, which weigh as their tasks do.
     """

@@ -1,4 +1,4 @@
-"""What differs between runs beside their scores."""
+"""Differences between runs beside their scores."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def differing_parts(first: Mapping[str, Any] | None, second: Mapping[str, Any] |
 
 
 def changed_parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Return what two sessions of a run know otherwise of the same texts and models, as `part name: before / after`.
+    """Return changes between two sessions of a run in texts and models: `part name: before / after`.
 
     What only one side knows is no change, and no more is another address.
     """
@@ -62,7 +62,7 @@ def _known_in(other: object, entry: object) -> object:
 
 
 def check_dtypes(option: str, value: object, first: Mapping[str, Any] | None, second: Mapping[str, Any] | None) -> None:
-    """Refuse to compare one model, by its name or weights, in two kinds of numbers: that alone changes some answers.
+    """Refuse to compare one model, by name or weights, in two dtypes: that alone changes answers.
 
     `first`, `second`: manifests. Raises `InputError`.
     """
@@ -106,7 +106,7 @@ def _suites(manifest: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def _named(manifest: Mapping[str, Any], part: str) -> Mapping[str, Any]:
-    """The named things of a manifest's part; without the command of a server, which says what `server_id` says."""
+    """The entries of a manifest's part; without a server's command, which `server_id` stands for."""
     things = object_of(manifest.get(part))
     if part != "models":
         return things

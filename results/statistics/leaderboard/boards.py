@@ -1,4 +1,4 @@
-"""Runs side by side: boards with ranks, and series with changes. An answer without a score counts as a miss."""
+"""Runs side by side: boards with ranks, series with changes. Unscored answers count as misses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from needlework.results.statistics.paired import FEWEST_FOR_P, LEVEL, flip_tail,
 
 
 class ModelRun(Struct, frozen=True, eq=False):
-    """One model of one run. `name`: on a board; `entries`: by task, that of all tasks first; `why`: why it is not
+    """One model of one run. `name`: on a board; `entries`: by task, all tasks first; `why`: why it is not
     ranked, empty where it is; `link`: to its report; `when`: its date or step in a series.
     """
 
@@ -34,7 +34,7 @@ class ModelRun(Struct, frozen=True, eq=False):
 
 
 class Board(Struct, frozen=True):
-    """Models that were asked the same cells of one task, the best score first, each with the places it may have.
+    """Models with the same cells of one task, best score first, each with its possible ranks.
 
     `trials`, `samples`: of each model; `differences`: by name, which settings of a model differ from those of most.
     """
@@ -76,7 +76,7 @@ def _groups(runs: Sequence[ModelRun], key: Callable[[ModelRun, str], str]) -> li
 
 
 def comparable_groups(runs: Sequence[ModelRun], task: str | None = None) -> list[list[ModelRun]]:
-    """Return runs that were asked the same cells of a task (`None`: of all) in groups of one scorer and questions.
+    """Return runs with the same cells of a task (`None`: all) in groups of one scorer and questions.
 
     As far as both are known: trials that failed tell neither, and a run that fits several groups is in the largest.
     """
@@ -119,9 +119,8 @@ _SHOWN = 40  # characters of a value
 
 
 def _settings_differences(options: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
-    """Return in words what differs, by model, from how most of the models were asked: of two values as common as each
-    other, from the first. `options`: by model, those that address it (`template`, `system_prompt`, ...).
-    """
+    """Return in words, by model, the settings that differ from the most common ones.
+    Of two equally common values: from the first. `options`: by model, those that address it (`template`, ...)."""
     differences: dict[str, list[str]] = {}
     for name in dict.fromkeys(name for of_model in options.values() for name in of_model):
         values = {model: _shown(of_model.get(name)) for model, of_model in options.items()}
@@ -196,9 +195,8 @@ class ScoreChange(Struct, frozen=True):
 
 
 def changes(sums: Floats, trials: float) -> tuple[ScoreChange, ...]:
-    """Return the changes of a series. `sums`: (runs, samples), of each sample the sum of its scores; `trials`: of each
-    run, which a score is the mean of. Fewer than `FEWEST_FOR_P` samples show nothing.
-    """
+    """Return the changes of a series. Fewer than `FEWEST_FOR_P` samples show nothing.
+    `sums`: (runs, samples), of each sample the sum of its scores; `trials`: of each run, as a score is their mean."""
     runs, samples = sums.shape
     if runs < 2 or samples < FEWEST_FOR_P:
         return ()
@@ -227,13 +225,13 @@ def changes(sums: Floats, trials: float) -> tuple[ScoreChange, ...]:
 
 
 def _windows(runs: int) -> list[tuple[int, int]]:
-    """What is compared: (the first run after a border, runs on each side)."""
+    """The comparisons: (the first run after a border, runs on each side)."""
     widths = [2**power for power in range(runs.bit_length()) if 2 ** (power + 1) <= runs]
     return [(at, width) for width in widths for at in range(width, runs - width + 1)]
 
 
 class BoardSeries(Struct, frozen=True):
-    """Runs that asked the same cells of a task, in order; `model`: empty where these are checkpoints of a training.
+    """Runs with the same cells of a task, in order; `model`: empty for checkpoints of a training.
 
     `needed`: the fewest samples that can show a change in so many runs.
     """
@@ -252,7 +250,7 @@ class BoardSeries(Struct, frozen=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What tells its runs apart: date or step; where two have the same one, as in one minute, the runs' names."""
+        """The names of its runs: date or step; where two are equal, as in one minute, the runs' names."""
         times = tuple(run.when for run in self.runs)
         return times if len(set(times)) == len(times) else tuple(run.run for run in self.runs)
 

@@ -34,7 +34,7 @@ _AROUND = ("canary", "cache_policy")  # options of a run that put something besi
 
 
 class BoardEntry(Struct, frozen=True):
-    """One model on one task in one run, or on all of its tasks. Scores are 0..1, lengths tokens, times seconds."""
+    """One model on one task, or on all tasks, of one run. Scores 0..1, lengths tokens, times seconds."""
 
     model: str
     task: str  # with the retriever, where there is one
@@ -75,7 +75,7 @@ class BoardEntry(Struct, frozen=True):
 
 
 def entries_of(items: Iterable[RecordInPanel], manifest: Mapping[str, Any]) -> tuple[BoardEntry, ...]:
-    """Return the entries of a run, sorted by model and task; that of all tasks first where a model was asked several.
+    """Return the entries of a run by model and task; that of all tasks first if there are several.
 
     Controls are left out, and of all tasks what was retrieved.
     """
@@ -148,7 +148,7 @@ def _sort_key(record: Record) -> tuple[object, ...]:
 
 
 def _questions(records: Sequence[Record]) -> str:
-    """A hash of what was asked and is right; empty where a record, as of a test that died, does not tell it."""
+    """A hash of the questions and right answers; empty if a record, as of a test that died, lacks them."""
     if not all(record.question for record in records):
         return ""
     # As a record that failed has it too: `expected` may be what the scorer compared with.
@@ -166,7 +166,7 @@ def _mean(values: Iterable[int | None]) -> float | None:
 
 
 def _setting(manifest: Mapping[str, Any], task: str) -> list[object]:
-    """How a run asked a task, beyond its cells: corpus, prompt and so on. Runs with another one are ranked apart."""
+    """A run's settings of a task: corpus, prompt and so on. Runs with others are ranked apart."""
     suites = [{name: value for name, value in suite.items() if name not in _APART} for suite in _suites(manifest, task)]
     corpora, prompts = object_of(manifest.get("corpora")), object_of(manifest.get("prompts"))
     names = sorted({f"{suite.get('corpus')}/{suite.get('language')}" for suite in suites})
@@ -179,7 +179,7 @@ def _setting(manifest: Mapping[str, Any], task: str) -> list[object]:
 
 
 def _address(manifest: Mapping[str, Any], task: str) -> dict[str, object]:
-    """How a run addressed a model in a task: what two rankable runs may differ in, and is told."""
+    """A task's options that address a model: rankable runs may differ in them, with a note."""
     options, suites = object_of(manifest.get("options")), _suites(manifest, task)
     address = {name: next((suite[name] for suite in suites if name in suite), None) for name in _ADDRESS}
     return address | {name: options.get(name) for name in _AROUND}

@@ -223,7 +223,7 @@ def judged(reply: str, *, difficulty: object, length: object, answer: str) -> da
 
 
 def authors_notes(rows: Iterable[data_sets.GradedReply | None]) -> list[str]:
-    """The numbers of the authors' `result.py`, in percent, without and with a quarter for replies without a letter."""
+    """The numbers of the authors' `result.py`, in percent, without and with a quarter for no letter."""
     replies = [row for row in rows if row is not None]
     if not replies:
         return []
@@ -240,7 +240,7 @@ def authors_notes(rows: Iterable[data_sets.GradedReply | None]) -> list[str]:
 
 
 def bins_note(tokens: Sequence[int]) -> list[str]:
-    """How many rows of so many tokens openbench and evalscope count in another bin than the data card."""
+    """The number of rows that openbench and evalscope count in another bin than the data card."""
     moved = sum(data_sets.harness_bin(each) != data_sets.card_bin(each) for each in tokens)
     return [f"openbench and evalscope count {moved} of {len(tokens)} rows in another bin"] if moved else []
 

@@ -33,7 +33,7 @@ _PRESET = re.compile(r"needlebench-(v[12])-\w+")
 
 
 class NeedleBenchPart(Struct, frozen=True):
-    """What NeedleBench calls a data set: one task in one language, with one number of needles."""
+    """A data set of NeedleBench: one task in one language, with one number of needles."""
 
     kind: str  # S-RT, M-RT, M-RS or ATC
     language: str  # EN or ZH
@@ -51,7 +51,7 @@ class NeedleBenchPart(Struct, frozen=True):
 
 
 class NeedleBenchDesign(Struct, frozen=True):
-    """What a run of a NeedleBench preset is to ask."""
+    """The questions of a NeedleBench preset's run."""
 
     preset: str
     version: str
@@ -69,7 +69,7 @@ class NeedleBenchRow(Rate, frozen=True):
 
 
 class Reach(Struct, frozen=True):
-    """The longest chain that a model holds: of so many statements, up to which no number scores below `HELD`."""
+    """The longest chain that a model holds: no number of statements up to it scores below `HELD`."""
 
     name: str
     needles: int | None  # 0 where the shortest fails; `None` where a score up to there is missing
@@ -89,7 +89,7 @@ class NeedleBench(Struct, frozen=True):
 
 
 def design_of(settings: Settings) -> NeedleBenchDesign | None:
-    """What a run asks of NeedleBench, by its preset's name and its suites; `None` for a run of another preset."""
+    """The NeedleBench design of a run, by preset name and suites; `None` for other presets."""
     named = _PRESET.fullmatch(settings.preset)
     if named is None:
         return None
@@ -115,7 +115,7 @@ def design_of(settings: Settings) -> NeedleBenchDesign | None:
 
 
 def needlebench(records: Iterable[Record], design: NeedleBenchDesign | None) -> tuple[NeedleBench, ...]:
-    """Return the summary of each model and test of a run, sorted; none for another preset. Controls are no part."""
+    """Return the summary of each model and test, sorted; none for another preset. Without controls."""
     if design is None:
         return ()
     models: dict[str, list[Record]] = {}
@@ -133,7 +133,7 @@ def needlebench(records: Iterable[Record], design: NeedleBenchDesign | None) -> 
 
 
 def _changed(suites: Sequence[Suite], published: Sequence[Suite]) -> tuple[str, ...]:
-    """Keys that differ in a suite of the same task and language; those that are left out are told by their parts."""
+    """Keys that differ in a suite of the same task and language; missing suites show by their parts."""
     known = {(suite.task, suite.language): suite for suite in published}
     pairs = [(suite, known[suite.task, suite.language]) for suite in suites if (suite.task, suite.language) in known]
     names = [name for name in Suite.__struct_fields__ if name != "controls"]
@@ -170,7 +170,7 @@ def _missing(part: NeedleBenchPart, records: Sequence[Record]) -> Iterable[str]:
 
 
 def _rows(parts: Mapping[NeedleBenchPart, NeedleBenchRow], weights: Mapping[str, float]) -> Iterable[NeedleBenchRow]:
-    """The rows in the published order: overall, then each kind with its languages, then numbers of needles."""
+    """The rows in the published order: overall, each kind with its languages, numbers of needles."""
 
     def of(kind: str, language: str = "") -> list[NeedleBenchRow]:
         return [row for part, row in parts.items() if part.kind == kind and language in ("", part.language)]

@@ -52,7 +52,7 @@ class RulerTable(Struct, frozen=True):
 
 
 def ruler_tables(records: Iterable[Record]) -> tuple[RulerTable, ...]:
-    """Return a table for each model, test and language that was asked any of the 13 tasks, controls left out."""
+    """Return a table for each model, test and language with any of the 13 tasks, without controls."""
     groups: dict[tuple[str, str], list[Record]] = {}
     answers = (record for record in without_controls(records) if record.task in TASKS)
     for test, of_test in by_test(answers).items():
@@ -63,7 +63,7 @@ def ruler_tables(records: Iterable[Record]) -> tuple[RulerTable, ...]:
 
 
 def weighted(scores: Sequence[float], *, increasing: bool) -> float:
-    """The mean of scores by ascending length with weights 1, 2, 3, ..., or the same weights from the other end."""
+    """The mean of scores by ascending length, with weights 1, 2, 3, ..., or in reverse."""
     weights = range(1, len(scores) + 1) if increasing else range(len(scores), 0, -1)
     return fsum(weight * score for weight, score in zip(weights, scores, strict=True)) / sum(weights)
 
